@@ -1,0 +1,14 @@
+"""The paper's base model (Table 3, row "base"), 63 million parameters at 37,000 pieces.
+
+    t2t-parameters --config=base
+
+Every other config states its differences to this one.
+"""
+
+from t2t_keras.checks import check
+from t2t_keras.experiment import Experiment
+
+
+def get_config(variant=""):
+    check(not variant, "variant", variant, "empty: this config has none")
+    return Experiment()

@@ -1,0 +1,18 @@
+"""The paper's big model (Table 3, row "big"), 214 million parameters at 37,000 pieces.
+
+t2t-parameters --config=big          # dropout 0.3, as for English-German
+t2t-parameters --config=big:enfr     # dropout 0.1, as for English-French (§6.1)
+"""
+
+from t2t_keras.checks import check_choice
+from t2t_keras.experiment import Experiment
+from t2t_keras.transformer import TransformerConfig
+
+DROPOUT = {"": 0.3, "ende": 0.3, "enfr": 0.1}
+
+
+def get_config(variant=""):
+    check_choice("variant", variant, DROPOUT)
+    return Experiment(
+        model=TransformerConfig(d_model=1024, d_ff=4096, num_heads=16, dropout=DROPOUT[variant])
+    )

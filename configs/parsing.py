@@ -1,0 +1,28 @@
+"""The paper's model for English constituency parsing (§6.3): 4 layers, d_model = 1024.
+
+    t2t-parameters --config=parsing                  # WSJ only, 16,000 pieces
+    t2t-parameters --config=parsing:semi_supervised  # 32,000 pieces
+
+The paper chose its dropout rates on section 22 and does not print them. The 0.2 here is what
+its authors' code, tensor2tensor, sets in `transformer_parsing_base`. The heads are d_model / h
+= 128 wide.
+"""
+
+from t2t_keras.checks import check_choice
+from t2t_keras.experiment import Experiment
+from t2t_keras.transformer import TransformerConfig
+
+VOCABULARY = {"": 16000, "wsj": 16000, "semi_supervised": 32000}
+
+
+def get_config(variant=""):
+    check_choice("variant", variant, VOCABULARY)
+    return Experiment(
+        model=TransformerConfig(
+            vocab_size=VOCABULARY[variant],
+            num_layers=4,
+            d_model=1024,
+            dropout=0.2,
+            attention_dropout=0.2,
+        )
+    )

@@ -1,0 +1,59 @@
+"""Every row of the paper's Table 3, the variations on the base model, by name.
+
+    t2t-parameters                            # all rows beside the paper's counts
+    t2t-parameters --config=table3:B_dk16     # one row in detail
+
+A row's name is its letter in the table and what differs from base.
+"""
+
+from t2t_keras.checks import check_choice
+from t2t_keras.experiment import Experiment
+from t2t_keras.transformer import TransformerConfig
+
+MODELS = {
+    "base": {},
+    "A_h1": {"num_heads": 1, "d_k": 512, "d_v": 512},
+    "A_h4": {"num_heads": 4, "d_k": 128, "d_v": 128},
+    "A_h16": {"num_heads": 16, "d_k": 32, "d_v": 32},
+    "A_h32": {"num_heads": 32, "d_k": 16, "d_v": 16},
+    "B_dk16": {"d_k": 16},
+    "B_dk32": {"d_k": 32},
+    "C_N2": {"num_layers": 2},
+    "C_N4": {"num_layers": 4},
+    "C_N8": {"num_layers": 8},
+    "C_dmodel256": {"d_model": 256, "d_k": 32, "d_v": 32},
+    "C_dmodel1024": {"d_model": 1024, "d_k": 128, "d_v": 128},
+    "C_dff1024": {"d_ff": 1024},
+    "C_dff4096": {"d_ff": 4096},
+    "D_dropout0.0": {"dropout": 0.0},
+    "D_dropout0.2": {"dropout": 0.2},
+    "D_smoothing0.0": {},
+    "D_smoothing0.2": {},
+    "E_learned": {"positions": "learned"},
+    "big": {"d_model": 1024, "d_ff": 4096, "num_heads": 16, "dropout": 0.3},
+}
+
+LABEL_SMOOTHING = {"D_smoothing0.0": 0.0, "D_smoothing0.2": 0.2}  # 0.1 elsewhere
+
+# "params ×10⁶" where the table prints it.
+PRINTED_MILLIONS = {
+    "base": 65,
+    "B_dk16": 58,
+    "B_dk32": 60,
+    "C_N2": 36,
+    "C_N4": 50,
+    "C_N8": 80,
+    "C_dmodel256": 28,
+    "C_dmodel1024": 168,
+    "C_dff1024": 53,
+    "C_dff4096": 90,
+    "big": 213,
+}
+
+
+def get_config(variant="base"):
+    check_choice("variant", variant, MODELS)
+    return Experiment(
+        model=TransformerConfig(**MODELS[variant]),
+        label_smoothing=LABEL_SMOOTHING.get(variant, 0.1),
+    )

@@ -1,0 +1,52 @@
+"""How the package is built and what it needs; everything else about it stands in BUILD.md."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+ROOT = Path(__file__).parent
+
+
+def version():
+    for line in (ROOT / "t2t_keras" / "__init__.py").read_text(encoding="utf-8").splitlines():
+        if line.startswith("__version__"):
+            return line.split('"')[1]
+    raise RuntimeError("t2t_keras/__init__.py does not say its __version__")
+
+
+setup(
+    name="t2t-keras",
+    version=version(),
+    description='The Transformer of "Attention Is All You Need" for TensorFlow and Keras 3',
+    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    license_files=["LICENSE"],
+    python_requires=">=3.11",
+    # Listed by name: the layout has several top-level folders, and setuptools would refuse to
+    # guess. The configs are shipped inside the package, where no other project's can be.
+    packages=[
+        *find_packages(include=["t2t_keras", "t2t_keras.*", "pipelines", "pipelines.*"]),
+        "t2t_keras.configs",
+    ],
+    package_dir={"t2t_keras.configs": "configs"},
+    # Bounds: what the test suite has passed on. Keras and TensorFlow change behaviour between
+    # minor versions, so the next one is let in when it has been tried.
+    install_requires=[
+        "absl-py>=2.1,<3",
+        "keras>=3.15,<3.16",
+        "ml-collections>=1.0,<2",
+        "numpy>=2.0,<3",
+        "tensorflow>=2.21,<2.22",
+    ],
+    extras_require={
+        "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],
+        # JAX: the model's tests run on it too. build: the wheel is one of the things tested.
+        "test": ["build>=1.2,<2", "jax>=0.8,<0.11", "pytest>=8.3,<10", "ruff>=0.17,<0.18"],
+    },
+    entry_points={"console_scripts": ["t2t-parameters = t2t_keras.cli.parameters:entry"]},
+    classifiers=[
+        "Programming Language :: Python :: 3",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+    ],
+)

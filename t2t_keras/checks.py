@@ -1,0 +1,49 @@
+"""The one way in which a wrong setting is reported.
+
+Every message names the setting, says what is allowed and shows what was given.
+Settings are checked where they enter: when a layer or a config is made.
+"""
+
+import difflib
+import numbers
+
+
+def check(condition, name, value, allowed):
+    """Raises `ValueError` unless `condition` holds for the setting `name`."""
+    if not condition:
+        raise ValueError(f"`{name}` must be {allowed}. Received: {name}={value!r}")
+
+
+def check_integer(name, value, at_least=1):
+    """Checks for a whole number of at least `at_least`; `True` is not a number here."""
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    check(whole and value >= at_least, name, value, f"a whole number of at least {at_least}")
+
+
+def check_rate(name, value):
+    """Checks for a share that may be none but never all: a dropout rate, a smoothing."""
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    check(number and 0 <= value < 1, name, value, "a number of at least 0 and below 1")
+
+
+def check_positive(name, value):
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    check(number and 0 < value < float("inf"), name, value, "a positive number")
+
+
+def check_boolean(name, value):
+    check(isinstance(value, bool), name, value, "True or False")
+
+
+def check_choice(name, value, choices):
+    """Checks for one of `choices`, and names the nearest one to a misspelt value."""
+    allowed = "one of " + ", ".join(repr(choice) for choice in choices)
+    if isinstance(value, str):
+        allowed += nearest(value, choices)
+    check(value in choices, name, value, allowed)
+
+
+def nearest(name, names):
+    """Returns ' (did you mean ...?)' for the closest of `names`, or nothing if none is close."""
+    close = difflib.get_close_matches(name.lower(), list(names), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

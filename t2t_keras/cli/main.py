@@ -1,0 +1,97 @@
+"""What every command shares: `--config` with overrides, and how mistakes are reported.
+
+`--config=NAME_OR_FILE[:VARIANT]` and `--config.part.field=value` are ml_collections flags.
+They are looked through before absl parses them, because a shipped config's name has to become
+a path, and a misspelt field should be answered with the nearest one and not a traceback.
+"""
+
+import dataclasses
+import sys
+from pathlib import Path
+
+from absl import app, flags
+from ml_collections import config_flags
+
+from t2t_keras.checks import nearest
+from t2t_keras.experiment import find_config, load_experiment
+
+CONFIG = config_flags.DEFINE_config_file(
+    "config",
+    None,
+    "What to run: a shipped config or a Python file, with :VARIANT where it has variants. "
+    "Any setting can be changed with --config.SETTING=VALUE.",
+    lock_config=False,
+)
+
+
+def run(main):
+    """Runs `main` as a command: a user's mistake ends with one message and exit code 2.
+
+    Args:
+        main: takes the positional arguments.
+    """
+    command = Path(sys.argv[0]).name
+    # What --help shows is what `main`'s file says, wherever it was started from.
+    sys.modules["__main__"].__doc__ = sys.modules[main.__module__].__doc__
+    flags.FLAGS.register_key_flag_for_module(sys.argv[0], flags.FLAGS["config"])
+
+    def guarded(argv):
+        try:
+            return main(argv[1:])
+        except ValueError as error:
+            fail(command, error)
+
+    def parse(argv):
+        try:
+            # ml_collections looks for overrides in sys.argv, whatever it is given.
+            sys.argv = [argv[0], *resolve_config(argv[1:])]
+            return flags.FLAGS(sys.argv)
+        except (flags.Error, ValueError) as error:
+            fail(command, error)
+
+    app.run(guarded, flags_parser=parse)
+
+
+def fail(command, error):
+    print(f"{command}: {error}", file=sys.stderr)
+    sys.exit(2)
+
+
+def resolve_config(arguments):
+    """Turns the name in `--config` into a path and checks the fields that are overridden."""
+    if "--" in arguments:
+        end = arguments.index("--")
+        return resolve_config(arguments[:end]) + arguments[end:]
+    resolved, experiment, overridden = [], None, []
+    arguments = iter(arguments)
+    for argument in arguments:
+        flag, equals, value = argument.partition("=")
+        if flag.lstrip("-") == "config":
+            value = value if equals else next(arguments, "")
+            experiment = load_experiment(value)
+            name, colon, variant = value.partition(":")
+            argument = f"--config={find_config(name)}{colon}{variant}"
+        elif flag.startswith(("--config.", "-config.")):
+            overridden.append(flag.lstrip("-"))
+        resolved.append(argument)
+    for flag in overridden:
+        if experiment is None:
+            raise ValueError(f"--{flag} changes a config: name one with --config=NAME as well")
+        check_field(experiment, flag)
+    return resolved
+
+
+def check_field(experiment, flag):
+    """Refuses `config.part.field` unless the experiment has such a setting."""
+    _, *path = flag.split(".")
+    settings, walked = experiment, "config"
+    for name in path:
+        names = []
+        if dataclasses.is_dataclass(settings):
+            names = [field.name for field in dataclasses.fields(settings)]
+        if name not in names:
+            allowed = f"It has: {', '.join(names)}" if names else f"{walked} is a single setting"
+            raise ValueError(f"{walked} has no setting {name!r}{nearest(name, names)}. {allowed}")
+        settings, walked = getattr(settings, name), f"{walked}.{name}"
+    if dataclasses.is_dataclass(settings):
+        raise ValueError(f"--{flag} is a group of settings: change one of them, {flag}.NAME=VALUE")

@@ -1,0 +1,66 @@
+"""t2t-parameters: how many weights a config's model has, and Table 3's counts beside ours.
+
+t2t-parameters                                          Table 3 of the paper, every row
+t2t-parameters --config=table3:B_dk16                   one config, part by part
+t2t-parameters --config=base --config.model.d_ff=4096   the same with a setting changed
+"""
+
+from t2t_keras.cli.main import CONFIG, run
+from t2t_keras.experiment import find_config, load_config_file
+from t2t_keras.parameters import grouped_counts, parameter_counts
+
+# The paper says "about 37,000" pieces. Its printed counts are those of 41,004 to 41,208, for
+# every row but "big", whose 213 is that of about 36,000.
+VOCABULARIES = (37000, 41100)
+
+
+def main(arguments):
+    if arguments:
+        raise ValueError(f"takes flags only. Received: {' '.join(arguments)}")
+    if CONFIG.value is None:
+        print_table3()
+    else:
+        print_model(CONFIG.value)
+
+
+def print_model(experiment):
+    """One model: the count of each part, and what it was made from."""
+    experiment.validate()
+    config = experiment.model.resolved()
+    counts = parameter_counts(config)
+    print(config)
+    print()
+    for part, count in grouped_counts(counts).items():
+        print(f"{part:<26}{count:>14,}")
+    print(f"{'all':<26}{sum(counts.values()):>14,}")
+
+
+def print_table3():
+    """The paper's rows: our count in millions, and its difference to base, beside the paper's."""
+    table3 = load_config_file(find_config("table3"))
+    ours, paper = f"{'weights':>10}{'to base':>9}", f"{'printed':>9}{'to base':>9}"
+    print("Table 3, trained weights in millions, and the difference to the base model")
+    sizes = "".join(f"{f'{size:,} pieces':>19}" for size in VOCABULARIES)
+    print(f"{'':<16}{sizes}{'paper':>18}")
+    print(f"{'row':<16}{ours}{ours}{paper}")
+    printed_base, base = table3.PRINTED_MILLIONS["base"], {}
+    for row in table3.MODELS:
+        line = f"{row:<16}"
+        for size in VOCABULARIES:
+            config = table3.get_config(row).model
+            config.vocab_size = size
+            count = sum(parameter_counts(config).values()) / 1e6
+            base.setdefault(size, count)
+            line += f"{count:>10.2f}{count - base[size]:>+9.2f}"
+        if row in table3.PRINTED_MILLIONS:
+            printed = table3.PRINTED_MILLIONS[row]
+            line += f"{printed:>9}{printed - printed_base:>+9}"
+        print(line, flush=True)
+
+
+def entry():
+    run(main)
+
+
+if __name__ == "__main__":
+    entry()

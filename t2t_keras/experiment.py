@@ -1,0 +1,100 @@
+"""The settings of one run, and where they come from.
+
+A config is a plain Python file with `get_config(variant="")` that returns an `Experiment`,
+and says only what differs from the paper's base model.
+"""
+
+import dataclasses
+import importlib.util
+from pathlib import Path
+
+import keras
+
+from t2t_keras.checks import check_integer, check_rate, nearest
+from t2t_keras.losses import LabelSmoothedCrossEntropy
+from t2t_keras.metrics import Perplexity, TokenAccuracy
+from t2t_keras.schedules import TransformerSchedule
+from t2t_keras.transformer import Transformer, TransformerConfig
+
+
+@dataclasses.dataclass
+class Experiment:
+    """What to train and how; the defaults are the paper's base model (§5)."""
+
+    model: TransformerConfig = dataclasses.field(default_factory=TransformerConfig)
+    label_smoothing: float = 0.1
+    warmup_steps: int = 4000
+
+    def __post_init__(self):
+        self.validate()
+
+    def validate(self):
+        """Raises `ValueError` for the first wrong setting."""
+        self.model.validate()
+        check_rate("label_smoothing", self.label_smoothing)
+        check_integer("warmup_steps", self.warmup_steps)
+
+    def compiled_model(self, **compile_options):
+        """The model with the paper's optimizer, schedule and loss (§5.3, §5.4), ready to fit.
+
+        Args:
+            **compile_options: passed to `model.compile`, for example `jit_compile=True`.
+        """
+        self.validate()
+        model = Transformer(self.model)
+        schedule = TransformerSchedule(self.model.d_model, self.warmup_steps)
+        model.compile(
+            optimizer=keras.optimizers.Adam(schedule, beta_1=0.9, beta_2=0.98, epsilon=1e-9),
+            loss=LabelSmoothedCrossEntropy(self.label_smoothing),
+            metrics=[TokenAccuracy(), Perplexity()],
+            **compile_options,
+        )
+        return model
+
+
+def load_experiment(config):
+    """Reads `NAME_OR_FILE[:VARIANT]`, for example "base", "table3:B_dk16", "mine.py".
+
+    Args:
+        config: a path, or the name of a shipped config if there is no such file.
+    """
+    name, _, variant = config.partition(":")
+    return load_config_file(find_config(name)).get_config(variant)
+
+
+def find_config(name):
+    """The file that `name` means: a path first, then the shipped config of that name."""
+    if Path(name).is_file():
+        return Path(name)
+    shipped = shipped_configs()
+    if name in shipped:
+        return shipped[name]
+    raise ValueError(
+        f"There is no config {name!r}: neither a file of that path nor a shipped config"
+        f"{nearest(name, shipped)}. Shipped are: {', '.join(sorted(shipped))}"
+    )
+
+
+def shipped_configs():
+    """The configs that came with the package, by name."""
+    package = Path(__file__).parent
+    # Beside the package in a checkout, inside it once it is installed (see setup.py).
+    for folder in (package / "configs", package.parent / "configs"):
+        if folder.is_dir():
+            return {path.stem: path for path in folder.glob("*.py")}
+    raise FileNotFoundError(f"The shipped configs are missing: looked in {package} and beside it")
+
+
+def load_config_file(path):
+    """Runs a config file and returns it as a module that has `get_config`."""
+    spec = importlib.util.spec_from_file_location(f"t2t_config_{Path(path).stem}", path)
+    if spec is None:
+        raise ValueError(f"A config must be a Python file ending in .py. Received: {path}")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if not callable(getattr(module, "get_config", None)):
+        raise ValueError(
+            f"A config file must define get_config(variant) returning an Experiment. "
+            f"Received: {path}, which defines none"
+        )
+    return module

@@ -1,0 +1,37 @@
+"""The blocks of the Transformer, as Keras layers that also stand alone."""
+
+from t2t_keras.layers.attention import (
+    KeysValues,
+    MultiHeadAttention,
+    scaled_dot_product_attention,
+)
+from t2t_keras.layers.decoder import Decoder, DecoderBlock
+from t2t_keras.layers.encoder import Encoder, EncoderBlock
+from t2t_keras.layers.feed_forward import FeedForward
+from t2t_keras.layers.local_attention import LocalSelfAttention
+from t2t_keras.layers.masks import causal_mask, local_mask, padding_mask
+from t2t_keras.layers.positional_encoding import (
+    LearnedPositionalEncoding,
+    SinusoidalPositionalEncoding,
+)
+from t2t_keras.layers.residual import Residual
+from t2t_keras.layers.shared_embedding import SharedEmbedding
+
+__all__ = [
+    "Decoder",
+    "DecoderBlock",
+    "Encoder",
+    "EncoderBlock",
+    "FeedForward",
+    "KeysValues",
+    "LearnedPositionalEncoding",
+    "LocalSelfAttention",
+    "MultiHeadAttention",
+    "Residual",
+    "SharedEmbedding",
+    "SinusoidalPositionalEncoding",
+    "causal_mask",
+    "local_mask",
+    "padding_mask",
+    "scaled_dot_product_attention",
+]

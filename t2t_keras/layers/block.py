@@ -1,0 +1,149 @@
+"""What the blocks of encoder and decoder have in common: their settings and sub-layers.
+
+Encoder and decoder differ in which sub-layers stand in a block and in what order; that is
+said in encoder.py and decoder.py. How a sub-layer is made is said here, once.
+"""
+
+import keras
+
+from t2t_keras.checks import check_integer
+from t2t_keras.layers.attention import MultiHeadAttention
+from t2t_keras.layers.feed_forward import FeedForward
+from t2t_keras.layers.residual import Residual, layer_norm
+
+
+class Block(keras.layers.Layer):
+    """Base of `EncoderBlock` and `DecoderBlock`.
+
+    Args:
+        d_model: width of the block's input and output.
+        d_ff: inner width of the feed-forward network.
+        num_heads: h.
+        d_k: width of a head's queries and keys. None: `d_model / num_heads`.
+        d_v: width of a head's values. None: `d_model / num_heads`.
+        dropout: rate on each sub-layer's output.
+        attention_dropout: rate on the attention weights.
+        activation: of the feed-forward network: "relu", "gelu" or "swish".
+        attention_bias: biases in the projections of the attention.
+        pre_norm: norm before each sub-layer instead of after the sum.
+        norm_epsilon: what the norms add to the variance.
+    """
+
+    def __init__(
+        self,
+        d_model,
+        d_ff,
+        num_heads,
+        d_k=None,
+        d_v=None,
+        dropout=0.1,
+        attention_dropout=0.0,
+        activation="relu",
+        attention_bias=False,
+        pre_norm=False,
+        norm_epsilon=1e-6,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.d_model = d_model
+        self.d_ff = d_ff
+        self.num_heads = num_heads
+        self.d_k = d_k
+        self.d_v = d_v
+        self.dropout = dropout
+        self.attention_dropout = attention_dropout
+        self.activation = activation
+        self.attention_bias = attention_bias
+        self.pre_norm = pre_norm
+        self.norm_epsilon = norm_epsilon
+
+    def make_attention(self, name, causal=False):
+        attention = MultiHeadAttention(
+            self.num_heads,
+            self.d_model,
+            self.d_k,
+            self.d_v,
+            dropout=self.attention_dropout,
+            causal=causal,
+            use_bias=self.attention_bias,
+            dtype=self.dtype_policy,
+            name="attention",
+        )
+        return self.make_residual(attention, name)
+
+    def make_feed_forward(self, name):
+        feed_forward = FeedForward(
+            self.d_model, self.d_ff, self.activation, dtype=self.dtype_policy, name="network"
+        )
+        return self.make_residual(feed_forward, name)
+
+    def make_residual(self, sublayer, name):
+        return Residual(
+            sublayer,
+            dropout=self.dropout,
+            pre_norm=self.pre_norm,
+            norm_epsilon=self.norm_epsilon,
+            dtype=self.dtype_policy,
+            name=name,
+        )
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "d_model": self.d_model,
+            "d_ff": self.d_ff,
+            "num_heads": self.num_heads,
+            "d_k": self.d_k,
+            "d_v": self.d_v,
+            "dropout": self.dropout,
+            "attention_dropout": self.attention_dropout,
+            "activation": self.activation,
+            "attention_bias": self.attention_bias,
+            "pre_norm": self.pre_norm,
+            "norm_epsilon": self.norm_epsilon,
+        }
+
+
+class Stack(keras.layers.Layer):
+    """Base of `Encoder` and `Decoder`: `num_layers` blocks, and a last norm if they are pre-norm.
+
+    With post-norm every block ends in a norm already and the stack adds none (§3.1).
+
+    Args:
+        num_layers: N.
+        name, dtype, trainable: as for any Keras layer.
+        **block: the settings of each block, see `Block`.
+    """
+
+    block_class = None
+
+    def __init__(self, num_layers, *, name=None, dtype=None, trainable=True, **block):
+        super().__init__(name=name, dtype=dtype, trainable=trainable)
+        check_integer("num_layers", num_layers)
+        self.supports_masking = True
+        self.blocks = [
+            self.block_class(**block, dtype=self.dtype_policy, name=f"block_{i}")
+            for i in range(num_layers)
+        ]
+        self.final_norm = None
+        if self.blocks[0].pre_norm:
+            self.final_norm = layer_norm(self.blocks[0].norm_epsilon, self.dtype_policy)
+        self.block_settings = block
+
+    def build(self, x_shape, memory_shape=None):
+        shapes = (x_shape,) if memory_shape is None else (x_shape, memory_shape)
+        for block in self.blocks:
+            block.build(*shapes)
+        if self.final_norm is not None:
+            self.final_norm.build(x_shape)
+
+    def finish(self, x):
+        return x if self.final_norm is None else self.final_norm(x)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "num_layers": len(self.blocks),
+            **self.block_settings,
+        }

@@ -1,0 +1,141 @@
+"""The decoder (§3.1): blocks of masked self-attention, attention over the memory, feed-forward.
+
+`memory` is what the encoder made of the source. A whole target is decoded at once by
+calling the layers (training, scoring); one position at a time by `step` (search).
+"""
+
+import keras
+from keras import ops
+
+from t2t_keras.layers.block import Block, Stack
+
+
+@keras.saving.register_keras_serializable("t2t_keras")
+class DecoderBlock(Block):
+    """Masked self-attention, attention over the memory, feed-forward, each inside `Residual`.
+
+    Args: see `Block`.
+
+    Call arguments:
+        x: `[batch, length, d_model]`. Position i sees positions up to i.
+        memory: `[batch, memory_length, d_model]`.
+        x_mask: boolean `[batch, length]`, True at real tokens. Not needed where padding
+            stands at the end, since no real position sees it there. Not given: the Keras
+            mask of `x`.
+        memory_mask: boolean `[batch, memory_length]`. Not given: the Keras mask of `memory`.
+        return_weights: also return `{"self_attention": [batch, heads, length, length],
+            "cross_attention": [batch, heads, length, memory_length]}`.
+
+    Returns:
+        `[batch, length, d_model]`, and the weights by name if they are asked for.
+
+    Example:
+
+    >>> block = DecoderBlock(d_model=512, d_ff=2048, num_heads=8)
+    >>> x, memory = keras.random.normal((2, 10, 512)), keras.random.normal((2, 12, 512))
+    >>> block(x, memory).shape
+    (2, 10, 512)
+
+    References:
+        Vaswani et al. 2017, §3.1.
+    """
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.self_attention = self.make_attention("self_attention", causal=True)
+        self.cross_attention = self.make_attention("cross_attention")
+        self.feed_forward = self.make_feed_forward("feed_forward")
+
+    def build(self, x_shape, memory_shape):
+        self.self_attention.build(x_shape)
+        self.cross_attention.build(x_shape, memory_shape)
+        self.feed_forward.build(x_shape)
+
+    def call(self, x, memory, x_mask=None, memory_mask=None, return_weights=False):
+        x, self_weights = self.self_attention(x, mask=x_mask, return_weights=True)
+        x, cross_weights = self.cross_attention(
+            x, memory, memory_mask=memory_mask, return_weights=True
+        )
+        x = self.feed_forward(x)
+        weights = {"self_attention": self_weights, "cross_attention": cross_weights}
+        return (x, weights) if return_weights else x
+
+    def step(self, x, position, cache, memory, memory_mask=None):
+        """Decodes one position of `rows` hypotheses, several of which may share a sentence.
+
+        Args:
+            x: `[rows, 1, d_model]`. The hypotheses of a sentence stand next to each other.
+            position: its number, from 0.
+            cache: keys and values of the positions before, from `empty_cache`.
+            memory: keys and values of the memory, from `keys_and_values`, one row a sentence.
+            memory_mask: boolean `[sentences, memory_length]`.
+
+        Returns:
+            `[rows, 1, d_model]` and the cache with this position in it.
+        """
+        x, cache = self.self_attention.around(self.self_attention.sublayer.step, x, cache, position)
+        # All hypotheses of a sentence look at the same memory, as the positions of one
+        # sequence would: so they stand on the axis of positions, and nothing is copied.
+        rows, _, d_model = ops.shape(x)
+        sentences = ops.shape(memory.keys)[0]
+        x = ops.reshape(x, (sentences, -1, d_model))
+        x, _ = self.cross_attention.around(
+            self.cross_attention.sublayer.attend, x, memory, memory_mask
+        )
+        x = self.feed_forward(x)
+        return ops.reshape(x, (rows, 1, d_model)), cache
+
+    def empty_cache(self, rows, length):
+        return self.self_attention.sublayer.empty_cache(rows, length)
+
+    def keys_and_values(self, memory):
+        return self.cross_attention.sublayer.keys_and_values(memory)
+
+
+@keras.saving.register_keras_serializable("t2t_keras")
+class Decoder(Stack):
+    """N decoder blocks on a sequence of vectors and a memory.
+
+    Args:
+        num_layers: N.
+        **block: the settings of each block, see `Block`.
+
+    Call arguments:
+        x: `[batch, length, d_model]`, embedded and with positions.
+        memory: `[batch, memory_length, d_model]`, the encoder's output.
+        x_mask, memory_mask: see `DecoderBlock`.
+        return_weights: also return the weights of every head, by block:
+            `{"0/self_attention": …, "0/cross_attention": …, "1/self_attention": …}`.
+
+    Returns:
+        `[batch, length, d_model]`, and the weights by name if they are asked for.
+
+    References:
+        Vaswani et al. 2017, §3.1.
+    """
+
+    block_class = DecoderBlock
+
+    def call(self, x, memory, x_mask=None, memory_mask=None, return_weights=False):
+        weights = {}
+        for i, block in enumerate(self.blocks):
+            x, block_weights = block(
+                x, memory, x_mask=x_mask, memory_mask=memory_mask, return_weights=True
+            )
+            weights |= {f"{i}/{name}": heads for name, heads in block_weights.items()}
+        x = self.finish(x)
+        return (x, weights) if return_weights else x
+
+    def step(self, x, position, cache, memory, memory_mask=None):
+        """`DecoderBlock.step` through the stack; `cache` and `memory` have an entry a block."""
+        new_cache = []
+        for block, block_cache, block_memory in zip(self.blocks, cache, memory, strict=True):
+            x, block_cache = block.step(x, position, block_cache, block_memory, memory_mask)
+            new_cache.append(block_cache)
+        return self.finish(x), new_cache
+
+    def empty_cache(self, rows, length):
+        return [block.empty_cache(rows, length) for block in self.blocks]
+
+    def keys_and_values(self, memory):
+        return [block.keys_and_values(memory) for block in self.blocks]

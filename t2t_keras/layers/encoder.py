@@ -1,0 +1,83 @@
+"""The encoder (§3.1): a stack of blocks, each self-attention and then feed-forward."""
+
+import keras
+
+from t2t_keras.layers.block import Block, Stack
+
+
+@keras.saving.register_keras_serializable("t2t_keras")
+class EncoderBlock(Block):
+    """Self-attention, then feed-forward, each inside `Residual`.
+
+    Args: see `Block`.
+
+    Call arguments:
+        x: `[batch, length, d_model]`.
+        mask: boolean `[batch, length]`, True at real tokens, or any mask that
+            `MultiHeadAttention` takes. Not given: the Keras mask of `x`.
+        return_weights: also return `{"self_attention": [batch, heads, length, length]}`.
+
+    Returns:
+        `[batch, length, d_model]`, and the weights by name if they are asked for.
+
+    Example:
+
+    >>> block = EncoderBlock(d_model=512, d_ff=2048, num_heads=8)
+    >>> block(keras.random.normal((2, 10, 512))).shape
+    (2, 10, 512)
+
+    References:
+        Vaswani et al. 2017, §3.1.
+    """
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.self_attention = self.make_attention("self_attention")
+        self.feed_forward = self.make_feed_forward("feed_forward")
+
+    def build(self, x_shape):
+        self.self_attention.build(x_shape)
+        self.feed_forward.build(x_shape)
+
+    def call(self, x, mask=None, return_weights=False):
+        x, weights = self.self_attention(x, mask=mask, return_weights=True)
+        x = self.feed_forward(x)
+        return (x, {"self_attention": weights}) if return_weights else x
+
+
+@keras.saving.register_keras_serializable("t2t_keras")
+class Encoder(Stack):
+    """N encoder blocks on a sequence of vectors.
+
+    Args:
+        num_layers: N.
+        **block: the settings of each block, see `Block`.
+
+    Call arguments:
+        x: `[batch, length, d_model]`, embedded and with positions.
+        mask: see `EncoderBlock`.
+        return_weights: also return the weights of every head, by block:
+            `{"0/self_attention": …, "1/self_attention": …}`.
+
+    Returns:
+        `[batch, length, d_model]`, and the weights by name if they are asked for.
+
+    Example:
+
+    >>> encoder = Encoder(num_layers=6, d_model=512, d_ff=2048, num_heads=8)
+    >>> encoder(keras.random.normal((2, 10, 512))).shape
+    (2, 10, 512)
+
+    References:
+        Vaswani et al. 2017, §3.1.
+    """
+
+    block_class = EncoderBlock
+
+    def call(self, x, mask=None, return_weights=False):
+        weights = {}
+        for i, block in enumerate(self.blocks):
+            x, block_weights = block(x, mask=mask, return_weights=True)
+            weights |= {f"{i}/{name}": heads for name, heads in block_weights.items()}
+        x = self.finish(x)
+        return (x, weights) if return_weights else x

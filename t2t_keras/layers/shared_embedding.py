@@ -1,0 +1,83 @@
+"""The one matrix of the model (§3.4): it reads tokens in and writes tokens out."""
+
+import keras
+from keras import ops
+
+from t2t_keras.checks import check_boolean, check_integer
+from t2t_keras.layers.masks import padding_mask
+from t2t_keras.layers.precision import at_least_float32
+
+
+@keras.saving.register_keras_serializable("t2t_keras")
+class SharedEmbedding(keras.layers.Layer):
+    """Source embedding, target embedding and pre-softmax projection with one weight matrix.
+
+    `layer(ids)` looks vectors up and multiplies them by √d_model; `layer.project(x)` gives
+    the logits, without that factor. The matrix belongs to this layer alone, so that it is
+    counted once and saved once.
+
+    Args:
+        vocab_size: rows of the matrix; ids run from 0 to vocab_size − 1, 0 is padding.
+        d_model: columns of the matrix.
+        output_bias: a bias on the logits. The paper has none.
+
+    Call arguments:
+        ids: integers `[batch, length]`.
+
+    Returns:
+        `[batch, length, d_model]`, with a Keras mask that is False at padding.
+
+    Example:
+
+    >>> embedding = SharedEmbedding(vocab_size=1000, d_model=64)
+    >>> vectors = embedding(keras.ops.array([[5, 6, 2, 0]]))
+    >>> embedding.project(vectors).shape
+    (1, 4, 1000)
+
+    References:
+        Vaswani et al. 2017, §3.4; Press and Wolf 2017 (arXiv 1608.05859).
+    """
+
+    def __init__(self, vocab_size, d_model, output_bias=False, **kwargs):
+        # Without autocast the rows are looked up first and rounded to half precision then,
+        # instead of the whole matrix being rounded for the sake of a few rows.
+        super().__init__(autocast=False, **kwargs)
+        check_integer("vocab_size", vocab_size)
+        check_integer("d_model", d_model)
+        check_boolean("output_bias", output_bias)
+        self.supports_masking = True
+        self.vocab_size = vocab_size
+        self.d_model = d_model
+        self.output_bias = output_bias
+
+    def build(self, ids_shape=None):
+        # Scaled by √d_model these have variance 1, the scale of the positional encoding.
+        self.matrix = self.add_weight(
+            shape=(self.vocab_size, self.d_model),
+            initializer=keras.initializers.RandomNormal(stddev=self.d_model**-0.5),
+            name="matrix",
+        )
+        self.bias = None
+        if self.output_bias:
+            self.bias = self.add_weight(shape=(self.vocab_size,), initializer="zeros", name="bias")
+
+    def call(self, ids):
+        vectors = ops.take(self.matrix, ids, axis=0) * self.d_model**0.5
+        return ops.cast(vectors, self.compute_dtype)
+
+    def compute_mask(self, ids, previous=None):
+        return padding_mask(ids)
+
+    def project(self, x):
+        """Logits over the vocabulary, `[..., vocab_size]`, in float32 whatever `x` is."""
+        x = at_least_float32(x)
+        logits = ops.matmul(x, ops.transpose(ops.cast(self.matrix, x.dtype)))
+        return logits if self.bias is None else logits + ops.cast(self.bias, x.dtype)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "vocab_size": self.vocab_size,
+            "d_model": self.d_model,
+            "output_bias": self.output_bias,
+        }

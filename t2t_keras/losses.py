@@ -1,0 +1,101 @@
+"""The training loss (§5.4): cross-entropy against a smoothed target distribution."""
+
+import keras
+from keras import ops
+
+from t2t_keras.checks import check_rate
+from t2t_keras.layers.masks import padding_mask
+from t2t_keras.layers.precision import at_least_float32
+
+
+def token_cross_entropy(labels, logits, label_smoothing=0.0):
+    """The loss of each position in nats, whether it is padding or not.
+
+    The target distribution is 1 − ε on the label and ε spread evenly over the other V − 1
+    tokens. It is never built: with `log p = z − log Σ exp z` the sum over it becomes
+
+        log Σ exp z − (1 − ε) z_label − ε / (V − 1) · (Σ z − z_label)
+
+    Args:
+        labels: integers `[...]`.
+        logits: z, `[..., V]`.
+        label_smoothing: ε.
+
+    Returns:
+        `[...]`, in float32.
+    """
+    logits = at_least_float32(logits)
+    labels = ops.cast(labels, "int32")
+    log_normalizer = ops.logsumexp(logits, axis=-1)
+    label_logit = ops.take_along_axis(logits, labels[..., None], axis=-1)[..., 0]
+    loss = log_normalizer - (1 - label_smoothing) * label_logit
+    if label_smoothing:
+        others = ops.sum(logits, axis=-1) - label_logit
+        loss = loss - label_smoothing / (logits.shape[-1] - 1) * others
+    return loss
+
+
+def token_weights(labels, sample_weight=None):
+    """How much each position counts: padding 0, a real token 1 or its `sample_weight`.
+
+    Args:
+        labels: `[batch, length]`.
+        sample_weight: None, `[batch]` or `[batch, length]`.
+    """
+    weights = ops.cast(padding_mask(labels), "float32")
+    if sample_weight is None:
+        return weights
+    sample_weight = ops.cast(sample_weight, weights.dtype)
+    if len(sample_weight.shape) == len(weights.shape) - 1:
+        sample_weight = sample_weight[..., None]
+    return weights * sample_weight
+
+
+@keras.saving.register_keras_serializable("t2t_keras")
+class LabelSmoothedCrossEntropy(keras.losses.Loss):
+    """Mean loss of the real tokens of a batch; padding (label 0) counts nowhere.
+
+    `loss(labels, logits)` is what `model.compile(loss=…)` needs: the sum over the tokens of
+    the batch divided once by their number. Where a batch is spread over replicas or
+    accumulated from parts, add up the results of `sum_and_count` and divide at the end: the
+    mean of the parts' means is something else.
+
+    Args:
+        label_smoothing: ε. The paper: 0.1.
+
+    Example:
+
+    >>> loss = LabelSmoothedCrossEntropy(label_smoothing=0.1)
+    >>> float(loss(np.array([[3, 2, 0]]), np.zeros((1, 3, 8), "float32")))  # log 8
+    2.0794415
+
+    References:
+        Vaswani et al. 2017, §5.4; Szegedy et al. 2015 (arXiv 1512.00567).
+    """
+
+    def __init__(self, label_smoothing=0.1, name="label_smoothed_cross_entropy", dtype=None):
+        super().__init__(name=name, reduction="sum", dtype=dtype)
+        check_rate("label_smoothing", label_smoothing)
+        self.label_smoothing = label_smoothing
+
+    def sum_and_count(self, labels, logits, sample_weight=None):
+        """The sum of the real tokens' losses, and their number (or the sum of their weights)."""
+        check_labels(labels, logits)
+        weights = token_weights(labels, sample_weight)
+        losses = token_cross_entropy(labels, logits, self.label_smoothing)
+        return ops.sum(losses * ops.cast(weights, losses.dtype)), ops.sum(weights)
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        total, count = self.sum_and_count(y_true, y_pred, sample_weight)
+        return ops.divide_no_nan(total, ops.cast(count, total.dtype))
+
+    def get_config(self):
+        return {"name": self.name, "label_smoothing": self.label_smoothing}
+
+
+def check_labels(labels, logits):
+    if len(logits.shape) != len(labels.shape) + 1:
+        raise ValueError(
+            "Labels [batch, length] go with logits [batch, length, vocabulary]. Received: "
+            f"labels of shape {tuple(labels.shape)}, logits of shape {tuple(logits.shape)}"
+        )
