@@ -131,10 +131,9 @@ class Stack(keras.layers.Layer):
             self.final_norm = layer_norm(self.blocks[0].norm_epsilon, self.dtype_policy)
         self.block_settings = block
 
-    def build(self, x_shape, memory_shape=None):
-        shapes = (x_shape,) if memory_shape is None else (x_shape, memory_shape)
+    def build_blocks(self, x_shape, *memory_shape):
         for block in self.blocks:
-            block.build(*shapes)
+            block.build(x_shape, *memory_shape)
         if self.final_norm is not None:
             self.final_norm.build(x_shape)
 

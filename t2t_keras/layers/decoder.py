@@ -116,6 +116,9 @@ class Decoder(Stack):
 
     block_class = DecoderBlock
 
+    def build(self, x_shape, memory_shape):
+        self.build_blocks(x_shape, memory_shape)
+
     def call(self, x, memory, x_mask=None, memory_mask=None, return_weights=False):
         weights = {}
         for i, block in enumerate(self.blocks):

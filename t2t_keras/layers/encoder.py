@@ -74,6 +74,9 @@ class Encoder(Stack):
 
     block_class = EncoderBlock
 
+    def build(self, x_shape):
+        self.build_blocks(x_shape)
+
     def call(self, x, mask=None, return_weights=False):
         weights = {}
         for i, block in enumerate(self.blocks):

@@ -1,0 +1,9 @@
+import keras
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def same_start():
+    """Every test begins from the same random state and an empty Keras session."""
+    keras.utils.clear_session()
+    keras.utils.set_random_seed(0)

@@ -1,0 +1,125 @@
+import keras
+import numpy as np
+import pytest
+from helpers import array, check_layer, disturbed, gradients, vectors
+from keras import ops
+
+from t2t_keras.layers import MultiHeadAttention, scaled_dot_product_attention
+
+
+def test_scaled_dot_product_is_the_formula():
+    q, k, v = vectors(2, 3, 4, seed=1), vectors(2, 5, 4, seed=2), vectors(2, 5, 6, seed=3)
+    scores = np.exp(q.astype("float64") @ k.swapaxes(1, 2) / 2)
+    expected = scores / scores.sum(-1, keepdims=True)
+    outputs, weights = scaled_dot_product_attention(*map(ops.array, (q, k, v)))
+    np.testing.assert_allclose(array(weights), expected, atol=1e-6)
+    np.testing.assert_allclose(array(outputs), expected @ v, atol=1e-6)
+
+
+def test_what_may_not_be_seen_has_weight_zero_exactly():
+    q, k, v = vectors(1, 3, 4), vectors(1, 3, 4), vectors(1, 3, 4)
+    mask = np.array([[[1, 0, 0], [1, 1, 0], [0, 0, 1]]], bool)
+    _, weights = scaled_dot_product_attention(*map(ops.array, (q, k, v)), ops.array(mask))
+    assert (array(weights)[~mask] == 0).all()
+    np.testing.assert_allclose(array(weights).sum(-1), 1, atol=1e-6)
+
+
+def test_a_query_that_may_look_nowhere_gets_zeros_and_finite_gradients():
+    attention = MultiHeadAttention(num_heads=2, d_model=8)
+    x = ops.array(vectors(2, 3, 8))
+    mask = np.array([[1, 1, 0], [0, 0, 0]], bool)
+    outputs, weights = attention(x, mask=mask, return_weights=True)
+    assert (array(weights)[1] == 0).all()
+    assert (array(outputs)[1] == 0).all()
+    for gradient in gradients(attention, lambda: ops.sum(attention(x, mask=mask) ** 2)):
+        assert np.isfinite(gradient).all()
+        assert np.any(gradient)
+
+
+def test_a_memory_of_one_position_gives_its_value_without_a_warning():
+    attention = MultiHeadAttention(num_heads=2, d_model=8)
+    x, memory = ops.array(vectors(1, 3, 8)), ops.array(vectors(1, 1, 8, seed=1))
+    outputs = array(attention(x, memory))
+    expected = array(attention.output_projection(attention.value(memory)))
+    np.testing.assert_allclose(outputs, np.repeat(expected, 3, axis=1), atol=1e-6)
+
+
+def test_contract_of_multi_head_attention(tmp_path):
+    settings = {"num_heads": 2, "d_model": 8, "d_k": 3, "d_v": 5, "dropout": 0.1}
+    check_layer(MultiHeadAttention, settings, [vectors(2, 4, 8)], 4, tmp_path)
+    settings |= {"use_bias": True, "causal": True}
+    check_layer(MultiHeadAttention, settings, [vectors(2, 4, 6)], 8, tmp_path, output_width=8)
+
+
+def test_contract_over_a_memory_of_another_width(tmp_path):
+    settings = {"num_heads": 2, "d_model": 8}
+    inputs = [vectors(2, 4, 8), vectors(2, 6, 10)]
+    layer = check_layer(MultiHeadAttention, settings, inputs, 4, tmp_path)
+    _, weights = layer(*inputs, return_weights=True)
+    assert tuple(weights.shape) == (2, 2, 4, 6)
+
+
+def test_queries_and_values_have_widths_of_their_own():
+    layer = MultiHeadAttention(num_heads=2, d_model=8, d_k=3, d_v=5)
+    layer.build((None, None, 8))
+    assert [tuple(weight.shape) for weight in layer.weights] == [(8, 6), (8, 6), (8, 10), (10, 8)]
+
+
+def test_the_keras_mask_is_the_mask_that_is_given():
+    attention = MultiHeadAttention(num_heads=2, d_model=8)
+    tokens = np.array([[3, 4, 0, 0], [5, 6, 7, 8]])
+    embedding = keras.layers.Embedding(10, 8, mask_zero=True)
+    x = embedding(tokens)
+    mask = ops.array(tokens != 0)
+    bare = ops.array(array(x))
+    np.testing.assert_allclose(array(attention(x)), array(attention(bare, mask=mask)))
+    assert not np.allclose(array(attention(x)), array(attention(bare)))
+    query = ops.array(vectors(2, 3, 8))
+    np.testing.assert_allclose(
+        array(attention(query, x)), array(attention(query, bare, memory_mask=mask))
+    )
+    assert not np.allclose(array(attention(query, x)), array(attention(query, bare)))
+
+
+def test_dropout_acts_on_the_weights_in_training_only():
+    attention = MultiHeadAttention(num_heads=2, d_model=8, dropout=0.5)
+    x = ops.array(vectors(2, 5, 8))
+    np.testing.assert_array_equal(array(attention(x)), array(attention(x, training=False)))
+    assert not np.allclose(array(attention(x)), array(attention(x, training=True)))
+
+
+def test_step_by_step_equals_all_at_once():
+    attention = disturbed_attention()
+    x = ops.array(vectors(2, 5, 8))
+    expected = array(attention(x))
+    cache = attention.empty_cache(2, 7)
+    shapes = [part.shape for part in cache]
+    for position in range(5):
+        output, cache = attention.step(x[:, position : position + 1], cache, position)
+        np.testing.assert_allclose(array(output)[:, 0], expected[:, position], atol=1e-6)
+    assert [part.shape for part in cache] == shapes
+
+
+def disturbed_attention():
+    attention = MultiHeadAttention(num_heads=2, d_model=8, d_k=3, d_v=5, causal=True, use_bias=True)
+    attention.build((None, None, 8))
+    return disturbed(attention)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"num_heads": 0},
+            "`num_heads` must be a whole number of at least 1. Received: num_heads=0",
+        ),
+        ({"num_heads": 3}, "`num_heads` must be a divisor of d_model=8"),
+        ({"d_k": -1}, "`d_k` must be .* Received: d_k=-1"),
+        ({"d_v": 2.5}, "`d_v` must be .* Received: d_v=2.5"),
+        ({"dropout": 1.5}, "`dropout` must be .* below 1. Received: dropout=1.5"),
+        ({"causal": 1}, "`causal` must be True or False. Received: causal=1"),
+    ],
+)
+def test_wrong_settings_are_named(settings, message):
+    with pytest.raises(ValueError, match=message):
+        MultiHeadAttention(**{"num_heads": 2, "d_model": 8, **settings})

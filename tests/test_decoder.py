@@ -1,0 +1,82 @@
+import numpy as np
+from helpers import array, check_layer, vectors
+from keras import ops
+
+from t2t_keras.layers import Decoder, DecoderBlock, Encoder, SharedEmbedding
+
+BLOCK = {"d_model": 8, "d_ff": 16, "num_heads": 2}
+
+
+def decoder():
+    return Decoder(num_layers=2, **BLOCK)
+
+
+def test_contract_of_block_and_stack(tmp_path):
+    inputs = [vectors(2, 4, 8), vectors(2, 5, 8, seed=1)]
+    check_layer(DecoderBlock, BLOCK, inputs, 4 + 2 + 4 + 2 + 4 + 2, tmp_path)
+    check_layer(Decoder, {"num_layers": 2, **BLOCK}, inputs, 2 * 18, tmp_path)
+    check_layer(Decoder, {"num_layers": 2, **BLOCK, "pre_norm": True}, inputs, 38, tmp_path)
+
+
+def test_the_memory_may_have_another_width(tmp_path):
+    inputs = [vectors(2, 4, 8), vectors(2, 5, 12, seed=1)]
+    check_layer(DecoderBlock, BLOCK, inputs, 18, tmp_path)
+
+
+def test_the_future_changes_nothing():
+    layer = decoder()
+    x, memory = vectors(1, 6, 8), ops.array(vectors(1, 5, 8, seed=1))
+    changed = x.copy()
+    changed[:, 4:] = 7
+    before, after = (array(layer(ops.array(v), memory)) for v in (x, changed))
+    np.testing.assert_allclose(after[:, :4], before[:, :4], atol=1e-6)
+    assert not np.allclose(after[:, 4:], before[:, 4:])
+
+
+def test_padding_of_the_memory_changes_nothing():
+    layer = decoder()
+    x, memory = ops.array(vectors(1, 4, 8)), vectors(1, 6, 8, seed=1)
+    expected = array(layer(x, ops.array(memory[:, :2])))
+    mask = np.array([[1, 1, 0, 0, 0, 0]], bool)
+    found = array(layer(x, ops.array(memory), memory_mask=mask))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_keras_masks_of_both_sequences_are_honoured():
+    embedding, encoder = SharedEmbedding(20, 8), Encoder(num_layers=1, **BLOCK)
+    source, target = np.array([[4, 5, 0, 0]]), np.array([[0, 0, 6, 7]])  # padded on either side
+    layer = decoder()
+    padded = array(layer(embedding(target), encoder(embedding(source))))
+    bare = array(layer(embedding(target[:, 2:]), encoder(embedding(source[:, :2]))))
+    np.testing.assert_allclose(padded[:, 2:], bare, atol=1e-5)
+
+
+def test_steps_with_several_hypotheses_a_sentence_equal_the_whole():
+    layer = decoder()
+    memory = ops.array(vectors(2, 5, 8, seed=1))
+    mask = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], bool)
+    x = vectors(6, 4, 8)  # three hypotheses for each of two sentences
+    expected = array(
+        layer(ops.array(x), ops.repeat(memory, 3, axis=0), memory_mask=mask.repeat(3, axis=0))
+    )
+    cache, keys_values = layer.empty_cache(6, 4), layer.keys_and_values(memory)
+    for position in range(4):
+        step = ops.array(x[:, position : position + 1])
+        found, cache = layer.step(step, position, cache, keys_values, mask)
+        np.testing.assert_allclose(array(found)[:, 0], expected[:, position], atol=1e-5)
+    assert keys_values[0].keys.shape[0] == 2
+
+
+def test_every_head_gives_its_weights():
+    layer = decoder()
+    x, memory = ops.array(vectors(2, 4, 8)), ops.array(vectors(2, 5, 8, seed=1))
+    _, weights = layer(x, memory, return_weights=True)
+    assert sorted(weights) == [
+        "0/cross_attention",
+        "0/self_attention",
+        "1/cross_attention",
+        "1/self_attention",
+    ]
+    assert tuple(weights["1/cross_attention"].shape) == (2, 2, 4, 5)
+    above_diagonal = np.triu_indices(4, 1)
+    assert (array(weights["1/self_attention"])[:, :, *above_diagonal] == 0).all()

@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+from helpers import array, check_layer, vectors
+from keras import ops
+
+from t2t_keras.layers import Encoder, EncoderBlock
+
+BLOCK = {"d_model": 8, "d_ff": 16, "num_heads": 2}
+
+
+def test_contract_of_block_and_stack(tmp_path):
+    inputs = [vectors(2, 4, 8)]
+    check_layer(EncoderBlock, BLOCK, inputs, 4 + 2 + 4 + 2, tmp_path)
+    check_layer(Encoder, {"num_layers": 2, **BLOCK}, inputs, 2 * 12, tmp_path)
+
+
+def test_a_pre_norm_stack_ends_in_a_norm_and_a_post_norm_stack_does_not_add_one():
+    x = ops.array(vectors(2, 4, 8))
+    for pre_norm, weights in ((False, 24), (True, 26)):
+        encoder = Encoder(num_layers=2, **BLOCK, pre_norm=pre_norm)
+        outputs = array(encoder(x))
+        assert len(encoder.weights) == weights
+        np.testing.assert_allclose(outputs.mean(-1), 0, atol=1e-5)
+        np.testing.assert_allclose(outputs.std(-1), 1, atol=1e-3)
+
+
+def test_settings_reach_every_block():
+    encoder = Encoder(num_layers=2, **BLOCK, d_k=3, d_v=5, attention_bias=True, activation="gelu")
+    encoder.build((None, None, 8))
+    for block in encoder.blocks:
+        attention = block.self_attention.sublayer
+        assert (attention.d_k, attention.d_v, attention.use_bias) == (3, 5, True)
+        assert block.feed_forward.sublayer.activation == "gelu"
+    assert len(encoder.weights) == 2 * 16
+
+
+def test_padding_changes_nothing():
+    encoder = Encoder(num_layers=2, **BLOCK)
+    x, mask = vectors(1, 6, 8), np.array([[1, 1, 1, 0, 0, 0]], bool)
+    other = x.copy()
+    other[:, 3:] = 7
+    expected = array(encoder(ops.array(x[:, :3])))
+    for padded in (x, other):
+        found = array(encoder(ops.array(padded), mask=mask))[:, :3]
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_every_head_gives_its_weights():
+    encoder = Encoder(num_layers=2, **BLOCK)
+    x = ops.array(vectors(2, 4, 8))
+    outputs, weights = encoder(x, return_weights=True)
+    assert sorted(weights) == ["0/self_attention", "1/self_attention"]
+    for heads in weights.values():
+        assert tuple(heads.shape) == (2, 2, 4, 4)
+        np.testing.assert_allclose(array(heads).sum(-1), 1, atol=1e-5)
+    np.testing.assert_array_equal(array(outputs), array(encoder(x)))
+
+
+def test_a_misspelt_setting_is_an_error():
+    with pytest.raises((TypeError, ValueError), match="d_fff"):
+        Encoder(num_layers=1, **BLOCK, d_fff=3)
+    with pytest.raises(ValueError, match=r"`num_layers` must be .* Received: num_layers=0"):
+        Encoder(num_layers=0, **BLOCK)

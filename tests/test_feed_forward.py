@@ -1,0 +1,37 @@
+import numpy as np
+import pytest
+from helpers import array, check_layer, disturbed, vectors
+from keras import ops
+
+from t2t_keras.layers import FeedForward
+
+
+def test_contract(tmp_path):
+    check_layer(FeedForward, {"d_model": 8, "d_ff": 16}, [vectors(2, 4, 8)], 4, tmp_path)
+    settings = {"d_model": 6, "d_ff": 16, "activation": "gelu"}
+    check_layer(FeedForward, settings, [vectors(2, 4, 8)], 4, tmp_path, output_width=6)
+
+
+@pytest.mark.parametrize(
+    ("activation", "function"),
+    [("relu", lambda x: np.maximum(x, 0)), ("swish", lambda x: x / (1 + np.exp(-x)))],
+)
+def test_it_is_the_formula(activation, function):
+    layer = FeedForward(d_model=8, d_ff=16, activation=activation)
+    layer.build((None, None, 8))
+    w1, b1, w2, b2 = map(array, disturbed(layer).weights)
+    x = vectors(2, 3, 8)
+    np.testing.assert_allclose(
+        array(layer(ops.array(x))), function(x @ w1 + b1) @ w2 + b2, atol=1e-5
+    )
+
+
+def test_positions_do_not_mix():
+    layer = FeedForward(d_model=8, d_ff=16)
+    x = ops.array(vectors(1, 5, 8))
+    np.testing.assert_allclose(array(layer(x))[:, 2:3], array(layer(x[:, 2:3])), atol=1e-6)
+
+
+def test_an_unknown_activation_is_answered_with_the_nearest():
+    with pytest.raises(ValueError, match=r"`activation` must be one of .*did you mean 'swish'"):
+        FeedForward(d_model=8, d_ff=16, activation="swisch")

@@ -1,0 +1,63 @@
+import numpy as np
+from helpers import array, check_layer, disturbed, vectors
+from keras import ops
+
+from t2t_keras.layers import FeedForward, MultiHeadAttention, Residual
+
+
+def residual(**settings):
+    layer = Residual(FeedForward(d_model=8, d_ff=16), **settings)
+    layer.build((None, None, 8))
+    return disturbed(layer)
+
+
+def test_contract(tmp_path):
+    for pre_norm in (False, True):
+        settings = {"sublayer": FeedForward(d_model=8, d_ff=16), "pre_norm": pre_norm}
+        check_layer(Residual, settings, [vectors(2, 4, 8)], 6, tmp_path)
+
+
+def test_post_norm_norms_the_sum():
+    layer, x = residual(), ops.array(vectors(2, 3, 8))
+    np.testing.assert_allclose(array(layer(x)), array(layer.norm(x + layer.sublayer(x))), atol=1e-6)
+
+
+def test_pre_norm_norms_what_the_sublayer_sees():
+    layer, x = residual(pre_norm=True), ops.array(vectors(2, 3, 8))
+    np.testing.assert_allclose(array(layer(x)), array(x + layer.sublayer(layer.norm(x))), atol=1e-6)
+
+
+def test_dropout_stands_before_the_sum():
+    layer, x = residual(dropout=0.5, pre_norm=True), ops.array(vectors(50, 3, 8))
+    difference = array(layer(x, training=True)) - array(x)
+    dropped = np.abs(difference) < 1e-6
+    assert 0.4 < dropped.mean() < 0.6
+    expected = 2 * array(layer.sublayer(layer.norm(x)))
+    np.testing.assert_allclose(difference[~dropped], expected[~dropped], atol=1e-5)
+
+
+def test_the_norm_is_computed_in_float32_and_rounded_last():
+    layer = Residual(FeedForward(d_model=8, d_ff=16), dtype="mixed_bfloat16")
+    layer.build((None, None, 8))
+    x = ops.cast(100 + vectors(4, 5, 8), "bfloat16")
+    exact = array(x).astype("float64")
+    exact -= exact.mean(-1, keepdims=True)
+    exact /= np.sqrt((exact**2).mean(-1, keepdims=True) + 1e-6)
+    np.testing.assert_allclose(array(layer.norm(x)), exact, rtol=2**-8)
+
+
+def test_what_else_the_sublayer_returns_is_passed_on():
+    layer = Residual(MultiHeadAttention(num_heads=2, d_model=8))
+    x = ops.array(vectors(2, 3, 8))
+    outputs, weights = layer(x, return_weights=True)
+    assert tuple(weights.shape) == (2, 2, 3, 3)
+    np.testing.assert_array_equal(array(outputs), array(layer(x)))
+
+
+def test_memory_and_masks_reach_the_sublayer():
+    layer = Residual(MultiHeadAttention(num_heads=2, d_model=8))
+    x, memory = ops.array(vectors(2, 3, 8)), ops.array(vectors(2, 5, 8, seed=1))
+    mask = np.array([[1, 1, 0, 0, 0], [1, 0, 0, 0, 0]], bool)
+    masked = array(layer(x, memory, memory_mask=mask))
+    np.testing.assert_allclose(masked[1:], array(layer(x[1:], memory[1:, :1])), atol=1e-6)
+    assert not np.allclose(masked, array(layer(x, memory)))

@@ -1,0 +1,52 @@
+import keras
+import numpy as np
+from helpers import array, check_layer, disturbed, ids, vectors
+from keras import ops
+
+from t2t_keras.layers import MultiHeadAttention, SharedEmbedding
+
+
+def embedding(**settings):
+    layer = SharedEmbedding(vocab_size=50, d_model=16, **settings)
+    layer.build((None, None))
+    return layer
+
+
+def test_contract(tmp_path):
+    settings = {"vocab_size": 50, "d_model": 16}
+    check_layer(SharedEmbedding, settings, [ids(2, 5)], 1, tmp_path, output_width=16)
+
+
+def test_looking_up_scales_by_the_root_of_the_width_and_projecting_does_not():
+    layer = embedding()
+    matrix, tokens, x = array(layer.matrix), ids(2, 5), vectors(2, 5, 16)
+    np.testing.assert_allclose(array(layer(tokens)), matrix[tokens] * 4, atol=1e-6)
+    np.testing.assert_allclose(array(layer.project(ops.array(x))), x @ matrix.T, atol=1e-5)
+
+
+def test_the_bias_is_on_the_logits_only():
+    layer = disturbed(embedding(output_bias=True))
+    matrix, bias = map(array, layer.weights)
+    x = vectors(2, 5, 16)
+    np.testing.assert_allclose(array(layer.project(ops.array(x))), x @ matrix.T + bias, atol=1e-5)
+    np.testing.assert_allclose(array(layer(ids(1, 3))), matrix[ids(1, 3)] * 4, atol=1e-6)
+
+
+def test_vectors_begin_with_variance_one():
+    layer = SharedEmbedding(vocab_size=1000, d_model=64)
+    assert abs(array(layer(np.arange(1000)[None])).std() - 1) < 0.02
+
+
+def test_logits_are_float32_under_mixed_precision_without_rounding_to_half():
+    layer = embedding(dtype="mixed_bfloat16")
+    x = ops.cast(vectors(2, 5, 16), "bfloat16")
+    logits = layer.project(x)
+    assert keras.backend.standardize_dtype(logits.dtype) == "float32"
+    np.testing.assert_allclose(array(logits), array(x) @ array(layer.matrix).T, atol=1e-5)
+
+
+def test_padding_becomes_the_keras_mask():
+    layer, attention = embedding(), MultiHeadAttention(num_heads=2, d_model=16)
+    tokens = ids(2, 6, [6, 3])
+    masked = array(attention(layer(tokens)))
+    np.testing.assert_allclose(masked[1, :3], array(attention(layer(tokens[1:, :3])))[0], atol=1e-6)
