@@ -146,13 +146,18 @@ class Transformer(keras.Model):
             config.vocab_size,
             config.d_model,
             output_bias=config.output_bias,
+            mask_zero=False,
             dtype=dtype,
             name="embedding",
         )
         self.source_embedding = self.embedding
         if config.source_vocab_size is not None:
             self.source_embedding = SharedEmbedding(
-                config.source_vocab_size, config.d_model, dtype=dtype, name="source_embedding"
+                config.source_vocab_size,
+                config.d_model,
+                mask_zero=False,
+                dtype=dtype,
+                name="source_embedding",
             )
 
         self.source_positions = self.make_positions("source_positions")
@@ -216,6 +221,7 @@ class Transformer(keras.Model):
         source, target = check_inputs(inputs)
         encoded = self.encode(source)
         x = self.embed_target(target)
+        # The target needs no mask: its padding stands behind every real token.
         x = self.decoder(x, encoded, memory_mask=padding_mask(source))
         return self.embedding.project(x)
 

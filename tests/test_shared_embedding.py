@@ -49,4 +49,7 @@ def test_padding_becomes_the_keras_mask():
     layer, attention = embedding(), MultiHeadAttention(num_heads=2, d_model=16)
     tokens = ids(2, 6, [6, 3])
     masked = array(attention(layer(tokens)))
-    np.testing.assert_allclose(masked[1, :3], array(attention(layer(tokens[1:, :3])))[0], atol=1e-6)
+    alone = array(attention(layer(tokens[1:, :3])))[0]
+    np.testing.assert_allclose(masked[1, :3], alone, atol=1e-6)
+    layer.mask_zero = False
+    assert not np.allclose(array(attention(layer(tokens)))[1, :3], alone)

@@ -20,12 +20,14 @@ class SharedEmbedding(keras.layers.Layer):
         vocab_size: rows of the matrix; ids run from 0 to vocab_size − 1, 0 is padding.
         d_model: columns of the matrix.
         output_bias: a bias on the logits. The paper has none.
+        mask_zero: attach a Keras mask to the vectors, False at padding, for the layers that
+            follow. `Transformer` does without and hands its masks on itself.
 
     Call arguments:
         ids: integers `[batch, length]`.
 
     Returns:
-        `[batch, length, d_model]`, with a Keras mask that is False at padding.
+        `[batch, length, d_model]`.
 
     Example:
 
@@ -38,17 +40,19 @@ class SharedEmbedding(keras.layers.Layer):
         Vaswani et al. 2017, §3.4; Press and Wolf 2017 (arXiv 1608.05859).
     """
 
-    def __init__(self, vocab_size, d_model, output_bias=False, **kwargs):
+    def __init__(self, vocab_size, d_model, output_bias=False, mask_zero=True, **kwargs):
         # Without autocast the rows are looked up first and rounded to half precision then,
         # instead of the whole matrix being rounded for the sake of a few rows.
         super().__init__(autocast=False, **kwargs)
         check_integer("vocab_size", vocab_size)
         check_integer("d_model", d_model)
         check_boolean("output_bias", output_bias)
+        check_boolean("mask_zero", mask_zero)
         self.supports_masking = True
         self.vocab_size = vocab_size
         self.d_model = d_model
         self.output_bias = output_bias
+        self.mask_zero = mask_zero
 
     def build(self, ids_shape=None):
         # Scaled by √d_model these have variance 1, the scale of the positional encoding.
@@ -66,7 +70,7 @@ class SharedEmbedding(keras.layers.Layer):
         return ops.cast(vectors, self.compute_dtype)
 
     def compute_mask(self, ids, previous=None):
-        return padding_mask(ids)
+        return padding_mask(ids) if self.mask_zero else None
 
     def project(self, x):
         """Logits over the vocabulary, `[..., vocab_size]`, in float32 whatever `x` is."""
@@ -80,4 +84,5 @@ class SharedEmbedding(keras.layers.Layer):
             "vocab_size": self.vocab_size,
             "d_model": self.d_model,
             "output_bias": self.output_bias,
+            "mask_zero": self.mask_zero,
         }

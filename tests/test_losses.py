@@ -1,0 +1,111 @@
+import keras
+import numpy as np
+import pytest
+from helpers import array, gradients, ids, tiny_model, vectors
+from keras import ops
+
+from t2t_keras import LabelSmoothedCrossEntropy
+from t2t_keras.losses import token_cross_entropy
+
+
+def by_hand(labels, logits, smoothing):
+    """Σ −p log q with the target distribution written out, in float64."""
+    logits = logits.astype("float64")
+    log_q = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    size = logits.shape[-1]
+    p = np.full(logits.shape, smoothing / (size - 1))
+    np.put_along_axis(p, labels[..., None], 1 - smoothing, axis=-1)
+    return -(p * log_q).sum(-1)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.2, 0.9])
+def test_it_is_the_formula(smoothing):
+    labels, logits = ids(3, 5, [5, 3, 0]), 5 * vectors(3, 5, 50)
+    expected = by_hand(labels, logits, smoothing)
+    found = token_cross_entropy(ops.array(labels), ops.array(logits), smoothing)
+    np.testing.assert_allclose(array(found), expected, rtol=1e-5)
+
+    real = labels != 0
+    loss = LabelSmoothedCrossEntropy(smoothing)
+    total, count = loss.sum_and_count(ops.array(labels), ops.array(logits))
+    assert float(count) == real.sum() == 8
+    assert float(total) == pytest.approx(expected[real].sum(), rel=1e-5)
+    assert float(loss(labels, logits)) == pytest.approx(expected[real].mean(), rel=1e-5)
+
+
+def test_the_gradient_is_the_models_distribution_minus_the_target():
+    variable = keras.Variable(vectors(1, 2, 6))
+    layer = keras.layers.Layer()
+    layer.logits = variable
+    labels = np.array([[4, 0]], "int32")
+    loss = LabelSmoothedCrossEntropy(0.1)
+    (found,) = gradients(layer, lambda: loss(ops.array(labels), ops.convert_to_tensor(variable)))
+    logits = array(variable)[0, 0].astype("float64")
+    expected = np.exp(logits) / np.exp(logits).sum() - 0.02
+    expected[4] += 0.02 - 0.9
+    np.testing.assert_allclose(found[0, 0], expected, atol=1e-6)
+    np.testing.assert_array_equal(found[0, 1], 0)
+
+
+def test_large_logits_do_not_overflow():
+    logits = np.array([[[1e4, -1e4, 0, 0]]], "float32")
+    assert float(LabelSmoothedCrossEntropy(0.0)(np.array([[1]]), logits)) == pytest.approx(2e4)
+
+
+def test_sample_weights_count_sentences_or_tokens():
+    labels, logits = ids(2, 4, [4, 2]), vectors(2, 4, 50)
+    losses = by_hand(labels, logits, 0.1)
+    loss = LabelSmoothedCrossEntropy(0.1)
+    expected = losses[0].mean()
+    assert float(loss(labels, logits, np.array([1.0, 0.0]))) == pytest.approx(expected, rel=1e-5)
+    weights = np.array([[1, 0, 0, 0], [0, 2, 5, 5]], "float32")  # the 5s stand on padding
+    expected = (losses[0, 0] + 2 * losses[1, 1]) / 3
+    assert float(loss(labels, logits, weights)) == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_batch_of_padding_costs_nothing():
+    loss = LabelSmoothedCrossEntropy()
+    assert float(loss(np.zeros((2, 3), "int32"), vectors(2, 3, 50))) == 0
+
+
+def test_the_parts_of_a_batch_add_up_to_the_whole():
+    labels, logits = ids(4, 5, [5, 1, 2, 0]), vectors(4, 5, 50)
+    loss = LabelSmoothedCrossEntropy()
+    parts = [loss.sum_and_count(labels[rows], logits[rows]) for rows in (slice(1), slice(1, 4))]
+    total, count = (sum(float(part[i]) for part in parts) for i in (0, 1))
+    assert total / count == pytest.approx(float(loss(labels, logits)), rel=1e-6)
+
+
+def test_it_is_what_fit_minimises():
+    model, loss = tiny_model(dropout=0.0), LabelSmoothedCrossEntropy()
+    inputs = {"source": ids(4, 6), "target": ids(4, 5, [5, 4, 1, 1])}
+    labels = ids(4, 5, [5, 4, 1, 1], seed=3)
+    expected = float(loss(labels, model(inputs)))
+    model.compile("sgd", loss)
+    history = model.fit(inputs, labels, batch_size=4, verbose=0)
+    assert history.history["loss"][0] == pytest.approx(expected, rel=1e-5)
+
+
+def test_no_one_hot_of_the_vocabulary_is_made():
+    """Besides the logits themselves, few arrays of their size: none is compared or gathered."""
+    labels, logits = ops.array(ids(2, 3)), ops.array(vectors(2, 3, 50))
+    if keras.backend.backend() == "jax":
+        import jax
+
+        text = str(jax.make_jaxpr(LabelSmoothedCrossEntropy())(labels, logits))
+        assert "iota[dtype=int32 dimension=2 shape=(2, 3, 50)" not in text
+        assert "eq 2:i32" not in text
+    else:
+        import tensorflow as tf
+
+        graph = tf.function(LabelSmoothedCrossEntropy()).get_concrete_function(labels, logits).graph
+        assert not [op for op in graph.get_operations() if op.type == "OneHot"]
+
+
+def test_round_trip_and_wrong_settings():
+    loss = keras.losses.deserialize(keras.losses.serialize(LabelSmoothedCrossEntropy(0.2)))
+    assert loss.label_smoothing == 0.2
+    with pytest.raises(ValueError, match=r"`label_smoothing` must be .* label_smoothing=1"):
+        LabelSmoothedCrossEntropy(1)
+    with pytest.raises(ValueError, match=r"labels of shape \(2,\), logits of shape \(2, 3, 50\)"):
+        LabelSmoothedCrossEntropy()(ids(1, 2)[0], vectors(2, 3, 50))

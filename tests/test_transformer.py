@@ -1,0 +1,330 @@
+import dataclasses
+
+import keras
+import numpy as np
+import pytest
+from helpers import (
+    TINY,
+    array,
+    compiled,
+    disturbed,
+    gradients,
+    ids,
+    pairs,
+    tiny_model,
+)
+from keras import ops
+from reference import forward
+
+from t2t_keras import LabelSmoothedCrossEntropy, TokenAccuracy, Transformer, TransformerConfig
+
+OTHER_SYSTEMS = {
+    "positions": "concatenated",
+    "position_offset": 1,
+    "source_vocab_size": 40,
+    "activation": "swish",
+    "attention_bias": True,
+    "output_bias": True,
+    "pre_norm": True,
+    "norm_epsilon": 1e-5,
+}
+
+
+def tensors(inputs):
+    return {name: ops.array(value) for name, value in inputs.items()}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"d_k": 16},
+        {"num_heads": 4, "d_k": 128, "d_v": 64},
+        {"positions": "learned", "max_length": 20},
+        {"pre_norm": True},
+    ],
+    ids=["base", "Table 3 B", "d_k above d_v", "learned positions", "pre-norm"],
+)
+def test_logits_equal_an_independent_numpy_forward_pass_at_full_size(settings):
+    config = TransformerConfig(**settings)
+    model = disturbed(Transformer(config), scale=0.01)
+    inputs = {
+        "source": ids(2, 12, [12, 7], config.vocab_size),
+        "target": ids(2, 10, [10, 4], config.vocab_size, seed=1),
+    }
+    weights = {
+        weight.path.split("/", 1)[1]: ops.convert_to_numpy(weight).astype("float64")
+        for weight in model.weights
+    }
+    expected = forward(weights, model.config, **inputs)
+    found = array(model(inputs))
+    assert expected.std() > 0.1  # there is something to agree on
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("settings", [{}, {"pre_norm": True}, {"positions": "learned"}])
+def test_a_future_token_changes_no_earlier_logit(settings):
+    model, inputs = tiny_model(**settings), pairs()
+    before = array(model(inputs))
+    for position in range(1, 6):
+        changed = {**inputs, "target": inputs["target"].copy()}
+        changed["target"][:, position] = 13
+        after = array(model(changed))
+        np.testing.assert_array_equal(after[:, :position], before[:, :position])
+        assert not np.allclose(after[:, position], before[:, position])
+
+
+def test_padding_changes_nothing():
+    model, inputs = tiny_model(), pairs()
+    short = array(model(inputs))
+    padded = {name: np.pad(value, ((0, 0), (0, 5))) for name, value in inputs.items()}
+    np.testing.assert_allclose(array(model(padded))[:, :6], short, atol=1e-5)
+    # A sentence alone, without its padding, is what it is in a batch.
+    alone = {"source": inputs["source"][1:2, :4], "target": inputs["target"][1:2]}
+    np.testing.assert_allclose(array(model(alone))[0], short[1], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, OTHER_SYSTEMS, {"positions": "learned"}, {"d_k": 3, "d_v": 5}]
+)
+def test_cached_decoding_equals_uncached(settings):
+    model, inputs = tiny_model(**settings), pairs(vocab_size=40)
+    expected = array(model(inputs))
+    memory, cache = model.start_decoding(ops.array(inputs["source"]), max_length=8)
+    for position in range(6):
+        tokens = ops.array(inputs["target"][:, position])
+        logits, cache = model.decode_step(tokens, position, cache, memory)
+        np.testing.assert_allclose(array(logits), expected[:, position], rtol=0, atol=1e-5)
+
+
+def test_the_beams_of_a_sentence_share_its_memory():
+    model, inputs = tiny_model(), pairs()
+    target = ids(6, 4)  # two hypotheses for each of three sentences
+    expected = array(model({"source": inputs["source"].repeat(2, axis=0), "target": target}))
+    memory, cache = model.start_decoding(ops.array(inputs["source"]), max_length=4, beams=2)
+    assert memory.keys_values[0].keys.shape[0] == 3
+    for position in range(4):
+        logits, cache = model.decode_step(ops.array(target[:, position]), position, cache, memory)
+        np.testing.assert_allclose(array(logits), expected[:, position], rtol=0, atol=1e-5)
+
+
+def test_a_compiled_step_serves_every_position():
+    """The shapes of the cache never change, so that XLA compiles the step once."""
+    model, inputs = tiny_model(), tensors(pairs())
+    expected = array(model(inputs))
+    memory, cache = model.start_decoding(inputs["source"], max_length=6)
+    traced = []
+
+    def step(tokens, position, cache, memory):
+        traced.append(position)
+        return model.decode_step(tokens, position, cache, memory)
+
+    step = compiled(step)
+    for position in range(6):
+        number = ops.convert_to_tensor(position, dtype="int32")
+        logits, cache = step(inputs["target"][:, position], number, cache, memory)
+        np.testing.assert_allclose(array(logits), expected[:, position], rtol=0, atol=1e-5)
+    assert len(traced) == 1
+
+
+def test_xla_gives_the_same_logits():
+    model, inputs = tiny_model(), tensors(pairs())
+    np.testing.assert_allclose(array(compiled(model)(inputs)), array(model(inputs)), atol=1e-5)
+
+
+@pytest.mark.parametrize("settings", [{}, OTHER_SYSTEMS, {"positions": "learned"}])
+def test_gradients_reach_every_weight(settings):
+    model, inputs = tiny_model(**settings), tensors(pairs(vocab_size=40))
+    loss = LabelSmoothedCrossEntropy()
+    labels = ops.array(pairs(seed=5)["target"])
+    found = gradients(model, lambda: loss(labels, model(inputs)))
+    for weight, gradient in zip(model.trainable_weights, found, strict=True):
+        assert gradient is not None and np.any(gradient), weight.path
+
+
+@pytest.mark.parametrize("settings", [{}, OTHER_SYSTEMS, {"positions": "learned"}])
+def test_keras_file_and_config_round_trip(settings, tmp_path):
+    model, inputs = tiny_model(**settings), pairs(vocab_size=40)
+    expected = array(model(inputs))
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert loaded.config == model.config
+    np.testing.assert_array_equal(array(loaded(inputs)), expected)
+    model.save_weights(tmp_path / "model.weights.h5")
+    twin = Transformer.from_config(model.get_config())
+    twin.load_weights(tmp_path / "model.weights.h5")
+    np.testing.assert_array_equal(array(twin(inputs)), expected)
+
+
+def test_the_shared_matrix_is_counted_once_and_saved_once(tmp_path):
+    import h5py
+
+    model = tiny_model()
+    matrices = [weight for weight in model.weights if tuple(weight.shape) == (50, 16)]
+    assert len(matrices) == 1
+    model.save_weights(tmp_path / "model.weights.h5")
+    saved = []
+    with h5py.File(tmp_path / "model.weights.h5") as file:
+        file.visititems(
+            lambda name, item: saved.append(name) if getattr(item, "shape", 0) == (50, 16) else None
+        )
+    assert len(saved) == 1
+
+
+def test_the_weights_exist_as_soon_as_the_model_does():
+    model = Transformer(TransformerConfig(**TINY))
+    assert model.built
+    assert model.count_params() == sum(np.prod(weight.shape) for weight in model.weights) > 0
+
+
+def test_a_separate_source_embedding_is_one_more_matrix():
+    shared, separate = tiny_model(), tiny_model(source_vocab_size=30)
+    assert separate.count_params() == shared.count_params() + 30 * 16
+    inputs = pairs(vocab_size=30)
+    before = array(separate(inputs))
+    separate.source_embedding.matrix.assign(separate.source_embedding.matrix * 2)
+    assert not np.allclose(array(separate(inputs)), before)
+
+
+def test_attention_weights_of_every_head_have_a_name():
+    model, inputs = tiny_model(), pairs()
+    weights = model.attention_weights(inputs)
+    assert list(weights) == [
+        "encoder/0/self_attention",
+        "encoder/1/self_attention",
+        "decoder/0/self_attention",
+        "decoder/0/cross_attention",
+        "decoder/1/self_attention",
+        "decoder/1/cross_attention",
+    ]
+    cross = array(weights["decoder/1/cross_attention"])
+    assert cross.shape == (3, 2, 6, 7)
+    np.testing.assert_allclose(cross.sum(-1), 1, atol=1e-5)
+    assert (cross[2, :, :, 2:] == 0).all()  # padding of the source
+
+
+def test_mixed_precision_keeps_weights_and_logits_in_float32_and_the_rest_close():
+    model = tiny_model()
+    mixed = Transformer(model.config, dtype="mixed_bfloat16")
+    mixed.set_weights(model.get_weights())
+    inputs = pairs()
+    logits = mixed(inputs)
+    assert keras.backend.standardize_dtype(logits.dtype) == "float32"
+    assert {weight.dtype for weight in mixed.weights} == {"float32"}
+    assert keras.backend.standardize_dtype(mixed.encode(ops.array(inputs["source"])).dtype) == (
+        "bfloat16"
+    )
+    exact = array(model(inputs))
+    assert 0 < np.abs(array(logits) - exact).max() < 0.05 * np.abs(exact).max()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
+def test_a_sentence_that_is_all_padding_gives_finite_numbers_and_gradients(dtype):
+    model = tiny_model(dtype=dtype)
+    inputs = pairs()
+    inputs["source"][1] = 0
+    inputs["target"][1] = 0
+    inputs = tensors(inputs)
+    assert np.isfinite(array(model(inputs))).all()
+    loss = LabelSmoothedCrossEntropy()
+    for gradient in gradients(model, lambda: loss(inputs["target"], model(inputs))):
+        assert np.isfinite(gradient).all()
+    memory, cache = model.start_decoding(inputs["source"], max_length=2)
+    logits, _ = model.decode_step(inputs["target"][:, 0], 0, cache, memory)
+    assert np.isfinite(array(logits)).all()
+
+
+def test_dropout_is_active_in_training_alone():
+    model, inputs = tiny_model(dropout=0.5), pairs()
+    np.testing.assert_array_equal(array(model(inputs)), array(model(inputs, training=False)))
+    first, second = (array(model(inputs, training=True)) for _ in range(2))
+    assert not np.allclose(first, second)
+
+
+def test_compile_and_fit_learn_to_copy():
+    random = np.random.default_rng(0)
+    source = random.integers(3, 20, (512, 6)).astype("int32")
+    source[:, 5] = 2
+    source[::2, 3:] = (2, 0, 0)  # half of the sentences are shorter
+    target = np.concatenate([np.ones((512, 1), "int32"), source[:, :-1]], axis=1)
+    target[source == 0] = 0
+    config = TransformerConfig(
+        vocab_size=20, num_layers=1, d_model=32, d_ff=64, num_heads=4, dropout=0.0
+    )
+    model = Transformer(config)
+    model.compile(
+        optimizer=keras.optimizers.Adam(3e-3, beta_2=0.98, epsilon=1e-9),
+        loss=LabelSmoothedCrossEntropy(),
+        metrics=[TokenAccuracy()],
+    )
+    inputs = {"source": source, "target": target}
+    model.fit(inputs, source, batch_size=32, epochs=20, verbose=0)
+    assert model.evaluate(inputs, source, verbose=0, return_dict=True)["token_accuracy"] > 0.99
+    assert model.predict(inputs, verbose=0).shape == (512, 6, 20)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"d_model": 15, "d_k": 8, "d_v": 8}, "`d_model` must be even .* d_model=15"),
+        ({"num_heads": 0}, "`num_heads` must be .*at least 1. Received: num_heads=0"),
+        ({"num_heads": 3}, "`num_heads` must be a divisor of d_model=16"),
+        ({"num_layers": 0}, "`num_layers` must be .* num_layers=0"),
+        ({"d_ff": "64"}, "`d_ff` must be .* d_ff='64'"),
+        ({"dropout": 1.5}, "`dropout` must be a number of at least 0 and below 1.* dropout=1.5"),
+        ({"attention_dropout": 1}, "`attention_dropout` must be .* attention_dropout=1"),
+        ({"activation": "rleu"}, "`activation` must be one of .*did you mean 'relu'"),
+        ({"positions": "sinusoid"}, "`positions` must be one of .*did you mean 'sinusoidal'"),
+        ({"vocab_size": 3}, "`vocab_size` must be a whole number of at least 4. .*vocab_size=3"),
+        ({"source_vocab_size": 2}, "`source_vocab_size` must be .* source_vocab_size=2"),
+        ({"position_offset": -1}, "`position_offset` must be .* position_offset=-1"),
+        (
+            {"position_offset": 9, "positions": "learned", "max_length": 9},
+            "`position_offset` must be below max_length=9",
+        ),
+        ({"pre_norm": "yes"}, "`pre_norm` must be True or False. Received: pre_norm='yes'"),
+        ({"norm_epsilon": 0}, "`norm_epsilon` must be a positive number. .*norm_epsilon=0"),
+    ],
+)
+def test_wrong_settings_are_named_with_what_is_allowed(settings, message):
+    with pytest.raises(ValueError, match=message):
+        TransformerConfig(**{**TINY, **settings})
+
+
+def test_a_setting_changed_later_is_checked_when_the_model_is_made():
+    config = TransformerConfig(**TINY)
+    config.dropout = 2
+    with pytest.raises(ValueError, match="`dropout`"):
+        Transformer(config)
+    with pytest.raises(ValueError, match="`config` must be a TransformerConfig"):
+        Transformer(dataclasses.asdict(TransformerConfig(**TINY)))
+
+
+def test_the_models_config_is_resolved_and_the_users_is_left_alone():
+    config = TransformerConfig(**TINY)
+    model = Transformer(config)
+    assert (model.config.d_k, model.config.d_v) == (8, 8)
+    assert config.d_k is None
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({"source": ids(2, 3)}, r"Received: \['source'\]"),
+        (ids(2, 3), "{'source': ids .*, 'target': ids .*}. Received: "),
+        ({"source": ids(2, 3)[0], "target": ids(2, 3)}, "'source' of rank 1, shape"),
+        ({"source": ids(2, 3), "target": ids(2, 3)[None]}, "'target' of rank 3, shape"),
+        ({"source": ids(2, 3), "target": ids(2, 3) / 1.0}, "whole numbers. .*'target' of dtype"),
+    ],
+)
+def test_wrong_inputs_are_named(inputs, message):
+    with pytest.raises(ValueError, match=message):
+        tiny_model()(inputs)
+
+
+def test_a_sequence_longer_than_learned_positions_is_refused():
+    model = tiny_model(positions="learned", max_length=6)
+    with pytest.raises(ValueError, match=r"Received: 7 positions. Shorten the sequence"):
+        model(pairs())
+    with pytest.raises(ValueError, match="Received: 9 positions"):
+        model.start_decoding(ops.array(ids(1, 3)), max_length=9)
