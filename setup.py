@@ -44,7 +44,12 @@ setup(
         # JAX: the model's tests run on it too. build: the wheel is one of the things tested.
         "test": ["build>=1.2,<2", "jax>=0.8,<0.11", "pytest>=8.3,<10", "ruff>=0.17,<0.18"],
     },
-    entry_points={"console_scripts": ["t2t-parameters = t2t_keras.cli.parameters:entry"]},
+    entry_points={
+        "console_scripts": [
+            f"t2t-{command} = t2t_keras.cli.{command}:entry"
+            for command in ("benchmark", "parameters")
+        ]
+    },
     classifiers=[
         "Programming Language :: Python :: 3",
         "Topic :: Scientific/Engineering :: Artificial Intelligence",

@@ -4,6 +4,5 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def same_start():
-    """Every test begins from the same random state and an empty Keras session."""
-    keras.utils.clear_session()
+    """Every test begins from the same random state."""
     keras.utils.set_random_seed(0)

@@ -12,8 +12,9 @@ def local(neighbourhood, **settings):
     return disturbed(layer)
 
 
-@pytest.mark.parametrize("neighbourhood", [1, 2, 5, 16, 33, 64, 200])
-@pytest.mark.parametrize("length", [1, 7, 32, 77])
+@pytest.mark.parametrize(
+    ("neighbourhood", "length"), [(1, 7), (2, 9), (5, 1), (5, 32), (16, 32), (33, 77), (200, 32)]
+)
 @pytest.mark.parametrize("causal", [False, True])
 def test_it_equals_the_masked_form(neighbourhood, length, causal):
     layer, x = local(neighbourhood, causal=causal), ops.array(vectors(2, length, 8))

@@ -258,7 +258,7 @@ def test_compile_and_fit_learn_to_copy():
         metrics=[TokenAccuracy()],
     )
     inputs = {"source": source, "target": target}
-    model.fit(inputs, source, batch_size=32, epochs=20, verbose=0)
+    model.fit(inputs, source, batch_size=32, epochs=40, verbose=0)
     assert model.evaluate(inputs, source, verbose=0, return_dict=True)["token_accuracy"] > 0.99
     assert model.predict(inputs, verbose=0).shape == (512, 6, 20)
 

@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+from helpers import TINY, pairs
+
+from t2t_keras import TransformerConfig
+from t2t_keras.experiment import (
+    Experiment,
+    find_config,
+    load_config_file,
+    load_experiment,
+    shipped_configs,
+)
+
+
+def test_the_shipped_configs_are_found_by_name():
+    assert {"base", "big", "parsing", "table3"} <= set(shipped_configs())
+    assert load_experiment("base").model == TransformerConfig()
+    big = load_experiment("big").model
+    assert (big.d_model, big.d_ff, big.num_heads, big.dropout) == (1024, 4096, 16, 0.3)
+    assert load_experiment("big:enfr").model.dropout == 0.1
+    parsing = load_experiment("parsing:wsj").model.resolved()
+    assert (parsing.num_layers, parsing.d_model, parsing.d_k) == (4, 1024, 128)
+
+
+def test_table_3_has_all_its_rows_and_each_is_what_the_paper_prints():
+    table3 = load_config_file(find_config("table3"))
+    # row: N, d_model, d_ff, h, d_k, d_v, dropout, label smoothing
+    base = (6, 512, 2048, 8, 64, 64, 0.1, 0.1)
+    printed = {
+        "base": base,
+        "A_h1": (6, 512, 2048, 1, 512, 512, 0.1, 0.1),
+        "A_h4": (6, 512, 2048, 4, 128, 128, 0.1, 0.1),
+        "A_h16": (6, 512, 2048, 16, 32, 32, 0.1, 0.1),
+        "A_h32": (6, 512, 2048, 32, 16, 16, 0.1, 0.1),
+        "B_dk16": (6, 512, 2048, 8, 16, 64, 0.1, 0.1),
+        "B_dk32": (6, 512, 2048, 8, 32, 64, 0.1, 0.1),
+        "C_N2": (2, 512, 2048, 8, 64, 64, 0.1, 0.1),
+        "C_N4": (4, 512, 2048, 8, 64, 64, 0.1, 0.1),
+        "C_N8": (8, 512, 2048, 8, 64, 64, 0.1, 0.1),
+        "C_dmodel256": (6, 256, 2048, 8, 32, 32, 0.1, 0.1),
+        "C_dmodel1024": (6, 1024, 2048, 8, 128, 128, 0.1, 0.1),
+        "C_dff1024": (6, 512, 1024, 8, 64, 64, 0.1, 0.1),
+        "C_dff4096": (6, 512, 4096, 8, 64, 64, 0.1, 0.1),
+        "D_dropout0.0": (6, 512, 2048, 8, 64, 64, 0.0, 0.1),
+        "D_dropout0.2": (6, 512, 2048, 8, 64, 64, 0.2, 0.1),
+        "D_smoothing0.0": (6, 512, 2048, 8, 64, 64, 0.1, 0.0),
+        "D_smoothing0.2": (6, 512, 2048, 8, 64, 64, 0.1, 0.2),
+        "E_learned": base,
+        "big": (6, 1024, 4096, 16, 64, 64, 0.3, 0.1),
+    }
+    assert list(table3.MODELS) == list(printed)
+    for row, expected in printed.items():
+        experiment = table3.get_config(row)
+        m = experiment.model.resolved()
+        widths = (m.num_layers, m.d_model, m.d_ff, m.num_heads, m.d_k, m.d_v)
+        assert (*widths, m.dropout, experiment.label_smoothing) == expected, row
+        assert m.positions == ("learned" if row == "E_learned" else "sinusoidal")
+
+
+def test_a_path_comes_before_a_shipped_name(tmp_path, monkeypatch):
+    code = (
+        "from t2t_keras.experiment import Experiment\n"
+        "def get_config(variant=''):\n    return Experiment(warmup_steps=int(variant or 7))\n"
+    )
+    (tmp_path / "mine.py").write_text(code)
+    assert load_experiment(f"{tmp_path / 'mine.py'}:9").warmup_steps == 9
+    (tmp_path / "base").write_text(code)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"must be a Python file ending in .py"):
+        load_experiment("base")
+
+
+def test_what_is_no_config_is_named():
+    with pytest.raises(ValueError, match=r"no config 'bsae'.*did you mean 'base'.*Shipped are"):
+        find_config("bsae")
+    with pytest.raises(ValueError, match=r"`variant` must be one of .*did you mean 'B_dk16'"):
+        load_experiment("table3:Bdk16")
+    with pytest.raises(ValueError, match=r"`variant` must be empty"):
+        load_experiment("base:big")
+    with pytest.raises(ValueError, match=r"must define get_config"):
+        load_config_file(__file__)
+
+
+def test_wrong_settings_are_named():
+    with pytest.raises(ValueError, match="`label_smoothing` must be"):
+        Experiment(label_smoothing=1.0)
+    with pytest.raises(ValueError, match="`warmup_steps` must be"):
+        Experiment(warmup_steps=0)
+
+
+def test_the_compiled_model_is_the_papers_training_set_up():
+    experiment = Experiment(model=TransformerConfig(**TINY), label_smoothing=0.2, warmup_steps=50)
+    model = experiment.compiled_model()
+    adam = model.optimizer
+    assert (adam.beta_1, adam.beta_2, adam.epsilon) == (0.9, 0.98, 1e-9)
+    assert model.loss.label_smoothing == 0.2
+    assert float(adam.learning_rate) == pytest.approx(16**-0.5 * 50**-1.5)
+    inputs = pairs()
+    history = model.fit(inputs, inputs["target"], epochs=2, verbose=0).history
+    assert sorted(history) == ["loss", "perplexity", "token_accuracy"]
+    assert np.isfinite(history["loss"]).all()
