@@ -33,16 +33,22 @@ setup(
     # Bounds: what the test suite has passed on. Keras and TensorFlow change behaviour between
     # minor versions, so the next one is let in when it has been tried.
     install_requires=[
-        "absl-py>=2.1,<3",
+        "absl-py>=2.3,<3",
         "keras>=3.15,<3.16",
-        "ml-collections>=1.0,<2",
-        "numpy>=2.0,<3",
+        "ml-collections>=1.1,<2",
+        "numpy>=2.1,<3",
         "tensorflow>=2.21,<2.22",
     ],
     extras_require={
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],
-        # JAX: the model's tests run on it too. build: the wheel is one of the things tested.
-        "test": ["build>=1.2,<2", "jax>=0.8,<0.11", "pytest>=8.3,<10", "ruff>=0.17,<0.18"],
+        # JAX: the model's tests run on it too. build: CI builds the wheel and uses it.
+        "test": [
+            "build>=1.2,<2",
+            "jax>=0.10,<0.11",
+            "pytest>=9,<10",
+            "pytest-xdist>=3.8,<4",
+            "ruff>=0.17,<0.18",
+        ],
     },
     entry_points={
         "console_scripts": [

@@ -103,10 +103,10 @@ def test_benchmark_times_full_and_restricted_attention():
         ([], "say what to measure"),
         (["atention"], "did you mean 'attention'"),
         (["attention", "--lengths=8,x"], "`lengths` must be a whole number"),
-        (["attention", "--rounds=0"], "rounds must be"),
+        (["attention", "--rounds=0"], "--rounds=0: 0 is not a positive integer"),
     ],
 )
 def test_benchmark_names_what_is_wrong(arguments, message):
     result = command("benchmark", *arguments)
     assert result.returncode == 2
-    assert message in result.stderr.strip().splitlines()[-1].replace("--rounds=0: rounds", "rounds")
+    assert message in result.stderr.strip().splitlines()[-1]

@@ -47,6 +47,7 @@ def attention():
     )
     print(f"{'':<10}" + "".join(f"{f'n = {length}':>20}" for length in lengths))
     for name, layer in layers.items():
+        layer.build((1, None, WIDTH.value))
         forward = as_one_call(layer)
         inputs = [keras.random.normal((1, length, WIDTH.value)) for length in lengths]
         medians = medians_of([functools.partial(forward, x) for x in inputs], ROUNDS.value)
