@@ -169,3 +169,14 @@ def part_in_house(path):
 
 def environment(**changes):
     return {**os.environ, **changes}
+
+
+def test_the_readmes_first_use_learns_to_copy(tmp_path):
+    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S).group(1)
+    assert len(code.strip().splitlines()) <= 10
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    accuracy = float(re.findall(r"token_accuracy: ([\d.]+)", result.stdout)[-1])
+    assert accuracy > 0.9
+    assert (tmp_path / "copy.keras").exists()
