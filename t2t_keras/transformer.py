@@ -126,8 +126,7 @@ class Transformer(keras.Model):
     >>> model = Transformer(TransformerConfig(vocab_size=1000, num_layers=2))
     >>> source = keras.ops.array([[5, 6, 7, 2, 0]])
     >>> target = keras.ops.array([[1, 8, 9]])
-    >>> model({"source": source, "target": target}).shape
-    (1, 3, 1000)
+    >>> outputs = model({"source": source, "target": target})  # [1, 3, 1000]
 
     References:
         Vaswani et al. 2017 (arXiv 1706.03762).
@@ -218,6 +217,7 @@ class Transformer(keras.Model):
         self.built = True
 
     def call(self, inputs, training=None):
+        # Nothing here reads `training`; because it is named, Keras' fit says that it trains.
         source, target = check_inputs(inputs)
         encoded = self.encode(source)
         x = self.embed_target(target)

@@ -241,6 +241,24 @@ def test_dropout_is_active_in_training_alone():
     assert not np.allclose(first, second)
 
 
+def test_fit_trains_with_dropout_and_evaluates_without():
+    inputs = pairs()
+    for dropout, same in ((0.5, False), (0.0, True)):
+        model = tiny_model(dropout=dropout)
+        model.compile(keras.optimizers.SGD(0.0), LabelSmoothedCrossEntropy())
+        trained = model.fit(inputs, inputs["target"], verbose=0).history["loss"][0]
+        evaluated = model.evaluate(inputs, inputs["target"], verbose=0)
+        assert (abs(trained - evaluated) < 1e-5) == same
+
+
+def test_it_stands_inside_another_keras_model():
+    transformer, inputs = tiny_model(), pairs()
+    places = {name: keras.Input((None,), dtype="int32", name=name) for name in inputs}
+    model = keras.Model(places, keras.layers.Softmax()(transformer(places)))
+    expected = array(keras.ops.softmax(transformer(inputs)))
+    np.testing.assert_allclose(model.predict(inputs, verbose=0), expected, atol=1e-5)
+
+
 def test_compile_and_fit_learn_to_copy():
     random = np.random.default_rng(0)
     source = random.integers(3, 20, (512, 6)).astype("int32")

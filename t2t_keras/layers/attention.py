@@ -85,8 +85,7 @@ class MultiHeadAttention(keras.layers.Layer):
     Example:
 
     >>> attention = MultiHeadAttention(num_heads=8, d_model=512)
-    >>> attention(keras.random.normal((2, 10, 512))).shape
-    (2, 10, 512)
+    >>> outputs = attention(keras.random.normal((2, 10, 512)))  # [2, 10, 512]
 
     References:
         Vaswani et al. 2017, §3.2.2.

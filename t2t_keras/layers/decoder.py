@@ -33,8 +33,7 @@ class DecoderBlock(Block):
 
     >>> block = DecoderBlock(d_model=512, d_ff=2048, num_heads=8)
     >>> x, memory = keras.random.normal((2, 10, 512)), keras.random.normal((2, 12, 512))
-    >>> block(x, memory).shape
-    (2, 10, 512)
+    >>> outputs = block(x, memory)  # [2, 10, 512]
 
     References:
         Vaswani et al. 2017, §3.1.
@@ -109,6 +108,12 @@ class Decoder(Stack):
 
     Returns:
         `[batch, length, d_model]`, and the weights by name if they are asked for.
+
+    Example:
+
+    >>> decoder = Decoder(num_layers=6, d_model=512, d_ff=2048, num_heads=8)
+    >>> x, memory = keras.random.normal((2, 10, 512)), keras.random.normal((2, 12, 512))
+    >>> outputs = decoder(x, memory)  # [2, 10, 512]
 
     References:
         Vaswani et al. 2017, §3.1.

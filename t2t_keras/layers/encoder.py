@@ -23,8 +23,7 @@ class EncoderBlock(Block):
     Example:
 
     >>> block = EncoderBlock(d_model=512, d_ff=2048, num_heads=8)
-    >>> block(keras.random.normal((2, 10, 512))).shape
-    (2, 10, 512)
+    >>> outputs = block(keras.random.normal((2, 10, 512)))  # [2, 10, 512]
 
     References:
         Vaswani et al. 2017, §3.1.
@@ -65,8 +64,7 @@ class Encoder(Stack):
     Example:
 
     >>> encoder = Encoder(num_layers=6, d_model=512, d_ff=2048, num_heads=8)
-    >>> encoder(keras.random.normal((2, 10, 512))).shape
-    (2, 10, 512)
+    >>> outputs = encoder(keras.random.normal((2, 10, 512)))  # [2, 10, 512]
 
     References:
         Vaswani et al. 2017, §3.1.

@@ -24,8 +24,8 @@ class FeedForward(keras.layers.Layer):
 
     Example:
 
-    >>> FeedForward(d_model=512, d_ff=2048)(keras.random.normal((2, 10, 512))).shape
-    (2, 10, 512)
+    >>> feed_forward = FeedForward(d_model=512, d_ff=2048)
+    >>> outputs = feed_forward(keras.random.normal((2, 10, 512)))  # [2, 10, 512]
 
     References:
         Vaswani et al. 2017, §3.3.

@@ -37,8 +37,7 @@ class LocalSelfAttention(keras.layers.Layer):
     Example:
 
     >>> attention = LocalSelfAttention(num_heads=8, d_model=512, neighbourhood=65)
-    >>> attention(keras.random.normal((1, 4096, 512))).shape
-    (1, 4096, 512)
+    >>> outputs = attention(keras.random.normal((1, 4096, 512)))  # [1, 4096, 512]
 
     References:
         Vaswani et al. 2017, §4, Table 1.

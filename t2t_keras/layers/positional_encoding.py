@@ -51,8 +51,9 @@ class SinusoidalPositionalEncoding(keras.layers.Layer):
 
     Example:
 
-    >>> SinusoidalPositionalEncoding()(keras.ops.zeros((1, 1, 4)))
-    [[[0., 1., 0., 1.]]]
+    >>> encoded = SinusoidalPositionalEncoding()(keras.ops.zeros((1, 1, 4)))
+    >>> keras.ops.convert_to_numpy(encoded).tolist()  # position 0
+    [[[0.0, 1.0, 0.0, 1.0]]]
 
     References:
         Vaswani et al. 2017, §3.5.
@@ -97,6 +98,11 @@ class LearnedPositionalEncoding(keras.layers.Layer):
 
     Returns:
         `x` plus the encoding of its positions.
+
+    Example:
+
+    >>> positions = LearnedPositionalEncoding(max_length=100)
+    >>> outputs = positions(keras.random.normal((2, 10, 512)))  # [2, 10, 512]
     """
 
     def __init__(self, max_length, offset=0, **kwargs):

@@ -32,8 +32,7 @@ class Residual(keras.layers.Layer):
     Example:
 
     >>> block = Residual(FeedForward(d_model=512, d_ff=2048), dropout=0.1)
-    >>> block(keras.random.normal((2, 10, 512))).shape
-    (2, 10, 512)
+    >>> outputs = block(keras.random.normal((2, 10, 512)))  # [2, 10, 512]
     """
 
     def __init__(self, sublayer, dropout=0.1, pre_norm=False, norm_epsilon=1e-6, **kwargs):

@@ -33,8 +33,7 @@ class SharedEmbedding(keras.layers.Layer):
 
     >>> embedding = SharedEmbedding(vocab_size=1000, d_model=64)
     >>> vectors = embedding(keras.ops.array([[5, 6, 2, 0]]))
-    >>> embedding.project(vectors).shape
-    (1, 4, 1000)
+    >>> outputs = embedding.project(vectors)  # [1, 4, 1000]
 
     References:
         Vaswani et al. 2017, §3.4; Press and Wolf 2017 (arXiv 1608.05859).
