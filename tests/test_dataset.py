@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+
+from pipelines.batch_plan import BatchConfig, BatchPlan
+from pipelines.dataset import BEGIN, END, assemble, batches, dataset
+from pipelines.id_store import IdStore, Shard
+
+
+def store(count=400, seed=0):
+    random = np.random.default_rng(seed)
+
+    def sentence():
+        return random.integers(4, 90, random.integers(1, 15))
+
+    return IdStore([Shard.of([(sentence(), sentence()) for _ in range(count)])])
+
+
+STORE = store()
+
+
+def plan(seed=1):
+    return BatchPlan(STORE.lengths + 1, BatchConfig(tokens=200, buckets=4, max_length=16), seed)
+
+
+def assert_equal(found, expected):
+    (inputs, labels), (expected_inputs, expected_labels) = found, expected
+    np.testing.assert_array_equal(inputs["source"], expected_inputs["source"])
+    np.testing.assert_array_equal(inputs["target"], expected_inputs["target"])
+    np.testing.assert_array_equal(labels, expected_labels)
+
+
+def test_a_batch_is_what_the_contract_says():
+    small = IdStore([Shard.of([([5, 6], [7, 8, 9]), ([], [4])])])
+    inputs, labels = assemble(small, [1, 0], width=5, rows=3)
+    np.testing.assert_array_equal(
+        inputs["source"], [[END, 0, 0, 0, 0], [5, 6, END, 0, 0], [0, 0, 0, 0, 0]]
+    )
+    np.testing.assert_array_equal(
+        inputs["target"], [[BEGIN, 4, 0, 0, 0], [BEGIN, 7, 8, 9, 0], [0, 0, 0, 0, 0]]
+    )
+    np.testing.assert_array_equal(labels, [[4, END, 0, 0, 0], [7, 8, 9, END, 0], [0, 0, 0, 0, 0]])
+    assert {x.dtype for x in (*inputs.values(), labels)} == {np.dtype("int32")}
+
+
+def test_starting_at_any_step_continues_to_the_byte():
+    steps = plan().steps
+    whole = list(batches(STORE, plan(), steps=2 * steps + 5))
+    for start in (0, 3, steps - 1, steps, 2 * steps + 1):
+        for i, batch in enumerate(batches(STORE, plan(), start_step=start, steps=4)):
+            assert_equal(batch, whole[start + i])
+    for batch, expected in zip(
+        dataset(STORE, plan(), start_step=steps - 2), whole[steps - 2 :], strict=False
+    ):
+        assert_equal(batch, expected)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_the_workers_rows_put_together_are_the_batch(workers):
+    steps = plan().steps + 2
+    shares = [
+        list(batches(STORE, plan(), steps=steps, worker=worker, workers=workers))
+        for worker in range(workers)
+    ]
+    for step, (inputs, labels) in enumerate(batches(STORE, plan(), steps=steps)):
+        rows = len(labels)
+        together = [share[step] for share in shares]
+        assert len({len(part[1]) for part in together}) == 1
+        joined = (
+            {
+                name: np.concatenate([part[0][name] for part in together])[:rows]
+                for name in ("source", "target")
+            },
+            np.concatenate([part[1] for part in together])[:rows],
+        )
+        assert_equal(joined, (inputs, labels))
+        surplus = np.concatenate([part[1] for part in together])[rows:]
+        assert not surplus.any()
+
+
+def test_every_pair_is_evaluated_once():
+    seen = [
+        tuple(row[row > END])
+        for _, labels in batches(STORE, plan(seed=None))
+        for row in labels
+        if row.any()
+    ]
+    everyone = [tuple(row[row > 0]) for row in STORE.gather("target", range(len(STORE)), 15)]
+    assert sorted(seen) == sorted(everyone)
+
+
+def test_wrong_numbers_are_named():
+    with pytest.raises(ValueError, match=r"`worker` must be from 0 to 1. Received: worker=2"):
+        next(batches(STORE, plan(), worker=2, workers=2))
+    with pytest.raises(ValueError, match="`start_step` must be at least 0"):
+        next(batches(STORE, plan(), start_step=-1))
