@@ -1,0 +1,144 @@
+"""Where sentence pairs come from: files, one tab-separated file, TFDS, or a Python iterable.
+
+Every source is an iterable of pairs of bytes, one pair a line, that can be read again from the
+start. Bytes, because a line that is not UTF-8 must be counted and dropped by the cleaning, not
+end the reading. Whatever is wrong with a file is said with its name and line.
+"""
+
+import glob
+import gzip
+import itertools
+import zlib
+from pathlib import Path
+
+
+class SourceError(ValueError):
+    """Something is wrong with what the user gave: the message says what and what to do."""
+
+
+class TextFiles:
+    """A pair of line-aligned text files, or as many on either side as a glob finds.
+
+    Args:
+        source, target: a path, a glob, or several of these separated by commas; `.gz` files are
+            unpacked while reading. Files are read in the order of their names.
+    """
+
+    def __init__(self, source, target):
+        self.files = {
+            "source": find_files("source", source),
+            "target": find_files("target", target),
+        }
+
+    def __iter__(self):
+        sides = [lines_of(self.files[side]) for side in ("source", "target")]
+        number = 0
+        for number, (source, target) in enumerate(itertools.zip_longest(*sides), start=1):
+            if source is None or target is None:
+                counts = [number - 1 + (line is not None) for line in (source, target)]
+                longer = sides[0] if target is None else sides[1]
+                counts[target is not None] += sum(1 for _ in longer)
+                raise SourceError(
+                    f"Source and target must have the same number of lines: {self.named('source')}"
+                    f" has {counts[0]:,}, {self.named('target')} has {counts[1]:,}. Line n of one "
+                    "is the translation of line n of the other; find where they part, for example "
+                    "with `paste`"
+                )
+            yield source, target
+        if not number:
+            raise SourceError(f"{self.named('source')} and {self.named('target')} are empty")
+
+    def named(self, side):
+        files = self.files[side]
+        return str(files[0]) if len(files) == 1 else f"{len(files)} files from {files[0]} on"
+
+
+class TabSeparatedFile:
+    """One file with a pair on each line: source, a tab, target. Further columns are ignored."""
+
+    def __init__(self, path):
+        self.files = find_files("pairs", path)
+
+    def __iter__(self):
+        found = False
+        for path in self.files:
+            for number, line in enumerate(lines_of([path]), start=1):
+                found = True
+                columns = line.split(b"\t")
+                if len(columns) < 2:
+                    raise SourceError(
+                        f"{path}, line {number}: a pair needs a tab between source and target. "
+                        f"Received: {shown(line)}"
+                    )
+                yield columns[0], columns[1]
+        if not found:
+            raise SourceError(f"{self.files[0]} is empty")
+
+
+class Pairs:
+    """A Python iterable of (source, target) strings; a list, or a function that makes one."""
+
+    def __init__(self, pairs):
+        self.pairs = pairs
+
+    def __iter__(self):
+        pairs = self.pairs() if callable(self.pairs) else self.pairs
+        if iter(pairs) is pairs and not callable(self.pairs):
+            raise SourceError(
+                "Pairs are read more than once (vocabulary, then encoding): give a list or a "
+                f"function that returns an iterator. Received: {type(pairs).__name__}, which is "
+                "spent after one reading"
+            )
+        for number, pair in enumerate(pairs, start=1):
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise SourceError(f"Pair {number} must be (source, target). Received: {pair!r}")
+            yield tuple(text.encode() if isinstance(text, str) else text for text in pair)
+
+
+def find_files(side, paths):
+    """The files that a path, a glob or a comma-separated list of these means, each checked."""
+    files = []
+    for pattern in str(paths).split(","):
+        matches = sorted(glob.glob(pattern)) or [pattern]
+        files += [Path(path) for path in matches]
+    for path in files:
+        if path.is_dir():
+            raise SourceError(f"The {side} text must be a file. Received: the folder {path}")
+        if not path.is_file():
+            raise SourceError(f"There is no {side} file {path}, and no file matches that pattern")
+    return files
+
+
+def lines_of(files):
+    """The lines of some files one after another, without their ends."""
+    for path in files:
+        opened = gzip.open if path.suffix == ".gz" else open
+        try:
+            with opened(path, "rb") as file:
+                for number, line in enumerate(file, start=1):
+                    if number == 1:
+                        refuse_markup(path, line)
+                        line = line.removeprefix(b"\xef\xbb\xbf")  # a byte order mark
+                    yield line.rstrip(b"\r\n")
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise SourceError(
+                f"{path} is not a whole gzip file ({error}): fetch it again, or rename it if it "
+                "is plain text"
+            ) from error
+
+
+def refuse_markup(path, line):
+    """Test sets are often handed out as SGML or XML, whose lines are not sentences."""
+    start = line.lstrip(b"\xef\xbb\xbf \t").lower()
+    if start.startswith((b"<srcset", b"<refset", b"<tstset", b"<!doctype", b"<?xml", b"<doc ")):
+        raise SourceError(
+            f"{path} is SGML or XML, not one sentence a line: {shown(line)}. Take the text out of "
+            "its <seg> elements first, one a line"
+        )
+    if line.startswith(b"\x1f\x8b"):
+        raise SourceError(f"{path} is packed with gzip: rename it so that it ends in .gz")
+
+
+def shown(line, most=60):
+    text = line.decode("utf-8", "replace").rstrip()
+    return repr(text if len(text) <= most else text[:most] + "…")

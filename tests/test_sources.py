@@ -1,0 +1,103 @@
+import gzip
+
+import pytest
+
+from pipelines.sources import Pairs, SourceError, TabSeparatedFile, TextFiles
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+        return path
+
+    return write
+
+
+def test_lines_are_pairs_and_can_be_read_again(write):
+    source = TextFiles(
+        write("a.en", b"one\ntwo\r\n\nthree"), write("a.de", b"eins\nzwei\n\ndrei\n")
+    )
+    expected = [(b"one", b"eins"), (b"two", b"zwei"), (b"", b""), (b"three", b"drei")]
+    assert list(source) == expected
+    assert list(source) == expected
+
+
+def test_only_the_ends_of_lines_that_files_have_end_a_line(write):
+    text = "a\u2028b\x0bc\x0cd\x85e\rf".encode()
+    assert list(TextFiles(write("a", text), write("b", b"x"))) == [(text, b"x")]
+
+
+def test_packed_files_globs_and_lists(write, tmp_path):
+    write("1.en.gz", b"one\n"), write("2.en", b"two\nthree\n")
+    write("all.de", "\ufeffeins\nzwei\ndrei\n".encode())
+    expected = [(b"one", b"eins"), (b"two", b"zwei"), (b"three", b"drei")]
+    assert list(TextFiles(f"{tmp_path}/*.en*", tmp_path / "all.de")) == expected
+    listed = f"{tmp_path}/1.en.gz,{tmp_path}/2.en"
+    assert list(TextFiles(listed, tmp_path / "all.de")) == expected
+
+
+@pytest.mark.parametrize(("source", "target", "said"), [(3, 5, "3.* has 5"), (5, 3, "5.* has 3")])
+def test_unequal_line_counts_are_counted(write, source, target, said):
+    files = TextFiles(write("a.en", b"x\n" * source), write("a.de", b"y\n" * target))
+    with pytest.raises(SourceError, match=rf"a.en has {said}.*find where they part"):
+        list(files)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'<srcset setid="newstest2013">\n', "is SGML or XML, not one sentence a line"),
+        (b'<?xml version="1.0"?>\n', "is SGML or XML"),
+        (gzip.compress(b"one\n"), "is packed with gzip: rename it so that it ends in .gz"),
+    ],
+)
+def test_what_is_not_plain_text_is_refused(write, content, message):
+    with pytest.raises(SourceError, match=rf"a.sgm {message}"):
+        list(TextFiles(write("a.sgm", content), write("a.de", b"eins\n")))
+
+
+def test_a_broken_archive_is_named(write):
+    path = write("a.en.gz", b"one\n" * 1000)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(SourceError, match=r"a.en.gz is not a whole gzip file"):
+        list(TextFiles(path, write("a.de", b"eins\n" * 1000)))
+    plain = write("b.en.gz", b"")
+    plain.write_bytes(b"plain text\n")
+    with pytest.raises(SourceError, match="rename it if it is plain text"):
+        list(TextFiles(plain, write("a.de", b"eins\n")))
+
+
+def test_missing_and_empty_files_are_named(write, tmp_path):
+    good = write("a.de", b"eins\n")
+    with pytest.raises(SourceError, match=r"There is no source file .*none.en"):
+        TextFiles(tmp_path / "none.en", good)
+    with pytest.raises(SourceError, match="Received: the folder"):
+        TextFiles(good, tmp_path)
+    with pytest.raises(SourceError, match=r"empty.en has 0, .*a.de has 1"):
+        list(TextFiles(write("empty.en", b""), good))
+    with pytest.raises(SourceError, match="are empty"):
+        list(TextFiles(write("empty.en", b""), write("empty.de", b"")))
+
+
+def test_tab_separated_pairs(write):
+    path = write("pairs.tsv", b"one\teins\ntwo\tzwei\tattribution\n")
+    assert list(TabSeparatedFile(path)) == [(b"one", b"eins"), (b"two", b"zwei")]
+    broken = write("broken.tsv", b"one\teins\ntwo zwei\n")
+    with pytest.raises(SourceError, match=r"broken.tsv, line 2: .*tab.*Received: 'two zwei'"):
+        list(TabSeparatedFile(broken))
+    with pytest.raises(SourceError, match="is empty"):
+        list(TabSeparatedFile(write("empty.tsv", b"")))
+
+
+def test_python_pairs():
+    expected = [("ä".encode(), b"b"), (b"\xff", b"d")]
+    pairs = [("ä", "b"), [b"\xff", "d"]]
+    assert list(Pairs(pairs)) == expected
+    made = Pairs(lambda: iter(pairs))
+    assert list(made) == list(made) == expected
+    with pytest.raises(SourceError, match="spent after one reading"):
+        list(Pairs(iter(pairs)))
+    with pytest.raises(SourceError, match="Pair 2 must be"):
+        list(Pairs([("a", "b"), ("c",)]))
