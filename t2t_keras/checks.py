@@ -15,8 +15,8 @@ def check(condition, name, value, allowed):
 
 
 def check_integer(name, value, at_least=1):
-    """Checks for a whole number of at least `at_least`; `True` is not a number here."""
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    """Checks for an int of at least `at_least`; neither `True` nor NumPy's integers are one."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
     check(whole and value >= at_least, name, value, f"a whole number of at least {at_least}")
 
 
@@ -33,6 +33,15 @@ def check_positive(name, value):
 
 def check_boolean(name, value):
     check(isinstance(value, bool), name, value, "True or False")
+
+
+def check_sequence(name, shape, width=None):
+    """Checks the shape of a sequence of vectors, `[batch, length, width]`."""
+    if len(shape) != 3 or (width is not None and shape[-1] not in (None, width)):
+        raise ValueError(
+            f"`{name}` must have the shape [batch, length, {width or 'width'}]. "
+            f"Received: {name} of shape {tuple(shape)}"
+        )
 
 
 def check_choice(name, value, choices):

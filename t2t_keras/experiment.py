@@ -58,8 +58,19 @@ def load_experiment(config):
     Args:
         config: a path, or the name of a shipped config if there is no such file.
     """
-    name, _, variant = config.partition(":")
-    return load_config_file(find_config(name)).get_config(variant)
+    name, colon, variant = config.partition(":")
+    path = find_config(name)
+    get_config = load_config_file(path).get_config
+    try:
+        experiment = get_config(variant) if colon else get_config()
+    except TypeError as error:
+        raise ValueError(f"{path}: {error}") from error
+    if not isinstance(experiment, Experiment):
+        raise ValueError(
+            f"get_config must return an Experiment. Received: {type(experiment).__name__}, "
+            f"from {path}"
+        )
+    return experiment
 
 
 def find_config(name):
@@ -91,7 +102,10 @@ def load_config_file(path):
     if spec is None:
         raise ValueError(f"A config must be a Python file ending in .py. Received: {path}")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except (SyntaxError, ImportError, NameError) as error:
+        raise ValueError(f"{path} does not run: {type(error).__name__}: {error}") from error
     if not callable(getattr(module, "get_config", None)):
         raise ValueError(
             f"A config file must define get_config(variant) returning an Experiment. "

@@ -58,7 +58,8 @@ class LabelSmoothedCrossEntropy(keras.losses.Loss):
     `loss(labels, logits)` is what `model.compile(loss=…)` needs: the sum over the tokens of
     the batch divided once by their number. Where a batch is spread over replicas or
     accumulated from parts, add up the results of `sum_and_count` and divide at the end: the
-    mean of the parts' means is something else.
+    mean of the parts' means is something else. Over several batches Keras reports just that
+    mean of means as `loss`; `Perplexity` is exact over all their tokens.
 
     Args:
         label_smoothing: ε. The paper: 0.1.
@@ -74,8 +75,8 @@ class LabelSmoothedCrossEntropy(keras.losses.Loss):
         Vaswani et al. 2017, §5.4; Szegedy et al. 2015 (arXiv 1512.00567).
     """
 
-    def __init__(self, label_smoothing=0.1, name="label_smoothed_cross_entropy", dtype=None):
-        super().__init__(name=name, reduction="sum", dtype=dtype)
+    def __init__(self, label_smoothing=0.1, name="label_smoothed_cross_entropy"):
+        super().__init__(name=name, reduction="sum")
         check_rate("label_smoothing", label_smoothing)
         self.label_smoothing = label_smoothing
 
@@ -95,7 +96,10 @@ class LabelSmoothedCrossEntropy(keras.losses.Loss):
 
 
 def check_labels(labels, logits):
-    if len(logits.shape) != len(labels.shape) + 1:
+    known = zip(labels.shape, logits.shape, strict=False)
+    if len(logits.shape) != len(labels.shape) + 1 or any(
+        a != b and a is not None and b is not None for a, b in known
+    ):
         raise ValueError(
             "Labels [batch, length] go with logits [batch, length, vocabulary]. Received: "
             f"labels of shape {tuple(labels.shape)}, logits of shape {tuple(logits.shape)}"

@@ -1,8 +1,7 @@
-"""How many weights a model has and where they are, without making room for them."""
+"""How many weights a model has and where they are, without making all of them."""
 
+import dataclasses
 import math
-
-import keras
 
 from t2t_keras.transformer import Transformer
 
@@ -10,7 +9,8 @@ from t2t_keras.transformer import Transformer
 def parameter_counts(config):
     """Counts the trained weights of the model that `config` describes.
 
-    The model is made without values, so that counting the largest costs no memory.
+    A stack's blocks are alike, so that a model of one block each is made and counted, and its
+    block counted again for each of the others.
 
     Args:
         config: a `TransformerConfig`.
@@ -19,11 +19,15 @@ def parameter_counts(config):
         A dict from the path of each weight, such as "encoder/block_0/feed_forward/norm/gamma",
         to the number of its elements.
     """
-    with keras.StatelessScope(initialize_variables=False):
-        model = Transformer(config, name="model")
-    return {
+    model = Transformer(dataclasses.replace(config, num_layers=1), name="model")
+    one_block = {
         weight.path.removeprefix("model/"): math.prod(weight.shape)
         for weight in model.trainable_weights
+    }
+    return {
+        path.replace("/block_0/", f"/block_{i}/"): count
+        for path, count in one_block.items()
+        for i in range(config.num_layers if "/block_0/" in path else 1)
     }
 
 

@@ -68,12 +68,13 @@ class TransformerConfig:
             check_integer("source_vocab_size", self.source_vocab_size, at_least=4)
         check_integer("num_layers", self.num_layers)
         check_integer("d_ff", self.d_ff)
-        head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)
-        check_rate("dropout", self.dropout)
-        check_rate("attention_dropout", self.attention_dropout)
+        check_integer("d_model", self.d_model)
         check_choice("positions", self.positions, POSITIONS)
         if self.positions != "learned":
             check_sinusoid_width(self.d_model, interleaved=self.positions == "sinusoidal")
+        head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)
+        check_rate("dropout", self.dropout)
+        check_rate("attention_dropout", self.attention_dropout)
         check_integer("max_length", self.max_length)
         check_integer("position_offset", self.position_offset, at_least=0)
         if self.positions == "learned":
@@ -115,7 +116,7 @@ class Transformer(keras.Model):
     Call arguments:
         inputs: `{"source": [batch, source_length], "target": [batch, target_length]}`,
             integer ids. `target` is the decoder's input: begin (1), then the tokens. Ids
-            of 0 are padding.
+            of 0 are padding; in the target they stand behind the tokens.
 
     Returns:
         Logits `[batch, target_length, vocab_size]` in float32: those at position i are for
@@ -227,6 +228,7 @@ class Transformer(keras.Model):
 
     def encode(self, source):
         """Source ids `[batch, length]` → vectors `[batch, length, d_model]`."""
+        check_ids("source", source)
         return self.encoder(self.embed_source(source), mask=padding_mask(source))
 
     def embed_source(self, source):
@@ -270,6 +272,8 @@ class Transformer(keras.Model):
             `memory`, which stays the same at every step, and `cache`, empty, for
             `sentences · beams` rows; both for `decode_step`.
         """
+        check_integer("max_length", max_length)
+        check_integer("beams", beams)
         if isinstance(self.target_positions, LearnedPositionalEncoding):
             self.target_positions.check_length(max_length)
         memory = DecodingMemory(
@@ -284,7 +288,7 @@ class Transformer(keras.Model):
             tokens: ids `[rows]`, the tokens at `position`: begin (1) at position 0, later
                 what was chosen from the step before. The hypotheses of a sentence stand
                 next to each other: row = sentence · beams + beam.
-            position: the number of that position, from 0; an integer or a scalar tensor.
+            position: the number of that position, from 0; an int or a scalar tensor.
             cache: from `start_decoding` or the step before. Every array in it has the rows
                 of `tokens` as its first axis, so that hypotheses may be reordered.
             memory: from `start_decoding`.
@@ -292,6 +296,20 @@ class Transformer(keras.Model):
         Returns:
             Logits `[rows, vocab_size]` in float32, and the cache with this position in it.
         """
+        rows, room = cache[0].keys.shape[0], cache[0].keys.shape[2]
+        if len(tokens.shape) != 1 or (
+            rows is not None and tokens.shape[0] is not None and tokens.shape[0] != rows
+        ):
+            raise ValueError(
+                f"`tokens` must have the shape [rows], as many rows as the cache, {rows}. "
+                f"Received: tokens of shape {tuple(tokens.shape)}"
+            )
+        if isinstance(position, int) and not 0 <= position < room:
+            raise ValueError(
+                f"`position` must be from 0 to {room - 1}, since the cache was made for "
+                f"max_length={room}. Received: position={position}"
+            )
+        position = ops.cast(position, "int32")
         x = self.embed_target(tokens[:, None], start=position)
         x, cache = self.decoder.step(x, position, cache, memory.keys_values, memory.mask)
         return self.embedding.project(x[:, 0]), cache
@@ -309,19 +327,28 @@ class Transformer(keras.Model):
 
 def check_inputs(inputs):
     """Returns source and target ids, or says which of them is missing or malformed."""
-    expected = "Transformer takes {'source': ids [batch, length], 'target': ids [batch, length]}"
     if not isinstance(inputs, dict) or not {"source", "target"} <= inputs.keys():
         received = list(inputs) if isinstance(inputs, dict) else type(inputs).__name__
-        raise ValueError(f"{expected}. Received: {received}")
-    for name in ("source", "target"):
-        ids = inputs[name]
-        if len(ids.shape) != 2:
-            raise ValueError(
-                f"{expected}. Received: {name!r} of rank {len(ids.shape)}, shape {tuple(ids.shape)}"
-            )
-        if "int" not in keras.backend.standardize_dtype(ids.dtype):
-            raise ValueError(
-                f"{expected}, whole numbers. Received: {name!r} of dtype "
-                f"{keras.backend.standardize_dtype(ids.dtype)}"
-            )
-    return inputs["source"], inputs["target"]
+        raise ValueError(
+            "Transformer takes {'source': ids [batch, length], 'target': ids [batch, length]}. "
+            f"Received: {received}"
+        )
+    source, target = inputs["source"], inputs["target"]
+    check_ids("source", source)
+    check_ids("target", target)
+    batch_sizes = source.shape[0], target.shape[0]
+    if None not in batch_sizes and batch_sizes[0] != batch_sizes[1]:
+        raise ValueError(
+            "'source' and 'target' must have the same number of rows. "
+            f"Received: {batch_sizes[0]} and {batch_sizes[1]}"
+        )
+    return source, target
+
+
+def check_ids(name, ids):
+    dtype = keras.backend.standardize_dtype(ids.dtype)
+    if len(ids.shape) != 2 or "int" not in dtype:
+        raise ValueError(
+            f"{name!r} must be whole numbers of shape [batch, length]. "
+            f"Received: {name!r} of dtype {dtype}, rank {len(ids.shape)}, shape {tuple(ids.shape)}"
+        )

@@ -4,6 +4,8 @@ It shares no code with the layers, loops over heads where they batch, and serves
 measure of what they compute.
 """
 
+import math
+
 import numpy as np
 
 
@@ -22,9 +24,10 @@ def forward(weights, config, source, target):
 
 def forward_pair(weights, config, source, target):
     matrix = weights["embedding/matrix"]
+    source_matrix = weights.get("source_embedding/matrix", matrix)
     allowed_source = source != 0
 
-    x = embed(weights, config, matrix, source, "source_positions")
+    x = embed(weights, config, source_matrix, source, "source_positions")
     for i in range(config.num_layers):
         block = f"encoder/block_{i}"
         everywhere = np.tile(allowed_source, (len(source), 1))
@@ -37,7 +40,7 @@ def forward_pair(weights, config, source, target):
                 weights, config, f"{block}/self_attention/attention", y, y, allowed
             ),
         )
-        x = residual(weights, config, f"{block}/feed_forward", x, network(weights, block))
+        x = residual(weights, config, f"{block}/feed_forward", x, network(weights, config, block))
     memory = last_norm(weights, config, "encoder", x)
 
     y = embed(weights, config, matrix, target, "target_positions")
@@ -64,21 +67,27 @@ def forward_pair(weights, config, source, target):
                 weights, config, f"{block}/cross_attention/attention", q, memory, over_source
             ),
         )
-        y = residual(weights, config, f"{block}/feed_forward", y, network(weights, block))
-    return last_norm(weights, config, "decoder", y) @ matrix.T
+        y = residual(weights, config, f"{block}/feed_forward", y, network(weights, config, block))
+    logits = last_norm(weights, config, "decoder", y) @ matrix.T
+    return logits + weights.get("embedding/bias", 0)
 
 
 def embed(weights, config, matrix, ids, positions):
     d = config.d_model
     x = matrix[ids] * np.sqrt(d)
+    first = config.position_offset
     if config.positions == "learned":
-        return x + weights[f"{positions}/table"][: len(ids)]
+        return x + weights[f"{positions}/table"][first : first + len(ids)]
     encoding = np.zeros((len(ids), d))
-    for pos in range(len(ids)):
+    for row in range(len(ids)):
+        pos = first + row
         for i in range(d // 2):
-            angle = pos / 10000 ** (2 * i / d)
-            encoding[pos, 2 * i] = np.sin(angle)
-            encoding[pos, 2 * i + 1] = np.cos(angle)
+            if config.positions == "sinusoidal":
+                angle, sine, cosine = pos / 10000 ** (2 * i / d), 2 * i, 2 * i + 1
+            else:  # tensor2tensor's form
+                angle, sine, cosine = pos / 10000 ** (i / (d / 2 - 1)), i, d // 2 + i
+            encoding[row, sine] = np.sin(angle)
+            encoding[row, cosine] = np.cos(angle)
     return x + encoding
 
 
@@ -106,22 +115,31 @@ def attention(weights, config, path, queries, memory, allowed):
     for h in range(config.num_heads):
         narrow = slice(h * config.d_k, (h + 1) * config.d_k)
         wide = slice(h * config.d_v, (h + 1) * config.d_v)
-        q = queries @ weights[f"{path}/query/kernel"][:, narrow]
-        k = memory @ weights[f"{path}/key/kernel"][:, narrow]
-        v = memory @ weights[f"{path}/value/kernel"][:, wide]
+        q = affine(weights, f"{path}/query", queries)[:, narrow]
+        k = affine(weights, f"{path}/key", memory)[:, narrow]
+        v = affine(weights, f"{path}/value", memory)[:, wide]
         scores = np.where(allowed, q @ k.T / np.sqrt(config.d_k), -np.inf)
         exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
         heads.append(exponentials / exponentials.sum(axis=-1, keepdims=True) @ v)
-    return np.concatenate(heads, axis=-1) @ weights[f"{path}/output/kernel"]
+    return affine(weights, f"{path}/output", np.concatenate(heads, axis=-1))
 
 
-def network(weights, block):
+def affine(weights, path, x):
+    return x @ weights[f"{path}/kernel"] + weights.get(f"{path}/bias", 0)
+
+
+ACTIVATIONS = {
+    "relu": lambda x: np.maximum(0, x),
+    "swish": lambda x: x / (1 + np.exp(-x)),
+    "gelu": lambda x: x / 2 * (1 + np.vectorize(math.erf)(x / math.sqrt(2))),
+}
+
+
+def network(weights, config, block):
     path = f"{block}/feed_forward/network"
 
     def apply(x):
-        inner = x @ weights[f"{path}/inner/kernel"] + weights[f"{path}/inner/bias"]
-        return (
-            np.maximum(0, inner) @ weights[f"{path}/outer/kernel"] + weights[f"{path}/outer/bias"]
-        )
+        inner = ACTIVATIONS[config.activation](affine(weights, f"{path}/inner", x))
+        return affine(weights, f"{path}/outer", inner)
 
     return apply

@@ -106,6 +106,26 @@ def disturbed_attention():
     return disturbed(attention)
 
 
+def test_a_mask_that_would_not_be_used_is_refused():
+    x, memory = ops.array(vectors(1, 3, 8)), ops.array(vectors(1, 4, 8))
+    attention = MultiHeadAttention(num_heads=2, d_model=8)
+    with pytest.raises(ValueError, match="over a memory use `memory_mask`"):
+        attention(x, memory, mask=np.ones((1, 4), bool))
+    with pytest.raises(ValueError, match="`memory_mask` goes with a `memory`"):
+        attention(x, memory_mask=np.ones((1, 3), bool))
+    with pytest.raises(ValueError, match="a memory with causal=True"):
+        MultiHeadAttention(num_heads=2, d_model=8, causal=True)(x, memory)
+    with pytest.raises(ValueError, match=r"`queries` must have the shape .*\(3, 8\)"):
+        MultiHeadAttention(num_heads=2, d_model=8)(x[0])
+
+
+def test_the_softmax_is_computed_in_float32():
+    q, k = (ops.cast(4 * vectors(1, 2, 16, seed=s), "bfloat16") for s in (1, 2))
+    _, weights = scaled_dot_product_attention(q, k, k)
+    assert keras.backend.standardize_dtype(weights.dtype) == "float32"
+    np.testing.assert_allclose(array(weights).sum(-1), 1, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -64,7 +64,7 @@ def test_help_tells_what_the_command_does():
 
 def test_a_shipped_name_becomes_a_path_and_everything_else_stays():
     path = find_config("table3")
-    arguments = ["--config", "table3:big", "--config.model.d_ff=8", "x", "--", "--config=no"]
+    arguments = ["--config.model.d_ff=8", "--config", "table3:big", "x", "--", "--config=no"]
     expected = [f"--config={path}:big", "--config.model.d_ff=8", "x", "--", "--config=no"]
     assert resolve_config(arguments) == expected
 

@@ -59,5 +59,11 @@ def test_every_head_gives_its_weights():
 def test_a_misspelt_setting_is_an_error():
     with pytest.raises((TypeError, ValueError), match="d_fff"):
         Encoder(num_layers=1, **BLOCK, d_fff=3)
+    with pytest.raises(ValueError, match=r"`attention_dropout` must be .*=1.5"):
+        Encoder(num_layers=1, **BLOCK, attention_dropout=1.5)
+    with pytest.raises(ValueError, match=r"`attention_bias` must be"):
+        EncoderBlock(**BLOCK, attention_bias="yes")
+    with pytest.raises(ValueError, match=r"`x` must have the shape \[batch, length, 8\]"):
+        EncoderBlock(**BLOCK)(ops.array(vectors(2, 4, 6)))
     with pytest.raises(ValueError, match=r"`num_layers` must be .* Received: num_layers=0"):
         Encoder(num_layers=0, **BLOCK)

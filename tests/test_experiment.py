@@ -81,6 +81,29 @@ def test_what_is_no_config_is_named():
         load_config_file(__file__)
 
 
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("def get_config(variant=''):\n    return {}\n", "must return an Experiment. .*dict"),
+        ("def get_config(:\n", "does not run: SyntaxError"),
+        ("import not_installed\n", "does not run: ModuleNotFoundError: .*not_installed"),
+        (
+            "from t2t_keras import TransformerConfig\n"
+            "def get_config(variant=''):\n    TransformerConfig(d_modle=3)\n",
+            "unexpected keyword argument 'd_modle'",
+        ),
+    ],
+)
+def test_a_config_file_that_does_not_work_is_named(tmp_path, code, message):
+    (tmp_path / "mine.py").write_text(code)
+    with pytest.raises(ValueError, match=rf"(?s)mine.py.*{message}|{message}.*mine.py"):
+        load_experiment(str(tmp_path / "mine.py"))
+
+
+def test_a_variant_that_is_not_given_is_the_configs_default():
+    assert load_experiment("table3").model == TransformerConfig()
+
+
 def test_wrong_settings_are_named():
     with pytest.raises(ValueError, match="`label_smoothing` must be"):
         Experiment(label_smoothing=1.0)

@@ -107,5 +107,12 @@ def test_round_trip_and_wrong_settings():
     assert loss.label_smoothing == 0.2
     with pytest.raises(ValueError, match=r"`label_smoothing` must be .* label_smoothing=1"):
         LabelSmoothedCrossEntropy(1)
-    with pytest.raises(ValueError, match=r"labels of shape \(2,\), logits of shape \(2, 3, 50\)"):
-        LabelSmoothedCrossEntropy()(ids(1, 2)[0], vectors(2, 3, 50))
+    for wrong in ((2,), (2, 1), (1, 3), (2, 4)):
+        with pytest.raises(ValueError, match=r"Received: labels of shape .*logits of shape"):
+            LabelSmoothedCrossEntropy()(np.ones(wrong, "int32"), vectors(2, 3, 50))
+
+
+def test_half_precision_logits_are_summed_in_float32():
+    labels, logits = ids(2, 5), ops.cast(vectors(2, 5, 4000), "bfloat16")
+    found = token_cross_entropy(ops.array(labels), logits, 0.1)
+    np.testing.assert_allclose(array(found), by_hand(labels, array(logits), 0.1), rtol=1e-4)

@@ -69,6 +69,34 @@ def test_a_sequence_longer_than_the_table_is_refused():
         layer(ops.zeros((1, 1, 8)), start=4)
 
 
+@pytest.mark.parametrize("xla", [False, True])
+def test_beyond_the_table_is_not_a_number_where_no_error_can_be_raised(xla):
+    import keras
+
+    layer = LearnedPositionalEncoding(max_length=5)
+    layer.build((None, None, 8))
+
+    if keras.backend.backend() == "jax":
+        import jax
+
+        found = jax.jit(lambda start: layer(ops.zeros((1, 3, 8)), start=start))(3)
+    else:
+        import tensorflow as tf
+
+        anything = tf.TensorSpec((None, None, 8), tf.float32)
+        function = tf.function(layer, input_signature=[anything], jit_compile=xla)
+        found = function(ops.zeros((1, 8, 8)))[:, 3:6]
+    found = array(found)[0]
+    assert np.isfinite(found[:2]).all() and np.isnan(found[2:]).all()
+
+
+def test_positions_are_computed_in_float32_under_mixed_precision():
+    x = ops.zeros((1, 2, 8))
+    mixed = array(SinusoidalPositionalEncoding(dtype="mixed_bfloat16")(x, start=5001))
+    exact = array(SinusoidalPositionalEncoding()(x, start=5001))
+    np.testing.assert_allclose(mixed, exact, atol=2**-8)
+
+
 def test_an_odd_width_is_refused():
     with pytest.raises(ValueError, match=r"`d_model` must be even .*d_model=7"):
         encoding(3, 7)

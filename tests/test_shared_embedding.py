@@ -45,6 +45,27 @@ def test_logits_are_float32_under_mixed_precision_without_rounding_to_half():
     np.testing.assert_allclose(array(logits), array(x) @ array(layer.matrix).T, atol=1e-5)
 
 
+def test_a_functional_model_trains_the_matrix_through_the_projection(tmp_path):
+    tied = SharedEmbedding(vocab_size=50, d_model=16)
+    tokens = keras.Input((None,))  # float32, as Keras makes it
+    model = keras.Model(tokens, tied.project(keras.layers.Dense(16)(tied(tokens))))
+    assert len(model.weights) == 3
+    only_projecting = SharedEmbedding(vocab_size=50, d_model=16)
+    x = keras.Input((None, 16))
+    assert len(keras.Model(x, only_projecting.project(x)).weights) == 1
+
+    before = model.predict(ids(2, 5), verbose=0)
+    tied.matrix.assign(tied.matrix * 2)
+    np.testing.assert_allclose(
+        model.predict(ids(2, 5), verbose=0), before * 4, rtol=1e-4, atol=1e-5
+    )
+    model.save(tmp_path / "tied.keras")
+    loaded = keras.saving.load_model(tmp_path / "tied.keras")
+    np.testing.assert_allclose(
+        loaded.predict(ids(2, 5), verbose=0), model.predict(ids(2, 5), verbose=0)
+    )
+
+
 def test_padding_becomes_the_keras_mask():
     layer, attention = embedding(), MultiHeadAttention(num_heads=2, d_model=16)
     tokens = ids(2, 6, [6, 3])

@@ -26,7 +26,7 @@ OTHER_SYSTEMS = {
     "attention_bias": True,
     "output_bias": True,
     "pre_norm": True,
-    "norm_epsilon": 1e-5,
+    "norm_epsilon": 0.1,  # large, so that leaving it out would show
 }
 
 
@@ -47,10 +47,26 @@ def tensors(inputs):
 )
 def test_logits_equal_an_independent_numpy_forward_pass_at_full_size(settings):
     config = TransformerConfig(**settings)
-    model = disturbed(Transformer(config), scale=0.01)
+    agree_with_numpy(disturbed(Transformer(config), scale=0.01), config.vocab_size)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        OTHER_SYSTEMS,
+        {"activation": "gelu"},
+        {"positions": "learned", "position_offset": 2},
+        {"source_vocab_size": 40, "attention_bias": True, "norm_epsilon": 0.1},
+    ],
+)
+def test_logits_equal_the_numpy_forward_pass_with_the_options_of_other_systems(settings):
+    agree_with_numpy(tiny_model(**settings), vocab_size=40)
+
+
+def agree_with_numpy(model, vocab_size):
     inputs = {
-        "source": ids(2, 12, [12, 7], config.vocab_size),
-        "target": ids(2, 10, [10, 4], config.vocab_size, seed=1),
+        "source": ids(2, 12, [12, 7], vocab_size),
+        "target": ids(2, 10, [10, 4], vocab_size, seed=1),
     }
     weights = {
         weight.path.split("/", 1)[1]: ops.convert_to_numpy(weight).astype("float64")
@@ -216,6 +232,10 @@ def test_mixed_precision_keeps_weights_and_logits_in_float32_and_the_rest_close(
     )
     exact = array(model(inputs))
     assert 0 < np.abs(array(logits) - exact).max() < 0.05 * np.abs(exact).max()
+    memory, cache = mixed.start_decoding(ops.array(inputs["source"]), max_length=1)
+    stepped, _ = mixed.decode_step(ops.array(inputs["target"][:, 0]), 0, cache, memory)
+    assert keras.backend.standardize_dtype(stepped.dtype) == "float32"
+    np.testing.assert_allclose(array(stepped), array(logits)[:, 0], atol=0.05)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
@@ -232,6 +252,29 @@ def test_a_sentence_that_is_all_padding_gives_finite_numbers_and_gradients(dtype
     memory, cache = model.start_decoding(inputs["source"], max_length=2)
     logits, _ = model.decode_step(inputs["target"][:, 0], 0, cache, memory)
     assert np.isfinite(array(logits)).all()
+
+
+def test_dropout_stands_where_the_paper_has_it():
+    """On both sums of embedding and position and on every sub-layer's output (§5.4)."""
+    model = tiny_model(dropout=0.3, attention_dropout=0.2)
+    assert (model.source_dropout.rate, model.target_dropout.rate) == (0.3, 0.3)
+    tokens = ops.array(ids(2, 5))
+    for embed in (model.embed_source, model.embed_target):
+        whole = array(embed(tokens))
+
+        class InTraining(keras.layers.Layer):
+            def call(self, x, training=None, embed=embed):
+                return embed(x)
+
+        dropped = array(InTraining()(tokens, training=True))
+        gone = dropped == 0
+        assert 0.1 < gone.mean() < 0.5
+        np.testing.assert_allclose(dropped[~gone], whole[~gone] / 0.7, rtol=1e-5)
+    for stack in (model.encoder, model.decoder):
+        for block in stack.blocks:
+            assert block.self_attention.dropout.rate == block.feed_forward.dropout.rate == 0.3
+            assert block.self_attention.sublayer.dropout.rate == 0.2
+    assert model.decoder.blocks[1].cross_attention.dropout.rate == 0.3
 
 
 def test_dropout_is_active_in_training_alone():
@@ -284,7 +327,8 @@ def test_compile_and_fit_learn_to_copy():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"d_model": 15, "d_k": 8, "d_v": 8}, "`d_model` must be even .* d_model=15"),
+        ({"d_model": 15}, "`d_model` must be even .* d_model=15"),
+        ({"d_model": np.int64(16)}, r"`d_model` must be a whole number .*np.int64\(16\)"),
         ({"num_heads": 0}, "`num_heads` must be .*at least 1. Received: num_heads=0"),
         ({"num_heads": 3}, "`num_heads` must be a divisor of d_model=16"),
         ({"num_layers": 0}, "`num_layers` must be .* num_layers=0"),
@@ -330,9 +374,16 @@ def test_the_models_config_is_resolved_and_the_users_is_left_alone():
     [
         ({"source": ids(2, 3)}, r"Received: \['source'\]"),
         (ids(2, 3), "{'source': ids .*, 'target': ids .*}. Received: "),
-        ({"source": ids(2, 3)[0], "target": ids(2, 3)}, "'source' of rank 1, shape"),
-        ({"source": ids(2, 3), "target": ids(2, 3)[None]}, "'target' of rank 3, shape"),
-        ({"source": ids(2, 3), "target": ids(2, 3) / 1.0}, "whole numbers. .*'target' of dtype"),
+        ({"source": ids(2, 3)[0], "target": ids(2, 3)}, "'source' of dtype int32, rank 1, shape"),
+        (
+            {"source": ids(2, 3), "target": ids(2, 3)[None]},
+            "'target' of dtype int32, rank 3, shape",
+        ),
+        (
+            {"source": ids(2, 3), "target": ids(2, 3) / 1.0},
+            "must be whole numbers .*'target' of dtype",
+        ),
+        ({"source": ids(1, 3), "target": ids(3, 3)}, "same number of rows. Received: 1 and 3"),
     ],
 )
 def test_wrong_inputs_are_named(inputs, message):
@@ -346,3 +397,19 @@ def test_a_sequence_longer_than_learned_positions_is_refused():
         model(pairs())
     with pytest.raises(ValueError, match="Received: 9 positions"):
         model.start_decoding(ops.array(ids(1, 3)), max_length=9)
+
+
+def test_decoding_refuses_what_does_not_fit():
+    model = tiny_model()
+    source, token = ops.array(ids(2, 3)), ops.array([1, 1])
+    with pytest.raises(ValueError, match="`max_length` must be"):
+        model.start_decoding(source, max_length=0)
+    with pytest.raises(ValueError, match="`beams` must be"):
+        model.start_decoding(source, max_length=4, beams=0)
+    with pytest.raises(ValueError, match=r"'source' must be whole numbers .* rank 1"):
+        model.start_decoding(source[0], max_length=4)
+    memory, cache = model.start_decoding(source, max_length=4)
+    with pytest.raises(ValueError, match=r"`position` must be from 0 to 3.*position=4"):
+        model.decode_step(token, 4, cache, memory)
+    with pytest.raises(ValueError, match="as many rows as the cache, 2"):
+        model.decode_step(token[:1], 0, cache, memory)

@@ -58,7 +58,7 @@ def fail(command, error):
 
 
 def resolve_config(arguments):
-    """Turns the name in `--config` into a path and checks the fields that are overridden."""
+    """Turns the name in `--config` into a path, puts it first and checks what is overridden."""
     if "--" in arguments:
         end = arguments.index("--")
         return resolve_config(arguments[:end]) + arguments[end:]
@@ -70,8 +70,9 @@ def resolve_config(arguments):
             value = value if equals else next(arguments, "")
             experiment = load_experiment(value)
             name, colon, variant = value.partition(":")
-            argument = f"--config={find_config(name)}{colon}{variant}"
-        elif flag.startswith(("--config.", "-config.")):
+            resolved.insert(0, f"--config={find_config(name)}{colon}{variant}")
+            continue
+        if flag.startswith(("--config.", "-config.")):
             overridden.append(flag.lstrip("-"))
         resolved.append(argument)
     for flag in overridden:

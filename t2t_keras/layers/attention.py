@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from t2t_keras.checks import check, check_boolean, check_integer, check_rate
+from t2t_keras.checks import check, check_boolean, check_integer, check_rate, check_sequence
 from t2t_keras.layers.masks import causal_mask, over_heads
 from t2t_keras.layers.precision import at_least_float32
 
@@ -124,6 +124,8 @@ class MultiHeadAttention(keras.layers.Layer):
 
     def build(self, queries_shape, memory_shape=None):
         memory_shape = queries_shape if memory_shape is None else memory_shape
+        check_sequence("queries", queries_shape)
+        check_sequence("memory", memory_shape)
         self.query.build(queries_shape)
         self.key.build(memory_shape)
         self.value.build(memory_shape)
@@ -131,7 +133,14 @@ class MultiHeadAttention(keras.layers.Layer):
         self.dropout.build(queries_shape)
 
     def call(self, queries, memory=None, mask=None, memory_mask=None, return_weights=False):
+        if memory is not None and (mask is not None or self.causal):
+            raise ValueError(
+                "`mask` and `causal` are for self-attention; over a memory use `memory_mask`. "
+                f"Received: a memory with {'causal=True' if self.causal else 'a mask'}"
+            )
         if memory is None:
+            if memory_mask is not None:
+                raise ValueError("`memory_mask` goes with a `memory`, and none was given")
             memory, memory_mask = queries, mask
         if self.causal:
             no_future = over_heads(causal_mask(ops.shape(queries)[1]))

@@ -6,7 +6,7 @@ said in encoder.py and decoder.py. How a sub-layer is made is said here, once.
 
 import keras
 
-from t2t_keras.checks import check_integer
+from t2t_keras.checks import check_boolean, check_integer, check_rate
 from t2t_keras.layers.attention import MultiHeadAttention
 from t2t_keras.layers.feed_forward import FeedForward
 from t2t_keras.layers.residual import Residual, layer_norm
@@ -45,6 +45,8 @@ class Block(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
+        check_rate("attention_dropout", attention_dropout)
+        check_boolean("attention_bias", attention_bias)
         self.supports_masking = True
         self.d_model = d_model
         self.d_ff = d_ff

@@ -7,6 +7,7 @@ calling the layers (training, scoring); one position at a time by `step` (search
 import keras
 from keras import ops
 
+from t2t_keras.checks import check_sequence
 from t2t_keras.layers.block import Block, Stack
 
 
@@ -46,6 +47,7 @@ class DecoderBlock(Block):
         self.feed_forward = self.make_feed_forward("feed_forward")
 
     def build(self, x_shape, memory_shape):
+        check_sequence("x", x_shape, self.d_model)
         self.self_attention.build(x_shape)
         self.cross_attention.build(x_shape, memory_shape)
         self.feed_forward.build(x_shape)

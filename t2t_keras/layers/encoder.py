@@ -2,6 +2,7 @@
 
 import keras
 
+from t2t_keras.checks import check_sequence
 from t2t_keras.layers.block import Block, Stack
 
 
@@ -35,6 +36,7 @@ class EncoderBlock(Block):
         self.feed_forward = self.make_feed_forward("feed_forward")
 
     def build(self, x_shape):
+        check_sequence("x", x_shape, self.d_model)
         self.self_attention.build(x_shape)
         self.feed_forward.build(x_shape)
 

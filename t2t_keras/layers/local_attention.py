@@ -90,6 +90,11 @@ class LocalSelfAttention(keras.layers.Layer):
         count = -(-length // block)  # blocks, the last one filled up
         real = ops.arange(count * block) < length  # [positions]
         if mask is not None:
+            if len(mask.shape) != 2:
+                raise ValueError(
+                    "The mask of local attention must have the shape [batch, length]. "
+                    f"Received: a mask of shape {tuple(mask.shape)}"
+                )
             mask = ops.pad(ops.cast(mask, "bool"), [(0, 0), (0, count * block - length)])
             real = real[None] & mask  # [batch, positions]
         real = ops.reshape(real, (-1, 1, count, 1, block))  # [batch or 1, heads, block, query, key]

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from t2t_keras.checks import check, check_boolean, check_integer
+from t2t_keras.checks import check, check_boolean, check_integer, check_sequence
 from t2t_keras.layers.precision import at_least_float32
 
 
@@ -68,6 +68,7 @@ class SinusoidalPositionalEncoding(keras.layers.Layer):
         self.offset = offset
 
     def build(self, x_shape):
+        check_sequence("x", x_shape)
         check_sinusoid_width(x_shape[-1], self.interleaved)
 
     def call(self, x, start=0):
@@ -88,8 +89,12 @@ class SinusoidalPositionalEncoding(keras.layers.Layer):
 class LearnedPositionalEncoding(keras.layers.Layer):
     """Adds a trained vector for each position (Table 3, row E).
 
+    A longer sequence than the table is an error. Where the length is not known while a graph is
+    traced, XLA could not raise one: there the positions beyond the table are NaN, so that it
+    shows at once.
+
     Args:
-        max_length: rows of the table. A longer sequence is an error.
+        max_length: rows of the table.
         offset: row given to the first position.
 
     Call arguments:
@@ -115,6 +120,7 @@ class LearnedPositionalEncoding(keras.layers.Layer):
         self.offset = offset
 
     def build(self, x_shape):
+        check_sequence("x", x_shape)
         d_model = x_shape[-1]
         self.table = self.add_weight(
             shape=(self.max_length, d_model),
@@ -125,7 +131,9 @@ class LearnedPositionalEncoding(keras.layers.Layer):
     def call(self, x, start=0):
         length = ops.shape(x)[1]
         self.check_length(length, start)
-        return x + ops.take(self.table, ops.arange(length) + start + self.offset, axis=0)
+        rows = ops.arange(length) + start + self.offset
+        encoding = ops.take(self.table, ops.minimum(rows, self.max_length - 1), axis=0)
+        return x + ops.where(rows[:, None] < self.max_length, encoding, float("nan"))
 
     def check_length(self, length, start=0):
         """Refuses what lies beyond the table, wherever the lengths are known."""

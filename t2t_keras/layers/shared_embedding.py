@@ -12,9 +12,9 @@ from t2t_keras.layers.precision import at_least_float32
 class SharedEmbedding(keras.layers.Layer):
     """Source embedding, target embedding and pre-softmax projection with one weight matrix.
 
-    `layer(ids)` looks vectors up and multiplies them by √d_model; `layer.project(x)` gives
-    the logits, without that factor. The matrix belongs to this layer alone, so that it is
-    counted once and saved once.
+    `layer(ids)` looks vectors up and multiplies them by √d_model; `layer(x, project=True)`, or
+    `layer.project(x)`, gives the logits, without that factor. The matrix belongs to this layer
+    alone, so that it is counted once and saved once.
 
     Args:
         vocab_size: rows of the matrix; ids run from 0 to vocab_size − 1, 0 is padding.
@@ -24,10 +24,12 @@ class SharedEmbedding(keras.layers.Layer):
             follow. `Transformer` does without and hands its masks on itself.
 
     Call arguments:
-        ids: integers `[batch, length]`.
+        inputs: ids `[batch, length]`; or with `project` vectors `[..., d_model]`.
+        project: give logits instead of looking up.
 
     Returns:
-        `[batch, length, d_model]`.
+        `[batch, length, d_model]`; or logits `[..., vocab_size]` in float32, whatever the
+        vectors are.
 
     Example:
 
@@ -40,8 +42,8 @@ class SharedEmbedding(keras.layers.Layer):
     """
 
     def __init__(self, vocab_size, d_model, output_bias=False, mask_zero=True, **kwargs):
-        # Without autocast the rows are looked up first and rounded to half precision then,
-        # instead of the whole matrix being rounded for the sake of a few rows.
+        # Nothing is rounded to half precision on its way in: ids may come as floats, the rows
+        # are looked up before they are rounded, and logits come of the float32 matrix.
         super().__init__(autocast=False, **kwargs)
         check_integer("vocab_size", vocab_size)
         check_integer("d_model", d_model)
@@ -53,29 +55,41 @@ class SharedEmbedding(keras.layers.Layer):
         self.output_bias = output_bias
         self.mask_zero = mask_zero
 
-    def build(self, ids_shape=None):
+    def build(self, inputs_shape=None):
         # Scaled by √d_model these have variance 1, the scale of the positional encoding.
         self.matrix = self.add_weight(
             shape=(self.vocab_size, self.d_model),
             initializer=keras.initializers.RandomNormal(stddev=self.d_model**-0.5),
+            autocast=False,
             name="matrix",
         )
         self.bias = None
         if self.output_bias:
-            self.bias = self.add_weight(shape=(self.vocab_size,), initializer="zeros", name="bias")
+            self.bias = self.add_weight(
+                shape=(self.vocab_size,), initializer="zeros", autocast=False, name="bias"
+            )
 
-    def call(self, ids):
-        vectors = ops.take(self.matrix, ids, axis=0) * self.d_model**0.5
+    def call(self, inputs, project=False):
+        return self.logits(inputs) if project else self.vectors(inputs)
+
+    def vectors(self, ids):
+        vectors = ops.take(self.matrix, ops.cast(ids, "int32"), axis=0) * self.d_model**0.5
         return ops.cast(vectors, self.compute_dtype)
 
-    def compute_mask(self, ids, previous=None):
-        return padding_mask(ids) if self.mask_zero else None
-
-    def project(self, x):
-        """Logits over the vocabulary, `[..., vocab_size]`, in float32 whatever `x` is."""
+    def logits(self, x):
         x = at_least_float32(x)
         logits = ops.matmul(x, ops.transpose(ops.cast(self.matrix, x.dtype)))
         return logits if self.bias is None else logits + ops.cast(self.bias, x.dtype)
+
+    def project(self, x):
+        # Through the layer's call, so that a functional model sees the matrix and trains it.
+        return self(x, project=True)
+
+    def compute_mask(self, inputs, previous=None):
+        # Ids may come as floats (keras.Input makes them so), vectors of one row each as [rows, d].
+        whole = "int" in keras.backend.standardize_dtype(inputs.dtype)
+        ids = len(inputs.shape) == 2 and (whole or inputs.shape[-1] != self.d_model)
+        return padding_mask(inputs) if self.mask_zero and ids else previous
 
     def get_config(self):
         return {
