@@ -30,7 +30,8 @@ def test_only_the_ends_of_lines_that_files_have_end_a_line(write):
 
 
 def test_packed_files_globs_and_lists(write, tmp_path):
-    write("1.en.gz", b"one\n"), write("2.en", b"two\nthree\n")
+    write("1.en.gz", b"one\n")
+    write("2.en", b"two\nthree\n")
     write("all.de", "\ufeffeins\nzwei\ndrei\n".encode())
     expected = [(b"one", b"eins"), (b"two", b"zwei"), (b"three", b"drei")]
     assert list(TextFiles(f"{tmp_path}/*.en*", tmp_path / "all.de")) == expected
@@ -52,6 +53,7 @@ def test_unequal_line_counts_are_counted(write, source, target, said):
         (b'<?xml version="1.0"?>\n', "is SGML or XML"),
         (gzip.compress(b"one\n"), "is packed with gzip: rename it so that it ends in .gz"),
     ],
+    ids=["SGML", "XML", "gzip"],
 )
 def test_what_is_not_plain_text_is_refused(write, content, message):
     with pytest.raises(SourceError, match=rf"a.sgm {message}"):
