@@ -6,7 +6,7 @@ t2t-parameters --config=big:enfr     # dropout 0.1, as for English-French (§6.1
 
 from t2t_keras.checks import check_choice
 from t2t_keras.experiment import Experiment
-from t2t_keras.transformer import TransformerConfig
+from t2t_keras.transformer_config import TransformerConfig
 
 DROPOUT = {"": 0.3, "ende": 0.3, "enfr": 0.1}
 

@@ -10,7 +10,7 @@ its authors' code, tensor2tensor, sets in `transformer_parsing_base`. The heads 
 
 from t2t_keras.checks import check_choice
 from t2t_keras.experiment import Experiment
-from t2t_keras.transformer import TransformerConfig
+from t2t_keras.transformer_config import TransformerConfig
 
 VOCABULARY = {"": 16000, "wsj": 16000, "semi_supervised": 32000}
 

@@ -8,7 +8,7 @@ A row's name is its letter in the table and what differs from base.
 
 from t2t_keras.checks import check_choice
 from t2t_keras.experiment import Experiment
-from t2t_keras.transformer import TransformerConfig
+from t2t_keras.transformer_config import TransformerConfig
 
 MODELS = {
     "base": {},

@@ -14,7 +14,8 @@ from t2t_keras.checks import check_integer, check_rate, nearest
 from t2t_keras.losses import LabelSmoothedCrossEntropy
 from t2t_keras.metrics import Perplexity, TokenAccuracy
 from t2t_keras.schedules import TransformerSchedule
-from t2t_keras.transformer import Transformer, TransformerConfig
+from t2t_keras.transformer import Transformer
+from t2t_keras.transformer_config import TransformerConfig
 
 
 @dataclasses.dataclass

@@ -6,95 +6,16 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from t2t_keras.checks import (
-    check,
-    check_boolean,
-    check_choice,
-    check_integer,
-    check_positive,
-    check_rate,
-)
-from t2t_keras.layers.attention import head_widths
+from t2t_keras.checks import check, check_integer
 from t2t_keras.layers.decoder import Decoder
 from t2t_keras.layers.encoder import Encoder
-from t2t_keras.layers.feed_forward import ACTIVATIONS
 from t2t_keras.layers.masks import padding_mask
 from t2t_keras.layers.positional_encoding import (
     LearnedPositionalEncoding,
     SinusoidalPositionalEncoding,
-    check_sinusoid_width,
 )
 from t2t_keras.layers.shared_embedding import SharedEmbedding
-
-POSITIONS = ("sinusoidal", "learned", "concatenated")
-
-
-@dataclasses.dataclass
-class TransformerConfig:
-    """The settings of a model, named after the paper; the defaults are its base model.
-
-    The first group is what the paper varies. The second is for reading the weights of other
-    systems, and each of its defaults is the paper's.
-    """
-
-    vocab_size: int = 37000
-    num_layers: int = 6
-    d_model: int = 512
-    d_ff: int = 2048
-    num_heads: int = 8
-    d_k: int | None = None  # None: d_model / num_heads
-    d_v: int | None = None  # None: d_model / num_heads
-    dropout: float = 0.1
-    attention_dropout: float = 0.0  # on the attention weights; the paper uses it in parsing
-    positions: str = "sinusoidal"  # "learned", or "concatenated" as in tensor2tensor
-    max_length: int = 1024  # rows of the table of learned positions
-
-    source_vocab_size: int | None = None  # None: one matrix; a number: the source has its own
-    activation: str = "relu"  # "gelu", "swish"
-    attention_bias: bool = False
-    output_bias: bool = False
-    position_offset: int = 0
-    pre_norm: bool = False
-    norm_epsilon: float = 1e-6
-
-    def __post_init__(self):
-        self.validate()
-
-    def validate(self):
-        """Raises `ValueError` for the first setting that is wrong, alone or with another."""
-        # Four ids have a meaning of their own: padding, begin, end, unknown.
-        check_integer("vocab_size", self.vocab_size, at_least=4)
-        if self.source_vocab_size is not None:
-            check_integer("source_vocab_size", self.source_vocab_size, at_least=4)
-        check_integer("num_layers", self.num_layers)
-        check_integer("d_ff", self.d_ff)
-        check_integer("d_model", self.d_model)
-        check_choice("positions", self.positions, POSITIONS)
-        if self.positions != "learned":
-            check_sinusoid_width(self.d_model, interleaved=self.positions == "sinusoidal")
-        head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)
-        check_rate("dropout", self.dropout)
-        check_rate("attention_dropout", self.attention_dropout)
-        check_integer("max_length", self.max_length)
-        check_integer("position_offset", self.position_offset, at_least=0)
-        if self.positions == "learned":
-            allowed = f"below max_length={self.max_length} with learned positions"
-            check(
-                self.position_offset < self.max_length,
-                "position_offset",
-                self.position_offset,
-                allowed,
-            )
-        check_choice("activation", self.activation, ACTIVATIONS)
-        check_boolean("attention_bias", self.attention_bias)
-        check_boolean("output_bias", self.output_bias)
-        check_boolean("pre_norm", self.pre_norm)
-        check_positive("norm_epsilon", self.norm_epsilon)
-
-    def resolved(self):
-        """A checked copy in which nothing is left to a rule: d_k and d_v are numbers."""
-        d_k, d_v = head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)
-        return dataclasses.replace(self, d_k=d_k, d_v=d_v)
+from t2t_keras.transformer_config import TransformerConfig
 
 
 class DecodingMemory(NamedTuple):
@@ -218,26 +139,28 @@ class Transformer(keras.Model):
         self.built = True
 
     def call(self, inputs, training=None):
-        # Nothing here reads `training`; because it is named, Keras' fit says that it trains.
+        # `training` is handed on by hand: on JAX, Keras' fit calls this method itself, and not
+        # the model, so that the layers would not hear of it otherwise.
         source, target = check_inputs(inputs)
-        encoded = self.encode(source)
-        x = self.embed_target(target)
+        encoded = self.encode(source, training)
+        x = self.embed_target(target, training=training)
         # The target needs no mask: its padding stands behind every real token.
-        x = self.decoder(x, encoded, memory_mask=padding_mask(source))
+        x = self.decoder(x, encoded, memory_mask=padding_mask(source), training=training)
         return self.embedding.project(x)
 
-    def encode(self, source):
+    def encode(self, source, training=None):
         """Source ids `[batch, length]` → vectors `[batch, length, d_model]`."""
         check_ids("source", source)
-        return self.encoder(self.embed_source(source), mask=padding_mask(source))
+        x = self.embed_source(source, training)
+        return self.encoder(x, mask=padding_mask(source), training=training)
 
-    def embed_source(self, source):
+    def embed_source(self, source, training=None):
         x = self.source_positions(self.source_embedding(source))
-        return self.source_dropout(x)
+        return self.source_dropout(x, training=training)
 
-    def embed_target(self, target, start=0):
+    def embed_target(self, target, start=0, training=None):
         x = self.target_positions(self.embedding(target), start=start)
-        return self.target_dropout(x)
+        return self.target_dropout(x, training=training)
 
     def attention_weights(self, inputs):
         """The attention weights of every head, by the name of their sub-layer.

@@ -9,6 +9,18 @@ from t2t_keras import Transformer, TransformerConfig
 TINY = {"vocab_size": 50, "num_layers": 2, "d_model": 16, "d_ff": 32, "num_heads": 2}
 
 
+OTHER_SYSTEMS = {
+    "positions": "concatenated",
+    "position_offset": 1,
+    "source_vocab_size": 40,
+    "activation": "swish",
+    "attention_bias": True,
+    "output_bias": True,
+    "pre_norm": True,
+    "norm_epsilon": 0.1,  # large, so that leaving it out would show
+}
+
+
 def tiny_model(dtype=None, **settings):
     return disturbed(Transformer(TransformerConfig(**{**TINY, **settings}), dtype=dtype))
 
@@ -39,6 +51,10 @@ def pairs(seed=0, vocab_size=50):
         "source": ids(3, 7, [7, 4, 2], vocab_size, seed),
         "target": ids(3, 6, [6, 6, 3], vocab_size, seed + 1),
     }
+
+
+def tensors(inputs):
+    return {name: ops.array(value) for name, value in inputs.items()}
 
 
 def array(x):

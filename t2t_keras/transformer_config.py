@@ -1,0 +1,85 @@
+"""The settings of a model, checked where they are made."""
+
+import dataclasses
+
+from t2t_keras.checks import (
+    check,
+    check_boolean,
+    check_choice,
+    check_integer,
+    check_positive,
+    check_rate,
+)
+from t2t_keras.layers.attention import head_widths
+from t2t_keras.layers.feed_forward import ACTIVATIONS
+from t2t_keras.layers.positional_encoding import check_sinusoid_width
+
+POSITIONS = ("sinusoidal", "learned", "concatenated")
+
+
+@dataclasses.dataclass
+class TransformerConfig:
+    """The settings of a model, named after the paper; the defaults are its base model.
+
+    The first group is what the paper varies. The second is for reading the weights of other
+    systems, and each of its defaults is the paper's.
+    """
+
+    vocab_size: int = 37000
+    num_layers: int = 6
+    d_model: int = 512
+    d_ff: int = 2048
+    num_heads: int = 8
+    d_k: int | None = None  # None: d_model / num_heads
+    d_v: int | None = None  # None: d_model / num_heads
+    dropout: float = 0.1
+    attention_dropout: float = 0.0  # on the attention weights; the paper uses it in parsing
+    positions: str = "sinusoidal"  # "learned", or "concatenated" as in tensor2tensor
+    max_length: int = 1024  # rows of the table of learned positions
+
+    source_vocab_size: int | None = None  # None: one matrix; a number: the source has its own
+    activation: str = "relu"  # "gelu", "swish"
+    attention_bias: bool = False
+    output_bias: bool = False
+    position_offset: int = 0
+    pre_norm: bool = False
+    norm_epsilon: float = 1e-6
+
+    def __post_init__(self):
+        self.validate()
+
+    def validate(self):
+        """Raises `ValueError` for the first setting that is wrong, alone or with another."""
+        # Four ids have a meaning of their own: padding, begin, end, unknown.
+        check_integer("vocab_size", self.vocab_size, at_least=4)
+        if self.source_vocab_size is not None:
+            check_integer("source_vocab_size", self.source_vocab_size, at_least=4)
+        check_integer("num_layers", self.num_layers)
+        check_integer("d_ff", self.d_ff)
+        check_integer("d_model", self.d_model)
+        check_choice("positions", self.positions, POSITIONS)
+        if self.positions != "learned":
+            check_sinusoid_width(self.d_model, interleaved=self.positions == "sinusoidal")
+        head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)
+        check_rate("dropout", self.dropout)
+        check_rate("attention_dropout", self.attention_dropout)
+        check_integer("max_length", self.max_length)
+        check_integer("position_offset", self.position_offset, at_least=0)
+        if self.positions == "learned":
+            allowed = f"below max_length={self.max_length} with learned positions"
+            check(
+                self.position_offset < self.max_length,
+                "position_offset",
+                self.position_offset,
+                allowed,
+            )
+        check_choice("activation", self.activation, ACTIVATIONS)
+        check_boolean("attention_bias", self.attention_bias)
+        check_boolean("output_bias", self.output_bias)
+        check_boolean("pre_norm", self.pre_norm)
+        check_positive("norm_epsilon", self.norm_epsilon)
+
+    def resolved(self):
+        """A checked copy in which nothing is left to a rule: d_k and d_v are numbers."""
+        d_k, d_v = head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)
+        return dataclasses.replace(self, d_k=d_k, d_v=d_v)

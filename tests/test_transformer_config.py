@@ -1,0 +1,49 @@
+import dataclasses
+
+import numpy as np
+import pytest
+from helpers import TINY
+
+from t2t_keras import TransformerConfig
+
+
+def test_the_defaults_are_the_base_model():
+    config = TransformerConfig().resolved()
+    assert (config.num_layers, config.d_model, config.d_ff, config.num_heads) == (6, 512, 2048, 8)
+    assert (config.d_k, config.d_v, config.dropout) == (64, 64, 0.1)
+    assert config.positions == "sinusoidal" and not config.pre_norm
+
+
+def test_a_resolved_config_stays_as_it_is():
+    resolved = TransformerConfig(**TINY, d_v=5).resolved()
+    assert (resolved.d_k, resolved.d_v) == (8, 5)
+    assert dataclasses.asdict(resolved.resolved()) == dataclasses.asdict(resolved)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"d_model": 15}, "`d_model` must be even .* d_model=15"),
+        ({"d_model": np.int64(16)}, r"`d_model` must be a whole number .*np.int64\(16\)"),
+        ({"num_heads": 0}, "`num_heads` must be .*at least 1. Received: num_heads=0"),
+        ({"num_heads": 3}, "`num_heads` must be a divisor of d_model=16"),
+        ({"num_layers": 0}, "`num_layers` must be .* num_layers=0"),
+        ({"d_ff": "64"}, "`d_ff` must be .* d_ff='64'"),
+        ({"dropout": 1.5}, "`dropout` must be a number of at least 0 and below 1.* dropout=1.5"),
+        ({"attention_dropout": 1}, "`attention_dropout` must be .* attention_dropout=1"),
+        ({"activation": "rleu"}, "`activation` must be one of .*did you mean 'relu'"),
+        ({"positions": "sinusoid"}, "`positions` must be one of .*did you mean 'sinusoidal'"),
+        ({"vocab_size": 3}, "`vocab_size` must be a whole number of at least 4. .*vocab_size=3"),
+        ({"source_vocab_size": 2}, "`source_vocab_size` must be .* source_vocab_size=2"),
+        ({"position_offset": -1}, "`position_offset` must be .* position_offset=-1"),
+        (
+            {"position_offset": 9, "positions": "learned", "max_length": 9},
+            "`position_offset` must be below max_length=9",
+        ),
+        ({"pre_norm": "yes"}, "`pre_norm` must be True or False. Received: pre_norm='yes'"),
+        ({"norm_epsilon": 0}, "`norm_epsilon` must be a positive number. .*norm_epsilon=0"),
+    ],
+)
+def test_wrong_settings_are_named_with_what_is_allowed(settings, message):
+    with pytest.raises(ValueError, match=message):
+        TransformerConfig(**{**TINY, **settings})
