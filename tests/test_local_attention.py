@@ -3,7 +3,12 @@ import pytest
 from helpers import array, check_layer, disturbed, gradients, vectors
 from keras import ops
 
-from t2t_keras.layers import LocalSelfAttention, local_mask
+from t2t_keras.layers import (
+    LocalSelfAttention,
+    local_attention,
+    local_mask,
+    scaled_dot_product_attention,
+)
 
 
 def local(neighbourhood, **settings):
@@ -64,6 +69,18 @@ def test_no_array_of_n_by_n_is_made():
             shapes = [t.shape for op in graph.get_operations() for t in op.outputs]
         sizes[length] = max(np.prod(shape) for shape in shapes)
     assert sizes[2048] <= 2.1 * sizes[1024]
+
+
+def test_a_short_sequence_is_not_filled_up_to_a_long_neighbourhood(monkeypatch):
+    blocks = []
+
+    def watched(queries, *rest):
+        blocks.append(queries.shape[-2])
+        return scaled_dot_product_attention(queries, *rest)
+
+    monkeypatch.setattr(local_attention, "scaled_dot_product_attention", watched)
+    local(2001)(ops.array(vectors(1, 10, 8)))
+    assert blocks == [10]
 
 
 def test_wrong_settings_are_named():

@@ -87,6 +87,8 @@ class LocalSelfAttention(keras.layers.Layer):
         left, right = reach(self.neighbourhood, self.causal)
         block = max(left, right, 1)
         length = ops.shape(queries)[2]
+        if isinstance(length, int):
+            block = min(block, max(length, 1))  # a short sequence is one block of its own length
         count = -(-length // block)  # blocks, the last one filled up
         real = ops.arange(count * block) < length  # [positions]
         if mask is not None:
