@@ -37,7 +37,10 @@ setup(
         "keras>=3.15,<3.16",
         "ml-collections>=1.1,<2",
         "numpy>=2.1,<3",
+        "sentencepiece>=0.2.2,<0.3",
         "tensorflow>=2.21,<2.22",
+        "tensorflow-datasets>=4.9.9,<5",
+        "tensorflow-text>=2.21,<2.22",
     ],
     extras_require={
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],
@@ -53,7 +56,7 @@ setup(
     entry_points={
         "console_scripts": [
             f"t2t-{command} = t2t_keras.cli.{command}:entry"
-            for command in ("benchmark", "parameters")
+            for command in ("benchmark", "parameters", "prepare")
         ]
     },
     classifiers=[

@@ -2,8 +2,11 @@
 
 t2t-parameters --config=big          # dropout 0.3, as for English-German
 t2t-parameters --config=big:enfr     # dropout 0.1, as for English-French (§6.1)
+
+English-French has a vocabulary of 32,000 word pieces (§5.1).
 """
 
+from pipelines.vocabulary import VocabularyConfig
 from t2t_keras.checks import check_choice
 from t2t_keras.experiment import Experiment
 from t2t_keras.transformer_config import TransformerConfig
@@ -13,6 +16,10 @@ DROPOUT = {"": 0.3, "ende": 0.3, "enfr": 0.1}
 
 def get_config(variant=""):
     check_choice("variant", variant, DROPOUT)
-    return Experiment(
+    experiment = Experiment(
         model=TransformerConfig(d_model=1024, d_ff=4096, num_heads=16, dropout=DROPOUT[variant])
     )
+    if variant == "enfr":
+        experiment.model.vocab_size = 32000
+        experiment.data.vocabulary = VocabularyConfig(kind="word_pieces", size=32000)
+    return experiment

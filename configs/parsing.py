@@ -17,7 +17,7 @@ VOCABULARY = {"": 16000, "wsj": 16000, "semi_supervised": 32000}
 
 def get_config(variant=""):
     check_choice("variant", variant, VOCABULARY)
-    return Experiment(
+    experiment = Experiment(
         model=TransformerConfig(
             vocab_size=VOCABULARY[variant],
             num_layers=4,
@@ -26,3 +26,8 @@ def get_config(variant=""):
             attention_dropout=0.2,
         )
     )
+    experiment.data.vocabulary.size = VOCABULARY[variant]
+    # A tree is much longer than its words, and its brackets may well be another one's.
+    experiment.data.cleaning.max_ratio = 0
+    experiment.data.cleaning.duplicates = False
+    return experiment

@@ -18,23 +18,32 @@ class BatchConfig:
     Args:
         tokens: budget of a batch on each side, source and target, padding included.
         buckets: how many shapes at most.
-        max_length: the longest sequence, on either side, that is kept.
-        multiple: the rows of a batch are a multiple of this.
+        max_length: the longest sequence, on either side, begin or end included.
+        too_long: what becomes of a pair with a longer one: "drop" or "truncate".
+        multiple: the rows of a batch are a multiple of this, and so of the number of replicas.
     """
 
     tokens: int = 25000
     buckets: int = 10
     max_length: int = 256
+    too_long: str = "drop"
     multiple: int = 8
 
     def __post_init__(self):
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
+        self.validate()
+
+    def validate(self):
+        for name in ("tokens", "buckets", "max_length", "multiple"):
+            value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(
-                    f"`{field.name}` must be a whole number of at least 1. "
-                    f"Received: {field.name}={value!r}"
+                    f"`{name}` must be a whole number of at least 1. Received: {name}={value!r}"
                 )
+        if self.too_long not in ("drop", "truncate"):
+            raise ValueError(
+                "`too_long` must be one of 'drop', 'truncate'. "
+                f"Received: too_long={self.too_long!r}"
+            )
         if self.tokens < self.multiple * self.max_length:
             raise ValueError(
                 f"`tokens` must be at least multiple · max_length = {self.multiple} · "
@@ -90,16 +99,23 @@ class BatchPlan:
 
     Attributes:
         boundaries: the widths of the buckets.
-        rows: how many rows a batch of each bucket has.
+        rows: how many rows a batch of each bucket has, at most as many as the budget allows.
+        batches_of: how many batches of each bucket an epoch has.
         steps: batches an epoch.
-        too_long: examples longer than `config.max_length`, which no batch holds.
+        too_long: how many examples are longer than `config.max_length`.
         left_over: examples that an epoch leaves out, fewer than a batch has rows.
     """
 
     def __init__(self, lengths, config=None, seed=None):
         config = BatchConfig() if config is None else config
-        longer = np.asarray(lengths).max(axis=1)
-        kept = np.flatnonzero(longer <= config.max_length)
+        lengths = np.asarray(lengths)
+        longer = lengths.max(axis=1)
+        too_long = longer > config.max_length
+        self.too_long = int(too_long.sum())
+        if config.too_long == "truncate":
+            lengths, longer = (np.minimum(x, config.max_length) for x in (lengths, longer))
+            too_long[:] = False
+        kept = np.flatnonzero(~too_long)
         if not len(kept):
             raise ValueError(
                 f"No example is at most max_length={config.max_length} long: there is nothing to "
@@ -107,24 +123,24 @@ class BatchPlan:
                 + (f", the shortest {longer.min()} long" if len(longer) else "")
             )
         self.seed = seed
-        self.too_long = len(longer) - len(kept)
+        self.lengths = lengths
         self.boundaries = np.array(best_boundaries(longer[kept], config.buckets))
-        self.rows = config.tokens // self.boundaries // config.multiple * config.multiple
         self.examples = kept
-        self.bucket = np.searchsorted(self.boundaries, longer[kept])
         self.longer = longer[kept]
-        sizes = np.bincount(self.bucket, minlength=len(self.boundaries))
+        sizes = np.array([len(members) for members in self.members()])
+        most = config.tokens // self.boundaries // config.multiple * config.multiple
         if seed is None:
-            self.batches_of = -(-sizes // self.rows)
+            self.batches_of = -(-sizes // most)
+            even = -(-sizes // self.batches_of)
+            self.rows = -(-even // config.multiple) * config.multiple
             self.left_over = 0
         else:
-            self.batches_of, self.left_over = rolled_up(sizes, self.rows)
+            self.rows, self.batches_of, self.left_over = rolled_up(sizes, most, config.multiple)
         self.steps = int(self.batches_of.sum())
         if not self.steps:
             raise ValueError(
-                f"{len(kept)} examples do not fill one batch of {self.rows[-1]} rows "
-                f"(`tokens`={config.tokens}, sequences of up to {self.boundaries[-1]}): "
-                "lower `tokens`"
+                f"{len(kept)} examples do not fill one batch, whose rows are a multiple of "
+                f"{config.multiple}"
             )
         self.epoch, self.planned = None, None
 
@@ -141,46 +157,55 @@ class BatchPlan:
             self.epoch = epoch
         return self.planned[index]
 
+    def share_of_real_tokens(self):
+        """How much of the first epoch's batches is not padding, counting both sides."""
+        planned = [self.batch(step) for step in range(self.steps)]
+        real = sum(int(self.lengths[examples].sum()) for examples, _, _ in planned)
+        return real / sum(2 * width * rows for _, width, rows in planned)
+
     def shuffled(self, epoch):
-        """An epoch's batches: shuffle all, fill the buckets from the narrowest, shuffle again.
+        """An epoch's batches: each bucket shuffled, from the narrowest on, then their order.
 
         What a bucket has left over when its last whole batch is full goes up into the next.
         """
         random = np.random.default_rng((self.seed, epoch))
-        order = random.permutation(len(self.examples))
-        by_bucket = order[np.argsort(self.bucket[order], kind="stable")]
-        ends = np.cumsum(np.bincount(self.bucket, minlength=len(self.boundaries)))
-        batches, left, start = [], by_bucket[:0], 0
-        for end, rows, count, width in zip(
-            ends, self.rows, self.batches_of, self.boundaries, strict=True
+        batches, left = [], np.zeros(0, int)
+        for own, rows, count, width in zip(
+            self.members(), self.rows, self.batches_of, self.boundaries, strict=True
         ):
-            members = np.concatenate([left, by_bucket[start:end]])
-            left, start = members[count * rows :], end
+            members = random.permutation(np.concatenate([left, own]))
+            left = members[count * rows :]
             for chosen in members[: count * rows].reshape(count, rows):
                 batches.append((self.examples[chosen], int(width), int(rows)))
         return [batches[i] for i in random.permutation(len(batches))]
 
     def in_order(self):
         """Every example once, from the shortest to the longest."""
-        order = np.argsort(self.longer, kind="stable")
-        batches, start = [], 0
-        for end, rows, width in zip(
-            np.cumsum(np.bincount(self.bucket, minlength=len(self.boundaries))),
-            self.rows,
-            self.boundaries,
-            strict=True,
-        ):
-            for first in range(start, end, rows):
-                chosen = order[first : min(first + rows, end)]
+        batches = []
+        for own, rows, width in zip(self.members(), self.rows, self.boundaries, strict=True):
+            for first in range(0, len(own), rows):
+                chosen = own[first : first + rows]
                 batches.append((self.examples[chosen], int(width), int(rows)))
-            start = end
         return batches
 
+    def members(self):
+        """Whom each bucket holds, from the shortest to the longest."""
+        order = np.argsort(self.longer, kind="stable")
+        return np.split(order, np.searchsorted(self.longer[order], self.boundaries[:-1], "right"))
 
-def rolled_up(sizes, rows):
-    """How many whole batches each bucket gives, and how many examples are left at the end."""
-    batches, left = [], 0
-    for size, row_count in zip(sizes, rows, strict=True):
-        count, left = divmod(int(size) + left, int(row_count))
+
+def rolled_up(sizes, most, multiple):
+    """How many rows a batch of each bucket has, how many batches, and what is left at the end.
+
+    A bucket's sentences are spread evenly over as few batches as the budget allows, so that
+    hardly any have to go up into the next bucket, where they would be padded more.
+    """
+    rows, batches, left = [], [], 0
+    for size, most_rows in zip(sizes.tolist(), most.tolist(), strict=True):
+        available = size + left
+        fewest = max(1, -(-available // most_rows))
+        even = max(multiple, available // fewest // multiple * multiple)
+        count, left = divmod(available, even)
+        rows.append(even)
         batches.append(count)
-    return np.array(batches), left
+    return np.array(rows), np.array(batches), left

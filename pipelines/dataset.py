@@ -13,19 +13,23 @@ import itertools
 import numpy as np
 import tensorflow as tf
 
-BEGIN, END = 1, 2
+from pipelines.tokenizers import BEGIN, END
 
 
 def assemble(store, examples, width, rows):
-    """One batch of `rows` rows; those beyond the examples are padding."""
+    """One batch of `rows` rows; those beyond the examples are padding.
+
+    A sentence that does not fit is cut: the plan has put it there to be truncated.
+    """
     examples = np.asarray(examples)
     everyone = np.arange(len(examples))
+    lengths = np.minimum(store.lengths[examples], width - 1)
     source = store.gather("source", examples, width)
     labels = store.gather("target", examples, width)
     target = np.roll(labels, 1, axis=1)  # what comes round from the end is padding
     target[:, 0] = BEGIN
-    source[everyone, store.lengths[examples, 0]] = END
-    labels[everyone, store.lengths[examples, 1]] = END
+    source[everyone, lengths[:, 0]] = END
+    labels[everyone, lengths[:, 1]] = END
     empty = [(0, rows - len(examples)), (0, 0)]
     source, target, labels = (np.pad(ids, empty) for ids in (source, target, labels))
     return {"source": source, "target": target}, labels

@@ -101,10 +101,7 @@ class IdStore:
         return cls(Shard.read(path) for path in folders)
 
     def gather(self, side, examples, width):
-        """The ids of some pairs' `side`, padded with 0: int32 `[examples, width]`.
-
-        A sentence must not be longer than `width`; `lengths` tells.
-        """
+        """The ids of some pairs' `side`, padded with 0 or cut: int32 `[examples, width]`."""
         examples = np.asarray(examples)
         rows = np.zeros((len(examples), width), "int32")
         shard_of = np.searchsorted(self.first, examples, side="right") - 1

@@ -1,12 +1,14 @@
-"""Where sentence pairs come from: files, one tab-separated file, TFDS, or a Python iterable.
+"""Where sentence pairs come from: text files, one tab-separated file, or a Python iterable.
 
 Every source is an iterable of pairs of bytes, one pair a line, that can be read again from the
-start. Bytes, because a line that is not UTF-8 must be counted and dropped by the cleaning, not
-end the reading. Whatever is wrong with a file is said with its name and line.
+start, and has a `fingerprint()` by which a change is noticed. Bytes, because a line that is not
+UTF-8 must be counted and dropped by the cleaning, not end the reading. Whatever is wrong with a
+file is said with its name and line. TensorFlow Datasets: `tfds_source.py`.
 """
 
 import glob
 import gzip
+import hashlib
 import itertools
 import zlib
 from pathlib import Path
@@ -48,6 +50,10 @@ class TextFiles:
         if not number:
             raise SourceError(f"{self.named('source')} and {self.named('target')} are empty")
 
+    def fingerprint(self):
+        """What tells one text from another."""
+        return {f"{side} text": digest_of(files) for side, files in self.files.items()}
+
     def named(self, side):
         files = self.files[side]
         return str(files[0]) if len(files) == 1 else f"{len(files)} files from {files[0]} on"
@@ -74,6 +80,10 @@ class TabSeparatedFile:
         if not found:
             raise SourceError(f"{self.files[0]} is empty")
 
+    def fingerprint(self):
+        """What tells one text from another."""
+        return {"text": digest_of(self.files)}
+
 
 class Pairs:
     """A Python iterable of (source, target) strings; a list, or a function that makes one."""
@@ -94,6 +104,13 @@ class Pairs:
                 raise SourceError(f"Pair {number} must be (source, target). Received: {pair!r}")
             yield tuple(text.encode() if isinstance(text, str) else text for text in pair)
 
+    def fingerprint(self):
+        """What tells one text from another."""
+        digest = hashlib.blake2b(digest_size=16)
+        for pair in self:
+            digest.update(b"\n".join(pair) + b"\n\n")
+        return {"pairs": digest.hexdigest()}
+
 
 def find_files(side, paths):
     """The files that a path, a glob or a comma-separated list of these means, each checked."""
@@ -107,6 +124,15 @@ def find_files(side, paths):
         if not path.is_file():
             raise SourceError(f"There is no {side} file {path}, and no file matches that pattern")
     return files
+
+
+def digest_of(files):
+    """A digest of what is in some files, whatever their names and ages."""
+    digest = hashlib.blake2b(digest_size=16)
+    for path in files:
+        with open(path, "rb") as file:
+            digest.update(hashlib.file_digest(file, "blake2b").digest())
+    return digest.hexdigest()
 
 
 def lines_of(files):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import keras
 
+from pipelines.prepare import DataConfig
 from t2t_keras.checks import check_integer, check_rate, nearest
 from t2t_keras.losses import LabelSmoothedCrossEntropy
 from t2t_keras.metrics import Perplexity, TokenAccuracy
@@ -25,6 +26,7 @@ class Experiment:
     model: TransformerConfig = dataclasses.field(default_factory=TransformerConfig)
     label_smoothing: float = 0.1
     warmup_steps: int = 4000
+    data: DataConfig = dataclasses.field(default_factory=DataConfig)
 
     def __post_init__(self):
         self.validate()
@@ -34,6 +36,7 @@ class Experiment:
         self.model.validate()
         check_rate("label_smoothing", self.label_smoothing)
         check_integer("warmup_steps", self.warmup_steps)
+        self.data.validate()
 
     def compiled_model(self, **compile_options):
         """The model with the paper's optimizer, schedule and loss (§5.3, §5.4), ready to fit.

@@ -6,6 +6,7 @@ a path, and a misspelt field should be answered with the nearest one and not a t
 """
 
 import dataclasses
+import os
 import sys
 from pathlib import Path
 
@@ -24,11 +25,12 @@ CONFIG = config_flags.DEFINE_config_file(
 )
 
 
-def run(main):
+def run(main, default_config=None):
     """Runs `main` as a command: a user's mistake ends with one message and exit code 2.
 
     Args:
         main: takes the positional arguments.
+        default_config: what `--config` is when it is not given.
     """
     command = Path(sys.argv[0]).name
     # What --help shows is what `main`'s file says, wherever it was started from.
@@ -40,11 +42,17 @@ def run(main):
             return main(argv[1:])
         except ValueError as error:
             fail(command, error)
+        except KeyboardInterrupt:
+            print(f"\n{command}: interrupted. The same command goes on from here", file=sys.stderr)
+            sys.exit(130)  # as a shell reports it
+        except BrokenPipeError:
+            # Whoever read our output has enough, for example `head`.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def parse(argv):
         try:
             # ml_collections looks for overrides in sys.argv, whatever it is given.
-            sys.argv = [argv[0], *resolve_config(argv[1:])]
+            sys.argv = [argv[0], *resolve_config(argv[1:], default_config)]
             return flags.FLAGS(sys.argv)
         except (flags.Error, ValueError) as error:
             fail(command, error)
@@ -57,11 +65,15 @@ def fail(command, error):
     sys.exit(2)
 
 
-def resolve_config(arguments):
+def resolve_config(arguments, default=None):
     """Turns the name in `--config` into a path, puts it first and checks what is overridden."""
     if "--" in arguments:
         end = arguments.index("--")
-        return resolve_config(arguments[:end]) + arguments[end:]
+        return resolve_config(arguments[:end], default) + arguments[end:]
+    if default and not any(
+        argument.partition("=")[0] in ("--config", "-config") for argument in arguments
+    ):
+        arguments = [f"--config={default}", *arguments]
     resolved, experiment, overridden = [], None, []
     arguments = iter(arguments)
     for argument in arguments:

@@ -1,0 +1,79 @@
+"""Progress of long work: one moving line on a terminal, plain lines now and then elsewhere."""
+
+import sys
+import time
+
+
+class Progress:
+    """Counts up to a total that may be unknown.
+
+        with Progress("encoding", total, unit="pairs") as progress:
+            progress.to(done)
+
+    Args:
+        task: what is being done.
+        total: how much there is to do. None: unknown.
+        unit: what is counted.
+        stream: where to write. None: standard error.
+        every: seconds between plain lines.
+    """
+
+    def __init__(self, task, total=None, unit="", stream=None, every=10.0):
+        self.task, self.total, self.unit = task, total, unit
+        self.stream = sys.stderr if stream is None else stream
+        self.terminal = self.stream.isatty()
+        self.every = 0.1 if self.terminal else every
+        self.started = self.shown_at = time.monotonic()
+        self.first = None  # what had been done when the counting began
+        self.done = 0
+        self.width = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        self.show()
+        if self.terminal:
+            self.stream.write("\n")
+        self.stream.flush()
+
+    def to(self, done):
+        """Says that `done` of the total are done."""
+        if self.first is None:
+            self.first, self.started = self.done, time.monotonic()
+        self.done = done
+        if time.monotonic() - self.shown_at >= self.every:
+            self.show()
+
+    def begin_at(self, done):
+        """Says that `done` were done before and do not count for the rate."""
+        self.first = self.done = done
+
+    def show(self):
+        self.shown_at = now = time.monotonic()
+        seconds = max(now - self.started, 1e-9)
+        rate = (self.done - (self.first or 0)) / seconds
+        line = f"{self.task}: {self.done:,}"
+        if self.total:
+            line += f" of {self.total:,} {self.unit} ({self.done / self.total:.0%})"
+        else:
+            line += f" {self.unit}"
+        line += f", {rate:,.0f}/s, {clock(seconds)}"
+        if self.total and rate > 0 and self.done < self.total:
+            line += f", {clock((self.total - self.done) / rate)} left"
+        if self.terminal:
+            self.stream.write("\r" + line.ljust(self.width))
+            self.width = len(line)
+        else:
+            self.stream.write(line + "\n")
+        self.stream.flush()
+
+
+def clock(seconds):
+    """
+    >>> clock(5), clock(65), clock(3725)
+    ('0:05', '1:05', '1:02:05')
+    """
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

@@ -1,0 +1,511 @@
+"""A toy corpus: English sentences and their German translations, endless and seeded.
+
+It needs no download, and it is a toy: some eighty words in a few hundred forms, and no sentence
+that anybody wrote. But what makes German hard is in it: gender, case and adjective endings that
+agree, verbs that follow their subject's person, the finite verb in second place, participles and
+infinitives at the end, subordinate and relative clauses with their verb last.
+
+The test split holds combinations of a verb and a noun that the training split never shows, so
+that whoever does well on it has learned the grammar and not the sentences.
+"""
+
+import dataclasses
+import itertools
+import random
+import zlib
+
+SPLITS = ("train", "test")
+ONE_IN = 10  # of the combinations of verb and noun are kept for the test split
+
+
+@dataclasses.dataclass(frozen=True)
+class Noun:
+    english: str
+    english_plural: str
+    german: str
+    german_plural: str
+    gender: str  # m, f, n
+
+
+@dataclasses.dataclass(frozen=True)
+class Verb:
+    english: tuple  # see, sees, saw
+    german: tuple  # infinitive, I, you, he, participle
+    auxiliary: str = "haben"
+
+
+def table(text, make):
+    """Rows of words, `_` for a space within a word."""
+    rows = (line.split() for line in text.strip().splitlines())
+    return [make(*(word.replace("_", " ") for word in row)) for row in rows]
+
+
+def verb(see, sees, saw, *german):
+    return Verb((see, sees, saw), german[:5], *german[5:])
+
+
+PEOPLE = table(
+    """
+    man men Mann Männer m
+    woman women Frau Frauen f
+    child children Kind Kinder n
+    girl girls Mädchen Mädchen n
+    teacher teachers Lehrer Lehrer m
+    doctor doctors Ärztin Ärztinnen f
+    friend friends Freund Freunde m
+    neighbour neighbours Nachbarin Nachbarinnen f
+    sister sisters Schwester Schwestern f
+    brother brothers Bruder Brüder m
+    dog dogs Hund Hunde m
+    cat cats Katze Katzen f
+    horse horses Pferd Pferde n
+    bird birds Vogel Vögel m
+    mouse mice Maus Mäuse f
+    """,
+    Noun,
+)
+THINGS = table(
+    """
+    book books Buch Bücher n
+    apple apples Apfel Äpfel m
+    flower flowers Blume Blumen f
+    letter letters Brief Briefe m
+    picture pictures Bild Bilder n
+    lamp lamps Lampe Lampen f
+    key keys Schlüssel Schlüssel m
+    bag bags Tasche Taschen f
+    cup cups Tasse Tassen f
+    chair chairs Stuhl Stühle m
+    newspaper newspapers Zeitung Zeitungen f
+    gift gifts Geschenk Geschenke n
+    umbrella umbrellas Regenschirm Regenschirme m
+    shirt shirts Hemd Hemden n
+    car cars Auto Autos n
+    """,
+    Noun,
+)
+INTRANSITIVE = table(
+    """
+    sleep sleeps slept schlafen schlafe schläfst schläft geschlafen
+    laugh laughs laughed lachen lache lachst lacht gelacht
+    sing sings sang singen singe singst singt gesungen
+    work works worked arbeiten arbeite arbeitest arbeitet gearbeitet
+    dance dances danced tanzen tanze tanzt tanzt getanzt
+    wait waits waited warten warte wartest wartet gewartet
+    come comes came kommen komme kommst kommt gekommen sein
+    run runs ran rennen renne rennst rennt gerannt sein
+    """,
+    verb,
+)
+WITH_PERSON = table(
+    """
+    see sees saw sehen sehe siehst sieht gesehen
+    love loves loved lieben liebe liebst liebt geliebt
+    look_for looks_for looked_for suchen suche suchst sucht gesucht
+    hear hears heard hören höre hörst hört gehört
+    know knows knew kennen kenne kennst kennt gekannt
+    visit visits visited besuchen besuche besuchst besucht besucht
+    """,
+    verb,
+)
+WITH_THING = table(
+    """
+    find finds found finden finde findest findet gefunden
+    buy buys bought kaufen kaufe kaufst kauft gekauft
+    need needs needed brauchen brauche brauchst braucht gebraucht
+    draw draws drew zeichnen zeichne zeichnest zeichnet gezeichnet
+    carry carries carried tragen trage trägst trägt getragen
+    forget forgets forgot vergessen vergesse vergisst vergisst vergessen
+    """,
+    verb,
+)
+WITH_DATIVE = table(
+    """
+    help helps helped helfen helfe hilfst hilft geholfen
+    thank thanks thanked danken danke dankst dankt gedankt
+    answer answers answered antworten antworte antwortest antwortet geantwortet
+    follow follows followed folgen folge folgst folgt gefolgt sein
+    """,
+    verb,
+)
+WITH_BOTH = table(
+    """
+    give gives gave geben gebe gibst gibt gegeben
+    show shows showed zeigen zeige zeigst zeigt gezeigt
+    bring brings brought bringen bringe bringst bringt gebracht
+    send sends sent schicken schicke schickst schickt geschickt
+    """,
+    verb,
+)
+WITH_CLAUSE = table(
+    """
+    know knows knew wissen weiß weißt weiß gewusst
+    believe believes believed glauben glaube glaubst glaubt geglaubt
+    say says said sagen sage sagst sagt gesagt
+    hope hopes hoped hoffen hoffe hoffst hofft gehofft
+    """,
+    verb,
+)
+HAVE = ("haben", "habe", "hast", "hat")
+BE = ("sein", "bin", "bist", "ist")
+MODALS = [
+    (("can", "can"), ("können", "kann", "kannst", "kann")),
+    (("must", "must"), ("müssen", "muss", "musst", "muss")),
+    (("should", "should"), ("sollen", "soll", "sollst", "soll")),
+    (("want to", "wants to"), ("wollen", "will", "willst", "will")),
+]
+ADJECTIVES = {
+    "small": "klein",
+    "big": "groß",
+    "old": "alt",
+    "beautiful": "schön",
+    "new": "neu",
+    "red": "rot",
+    "good": "gut",
+    "expensive": "teur",
+}
+OF_PEOPLE = ("small", "big", "old", "beautiful", "good")
+# English pronoun, German pronoun, person (0 I, 1 you, 2 he), plural.
+PRONOUNS = [
+    ("I", "ich", 0, False),
+    ("you", "du", 1, False),
+    ("he", "er", 2, False),
+    ("she", "sie", 2, False),
+    ("we", "wir", 2, True),
+    ("they", "sie", 2, True),
+]
+PLACES = {
+    "in the garden": "im Garten",
+    "in the kitchen": "in der Küche",
+    "in the city": "in der Stadt",
+    "at school": "in der Schule",
+    "on the beach": "am Strand",
+    "at the market": "auf dem Markt",
+}
+TIMES = {
+    "present": {"today": "heute", "now": "jetzt", "every day": "jeden Tag"},
+    "past": {"yesterday": "gestern", "last week": "letzte Woche"},
+    "modal": {"today": "heute", "tomorrow": "morgen"},
+}
+CONJUNCTIONS = {"because": "weil", "when": "wenn", "if": "wenn", "although": "obwohl"}
+
+# Endings by case and by gender, or p for plural.
+DER = {
+    "nominative": {"m": "der", "f": "die", "n": "das", "p": "die"},
+    "accusative": {"m": "den", "f": "die", "n": "das", "p": "die"},
+    "dative": {"m": "dem", "f": "der", "n": "dem", "p": "den"},
+}
+DIESER = {
+    "nominative": {"m": "er", "f": "e", "n": "es", "p": "e"},
+    "accusative": {"m": "en", "f": "e", "n": "es", "p": "e"},
+    "dative": {"m": "em", "f": "er", "n": "em", "p": "en"},
+}
+EIN = {
+    "nominative": {"m": "", "f": "e", "n": "", "p": "e"},
+    "accusative": {"m": "en", "f": "e", "n": "", "p": "e"},
+    "dative": {"m": "em", "f": "er", "n": "em", "p": "en"},
+}
+# An adjective's ending after der and dieser; after ein and mein; with nothing before it.
+WEAK = {
+    "nominative": {"m": "e", "f": "e", "n": "e", "p": "en"},
+    "accusative": {"m": "en", "f": "e", "n": "e", "p": "en"},
+    "dative": {"m": "en", "f": "en", "n": "en", "p": "en"},
+}
+MIXED = {
+    "nominative": {"m": "er", "f": "e", "n": "es", "p": "en"},
+    "accusative": {"m": "en", "f": "e", "n": "es", "p": "en"},
+    "dative": {"m": "en", "f": "en", "n": "en", "p": "en"},
+}
+STRONG_PLURAL = {"nominative": "e", "accusative": "e", "dative": "en"}
+
+
+@dataclasses.dataclass
+class Phrase:
+    """A noun phrase in both languages, with what has to agree with it."""
+
+    english: list
+    german: list
+    person: int = 2  # 0 I, 1 you, 2 he, she, it
+    plural: bool = False
+    definite: bool = True
+    noun: Noun | None = None
+
+
+class Sentence:
+    """One sentence in the making: random choices, and the combinations that it came to hold."""
+
+    def __init__(self, choices):
+        self.random = choices
+        self.combinations = set()
+
+    def chance(self, probability):
+        return self.random.random() < probability
+
+    def make(self):
+        """A pair of sentences."""
+        kind = self.random.choices(
+            ["statement", "question", "two clauses", "that"], weights=[6, 1, 2, 2]
+        )[0]
+        if kind == "question":
+            english, german, end = *self.question(), "?"
+        elif kind == "statement":
+            english, german, end = *self.statement(), "."
+        elif kind == "that":
+            english, german, end = *self.reported(), "."
+        else:
+            english, german, end = *self.two_clauses(), "."
+        return written(english, end), written(german, end)
+
+    def statement(self):
+        clause = Clause(self)
+        in_front = clause.time and self.chance(0.5)
+        return clause.english(in_front), clause.german_main(in_front)
+
+    def question(self):
+        clause = Clause(self)
+        return clause.english_question(), clause.german_question()
+
+    def reported(self):
+        """The man knows that …: the German verb of the second clause stands last."""
+        verb = self.random.choice(WITH_CLAUSE)
+        subject = self.subject(verb)
+        inner = Clause(self)
+        english = [*subject.english, english_present(verb, subject), "that", *inner.english()]
+        german = [*subject.german, german_finite(verb.german, subject), ",", "dass"]
+        return english, [*german, *inner.german_subordinate()]
+
+    def two_clauses(self):
+        main, other = Clause(self), Clause(self)
+        conjunction = self.random.choice(sorted(CONJUNCTIONS))
+        english = [conjunction, *other.english()]
+        german = CONJUNCTIONS[conjunction]
+        if conjunction == "when" and other.tense == "past":
+            german = "als"
+        german = [german, *other.german_subordinate()]
+        if self.chance(0.5):
+            return [*main.english(), *english], [*main.german_main(), ",", *german]
+        # The clause in front takes the first place: the verb comes right after it.
+        return [*english, ",", *main.english()], [*german, ",", *main.german_question()]
+
+    def subject(self, verb, nouns=PEOPLE, relative=False):
+        if self.chance(0.25):
+            english, german, person, plural = self.random.choice(PRONOUNS)
+            return Phrase([english], [german], person, plural)
+        return self.noun_phrase(verb, nouns, "nominative", relative and self.chance(0.12))
+
+    def noun_phrase(self, verb, nouns, case, relative=False):
+        """A determiner, perhaps an adjective, a noun, perhaps a clause about it."""
+        noun, plural = self.random.choice(nouns), self.chance(0.3)
+        self.combinations.add((verb.german[0], noun.german))
+        form = "p" if plural else noun.gender
+        english_noun = noun.english_plural if plural else noun.english
+        german_noun = noun.german_plural if plural else noun.german
+        if plural and case == "dative" and german_noun[-1] not in "ns":
+            german_noun += "n"
+        adjective = None
+        if self.chance(0.4):
+            adjective = self.random.choice(OF_PEOPLE if nouns is PEOPLE else sorted(ADJECTIVES))
+        determiner = self.random.choices(
+            ["the", "a", "this", "my", "your", "our"], weights=[8, 6, 2, 2, 1, 1]
+        )[0]
+        if determiner == "the":
+            english, german, endings = "the", DER[case][form], WEAK
+        elif determiner == "this":
+            english = "these" if plural else "this"
+            german, endings = "dies" + DIESER[case][form], WEAK
+        elif determiner == "a" and plural:
+            english = german = endings = None
+        elif determiner == "a":
+            english = "an" if (adjective or english_noun)[0] in "aeiou" else "a"
+            german, endings = "ein" + EIN[case][form], MIXED
+        else:
+            stem = {"my": "mein", "your": "dein", "our": "unser"}[determiner]
+            english, german, endings = determiner, stem + EIN[case][form], MIXED
+        english, german = ([word] if word else [] for word in (english, german))
+        if adjective:
+            ending = endings[case][form] if endings else STRONG_PLURAL[case]
+            english.append(adjective)
+            german.append(ADJECTIVES[adjective] + ending)
+        english.append(english_noun)
+        german.append(german_noun)
+        phrase = Phrase(english, german, 2, plural, determiner != "a", noun)
+        if relative:
+            self.add_relative_clause(phrase, form)
+        return phrase
+
+    def add_relative_clause(self, phrase, form):
+        """The dog that sees the cat; the dog that the cat sees."""
+        if phrase.noun in THINGS or self.chance(0.4):
+            verbs = WITH_THING if phrase.noun in THINGS else WITH_PERSON
+            verb = self.random.choice(verbs)
+            subject = self.subject(verb)
+            case = "accusative"
+            english = [*subject.english, english_present(verb, subject)]
+            german = [*subject.german, german_finite(verb.german, subject)]
+        else:
+            verb = self.random.choice(WITH_PERSON)
+            object = self.noun_phrase(verb, PEOPLE, "accusative")
+            case = "nominative"
+            english = [english_present(verb, phrase), *object.english]
+            german = [*object.german, german_finite(verb.german, phrase)]
+        self.combinations.add((verb.german[0], phrase.noun.german))
+        phrase.english += ["that", *english]
+        phrase.german += [",", DER[case][form], *german, ","]
+
+
+class Clause:
+    """Subject, verb, objects, time and place, to be put into either language's order."""
+
+    def __init__(self, sentence):
+        choose = sentence.random
+        kind, verbs = choose.choice(
+            [
+                ("intransitive", INTRANSITIVE),
+                ("accusative", WITH_PERSON),
+                ("accusative", WITH_THING),
+                ("accusative", WITH_THING),
+                ("dative", WITH_DATIVE),
+                ("both", WITH_BOTH),
+            ]
+        )
+        self.verb = choose.choice(verbs)
+        self.subject = sentence.subject(self.verb, relative=True)
+        self.objects = []
+        if kind in ("dative", "both"):
+            self.objects.append(sentence.noun_phrase(self.verb, PEOPLE, "dative"))
+        if kind in ("accusative", "both"):
+            nouns = PEOPLE if verbs is WITH_PERSON else THINGS
+            relative = kind == "accusative" and sentence.chance(0.12)
+            phrase = sentence.noun_phrase(self.verb, nouns, "accusative", relative)
+            self.objects.append(phrase)
+        self.tense = choose.choices(["present", "past", "modal"], weights=[4, 3, 3])[0]
+        self.modal = choose.choice(MODALS) if self.tense == "modal" else None
+        # Denied is only what is definite ("kein" is another matter) and is no duty ("must not"
+        # is "darf nicht").
+        definite = all(phrase.definite for phrase in self.objects)
+        duty = self.modal and self.modal[0][0] == "must"
+        self.negated = definite and not duty and sentence.chance(0.15)
+        times = TIMES[self.tense]
+        self.time = choose.choice(sorted(times)) if sentence.chance(0.35) else None
+        self.place = None
+        if not self.negated and sentence.chance(0.2):
+            self.place = choose.choice(sorted(PLACES))
+
+    def english(self, time_in_front=False):
+        subject, verb = self.subject, self.verb.english
+        third = subject.person == 2 and not subject.plural
+        if self.modal:
+            modal = self.modal[0][third]
+            if not self.negated:
+                words = [modal, verb[0]]
+            elif modal.endswith(" to"):
+                words = ["does not" if third else "do not", "want to", verb[0]]
+            else:
+                words = [modal, "not", verb[0]]
+        elif self.negated:
+            words = ["did not" if self.tense == "past" else self.do(), verb[0]]
+            words[0] = words[0] if self.tense == "past" else f"{words[0]} not"
+        else:
+            words = [verb[2]] if self.tense == "past" else [english_present(self.verb, subject)]
+        front = [self.time, ","] if time_in_front else []
+        return [*front, *subject.english, *words, *self.english_rest(not time_in_front)]
+
+    def english_question(self):
+        """Does the man see the dog?"""
+        verb = [self.verb.english[0]]
+        modal = self.modal[0][0] if self.modal else None
+        if modal and not modal.endswith(" to"):
+            first = modal
+        else:
+            first = "did" if self.tense == "past" else self.do()
+            verb = ["want to", *verb] if modal else verb
+        negation = ["not"] if self.negated else []
+        return [first, *self.subject.english, *negation, *verb, *self.english_rest()]
+
+    def do(self):
+        return "does" if self.subject.person == 2 and not self.subject.plural else "do"
+
+    def english_rest(self, with_time=True):
+        """Objects, place, time."""
+        rest = [word for phrase in self.objects for word in phrase.english]
+        rest += [self.place] if self.place else []
+        return rest + ([self.time] if self.time and with_time else [])
+
+    def german_main(self, time_in_front=False):
+        """The finite verb stands second, whatever stands first."""
+        if time_in_front:
+            time = TIMES[self.tense][self.time]
+            return [time, *self.german_question(with_time=False)]
+        finite, last = self.german_verbs()
+        return [*self.subject.german, finite, *self.german_middle(), *last]
+
+    def german_question(self, with_time=True):
+        finite, last = self.german_verbs()
+        return [finite, *self.subject.german, *self.german_middle(with_time), *last]
+
+    def german_subordinate(self):
+        """The finite verb stands last, behind what depends on it."""
+        finite, last = self.german_verbs()
+        return [*self.subject.german, *self.german_middle(), *last, finite]
+
+    def german_verbs(self):
+        """The finite verb, and what stands at the end of a main clause."""
+        if self.modal:
+            return german_finite(self.modal[1], self.subject), [self.verb.german[0]]
+        if self.tense == "past":
+            auxiliary = HAVE if self.verb.auxiliary == "haben" else BE
+            return german_finite(auxiliary, self.subject), [self.verb.german[4]]
+        return german_finite(self.verb.german, self.subject), []
+
+    def german_middle(self, with_time=True):
+        """Time, objects (dative before accusative), negation or place."""
+        middle = [TIMES[self.tense][self.time]] if self.time and with_time else []
+        middle += [word for phrase in self.objects for word in phrase.german]
+        middle += ["nicht"] if self.negated else []
+        return middle + ([PLACES[self.place]] if self.place else [])
+
+
+def english_present(verb, subject):
+    return verb.english[subject.person == 2 and not subject.plural]
+
+
+def german_finite(forms, subject):
+    """The form that agrees with the subject; in the plural that of the infinitive (sein: sind)."""
+    if subject.plural:
+        return "sind" if forms is BE else forms[0]
+    return forms[1 + subject.person]
+
+
+def written(words, end):
+    """Words as a sentence: a capital, commas where they belong, the end."""
+    text = " ".join([*words, end]).replace(" ,", ",").replace(",,", ",")
+    text = text.replace(f", {end}", end).replace(f" {end}", end)
+    return text[0].upper() + text[1:]
+
+
+def held_out(combination):
+    """Whether a verb and a noun meet in the test split only."""
+    return zlib.crc32(" ".join(combination).encode()) % ONE_IN == 0
+
+
+def sentences(split="train", seed=0):
+    """Yields pairs (English, German) without end.
+
+    Args:
+        split: "train", or "test", where every sentence holds a combination of verb and noun
+            that no sentence of "train" does.
+        seed: the same seed, the same sentences.
+    """
+    if split not in SPLITS:
+        raise ValueError(f"`split` must be one of {SPLITS}. Received: split={split!r}")
+    choices = random.Random(f"{split} {seed}")
+    while True:
+        sentence = Sentence(choices)
+        pair = sentence.make()
+        if any(map(held_out, sentence.combinations)) == (split == "test"):
+            yield pair
+
+
+def pairs(count, split="train", seed=0):
+    """The first `count` of the `sentences`, as a list."""
+    return list(itertools.islice(sentences(split, seed), count))

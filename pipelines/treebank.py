@@ -1,0 +1,273 @@
+"""Penn-style trees as token sequences, and back. PAPER: §6.3, English constituency parsing.
+
+    (S (NP (PRP I)) (VP (VBP see) (NP (PRP you))))
+    words    I see you
+    brackets (S (NP PRP )NP (VP VBP (NP PRP )NP )VP )S
+
+A closing bracket names what it closes. What stands for a word among the brackets is its tag,
+or `XX` for every tag (Vinyals et al. 2015, whom the paper follows), or the word itself, its tag
+dropped. With tags, words and brackets together are the tree again, exactly.
+"""
+
+import dataclasses
+import itertools
+import re
+
+from pipelines.sources import SourceError, digest_of, find_files, lines_of, shown
+
+LEAVES = ("tag", "XX", "word")
+ROOT = "TOP"  # put over what a repair finds lying beside each other
+
+
+@dataclasses.dataclass
+class Tree:
+    """A constituent: a label over other trees, or a tag over one word.
+
+    >>> tree = parse("(NP (DT the) (NN dog))")
+    >>> tree.label, tree.children[1], tree.words()
+    ('NP', Tree(label='NN', children=['dog']), ['the', 'dog'])
+    >>> print(tree)
+    (NP (DT the) (NN dog))
+    """
+
+    label: str
+    children: list
+
+    @property
+    def is_leaf(self):
+        return isinstance(self.children[0], str)
+
+    def leaves(self):
+        """The tags with their words, from left to right."""
+        if self.is_leaf:
+            yield self
+        else:
+            for child in self.children:
+                yield from child.leaves()
+
+    def words(self):
+        return [leaf.children[0] for leaf in self.leaves()]
+
+    def __str__(self):
+        return f"({self.label} {' '.join(map(str, self.children))})"
+
+
+def read_trees(paths):
+    """Yields the trees of some files, whether a tree has one line or several.
+
+    Args:
+        paths: a path, a glob, or several with commas; `.gz` is unpacked.
+    """
+    for path in find_files("treebank", paths):
+        lines = enumerate(lines_of([path]), start=1)
+        yield from trees_of(((number, utf8(path, number, line)) for number, line in lines), path)
+
+
+def utf8(path, number, line):
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{path}, line {number}: not UTF-8: {shown(line)}") from error
+
+
+def parse(text):
+    """The one tree that a string holds."""
+    trees = list(trees_of(enumerate(text.split("\n"), start=1), "The text"))
+    if len(trees) != 1:
+        raise SourceError(f"The text must hold one tree. Received: {len(trees)}")
+    return trees[0]
+
+
+def trees_of(lines, path):
+    """Yields trees from numbered lines."""
+    open_trees, begun = [], 0  # labels and children of what is not closed yet; the first one's line
+    for number, line in lines:
+        where = f"{path}, line {number}"
+        tokens = re.findall(r"[()]|[^\s()]+", line)
+        for token in tokens:
+            if token == "(":
+                begun = begun if open_trees else number
+                open_trees.append([None, []])
+            elif not open_trees:
+                raise SourceError(
+                    f"{where}: {token!r} stands outside of every tree. A tree begins with a "
+                    f"bracket and ends with its last one: {shown(line.encode())}"
+                )
+            elif token == ")":
+                label, children = open_trees.pop()
+                if not children:
+                    raise SourceError(
+                        f"{where}: the constituent ({label or ''}) has neither word nor "
+                        f"constituents: {shown(line.encode())}"
+                    )
+                tree = Tree(label or "", children)
+                if open_trees:
+                    add_child(open_trees[-1], tree, where, line)
+                else:
+                    yield tree
+            elif open_trees[-1][0] is None and not open_trees[-1][1]:
+                open_trees[-1][0] = token
+            else:
+                add_child(open_trees[-1], token, where, line)
+    if open_trees:
+        raise SourceError(
+            f"{path}, line {begun}: the tree that begins here is never closed; "
+            f"{len(open_trees)} closing brackets are missing at the end"
+        )
+
+
+def add_child(parent, child, where, line):
+    """A constituent has constituents, or one word and nothing else."""
+    children = parent[1]
+    if children and (isinstance(child, str) or isinstance(children[0], str)):
+        raise SourceError(
+            f"{where}: in ({parent[0] or ''} …), a word must be alone under its tag, as in "
+            f"(NN dog): {shown(line.encode())}"
+        )
+    children.append(child)
+
+
+def without_traces(tree):
+    """The tree as parsers are scored on it: no empty elements, no function tags (NP-SBJ → NP).
+
+    Returns:
+        A new tree, or None if it held nothing but traces.
+    """
+    if tree.label == "-NONE-":
+        return None
+    if tree.is_leaf:
+        return Tree(tree.label, list(tree.children))
+    children = [kept for kept in map(without_traces, tree.children) if kept]
+    # -LRB- and the like are labels of their own.
+    label = re.split(r"[-=|]", tree.label)[0] or tree.label
+    return Tree(label, children) if children else None
+
+
+def linearized(tree, leaves="tag"):
+    """A tree's words and its brackets: two lists of tokens."""
+    check_leaves(leaves)
+
+    def brackets(tree):
+        if tree.is_leaf:
+            yield {"tag": tree.label, "XX": "XX", "word": tree.children[0]}[leaves]
+        else:
+            yield f"({tree.label}"
+            for child in tree.children:
+                yield from brackets(child)
+            yield f"){tree.label}"
+
+    return tree.words(), list(brackets(tree))
+
+
+def tree_of(words, brackets, leaves="tag"):
+    """The tree of words and brackets; `ValueError` if they are not those of one.
+
+    With `leaves` other than "tag", every tag is XX.
+    """
+    check_leaves(leaves)
+    repaired, exact = repair(words, brackets, leaves)
+    if not exact:
+        raise ValueError(
+            f"These brackets are not those of a tree over {len(words)} words; repair() makes "
+            f"them so. Received: {' '.join(brackets)}"
+        )
+    return repaired
+
+
+def repair(words, brackets, leaves="tag"):
+    """A tree over exactly these words, whatever a model wrote.
+
+    Closing brackets that close nothing are passed over, and those that close an outer
+    constituent close the inner ones too. Constituents without words vanish. Words too many are
+    passed over, missing ones come at the end. What then lies beside each other comes under `ROOT`.
+
+    Returns:
+        The tree, and whether nothing had to be repaired.
+    """
+    check_leaves(leaves)
+    if not words:
+        raise ValueError("A tree needs at least one word. Received: none")
+    top, exact, remaining = Tree(ROOT, []), True, iter(words)
+    stack = [top]  # the open constituents, the innermost last
+
+    def close():
+        closed = stack.pop()
+        if closed.children:
+            stack[-1].children.append(closed)
+        return bool(closed.children)
+
+    for token in brackets:
+        if token.startswith("("):
+            # A second tree beside the first is not one tree.
+            exact = exact and not (len(stack) == 1 and top.children)
+            stack.append(Tree(token[1:], []))
+        elif token.startswith(")"):
+            depth = len(stack) - 1
+            while depth and stack[depth].label != token[1:]:
+                depth -= 1
+            exact = exact and depth == len(stack) - 1 > 0
+            while depth and len(stack) > depth:
+                exact = close() and exact
+        else:
+            word = next(remaining, None)
+            fits = word is not None and (leaves != "word" or token == word)
+            fits = fits and not (len(stack) == 1 and top.children)
+            exact = exact and fits
+            if word is not None:
+                stack[-1].children.append(Tree(token if leaves == "tag" else "XX", [word]))
+    for word in remaining:
+        exact = False
+        stack[-1].children.append(Tree("XX", [word]))
+    while len(stack) > 1:
+        exact = False
+        close()
+    if len(top.children) == 1:
+        return top.children[0], exact
+    return top, False
+
+
+def check_leaves(leaves):
+    if leaves not in LEAVES:
+        raise ValueError(f"`leaves` must be one of {LEAVES}. Received: leaves={leaves!r}")
+
+
+class TreebankPairs:
+    """A treebank as a source of pairs: the words, and the brackets over them.
+
+    Args:
+        paths: as for `read_trees`.
+        leaves: what stands for a word, "tag", "XX" or "word".
+        traces: whether to leave empty elements and function tags in.
+    """
+
+    def __init__(self, paths, leaves="XX", traces=False):
+        check_leaves(leaves)
+        self.files = find_files("treebank", paths)
+        self.leaves = leaves
+        self.traces = traces
+
+    def trees(self):
+        trees = itertools.chain.from_iterable(read_trees(path) for path in self.files)
+        for tree in trees:
+            tree = tree if self.traces else without_traces(tree)
+            if tree:
+                yield tree
+
+    def __iter__(self):
+        found = False
+        for tree in self.trees():
+            found = True
+            yield tuple(" ".join(side).encode() for side in linearized(tree, self.leaves))
+        if not found:
+            raise SourceError(f"{self.files[0]} holds no tree")
+
+    def symbols(self):
+        """The brackets, which are to be one piece each in a vocabulary."""
+        found = set()
+        for tree in self.trees():
+            found.update(t for t in linearized(tree, self.leaves)[1] if t[0] in "()")
+        return sorted(found)
+
+    def fingerprint(self):
+        """What tells one text from another."""
+        return {"treebank": digest_of(self.files), "leaves": [self.leaves, self.traces]}
