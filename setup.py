@@ -44,8 +44,10 @@ setup(
     ],
     extras_require={
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],
+        "beam": ["apache-beam>=2.77,<3"],
         # JAX: the model's tests run on it too. build: CI builds the wheel and uses it.
         "test": [
+            "apache-beam>=2.77,<3",
             "build>=1.2,<2",
             "jax>=0.10,<0.11",
             "pytest>=9,<10",

@@ -13,7 +13,19 @@ import itertools
 import numpy as np
 import tensorflow as tf
 
+from pipelines.id_store import IdStore, Shard
 from pipelines.tokenizers import BEGIN, END
+
+
+def encoded(pairs, tokenizer):
+    """An id store in memory, for a corpus that is small.
+
+    Args:
+        pairs: (source, target), strings or bytes.
+        tokenizer: of `tokenizers.py`.
+    """
+    sides = zip(*pairs, strict=True)
+    return IdStore([Shard.of(zip(*(tokenizer.encode(side) for side in sides), strict=True))])
 
 
 def assemble(store, examples, width, rows):

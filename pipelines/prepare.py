@@ -14,6 +14,7 @@ when the work is interrupted, the same call goes on with the first step or shard
 import contextlib
 import dataclasses
 import fcntl
+import itertools
 import json
 import shutil
 from collections import Counter
@@ -25,7 +26,7 @@ from pipelines.batch_plan import BatchConfig
 from pipelines.cleaning import CleaningConfig, clean
 from pipelines.id_store import IdStore, Shard
 from pipelines.progress import Progress
-from pipelines.report import make_report, report_text
+from pipelines.report import dropped_text, make_report, report_text
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.vocabulary import VocabularyConfig, learn
 
@@ -59,6 +60,11 @@ def prepare(source, folder, config=None, tokenizer=None):
     Returns:
         The report, as a dictionary.
     """
+    return prepare_by(write_cleaned, write_shards, source, folder, config, tokenizer)
+
+
+def prepare_by(write_cleaned, write_shards, source, folder, config=None, tokenizer=None):
+    """`prepare`, whose two long steps are done by whatever does them."""
     config = DataConfig() if config is None else config
     config.validate()
     folder = Path(folder)
@@ -66,12 +72,19 @@ def prepare(source, folder, config=None, tokenizer=None):
     with only_one(folder):
         check_origin(folder, origin_of(source, config, tokenizer))
         if not (folder / "report.json").exists():
-            counts = write_cleaned(source, folder, config)
-            if tokenizer is None:
-                tokenizer = write_vocabulary(folder, counts["kept"], config)
-            elif not (folder / "vocabulary").exists():
-                write_whole(folder / "vocabulary", lambda path: save_tokenizer(tokenizer, path))
-            write_shards(folder, counts["kept"], tokenizer)
+            if not (folder / "cleaned").exists():
+                write_whole(folder / "cleaned", lambda part: write_cleaned(source, part, config))
+            counts = total_counts(folder / "cleaned")
+            if not counts["kept"]:
+                shutil.rmtree(folder / "cleaned")
+                raise ValueError(
+                    f"No pair of {counts['read']:,} is left after cleaning "
+                    f"({dropped_text(counts)}): turn off the rule that dropped them"
+                )
+            if not (folder / "vocabulary").exists():
+                made = tokenizer or learned(folder / "cleaned", counts["kept"], config)
+                write_whole(folder / "vocabulary", lambda part: save_tokenizer(made, part))
+            write_shards(folder, counts["kept"], load_tokenizer(folder / "vocabulary"))
             write_report(folder, counts, config)
             shutil.rmtree(folder / "cleaned")
         return renewed_report(folder, config)
@@ -124,50 +137,62 @@ def check_origin(folder, origin):
 
 
 def write_cleaned(source, folder, config):
-    """The kept pairs as two files of lines; returns what was counted."""
-    place = folder / "cleaned"
+    """The kept pairs as two files of lines, and what was counted."""
+    counts = Counter()
+    with Progress("reading and cleaning", unit="pairs") as progress:
 
-    def write(unfinished):
-        counts = Counter()
-        words, characters = Counter(), Counter()
-        with (
-            open(unfinished / "source", "w", encoding="utf-8", newline="\n") as source_file,
-            open(unfinished / "target", "w", encoding="utf-8", newline="\n") as target_file,
-            Progress("reading and cleaning", unit="pairs") as progress,
-        ):
+        def watched():
             for pair in clean(source, config.cleaning, counts):
-                for side, text, file in zip(
-                    ("source", "target"), pair, (source_file, target_file), strict=True
-                ):
-                    file.write(text + "\n")
-                    words[side] += text.count(" ") + 1 if text else 0
-                    characters[side] += len(text)
                 progress.to(counts["read"])
-            progress.to(counts["read"])
-        if not counts["kept"]:
-            raise ValueError(
-                f"No pair is left after cleaning: {dict(counts)}. Turn off the rule that "
-                "dropped them"
-            )
-        counts = {**counts, "words": words, "characters": characters}
-        (unfinished / "counts.json").write_text(json.dumps(counts))
+                yield pair
 
-    if not place.exists():
-        write_whole(place, write)
-    return json.loads((place / "counts.json").read_text())
+        write_part(watched(), folder / "part-00000", counts)
+        progress.to(counts["read"])
 
 
-def write_vocabulary(folder, pairs, config):
-    """Learns the tokenizer from the kept text, unless that was done before."""
-    place = folder / "vocabulary"
-    if not place.exists():
-        texts = sampled_lines(folder, pairs, config.vocabulary)
-        tokenizer = learn(texts, config.vocabulary, config.cleaning.normalization())
-        write_whole(place, lambda unfinished: save_tokenizer(tokenizer, unfinished))
-    return load_tokenizer(place)
+def write_part(pairs, folder, counts):
+    """Cleaned pairs as the files `source` and `target`, with their counts beside them."""
+    folder.mkdir()
+    words, characters = Counter(), Counter()
+    with (
+        open(folder / "source", "w", encoding="utf-8", newline="\n") as source_file,
+        open(folder / "target", "w", encoding="utf-8", newline="\n") as target_file,
+    ):
+        files = {"source": source_file, "target": target_file}
+        for pair in pairs:
+            for (side, file), text in zip(files.items(), pair, strict=True):
+                file.write(text + "\n")
+                words[side] += text.count(" ") + 1 if text else 0
+                characters[side] += len(text)
+    counts = {"pairs": counts, "words": words, "characters": characters}
+    (folder / "counts.json").write_text(json.dumps(counts))
 
 
-def sampled_lines(folder, pairs, config):
+def total_counts(cleaned):
+    """What was counted, all parts together."""
+    total = {"pairs": Counter(), "words": Counter(), "characters": Counter()}
+    for path in cleaned.glob("part-*/counts.json"):
+        for name, counts in json.loads(path.read_text()).items():
+            total[name].update(counts)
+    return {
+        "read": 0,
+        "kept": 0,
+        **total["pairs"],
+        "words": total["words"],
+        "characters": total["characters"],
+    }
+
+
+def learned(cleaned, pairs, config):
+    """The tokenizer that is learned from at most `sample_pairs` of the kept pairs."""
+    return learn(
+        sampled_lines(cleaned, pairs, config.vocabulary),
+        config.vocabulary,
+        config.cleaning.normalization(),
+    )
+
+
+def sampled_lines(cleaned, pairs, config):
     """Both sides of at most `sample_pairs` pairs, the same ones for the same seed."""
     chosen = np.ones(pairs, bool)
     if pairs > config.sample_pairs:
@@ -175,10 +200,16 @@ def sampled_lines(folder, pairs, config):
         chosen[:] = False
         chosen[random.choice(pairs, config.sample_pairs, replace=False)] = True
     for side in ("source", "target"):
-        with open(folder / "cleaned" / side, encoding="utf-8", newline="\n") as file:
-            for line, wanted in zip(file, chosen, strict=True):
-                if wanted:
-                    yield line.rstrip("\n")
+        lines = itertools.chain.from_iterable(
+            open_lines(part / side) for part in sorted(cleaned.glob("part-*"))
+        )
+        yield from itertools.compress(lines, chosen)
+
+
+def open_lines(path):
+    with open(path, encoding="utf-8", newline="\n") as file:
+        for line in file:
+            yield line.rstrip("\n")
 
 
 def write_shards(folder, pairs, tokenizer):
@@ -191,7 +222,10 @@ def write_shards(folder, pairs, tokenizer):
     missing = [n for n in range(count) if not shard_folder(folder, n).exists()]
     graph = tokenizer.in_graph()
     lines = tf.data.Dataset.zip(
-        *(tf.data.TextLineDataset(str(folder / "cleaned" / side)) for side in ("source", "target"))
+        *(
+            tf.data.TextLineDataset(str(folder / "cleaned" / "part-00000" / side))
+            for side in ("source", "target")
+        )
     )
     with Progress("encoding", pairs, unit="pairs") as progress:
         progress.begin_at((count - len(missing)) * size)

@@ -70,7 +70,7 @@ def report_text(report):
     counts, vocabulary = report["counts"], report["vocabulary"]
     lines = [
         f"pairs       {counts['read']:,} read, {counts['kept']:,} kept",
-        f"dropped     {listed(counts, DROPPED)}",
+        f"dropped     {dropped_text(counts)}",
         f"changed     {listed(counts, CHANGED)}",
         f"vocabulary  {vocabulary['size']:,} pieces ({vocabulary['kind']})",
     ]
@@ -83,6 +83,11 @@ def report_text(report):
         )
     lines += ["", "pieces on the longer side", *histogram_lines(report["histogram"]), ""]
     return "\n".join([*lines, *batch_lines(report["batches"])]) + "\n"
+
+
+def dropped_text(counts):
+    """How many pairs each rule dropped, in words."""
+    return listed(counts, DROPPED)
 
 
 def listed(counts, names):

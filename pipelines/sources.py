@@ -58,6 +58,13 @@ class TextFiles:
         files = self.files[side]
         return str(files[0]) if len(files) == 1 else f"{len(files)} files from {files[0]} on"
 
+    def chunks(self, size):
+        """The same pairs in parts that can be read independently, each of `size` pairs."""
+        for _ in self:  # as many lines on one side as on the other, or an error
+            pass
+        sides = [places_in(self.files[side], size) for side in ("source", "target")]
+        return [PartOfFiles(places, size) for places in zip(*sides, strict=True)]
+
 
 class TabSeparatedFile:
     """One file with a pair on each line: source, a tab, target. Further columns are ignored."""
@@ -79,6 +86,12 @@ class TabSeparatedFile:
                 yield columns[0], columns[1]
         if not found:
             raise SourceError(f"{self.files[0]} is empty")
+
+    def chunks(self, size):
+        """The same pairs in parts that can be read independently, each of `size` pairs."""
+        for _ in self:
+            pass
+        return [PartOfFiles([place], size) for place in places_in(self.files, size)]
 
     def fingerprint(self):
         """What tells one text from another."""
@@ -112,6 +125,41 @@ class Pairs:
         return {"pairs": digest.hexdigest()}
 
 
+class PartOfFiles:
+    """Some consecutive pairs of line-aligned files, or of one with tabs.
+
+    Args:
+        places: for each side (files, byte): where its first line begins.
+        size: how many lines.
+    """
+
+    def __init__(self, places, size):
+        self.places = places
+        self.size = size
+
+    def __iter__(self):
+        lines = [itertools.islice(lines_of(files, byte), self.size) for files, byte in self.places]
+        if len(lines) == 1:
+            return (tuple(line.split(b"\t")[:2]) for line in lines[0])
+        return zip(*lines, strict=True)
+
+
+def places_in(files, size):
+    """Where every `size`-th line begins: the files from its own on, and the byte in that one."""
+    places, number = [], 0
+    for index, path in enumerate(files):
+        if path.suffix == ".gz":
+            raise SourceError(f"{path} cannot be read in parts: unpack it first")
+        byte = 0
+        with open(path, "rb") as file:
+            for line in file:
+                if number % size == 0:
+                    places.append((files[index:], byte))
+                number += 1
+                byte += len(line)
+    return places
+
+
 def find_files(side, paths):
     """The files that a path, a glob or a comma-separated list of these means, each checked."""
     files = []
@@ -135,14 +183,22 @@ def digest_of(files):
     return digest.hexdigest()
 
 
-def lines_of(files):
-    """The lines of some files one after another, without their ends."""
+def lines_of(files, byte=0):
+    """The lines of some files one after another, without their ends.
+
+    Args:
+        files: paths.
+        byte: where to begin in the first file.
+    """
     for path in files:
         opened = gzip.open if path.suffix == ".gz" else open
         try:
             with opened(path, "rb") as file:
-                for number, line in enumerate(file, start=1):
-                    if number == 1:
+                file.seek(byte)
+                at_beginning, byte = byte == 0, 0
+                for line in file:
+                    if at_beginning:
+                        at_beginning = False
                         refuse_markup(path, line)
                         line = line.removeprefix(b"\xef\xbb\xbf")  # a byte order mark
                     yield line.rstrip(b"\r\n")

@@ -51,10 +51,10 @@ class TfdsPairs:
                 "folder as `data_dir`; or fetch the texts by hand and give them as files, one "
                 "sentence a line"
             ) from error
-        if self.split.split("[")[0] not in [*self.builder.info.splits, "all"]:
+        splits = list(self.builder.info.splits)
+        if splits and self.split.split("[")[0] not in [*splits, "all"]:
             raise SourceError(
-                f"{self.name} has no split {self.split!r}. It has: "
-                f"{', '.join(self.builder.info.splits)}"
+                f"{self.name} has no split {self.split!r}. It has: {', '.join(splits)}"
             )
 
     def __iter__(self):
@@ -81,6 +81,17 @@ class TfdsPairs:
                     f"{self.name}: {self.languages} must be texts. Received: {source!r}"
                 )
             yield source, target
+
+    def chunks(self, size):
+        """The same pairs in parts that can be read independently, each of `size` pairs."""
+        self.prepare()
+        if "[" in self.split or "+" in self.split:
+            raise SourceError(f"Only a whole split can be read in parts. Received: {self.split!r}")
+        count = self.builder.info.splits[self.split].num_examples
+        return [
+            TfdsPairs(self.builder, self.languages, f"{self.split}[{first}:{end}]")
+            for first, end in ((n, min(n + size, count)) for n in range(0, count, size))
+        ]
 
     def fingerprint(self):
         """What tells one text from another without reading it."""

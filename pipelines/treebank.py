@@ -210,7 +210,7 @@ def repair(words, brackets, leaves="tag"):
                 exact = close() and exact
         else:
             word = next(remaining, None)
-            fits = word is not None and (leaves != "word" or token == word)
+            fits = word is not None and token == {"tag": token, "XX": "XX", "word": word}[leaves]
             fits = fits and not (len(stack) == 1 and top.children)
             exact = exact and fits
             if word is not None:

@@ -84,16 +84,15 @@ def learn(texts, config, normalization=None):
 def learn_byte_pairs(texts, config, normalization):
     """SentencePiece, in a process of its own whose log tells how far it is."""
     with tempfile.TemporaryDirectory() as folder:
-        text, prefix = Path(folder) / "text", Path(folder) / "model"
-        longest = 1
-        with text.open("wb") as file:
+        longest = 10  # SentencePiece's least
+        with (Path(folder) / "text").open("wb") as file:
             for line in texts:
                 line = line.encode() + b"\n"
                 longest = max(longest, len(line))
                 file.write(line)
         options = {
-            "input": str(text),
-            "model_prefix": str(prefix),
+            "input": "text",  # its name is kept in the model, which should not tell of this folder
+            "model_prefix": "model",
             "model_type": "bpe",
             "vocab_size": config.size,
             "pad_id": 0,
@@ -106,18 +105,22 @@ def learn_byte_pairs(texts, config, normalization):
             "user_defined_symbols": [SPACE_SIGN + symbol for symbol in config.symbols],
             "max_sentence_length": longest,  # longer ones would be passed over
         }
-        run_sentencepiece(options, config.size)
-        model = prefix.with_suffix(".model").read_bytes()
+        run_sentencepiece(options, config.size, folder)
+        model = (Path(folder) / "model.model").read_bytes()
     return BytePairTokenizer(model, normalization)
 
 
-def run_sentencepiece(options, size):
+def run_sentencepiece(options, size, folder):
     code = (
         "import json, sys, sentencepiece\n"
         "sentencepiece.SentencePieceTrainer.train(**json.load(sys.stdin))"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
     )
     try:
         process.stdin.write(json.dumps(options))

@@ -91,9 +91,48 @@ def test_evaluation_leaves_nobody_out_and_is_in_order():
     assert all(len(examples) <= rows for examples, _, rows in batches)
 
 
+def test_nobody_is_left_over_every_time():
+    planned = BatchPlan(np.full((21, 2), 5), BatchConfig(tokens=100, max_length=10), seed=1)
+    assert planned.left_over == 5
+    seen = [set(planned.batch(s)[0]) | set(planned.batch(s + 1)[0]) for s in range(0, 40, 2)]
+    assert set.union(*seen) == set(range(21))
+
+
+def test_the_batches_of_a_bucket_are_about_as_large_as_each_other():
+    """Else the rest of a bucket would be padded to the next one's width."""
+    planned = BatchPlan(
+        np.repeat([[5, 5], [10, 10]], [250, 100], axis=0), BatchConfig(tokens=1000), seed=1
+    )
+    # 250 rows do not fit into one batch of 200, but into two of 120; what is left goes up.
+    assert planned.boundaries.tolist() == [5, 10]
+    assert planned.rows.tolist() == [120, 48]
+    assert planned.batches_of.tolist() == [2, 2]
+    assert planned.left_over == 350 - 2 * 120 - 2 * 48
+
+
+def test_longer_examples_are_dropped_or_cut_and_counted():
+    long = np.array([[3, 4]] * 16 + [[30, 5]] * 8)
+    config = BatchConfig(tokens=400, max_length=20)
+    assert BatchPlan(long, config, seed=None).too_long == 8
+    assert BatchPlan(long, config, seed=None).boundaries.tolist() == [4]
+    cut = BatchPlan(long, BatchConfig(tokens=400, max_length=20, too_long="truncate"), seed=None)
+    assert cut.too_long == 8 and cut.boundaries.tolist() == [4, 20]
+    assert sorted(np.concatenate([cut.batch(s)[0] for s in range(cut.steps)])) == list(range(24))
+
+
+def test_the_share_of_real_tokens_is_counted_on_the_batches():
+    planned = plan()
+    real = positions = 0
+    for examples, width, rows in rows_of(planned, range(planned.steps)):
+        real += lengths()[examples].sum()
+        positions += 2 * width * rows
+    assert planned.share_of_real_tokens() == pytest.approx(real / positions)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"too_long": "cut"}, "`too_long` must be one of 'drop', 'truncate'"),
         ({"tokens": 100, "max_length": 60}, "`tokens` must be at least multiple · max_length"),
         ({"buckets": 0}, "`buckets` must be a whole number"),
         ({"max_length": 2.5}, "`max_length` must be a whole number"),
@@ -105,7 +144,7 @@ def test_wrong_settings_are_named(settings, message):
 
 
 def test_a_corpus_that_fills_no_batch_is_refused():
-    with pytest.raises(ValueError, match=r"3 examples do not fill one batch .*lower `tokens`"):
+    with pytest.raises(ValueError, match=r"3 examples do not fill one batch, .* multiple of 8"):
         BatchPlan(np.full((3, 2), 5), seed=0)
     with pytest.raises(ValueError, match="No example is at most max_length=4 long"):
         BatchPlan(np.full((3, 2), 5), BatchConfig(max_length=4), seed=0)

@@ -1,20 +1,12 @@
 """The commands as their users run them: in a process of their own."""
 
-import subprocess
-import sys
-
 import pytest
+from commands import command
 
+from pipelines.tokenizers import load_tokenizer
+from pipelines.toy_grammar import pairs
 from t2t_keras.cli.main import resolve_config
 from t2t_keras.experiment import find_config
-
-
-def command(name, *arguments):
-    return subprocess.run(
-        [sys.executable, "-m", f"t2t_keras.cli.{name}", *arguments],
-        capture_output=True,
-        text=True,
-    )
 
 
 def parameters(*arguments):
@@ -97,12 +89,111 @@ def test_benchmark_times_full_and_restricted_attention():
         assert line.count(" ms") == 2
 
 
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpus")
+    made = pairs(1200)
+    (folder / "train.en").write_text("".join(f"{english}\n" for english, _ in made))
+    (folder / "train.de").write_text("".join(f"{german}\n" for _, german in made))
+    (folder / "train.tsv").write_text("".join(f"{e}\t{g}\n" for e, g in made))
+    (folder / "short.de").write_text("Ein Satz.\n")
+    (folder / "trees").write_text("(S (NP (NN a)) (VP (VB b)))\n" * 200)
+    return folder
+
+
+SMALL = ["--config.data.vocabulary.size=400", "--config.data.batches.tokens=4000"]
+
+
+@pytest.fixture(scope="module")
+def prepared(corpus):
+    files = [f"--source={corpus}/train.en", f"--target={corpus}/train.de"]
+    return command("prepare", *files, f"--output={corpus}/data", *SMALL), corpus / "data"
+
+
+def test_prepare_reports_and_says_it_again(prepared, corpus):
+    result, folder = prepared
+    assert result.returncode == 0, result.stderr
+    assert "1,200 read" in result.stdout and "400 pieces (bpe)" in result.stdout
+    assert "encoding: " in result.stderr
+    again = command(
+        *("prepare", f"--source={corpus}/train.en", f"--target={corpus}/train.de"),
+        *(f"--output={folder}", *SMALL),
+    )
+    assert again.stdout == result.stdout
+    assert "encoding" not in again.stderr
+
+
+def test_prepare_reads_tabs_from_standard_input(prepared, corpus):
+    text = (corpus / "train.tsv").read_text()
+    result = command("prepare", "--pairs=-", f"--output={corpus}/from_stdin", *SMALL, stdin=text)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == prepared[0].stdout
+
+
+def test_prepare_reads_trees(corpus):
+    result = command(
+        *("prepare", "--config=parsing", f"--treebank={corpus}/trees"),
+        *(f"--output={corpus}/parsed", "--config.data.vocabulary.size=275"),
+    )
+    assert result.returncode == 0, result.stderr
+    tokenizer = load_tokenizer(corpus / "parsed" / "vocabulary")
+    pieces = tokenizer.pieces(tokenizer.encode(["(S (NP XX )NP )S"])[0])
+    assert pieces[:2] == ["▁(S", "▁(NP"] and pieces[-2:] == ["▁)NP", "▁)S"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--output=x"], "Say where the text is, in one way"),
+        (["--source={0}/train.en", "--output=x"], "Say where the text is, in one way"),
+        (["--pairs={0}/train.tsv", "--tfds=x", "--output=x"], "Say where the text is, in one way"),
+        (["--pairs={0}/train.tsv"], "--output=FOLDER is needed"),
+        (["--source={0}/train.en", "--target={0}/short.de", "--output={0}/x"], "de has 1. Line n"),
+        (["--pairs={0}/train.en", "--output={0}/y"], "line 1: a pair needs a tab"),
+        (["--pairs={0}/no.tsv", "--output={0}/y"], "There is no pairs file"),
+        (["--pairs={0}/train.tsv", "--output={0}/train.en"], "File exists"),
+        (
+            ["--pairs={0}/train.tsv", "--output={0}/data", *SMALL[:1]],
+            "prepared from something else",
+        ),
+        (["--pairs={0}/train.tsv", "--output={0}/z"], "can have at most"),
+        (["--pairs=x", "--output=x", "--vocabulary={0}"], "holds no readable vocabulary"),
+        (["--pairs=x", "--output=x", "--config.data.vocabulary.kind=bep"], "`kind` must be one of"),
+    ],
+)
+def test_prepare_names_what_is_wrong(prepared, corpus, arguments, message):
+    result = command("prepare", *(argument.format(corpus) for argument in arguments))
+    assert result.returncode == 2, result.stderr
+    assert message in result.stderr.strip().splitlines()[-1]
+    assert "Traceback" not in result.stderr
+
+
+def test_an_interrupted_command_says_how_to_go_on(tmp_path):
+    """As pressing Ctrl-C does it, while text is awaited."""
+    result = command(
+        *("prepare", "--pairs=-", f"--output={tmp_path}/data"), interrupt_after=0.1, stdin=None
+    )
+    assert result.returncode == 130
+    assert "prepare.py: interrupted. The same command goes on from here" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_benchmark_times_batches(prepared):
+    result = command("benchmark", "data", f"--data={prepared[1]}", "--rounds=1", "--steps=3")
+    assert result.returncode == 0, result.stderr
+    title, speed, first, late = result.stdout.splitlines()
+    assert "pairs, medians of 1 rounds" in title
+    assert "real tokens a second" in speed and "step 0" in first and "step 100,000" in late
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "say what to measure"),
         (["atention"], "did you mean 'attention'"),
         (["attention", "--lengths=8,x"], "`lengths` must be a whole number"),
+        (["data"], "--data=FOLDER is needed"),
+        (["data", "--data=nowhere"], "There are no shards in nowhere"),
         (["attention", "--rounds=0"], "--rounds=0: 0 is not a positive integer"),
     ],
 )

@@ -2,8 +2,11 @@ import numpy as np
 import pytest
 
 from pipelines.batch_plan import BatchConfig, BatchPlan
-from pipelines.dataset import BEGIN, END, assemble, batches, dataset
+from pipelines.dataset import assemble, batches, dataset, encoded
 from pipelines.id_store import IdStore, Shard
+from pipelines.tokenizers import BEGIN, END
+from pipelines.toy_grammar import pairs
+from pipelines.vocabulary import VocabularyConfig, learn
 
 
 def store(count=400, seed=0):
@@ -40,6 +43,23 @@ def test_a_batch_is_what_the_contract_says():
     )
     np.testing.assert_array_equal(labels, [[4, END, 0, 0, 0], [7, 8, 9, END, 0], [0, 0, 0, 0, 0]])
     assert {x.dtype for x in (*inputs.values(), labels)} == {np.dtype("int32")}
+
+
+def test_what_is_too_long_is_cut_in_front_of_its_end():
+    small = IdStore([Shard.of([([5, 6, 7, 8], [5, 6, 7]), ([5], range(4, 14))])])
+    inputs, labels = assemble(small, [0, 1], width=4, rows=2)
+    np.testing.assert_array_equal(inputs["source"], [[5, 6, 7, END], [5, END, 0, 0]])
+    np.testing.assert_array_equal(inputs["target"], [[BEGIN, 5, 6, 7], [BEGIN, 4, 5, 6]])
+    np.testing.assert_array_equal(labels, [[5, 6, 7, END], [4, 5, 6, END]])
+
+
+def test_texts_become_a_store_in_memory():
+    texts = pairs(300)
+    tokenizer = learn([side for pair in texts for side in pair], VocabularyConfig(size=400))
+    made = encoded(texts, tokenizer)
+    for column, side in enumerate(("source", "target")):
+        ids = made.gather(side, range(300), made.lengths.max())
+        assert tokenizer.decode(ids) == [pair[column] for pair in texts]
 
 
 def test_starting_at_any_step_continues_to_the_byte():

@@ -2,97 +2,30 @@
 
 t2t-benchmark attention                    full and restricted self-attention over n
 t2t-benchmark attention --neighbourhood=129 --lengths=1024,2048
+t2t-benchmark data --data=data/ende        batches from prepared data, tokens a second
 
-Each length is timed in turn, round after round, so that a slower minute of the machine
-falls on all of them; medians are printed, and beside each the ratio to the length before.
+What is compared is timed in turn, round after round, so that a slower minute of the machine
+falls on all of it; medians are printed.
 """
 
-import functools
-import statistics
-import time
-
-import keras
-from absl import flags
-from keras import ops
-
-from t2t_keras.checks import check_choice, check_integer
+from t2t_keras.checks import check_choice
+from t2t_keras.cli.benchmarks import attention, data
 from t2t_keras.cli.main import run
-from t2t_keras.layers import LocalSelfAttention, MultiHeadAttention
 
-LENGTHS = flags.DEFINE_list("lengths", ["1024", "2048", "4096", "8192"], "Lengths n of a sequence.")
-NEIGHBOURHOOD = flags.DEFINE_integer("neighbourhood", 65, "r of the restricted self-attention.")
-HEADS = flags.DEFINE_integer("heads", 8, "Heads h.")
-WIDTH = flags.DEFINE_integer("d_model", 512, "Width of the layer.")
-ROUNDS = flags.DEFINE_integer("rounds", 7, "Timed calls of each length.", lower_bound=1)
+MEASURES = {"attention": attention.measure, "data": data.measure}
 
 
 def main(arguments):
     if len(arguments) != 1:
-        raise ValueError(f"say what to measure: attention. Received: {' '.join(arguments)!r}")
-    check_choice("WHAT", arguments[0], ("attention",))
-    attention()
-
-
-def attention():
-    lengths = sorted(whole_number("lengths", length) for length in LENGTHS.value)
-    layers = {
-        "full": MultiHeadAttention(HEADS.value, WIDTH.value),
-        f"r = {NEIGHBOURHOOD.value}": LocalSelfAttention(
-            HEADS.value, WIDTH.value, NEIGHBOURHOOD.value
-        ),
-    }
-    print(
-        f"Self-attention, forward, one sequence of n positions, d_model = {WIDTH.value}, "
-        f"h = {HEADS.value}, float32, {keras.backend.backend()}, {ROUNDS.value} rounds"
-    )
-    print(f"{'':<10}" + "".join(f"{f'n = {length}':>20}" for length in lengths))
-    for name, layer in layers.items():
-        layer.build((1, None, WIDTH.value))
-        forward = as_one_call(layer)
-        inputs = [keras.random.normal((1, length, WIDTH.value)) for length in lengths]
-        medians = medians_of([functools.partial(forward, x) for x in inputs], ROUNDS.value)
-        line = f"{name:<10}"
-        for i, median in enumerate(medians):
-            ratio = f"({median / medians[i - 1]:.2f})" if i else ""
-            line += f"{1e3 * median:>10.1f} ms{ratio:>7}"
-        print(line, flush=True)
-
-
-def whole_number(flag, text):
-    number = int(text) if text.isdecimal() else text
-    check_integer(flag, number)
-    return number
-
-
-def as_one_call(layer):
-    """The layer as one compiled function that returns when its result is there."""
-    if keras.backend.backend() == "jax":
-        import jax
-
-        function = jax.jit(layer)
-    else:
-        import tensorflow as tf
-
-        function = tf.function(layer)
-    return lambda x: ops.convert_to_numpy(ops.sum(function(x)))
-
-
-def medians_of(calls, rounds):
-    """Seconds a call, each warmed up twice and then timed in turn."""
-    for call in calls:
-        call()
-        call()
-    seconds = [[] for _ in calls]
-    for _ in range(rounds):
-        for call, taken in zip(calls, seconds, strict=True):
-            start = time.perf_counter()
-            call()
-            taken.append(time.perf_counter() - start)
-    return [statistics.median(taken) for taken in seconds]
+        raise ValueError(
+            f"say what to measure: {' or '.join(MEASURES)}. Received: {' '.join(arguments)!r}"
+        )
+    check_choice("WHAT", arguments[0], MEASURES)
+    MEASURES[arguments[0]]()
 
 
 def entry():
-    run(main)
+    run(main, default_config="base")
 
 
 if __name__ == "__main__":

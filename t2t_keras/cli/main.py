@@ -48,6 +48,8 @@ def run(main, default_config=None):
         except BrokenPipeError:
             # Whoever read our output has enough, for example `head`.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except OSError as error:  # no such folder, no permission, no space left
+            fail(command, error)
 
     def parse(argv):
         try:

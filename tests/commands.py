@@ -1,0 +1,114 @@
+"""Runs the package's commands, each in a process of its own that starts at once.
+
+Importing TensorFlow takes seconds. So one process imports it, and every command is a fork of
+that one: it has its own arguments, flags, streams and exit code, as if started by a shell.
+"""
+
+import atexit
+import contextlib
+import json
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PARENT = None
+
+
+def command(name, *arguments, stdin="", interrupt_after=None):
+    """Runs `t2t-NAME` as `python -m t2t_keras.cli.NAME` does.
+
+    Args:
+        stdin: text. None: an open pipe that nobody writes to.
+        interrupt_after: seconds after which Ctrl-C is pressed.
+
+    Returns:
+        A `subprocess.CompletedProcess` with text.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "stdin").write_text(stdin or "", encoding="utf-8")
+        request = {
+            "argv": [f"{name}.py", *map(str, arguments)],
+            "module": f"t2t_keras.cli.{name}",
+            "folder": folder,
+            "cwd": os.getcwd(),
+            "wait_for_input": stdin is None,
+            "interrupt_after": interrupt_after,
+        }
+        process = parent()
+        process.stdin.write(json.dumps(request) + "\n")
+        process.stdin.flush()
+        code = int(process.stdout.readline())
+        out, err = ((Path(folder) / f).read_text(encoding="utf-8") for f in ("stdout", "stderr"))
+    return subprocess.CompletedProcess(request["argv"], code, out, err)
+
+
+def parent():
+    global PARENT
+    if PARENT is None:
+        PARENT = subprocess.Popen(
+            [sys.executable, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+        atexit.register(PARENT.kill)
+    return PARENT
+
+
+def serve():
+    """The parent: imports what all commands need, then forks one for each request."""
+    import tensorflow_text  # noqa: F401
+
+    import t2t_keras.experiment  # noqa: F401
+
+    for line in sys.stdin:
+        request = json.loads(line)
+        child = os.fork()
+        if not child:
+            run(request)
+        if request["interrupt_after"] is not None:
+            with contextlib.suppress(ChildProcessError):
+                signal.sigtimedwait([signal.SIGCHLD], request["interrupt_after"])
+                os.kill(child, signal.SIGINT)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+def run(request):
+    """The child: never returns."""
+    folder = Path(request["folder"])
+    streams = [os.open(folder / "stdin", os.O_RDONLY)]
+    if request["wait_for_input"]:
+        streams = [os.pipe()[0]]
+    for name in ("stdout", "stderr"):
+        streams.append(os.open(folder / name, os.O_CREAT | os.O_WRONLY | os.O_TRUNC))
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+    os.chdir(request["cwd"])
+    sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, "w" if n else "r") for n in range(3))
+    sys.argv = request["argv"]
+    code = 0
+    try:
+        runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+    except SystemExit as exit:
+        code = exit.code if isinstance(exit.code, int) else int(exit.code is not None)
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+        code = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    serve()

@@ -1,0 +1,65 @@
+import random
+import unicodedata
+
+import pytest
+import tensorflow as tf
+
+from pipelines.graph_tokenizers import normalize
+from pipelines.normalization import Normalization
+
+EVERY_CHARACTER = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+
+
+def assert_same_in_graph(texts, normalization):
+    found = normalize(tf.constant(texts), normalization).numpy().tolist()
+    expected = [normalization(text).encode() for text in texts]
+    different = [(t, f, e) for t, f, e in zip(texts, found, expected, strict=True) if f != e]
+    assert not different[:3]
+
+
+@pytest.mark.parametrize("nfc", [True, False])
+@pytest.mark.parametrize("control_characters", [True, False])
+def test_every_character_is_the_same_in_the_graph(nfc, control_characters):
+    normalization = Normalization(nfc, control_characters)
+    texts = [f"a{character}b {character}".encode() for character in EVERY_CHARACTER]
+    assert_same_in_graph(texts, normalization)
+
+
+def test_combining_marks_are_the_same_in_the_graph():
+    choices = random.Random(0)
+    marks = [character for character in EVERY_CHARACTER if unicodedata.combining(character)]
+    texts = ["e" + "".join(choices.choices(marks, k=choices.randint(1, 5))) for _ in range(20000)]
+    assert_same_in_graph([text.encode() for text in texts], Normalization())
+
+
+def test_bytes_that_are_not_utf8_are_the_same_in_the_graph():
+    choices = random.Random(0)
+    likely = [0xED, 0xA0, 0xE2, 0x82, 0xF0, 0x9F, 0xC3, 0x20, 0xF4, 0x90, 0xC0, 0xE0, 0x61]
+    texts = [
+        bytes(choices.choice([choices.randrange(256), *likely]) for _ in range(8))
+        for _ in range(20000)
+    ]
+    assert_same_in_graph(texts, Normalization())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("  a \t b\u00a0\u2003c\u2028d\n", "a b c d"),
+        ("e\u0301", "é"),
+        ("a\x00b \x07 c", "ab c"),
+        ("zero\u200bwidth 👨\u200d👩", "zero\u200bwidth 👨\u200d👩"),
+        ("▁a▁b", "a b"),
+        (b"a\xff\xfeb", "a\ufffd\ufffdb"),
+        ("lone \ud800 half", "lone \ufffd\ufffd\ufffd half"),
+    ],
+    ids=range(7),
+)
+def test_what_it_does(text, expected):
+    assert Normalization()(text) == expected
+    assert Normalization()(expected) == expected
+
+
+def test_each_part_can_be_turned_off():
+    assert Normalization(nfc=False)("e\u0301") == "e\u0301"
+    assert Normalization(control_characters=False)("a\x00b") == "a\x00b"

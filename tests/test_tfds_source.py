@@ -1,0 +1,131 @@
+import importlib
+import sys
+import textwrap
+
+import pytest
+import tensorflow_datasets as tfds
+
+from pipelines.sources import SourceError
+from pipelines.tfds_source import TfdsPairs
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+BUILDER = """
+    import tensorflow_datasets as tfds
+
+    class Phrasebook(tfds.core.GeneratorBasedBuilder):
+        VERSION = tfds.core.Version("1.0.0")
+
+        def _info(self):
+            return tfds.core.DatasetInfo(
+                builder=self,
+                features=tfds.features.Translation(languages=("de", "en")),
+                supervised_keys=("de", "en"),
+            )
+
+        def _split_generators(self, dl_manager):
+            return {"train": self._generate_examples(25), "validation": self._generate_examples(3)}
+
+        def _generate_examples(self, count):
+            for number in range(count):
+                yield number, {"de": f"Satz {number} ü", "en": f"Sentence {number}"}
+"""
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory):
+    """A data set built by its own code in a temporary folder; that code is then forgotten."""
+    folder = tmp_path_factory.mktemp("tfds")
+    (folder / "phrasebook.py").write_text(textwrap.dedent(BUILDER))
+    sys.path.insert(0, str(folder))
+    try:
+        module = importlib.import_module("phrasebook")
+        module.Phrasebook(data_dir=folder / "data").download_and_prepare()
+        yield folder / "data"
+    finally:
+        sys.path.remove(str(folder))
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return {(f"Sentence {n}".encode(), f"Satz {n} ü".encode()) for n in range(25)}
+
+
+def test_a_built_data_set_is_found_by_name_and_by_folder(data_dir, expected):
+    source = TfdsPairs("tfds:phrasebook", ["en", "de"], data_dir=data_dir)
+    assert set(source) == expected
+    assert list(source) == list(source)
+    by_folder = TfdsPairs(data_dir / "phrasebook" / "1.0.0", ["en", "de"])
+    assert list(by_folder) == list(source)
+
+
+def test_a_builder_of_ones_own(data_dir, expected):
+    builder = tfds.builder("phrasebook", data_dir=data_dir)
+    assert set(TfdsPairs(builder, ("en", "de"))) == expected
+
+
+def test_languages_and_splits(data_dir, expected):
+    own_order = TfdsPairs("phrasebook", data_dir=data_dir)
+    assert set(own_order) == {(german, english) for english, german in expected}
+    assert len(list(TfdsPairs("phrasebook", split="validation", data_dir=data_dir))) == 3
+    assert len(list(TfdsPairs("phrasebook", split="train[:7]", data_dir=data_dir))) == 7
+
+
+def test_its_parts_are_the_whole(data_dir):
+    source = TfdsPairs("phrasebook", ["en", "de"], data_dir=data_dir)
+    parts = source.chunks(10)
+    assert [len(list(part)) for part in parts] == [10, 10, 5]
+    assert [pair for part in parts for pair in part] == list(source)
+    with pytest.raises(SourceError, match="Only a whole split"):
+        TfdsPairs("phrasebook", split="train[:7]", data_dir=data_dir).chunks(3)
+
+
+def test_a_change_is_noticed(data_dir):
+    first = TfdsPairs("phrasebook", ["en", "de"], data_dir=data_dir).fingerprint()
+    assert first == TfdsPairs("phrasebook", ["en", "de"], data_dir=data_dir).fingerprint()
+    assert first != TfdsPairs("phrasebook", ["de", "en"], data_dir=data_dir).fingerprint()
+
+
+def test_wmt14_without_a_network():
+    with tfds.testing.mock_data(num_examples=12):
+        source = TfdsPairs("tfds:wmt14_translate/de-en", ["en", "de"])
+        pairs = list(source)
+    assert len(pairs) == 12
+    assert all(isinstance(text, bytes) for pair in pairs for text in pair)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("no_such_set",), "TFDS has no data set 'no_such_set'"),
+        (
+            ("phrasebook", ["en", "fr"]),
+            r"two of phrasebook/1.0.0's features: de, en. Received: en,fr",
+        ),
+        (("phrasebook", ["en"]), "two of phrasebook/1.0.0's features: .* Received: en"),
+        (("phrasebook", None, "test"), "has no split 'test'. It has: train, validation"),
+    ],
+)
+def test_what_is_wrong_is_named(data_dir, arguments, message):
+    with pytest.raises(SourceError, match=message):
+        list(TfdsPairs(*arguments, data_dir=data_dir))
+
+
+def test_a_failing_download_says_what_to_do(tmp_path):
+    class Down(tfds.core.GeneratorBasedBuilder):
+        VERSION = tfds.core.Version("1.0.0")
+
+        def _info(self):
+            features = tfds.features.Translation(languages=("de", "en"))
+            return tfds.core.DatasetInfo(builder=self, features=features)
+
+        def _split_generators(self, dl_manager):
+            raise ConnectionError("the mirror is down")
+
+        def _generate_examples(self):
+            yield from ()
+
+    source = TfdsPairs(Down(data_dir=tmp_path), ["en", "de"])
+    message = r"could not prepare down/1.0.0: ConnectionError: the mirror is down.*one sentence a"
+    with pytest.raises(SourceError, match=message):
+        list(source)
