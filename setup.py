@@ -34,6 +34,7 @@ setup(
     # minor versions, so the next one is let in when it has been tried.
     install_requires=[
         "absl-py>=2.3,<3",
+        "importlib-resources>=6,<8",  # tensorflow-datasets 4.9 imports it and does not ask for it
         "keras>=3.15,<3.16",
         "ml-collections>=1.1,<2",
         "numpy>=2.1,<3",

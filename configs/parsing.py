@@ -29,5 +29,6 @@ def get_config(variant=""):
     experiment.data.vocabulary.size = VOCABULARY[variant]
     # A tree is much longer than its words, and its brackets may well be another one's.
     experiment.data.cleaning.max_ratio = 0
+    experiment.data.cleaning.max_characters = 0
     experiment.data.cleaning.duplicates = False
     return experiment

@@ -95,7 +95,7 @@ class BatchPlan:
             and begin included.
         config: a `BatchConfig`.
         seed: of the order. None: examples in order of length, for evaluation; no example is
-            left out then, and the last batch of a bucket has rows of padding.
+            left out then, however long it is, and the last batch of a bucket has rows of padding.
 
     Attributes:
         boundaries: the widths of the buckets.
@@ -103,17 +103,33 @@ class BatchPlan:
         batches_of: how many batches of each bucket an epoch has.
         steps: batches an epoch.
         too_long: how many examples are longer than `config.max_length`.
+        cut_at: to what length they are cut, if they are.
         left_over: examples that an epoch leaves out, fewer than a batch has rows.
     """
 
     def __init__(self, lengths, config=None, seed=None):
         config = BatchConfig() if config is None else config
         lengths = np.asarray(lengths)
+        if seed is not None and (not isinstance(seed, int) or seed < 0):
+            raise ValueError(
+                f"`seed` must be a whole number of at least 0, or None. Received: seed={seed!r}"
+            )
+        if lengths.ndim != 2 or lengths.shape[1] != 2 or (lengths < 1).any():
+            raise ValueError(
+                "`lengths` must be [examples, 2], each at least 1: those of the id store and one "
+                f"more, for begin or end. Received: lengths of shape {lengths.shape}, the smallest "
+                f"{lengths.min(initial=1)}"
+            )
         longer = lengths.max(axis=1)
         too_long = longer > config.max_length
         self.too_long = int(too_long.sum())
+        self.cut_at = None
         if config.too_long == "truncate":
+            self.cut_at = config.max_length
             lengths, longer = (np.minimum(x, config.max_length) for x in (lengths, longer))
+            too_long[:] = False
+        elif seed is None:
+            self.too_long = 0
             too_long[:] = False
         kept = np.flatnonzero(~too_long)
         if not len(kept):
@@ -126,9 +142,12 @@ class BatchPlan:
         self.lengths = lengths
         self.boundaries = np.array(best_boundaries(longer[kept], config.buckets))
         self.examples = kept
-        self.longer = longer[kept]
-        sizes = np.array([len(members) for members in self.members()])
+        order = np.argsort(longer[kept], kind="stable")
+        ends = np.searchsorted(longer[kept][order], self.boundaries[:-1], "right")
+        self.members = np.split(order, ends)  # whom each bucket holds, the shortest first
+        sizes = np.array([len(members) for members in self.members])
         most = config.tokens // self.boundaries // config.multiple * config.multiple
+        most = np.maximum(most, config.multiple)  # an evaluation may hold what is over the budget
         if seed is None:
             self.batches_of = -(-sizes // most)
             even = -(-sizes // self.batches_of)
@@ -142,7 +161,7 @@ class BatchPlan:
                 f"{len(kept)} examples do not fill one batch, whose rows are a multiple of "
                 f"{config.multiple}"
             )
-        self.epoch, self.planned = None, None
+        self.planned = {}  # the batches of the epochs asked for last, by their number
 
     def batch(self, step):
         """Batch `step`, counted from 0 through all epochs.
@@ -152,10 +171,12 @@ class BatchPlan:
             than the number of examples only where an evaluation's bucket ends.
         """
         epoch, index = divmod(step, self.steps)
-        if self.epoch != epoch:
-            self.planned = self.shuffled(epoch) if self.seed is not None else self.in_order()
-            self.epoch = epoch
-        return self.planned[index]
+        planned = self.planned.get(epoch)
+        if planned is None:
+            planned = self.in_order() if self.seed is None else self.shuffled(epoch)
+            # Two epochs, for whoever reads ahead and whoever asks what was read.
+            self.planned = {**dict(list(self.planned.items())[-1:]), epoch: planned}
+        return planned[index]
 
     def share_of_real_tokens(self):
         """How much of the first epoch's batches is not padding, counting both sides."""
@@ -171,7 +192,7 @@ class BatchPlan:
         random = np.random.default_rng((self.seed, epoch))
         batches, left = [], np.zeros(0, int)
         for own, rows, count, width in zip(
-            self.members(), self.rows, self.batches_of, self.boundaries, strict=True
+            self.members, self.rows, self.batches_of, self.boundaries, strict=True
         ):
             members = random.permutation(np.concatenate([left, own]))
             left = members[count * rows :]
@@ -182,16 +203,11 @@ class BatchPlan:
     def in_order(self):
         """Every example once, from the shortest to the longest."""
         batches = []
-        for own, rows, width in zip(self.members(), self.rows, self.boundaries, strict=True):
+        for own, rows, width in zip(self.members, self.rows, self.boundaries, strict=True):
             for first in range(0, len(own), rows):
                 chosen = own[first : first + rows]
                 batches.append((self.examples[chosen], int(width), int(rows)))
         return batches
-
-    def members(self):
-        """Whom each bucket holds, from the shortest to the longest."""
-        order = np.argsort(self.longer, kind="stable")
-        return np.split(order, np.searchsorted(self.longer[order], self.boundaries[:-1], "right"))
 
 
 def rolled_up(sizes, most, multiple):

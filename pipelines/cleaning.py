@@ -86,31 +86,37 @@ CHANGED = {
 }
 
 
-def clean(pairs, config, counts):
+def clean(pairs, config, counts, seen=None, normalization=None):
     """Yields the pairs that are kept, normalised.
 
     Args:
         pairs: of bytes.
         config: a `CleaningConfig`.
         counts: a `collections.Counter`, to which is added: "read", "kept", what was dropped
-            under the names of `DROPPED`, and how many pairs were changed under those of `CHANGED`.
+            under the names of `DROPPED`, and of what is kept how many pairs were changed under
+            those of `CHANGED`.
+        seen: what earlier pairs of the corpus were, if there are any.
+        normalization: a tokenizer's own. None: the config's.
     """
-    pairs, seen, normalization = iter(pairs), Seen(), config.normalization()
+    pairs, seen = iter(pairs), Seen() if seen is None else seen
+    normalization = config.normalization() if normalization is None else normalization
     while chunk := list(itertools.islice(pairs, CHUNK)):
         counts["read"] += len(chunk)
-        kept = [
-            pair for pair in (judge(*pair, config, normalization, counts) for pair in chunk) if pair
-        ]
+        judged = [judge(*pair, config, normalization, counts) for pair in chunk]
+        kept = [pair_and_changes for pair_and_changes in judged if pair_and_changes]
         if config.duplicates and kept:
-            new = seen.first_time(np.array([fingerprint(pair) for pair in kept], "uint64"))
+            new = seen.first_time(np.array([fingerprint(pair) for pair, _ in kept], "uint64"))
             counts["duplicate"] += len(kept) - int(new.sum())
-            kept = [pair for pair, is_new in zip(kept, new, strict=True) if is_new]
+            kept = list(itertools.compress(kept, new))
         counts["kept"] += len(kept)
-        yield from kept
+        for pair, changes in kept:
+            counts.update(changes)
+            yield pair
 
 
 def judge(source, target, config, normalization, counts):
-    """The normalised pair, or None if a rule drops it; every rule but that of duplicates."""
+    """The normalised pair and what was changed in it, or None if a rule but that of duplicates
+    drops it."""
     changed, sides = set(), []
     for raw in (source, target):
         try:
@@ -123,9 +129,9 @@ def judge(source, target, config, normalization, counts):
             text = raw.decode("utf-8", "replace")
         normalized = normalization(text)
         if normalized != text:
-            if config.control_characters and CONTROL_CHARACTERS.search(text):
+            if normalization.control_characters and CONTROL_CHARACTERS.search(text):
                 changed.add("control_characters")
-            if config.nfc and Normalization(nfc=False)(text) != Normalization()(text):
+            if normalization.nfc and Normalization(nfc=False)(text) != Normalization()(text):
                 changed.add("nfc")
         sides.append(normalized)
     shorter, longer = sorted(map(len, sides))
@@ -138,8 +144,7 @@ def judge(source, target, config, normalization, counts):
     elif config.identical and sides[0] == sides[1]:
         reason = "identical"
     else:
-        counts.update(changed)
-        return tuple(sides)
+        return tuple(sides), changed
     counts[reason] += 1
     return None
 

@@ -24,8 +24,8 @@ def encoded(pairs, tokenizer):
         pairs: (source, target), strings or bytes.
         tokenizer: of `tokenizers.py`.
     """
-    sides = zip(*pairs, strict=True)
-    return IdStore([Shard.of(zip(*(tokenizer.encode(side) for side in sides), strict=True))])
+    sides = [tokenizer.encode(side) for side in zip(*pairs, strict=True)]
+    return IdStore([Shard.of(zip(*sides, strict=True))])
 
 
 def assemble(store, examples, width, rows):
@@ -47,7 +47,7 @@ def assemble(store, examples, width, rows):
     return {"source": source, "target": target}, labels
 
 
-def batches(store, plan, start_step=0, steps=None, worker=0, workers=1):
+def batches(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas=1):
     """Yields NumPy batches from `start_step` on, as if the earlier ones had been taken.
 
     Args:
@@ -55,30 +55,65 @@ def batches(store, plan, start_step=0, steps=None, worker=0, workers=1):
         plan: a `BatchPlan` made from `store.lengths + 1`.
         start_step: number of the first batch, counted from 0 through all epochs.
         steps: how many batches. None: without end if the plan is shuffled, else one epoch.
-        worker, workers: of each batch, this worker takes its share of consecutive rows. The
-            shares are equally large, so that the last may end in rows of padding.
+        worker, workers: of each batch, this worker takes its share of consecutive rows.
+        replicas: the worker's share is cut again, and the parts are yielded one after another.
+
+    All shares are equally large, so that the last may end in rows of padding.
     """
+    check_plan(store, plan, start_step)
     if not 0 <= worker < workers:
         raise ValueError(f"`worker` must be from 0 to {workers - 1}. Received: worker={worker}")
-    if start_step < 0:
-        raise ValueError(f"`start_step` must be at least 0. Received: start_step={start_step}")
     if steps is None and plan.seed is None:
-        steps = plan.steps - start_step
+        steps = max(0, plan.steps - start_step)
     numbers = itertools.count(start_step)
     for step in numbers if steps is None else itertools.islice(numbers, steps):
         examples, width, rows = plan.batch(step)
-        share = -(-rows // workers)
-        yield assemble(store, examples[worker * share : (worker + 1) * share], width, share)
+        share = -(-rows // (workers * replicas))
+        for part in range(worker * replicas, (worker + 1) * replicas):
+            yield assemble(store, examples[part * share : (part + 1) * share], width, share)
 
 
-def dataset(store, plan, start_step=0, steps=None, worker=0, workers=1):
-    """`batches` as a `tf.data.Dataset`, made ahead of their use."""
+def check_plan(store, plan, start_step):
+    lengths = store.lengths + 1
+    if not np.array_equal(np.minimum(lengths, plan.cut_at or lengths), plan.lengths):
+        raise ValueError(
+            "The plan is not this store's: make it from `store.lengths + 1`. Received: a plan of "
+            f"{len(plan.lengths)} examples, a store of {len(store)}"
+        )
+    if start_step < 0:
+        raise ValueError(f"`start_step` must be at least 0. Received: start_step={start_step}")
+
+
+def dataset(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas=1):
+    """`batches` as a `tf.data.Dataset`, made ahead of their use.
+
+    For several replicas in one process, `strategy.experimental_distribute_dataset` may cut its
+    batches. Across processes TensorFlow would cut a worker's rows again and take each piece
+    for a step: use `distributed`, which is right everywhere.
+    """
     ids = tf.TensorSpec([None, None], tf.int32)
     made = tf.data.Dataset.from_generator(
-        lambda: batches(store, plan, start_step, steps, worker, workers),
+        lambda: batches(store, plan, start_step, steps, worker, workers, replicas),
         output_signature=({"source": ids, "target": ids}, ids),
     )
     options = tf.data.Options()
     # A worker's rows are its own already; TensorFlow must not divide them again.
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
     return made.prefetch(tf.data.AUTOTUNE).with_options(options)
+
+
+def distributed(strategy, store, plan, start_step=0, steps=None):
+    """The batches for a `tf.distribute` strategy: each process makes its replicas' rows."""
+
+    def of_worker(context):
+        return dataset(
+            store,
+            plan,
+            start_step,
+            steps,
+            worker=context.input_pipeline_id,
+            workers=context.num_input_pipelines,
+            replicas=strategy.num_replicas_in_sync // context.num_input_pipelines,
+        )
+
+    return strategy.distribute_datasets_from_function(of_worker)

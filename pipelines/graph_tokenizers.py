@@ -17,10 +17,10 @@ CONTROL_CHARACTERS = r"[\x00-\x08\x0e-\x1b\x7f-\x{84}\x{86}-\x{9f}]+"
 def normalize(texts, normalization):
     """`Normalization.__call__` for a tensor of strings."""
     texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
-    if normalization.nfc:
-        texts = tensorflow_text.normalize_utf8(texts, "NFC")
     if normalization.control_characters:
         texts = tf.strings.regex_replace(texts, CONTROL_CHARACTERS, "")
+    if normalization.nfc:
+        texts = tensorflow_text.normalize_utf8(texts, "NFC")
     return tf.strings.strip(tf.strings.regex_replace(texts, WHITE_SPACE, " "))
 
 

@@ -1,14 +1,17 @@
 """An encoded corpus: the ids of every pair, flat, read at random.
 
-A store is a folder of shards. A shard is a folder of four arrays, the ids of each side one after
-another and where each sentence ends, and is written beside its place and then renamed: a shard
-that is there is whole. Reading maps the arrays into memory, so that a corpus may be larger than
-it, and gathers a batch with a few array operations and no parsing.
+A store is a folder of shards. A shard is a folder of two arrays: the ids of all its sentences one
+after another, first those of the source, and where each sentence ends. It is written beside its
+place and then renamed: a shard that is there is whole. Reading maps the ids into memory, so that
+a corpus may be larger than it, and gathers a batch with a few array operations and no parsing.
 
 Ids are stored without begin and end: what stands around a sentence is the batch's business.
 """
 
+import errno
+import json
 import shutil
+import uuid
 from pathlib import Path
 
 import numpy as np
@@ -17,19 +20,16 @@ SIDES = ("source", "target")
 
 
 class Shard:
-    """Pairs as four arrays: `source_ids`, `source_ends`, `target_ids`, `target_ends`.
+    """Pairs as two arrays.
 
-    The ids of sentence i are `ids[ends[i] : ends[i + 1]]`; the first of the ends is 0.
+    Args:
+        ids: of all sentences, those of the source first.
+        ends: `[2, pairs + 1]`. The ids of sentence i are `ids[ends[side, i] : ends[side, i + 1]]`.
     """
 
-    def __init__(self, source_ids, source_ends, target_ids, target_ends):
-        if len(source_ends) != len(target_ends):
-            raise ValueError(
-                "Source and target must have the same number of sentences. Received: "
-                f"{len(source_ends) - 1} and {len(target_ends) - 1}"
-            )
-        self.ids = {"source": source_ids, "target": target_ids}
-        self.ends = {"source": source_ends, "target": target_ends}
+    def __init__(self, ids, ends):
+        self.ids = ids
+        self.ends = dict(zip(SIDES, ends, strict=True))
 
     def __len__(self):
         return len(self.ends["source"]) - 1
@@ -38,36 +38,68 @@ class Shard:
     def of(cls, pairs):
         """A shard in memory, from an iterable of (source ids, target ids)."""
         pairs = list(pairs)
-        return cls(*flat([source for source, _ in pairs]), *flat([target for _, target in pairs]))
+        sentences = [source for source, _ in pairs] + [target for _, target in pairs]
+        ids = np.concatenate([np.asarray(s, "int32") for s in sentences] or [np.zeros(0, "int32")])
+        return cls.of_lengths(ids, *(list(map(len, side)) for side in zip(*pairs, strict=True)))
+
+    @classmethod
+    def of_lengths(cls, ids, source_lengths=(), target_lengths=()):
+        """A shard from flat ids and the sentences' lengths."""
+        ends = np.cumsum([0, *source_lengths, *target_lengths], dtype="int64")
+        half = len(source_lengths)
+        return cls(ids, np.stack([ends[: half + 1], ends[half:]]))
+
+    def of_side(self, side):
+        """All ids of one side."""
+        return self.ids[self.ends[side][0] : self.ends[side][-1]]
 
     @classmethod
     def read(cls, folder):
-        """Maps a written shard into memory."""
-        arrays = []
-        for side in SIDES:
-            for part in ("ids", "ends"):
-                path = Path(folder) / f"{side}_{part}.npy"
-                try:
-                    # An empty file cannot be mapped; a shard of empty sentences has empty ids.
-                    mode = "r" if path.stat().st_size > 128 else None
-                    arrays.append(np.load(path, mmap_mode=mode))
-                except (OSError, ValueError) as error:
-                    raise ValueError(
-                        f"{path} is missing or damaged ({error}). Delete the folder {folder} and "
-                        "prepare the data again: only this shard will be made anew"
-                    ) from error
-        return cls(*arrays)
+        """Maps a written shard's ids into memory."""
+        folder = Path(folder)
+        try:
+            # An empty file cannot be mapped; a shard of empty sentences has empty ids.
+            mode = "r" if (folder / "ids.npy").stat().st_size > 128 else None
+            ends = np.load(folder / "ends.npy")
+            return cls(np.load(folder / "ids.npy", mmap_mode=mode), ends)
+        except (OSError, ValueError) as error:
+            if getattr(error, "errno", None) == errno.EMFILE:
+                raise  # nothing is wrong with the file
+            raise ValueError(
+                f"{folder} is missing or damaged ({error}). Delete it and prepare the data "
+                "again with the same command: only this shard will be made anew"
+            ) from error
 
     def write(self, folder):
         """Writes the shard; `folder` appears at once and whole, or not at all."""
-        folder = Path(folder)
-        unfinished = folder.with_name(folder.name + ".unfinished")
-        shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir(parents=True)
-        for side in SIDES:
-            np.save(unfinished / f"{side}_ids.npy", compact(self.ids[side]))
-            np.save(unfinished / f"{side}_ends.npy", self.ends[side])
-        unfinished.rename(folder)
+        with whole_folder(folder) as unfinished:
+            np.save(unfinished / "ids.npy", compact(self.ids))
+            np.save(unfinished / "ends.npy", np.stack(list(self.ends.values())))
+
+
+class whole_folder:
+    """Lets a folder be filled that gets its name only when it is whole.
+
+    If somebody else has finished it meanwhile, theirs stays: what is done twice is the same.
+    """
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        name = f"{self.folder.name}.{uuid.uuid4().hex}.unfinished"
+        self.unfinished = self.folder.with_name(name)
+
+    def __enter__(self):
+        self.unfinished.mkdir(parents=True)
+        return self.unfinished
+
+    def __exit__(self, kind, error, traceback):
+        if kind is None and not self.folder.exists():
+            try:
+                self.unfinished.rename(self.folder)
+            except OSError:
+                if not self.folder.exists():
+                    raise
+        shutil.rmtree(self.unfinished, ignore_errors=True)
 
 
 class IdStore:
@@ -93,12 +125,22 @@ class IdStore:
 
     @classmethod
     def read(cls, folder):
-        """Opens all finished shards of a folder, in the order of their names."""
-        folders = sorted(path for path in Path(folder).glob("shard-*") if path.is_dir())
-        folders = [path for path in folders if path.suffix != ".unfinished"]
-        if not folders:
-            raise ValueError(f"There are no shards in {folder}: prepare the data first")
-        return cls(Shard.read(path) for path in folders)
+        """Opens the shards of a folder, all that its contents name."""
+        folder = Path(folder)
+        found = shards_in(folder)
+        if (folder / "store.json").exists():
+            missing = [name for name in contents_of(folder) if name not in found]
+            if missing:
+                raise ValueError(
+                    f"{folder} has lost {', '.join(missing)}. Prepare the data again with the same "
+                    "command: only what is missing will be made anew"
+                )
+        elif not found or (folder / "preparation.json").exists():
+            raise ValueError(
+                f"{folder} holds no finished data. Run t2t-prepare, or once more if it was "
+                "interrupted"
+            )
+        return cls(Shard.read(folder / name) for name in found)
 
     def gather(self, side, examples, width):
         """The ids of some pairs' `side`, padded with 0 or cut: int32 `[examples, width]`."""
@@ -112,16 +154,19 @@ class IdStore:
             starts, ends = shard.ends[side][inside], shard.ends[side][inside + 1]
             real = columns < (ends - starts)[:, None]  # [rows, width]
             block = np.zeros(real.shape, "int32")
-            block[real] = shard.ids[side][(starts[:, None] + columns)[real]]
+            block[real] = shard.ids[(starts[:, None] + columns)[real]]
             rows[mine] = block
         return rows
 
 
-def flat(sentences):
-    """Sentences of ids one after another, and where each ends."""
-    ends = np.cumsum([0] + [len(sentence) for sentence in sentences], dtype="int64")
-    ids = np.concatenate([np.asarray(s, "int32") for s in sentences] or [np.zeros(0, "int32")])
-    return ids, ends
+def shards_in(folder):
+    """The names of a folder's finished shards, in order."""
+    return sorted(p.name for p in Path(folder).glob("shard-*") if p.suffix != ".unfinished")
+
+
+def contents_of(folder):
+    """Which shards a finished store has, and how many pairs each."""
+    return json.loads((Path(folder) / "store.json").read_text())
 
 
 def compact(ids):

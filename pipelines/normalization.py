@@ -35,8 +35,8 @@ class Normalization:
             text = text.decode("utf-8", "replace")
         else:  # a lone half of a surrogate pair has no UTF-8
             text = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        if self.control_characters:  # first, for one may stand between a letter and its accent
+            text = CONTROL_CHARACTERS.sub("", text)
         if self.nfc:
             text = unicodedata.normalize("NFC", text)
-        if self.control_characters:
-            text = CONTROL_CHARACTERS.sub("", text)
         return " ".join(text.replace(SPACE_SIGN, " ").split())

@@ -4,16 +4,18 @@ Each step's result is written beside its place and then renamed, so that it is w
 when the work is interrupted, the same call goes on with the first step or shard that is missing.
 
     FOLDER/
+      cleaned/            the text that is kept, in parts, until all of it is encoded
       preparation.json    what it is made from; other inputs or settings are refused
       vocabulary/         the tokenizer
-      shard-00000/ …      the ids
+      shard-00000/ …      the ids, a shard for each part
+      store.json          which shards there are
       report.json, report.txt
-      cleaned/            the text that is kept, until all of it is encoded
 """
 
 import contextlib
 import dataclasses
 import fcntl
+import hashlib
 import itertools
 import json
 import shutil
@@ -23,13 +25,15 @@ from pathlib import Path
 import numpy as np
 
 from pipelines.batch_plan import BatchConfig
-from pipelines.cleaning import CleaningConfig, clean
-from pipelines.id_store import IdStore, Shard
+from pipelines.cleaning import CleaningConfig, Seen, clean
+from pipelines.id_store import IdStore, Shard, contents_of, shards_in, whole_folder
 from pipelines.progress import Progress
 from pipelines.report import dropped_text, make_report, report_text
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.vocabulary import VocabularyConfig, learn
 
+FORMAT = 1  # of the folder; one of another format is refused
+PART = 100_000  # pairs read for one part of the cleaned text, and for one shard
 BATCH = 512  # lines tokenised together
 
 
@@ -55,66 +59,111 @@ def prepare(source, folder, config=None, tokenizer=None):
         source: pairs of bytes with a `fingerprint`, see `sources.py`.
         folder: where to, or what was begun there before.
         config: a `DataConfig`.
-        tokenizer: an existing one. None: a vocabulary is learned.
+        tokenizer: an existing one, whose normalization then counts. None: one is learned.
 
     Returns:
         The report, as a dictionary.
     """
-    return prepare_by(write_cleaned, write_shards, source, folder, config, tokenizer)
+    return prepare_by(clean_all, encode_all, source, folder, config, tokenizer)
 
 
-def prepare_by(write_cleaned, write_shards, source, folder, config=None, tokenizer=None):
-    """`prepare`, whose two long steps are done by whatever does them."""
+def prepare_by(clean_into, encode_into, source, folder, config=None, tokenizer=None):
+    """`prepare`, its two long steps done by the given functions."""
     config = DataConfig() if config is None else config
     config.validate()
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with only_one(folder):
-        check_origin(folder, origin_of(source, config, tokenizer))
-        if not (folder / "report.json").exists():
-            if not (folder / "cleaned").exists():
-                write_whole(folder / "cleaned", lambda part: write_cleaned(source, part, config))
-            counts = total_counts(folder / "cleaned")
-            if not counts["kept"]:
-                shutil.rmtree(folder / "cleaned")
-                raise ValueError(
-                    f"No pair of {counts['read']:,} is left after cleaning "
-                    f"({dropped_text(counts)}): turn off the rule that dropped them"
-                )
-            if not (folder / "vocabulary").exists():
-                made = tokenizer or learned(folder / "cleaned", counts["kept"], config)
-                write_whole(folder / "vocabulary", lambda part: save_tokenizer(made, part))
-            write_shards(folder, counts["kept"], load_tokenizer(folder / "vocabulary"))
-            write_report(folder, counts, config)
-            shutil.rmtree(folder / "cleaned")
+        refuse_other_things(folder)
+        origin = origin_of(source, config, tokenizer)
+        begun = known_origin(folder, origin)
+        if not begun or not is_finished(folder):
+            finish(clean_into, encode_into, source, folder, config, tokenizer, origin)
         return renewed_report(folder, config)
+
+
+def finish(clean_into, encode_into, source, folder, config, tokenizer, origin):
+    """Does whatever is not done yet."""
+    cleaned = folder / "cleaned"
+    normalization = config.cleaning.normalization()
+    if tokenizer is not None:
+        normalization = tokenizer.normalization
+    if read_json(cleaned / "origin.json", {}) != cleaned_from(origin):
+        shutil.rmtree(cleaned, ignore_errors=True)  # nothing yet, or other text or rules
+        with whole_folder(cleaned) as unfinished:
+            clean_into(source, unfinished, config.cleaning, normalization)
+            write_json(unfinished / "origin.json", cleaned_from(origin))
+    counts = total_counts(cleaned)
+    if not counts["kept"]:
+        raise ValueError(
+            f"No pair of {counts['read']:,} is left after cleaning "
+            f"({dropped_text(counts)}): turn off the rule that dropped them"
+        )
+    if not (folder / "preparation.json").exists():
+        shutil.rmtree(folder / "vocabulary", ignore_errors=True)
+        if tokenizer is None:
+            texts = sampled_lines(cleaned, counts["kept"], config.vocabulary)
+            tokenizer = learn(texts, config.vocabulary, normalization, cleaned)
+        with whole_folder(folder / "vocabulary") as unfinished:
+            save_tokenizer(tokenizer, unfinished)
+        write_json(folder / "preparation.json", origin)
+    encode_into(folder, load_tokenizer(folder / "vocabulary"))
+    store = IdStore([Shard.read(folder / name) for name in shards_in(folder)])
+    sizes = dict(zip(shards_in(folder), map(len, store.shards), strict=True))
+    write_json(folder / "store.json", sizes)
+    write_report(folder, store, counts, config)
+    shutil.rmtree(cleaned)
+
+
+def is_finished(folder):
+    """Whether everything is there; removes what an interrupted ending left behind."""
+    if not (folder / "report.json").exists() or not (folder / "store.json").exists():
+        return False
+    if set(contents_of(folder)) - set(shards_in(folder)):
+        return False
+    for leftover in [folder / "cleaned", *folder.glob("*.unfinished")]:
+        shutil.rmtree(leftover, ignore_errors=True)
+    return True
+
+
+def refuse_other_things(folder):
+    ours = ("cleaned", "preparation", "vocabulary", "shard-", "store.", "report", ".lock")
+    others = sorted(path.name for path in folder.iterdir() if not path.name.startswith(ours))
+    if others:
+        raise ValueError(
+            f"{folder} has other things in it ({', '.join(others[:3])}). Give the name of a new "
+            "folder"
+        )
 
 
 def origin_of(source, config, tokenizer):
     """Everything on which the ids depend, under the name by which a change is reported."""
-    origin = dict(source.fingerprint())
-    origin["cleaning"] = dataclasses.asdict(config.cleaning)
+    cleaning = dataclasses.asdict(config.cleaning)
     if tokenizer is None:
-        origin["vocabulary"] = dataclasses.asdict(config.vocabulary)
+        vocabulary = dataclasses.asdict(config.vocabulary)
     else:
-        origin["vocabulary"] = [tokenizer.kind, tokenizer.size]
-    return json.loads(json.dumps(origin))
+        normalization = dataclasses.asdict(tokenizer.normalization)
+        cleaning |= {"nfc": "the vocabulary's", "control_characters": "the vocabulary's"}
+        vocabulary = {"contents": digest(tokenizer.contents()), **normalization}
+    origin = {"format": FORMAT, **source.fingerprint(), "cleaning": cleaning}
+    return json.loads(json.dumps({**origin, "vocabulary": vocabulary}))
 
 
-def check_origin(folder, origin):
-    """Notes what a preparation is made from, or refuses to go on with something else."""
-    path = folder / "preparation.json"
-    if not path.exists():
-        if others := [found.name for found in folder.iterdir() if found.name != ".lock"]:
-            raise ValueError(
-                f"{folder} has other things in it ({', '.join(sorted(others)[:3])}). Give the "
-                "name of a new folder"
-            )
-        written = path.with_suffix(".unfinished")
-        written.write_text(json.dumps(origin, indent=2) + "\n")
-        written.rename(path)
-        return
-    known = json.loads(path.read_text())
+def digest(contents):
+    return hashlib.blake2b(contents, digest_size=16).hexdigest()
+
+
+def cleaned_from(origin):
+    """On what the cleaned text depends, which is all but how it is encoded."""
+    normalization = origin["vocabulary"] if "contents" in origin["vocabulary"] else None
+    return {**origin, "vocabulary": normalization}
+
+
+def known_origin(folder, origin):
+    """Whether this preparation was begun before; refuses to go on with something else."""
+    known = read_json(folder / "preparation.json")
+    if known is None:
+        return False
     changed = sorted(
         name for name in known.keys() | origin.keys() if known.get(name) != origin.get(name)
     )
@@ -134,29 +183,40 @@ def check_origin(folder, origin):
             f"{folder} was prepared from something else; changed since: {', '.join(details)}. "
             "Give another output folder, or delete this one to prepare it anew"
         )
+    return True
 
 
-def write_cleaned(source, folder, config):
-    """The kept pairs as two files of lines, and what was counted."""
-    counts = Counter()
+def clean_all(source, folder, config, normalization):
+    """The kept pairs in parts, each from as many pairs read."""
+    seen, counts = Seen(), Counter()
     with Progress("reading and cleaning", unit="pairs") as progress:
 
-        def watched():
-            for pair in clean(source, config.cleaning, counts):
-                progress.to(counts["read"])
+        def watched(pairs, of_part):
+            for pair in clean(pairs, config, of_part, seen, normalization):
+                progress.to(counts["read"] + of_part["read"])
                 yield pair
 
-        write_part(watched(), folder / "part-00000", counts)
+        for number, pairs in enumerate(in_parts(source)):
+            of_part = Counter()
+            write_part(watched(pairs, of_part), part_folder(folder, number), of_part)
+            counts.update(of_part)
         progress.to(counts["read"])
+
+
+def in_parts(source):
+    """The pairs in runs of `PART`, none of them empty."""
+    pairs = iter(source)
+    for first in pairs:
+        yield itertools.chain([first], itertools.islice(pairs, PART - 1))
 
 
 def write_part(pairs, folder, counts):
     """Cleaned pairs as the files `source` and `target`, with their counts beside them."""
-    folder.mkdir()
     words, characters = Counter(), Counter()
     with (
-        open(folder / "source", "w", encoding="utf-8", newline="\n") as source_file,
-        open(folder / "target", "w", encoding="utf-8", newline="\n") as target_file,
+        whole_folder(folder) as unfinished,
+        open(unfinished / "source", "w", encoding="utf-8", newline="\n") as source_file,
+        open(unfinished / "target", "w", encoding="utf-8", newline="\n") as target_file,
     ):
         files = {"source": source_file, "target": target_file}
         for pair in pairs:
@@ -164,32 +224,31 @@ def write_part(pairs, folder, counts):
                 file.write(text + "\n")
                 words[side] += text.count(" ") + 1 if text else 0
                 characters[side] += len(text)
-    counts = {"pairs": counts, "words": words, "characters": characters}
-    (folder / "counts.json").write_text(json.dumps(counts))
+        counted = {"pairs": counts, "words": words, "characters": characters}
+        write_json(unfinished / "counts.json", counted)
 
 
 def total_counts(cleaned):
     """What was counted, all parts together."""
     total = {"pairs": Counter(), "words": Counter(), "characters": Counter()}
-    for path in cleaned.glob("part-*/counts.json"):
-        for name, counts in json.loads(path.read_text()).items():
+    for part in parts_in(cleaned):
+        for name, counts in read_json(part / "counts.json").items():
             total[name].update(counts)
-    return {
-        "read": 0,
-        "kept": 0,
-        **total["pairs"],
-        "words": total["words"],
-        "characters": total["characters"],
-    }
+    words, characters = dict(total["words"]), dict(total["characters"])
+    return {"read": 0, "kept": 0, **total["pairs"], "words": words, "characters": characters}
 
 
-def learned(cleaned, pairs, config):
-    """The tokenizer that is learned from at most `sample_pairs` of the kept pairs."""
-    return learn(
-        sampled_lines(cleaned, pairs, config.vocabulary),
-        config.vocabulary,
-        config.cleaning.normalization(),
-    )
+def parts_in(cleaned):
+    return sorted(path for path in cleaned.glob("part-*") if path.suffix != ".unfinished")
+
+
+def part_folder(cleaned, number):
+    return cleaned / f"part-{number:06}"
+
+
+def shard_of(part, folder):
+    """The shard that a part of the cleaned text becomes."""
+    return folder / part.name.replace("part", "shard")
 
 
 def sampled_lines(cleaned, pairs, config):
@@ -200,39 +259,32 @@ def sampled_lines(cleaned, pairs, config):
         chosen[:] = False
         chosen[random.choice(pairs, config.sample_pairs, replace=False)] = True
     for side in ("source", "target"):
-        lines = itertools.chain.from_iterable(
-            open_lines(part / side) for part in sorted(cleaned.glob("part-*"))
-        )
+        lines = itertools.chain.from_iterable(lines_of(part / side) for part in parts_in(cleaned))
         yield from itertools.compress(lines, chosen)
 
 
-def open_lines(path):
+def lines_of(path):
     with open(path, encoding="utf-8", newline="\n") as file:
         for line in file:
             yield line.rstrip("\n")
 
 
-def write_shards(folder, pairs, tokenizer):
+def encode_all(folder, tokenizer):
     """Encodes the kept text on all cores; shards that are there are left as they are."""
     import tensorflow as tf  # here, so that settings can be read without it
 
-    # Some dozen shards, each of them soon done and none so small that reading it costs.
-    size = BATCH * max(1, min(200, pairs // 16 // BATCH))
-    count = -(-pairs // size)
-    missing = [n for n in range(count) if not shard_folder(folder, n).exists()]
     graph = tokenizer.in_graph()
-    lines = tf.data.Dataset.zip(
-        *(
-            tf.data.TextLineDataset(str(folder / "cleaned" / "part-00000" / side))
-            for side in ("source", "target")
-        )
-    )
-    with Progress("encoding", pairs, unit="pairs") as progress:
-        progress.begin_at((count - len(missing)) * size)
-        for first, end in runs(missing):
+    sizes = {
+        part: read_json(part / "counts.json")["pairs"].get("kept", 0)
+        for part in parts_in(folder / "cleaned")
+    }
+    with Progress("encoding", sum(sizes.values()), unit="pairs") as progress:
+        missing = [part for part in sizes if not shard_of(part, folder).exists()]
+        progress.begin_at(sum(sizes[part] for part in sizes if part not in missing))
+        for part in missing:
+            lines = (tf.data.TextLineDataset(str(part / side)) for side in ("source", "target"))
             encoded = (
-                lines.skip(first * size)
-                .take((end - first) * size)
+                tf.data.Dataset.zip(*lines)
                 .batch(BATCH)
                 .map(
                     lambda *sides: tuple(graph.tokenize_normalized(side) for side in sides),
@@ -240,68 +292,50 @@ def write_shards(folder, pairs, tokenizer):
                 )
                 .prefetch(tf.data.AUTOTUNE)
             )
-            batches = iter(encoded)
-            for number in range(first, end):
-                rows = min(size, pairs - number * size)
-                sides = ([], []), ([], [])  # ids and lengths, of source and target
-                for _ in range(-(-rows // BATCH)):
-                    for (ids, lengths), ragged in zip(sides, next(batches), strict=True):
-                        ids.append(ragged.flat_values.numpy())
-                        lengths.append(ragged.row_lengths().numpy())
-                    progress.to(progress.done + len(lengths[-1]))
-                arrays = []
-                for ids, lengths in sides:
-                    ends = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
-                    arrays += [np.concatenate(ids), ends.astype("int64")]
-                Shard(*arrays).write(shard_folder(folder, number))
+            ids, lengths = ([], []), ([], [])  # of source and target
+            for sides in encoded:
+                for side, ragged in enumerate(sides):
+                    ids[side].append(ragged.flat_values.numpy())
+                    lengths[side].append(ragged.row_lengths().numpy())
+                progress.to(progress.done + len(lengths[0][-1]))
+            flat = np.concatenate([np.zeros(0, "int32"), *ids[0], *ids[1]])
+            lengths = (np.concatenate([np.zeros(0, "int64"), *side]) for side in lengths)
+            Shard.of_lengths(flat, *lengths).write(shard_of(part, folder))
 
 
-def shard_folder(folder, number):
-    return folder / f"shard-{number:05}"
-
-
-def runs(numbers):
-    """
-    >>> list(runs([0, 1, 2, 5, 7, 8]))
-    [(0, 3), (5, 6), (7, 9)]
-    """
-    numbers = list(numbers)
-    while numbers:
-        length = 1
-        while length < len(numbers) and numbers[length] == numbers[0] + length:
-            length += 1
-        yield numbers[0], numbers[0] + length
-        numbers = numbers[length:]
-
-
-def write_report(folder, counts, config):
+def write_report(folder, store, counts, config):
     """The last step, and the sign that all others are done."""
-    store = IdStore.read(folder)
-    tokenizer = load_tokenizer(folder / "vocabulary")
-    report = make_report(store, tokenizer, counts, config.batches)
-    written = folder / "report.unfinished"
-    written.write_text(json.dumps(report, indent=2) + "\n")
+    report = make_report(store, load_tokenizer(folder / "vocabulary"), counts, config.batches)
     (folder / "report.txt").write_text(report_text(report), encoding="utf-8")
-    written.rename(folder / "report.json")
+    write_json(folder / "report.json", report)
 
 
 def renewed_report(folder, config):
     """The report, with the batches that today's settings give."""
-    report = json.loads((folder / "report.json").read_text())
+    report = read_json(folder / "report.json")
     if report["batches"]["settings"] != dataclasses.asdict(config.batches):
-        counts = report["counts"]
-        write_report(folder, counts, config)
-        report = json.loads((folder / "report.json").read_text())
+        write_report(folder, IdStore.read(folder), report["counts"], config)
+        report = read_json(folder / "report.json")
     return report
 
 
-def write_whole(folder, write):
-    """Lets `write` fill a folder that gets its name only when it is whole."""
-    unfinished = folder.with_name(folder.name + ".unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
-    write(unfinished)
-    unfinished.rename(folder)
+def write_json(path, contents):
+    """Writes a file that is whole or absent."""
+    unfinished = path.with_name(path.name + ".unfinished")
+    unfinished.write_text(json.dumps(contents, indent=2) + "\n", encoding="utf-8")
+    unfinished.rename(path)
+
+
+def read_json(path, absent=None):
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return absent
+    except ValueError as error:
+        raise ValueError(
+            f"{path} is damaged ({error}). Delete it and prepare the data again with the same "
+            "command"
+        ) from error
 
 
 @contextlib.contextmanager

@@ -22,10 +22,11 @@ def make_report(store, tokenizer, counts, batches):
     sides = {}
     for column, side in enumerate(SIDES):
         pieces = int(store.lengths[:, column].sum(dtype="int64"))
-        unknown = sum(int((shard.ids[side] == UNKNOWN).sum()) for shard in store.shards)
-        in_bytes = sum(
-            int(np.isin(shard.ids[side], tokenizer.byte_ids).sum()) for shard in store.shards
-        )
+        unknown = in_bytes = 0
+        for shard in store.shards:
+            ids = shard.of_side(side)
+            unknown += int((ids == UNKNOWN).sum())
+            in_bytes += int(np.isin(ids, tokenizer.byte_ids).sum())
         words = counts["words"].get(side, 0)
         sides[side] = {
             "words": words,

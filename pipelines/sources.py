@@ -67,7 +67,10 @@ class TextFiles:
 
 
 class TabSeparatedFile:
-    """One file with a pair on each line: source, a tab, target. Further columns are ignored."""
+    """One file with a pair on each line: source, a tab, target. Further columns are ignored.
+
+    An empty line is a pair with empty sides.
+    """
 
     def __init__(self, path):
         self.files = find_files("pairs", path)
@@ -77,7 +80,7 @@ class TabSeparatedFile:
         for path in self.files:
             for number, line in enumerate(lines_of([path]), start=1):
                 found = True
-                columns = line.split(b"\t")
+                columns = line.split(b"\t") if line else [b"", b""]
                 if len(columns) < 2:
                     raise SourceError(
                         f"{path}, line {number}: a pair needs a tab between source and target. "
@@ -112,10 +115,20 @@ class Pairs:
                 f"function that returns an iterator. Received: {type(pairs).__name__}, which is "
                 "spent after one reading"
             )
+        number = 0
         for number, pair in enumerate(pairs, start=1):
-            if not isinstance(pair, tuple | list) or len(pair) != 2:
-                raise SourceError(f"Pair {number} must be (source, target). Received: {pair!r}")
-            yield tuple(text.encode() if isinstance(text, str) else text for text in pair)
+            two = isinstance(pair, tuple | list) and len(pair) == 2
+            if not two or not all(isinstance(text, str | bytes) for text in pair):
+                raise SourceError(
+                    f"Pair {number} must be (source, target), two texts. Received: {pair!r}"
+                )
+            # Half a surrogate pair is no UTF-8, which is the cleaning's business.
+            yield tuple(
+                text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+                for text in pair
+            )
+        if not number:
+            raise SourceError("There are no pairs. Received: nothing")
 
     def fingerprint(self):
         """What tells one text from another."""
@@ -140,7 +153,7 @@ class PartOfFiles:
     def __iter__(self):
         lines = [itertools.islice(lines_of(files, byte), self.size) for files, byte in self.places]
         if len(lines) == 1:
-            return (tuple(line.split(b"\t")[:2]) for line in lines[0])
+            return (tuple(line.split(b"\t")[:2]) if line else (b"", b"") for line in lines[0])
         return zip(*lines, strict=True)
 
 
@@ -216,6 +229,11 @@ def refuse_markup(path, line):
         raise SourceError(
             f"{path} is SGML or XML, not one sentence a line: {shown(line)}. Take the text out of "
             "its <seg> elements first, one a line"
+        )
+    if line.startswith((b"\xff\xfe", b"\xfe\xff")) or 4 * line.count(0) > len(line) > 1:
+        raise SourceError(
+            f"{path} is UTF-16 or no text at all: {shown(line)}. Convert it, for example with "
+            "`iconv -f UTF-16 -t UTF-8`"
         )
     if line.startswith(b"\x1f\x8b"):
         raise SourceError(f"{path} is packed with gzip: rename it so that it ends in .gz")

@@ -3,6 +3,7 @@
 import itertools
 from pathlib import Path
 
+import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from pipelines.sources import SourceError
@@ -44,6 +45,10 @@ class TfdsPairs:
         """Downloads and prepares the data set, unless that was done before."""
         try:
             self.builder.download_and_prepare()
+        except ImportError as error:
+            raise SourceError(
+                f"TFDS needs a package to prepare {self.name} that is not installed: {error}"
+            ) from error
         except Exception as error:  # whatever the download, a mirror or a parser may raise
             raise SourceError(
                 f"TFDS could not prepare {self.name}: {type(error).__name__}: {error}. Try again, "
@@ -51,11 +56,6 @@ class TfdsPairs:
                 "folder as `data_dir`; or fetch the texts by hand and give them as files, one "
                 "sentence a line"
             ) from error
-        splits = list(self.builder.info.splits)
-        if splits and self.split.split("[")[0] not in [*splits, "all"]:
-            raise SourceError(
-                f"{self.name} has no split {self.split!r}. It has: {', '.join(splits)}"
-            )
 
     def __iter__(self):
         self.prepare()
@@ -69,8 +69,11 @@ class TfdsPairs:
                 ),
             )
         except ValueError as error:
-            raise SourceError(f"{self.name}, split {self.split!r}: {error}") from error
-        examples = iter(tfds.as_numpy(read))
+            raise SourceError(
+                f"{self.name} has no split {self.split!r}: {error}. It has: "
+                f"{', '.join(self.builder.info.splits)}"
+            ) from error
+        examples = self.whole(tfds.as_numpy(read))
         first = next(examples, None)
         if first is None:
             raise SourceError(f"{self.name} has nothing in its split {self.split!r}")
@@ -81,6 +84,15 @@ class TfdsPairs:
                     f"{self.name}: {self.languages} must be texts. Received: {source!r}"
                 )
             yield source, target
+
+    def whole(self, examples):
+        try:
+            yield from examples
+        except tf.errors.DataLossError as error:
+            raise SourceError(
+                f"{self.name} is damaged on this disk: {error.message}. Delete "
+                f"{self.builder.data_dir} and prepare it again"
+            ) from error
 
     def chunks(self, size):
         """The same pairs in parts that can be read independently, each of `size` pairs."""
@@ -96,7 +108,10 @@ class TfdsPairs:
     def fingerprint(self):
         """What tells one text from another without reading it."""
         self.prepare()
-        sizes = {name: split.num_examples for name, split in self.builder.info.splits.items()}
+        sizes = {
+            name: [split.num_bytes, *split.shard_lengths]
+            for name, split in self.builder.info.splits.items()
+        }
         return {"data set": f"{self.name} {self.languages} {self.split} {sizes}"}
 
 

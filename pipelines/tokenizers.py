@@ -50,7 +50,7 @@ class BytePairTokenizer:
 
     def encode(self, texts):
         """Ids of each text, an int32 array; neither begin nor end."""
-        normalized = [self.normalization(text) for text in texts]
+        normalized = [self.normalization(text) for text in several(texts)]
         return [np.array(ids, "int32") for ids in self.processor.encode(normalized, num_threads=-1)]
 
     def decode(self, sequences):
@@ -103,7 +103,7 @@ class WordPieceTokenizer:
 
     def encode(self, texts):
         """Ids of each text, an int32 array; neither begin nor end."""
-        words = (self.normalization(text).split(" ") for text in texts)
+        words = (self.normalization(text).split(" ") for text in several(texts))
         return [
             np.array(list(itertools.chain.from_iterable(self.encode_word(w) for w in row)), "int32")
             for row in words
@@ -151,6 +151,13 @@ class WordPieceTokenizer:
         from pipelines.graph_tokenizers import GraphWordPieceTokenizer  # loads TensorFlow
 
         return GraphWordPieceTokenizer(self.vocabulary, self.normalization)
+
+
+def several(texts):
+    """Refuses one text where a list of texts is wanted: it would be taken letter by letter."""
+    if isinstance(texts, str | bytes):
+        raise ValueError(f"`texts` must be a list of texts. Received: texts={texts!r}")
+    return texts
 
 
 def save_tokenizer(tokenizer, folder):

@@ -1,6 +1,6 @@
 """A toy corpus: English sentences and their German translations, endless and seeded.
 
-It needs no download, and it is a toy: some eighty words in a few hundred forms, and no sentence
+It needs no download, and it is a toy: a hundred words or so in a few hundred forms, and no sentence
 that anybody wrote. But what makes German hard is in it: gender, case and adjective endings that
 agree, verbs that follow their subject's person, the finite verb in second place, participles and
 infinitives at the end, subordinate and relative clauses with their verb last.
@@ -146,6 +146,7 @@ WITH_CLAUSE = table(
     """,
     verb,
 )
+STATES = ("kennen", "lieben", "brauchen", "vergessen")  # not wanted, nor done at a time
 HAVE = ("haben", "habe", "hast", "hat")
 BE = ("sein", "bin", "bist", "ist")
 MODALS = [
@@ -275,7 +276,8 @@ class Sentence:
         return english, [*german, *inner.german_subordinate()]
 
     def two_clauses(self):
-        main, other = Clause(self), Clause(self)
+        main = Clause(self)
+        other = Clause(self, with_tense=main.tense)
         conjunction = self.random.choice(sorted(CONJUNCTIONS))
         english = [conjunction, *other.english()]
         german = CONJUNCTIONS[conjunction]
@@ -356,7 +358,7 @@ class Sentence:
 class Clause:
     """Subject, verb, objects, time and place, to be put into either language's order."""
 
-    def __init__(self, sentence):
+    def __init__(self, sentence, with_tense=None):
         choose = sentence.random
         kind, verbs = choose.choice(
             [
@@ -378,17 +380,28 @@ class Clause:
             relative = kind == "accusative" and sentence.chance(0.12)
             phrase = sentence.noun_phrase(self.verb, nouns, "accusative", relative)
             self.objects.append(phrase)
-        self.tense = choose.choices(["present", "past", "modal"], weights=[4, 3, 3])[0]
+        tenses, state = ["present", "past", "modal"], self.verb.german[0] in STATES
+        if with_tense:
+            tenses = ["past"] if with_tense == "past" else ["present", "modal"]
+        if state and "modal" in tenses:
+            tenses.remove("modal")
+        self.tense = choose.choice(tenses)
         self.modal = choose.choice(MODALS) if self.tense == "modal" else None
         # Denied is only what is definite ("kein" is another matter) and is no duty ("must not"
         # is "darf nicht").
         definite = all(phrase.definite for phrase in self.objects)
         duty = self.modal and self.modal[0][0] == "must"
         self.negated = definite and not duty and sentence.chance(0.15)
-        times = TIMES[self.tense]
-        self.time = choose.choice(sorted(times)) if sentence.chance(0.35) else None
+        # Behind a relative clause, the time would be that clause's; and a state has none.
+        times, relative = (
+            TIMES[self.tense],
+            any("that" in phrase.english for phrase in [self.subject, *self.objects]),
+        )
+        timeless = state or relative
+        self.time = choose.choice(sorted(times)) if not timeless and sentence.chance(0.35) else None
         self.place = None
-        if not self.negated and sentence.chance(0.2):
+        still = kind != "both" and self.verb.german[0] != "kommen"  # nobody goes anywhere
+        if still and not relative and not self.negated and sentence.chance(0.2):
             self.place = choose.choice(sorted(PLACES))
 
     def english(self, time_in_front=False):
@@ -401,7 +414,7 @@ class Clause:
             elif modal.endswith(" to"):
                 words = ["does not" if third else "do not", "want to", verb[0]]
             else:
-                words = [modal, "not", verb[0]]
+                words = ["cannot" if modal == "can" else f"{modal} not", verb[0]]
         elif self.negated:
             words = ["did not" if self.tense == "past" else self.do(), verb[0]]
             words[0] = words[0] if self.tense == "past" else f"{words[0]} not"

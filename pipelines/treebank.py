@@ -16,6 +16,7 @@ import re
 from pipelines.sources import SourceError, digest_of, find_files, lines_of, shown
 
 LEAVES = ("tag", "XX", "word")
+DEEPEST = 300  # nobody's sentence; the deepest tree of CRAFT has 37 constituents in each other
 ROOT = "TOP"  # put over what a repair finds lying beside each other
 
 
@@ -88,6 +89,11 @@ def trees_of(lines, path):
             if token == "(":
                 begun = begun if open_trees else number
                 open_trees.append([None, []])
+                if len(open_trees) > DEEPEST:
+                    raise SourceError(
+                        f"{where}: more than {DEEPEST} constituents inside each other: "
+                        f"{shown(line.encode())}"
+                    )
             elif not open_trees:
                 raise SourceError(
                     f"{where}: {token!r} stands outside of every tree. A tree begins with a "

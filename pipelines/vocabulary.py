@@ -54,36 +54,48 @@ class VocabularyConfig:
     def validate(self):
         if self.kind not in KINDS:
             raise ValueError(f"`kind` must be one of {KINDS}. Received: kind={self.kind!r}")
-        for name in ("size", "sample_pairs"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise ValueError(f"`{name}` must be a whole number. Received: {name}={value!r}")
-        if not 0.9 <= self.character_coverage <= 1:
+        for name in ("size", "sample_pairs", "seed"):
+            value, least = getattr(self, name), name != "seed"
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise ValueError(
+                    f"`{name}` must be a whole number of at least {least:d}. "
+                    f"Received: {name}={value!r}"
+                )
+        number = isinstance(self.character_coverage, int | float)
+        if not number or not 0.9 <= self.character_coverage <= 1:
             raise ValueError(
                 "`character_coverage` must be from 0.9 to 1. "
                 f"Received: character_coverage={self.character_coverage!r}"
+            )
+        listed = isinstance(self.symbols, tuple | list)
+        if not listed or len(set(self.symbols)) != len(self.symbols):
+            raise ValueError(
+                "`symbols` must be a tuple of different words, on a command line "
+                f"\"('one','two')\". Received: symbols={self.symbols!r}"
             )
         for symbol in self.symbols:
             if Normalization()(symbol) != symbol or " " in symbol or not symbol:
                 raise ValueError(f"`symbols` must be words without spaces. Received: {symbol!r}")
 
 
-def learn(texts, config, normalization=None):
+def learn(texts, config, normalization=None, folder=None):
     """Learns a tokenizer from text.
 
     Args:
         texts: strings that the normalization leaves as they are, both languages.
         config: a `VocabularyConfig`.
         normalization: what the tokenizer is to do to a text first.
+        folder: where what is learned from may lie meanwhile. None: the system's place for that.
     """
     config.validate()
-    learner = {"bpe": learn_byte_pairs, "word_pieces": learn_word_pieces}[config.kind]
-    return learner(texts, config, normalization)
+    if config.kind == BytePairTokenizer.kind:
+        return learn_byte_pairs(texts, config, normalization, folder)
+    return learn_word_pieces(texts, config, normalization)
 
 
-def learn_byte_pairs(texts, config, normalization):
+def learn_byte_pairs(texts, config, normalization, place=None):
     """SentencePiece, in a process of its own whose log tells how far it is."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=place) as folder:
         longest = 10  # SentencePiece's least
         with (Path(folder) / "text").open("wb") as file:
             for line in texts:
@@ -179,11 +191,12 @@ def learn_word_pieces(texts, config, normalization):
             f"needs at least {len(best):,}, or less `character_coverage`. "
             f"Received: size={config.size}"
         )
-    tried = 0
+    tried, sizes = 0, {high: len(best)}
     with Progress("learning word pieces", unit="thresholds tried") as progress:
         while high - low > 1 and len(best) < 0.98 * config.size:
-            threshold = max(low + 1, min(high - 1, round(math.sqrt(max(low, 1) * high))))
+            threshold = max(low + 1, min(high - 1, guess(low, high, sizes, 0.99 * config.size)))
             found = pieces_for(words, threshold, reserved)
+            sizes[threshold] = len(found)
             if len(found) <= config.size:
                 high, best = threshold, found
             else:
@@ -196,6 +209,16 @@ def learn_word_pieces(texts, config, normalization):
             f"most {len(best):,}. Received: size={config.size}"
         )
     return WordPieceTokenizer(best, normalization)
+
+
+def guess(low, high, sizes, wanted):
+    """The threshold that should give `wanted` pieces, their number being about a power of it."""
+    middle = math.sqrt(max(low, 1) * high)
+    if low not in sizes or sizes[low] == sizes[high]:
+        return round(middle)
+    share = math.log(sizes[low] / wanted) / math.log(sizes[low] / sizes[high])
+    line = max(low, 1) * (high / max(low, 1)) ** share
+    return round(line)
 
 
 def learnable(counts, config, reserved, longest=50, most_words=200_000):

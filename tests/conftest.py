@@ -1,6 +1,14 @@
 import keras
 import pytest
 
+if keras.config.backend() == "tensorflow":
+    import tensorflow as tf
+
+    # Two devices of one processor, for the tests of strategies; it must be said before first use.
+    tf.config.set_logical_device_configuration(
+        tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
+    )
+
 
 @pytest.fixture(autouse=True)
 def same_start():

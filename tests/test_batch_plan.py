@@ -85,7 +85,7 @@ def test_evaluation_leaves_nobody_out_and_is_in_order():
     planned = plan(seed=None)
     batches = rows_of(planned, range(planned.steps))
     seen = np.concatenate([examples for examples, _, _ in batches])
-    assert len(seen) == 5000 - planned.too_long == len(np.unique(seen))
+    assert len(seen) == 5000 == len(np.unique(seen))
     assert planned.left_over == 0
     assert (np.diff(lengths()[seen].max(axis=1)) >= 0).all()
     assert all(len(examples) <= rows for examples, _, rows in batches)
@@ -101,7 +101,9 @@ def test_nobody_is_left_over_every_time():
 def test_the_batches_of_a_bucket_are_about_as_large_as_each_other():
     """Else the rest of a bucket would be padded to the next one's width."""
     planned = BatchPlan(
-        np.repeat([[5, 5], [10, 10]], [250, 100], axis=0), BatchConfig(tokens=1000), seed=1
+        np.repeat([[5, 5], [10, 10]], [250, 100], axis=0),
+        BatchConfig(tokens=1000, max_length=50),
+        seed=1,
     )
     # 250 rows do not fit into one batch of 200, but into two of 120; what is left goes up.
     assert planned.boundaries.tolist() == [5, 10]
@@ -113,11 +115,19 @@ def test_the_batches_of_a_bucket_are_about_as_large_as_each_other():
 def test_longer_examples_are_dropped_or_cut_and_counted():
     long = np.array([[3, 4]] * 16 + [[30, 5]] * 8)
     config = BatchConfig(tokens=400, max_length=20)
-    assert BatchPlan(long, config, seed=None).too_long == 8
-    assert BatchPlan(long, config, seed=None).boundaries.tolist() == [4]
-    cut = BatchPlan(long, BatchConfig(tokens=400, max_length=20, too_long="truncate"), seed=None)
+    dropped = BatchPlan(long, config, seed=1)
+    assert dropped.too_long == 8 and dropped.boundaries.tolist() == [4]
+    cut = BatchPlan(long, BatchConfig(tokens=400, max_length=20, too_long="truncate"), seed=1)
     assert cut.too_long == 8 and cut.boundaries.tolist() == [4, 20]
     assert sorted(np.concatenate([cut.batch(s)[0] for s in range(cut.steps)])) == list(range(24))
+
+
+def test_an_evaluation_keeps_even_what_is_too_long_for_training():
+    long = np.array([[3, 4]] * 16 + [[300, 5]] * 9)
+    planned = BatchPlan(long, BatchConfig(tokens=400, max_length=20), seed=None)
+    assert planned.boundaries.tolist() == [4, 300]
+    batches = rows_of(planned, range(planned.steps))
+    assert sorted(np.concatenate([examples for examples, _, _ in batches])) == list(range(25))
 
 
 def test_the_share_of_real_tokens_is_counted_on_the_batches():
@@ -141,6 +151,19 @@ def test_the_share_of_real_tokens_is_counted_on_the_batches():
 def test_wrong_settings_are_named(settings, message):
     with pytest.raises(ValueError, match=message):
         BatchConfig(**settings)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "seed", "message"),
+    [
+        ([[3, 0]], 1, "each at least 1: those of the id store and one more"),
+        ([3, 4], 1, r"must be \[examples, 2\].* Received: lengths of shape \(2,\)"),
+        ([[3, 4]], -1, "`seed` must be a whole number of at least 0, or None. Received: seed=-1"),
+    ],
+)
+def test_wrong_arguments_are_named(lengths, seed, message):
+    with pytest.raises(ValueError, match=message):
+        BatchPlan(lengths, seed=seed)
 
 
 def test_a_corpus_that_fills_no_batch_is_refused():

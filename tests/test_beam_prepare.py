@@ -1,16 +1,15 @@
 import gzip
 
-import numpy as np
 import pytest
 
 pytest.importorskip("apache_beam")
 
+import pipelines.prepare as preparation
 from pipelines.batch_plan import BatchConfig
-from pipelines.beam_prepare import prepare_with_beam
-from pipelines.id_store import IdStore
+from pipelines.beam_prepare import encode_part, prepare_with_beam
+from pipelines.id_store import IdStore, Shard
 from pipelines.prepare import DataConfig, prepare
 from pipelines.sources import Pairs, TabSeparatedFile, TextFiles
-from pipelines.tokenizers import load_tokenizer
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import VocabularyConfig
 
@@ -20,9 +19,19 @@ CORPUS = [*pairs(700), *pairs(100), ("", "leer"), *pairs(3), ("same", "same"), *
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
+def contents(folder):
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
 def config():
     batches = BatchConfig(tokens=1000, max_length=60)
     return DataConfig(vocabulary=VocabularyConfig(size=450), batches=batches)
+
+
+@pytest.fixture(autouse=True)
+def several_parts(monkeypatch):
+    monkeypatch.setattr(preparation, "PART", 130)
 
 
 @pytest.fixture
@@ -42,18 +51,35 @@ def test_beam_makes_the_same_store(files, kind):
     else:
         source = TabSeparatedFile(files / "all.tsv")
     expected = prepare(source, files / "local", config())
-    report = prepare_with_beam(source, files / "beam", config(), chunk=130)
+    report = prepare_with_beam(source, files / "beam", config())
     assert report == expected
-    ours, theirs = IdStore.read(files / "beam"), IdStore.read(files / "local")
-    assert len(ours.shards) == 7
-    np.testing.assert_array_equal(ours.lengths, theirs.lengths)
-    for side in ("source", "target"):
-        np.testing.assert_array_equal(
-            *(store.gather(side, range(len(store)), 40) for store in (ours, theirs))
-        )
-    models = [load_tokenizer(files / run / "vocabulary").model for run in ("beam", "local")]
-    assert models[0] == models[1]
-    assert prepare_with_beam(source, files / "beam", config(), chunk=130) == expected
+    assert len(IdStore.read(files / "beam").shards) == 7
+    assert contents(files / "beam") == contents(files / "local")
+    assert prepare_with_beam(source, files / "beam", config()) == expected
+
+
+@pytest.mark.parametrize("begun_by", [prepare, prepare_with_beam])
+def test_either_goes_on_with_what_the_other_began(files, monkeypatch, begun_by):
+    source = TabSeparatedFile(files / "all.tsv")
+    expected = prepare(source, files / "expected", config())
+    with monkeypatch.context() as patch:
+        patch.setattr(preparation, "save_tokenizer", None)
+        with pytest.raises(TypeError):
+            begun_by(source, files / "data", config())
+    other = prepare if begun_by is prepare_with_beam else prepare_with_beam
+    assert other(source, files / "data", config()) == expected
+    assert contents(files / "data") == contents(files / "expected")
+
+
+def test_a_part_done_twice_is_as_if_done_once(files):
+    prepare(TabSeparatedFile(files / "all.tsv"), files / "data", config())
+    part = files / "part-000000"
+    for _ in range(2):
+        preparation.write_part([("a dog", "ein Hund")], part, {"kept": 1})
+    (files / "vocabulary").symlink_to(files / "data" / "vocabulary")
+    for _ in range(2):
+        encode_part(part, files)
+    assert len(IdStore([Shard.read(files / "shard-000000")])) == 1
 
 
 def test_what_cannot_be_read_in_parts_is_refused(files):

@@ -73,6 +73,11 @@ def test_of_duplicates_the_first_is_kept_however_far_apart(monkeypatch):
     assert len(cleaned([("e\u0301", "b"), ("é", "b "), ("é", "b")])[0]) == 1
 
 
+def test_only_changes_of_what_is_kept_are_counted():
+    _, counts = cleaned([("e\u0301", "b")] * 5)
+    assert counts["nfc"] == 1 and counts["duplicate"] == 4
+
+
 def test_seen_knows_everything_it_was_given():
     random, seen, known = np.random.default_rng(0), Seen(), set()
     for _ in range(200):

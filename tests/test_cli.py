@@ -171,7 +171,7 @@ def test_prepare_names_what_is_wrong(prepared, corpus, arguments, message):
 def test_an_interrupted_command_says_how_to_go_on(tmp_path):
     """As pressing Ctrl-C does it, while text is awaited."""
     result = command(
-        *("prepare", "--pairs=-", f"--output={tmp_path}/data"), interrupt_after=0.1, stdin=None
+        *("prepare", "--pairs=-", f"--output={tmp_path}/data"), interrupt_after=3, stdin=None
     )
     assert result.returncode == 130
     assert "prepare.py: interrupted. The same command goes on from here" in result.stderr
@@ -193,7 +193,7 @@ def test_benchmark_times_batches(prepared):
         (["atention"], "did you mean 'attention'"),
         (["attention", "--lengths=8,x"], "`lengths` must be a whole number"),
         (["data"], "--data=FOLDER is needed"),
-        (["data", "--data=nowhere"], "There are no shards in nowhere"),
+        (["data", "--data=nowhere"], "nowhere holds no finished data"),
         (["attention", "--rounds=0"], "--rounds=0: 0 is not a positive integer"),
     ],
 )

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from pipelines.batch_plan import BatchConfig, BatchPlan
-from pipelines.dataset import assemble, batches, dataset, encoded
+from pipelines.dataset import assemble, batches, dataset, distributed, encoded
 from pipelines.id_store import IdStore, Shard
 from pipelines.tokenizers import BEGIN, END
 from pipelines.toy_grammar import pairs
@@ -97,6 +98,45 @@ def test_the_workers_rows_put_together_are_the_batch(workers):
         assert not surplus.any()
 
 
+@pytest.fixture(scope="module")
+def strategy():
+    return tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+
+
+@pytest.mark.parametrize("way", ["distributed", "experimental_distribute_dataset"])
+def test_the_replicas_rows_put_together_are_the_batch(strategy, way):
+    steps = plan().steps + 2
+    if way == "distributed":
+        found = distributed(strategy, STORE, plan(), start_step=1, steps=steps)
+    else:
+        whole = dataset(STORE, plan(), start_step=1, steps=steps)
+        found = strategy.experimental_distribute_dataset(whole)
+    found = list(found)
+    assert len(found) == steps
+    for batch, expected in zip(
+        found, batches(STORE, plan(), start_step=1, steps=steps), strict=True
+    ):
+        joined = tf.nest.map_structure(
+            lambda x: np.concatenate(
+                [part.numpy() for part in strategy.experimental_local_results(x)]
+            ),
+            batch,
+        )
+        assert_equal(joined, expected)
+
+
+def test_workers_and_their_replicas_take_different_rows():
+    for inputs, _ in batches(STORE, plan(), steps=1):
+        rows = len(inputs["source"])
+        shares = [
+            [part[0]["source"] for part in batches(STORE, plan(), 0, 1, worker, 2, replicas=2)]
+            for worker in range(2)
+        ]
+        assert [len(share) for share in shares] == [2, 2]
+        together = np.concatenate([part for share in shares for part in share])
+        np.testing.assert_array_equal(together[:rows], inputs["source"])
+
+
 def test_every_pair_is_evaluated_once():
     seen = [
         tuple(row[row > END])
@@ -113,3 +153,8 @@ def test_wrong_numbers_are_named():
         next(batches(STORE, plan(), worker=2, workers=2))
     with pytest.raises(ValueError, match="`start_step` must be at least 0"):
         next(batches(STORE, plan(), start_step=-1))
+    with pytest.raises(ValueError, match="The plan is not this store's"):
+        next(batches(STORE, BatchPlan(STORE.lengths[:-1] + 1, seed=1)))
+    with pytest.raises(ValueError, match="The plan is not this store's"):
+        next(batches(STORE, BatchPlan(STORE.lengths + 2, seed=1)))
+    assert list(batches(STORE, plan(seed=None), start_step=10_000)) == []

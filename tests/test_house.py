@@ -117,7 +117,8 @@ def test_what_setup_declares_is_what_is_imported():
     optional = {"jax", "apache_beam"}
     third_party = used - set(sys.stdlib_module_names) - {"t2t_keras", "pipelines"} - optional
     assert third_party <= declared
-    assert declared <= third_party
+    # What somebody else's package forgot to declare; setup.py says whose.
+    assert declared - {"importlib_resources"} <= third_party
 
 
 def test_importing_the_package_on_jax_loads_no_tensorflow():

@@ -1,7 +1,10 @@
+import os
+import shutil
+
 import numpy as np
 import pytest
 
-from pipelines.id_store import IdStore, Shard
+from pipelines.id_store import IdStore, Shard, whole_folder
 
 
 def corpus(count=50, seed=0, largest=60000):
@@ -45,7 +48,7 @@ def test_a_store_in_memory_is_the_same():
 def test_small_ids_take_two_bytes(tmp_path):
     Shard.of(corpus(largest=60000)).write(tmp_path / "shard-00000")
     Shard.of(corpus(largest=100000)).write(tmp_path / "shard-00001")
-    assert [shard.ids["source"].dtype for shard in IdStore.read(tmp_path).shards] == [
+    assert [shard.ids.dtype for shard in IdStore.read(tmp_path).shards] == [
         np.uint16,
         np.int32,
     ]
@@ -67,16 +70,45 @@ def test_a_shard_that_was_not_finished_does_not_count(tmp_path, monkeypatch):
 
 
 def test_what_is_missing_or_damaged_is_named(tmp_path):
-    with pytest.raises(ValueError, match=r"There are no shards in .*: prepare the data first"):
+    with pytest.raises(ValueError, match=r"holds no finished data. Run t2t-prepare"):
         IdStore.read(tmp_path)
     Shard.of(corpus()).write(tmp_path / "shard-00000")
-    (tmp_path / "shard-00000" / "target_ids.npy").write_bytes(b"half a file")
-    with pytest.raises(
-        ValueError, match=r"target_ids.npy is missing or damaged .*Delete the folder"
-    ):
+    (tmp_path / "shard-00000" / "ids.npy").write_bytes(b"half a file")
+    with pytest.raises(ValueError, match=r"shard-00000 is missing or damaged .*Delete it"):
         IdStore.read(tmp_path)
-    with pytest.raises(ValueError, match=r"same number of sentences. Received: 1 and 2"):
-        Shard(np.array([5]), np.array([0, 1]), np.array([5]), np.array([0, 1, 1]))
+
+
+def test_a_store_that_lost_a_shard_or_was_never_finished_is_refused(tmp_path):
+    for number in range(2):
+        Shard.of(corpus()).write(tmp_path / f"shard-{number}")
+    (tmp_path / "preparation.json").write_text("{}")
+    with pytest.raises(ValueError, match="once more if it was interrupted"):
+        IdStore.read(tmp_path)
+    (tmp_path / "store.json").write_text('{"shard-0": 50, "shard-1": 50}')
+    assert len(IdStore.read(tmp_path)) == 100
+    shutil.rmtree(tmp_path / "shard-0")
+    with pytest.raises(ValueError, match=r"has lost shard-0. Prepare the data again"):
+        IdStore.read(tmp_path)
+
+
+def test_two_who_write_the_same_shard_do_not_disturb_each_other(tmp_path):
+    shard = Shard.of(corpus())
+    with whole_folder(tmp_path / "shard-0") as first, whole_folder(tmp_path / "shard-0") as second:
+        assert first != second
+        for folder in (first, second):
+            np.save(folder / "ids.npy", shard.ids)
+            np.save(folder / "ends.npy", np.stack(list(shard.ends.values())))
+    assert len(IdStore.read(tmp_path)) == 50
+    assert [path.name for path in tmp_path.iterdir()] == ["shard-0"]
+
+
+def test_a_shard_keeps_one_file_open(tmp_path):
+    for number in range(60):
+        Shard.of(corpus(5)).write(tmp_path / f"shard-{number:03}")
+    before = len(os.listdir("/proc/self/fd"))
+    store = IdStore.read(tmp_path)
+    assert len(os.listdir("/proc/self/fd")) - before <= 60
+    assert len(store) == 300
 
 
 def test_sentences_without_any_ids(tmp_path):

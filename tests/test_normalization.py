@@ -48,16 +48,26 @@ def test_bytes_that_are_not_utf8_are_the_same_in_the_graph():
         ("  a \t b\u00a0\u2003c\u2028d\n", "a b c d"),
         ("e\u0301", "é"),
         ("a\x00b \x07 c", "ab c"),
+        ("e\x00\u0301", "é"),
         ("zero\u200bwidth 👨\u200d👩", "zero\u200bwidth 👨\u200d👩"),
         ("▁a▁b", "a b"),
         (b"a\xff\xfeb", "a\ufffd\ufffdb"),
         ("lone \ud800 half", "lone \ufffd\ufffd\ufffd half"),
     ],
-    ids=range(7),
+    ids=range(8),
 )
 def test_what_it_does(text, expected):
     assert Normalization()(text) == expected
     assert Normalization()(expected) == expected
+
+
+def test_done_twice_it_is_done_once():
+    choices = random.Random(0)
+    marks = ["e", "\u0301", "\x00", " ", "▁", "\u200d", "\u1100", "\u1161", "\u2000", "\ud800"]
+    for _ in range(20000):
+        text = "".join(choices.choices(marks, k=6))
+        once = Normalization()(text)
+        assert Normalization()(once) == once
 
 
 def test_each_part_can_be_turned_off():

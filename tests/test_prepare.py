@@ -1,5 +1,6 @@
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from pipelines.prepare import DataConfig, prepare
 from pipelines.sources import Pairs, TextFiles
 from pipelines.tokenizers import load_tokenizer
 from pipelines.toy_grammar import pairs
-from pipelines.vocabulary import VocabularyConfig
+from pipelines.vocabulary import VocabularyConfig, learn
 
 CORPUS = [*pairs(3000), ("", "leer"), ("same", "same"), pairs(1)[0]]
 
@@ -23,6 +24,14 @@ CORPUS = [*pairs(3000), ("", "leer"), ("same", "same"), pairs(1)[0]]
 def config(**vocabulary):
     batches = BatchConfig(tokens=1000, max_length=60)
     return DataConfig(vocabulary=VocabularyConfig(size=500, **vocabulary), batches=batches)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def several_parts():
+    """Parts so small that the corpus has seven of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(preparation, "PART", 450)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +91,7 @@ def test_the_report_accounts_for_every_pair(prepared):
 def test_done_it_does_nothing_again(prepared, monkeypatch):
     folder, report = prepared
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.name != ".lock"}
-    for name in ("write_cleaned", "learn", "write_shards", "write_report"):
+    for name in ("clean_all", "learn", "encode_all", "write_report"):
         monkeypatch.setattr(preparation, name, None)
     assert prepare(Pairs(CORPUS), folder, config()) == report
     after = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.name != ".lock"}
@@ -105,12 +114,14 @@ def test_other_batches_renew_the_report_and_nothing_else(prepared, tmp_path):
     ("owner", "name", "after"),
     [
         (preparation, "write_part", 0),
+        (preparation, "write_part", 4),
         (preparation, "learn", 0),
         (preparation, "save_tokenizer", 0),
         (Shard, "write", 0),
         (Shard, "write", 3),
         (preparation, "make_report", 0),
         (preparation, "report_text", 0),
+        (preparation.shutil, "rmtree", 12),
     ],
 )
 def test_interrupted_anywhere_it_goes_on_to_the_same_bytes(
@@ -121,9 +132,12 @@ def test_interrupted_anywhere_it_goes_on_to_the_same_bytes(
         interrupted(patch, owner, name, after)
         with pytest.raises(KeyboardInterrupt):
             prepare(Pairs(CORPUS), tmp_path / "toy", config())
-    finished = [path.name for path in (tmp_path / "toy").glob("shard-*")]
+    if owner is Shard:
+        finished = [p for p in (tmp_path / "toy").glob("shard-*") if p.suffix != ".unfinished"]
+        assert len(finished) == after
+        with pytest.raises(ValueError, match="once more if it was interrupted"):
+            IdStore.read(tmp_path / "toy")
     stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "toy").glob("shard-*/*")}
-    assert len(finished) == (after if owner is Shard else len(finished))
     prepare(Pairs(CORPUS), tmp_path / "toy", config())
     assert contents(tmp_path / "toy") == contents(expected)
     for path, stamp in stamps.items():
@@ -132,9 +146,9 @@ def test_interrupted_anywhere_it_goes_on_to_the_same_bytes(
 
 def test_a_half_written_shard_never_counts(prepared, tmp_path):
     folder, _ = prepared
-    shard = Shard.read(folder / "shard-00000")
-    shard.write(tmp_path / "shard-00000")
-    (tmp_path / "shard-00001.unfinished").mkdir()
+    shard = Shard.read(folder / "shard-000000")
+    shard.write(tmp_path / "shard-000000")
+    (tmp_path / "shard-000001.abc.unfinished").mkdir()
     assert len(IdStore.read(tmp_path)) == len(shard)
 
 
@@ -145,6 +159,7 @@ def test_killed_it_goes_on(prepared, tmp_path):
 import sys; sys.path.insert(0, {str(os.path.dirname(__file__))!r})
 import time
 from test_prepare import *
+preparation.PART = 450
 original = Shard.write
 def slow(self, folder):
     original(self, folder)
@@ -154,13 +169,60 @@ prepare(Pairs(CORPUS), {str(tmp_path / "toy")!r}, config())
 """
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
-    while not (tmp_path / "toy" / "shard-00000").exists() and time.monotonic() < deadline:
+    while not (tmp_path / "toy" / "shard-000000").exists() and time.monotonic() < deadline:
         time.sleep(0.1)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert [path.name for path in (tmp_path / "toy").glob("shard-*")] == ["shard-00000"]
+    assert [path.name for path in (tmp_path / "toy").glob("shard-*")] == ["shard-000000"]
     prepare(Pairs(CORPUS), tmp_path / "toy", config())
     assert contents(tmp_path / "toy") == contents(expected)
+
+
+def test_a_lost_or_damaged_shard_is_made_anew(prepared, tmp_path):
+    expected, report = prepared
+    shutil.copytree(expected, tmp_path / "toy")
+    shutil.rmtree(tmp_path / "toy" / "shard-000002")
+    with pytest.raises(ValueError, match="has lost shard-000002"):
+        IdStore.read(tmp_path / "toy")
+    stamp = (tmp_path / "toy" / "shard-000001" / "ids.npy").stat().st_mtime_ns
+    assert prepare(Pairs(CORPUS), tmp_path / "toy", config()) == report
+    assert contents(tmp_path / "toy") == contents(expected)
+    assert (tmp_path / "toy" / "shard-000001" / "ids.npy").stat().st_mtime_ns == stamp
+
+
+def test_a_mistake_can_be_mended_in_the_same_folder(prepared, tmp_path):
+    """Nothing is kept of what came to nothing, so nothing stands in the way."""
+    expected, _ = prepared
+    too_large = config()
+    too_large.vocabulary.size = 50_000
+    with pytest.raises(ValueError, match="can have at most"):
+        prepare(Pairs(CORPUS), tmp_path / "toy", too_large)
+    with pytest.raises(ValueError, match="No pair of 1 is left"):
+        prepare(Pairs(CORPUS[-2:-1]), tmp_path / "toy", config())
+    prepare(Pairs(CORPUS), tmp_path / "toy", config())
+    assert contents(tmp_path / "toy") == contents(expected)
+
+
+def test_another_size_cleans_nothing_again(tmp_path, monkeypatch):
+    too_large = config()
+    too_large.vocabulary.size = 50_000
+    with pytest.raises(ValueError, match="can have at most"):
+        prepare(Pairs(CORPUS[:900]), tmp_path / "toy", too_large)
+    monkeypatch.setattr(preparation, "clean_all", None)
+    prepare(Pairs(CORPUS[:900]), tmp_path / "toy", config())
+
+
+def test_damaged_notes_are_named(prepared, tmp_path):
+    shutil.copytree(prepared[0], tmp_path / "toy")
+    (tmp_path / "toy" / "preparation.json").write_text('{"format": 1, ')
+    with pytest.raises(ValueError, match=r"preparation.json is damaged .* Delete it"):
+        prepare(Pairs(CORPUS), tmp_path / "toy", config())
+
+
+def test_a_whole_number_of_parts_has_no_empty_one(tmp_path):
+    report = prepare(Pairs(CORPUS[:900]), tmp_path / "toy", config())
+    assert report["counts"]["read"] == 900
+    assert len(IdStore.read(tmp_path / "toy").shards) == 2
 
 
 def test_changed_inputs_and_settings_are_noticed(prepared):
@@ -194,8 +256,22 @@ def test_a_given_vocabulary_is_used(prepared, tmp_path):
     tokenizer = load_tokenizer(folder / "vocabulary")
     prepare(Pairs(CORPUS[:600]), tmp_path / "more", config(), tokenizer)
     assert load_tokenizer(tmp_path / "more" / "vocabulary").model == tokenizer.model
+    other = learn([side for pair in CORPUS for side in pair], VocabularyConfig(size=500, seed=1))
+    other.model = other.model[::-1]
+    with pytest.raises(ValueError, match=r"changed since: vocabulary.contents"):
+        prepare(Pairs(CORPUS[:600]), tmp_path / "more", config(), other)
     whole, part = IdStore.read(folder), IdStore.read(tmp_path / "more")
     np.testing.assert_array_equal(part.lengths, whole.lengths[: len(part)])
+
+
+def test_a_given_vocabulary_normalises_as_it_always_does(prepared, tmp_path):
+    tokenizer = load_tokenizer(prepared[0] / "vocabulary")
+    raw = config()
+    raw.cleaning.nfc = False
+    texts = [(f"Der Hund {n} scha\u0308ft.", f"The dog {n} sle\u0301eps.") for n in range(40)]
+    prepare(Pairs(texts), tmp_path / "data", raw, tokenizer)
+    expected = [len(ids) for ids in tokenizer.encode([source for source, _ in texts])]
+    assert IdStore.read(tmp_path / "data").lengths[:, 0].tolist() == expected
 
 
 def test_word_pieces_are_prepared_in_the_same_way(tmp_path):

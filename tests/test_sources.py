@@ -52,8 +52,10 @@ def test_unequal_line_counts_are_counted(write, source, target, said):
         (b'<srcset setid="newstest2013">\n', "is SGML or XML, not one sentence a line"),
         (b'<?xml version="1.0"?>\n', "is SGML or XML"),
         (gzip.compress(b"one\n"), "is packed with gzip: rename it so that it ends in .gz"),
+        ("one\n".encode("utf-16"), "is UTF-16 or no text at all.*iconv"),
+        ("one\n".encode("utf-16-le"), "is UTF-16 or no text at all"),
     ],
-    ids=["SGML", "XML", "gzip"],
+    ids=["SGML", "XML", "gzip", "UTF-16", "UTF-16 without a mark"],
 )
 def test_what_is_not_plain_text_is_refused(write, content, message):
     with pytest.raises(SourceError, match=rf"a.sgm {message}"):

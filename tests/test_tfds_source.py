@@ -1,4 +1,5 @@
 import importlib
+import shutil
 import sys
 import textwrap
 
@@ -69,6 +70,8 @@ def test_languages_and_splits(data_dir, expected):
     assert set(own_order) == {(german, english) for english, german in expected}
     assert len(list(TfdsPairs("phrasebook", split="validation", data_dir=data_dir))) == 3
     assert len(list(TfdsPairs("phrasebook", split="train[:7]", data_dir=data_dir))) == 7
+    both = TfdsPairs("phrasebook", split="train+validation", data_dir=data_dir)
+    assert len(list(both)) == 28
 
 
 def test_its_parts_are_the_whole(data_dir):
@@ -94,6 +97,17 @@ def test_wmt14_without_a_network():
     assert all(isinstance(text, bytes) for pair in pairs for text in pair)
 
 
+def test_a_damaged_record_is_named(data_dir, tmp_path):
+    shutil.copytree(data_dir, tmp_path / "data")
+    source = TfdsPairs("phrasebook", data_dir=tmp_path / "data")
+    (record,) = (tmp_path / "data").rglob("*-train.tfrecord*")
+    contents = bytearray(record.read_bytes())
+    contents[200] ^= 255
+    record.write_bytes(contents)
+    with pytest.raises(SourceError, match=r"phrasebook/1.0.0 is damaged on this disk.*Delete"):
+        list(source)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -103,7 +117,7 @@ def test_wmt14_without_a_network():
             r"two of phrasebook/1.0.0's features: de, en. Received: en,fr",
         ),
         (("phrasebook", ["en"]), "two of phrasebook/1.0.0's features: .* Received: en"),
-        (("phrasebook", None, "test"), "has no split 'test'. It has: train, validation"),
+        (("phrasebook", None, "test"), "has no split 'test'.* It has: train, validation"),
     ],
 )
 def test_what_is_wrong_is_named(data_dir, arguments, message):

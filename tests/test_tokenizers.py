@@ -128,6 +128,11 @@ def test_an_exported_graph_tokenises_without_this_package(tokenizer, tmp_path):
     np.testing.assert_array_equal(found, graph.tokenize(tf.constant(TEXTS[:5])).to_tensor())
 
 
+def test_one_text_is_not_taken_for_many(tokenizer):
+    with pytest.raises(ValueError, match=r"`texts` must be a list of texts. Received: texts='ab'"):
+        tokenizer.encode("ab")
+
+
 def test_a_folder_without_a_vocabulary_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"holds no readable vocabulary .* t2t-prepare wrote"):
         load_tokenizer(tmp_path)

@@ -9,13 +9,10 @@ from pipelines.toy_grammar import held_out, pairs, sentences
 CORPUS = pairs(6000)
 FIRST = [
     (
-        "I hope that a horse thanks our neighbours.",
-        "Ich hoffe, dass ein Pferd unseren Nachbarinnen dankt.",
+        "We believe that a horse thanked our neighbours.",
+        "Wir glauben, dass ein Pferd unseren Nachbarinnen gedankt hat.",
     ),
-    (
-        "My old neighbours say that these good birds drew our pictures.",
-        "Meine alten Nachbarinnen sagen, dass diese guten Vögel unsere Bilder gezeichnet haben.",
-    ),
+    ("Old horses waited.", "Alte Pferde haben gewartet."),
 ]
 
 

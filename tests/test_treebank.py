@@ -130,6 +130,7 @@ def test_traces_and_function_tags_are_taken_off():
         ("(S (NN a b))", r"line 1: in \(NN …\), a word must be alone under its tag"),
         ("(S\n (NP a (NN b)))", r"line 2: in \(NP …\), a word must be alone"),
         (b"(S (NN \xff))", "line 1: not UTF-8"),
+        ("(S " * 3000, "line 1: more than 300 constituents inside each other"),
         ("", "holds no tree"),
     ],
 )

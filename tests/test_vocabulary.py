@@ -87,7 +87,12 @@ def test_characters_of_long_words_are_learned_too():
     ("settings", "message"),
     [
         ({"kind": "unigram"}, "`kind` must be one of .* Received: kind='unigram'"),
-        ({"size": 0}, "`size` must be a whole number"),
+        ({"size": 0}, "`size` must be a whole number of at least 1"),
+        ({"size": True}, "`size` must be a whole number of at least 1"),
+        ({"seed": "q"}, "`seed` must be a whole number of at least 0"),
+        ({"symbols": "(S"}, "`symbols` must be a tuple of different words"),
+        ({"symbols": ("a", "a")}, "`symbols` must be a tuple of different words"),
+        ({"character_coverage": "x"}, "from 0.9 to 1"),
         ({"sample_pairs": 1.5}, "`sample_pairs` must be a whole number"),
         ({"character_coverage": 0.5}, r"from 0.9 to 1. Received: character_coverage=0.5"),
         ({"symbols": ("a b",)}, "`symbols` must be words without spaces. Received: 'a b'"),

@@ -6,7 +6,9 @@ a path, and a misspelt field should be answered with the nearest one and not a t
 """
 
 import dataclasses
+import functools
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -38,13 +40,11 @@ def run(main, default_config=None):
     flags.FLAGS.register_key_flag_for_module(sys.argv[0], flags.FLAGS["config"])
 
     def guarded(argv):
+        signal.signal(signal.SIGINT, functools.partial(interrupted, command))
         try:
             return main(argv[1:])
         except ValueError as error:
             fail(command, error)
-        except KeyboardInterrupt:
-            print(f"\n{command}: interrupted. The same command goes on from here", file=sys.stderr)
-            sys.exit(130)  # as a shell reports it
         except BrokenPipeError:
             # Whoever read our output has enough, for example `head`.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -60,6 +60,16 @@ def run(main, default_config=None):
             fail(command, error)
 
     app.run(guarded, flags_parser=parse)
+
+
+def interrupted(command, *_):
+    """Ends the process at once, which every command survives.
+
+    Not by KeyboardInterrupt: raised inside a callback of somebody else's, it would be swallowed.
+    """
+    print(f"\n{command}: interrupted. The same command goes on from here", file=sys.stderr)
+    sys.stderr.flush()
+    os._exit(130)  # as a shell reports it
 
 
 def fail(command, error):

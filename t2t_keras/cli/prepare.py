@@ -50,8 +50,9 @@ def main(arguments):
     tokenizer = load_tokenizer(VOCABULARY.value) if VOCABULARY.value else None
     with tempfile.TemporaryDirectory() as folder:
         source = find_source(folder)
-        if TREEBANK.value and not config.vocabulary.symbols:
-            config.vocabulary.symbols = tuple(source.symbols())
+        if TREEBANK.value:
+            symbols = [*config.vocabulary.symbols, *source.symbols()]
+            config.vocabulary.symbols = tuple(dict.fromkeys(symbols))
         if BEAM.value:
             beam_preparation()(source, OUTPUT.value, config, tokenizer, BEAM_OPTIONS.value)
         else:
@@ -89,7 +90,9 @@ def find_source(folder):
         return TreebankPairs(TREEBANK.value, LEAVES.value)
     if PAIRS.value != "-":
         return TabSeparatedFile(PAIRS.value)
-    with open(f"{folder}/standard input", "wb") as kept:
+    start = sys.stdin.buffer.peek(2)[:2]
+    packed = ".gz" if start == b"\x1f\x8b" else ""
+    with open(f"{folder}/standard input{packed}", "wb") as kept:
         shutil.copyfileobj(sys.stdin.buffer, kept)
     return TabSeparatedFile(kept.name)
 
