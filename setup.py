@@ -38,7 +38,9 @@ setup(
         "keras>=3.15,<3.16",
         "ml-collections>=1.1,<2",
         "numpy>=2.1,<3",
+        "sacrebleu>=2.5,<3",
         "sentencepiece>=0.2.2,<0.3",
+        "tensorboard>=2.20,<3",  # tf.summary is in it, and TensorFlow no longer asks for it
         "tensorflow>=2.21,<2.22",
         "tensorflow-datasets>=4.9.9,<5",
         "tensorflow-text>=2.21,<2.22",
@@ -59,7 +61,7 @@ setup(
     entry_points={
         "console_scripts": [
             f"t2t-{command} = t2t_keras.cli.{command}:entry"
-            for command in ("benchmark", "parameters", "prepare")
+            for command in ("average", "benchmark", "parameters", "prepare", "train")
         ]
     },
     classifiers=[

@@ -53,7 +53,6 @@ PRINTED_MILLIONS = {
 
 def get_config(variant="base"):
     check_choice("variant", variant, MODELS)
-    return Experiment(
-        model=TransformerConfig(**MODELS[variant]),
-        label_smoothing=LABEL_SMOOTHING.get(variant, 0.1),
-    )
+    experiment = Experiment(model=TransformerConfig(**MODELS[variant]))
+    experiment.training.label_smoothing = LABEL_SMOOTHING.get(variant, 0.1)
+    return experiment

@@ -117,3 +117,26 @@ def distributed(strategy, store, plan, start_step=0, steps=None):
         )
 
     return strategy.distribute_datasets_from_function(of_worker)
+
+
+class TrainingData:
+    """A store and a plan, as the trainer wants them."""
+
+    def __init__(self, store, plan):
+        self.store, self.plan = store, plan
+
+    def distributed(self, strategy, start_step=0):
+        return distributed(strategy, self.store, self.plan, start_step)
+
+    def tokens(self, step):
+        """Real tokens of a batch, both sides."""
+        return int(self.plan.lengths[self.examples(step)].sum())
+
+    def examples(self, step):
+        """The numbers of the sentence pairs of a batch."""
+        return self.plan.batch(step)[0]
+
+    def inputs(self, step):
+        """The numbers of a batch's examples, and the source ids of its rows."""
+        examples, width, rows = self.plan.batch(step)
+        return examples, assemble(self.store, examples, width, rows)[0]["source"]

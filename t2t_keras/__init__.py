@@ -6,7 +6,7 @@ Importing this package loads Keras and whichever backend it is set to, and nothi
 from t2t_keras.losses import LabelSmoothedCrossEntropy
 from t2t_keras.metrics import Perplexity, TokenAccuracy
 from t2t_keras.schedules import TransformerSchedule
-from t2t_keras.transformer import Transformer
+from t2t_keras.training import TrainableTransformer as Transformer
 from t2t_keras.transformer_config import TransformerConfig
 
 __all__ = [

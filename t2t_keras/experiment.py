@@ -11,11 +11,12 @@ from pathlib import Path
 import keras
 
 from pipelines.prepare import DataConfig
-from t2t_keras.checks import check_integer, check_rate, nearest
+from t2t_keras.checks import nearest
 from t2t_keras.losses import LabelSmoothedCrossEntropy
 from t2t_keras.metrics import Perplexity, TokenAccuracy
 from t2t_keras.schedules import TransformerSchedule
-from t2t_keras.transformer import Transformer
+from t2t_keras.training import Adam, TrainableTransformer
+from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
 
 
@@ -24,8 +25,7 @@ class Experiment:
     """What to train and how; the defaults are the paper's base model (§5)."""
 
     model: TransformerConfig = dataclasses.field(default_factory=TransformerConfig)
-    label_smoothing: float = 0.1
-    warmup_steps: int = 4000
+    training: TrainingConfig = dataclasses.field(default_factory=TrainingConfig)
     data: DataConfig = dataclasses.field(default_factory=DataConfig)
 
     def __post_init__(self):
@@ -34,24 +34,33 @@ class Experiment:
     def validate(self):
         """Raises `ValueError` for the first wrong setting."""
         self.model.validate()
-        check_rate("label_smoothing", self.label_smoothing)
-        check_integer("warmup_steps", self.warmup_steps)
+        self.training.validate()
         self.data.validate()
+
+    def new_model(self):
+        """The model with fresh weights."""
+        return TrainableTransformer(self.model, dtype=self.training.precision)
 
     def compiled_model(self, **compile_options):
         """The model with the paper's optimizer, schedule and loss (§5.3, §5.4), ready to fit.
 
         Args:
-            **compile_options: passed to `model.compile`, for example `jit_compile=True`.
+            **compile_options: passed to `model.compile`, for example `metrics=[]`.
         """
         self.validate()
-        model = Transformer(self.model)
-        schedule = TransformerSchedule(self.model.d_model, self.warmup_steps)
+        training, model = self.training, self.new_model()
+        schedule = TransformerSchedule(
+            self.model.d_model, training.warmup_steps, training.learning_rate
+        )
+        options = {"metrics": [TokenAccuracy(), Perplexity()]}
+        if keras.config.backend() == "tensorflow":
+            options["accumulate"] = training.accumulate
+            options["clip_norm"] = training.clip_norm or None
+            options["jit_compile"] = {"auto": "auto", "on": True, "off": False}[training.xla]
         model.compile(
-            optimizer=keras.optimizers.Adam(schedule, beta_1=0.9, beta_2=0.98, epsilon=1e-9),
-            loss=LabelSmoothedCrossEntropy(self.label_smoothing),
-            metrics=[TokenAccuracy(), Perplexity()],
-            **compile_options,
+            optimizer=Adam(schedule, beta_1=0.9, beta_2=0.98, epsilon=1e-9),
+            loss=LabelSmoothedCrossEntropy(training.label_smoothing),
+            **{**options, **compile_options},
         )
         return model
 

@@ -9,7 +9,12 @@ from t2t_keras.layers.precision import at_least_float32
 
 
 def token_cross_entropy(labels, logits, label_smoothing=0.0):
-    """The loss of each position in nats, whether it is padding or not.
+    """The loss of each position in nats, whether it is padding or not; see `token_losses`."""
+    return token_losses(labels, logits, label_smoothing)[0]
+
+
+def token_losses(labels, logits, label_smoothing):
+    """The loss of each position in nats, smoothed and plain, whether it is padding or not.
 
     The target distribution is 1 − ε on the label and ε spread evenly over the other V − 1
     tokens. It is never built: with `log p = z − log Σ exp z` the sum over it becomes
@@ -22,17 +27,19 @@ def token_cross_entropy(labels, logits, label_smoothing=0.0):
         label_smoothing: ε.
 
     Returns:
-        `[...]`, in float32.
+        Two arrays `[...]` in float32: with smoothing, and the negative log-likelihood of the
+        label, which is what perplexity is made of.
     """
     logits = at_least_float32(logits)
     labels = ops.cast(labels, "int32")
     log_normalizer = ops.logsumexp(logits, axis=-1)
     label_logit = ops.take_along_axis(logits, labels[..., None], axis=-1)[..., 0]
-    loss = log_normalizer - (1 - label_smoothing) * label_logit
-    if label_smoothing:
-        others = ops.sum(logits, axis=-1) - label_logit
-        loss = loss - label_smoothing / (logits.shape[-1] - 1) * others
-    return loss
+    unsmoothed = log_normalizer - label_logit
+    if not label_smoothing:
+        return unsmoothed, unsmoothed
+    others = ops.sum(logits, axis=-1) - label_logit
+    smoothed = unsmoothed + label_smoothing * (label_logit - others / (logits.shape[-1] - 1))
+    return smoothed, unsmoothed
 
 
 def token_weights(labels, sample_weight=None):
@@ -82,10 +89,17 @@ class LabelSmoothedCrossEntropy(keras.losses.Loss):
 
     def sum_and_count(self, labels, logits, sample_weight=None):
         """The sum of the real tokens' losses, and their number (or the sum of their weights)."""
+        total, _, count = self.sums(labels, logits, sample_weight)
+        return total, count
+
+    def sums(self, labels, logits, sample_weight=None):
+        """As `sum_and_count`, and between them the sum without smoothing, for perplexity."""
         check_labels(labels, logits)
         weights = token_weights(labels, sample_weight)
-        losses = token_cross_entropy(labels, logits, self.label_smoothing)
-        return ops.sum(losses * ops.cast(weights, losses.dtype)), ops.sum(weights)
+        smoothed, plain = token_losses(labels, logits, self.label_smoothing)
+        weights_of_losses = ops.cast(weights, smoothed.dtype)
+        total, unsmoothed = (ops.sum(loss * weights_of_losses) for loss in (smoothed, plain))
+        return total, unsmoothed, ops.sum(weights)
 
     def __call__(self, y_true, y_pred, sample_weight=None):
         total, count = self.sum_and_count(y_true, y_pred, sample_weight)

@@ -50,5 +50,9 @@ class Perplexity(keras.metrics.Mean):
         losses = token_cross_entropy(y_true, y_pred)
         super().update_state(losses, sample_weight=token_weights(y_true, sample_weight))
 
+    def update_with_mean(self, loss, count):
+        """Adds `count` tokens whose mean cross-entropy is known already."""
+        super().update_state(loss, sample_weight=count)
+
     def result(self):
         return ops.exp(super().result())

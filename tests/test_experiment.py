@@ -10,6 +10,7 @@ from t2t_keras.experiment import (
     load_experiment,
     shipped_configs,
 )
+from t2t_keras.training.training_config import TrainingConfig
 
 
 def test_the_shipped_configs_are_found_by_name():
@@ -53,17 +54,19 @@ def test_table_3_has_all_its_rows_and_each_is_what_the_paper_prints():
         experiment = table3.get_config(row)
         m = experiment.model.resolved()
         widths = (m.num_layers, m.d_model, m.d_ff, m.num_heads, m.d_k, m.d_v)
-        assert (*widths, m.dropout, experiment.label_smoothing) == expected, row
+        assert (*widths, m.dropout, experiment.training.label_smoothing) == expected, row
         assert m.positions == ("learned" if row == "E_learned" else "sinusoidal")
 
 
 def test_a_path_comes_before_a_shipped_name(tmp_path, monkeypatch):
     code = (
         "from t2t_keras.experiment import Experiment\n"
-        "def get_config(variant=''):\n    return Experiment(warmup_steps=int(variant or 7))\n"
+        "from t2t_keras.training.training_config import TrainingConfig\n"
+        "def get_config(variant=''):\n"
+        "    return Experiment(training=TrainingConfig(warmup_steps=int(variant or 7)))\n"
     )
     (tmp_path / "mine.py").write_text(code)
-    assert load_experiment(f"{tmp_path / 'mine.py'}:9").warmup_steps == 9
+    assert load_experiment(f"{tmp_path / 'mine.py'}:9").training.warmup_steps == 9
     (tmp_path / "base").write_text(code)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=r"must be a Python file ending in .py"):
@@ -84,11 +87,16 @@ def test_what_is_no_config_is_named():
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("def get_config(variant=''):\n    return {}\n", "must return an Experiment. .*dict"),
+        (
+            "from t2t_keras.training.training_config import TrainingConfig\n"
+            "def get_config(variant=''):\n    return {}\n",
+            "must return an Experiment. .*dict",
+        ),
         ("def get_config(:\n", "does not run: SyntaxError"),
         ("import not_installed\n", "does not run: ModuleNotFoundError: .*not_installed"),
         (
             "from t2t_keras import TransformerConfig\n"
+            "from t2t_keras.training.training_config import TrainingConfig\n"
             "def get_config(variant=''):\n    TransformerConfig(d_modle=3)\n",
             "unexpected keyword argument 'd_modle'",
         ),
@@ -106,13 +114,16 @@ def test_a_variant_that_is_not_given_is_the_configs_default():
 
 def test_wrong_settings_are_named():
     with pytest.raises(ValueError, match="`label_smoothing` must be"):
-        Experiment(label_smoothing=1.0)
+        Experiment(training=TrainingConfig(label_smoothing=1.0))
     with pytest.raises(ValueError, match="`warmup_steps` must be"):
-        Experiment(warmup_steps=0)
+        Experiment(training=TrainingConfig(warmup_steps=0))
 
 
 def test_the_compiled_model_is_the_papers_training_set_up():
-    experiment = Experiment(model=TransformerConfig(**TINY), label_smoothing=0.2, warmup_steps=50)
+    experiment = Experiment(
+        model=TransformerConfig(**TINY),
+        training=TrainingConfig(label_smoothing=0.2, warmup_steps=50),
+    )
     model = experiment.compiled_model()
     adam = model.optimizer
     assert (adam.beta_1, adam.beta_2, adam.epsilon) == (0.9, 0.98, 1e-9)

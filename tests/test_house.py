@@ -118,7 +118,7 @@ def test_what_setup_declares_is_what_is_imported():
     third_party = used - set(sys.stdlib_module_names) - {"t2t_keras", "pipelines"} - optional
     assert third_party <= declared
     # What somebody else's package forgot to declare; setup.py says whose.
-    assert declared - {"importlib_resources"} <= third_party
+    assert declared - {"importlib_resources", "tensorboard"} <= third_party
 
 
 def test_importing_the_package_on_jax_loads_no_tensorflow():
@@ -142,7 +142,8 @@ ON_JAX = {
     "transformer": ["transformer", "transformer_config", "transformer_steps"],
     "attention": ["attention", "decoder", "encoder", "local_attention"],
     "the rest": [
-        *("feed_forward", "losses", "masks", "metrics", "positional_encoding", "residual"),
+        *("feed_forward", "greedy", "losses", "masks", "metrics"),
+        *("positional_encoding", "residual"),
         *("schedules", "shared_embedding"),
     ],
 }

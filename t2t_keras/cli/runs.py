@@ -1,0 +1,131 @@
+"""A run's folder: everything that training, and whatever comes after it, needs to know.
+
+RUN/
+  config.json          every setting as resolved, versions, the command line
+  vocabulary/          the sub-word model
+  checkpoints/         training state, newest N kept
+  logs/                TensorBoard
+  metrics.jsonl        one line an evaluation
+  averaged.weights.h5  the averaged weights
+"""
+
+import contextlib
+import dataclasses
+import fcntl
+import importlib.metadata
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from pipelines.batch_plan import BatchConfig
+from pipelines.cleaning import CleaningConfig
+from pipelines.id_store import whole_folder
+from pipelines.prepare import DataConfig
+from pipelines.tokenizers import load_tokenizer
+from pipelines.vocabulary import VocabularyConfig
+from t2t_keras.experiment import Experiment
+from t2t_keras.training.training_config import TrainingConfig
+from t2t_keras.transformer_config import TransformerConfig
+
+PACKAGES = ("t2t-keras", "keras", "tensorflow", "sentencepiece", "numpy")
+
+
+class Run:
+    """A run's folder.
+
+    Args:
+        folder: its path.
+    """
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+
+    @property
+    def config_file(self):
+        return self.folder / "config.json"
+
+    @property
+    def averaged_weights(self):
+        return self.folder / "averaged.weights.h5"
+
+    def begin(self, experiment, vocabulary):
+        """Makes the folder and notes its settings; or checks that it was begun with these.
+
+        What makes the weights what they are must not change: the model, and what its ids mean.
+        How long and how to train may.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        settings = dataclasses.asdict(experiment)
+        if self.config_file.exists():
+            self.refuse_change(settings, vocabulary)
+        else:
+            others = [path.name for path in self.folder.iterdir() if path.name != ".lock"]
+            if set(others) - {"vocabulary"}:
+                raise ValueError(
+                    f"{self.folder} is no run, and has other things in it "
+                    f"({', '.join(sorted(others)[:3])}). Give the name of a new folder"
+                )
+            with whole_folder(self.folder / "vocabulary") as unfinished:
+                shutil.copytree(vocabulary, unfinished, dirs_exist_ok=True)
+        versions = {name: importlib.metadata.version(name) for name in PACKAGES}
+        contents = {"experiment": settings, "versions": versions, "command": sys.argv}
+        unfinished = self.config_file.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps(contents, indent=2) + "\n", encoding="utf-8")
+        os.replace(unfinished, self.config_file)
+
+    def refuse_change(self, settings, vocabulary):
+        known = json.loads(self.config_file.read_text(encoding="utf-8"))["experiment"]
+        fixed = {"model": settings["model"], "training": {"seed": settings["training"]["seed"]}}
+        for part, fields in fixed.items():
+            for name, value in fields.items():
+                before = known[part].get(name)
+                if before != value:
+                    raise ValueError(
+                        f"{self.folder} was begun with {part}.{name}={before!r}, and "
+                        f"not {value!r}: its checkpoints are of that model. Keep the setting, or "
+                        "give a new --run"
+                    )
+        ours, theirs = (load_tokenizer(path) for path in (self.folder / "vocabulary", vocabulary))
+        if ours.contents() != theirs.contents():
+            raise ValueError(
+                f"{self.folder} was begun with another vocabulary than that in {vocabulary}. Give "
+                "the same data, or a new --run"
+            )
+
+    def experiment(self):
+        """The settings that the run was made with."""
+        if not self.config_file.exists():
+            raise ValueError(f"{self.folder} is no run: it has no config.json. t2t-train makes one")
+        settings = json.loads(self.config_file.read_text(encoding="utf-8"))["experiment"]
+        data = settings["data"]
+        data["cleaning"] = CleaningConfig(**data["cleaning"])
+        data["vocabulary"] = VocabularyConfig(**data["vocabulary"])
+        data["batches"] = BatchConfig(**data["batches"])
+        return Experiment(
+            model=TransformerConfig(**settings["model"]),
+            training=TrainingConfig(**settings["training"]),
+            data=DataConfig(**data),
+        )
+
+    def tokenizer(self):
+        return load_tokenizer(self.folder / "vocabulary")
+
+    @contextlib.contextmanager
+    def locked(self):
+        """Keeps every other process from training in this folder."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with open(self.folder / ".lock", "a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                raise ValueError(
+                    f"{self.folder} is in use by process {file.read() or '?'}: wait for it, or "
+                    "give another --run"
+                ) from None
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
+            yield

@@ -1,0 +1,183 @@
+"""t2t-train: trains a Transformer, and goes on where it was stopped.
+
+t2t-train                                                  the quick start: a toy, in minutes
+t2t-train --config=base --data=data/ende --run=runs/ende --dev_source=dev.en --dev_target=dev.de
+t2t-train --config=base --data=data/ende --run=runs/ende --config.training.accumulate=8
+
+--data is a folder that t2t-prepare made. The same command goes on with the newest checkpoint;
+SIGTERM and Ctrl-C save first. Several GPUs are used if they are there; several machines if
+TF_CONFIG says so.
+"""
+
+import itertools
+import math
+import os
+import sys
+import time
+from pathlib import Path
+
+import keras
+import tensorflow as tf
+from absl import flags, logging
+
+from pipelines.batch_plan import BatchPlan
+from pipelines.dataset import TrainingData, encoded
+from pipelines.id_store import IdStore, whole_folder
+from pipelines.sources import TextFiles
+from pipelines.tokenizers import load_tokenizer, save_tokenizer
+from pipelines.toy_grammar import pairs
+from pipelines.vocabulary import learn
+from t2t_keras.cli.average import average_run
+from t2t_keras.cli.main import CONFIG, run
+from t2t_keras.cli.runs import Run
+from t2t_keras.decoding.greedy import greedy
+from t2t_keras.evaluation.held_out import HeldOut
+from t2t_keras.training.trainer import Trainer
+
+RUN = flags.DEFINE_string("run", "runs/quickstart", "The run's folder.")
+DATA = flags.DEFINE_string("data", None, "What t2t-prepare made. None: the toy grammar.")
+DEV_SOURCE = flags.DEFINE_string("dev_source", None, "Text to evaluate on, the source.")
+DEV_TARGET = flags.DEFINE_string("dev_target", None, "The same, its translation.")
+AVERAGED = 5  # checkpoints (§6.1); t2t-average makes it more
+LONGER = 50  # tokens that an output may have more than its source (§6.1)
+
+
+def main(arguments):
+    if arguments:
+        raise ValueError(f"takes flags only. Received: {' '.join(arguments)}")
+    logging.set_verbosity(logging.INFO)
+    experiment = CONFIG.value
+    for flag, name in ((DATA, "folder"), (DEV_SOURCE, "dev_source"), (DEV_TARGET, "dev_target")):
+        if flag.value is not None:
+            setattr(experiment.data, name, flag.value)
+    experiment.validate()
+    strategy = find_strategy()
+    target = Run(RUN.value)
+    with target.locked():
+        trainer = make_trainer(experiment, target, strategy)
+        with strategy.scope():
+            stopped = trainer.train()
+        if stopped:
+            print(
+                f"{stopped}: step {trainer.step:,} is saved. The same command goes on from there",
+                file=sys.stderr,
+            )
+        elif trainer.is_chief:
+            finish(target, trainer)
+
+
+def make_trainer(experiment, target, strategy):
+    """Data, model and folder put together."""
+    keras.utils.set_random_seed(experiment.training.seed)
+    store, vocabulary = training_store(experiment, target)
+    tokenizer = load_tokenizer(vocabulary)
+    experiment.model.vocab_size = tokenizer.size
+    target.begin(experiment, vocabulary)
+    plan = BatchPlan(store.lengths + 1, experiment.data.batches, experiment.training.seed)
+    logging.info(
+        "%s pairs, %s batches an epoch in %s shapes, %s replicas",
+        f"{len(store):,}",
+        f"{plan.steps:,}",
+        len(plan.rows),
+        strategy.num_replicas_in_sync,
+    )
+    with strategy.scope():
+        model = experiment.compiled_model(metrics=[])
+        model.optimizer.build(model.trainable_variables)
+        return Trainer(
+            model,
+            TrainingData(store, plan),
+            experiment.training,
+            target.folder,
+            held_out=held_out(experiment, model, tokenizer),
+            strategy=strategy,
+            rate=sustained_rate() * strategy.num_replicas_in_sync,
+        )
+
+
+def training_store(experiment, target):
+    """The encoded corpus and its vocabulary's folder."""
+    data = experiment.data
+    if data.folder:
+        return IdStore.read(data.folder), Path(data.folder) / "vocabulary"
+    texts = pairs(data.toy_pairs)
+    vocabulary = target.folder / "vocabulary"
+    if not (vocabulary / "tokenizer.json").exists():
+        tokenizer = learn(itertools.chain.from_iterable(texts), data.vocabulary)
+        with whole_folder(vocabulary) as unfinished:
+            save_tokenizer(tokenizer, unfinished)
+    return encoded(texts, load_tokenizer(vocabulary)), vocabulary
+
+
+def held_out(experiment, model, tokenizer):
+    """The texts to evaluate on, or None."""
+    data = experiment.data
+    if data.dev_source:
+        lines = TextFiles(data.dev_source, data.dev_target)
+        texts = [tuple(side.decode("utf-8", "replace") for side in pair) for pair in lines]
+    elif not data.folder:
+        texts = pairs(300, "test")
+    else:
+        return None
+    texts = texts[: data.dev_pairs or None]
+    store = encoded(texts, tokenizer)
+    plan = BatchPlan(store.lengths + 1, data.batches, seed=None)
+
+    @tf.function(jit_compile=model.xla or None)
+    def decode(source):
+        return greedy(model, source, source.shape[1] + LONGER)
+
+    sources, references = zip(*texts, strict=True)
+    return HeldOut(
+        TrainingData(store, plan),
+        sources,
+        references,
+        decode=lambda source: decode(tf.constant(source)).numpy(),
+        to_text=tokenizer.decode,
+    )
+
+
+def find_strategy():
+    """Several machines, several GPUs, or whatever there is."""
+    if "TF_CONFIG" in os.environ:
+        return tf.distribute.MultiWorkerMirroredStrategy()
+    if len(tf.config.list_physical_devices("GPU")) > 1:
+        return tf.distribute.MirroredStrategy()
+    return tf.distribute.get_strategy()
+
+
+def sustained_rate(size=2048, rounds=3):
+    """Floating-point operations a second of one device, measured on a matrix product."""
+    matrix = tf.random.normal((size, size))
+    product = tf.function(lambda x: tf.reduce_sum(tf.matmul(x, x)))
+    float(product(matrix))
+    best = math.inf
+    for _ in range(rounds):
+        start = time.perf_counter()
+        float(product(matrix))
+        best = min(best, time.perf_counter() - start)
+    return 2 * size**3 / best
+
+
+def finish(target, trainer):
+    """Averaged weights, how good they are, and what to do next."""
+    last = min(AVERAGED, len(trainer.checkpoints.steps()))
+    steps = average_run(target, last)
+    print(f"{target.averaged_weights}: the mean of the checkpoints of steps {listed(steps)}")
+    if trainer.held_out is not None:
+        trainer.model.load_weights(target.averaged_weights)
+        results = trainer.held_out.translate()
+        print(f"BLEU {results['bleu']:.1f} ({results['bleu_signature']})")
+        print("\n".join(results["examples"]))
+
+
+def listed(steps):
+    return ", ".join(f"{step:,}" for step in steps)
+
+
+def entry():
+    run(main, default_config="quickstart")
+
+
+if __name__ == "__main__":
+    entry()

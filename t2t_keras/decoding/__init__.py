@@ -1,0 +1,1 @@
+"""From a trained model to hypotheses. Written on Keras alone."""
