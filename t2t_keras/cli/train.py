@@ -32,6 +32,7 @@ from t2t_keras.cli.main import CONFIG, run
 from t2t_keras.cli.runs import Run
 from t2t_keras.decoding.greedy import greedy
 from t2t_keras.evaluation.held_out import HeldOut
+from t2t_keras.training.checkpoints import restore
 from t2t_keras.training.trainer import Trainer
 
 RUN = flags.DEFINE_string("run", "runs/quickstart", "The run's folder.")
@@ -162,13 +163,18 @@ def sustained_rate(size=2048, rounds=3):
 def finish(target, trainer):
     """Averaged weights, how good they are, and what to do next."""
     last = min(AVERAGED, len(trainer.checkpoints.steps()))
-    steps = average_run(target, last)
+    weights, steps = average_run(target, last)
     print(f"{target.averaged_weights}: the mean of the checkpoints of steps {listed(steps)}")
     if trainer.held_out is not None:
-        trainer.model.load_weights(target.averaged_weights)
+        restore(trainer.model, weights)
         results = trainer.held_out.translate()
         print(f"BLEU {results['bleu']:.1f} ({results['bleu_signature']})")
         print("\n".join(results["examples"]))
+    print(
+        f"Next: t2t-average {target.folder} --last=10 averages more checkpoints; tensorboard "
+        f"--logdir={target.folder}/logs shows the curves; t2t-prepare --help tells how to prepare "
+        "text of your own"
+    )
 
 
 def listed(steps):
