@@ -10,6 +10,12 @@ if keras.config.backend() == "tensorflow":
     )
 
 
+@pytest.fixture(scope="session")
+def replicas():
+    """Two replicas. One strategy for all tests: two of them in a process mix up their exchanges."""
+    return tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+
+
 @pytest.fixture(autouse=True)
 def same_start():
     """Every test begins from the same random state."""

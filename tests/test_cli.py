@@ -271,6 +271,17 @@ def test_an_interrupted_command_says_how_to_go_on(tmp_path):
     assert "Traceback" not in result.stderr
 
 
+def test_benchmark_times_a_training_step():
+    sizes = ["--config.model.num_layers=1", "--config.model.d_model=16", "--config.model.d_ff=16"]
+    shape = ["--rows=4", "--length=6", "--rounds=1", "--config.model.vocab_size=50"]
+    result = command("benchmark", "train", *sizes, *shape)
+    assert result.returncode == 0, result.stderr
+    title, speed, work, share = result.stdout.splitlines()
+    assert title.startswith("4 pairs of 6 + 6 tokens, float32, tensorflow")
+    assert "tokens a second" in speed and "GFLOP/s in matrix products" in work
+    assert "% of a 2048³ product's" in share
+
+
 def test_benchmark_times_batches(prepared):
     result = command("benchmark", "data", f"--data={prepared[1]}", "--rounds=1", "--steps=3")
     assert result.returncode == 0, result.stderr

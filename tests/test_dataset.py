@@ -98,19 +98,14 @@ def test_the_workers_rows_put_together_are_the_batch(workers):
         assert not surplus.any()
 
 
-@pytest.fixture(scope="module")
-def strategy():
-    return tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-
-
 @pytest.mark.parametrize("way", ["distributed", "experimental_distribute_dataset"])
-def test_the_replicas_rows_put_together_are_the_batch(strategy, way):
+def test_the_replicas_rows_put_together_are_the_batch(replicas, way):
     steps = plan().steps + 2
     if way == "distributed":
-        found = distributed(strategy, STORE, plan(), start_step=1, steps=steps)
+        found = distributed(replicas, STORE, plan(), start_step=1, steps=steps)
     else:
         whole = dataset(STORE, plan(), start_step=1, steps=steps)
-        found = strategy.experimental_distribute_dataset(whole)
+        found = replicas.experimental_distribute_dataset(whole)
     found = list(found)
     assert len(found) == steps
     for batch, expected in zip(
@@ -118,7 +113,7 @@ def test_the_replicas_rows_put_together_are_the_batch(strategy, way):
     ):
         joined = tf.nest.map_structure(
             lambda x: np.concatenate(
-                [part.numpy() for part in strategy.experimental_local_results(x)]
+                [part.numpy() for part in replicas.experimental_local_results(x)]
             ),
             batch,
         )

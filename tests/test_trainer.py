@@ -58,7 +58,7 @@ def trainer(folder, strategy=None, held_out=None, callbacks=(), dropout=0.2, **s
     keras.utils.set_random_seed(1)
     strategy = strategy or tf.distribute.get_strategy()
     with strategy.scope():
-        model = experiment.compiled_model(metrics=[])
+        model = experiment.compiled_model(metrics=[], perplexity=True)
         model.optimizer.build(model.trainable_variables)
         Path(folder).mkdir(parents=True, exist_ok=True)
         return Trainer(
@@ -246,10 +246,9 @@ def test_a_callback_may_stop_it(tmp_path):
     assert made.step == 10
 
 
-def test_two_replicas_train_as_one(tmp_path):
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+def test_two_replicas_train_as_one(tmp_path, replicas):
     one = trainer(tmp_path / "one", dropout=0.0)
-    two = trainer(tmp_path / "two", strategy, dropout=0.0, held_out=HeldOut())
+    two = trainer(tmp_path / "two", replicas, dropout=0.0, held_out=HeldOut())
     one.train()
     two.train()
     for ours, theirs in zip(weights(one), weights(two), strict=True):

@@ -83,7 +83,7 @@ def make_trainer(experiment, target, strategy):
         strategy.num_replicas_in_sync,
     )
     with strategy.scope():
-        model = experiment.compiled_model(metrics=[])
+        model = experiment.compiled_model(metrics=[], perplexity=True)
         model.optimizer.build(model.trainable_variables)
         return Trainer(
             model,

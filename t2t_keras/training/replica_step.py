@@ -27,7 +27,9 @@ from t2t_keras.transformer import Transformer
 class TrainableTransformer(Transformer):
     """`Transformer` with the training step above; everything else is the same."""
 
-    def compile(self, *args, jit_compile="auto", accumulate=1, clip_norm=None, **kwargs):
+    def compile(
+        self, *args, jit_compile="auto", accumulate=1, clip_norm=None, perplexity=False, **kwargs
+    ):
         """Keras' `compile`, with a word more.
 
         Args:
@@ -37,6 +39,7 @@ class TrainableTransformer(Transformer):
                 a large batch fits into a small memory. The result is that of the whole batch.
             clip_norm: gradients are scaled down to this norm, that of all together and of the
                 whole batch. None: never.
+            perplexity: report it, as a by-product of the loss that costs nothing.
         """
         check_integer("accumulate", accumulate)
         check(
@@ -52,16 +55,15 @@ class TrainableTransformer(Transformer):
         # Keras would compile around the strategy, which does not work (see above).
         super().compile(*args, jit_compile=False, **kwargs)
         with self.distribute_strategy.scope():
-            # Costs nothing, for its sum is a by-product of the loss. In a namespace, because
-            # Keras lets no attribute of a built model be a metric.
-            self.by_product = SimpleNamespace(perplexity=Perplexity())
+            # In a namespace, because Keras lets no attribute of a built model be a metric.
+            self.by_product = SimpleNamespace(perplexity=Perplexity() if perplexity else None)
             self.build_metrics()
 
     @property
     def metrics(self):
         compiled = super().metrics
-        by_product = [self.by_product.perplexity] if hasattr(self, "by_product") else []
-        return compiled + [m for m in by_product if m.name not in {c.name for c in compiled}]
+        by_product = getattr(self, "by_product", SimpleNamespace(perplexity=None)).perplexity
+        return compiled if by_product is None else [*compiled, by_product]
 
     def build_metrics(self):
         """Makes the metrics' variables, as Keras would do later, under a strategy with floats."""
@@ -94,7 +96,9 @@ class TrainableTransformer(Transformer):
         loss, plain, tokens = sums
         mean = next(metric for metric in self.metrics if metric.name == "loss")
         mean.update_state(tf.math.divide_no_nan(loss, tokens), sample_weight=tokens)
-        self.by_product.perplexity.update_with_mean(tf.math.divide_no_nan(plain, tokens), tokens)
+        if self.by_product.perplexity is not None:
+            mean = tf.math.divide_no_nan(plain, tokens)
+            self.by_product.perplexity.update_with_mean(mean, tokens)
 
     def replica_step(self, inputs, labels, weights=None):
         """Sums of losses and tokens over this replica's rows, gradients, logits."""

@@ -3,7 +3,6 @@
 from absl import flags
 
 from pipelines.batch_plan import BatchPlan
-from pipelines.dataset import dataset
 from pipelines.id_store import IdStore
 from t2t_keras.cli.benchmarks.timing import ROUNDS, medians_of
 from t2t_keras.cli.main import CONFIG
@@ -14,6 +13,8 @@ LATE_STEP = 100_000
 
 
 def measure():
+    from pipelines.dataset import dataset  # loads TensorFlow, which the others do without
+
     if not DATA.value:
         raise ValueError("--data=FOLDER is needed: what t2t-prepare made")
     store = IdStore.read(DATA.value)
