@@ -7,7 +7,7 @@ verb and noun, from the mean of the last 5 checkpoints and greedy decoding.
 """
 
 from pipelines.batch_plan import BatchConfig
-from pipelines.prepare import DataConfig
+from pipelines.data_config import DataConfig
 from pipelines.vocabulary import VocabularyConfig
 from t2t_keras.checks import check
 from t2t_keras.experiment import Experiment

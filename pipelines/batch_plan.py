@@ -10,6 +10,8 @@ import dataclasses
 
 import numpy as np
 
+from pipelines.checks import check_whole_number
+
 
 @dataclasses.dataclass
 class BatchConfig:
@@ -34,11 +36,7 @@ class BatchConfig:
 
     def validate(self):
         for name in ("tokens", "buckets", "max_length", "multiple"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(
-                    f"`{name}` must be a whole number of at least 1. Received: {name}={value!r}"
-                )
+            check_whole_number(name, getattr(self, name))
         if self.too_long not in ("drop", "truncate"):
             raise ValueError(
                 "`too_long` must be one of 'drop', 'truncate'. "
@@ -110,10 +108,8 @@ class BatchPlan:
     def __init__(self, lengths, config=None, seed=None):
         config = BatchConfig() if config is None else config
         lengths = np.asarray(lengths)
-        if seed is not None and (not isinstance(seed, int) or seed < 0):
-            raise ValueError(
-                f"`seed` must be a whole number of at least 0, or None. Received: seed={seed!r}"
-            )
+        if seed is not None:
+            check_whole_number("seed", seed, at_least=0)
         if lengths.ndim != 2 or lengths.shape[1] != 2 or (lengths < 1).any():
             raise ValueError(
                 "`lengths` must be [examples, 2], each at least 1: those of the id store and one "

@@ -10,9 +10,11 @@ from collections import Counter
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipelines import prepare
+from pipelines import cleaned_text
+from pipelines.cleaned_text import lines_of, part_folder, parts_in, shard_of, write_part
 from pipelines.cleaning import fingerprint, judge
 from pipelines.id_store import Shard
+from pipelines.prepare import prepare_by
 from pipelines.tokenizers import load_tokenizer
 
 
@@ -32,13 +34,13 @@ def prepare_with_beam(source, folder, config=None, tokenizer=None, options=()):
     options = PipelineOptions(list(options or ()))
 
     def clean_into(source, folder, config, normalization):
-        chunks = list(source.chunks(prepare.PART))
+        chunks = list(source.chunks(cleaned_text.PART))
         clean_in_parts(chunks, folder, config, normalization, options)
 
     def encode_into(folder, tokenizer):
         encode_in_parts(folder, options)
 
-    return prepare.prepare_by(clean_into, encode_into, source, folder, config, tokenizer)
+    return prepare_by(clean_into, encode_into, source, folder, config, tokenizer)
 
 
 def clean_in_parts(chunks, folder, config, normalization, options):
@@ -61,7 +63,7 @@ def clean_in_parts(chunks, folder, config, normalization, options):
             | beam.CoGroupByKey()
             | beam.MapTuple(
                 lambda number, found: write_chunk(
-                    prepare.part_folder(folder, number),
+                    part_folder(folder, number),
                     found["chunk"][0],
                     set(found["first"]),
                     config,
@@ -96,13 +98,13 @@ def write_chunk(part, chunk, first, config, normalization):
             elif kept:
                 counts["duplicate"] += 1
 
-    prepare.write_part(kept_pairs(), part, counts)
+    write_part(kept_pairs(), part, counts)
 
 
 def encode_in_parts(folder, options):
     """A shard for each part; shards that are there are left as they are."""
-    parts = prepare.parts_in(folder / "cleaned")
-    missing = [part for part in parts if not prepare.shard_of(part, folder).exists()]
+    parts = parts_in(folder / "cleaned")
+    missing = [part for part in parts if not shard_of(part, folder).exists()]
     with beam.Pipeline(options=options) as pipeline:
         (
             pipeline
@@ -114,5 +116,5 @@ def encode_in_parts(folder, options):
 
 def encode_part(part, folder):
     tokenizer = load_tokenizer(folder / "vocabulary")
-    sides = [tokenizer.encode(prepare.lines_of(part / side)) for side in ("source", "target")]
-    Shard.of(zip(*sides, strict=True)).write(prepare.shard_of(part, folder))
+    sides = [tokenizer.encode(lines_of(part / side)) for side in ("source", "target")]
+    Shard.of(zip(*sides, strict=True)).write(shard_of(part, folder))

@@ -9,12 +9,11 @@ Ids are stored without begin and end: what stands around a sentence is the batch
 """
 
 import errno
-import json
-import shutil
-import uuid
 from pathlib import Path
 
 import numpy as np
+
+from pipelines.whole import read_json, whole_folder
 
 SIDES = ("source", "target")
 
@@ -75,31 +74,6 @@ class Shard:
         with whole_folder(folder) as unfinished:
             np.save(unfinished / "ids.npy", compact(self.ids))
             np.save(unfinished / "ends.npy", np.stack(list(self.ends.values())))
-
-
-class whole_folder:
-    """Lets a folder be filled that gets its name only when it is whole.
-
-    If somebody else has finished it meanwhile, theirs stays: what is done twice is the same.
-    """
-
-    def __init__(self, folder):
-        self.folder = Path(folder)
-        name = f"{self.folder.name}.{uuid.uuid4().hex}.unfinished"
-        self.unfinished = self.folder.with_name(name)
-
-    def __enter__(self):
-        self.unfinished.mkdir(parents=True)
-        return self.unfinished
-
-    def __exit__(self, kind, error, traceback):
-        if kind is None and not self.folder.exists():
-            try:
-                self.unfinished.rename(self.folder)
-            except OSError:
-                if not self.folder.exists():
-                    raise
-        shutil.rmtree(self.unfinished, ignore_errors=True)
 
 
 class IdStore:
@@ -166,7 +140,7 @@ def shards_in(folder):
 
 def contents_of(folder):
     """Which shards a finished store has, and how many pairs each."""
-    return json.loads((Path(folder) / "store.json").read_text())
+    return read_json(Path(folder) / "store.json")
 
 
 def compact(ids):

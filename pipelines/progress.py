@@ -1,5 +1,6 @@
 """Progress of long work: one moving line on a terminal, plain lines now and then elsewhere."""
 
+import datetime
 import sys
 import time
 
@@ -58,9 +59,9 @@ class Progress:
             line += f" of {self.total:,} {self.unit} ({self.done / self.total:.0%})"
         else:
             line += f" {self.unit}"
-        line += f", {rate:,.0f}/s, {clock(seconds)}"
+        line += f", {rate:,.0f}/s, {duration(seconds)}"
         if self.total and rate > 0 and self.done < self.total:
-            line += f", {clock((self.total - self.done) / rate)} left"
+            line += f", {duration((self.total - self.done) / rate)} left"
         if self.terminal:
             self.stream.write("\r" + line.ljust(self.width))
             self.width = len(line)
@@ -69,11 +70,9 @@ class Progress:
         self.stream.flush()
 
 
-def clock(seconds):
+def duration(seconds):
     """
-    >>> clock(5), clock(65), clock(3725)
-    ('0:05', '1:05', '1:02:05')
+    >>> print(duration(3725))
+    1:02:05
     """
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+    return datetime.timedelta(seconds=round(seconds))

@@ -14,210 +14,36 @@ import itertools
 import random
 import zlib
 
+from pipelines.toy_words import (
+    ADJECTIVES,
+    BE,
+    CONJUNCTIONS,
+    DER,
+    DIESER,
+    EIN,
+    HAVE,
+    INTRANSITIVE,
+    MIXED,
+    MODALS,
+    OF_PEOPLE,
+    PEOPLE,
+    PLACES,
+    PRONOUNS,
+    STATES,
+    STRONG_PLURAL,
+    THINGS,
+    TIMES,
+    WEAK,
+    WITH_BOTH,
+    WITH_CLAUSE,
+    WITH_DATIVE,
+    WITH_PERSON,
+    WITH_THING,
+    Noun,
+)
+
 SPLITS = ("train", "test")
 ONE_IN = 10  # of the combinations of verb and noun are kept for the test split
-
-
-@dataclasses.dataclass(frozen=True)
-class Noun:
-    english: str
-    english_plural: str
-    german: str
-    german_plural: str
-    gender: str  # m, f, n
-
-
-@dataclasses.dataclass(frozen=True)
-class Verb:
-    english: tuple  # see, sees, saw
-    german: tuple  # infinitive, I, you, he, participle
-    auxiliary: str = "haben"
-
-
-def table(text, make):
-    """Rows of words, `_` for a space within a word."""
-    rows = (line.split() for line in text.strip().splitlines())
-    return [make(*(word.replace("_", " ") for word in row)) for row in rows]
-
-
-def verb(see, sees, saw, *german):
-    return Verb((see, sees, saw), german[:5], *german[5:])
-
-
-PEOPLE = table(
-    """
-    man men Mann Männer m
-    woman women Frau Frauen f
-    child children Kind Kinder n
-    girl girls Mädchen Mädchen n
-    teacher teachers Lehrer Lehrer m
-    doctor doctors Ärztin Ärztinnen f
-    friend friends Freund Freunde m
-    neighbour neighbours Nachbarin Nachbarinnen f
-    sister sisters Schwester Schwestern f
-    brother brothers Bruder Brüder m
-    dog dogs Hund Hunde m
-    cat cats Katze Katzen f
-    horse horses Pferd Pferde n
-    bird birds Vogel Vögel m
-    mouse mice Maus Mäuse f
-    """,
-    Noun,
-)
-THINGS = table(
-    """
-    book books Buch Bücher n
-    apple apples Apfel Äpfel m
-    flower flowers Blume Blumen f
-    letter letters Brief Briefe m
-    picture pictures Bild Bilder n
-    lamp lamps Lampe Lampen f
-    key keys Schlüssel Schlüssel m
-    bag bags Tasche Taschen f
-    cup cups Tasse Tassen f
-    chair chairs Stuhl Stühle m
-    newspaper newspapers Zeitung Zeitungen f
-    gift gifts Geschenk Geschenke n
-    umbrella umbrellas Regenschirm Regenschirme m
-    shirt shirts Hemd Hemden n
-    car cars Auto Autos n
-    """,
-    Noun,
-)
-INTRANSITIVE = table(
-    """
-    sleep sleeps slept schlafen schlafe schläfst schläft geschlafen
-    laugh laughs laughed lachen lache lachst lacht gelacht
-    sing sings sang singen singe singst singt gesungen
-    work works worked arbeiten arbeite arbeitest arbeitet gearbeitet
-    dance dances danced tanzen tanze tanzt tanzt getanzt
-    wait waits waited warten warte wartest wartet gewartet
-    come comes came kommen komme kommst kommt gekommen sein
-    run runs ran rennen renne rennst rennt gerannt sein
-    """,
-    verb,
-)
-WITH_PERSON = table(
-    """
-    see sees saw sehen sehe siehst sieht gesehen
-    love loves loved lieben liebe liebst liebt geliebt
-    look_for looks_for looked_for suchen suche suchst sucht gesucht
-    hear hears heard hören höre hörst hört gehört
-    know knows knew kennen kenne kennst kennt gekannt
-    visit visits visited besuchen besuche besuchst besucht besucht
-    """,
-    verb,
-)
-WITH_THING = table(
-    """
-    find finds found finden finde findest findet gefunden
-    buy buys bought kaufen kaufe kaufst kauft gekauft
-    need needs needed brauchen brauche brauchst braucht gebraucht
-    draw draws drew zeichnen zeichne zeichnest zeichnet gezeichnet
-    carry carries carried tragen trage trägst trägt getragen
-    forget forgets forgot vergessen vergesse vergisst vergisst vergessen
-    """,
-    verb,
-)
-WITH_DATIVE = table(
-    """
-    help helps helped helfen helfe hilfst hilft geholfen
-    thank thanks thanked danken danke dankst dankt gedankt
-    answer answers answered antworten antworte antwortest antwortet geantwortet
-    follow follows followed folgen folge folgst folgt gefolgt sein
-    """,
-    verb,
-)
-WITH_BOTH = table(
-    """
-    give gives gave geben gebe gibst gibt gegeben
-    show shows showed zeigen zeige zeigst zeigt gezeigt
-    bring brings brought bringen bringe bringst bringt gebracht
-    send sends sent schicken schicke schickst schickt geschickt
-    """,
-    verb,
-)
-WITH_CLAUSE = table(
-    """
-    know knows knew wissen weiß weißt weiß gewusst
-    believe believes believed glauben glaube glaubst glaubt geglaubt
-    say says said sagen sage sagst sagt gesagt
-    hope hopes hoped hoffen hoffe hoffst hofft gehofft
-    """,
-    verb,
-)
-STATES = ("kennen", "lieben", "brauchen", "vergessen")  # not wanted, nor done at a time
-HAVE = ("haben", "habe", "hast", "hat")
-BE = ("sein", "bin", "bist", "ist")
-MODALS = [
-    (("can", "can"), ("können", "kann", "kannst", "kann")),
-    (("must", "must"), ("müssen", "muss", "musst", "muss")),
-    (("should", "should"), ("sollen", "soll", "sollst", "soll")),
-    (("want to", "wants to"), ("wollen", "will", "willst", "will")),
-]
-ADJECTIVES = {
-    "small": "klein",
-    "big": "groß",
-    "old": "alt",
-    "beautiful": "schön",
-    "new": "neu",
-    "red": "rot",
-    "good": "gut",
-    "expensive": "teur",
-}
-OF_PEOPLE = ("small", "big", "old", "beautiful", "good")
-# English pronoun, German pronoun, person (0 I, 1 you, 2 he), plural.
-PRONOUNS = [
-    ("I", "ich", 0, False),
-    ("you", "du", 1, False),
-    ("he", "er", 2, False),
-    ("she", "sie", 2, False),
-    ("we", "wir", 2, True),
-    ("they", "sie", 2, True),
-]
-PLACES = {
-    "in the garden": "im Garten",
-    "in the kitchen": "in der Küche",
-    "in the city": "in der Stadt",
-    "at school": "in der Schule",
-    "on the beach": "am Strand",
-    "at the market": "auf dem Markt",
-}
-TIMES = {
-    "present": {"today": "heute", "now": "jetzt", "every day": "jeden Tag"},
-    "past": {"yesterday": "gestern", "last week": "letzte Woche"},
-    "modal": {"today": "heute", "tomorrow": "morgen"},
-}
-CONJUNCTIONS = {"because": "weil", "when": "wenn", "if": "wenn", "although": "obwohl"}
-
-# Endings by case and by gender, or p for plural.
-DER = {
-    "nominative": {"m": "der", "f": "die", "n": "das", "p": "die"},
-    "accusative": {"m": "den", "f": "die", "n": "das", "p": "die"},
-    "dative": {"m": "dem", "f": "der", "n": "dem", "p": "den"},
-}
-DIESER = {
-    "nominative": {"m": "er", "f": "e", "n": "es", "p": "e"},
-    "accusative": {"m": "en", "f": "e", "n": "es", "p": "e"},
-    "dative": {"m": "em", "f": "er", "n": "em", "p": "en"},
-}
-EIN = {
-    "nominative": {"m": "", "f": "e", "n": "", "p": "e"},
-    "accusative": {"m": "en", "f": "e", "n": "", "p": "e"},
-    "dative": {"m": "em", "f": "er", "n": "em", "p": "en"},
-}
-# An adjective's ending after der and dieser; after ein and mein; with nothing before it.
-WEAK = {
-    "nominative": {"m": "e", "f": "e", "n": "e", "p": "en"},
-    "accusative": {"m": "en", "f": "e", "n": "e", "p": "en"},
-    "dative": {"m": "en", "f": "en", "n": "en", "p": "en"},
-}
-MIXED = {
-    "nominative": {"m": "er", "f": "e", "n": "es", "p": "en"},
-    "accusative": {"m": "en", "f": "e", "n": "es", "p": "en"},
-    "dative": {"m": "en", "f": "en", "n": "en", "p": "en"},
-}
-STRONG_PLURAL = {"nominative": "e", "accusative": "e", "dative": "en"}
 
 
 @dataclasses.dataclass

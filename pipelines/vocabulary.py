@@ -14,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from pipelines.checks import check_whole_number
 from pipelines.normalization import SPACE_SIGN, Normalization
 from pipelines.progress import Progress
 from pipelines.tokenizers import (
@@ -54,13 +55,9 @@ class VocabularyConfig:
     def validate(self):
         if self.kind not in KINDS:
             raise ValueError(f"`kind` must be one of {KINDS}. Received: kind={self.kind!r}")
-        for name in ("size", "sample_pairs", "seed"):
-            value, least = getattr(self, name), name != "seed"
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ValueError(
-                    f"`{name}` must be a whole number of at least {least:d}. "
-                    f"Received: {name}={value!r}"
-                )
+        check_whole_number("size", self.size)
+        check_whole_number("sample_pairs", self.sample_pairs)
+        check_whole_number("seed", self.seed, at_least=0)
         number = isinstance(self.character_coverage, int | float)
         if not number or not 0.9 <= self.character_coverage <= 1:
             raise ValueError(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import keras
 
-from pipelines.prepare import DataConfig
+from pipelines.data_config import DataConfig
 from t2t_keras.checks import nearest
 from t2t_keras.losses import LabelSmoothedCrossEntropy
 from t2t_keras.metrics import Perplexity, TokenAccuracy

@@ -6,6 +6,7 @@ that one: it has its own arguments, flags, streams and exit code, as if started 
 
 import atexit
 import contextlib
+import importlib
 import json
 import os
 import runpy
@@ -65,10 +66,8 @@ def parent():
 
 def serve():
     """The parent: imports what all commands need, then forks one for each request."""
-    import tensorflow_text  # noqa: F401
-
-    import t2t_keras.experiment  # noqa: F401
-
+    for module in ("tensorflow_text", "t2t_keras.experiment"):
+        importlib.import_module(module)
     for line in sys.stdin:
         request = json.loads(line)
         child = os.fork()

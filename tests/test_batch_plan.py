@@ -158,7 +158,7 @@ def test_wrong_settings_are_named(settings, message):
     [
         ([[3, 0]], 1, "each at least 1: those of the id store and one more"),
         ([3, 4], 1, r"must be \[examples, 2\].* Received: lengths of shape \(2,\)"),
-        ([[3, 4]], -1, "`seed` must be a whole number of at least 0, or None. Received: seed=-1"),
+        ([[3, 4]], -1, "`seed` must be a whole number of at least 0. Received: seed=-1"),
     ],
 )
 def test_wrong_arguments_are_named(lengths, seed, message):

@@ -4,11 +4,13 @@ import pytest
 
 pytest.importorskip("apache_beam")
 
+import pipelines.cleaned_text as cleaned_text
 import pipelines.prepare as preparation
 from pipelines.batch_plan import BatchConfig
 from pipelines.beam_prepare import encode_part, prepare_with_beam
+from pipelines.data_config import DataConfig
 from pipelines.id_store import IdStore, Shard
-from pipelines.prepare import DataConfig, prepare
+from pipelines.prepare import prepare
 from pipelines.sources import Pairs, TabSeparatedFile, TextFiles
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import VocabularyConfig
@@ -31,7 +33,7 @@ def config():
 
 @pytest.fixture(autouse=True)
 def several_parts(monkeypatch):
-    monkeypatch.setattr(preparation, "PART", 130)
+    monkeypatch.setattr(cleaned_text, "PART", 130)
 
 
 @pytest.fixture
@@ -75,7 +77,7 @@ def test_a_part_done_twice_is_as_if_done_once(files):
     prepare(TabSeparatedFile(files / "all.tsv"), files / "data", config())
     part = files / "part-000000"
     for _ in range(2):
-        preparation.write_part([("a dog", "ein Hund")], part, {"kept": 1})
+        cleaned_text.write_part([("a dog", "ein Hund")], part, {"kept": 1})
     (files / "vocabulary").symlink_to(files / "data" / "vocabulary")
     for _ in range(2):
         encode_part(part, files)

@@ -4,7 +4,8 @@ import shutil
 import numpy as np
 import pytest
 
-from pipelines.id_store import IdStore, Shard, whole_folder
+from pipelines.id_store import IdStore, Shard
+from pipelines.whole import whole_folder
 
 
 def corpus(count=50, seed=0, largest=60000):

@@ -9,14 +9,17 @@ import time
 import numpy as np
 import pytest
 
+import pipelines.cleaned_text as cleaned_text
 import pipelines.prepare as preparation
 from pipelines.batch_plan import BatchConfig
+from pipelines.data_config import DataConfig
 from pipelines.id_store import IdStore, Shard
-from pipelines.prepare import DataConfig, prepare
+from pipelines.prepare import prepare
 from pipelines.sources import Pairs, TextFiles
 from pipelines.tokenizers import load_tokenizer
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import VocabularyConfig, learn
+from pipelines.whole import only_one
 
 CORPUS = [*pairs(3000), ("", "leer"), ("same", "same"), pairs(1)[0]]
 
@@ -30,7 +33,7 @@ def config(**vocabulary):
 def several_parts():
     """Parts so small that the corpus has seven of them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(preparation, "PART", 450)
+        patch.setattr(cleaned_text, "PART", 450)
         yield
 
 
@@ -113,8 +116,8 @@ def test_other_batches_renew_the_report_and_nothing_else(prepared, tmp_path):
 @pytest.mark.parametrize(
     ("owner", "name", "after"),
     [
-        (preparation, "write_part", 0),
-        (preparation, "write_part", 4),
+        (cleaned_text, "write_part", 0),
+        (cleaned_text, "write_part", 4),
         (preparation, "learn", 0),
         (preparation, "save_tokenizer", 0),
         (Shard, "write", 0),
@@ -159,7 +162,7 @@ def test_killed_it_goes_on(prepared, tmp_path):
 import sys; sys.path.insert(0, {str(os.path.dirname(__file__))!r})
 import time
 from test_prepare import *
-preparation.PART = 450
+cleaned_text.PART = 450
 original = Shard.write
 def slow(self, folder):
     original(self, folder)
@@ -301,8 +304,8 @@ def test_a_folder_with_other_things_in_it_is_refused(tmp_path):
 def test_two_at_once_are_refused(prepared):
     folder, _ = prepared
     with (
-        preparation.only_one(folder),
-        pytest.raises(ValueError, match="Another process is preparing"),
+        only_one(folder),
+        pytest.raises(ValueError, match=r"in use by process \d+: wait"),
     ):
         prepare(Pairs(CORPUS), folder, config())
 

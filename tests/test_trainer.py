@@ -270,7 +270,7 @@ def test_a_line_tells_speed_and_time_left(monkeypatch):
         lines.on_train_batch_end(batch, {"loss": 2.0, "perplexity": 7.0})
     assert stream.getvalue() == (
         "step 10/50  loss 2.0000  perplexity 7.00  learning rate 5.000e-01  100 tokens/s  "
-        "0:40 left\n"
+        "0:00:40 left\n"
     )
 
 

@@ -9,22 +9,18 @@ RUN/
   averaged.weights.h5  the averaged weights
 """
 
-import contextlib
 import dataclasses
-import fcntl
 import importlib.metadata
-import json
-import os
 import shutil
 import sys
 from pathlib import Path
 
 from pipelines.batch_plan import BatchConfig
 from pipelines.cleaning import CleaningConfig
-from pipelines.id_store import whole_folder
-from pipelines.prepare import DataConfig
+from pipelines.data_config import DataConfig
 from pipelines.tokenizers import load_tokenizer
 from pipelines.vocabulary import VocabularyConfig
+from pipelines.whole import only_one, read_json, whole_folder, write_json
 from t2t_keras.experiment import Experiment
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
@@ -71,12 +67,10 @@ class Run:
                 shutil.copytree(vocabulary, unfinished, dirs_exist_ok=True)
         versions = {name: importlib.metadata.version(name) for name in PACKAGES}
         contents = {"experiment": settings, "versions": versions, "command": sys.argv}
-        unfinished = self.config_file.with_suffix(".unfinished")
-        unfinished.write_text(json.dumps(contents, indent=2) + "\n", encoding="utf-8")
-        os.replace(unfinished, self.config_file)
+        write_json(self.config_file, contents)
 
     def refuse_change(self, settings, vocabulary):
-        known = json.loads(self.config_file.read_text(encoding="utf-8"))["experiment"]
+        known = read_json(self.config_file)["experiment"]
         fixed = {"model": settings["model"], "training": {"seed": settings["training"]["seed"]}}
         for part, fields in fixed.items():
             for name, value in fields.items():
@@ -98,7 +92,7 @@ class Run:
         """The settings that the run was made with."""
         if not self.config_file.exists():
             raise ValueError(f"{self.folder} is no run: it has no config.json. t2t-train makes one")
-        settings = json.loads(self.config_file.read_text(encoding="utf-8"))["experiment"]
+        settings = read_json(self.config_file)["experiment"]
         data = settings["data"]
         data["cleaning"] = CleaningConfig(**data["cleaning"])
         data["vocabulary"] = VocabularyConfig(**data["vocabulary"])
@@ -112,20 +106,7 @@ class Run:
     def tokenizer(self):
         return load_tokenizer(self.folder / "vocabulary")
 
-    @contextlib.contextmanager
     def locked(self):
         """Keeps every other process from training in this folder."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        with open(self.folder / ".lock", "a+") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                file.seek(0)
-                raise ValueError(
-                    f"{self.folder} is in use by process {file.read() or '?'}: wait for it, or "
-                    "give another --run"
-                ) from None
-            file.truncate(0)
-            file.write(str(os.getpid()))
-            file.flush()
-            yield
+        return only_one(self.folder)

@@ -22,11 +22,12 @@ from absl import flags, logging
 
 from pipelines.batch_plan import BatchPlan
 from pipelines.dataset import TrainingData, encoded
-from pipelines.id_store import IdStore, whole_folder
+from pipelines.id_store import IdStore
 from pipelines.sources import TextFiles
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import learn
+from pipelines.whole import whole_folder
 from t2t_keras.cli.average import average_run
 from t2t_keras.cli.main import CONFIG, run
 from t2t_keras.cli.runs import Run

@@ -1,5 +1,6 @@
 """What is shown and written while a model is trained, as ordinary Keras callbacks."""
 
+import datetime
 import sys
 import time
 
@@ -34,10 +35,11 @@ class Lines(keras.callbacks.Callback):
         then, last_step, last_tokens = self.last
         seconds, steps = max(now - then, 1e-9), step - last_step
         left = seconds / max(steps, 1) * (self.config.steps - step)
+        left = datetime.timedelta(seconds=round(left))
         print(
             f"step {step:,}/{self.config.steps:,}  loss {loss:.4f}  perplexity {perplexity:.2f}  "
             f"learning rate {float(self.model.optimizer.learning_rate):.3e}  "
-            f"{(self.tokens() - last_tokens) / seconds:,.0f} tokens/s  {clock(left)} left",
+            f"{(self.tokens() - last_tokens) / seconds:,.0f} tokens/s  {left} left",
             file=self.stream or sys.stderr,
             flush=True,
         )
@@ -87,13 +89,3 @@ class Summaries(keras.callbacks.Callback):
     def on_train_end(self, logs=None):
         self.training.close()
         self.held_out.close()
-
-
-def clock(seconds):
-    """
-    >>> clock(65), clock(3725)
-    ('1:05', '1:02:05')
-    """
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

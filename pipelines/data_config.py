@@ -1,0 +1,43 @@
+"""The settings of data: where it is, how it is cleaned, cut into pieces and put into batches."""
+
+import dataclasses
+
+from pipelines.batch_plan import BatchConfig
+from pipelines.checks import check_whole_number
+from pipelines.cleaning import CleaningConfig
+from pipelines.vocabulary import VocabularyConfig
+
+
+@dataclasses.dataclass
+class DataConfig:
+    """All that is to be said about data: where it is, cleaning, sub-words, batches.
+
+    Args:
+        folder: what t2t-prepare made, to be trained on. "": the toy grammar.
+        toy_pairs: how many sentences of the toy grammar.
+        dev_source, dev_target: text files to evaluate on while training. "": none, or the
+            toy grammar's unseen combinations.
+        dev_pairs: how many of their lines, the first ones. 0: all.
+    """
+
+    folder: str = ""
+    toy_pairs: int = 20_000
+    dev_source: str = ""
+    dev_target: str = ""
+    dev_pairs: int = 0
+    cleaning: CleaningConfig = dataclasses.field(default_factory=CleaningConfig)
+    vocabulary: VocabularyConfig = dataclasses.field(default_factory=VocabularyConfig)
+    batches: BatchConfig = dataclasses.field(default_factory=BatchConfig)
+
+    def validate(self):
+        """Raises `ValueError` for the first wrong setting."""
+        check_whole_number("toy_pairs", self.toy_pairs)
+        check_whole_number("dev_pairs", self.dev_pairs, at_least=0)
+        if bool(self.dev_source) != bool(self.dev_target):
+            raise ValueError(
+                "`dev_source` and `dev_target` go together. Received: "
+                f"dev_source={self.dev_source!r}, dev_target={self.dev_target!r}"
+            )
+        self.cleaning.validate()
+        self.vocabulary.validate()
+        self.batches.validate()
