@@ -16,10 +16,13 @@ def token_cross_entropy(labels, logits, label_smoothing=0.0):
 def token_losses(labels, logits, label_smoothing):
     """The loss of each position in nats, smoothed and plain, whether it is padding or not.
 
-    The target distribution is 1 − ε on the label and ε spread evenly over the other V − 1
+    The target distribution q is 1 − ε on the label and ε spread evenly over the other V − 1
     tokens. It is never built: with `log p = z − log Σ exp z` the sum over it becomes
 
         log Σ exp z − (1 − ε) z_label − ε / (V − 1) · (Σ z − z_label)
+
+    Its gradient is p − q. That is said here and not left to the chain rule, which goes through
+    an array of the size of the logits once for each of these terms.
 
     Args:
         labels: integers `[...]`.
@@ -30,16 +33,38 @@ def token_losses(labels, logits, label_smoothing):
         Two arrays `[...]` in float32: with smoothing, and the negative log-likelihood of the
         label, which is what perplexity is made of.
     """
-    logits = at_least_float32(logits)
-    labels = ops.cast(labels, "int32")
-    log_normalizer = ops.logsumexp(logits, axis=-1)
-    label_logit = ops.take_along_axis(logits, labels[..., None], axis=-1)[..., 0]
-    unsmoothed = log_normalizer - label_logit
-    if not label_smoothing:
-        return unsmoothed, unsmoothed
-    others = ops.sum(logits, axis=-1) - label_logit
-    smoothed = unsmoothed + label_smoothing * (label_logit - others / (logits.shape[-1] - 1))
-    return smoothed, unsmoothed
+    labels = ops.cast(labels, "int32")[..., None]
+    share = label_smoothing / (logits.shape[-1] - 1)  # of each token but the label
+
+    @ops.custom_gradient
+    def losses(logits):
+        log_normalizer = ops.logsumexp(logits, axis=-1, keepdims=True)
+        label_logit = ops.take_along_axis(logits, labels, axis=-1)
+        unsmoothed = log_normalizer - label_logit
+        smoothed = unsmoothed
+        if label_smoothing:
+            others = ops.sum(logits, axis=-1, keepdims=True) - label_logit
+            smoothed = unsmoothed + label_smoothing * label_logit - share * others
+
+        def gradient(upstream):
+            of_smoothed, of_plain = upstream[..., :1], upstream[..., 1:]
+            of_both = of_smoothed + of_plain
+            p = ops.exp(logits - log_normalizer)
+            at_label = of_both * ops.exp(-unsmoothed) - of_both + label_smoothing * of_smoothed
+            return put_along_last_axis(p * of_both - share * of_smoothed, labels, at_label)
+
+        return ops.concatenate([smoothed, unsmoothed], axis=-1), gradient
+
+    both = losses(at_least_float32(logits))
+    return both[..., 0], both[..., 1]
+
+
+def put_along_last_axis(x, indices, values):
+    """`x` with one element of its last axis replaced: `indices` and `values` are `[..., 1]`."""
+    shape, width = ops.shape(x), x.shape[-1]
+    rows = ops.reshape(x, (-1, width))
+    places = ops.stack([ops.arange(ops.shape(rows)[0]), ops.reshape(indices, (-1,))], axis=-1)
+    return ops.reshape(ops.scatter_update(rows, places, ops.reshape(values, (-1,))), shape)
 
 
 def token_weights(labels, sample_weight=None):

@@ -18,7 +18,7 @@ import tensorflow as tf
 from absl import logging
 
 from t2t_keras.checks import check, check_integer
-from t2t_keras.losses import LabelSmoothedCrossEntropy
+from t2t_keras.losses import LabelSmoothedCrossEntropy, token_weights
 from t2t_keras.metrics import Perplexity
 from t2t_keras.transformer import Transformer
 
@@ -77,10 +77,11 @@ class TrainableTransformer(Transformer):
         inputs, labels, weights = keras.utils.unpack_x_y_sample_weight(data)
         if not isinstance(self.loss, LabelSmoothedCrossEntropy):
             return super().train_step(data)  # somebody's own loss says itself what it sums
-        sums, gradients, logits = self.replica_step(inputs, labels, weights)
-        sums = over_replicas(sums)
-        self.apply(gradients, sums[-1])
-        self.update_metrics(sums)
+        tokens = over_replicas([tf.reduce_sum(token_weights(labels, weights))])[0]
+        scale = tf.math.reciprocal_no_nan(tokens)
+        sums, gradients, logits = self.replica_step(inputs, labels, weights, scale)
+        self.apply(gradients)
+        self.update_metrics(over_replicas(sums))
         return self.compute_metrics(inputs, labels, logits, weights)
 
     def test_step(self, data):
@@ -100,8 +101,12 @@ class TrainableTransformer(Transformer):
             mean = tf.math.divide_no_nan(plain, tokens)
             self.by_product.perplexity.update_with_mean(mean, tokens)
 
-    def replica_step(self, inputs, labels, weights=None):
-        """Sums of losses and tokens over this replica's rows, gradients, logits."""
+    def replica_step(self, inputs, labels, weights, scale):
+        """Sums of losses and tokens over this replica's rows, gradients, logits.
+
+        The gradients are those of the loss times `scale`, one over the real tokens of the whole
+        batch. Scaling the loss costs nothing; scaling the gradients, a walk through all of them.
+        """
         if self.forward_backward is None:
             self.forward_backward = self.make_forward_backward()
         replica = tf.distribute.get_replica_context().replica_id_in_sync_group
@@ -109,7 +114,7 @@ class TrainableTransformer(Transformer):
         results = None
         for number in range(self.accumulate):
             data = part((inputs, labels, weights), number, self.accumulate)
-            new = self.forward_backward(*data, first + number)
+            new = self.forward_backward(*data, first + number, scale)
             results = new if results is None else together(results, new)
         return results
 
@@ -118,7 +123,7 @@ class TrainableTransformer(Transformer):
         seeds = [v for v in self.non_trainable_variables if v.name == "seed_generator_state"]
         weights = self.trainable_variables
 
-        def forward_backward(inputs, labels, sample_weight, place):
+        def forward_backward(inputs, labels, sample_weight, place, scale):
             step = tf.cast(tf.convert_to_tensor(self.optimizer.iterations), tf.int64)
             # There are fewer than a million replicas and parts.
             number = step * 2**20 + place
@@ -127,18 +132,18 @@ class TrainableTransformer(Transformer):
                 with keras.StatelessScope(state_mapping=drawn):
                     logits = self(inputs, training=True)
                 sums = self.loss.sums(labels, logits, sample_weight)
-            gradients = tape.gradient(sums[0], [weight.value for weight in weights])
+                loss = sums[0] * scale
+            gradients = tape.gradient(loss, [weight.value for weight in weights])
             return sums, [tf.convert_to_tensor(g) for g in gradients], logits
 
         return tf.function(forward_backward, jit_compile=self.xla or None, autograph=False)
 
-    def apply(self, gradients, tokens):
-        """Divides by the real tokens of all replicas, then updates the weights."""
-        scale = tf.math.reciprocal_no_nan(tokens)
+    def apply(self, gradients):
+        """Updates the weights."""
         if self.clip_norm is not None:
-            norm = tf.linalg.global_norm(over_replicas(gradients)) * scale
-            scale *= tf.minimum(1.0, self.clip_norm / tf.maximum(norm, 1e-12))
-        gradients = [gradient * tf.cast(scale, gradient.dtype) for gradient in gradients]
+            norm = tf.linalg.global_norm(over_replicas(gradients))
+            scale = tf.minimum(1.0, self.clip_norm / tf.maximum(norm, 1e-12))
+            gradients = [gradient * tf.cast(scale, gradient.dtype) for gradient in gradients]
         # The optimizer sums over the replicas.
         self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
 
