@@ -21,7 +21,11 @@ def get_config(variant=""):
         ),
         # 50 epochs of 12,500 tokens a side are 2,400 steps; smaller batches learn faster here.
         training=TrainingConfig(
-            steps=7000, warmup_steps=2000, learning_rate=1.5, evaluate_every=500
+            steps=7000,
+            warmup_steps=2000,
+            learning_rate=1.5,
+            evaluate_every=500,
+            checkpoint_every=250,
         ),
     )
     experiment.data.vocabulary.size = 8000
