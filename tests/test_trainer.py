@@ -255,6 +255,62 @@ def test_two_replicas_train_as_one(tmp_path, replicas):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
+def test_begun_on_one_replica_it_goes_on_with_two(tmp_path, replicas):
+    """The batches are those of the whole job, whatever the number of replicas."""
+    whole = trainer(tmp_path / "whole", dropout=0.0)
+    whole.train()
+    trainer(tmp_path / "changed", dropout=0.0, steps=8).train()
+    changed = trainer(tmp_path / "changed", replicas, dropout=0.0)
+    changed.train()
+    assert changed.progress["tokens"] == whole.progress["tokens"]
+    for ours, theirs in zip(weights(changed), weights(whole), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+def test_shapes_that_xla_compiles_are_counted(tmp_path, caplog):
+    caplog.set_level("INFO", logger="absl")
+    trainer(tmp_path, xla="on", steps=6).train()
+    plan = data().plan
+    seen = len({plan.batch(step)[1:] for step in range(6)})
+    said = [line for line in caplog.messages if line.startswith("XLA compiles the step for")]
+    assert seen > 1 and len(said) == seen and said[-1].endswith(f"shapes: {seen}")
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped"])
+def test_a_damaged_newest_checkpoint_is_passed_over(tmp_path, caplog, uninterrupted, damage):
+    trainer(tmp_path, steps=8).train()
+    newest = Checkpoints(tmp_path / "checkpoints").path(8)
+    contents = bytearray(newest.read_bytes())
+    if damage == "cut":
+        contents = contents[: len(contents) // 2]
+    else:
+        contents[len(contents) // 2] ^= 1
+    newest.write_bytes(contents)
+    resumed = trainer(tmp_path)
+    resumed.train()
+    assert "step-00000008.npz is damaged" in caplog.text and "Falling back" in caplog.text
+    assert_same(weights(resumed), weights(uninterrupted))
+    resumed.checkpoints.load(8)  # written anew
+
+
+def test_a_full_disk_ends_the_run_and_keeps_the_checkpoint_before(tmp_path, monkeypatch):
+    made = trainer(tmp_path)
+    whole, saved = np.savez, []
+
+    def savez(file, **arrays):
+        if len(saved) == 2:
+            file.write(b"half")
+            raise OSError(28, "No space left on device")
+        saved.append(file)
+        whole(file, **arrays)
+
+    monkeypatch.setattr("t2t_keras.training.checkpoints.np.savez", savez)
+    with pytest.raises(OSError, match=r"step 12 could not be written .* that of step 8: make room"):
+        made.train()
+    assert made.checkpoints.steps() == [4, 8]
+    assert not list((tmp_path / "checkpoints").glob("*.unfinished"))
+
+
 def test_a_line_tells_speed_and_time_left(monkeypatch):
     stream, seen = io.StringIO(), iter([0, 1000, 1000])
     clock = iter([0.0, 10.0])

@@ -69,6 +69,15 @@ class Run:
         contents = {"experiment": settings, "versions": versions, "command": sys.argv}
         write_json(self.config_file, contents)
 
+    def join(self, experiment, vocabulary):
+        """Checks that another machine has begun the run, and with these settings."""
+        if not self.config_file.exists():
+            raise ValueError(
+                f"{self.folder} was begun by the first machine of this job, and is not seen from "
+                "here. All machines need the same folder, under the same name"
+            )
+        self.refuse_change(dataclasses.asdict(experiment), vocabulary)
+
     def refuse_change(self, settings, vocabulary):
         known = read_json(self.config_file)["experiment"]
         fixed = {"model": settings["model"], "training": {"seed": settings["training"]["seed"]}}

@@ -6,12 +6,12 @@ t2t-train --config=base --data=data/ende --run=runs/ende --config.training.accum
 
 --data is a folder that t2t-prepare made. The same command goes on with the newest checkpoint;
 SIGTERM and Ctrl-C save first. Several GPUs are used if they are there; several machines if
-TF_CONFIG says so.
+TF_CONFIG says so, each of which runs the same command and sees the same data and run folder.
 """
 
+import contextlib
 import itertools
 import math
-import os
 import sys
 import time
 from pathlib import Path
@@ -34,12 +34,14 @@ from t2t_keras.cli.runs import Run
 from t2t_keras.decoding.greedy import greedy
 from t2t_keras.evaluation.held_out import HeldOut
 from t2t_keras.training.checkpoints import restore
+from t2t_keras.training.machines import Machines, find_strategy
 from t2t_keras.training.trainer import Trainer
 
 RUN = flags.DEFINE_string("run", "runs/quickstart", "The run's folder.")
 DATA = flags.DEFINE_string("data", None, "What t2t-prepare made. None: the toy grammar.")
 DEV_SOURCE = flags.DEFINE_string("dev_source", None, "Text to evaluate on, the source.")
 DEV_TARGET = flags.DEFINE_string("dev_target", None, "The same, its translation.")
+TPU = flags.DEFINE_string("tpu", None, "Name of a Cloud TPU; 'local' on its own machine.")
 AVERAGED = 5  # checkpoints (§6.1); t2t-average makes it more
 LONGER = 50  # tokens that an output may have more than its source (§6.1)
 
@@ -53,10 +55,11 @@ def main(arguments):
         if flag.value is not None:
             setattr(experiment.data, name, flag.value)
     experiment.validate()
-    strategy = find_strategy()
+    strategy = find_strategy(TPU.value)
+    machines = Machines(strategy)
     target = Run(RUN.value)
-    with target.locked():
-        trainer = make_trainer(experiment, target, strategy)
+    with machines.watched(), target.locked() if machines.is_chief else contextlib.nullcontext():
+        trainer = make_trainer(experiment, target, strategy, machines)
         with strategy.scope():
             stopped = trainer.train()
         if stopped:
@@ -68,13 +71,14 @@ def main(arguments):
             finish(target, trainer)
 
 
-def make_trainer(experiment, target, strategy):
+def make_trainer(experiment, target, strategy, machines):
     """Data, model and folder put together."""
     keras.utils.set_random_seed(experiment.training.seed)
-    store, vocabulary = training_store(experiment, target)
-    tokenizer = load_tokenizer(vocabulary)
-    experiment.model.vocab_size = tokenizer.size
-    target.begin(experiment, vocabulary)
+    with machines.chief_first():
+        store, vocabulary = training_store(experiment, target)
+        tokenizer = load_tokenizer(vocabulary)
+        experiment.model.vocab_size = tokenizer.size
+        (target.begin if machines.is_chief else target.join)(experiment, vocabulary)
     plan = BatchPlan(store.lengths + 1, experiment.data.batches, experiment.training.seed)
     logging.info(
         "%s pairs, %s batches an epoch in %s shapes, %s replicas",
@@ -137,15 +141,6 @@ def held_out(experiment, model, tokenizer):
         decode=lambda source: decode(tf.constant(source)).numpy(),
         to_text=tokenizer.decode,
     )
-
-
-def find_strategy():
-    """Several machines, several GPUs, or whatever there is."""
-    if "TF_CONFIG" in os.environ:
-        return tf.distribute.MultiWorkerMirroredStrategy()
-    if len(tf.config.list_physical_devices("GPU")) > 1:
-        return tf.distribute.MirroredStrategy()
-    return tf.distribute.get_strategy()
 
 
 def sustained_rate(size=2048, rounds=3):

@@ -23,6 +23,7 @@ from absl import logging
 
 from t2t_keras.training.callbacks import Lines, Summaries
 from t2t_keras.training.checkpoints import Checkpoints, restore, state_of
+from t2t_keras.training.machines import Machines
 
 
 class NonFiniteLoss(ValueError):
@@ -56,12 +57,15 @@ class Trainer:
         self.config, self.folder, self.rate = config, Path(folder), rate
         self.strategy = strategy or tf.distribute.get_strategy()
         self.checkpoints = Checkpoints(self.folder / "checkpoints", config.keep)
-        cluster = self.strategy.cluster_resolver
-        self.is_chief = cluster is None or cluster.task_id in (None, 0)
+        self.machines = Machines(self.strategy)
+        self.is_chief = self.machines.is_chief
         self.step = 0
+        self.saved_step = None
+        self.compiled_shapes = set()
         # What a checkpoint keeps beside the model.
         self.progress = {"tokens": 0, "seconds": 0.0, "best_loss": None, "worse": 0}
-        self.stop_because = None
+        self.asked_to_stop = None  # why, on this machine
+        self.stop_because = None  # why, on all of them
         terminal = self.is_chief and sys.stderr.isatty()
         own = [Summaries(self.folder / "logs", config)] if self.is_chief else []
         if self.is_chief and not terminal:
@@ -98,22 +102,24 @@ class Trainer:
             self.callbacks.on_epoch_begin(self.step // self.config.evaluate_every)
             while self.step < self.config.steps and not self.stop_because:
                 self.callbacks.on_train_batch_begin(self.step)
-                logs = train_step(next(batches))
+                batch = next(batches)
+                self.note_shape(batch)
+                logs = train_step(batch)
                 losses.append(logs["loss"])
                 self.progress["tokens"] += self.data.tokens(self.step)
                 self.step += 1
                 self.callbacks.on_train_batch_end(self.step - 1, logs)
                 evaluation, saving = self.due(self.config.evaluate_every), self.saving_due()
-                if evaluation or saving or self.due(self.config.log_every) or self.stop_because:
+                if evaluation or saving or self.due(self.config.log_every):
                     losses = self.checked(losses)
                 if self.due(self.config.log_every):
                     self.model.reset_metrics()
                 if evaluation:
                     self.evaluate(logs)
-                if saving or self.stop_because:
+                if saving:
                     self.save()
-                if self.model.stop_training:
-                    self.stop_because = self.stop_because or "a callback asked for it"
+                self.agree_to_stop()
+            self.checked(losses)
             self.save()
             self.callbacks.on_train_end()
         return self.stop_because
@@ -133,6 +139,23 @@ class Trainer:
             return {name: local(value)[0] for name, value in logs.items()}
 
         return logs_of
+
+    def note_shape(self, batch):
+        """XLA compiles the step anew for each shape; says so, because it takes its time."""
+        inputs = self.strategy.experimental_local_results(batch)[0][0]
+        shape = tuple(inputs["target"].shape)
+        if self.model.xla and shape not in self.compiled_shapes:
+            self.compiled_shapes.add(shape)
+            count = len(self.compiled_shapes)
+            logging.info("XLA compiles the step for batches of %s x %s; shapes: %s", *shape, count)
+
+    def agree_to_stop(self):
+        """All machines stop after the same step, whichever of them was asked to."""
+        if self.model.stop_training:
+            self.asked_to_stop = self.asked_to_stop or "a callback asked for it"
+        asked = self.asked_to_stop  # a signal may come at any moment
+        if any(self.machines.everyones(int(asked is not None))):
+            self.stop_because = asked or "another machine of the job was asked to stop"
 
     def due(self, every):
         return self.step % every == 0 or self.step == self.config.steps
@@ -201,7 +224,7 @@ class Trainer:
             return
         self.progress["worse"] += 1
         if self.progress["worse"] == self.config.patience:
-            self.stop_because = f"{self.config.patience} evaluations brought no lower loss"
+            self.asked_to_stop = f"{self.config.patience} evaluations brought no lower loss"
 
     def count_time(self):
         now = time.monotonic()
@@ -211,18 +234,25 @@ class Trainer:
     def save(self):
         self.saved = time.monotonic()
         self.count_time()
-        if self.is_chief and self.step not in self.checkpoints.steps():
+        if self.is_chief and self.step != self.saved_step:
             self.checkpoints.save(self.step, state_of(self.model), self.progress)
+        self.saved_step = self.step
 
     def resume(self):
         """Takes up the newest checkpoint that is whole."""
         found = self.checkpoints.load_newest(logging.warning)
+        steps = self.machines.everyones(found[1]["step"] if found else 0)
+        if len(steps) > 1:
+            raise ValueError(
+                f"The machines of this job find different checkpoints in {self.folder}, those of "
+                f"steps {shortened(sorted(steps))}. The run's folder must be one that all share"
+            )
         if found is None:
             return
         state, notes = found
         self.model.optimizer.build(self.model.trainable_variables)
         restore(self.model, state)
-        self.step = notes.pop("step")
+        self.step = self.saved_step = notes.pop("step")
         self.progress = notes
         self.forget_later_metrics()
         logging.info("Going on from step %d", self.step)
@@ -249,7 +279,7 @@ def stopping_on_signals(trainer):
     """SIGTERM and Ctrl-C let the step finish and save; a second one ends the process at once."""
 
     def stop(number, frame):
-        trainer.stop_because = f"{signal.Signals(number).name} was received"
+        trainer.asked_to_stop = f"{signal.Signals(number).name} was received"
         print(
             "\nStopping after this step and saving. Once more ends it at once.",
             file=sys.stderr,
