@@ -192,8 +192,8 @@ class Transformer(keras.Model):
             beams: hypotheses a sentence.
 
         Returns:
-            `memory`, which stays the same at every step, and `cache`, empty, for
-            `sentences · beams` rows; both for `decode_step`.
+            `memory`, which stays the same at every step, and `cache`, empty; both for
+            `decode_step`. Every array in them has the sentences as its first axis.
         """
         check_integer("max_length", max_length)
         check_integer("beams", beams)
@@ -202,40 +202,48 @@ class Transformer(keras.Model):
         memory = DecodingMemory(
             self.decoder.keys_and_values(self.encode(source)), padding_mask(source)
         )
-        return memory, self.decoder.empty_cache(ops.shape(source)[0] * beams, max_length)
+        return memory, self.decoder.empty_cache(ops.shape(source)[0], max_length, beams)
 
-    def decode_step(self, tokens, position, cache, memory):
+    def decode_step(self, tokens, position, cache, memory, visible=None):
         """Logits for the next token of every hypothesis, from its newest token alone.
+
+        What a hypothesis wrote into the cache stays where it is, in slot `position · beams +
+        beam` of its sentence. When a search lets hypothesis 0 go on from what was hypothesis 2,
+        it changes `visible` and copies nothing.
 
         Args:
             tokens: ids `[rows]`, the tokens at `position`: begin (1) at position 0, later
                 what was chosen from the step before. The hypotheses of a sentence stand
                 next to each other: row = sentence · beams + beam.
             position: the number of that position, from 0; an int or a scalar tensor.
-            cache: from `start_decoding` or the step before. Every array in it has the rows
-                of `tokens` as its first axis, so that hypotheses may be reordered.
+            cache: from `start_decoding` or the step before.
             memory: from `start_decoding`.
+            visible: boolean `[sentences, beams, max_length · beams]`: the slots that a
+                hypothesis is made of, those of this position included. None: no hypothesis
+                ever goes on from another one.
 
         Returns:
             Logits `[rows, vocab_size]` in float32, and the cache with this position in it.
         """
-        rows, room = cache[0].keys.shape[0], cache[0].keys.shape[2]
-        if len(tokens.shape) != 1 or (
-            rows is not None and tokens.shape[0] is not None and tokens.shape[0] != rows
-        ):
+        sentences, slots = cache[0].keys.shape[0], cache[0].keys.shape[2]
+        rows = tokens.shape[0] if len(tokens.shape) == 1 else -1
+        if rows is not None and sentences is not None and (rows < 1 or rows % sentences):
             raise ValueError(
-                f"`tokens` must have the shape [rows], as many rows as the cache, {rows}. "
-                f"Received: tokens of shape {tuple(tokens.shape)}"
+                f"`tokens` must have the shape [rows], as many rows for each of the {sentences} "
+                f"sentences. Received: tokens of shape {tuple(tokens.shape)}"
             )
-        if isinstance(position, int) and not 0 <= position < room:
-            raise ValueError(
-                f"`position` must be from 0 to {room - 1}, since the cache was made for "
-                f"max_length={room}. Received: position={position}"
-            )
+        if isinstance(position, int) and rows is not None and sentences is not None:
+            room = slots // (rows // sentences)
+            if not 0 <= position < room:
+                raise ValueError(
+                    f"`position` must be from 0 to {room - 1}, since the cache was made for "
+                    f"max_length={room}. Received: position={position}"
+                )
         position = ops.cast(position, "int32")
         x = self.embed_target(tokens[:, None], start=position)
-        x, cache = self.decoder.step(x, position, cache, memory.keys_values, memory.mask)
-        return self.embedding.project(x[:, 0]), cache
+        x = ops.reshape(x, (ops.shape(cache[0].keys)[0], -1, self.config.d_model))
+        x, cache = self.decoder.step(x, position, cache, memory.keys_values, memory.mask, visible)
+        return self.embedding.project(ops.reshape(x, (-1, self.config.d_model))), cache
 
     def compute_output_shape(self, input_shape):
         return (*input_shape["target"], self.config.vocab_size)

@@ -59,11 +59,12 @@ def test_steps_with_several_hypotheses_a_sentence_equal_the_whole():
     expected = array(
         layer(ops.array(x), ops.repeat(memory, 3, axis=0), memory_mask=mask.repeat(3, axis=0))
     )
-    cache, keys_values = layer.empty_cache(6, 4), layer.keys_and_values(memory)
+    cache, keys_values = layer.empty_cache(2, 4, beams=3), layer.keys_and_values(memory)
     for position in range(4):
-        step = ops.array(x[:, position : position + 1])
+        step = ops.array(x[:, position].reshape(2, 3, 8))
         found, cache = layer.step(step, position, cache, keys_values, mask)
-        np.testing.assert_allclose(array(found)[:, 0], expected[:, position], atol=1e-5)
+        found = array(found).reshape(6, 8)
+        np.testing.assert_allclose(found, expected[:, position], atol=1e-5)
     assert keys_values[0].keys.shape[0] == 2
 
 

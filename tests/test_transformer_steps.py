@@ -30,6 +30,24 @@ def test_the_beams_of_a_sentence_share_its_memory():
         np.testing.assert_allclose(array(logits), expected[:, position], rtol=0, atol=1e-5)
 
 
+def test_a_hypothesis_may_go_on_from_another_and_nothing_is_copied():
+    model, source = tiny_model(), pairs()["source"][:1]
+    targets = np.array([[1, 5, 6, 7], [1, 5, 9, 4]])  # both go on from what was hypothesis 1
+    expected = array(model({"source": source.repeat(2, axis=0), "target": targets}))
+    memory, cache = model.start_decoding(ops.array(source), max_length=4, beams=2)
+    fed = np.array([[1, 8, 6, 7], [1, 5, 9, 4]])
+    visible = np.zeros((1, 2, 8), "bool")
+    for position in range(4):
+        if position == 2:
+            visible[:, 0] = visible[:, 1]
+        visible[:, [0, 1], [2 * position, 2 * position + 1]] = True
+        logits, cache = model.decode_step(
+            ops.array(fed[:, position]), position, cache, memory, ops.array(visible)
+        )
+        if position >= 2:
+            np.testing.assert_allclose(array(logits), expected[:, position], rtol=0, atol=1e-5)
+
+
 def test_a_compiled_step_serves_every_position():
     """The shapes of the cache never change, so that XLA compiles the step once."""
     model, inputs = tiny_model(), tensors(pairs())
@@ -61,5 +79,5 @@ def test_decoding_refuses_what_does_not_fit():
     memory, cache = model.start_decoding(source, max_length=4)
     with pytest.raises(ValueError, match=r"`position` must be from 0 to 3.*position=4"):
         model.decode_step(token, 4, cache, memory)
-    with pytest.raises(ValueError, match="as many rows as the cache, 2"):
+    with pytest.raises(ValueError, match="as many rows for each of the 2 sentences"):
         model.decode_step(token[:1], 0, cache, memory)

@@ -163,32 +163,42 @@ class MultiHeadAttention(keras.layers.Layer):
             self.split_heads(self.value(memory), self.d_v),
         )
 
-    def empty_cache(self, batch_size, length):
-        """Room for the keys and values of `length` positions, of a shape that never changes."""
-        rows = (batch_size, self.num_heads, length)
+    def empty_cache(self, sentences, length, beams=1):
+        """Room for the keys and values of `length` positions, of a shape that never changes.
+
+        The hypotheses of a sentence share it: slot `position · beams + beam`.
+        """
+        rows = (sentences, self.num_heads, length * beams)
         return KeysValues(
             ops.zeros((*rows, self.d_k), self.compute_dtype),
             ops.zeros((*rows, self.d_v), self.compute_dtype),
         )
 
-    def step(self, query, cache, position):
+    def step(self, queries, cache, position, visible=None):
         """Self-attention of the one position that is decoded now.
 
         Args:
-            query: `[batch, 1, width]`.
+            queries: `[sentences, beams, width]`, one of each hypothesis.
             cache: from `empty_cache`, filled for all positions before this one.
             position: its number, from 0.
+            visible: boolean `[sentences, beams, length · beams]`: the slots that a hypothesis
+                is made of, this position's included. None: hypothesis b is made of slots b.
 
         Returns:
-            `[batch, 1, d_model]`, and the cache with this position's keys and values.
+            `[sentences, beams, d_model]`, and the cache with this position's keys and values.
         """
-        new = self.keys_and_values(query)
+        new = self.keys_and_values(queries)
+        beams = ops.shape(queries)[1]
+        place = (0, 0, position * beams, 0)
         cache = KeysValues(
-            ops.slice_update(cache.keys, (0, 0, position, 0), new.keys),
-            ops.slice_update(cache.values, (0, 0, position, 0), new.values),
+            ops.slice_update(cache.keys, place, new.keys),
+            ops.slice_update(cache.values, place, new.values),
         )
-        until_now = ops.arange(cache.keys.shape[2])[None] <= position
-        outputs, _ = self.attend(query, cache, until_now)
+        if visible is None:
+            slots = ops.arange(cache.keys.shape[2])[None]
+            own = slots % beams == ops.arange(beams)[:, None]
+            visible = (own & (slots // beams <= position))[None]
+        outputs, _ = self.attend(queries, cache, visible)
         return outputs, cache
 
     def split_heads(self, x, width):

@@ -5,7 +5,6 @@ calling the layers (training, scoring); one position at a time by `step` (search
 """
 
 import keras
-from keras import ops
 
 from t2t_keras.checks import check_sequence
 from t2t_keras.layers.block import Block, Stack
@@ -61,33 +60,33 @@ class DecoderBlock(Block):
         weights = {"self_attention": self_weights, "cross_attention": cross_weights}
         return (x, weights) if return_weights else x
 
-    def step(self, x, position, cache, memory, memory_mask=None):
-        """Decodes one position of `rows` hypotheses, several of which may share a sentence.
+    def step(self, x, position, cache, memory, memory_mask=None, visible=None):
+        """Decodes one position of all hypotheses of each sentence.
+
+        All of them look at the same memory, as the positions of one sequence would: so they
+        stand on the axis of positions, and nothing is copied.
 
         Args:
-            x: `[rows, 1, d_model]`. The hypotheses of a sentence stand next to each other.
+            x: `[sentences, beams, d_model]`.
             position: its number, from 0.
             cache: keys and values of the positions before, from `empty_cache`.
-            memory: keys and values of the memory, from `keys_and_values`, one row a sentence.
+            memory: keys and values of the memory, from `keys_and_values`.
             memory_mask: boolean `[sentences, memory_length]`.
+            visible: see `MultiHeadAttention.step`.
 
         Returns:
-            `[rows, 1, d_model]` and the cache with this position in it.
+            `[sentences, beams, d_model]` and the cache with this position in it.
         """
-        x, cache = self.self_attention.around(self.self_attention.sublayer.step, x, cache, position)
-        # All hypotheses of a sentence look at the same memory, as the positions of one
-        # sequence would: so they stand on the axis of positions, and nothing is copied.
-        rows, _, d_model = ops.shape(x)
-        sentences = ops.shape(memory.keys)[0]
-        x = ops.reshape(x, (sentences, -1, d_model))
+        x, cache = self.self_attention.around(
+            self.self_attention.sublayer.step, x, cache, position, visible
+        )
         x, _ = self.cross_attention.around(
             self.cross_attention.sublayer.attend, x, memory, memory_mask
         )
-        x = self.feed_forward(x)
-        return ops.reshape(x, (rows, 1, d_model)), cache
+        return self.feed_forward(x), cache
 
-    def empty_cache(self, rows, length):
-        return self.self_attention.sublayer.empty_cache(rows, length)
+    def empty_cache(self, sentences, length, beams=1):
+        return self.self_attention.sublayer.empty_cache(sentences, length, beams)
 
     def keys_and_values(self, memory):
         return self.cross_attention.sublayer.keys_and_values(memory)
@@ -136,16 +135,16 @@ class Decoder(Stack):
         x = self.finish(x)
         return (x, weights) if return_weights else x
 
-    def step(self, x, position, cache, memory, memory_mask=None):
+    def step(self, x, position, cache, memory, memory_mask=None, visible=None):
         """`DecoderBlock.step` through the stack; `cache` and `memory` have an entry a block."""
         new_cache = []
-        for block, block_cache, block_memory in zip(self.blocks, cache, memory, strict=True):
-            x, block_cache = block.step(x, position, block_cache, block_memory, memory_mask)
-            new_cache.append(block_cache)
+        for block, its_cache, its_memory in zip(self.blocks, cache, memory, strict=True):
+            x, its_cache = block.step(x, position, its_cache, its_memory, memory_mask, visible)
+            new_cache.append(its_cache)
         return self.finish(x), new_cache
 
-    def empty_cache(self, rows, length):
-        return [block.empty_cache(rows, length) for block in self.blocks]
+    def empty_cache(self, sentences, length, beams=1):
+        return [block.empty_cache(sentences, length, beams) for block in self.blocks]
 
     def keys_and_values(self, memory):
         return [block.keys_and_values(memory) for block in self.blocks]
