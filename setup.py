@@ -61,7 +61,7 @@ setup(
     entry_points={
         "console_scripts": [
             f"t2t-{command} = t2t_keras.cli.{command}:entry"
-            for command in ("average", "benchmark", "parameters", "prepare", "train")
+            for command in ("average", "benchmark", "parameters", "prepare", "train", "translate")
         ]
     },
     classifiers=[

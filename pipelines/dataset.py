@@ -135,8 +135,3 @@ class TrainingData:
     def examples(self, step):
         """The numbers of the sentence pairs of a batch."""
         return self.plan.batch(step)[0]
-
-    def inputs(self, step):
-        """The numbers of a batch's examples, and the source ids of its rows."""
-        examples, width, rows = self.plan.batch(step)
-        return examples, assemble(self.store, examples, width, rows)[0]["source"]

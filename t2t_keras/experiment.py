@@ -12,6 +12,7 @@ import keras
 
 from pipelines.data_config import DataConfig
 from t2t_keras.checks import nearest
+from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.losses import LabelSmoothedCrossEntropy
 from t2t_keras.metrics import Perplexity, TokenAccuracy
 from t2t_keras.schedules import TransformerSchedule
@@ -22,11 +23,12 @@ from t2t_keras.transformer_config import TransformerConfig
 
 @dataclasses.dataclass
 class Experiment:
-    """What to train and how; the defaults are the paper's base model (§5)."""
+    """What to train and how, and how to translate then; by default the paper's base model (§5)."""
 
     model: TransformerConfig = dataclasses.field(default_factory=TransformerConfig)
     training: TrainingConfig = dataclasses.field(default_factory=TrainingConfig)
     data: DataConfig = dataclasses.field(default_factory=DataConfig)
+    search: SearchConfig = dataclasses.field(default_factory=SearchConfig)
 
     def __post_init__(self):
         self.validate()
@@ -36,6 +38,7 @@ class Experiment:
         self.model.validate()
         self.training.validate()
         self.data.validate()
+        self.search.validate()
 
     def new_model(self):
         """The model with fresh weights."""

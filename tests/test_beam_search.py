@@ -108,7 +108,8 @@ def test_each_sentence_has_its_own_limit_and_is_cut_off_there():
 def test_a_beam_of_one_is_greedy_where_no_length_is_preferred():
     model = lively_model(vocab_size=12)
     tokens, _ = search(model, SOURCE, 12, beam=1, alpha=0.0)
-    np.testing.assert_array_equal(tokens[:, 0], array(greedy(model, ops.array(SOURCE), 12)))
+    one, _ = greedy(model, ops.array(SOURCE), 12, SearchConfig(beam=1, alpha=0.0))
+    np.testing.assert_array_equal(tokens, array(one))
 
 
 def test_it_can_be_compiled():
@@ -118,3 +119,17 @@ def test_it_can_be_compiled():
     found = compiled(lambda source: beam_search(model, source, 12, config))(ops.array(SOURCE))
     np.testing.assert_array_equal(array(found.tokens), expected)
     np.testing.assert_allclose(array(found.scores), scores, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"beam": 0}, "`beam` must be"),
+        ({"alpha": -0.1}, "`alpha` must be a number of at least 0"),
+        ({"extra_length": -1}, "`extra_length` must be"),
+        ({"n_best": 5}, "`n_best` must be at most the number of hypotheses, beam=4"),
+    ],
+)
+def test_wrong_settings_are_named(settings, message):
+    with pytest.raises(ValueError, match=message):
+        SearchConfig(**settings).validate()

@@ -1,5 +1,7 @@
 """The commands as their users run them: in a process of their own."""
 
+import json
+
 import pytest
 from commands import command
 
@@ -217,6 +219,60 @@ def test_average_takes_the_last_checkpoints(trained):
     assert "averaged.weights.h5: steps " in result.stdout
     too_many = command("average", folder, "--last=50")
     assert too_many.returncode == 2 and "Average fewer" in too_many.stderr
+
+
+UGLY = [
+    "The dog sleeps.",
+    "",
+    "   ",
+    "\u00e9\U0001f600\u4e2d",
+    "a\0b",
+    "dog " * 300,
+    "The cat sleeps.",
+]
+
+
+def test_translate_answers_every_line_whatever_it_is(trained, tmp_path):
+    _, folder = trained
+    (tmp_path / "in").write_bytes(
+        "\n".join(UGLY).encode() + b"\n\xff\xfe\xc3(\r\nlast without an end"
+    )
+    options = ["--extra_length=3", f"--input={tmp_path / 'in'}"]
+    result = command("translate", folder, *options, f"--output={tmp_path / 'out'}")
+    assert result.returncode == 0, result.stderr
+    lines = (tmp_path / "out").read_text().split("\n")
+    assert len(lines) == len(UGLY) + 2 + 1 and lines[-1] == ""
+    assert lines[1] == lines[2] == ""
+    few = command("translate", folder, *options, "--lines=2")
+    assert few.stdout.split("\n") == lines, "the same, however many lines are read at a time"
+
+
+def test_translate_gives_several_with_scores_and_json(trained):
+    _, folder = trained
+    text = "The dog sleeps.\n\nThe cat sleeps.\n"
+    several = command("translate", folder, "--n_best=2", "--scores", "--extra_length=5", stdin=text)
+    assert several.returncode == 0, several.stderr
+    lines = several.stdout.splitlines()
+    assert len(lines) == 6
+    scores = [float(line.split("\t")[0]) for line in (*lines[:2], *lines[4:])]
+    assert scores[0] >= scores[1] and scores[2] >= scores[3]
+    one = command("translate", folder, "--json", "--extra_length=5", stdin=text)
+    objects = [json.loads(line) for line in one.stdout.splitlines()]
+    assert [each["source"] for each in objects] == text.split("\n")[:3]
+    assert objects[0]["translations"][0]["text"] == lines[0].split("\t")[1]
+
+
+def test_translate_takes_the_weights_that_are_asked_for(trained, tmp_path):
+    _, folder = trained
+    for weights in ("averaged", "newest", "best", "4"):
+        result = command("translate", folder, f"--weights={weights}", "--beam=1", stdin="A dog.\n")
+        assert result.returncode == 0, result.stderr
+    wrong = command("translate", folder, "--weights=oldest", stdin="A dog.\n")
+    assert wrong.returncode == 2 and "has no weights 'oldest'. It has: 2, 4" in wrong.stderr
+    nothing = command("translate", tmp_path, stdin="A dog.\n")
+    assert nothing.returncode == 2 and "is no run" in nothing.stderr
+    wide = command("translate", folder, "--n_best=9", stdin="A dog.\n")
+    assert wide.returncode == 2 and "`n_best` must be at most" in wide.stderr
 
 
 def test_train_from_prepared_data_with_a_test_set(prepared, corpus, tmp_path):

@@ -21,7 +21,9 @@ from pipelines.data_config import DataConfig
 from pipelines.tokenizers import load_tokenizer
 from pipelines.vocabulary import VocabularyConfig
 from pipelines.whole import only_one, read_json, whole_folder, write_json
+from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
+from t2t_keras.training.checkpoints import Checkpoints, restore
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
 
@@ -110,7 +112,34 @@ class Run:
             model=TransformerConfig(**settings["model"]),
             training=TrainingConfig(**settings["training"]),
             data=DataConfig(**data),
+            search=SearchConfig(**settings.get("search", {})),
         )
+
+    def model(self, weights=None):
+        """The trained model.
+
+        Args:
+            weights: "averaged", "best", "newest" or a step's number. None: the averaged ones if
+                there are any, else the newest.
+        """
+        checkpoints = Checkpoints(self.folder / "checkpoints")
+        model = self.experiment().new_model()
+        steps = {str(step): step for step in checkpoints.steps()}
+        if steps:
+            steps |= {"newest": max(steps.values()), "best": checkpoints.best()}
+        if weights is None:
+            weights = "averaged" if self.averaged_weights.exists() else "newest"
+        if weights == "averaged" and self.averaged_weights.exists():
+            model.load_weights(self.averaged_weights)
+            return model
+        if steps.get(weights) is None:
+            raise ValueError(
+                f"{self.folder} has no weights {weights!r}. It has: "
+                f"{', '.join(name for name, step in steps.items() if step) or 'none yet'}"
+            )
+        state, _ = checkpoints.load(steps[weights])
+        restore(model, {name: array for name, array in state.items() if "model/" in name})
+        return model
 
     def tokenizer(self):
         return load_tokenizer(self.folder / "vocabulary")

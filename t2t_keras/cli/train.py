@@ -10,6 +10,7 @@ TF_CONFIG says so, each of which runs the same command and sees the same data an
 """
 
 import contextlib
+import dataclasses
 import itertools
 import math
 import sys
@@ -31,7 +32,7 @@ from pipelines.whole import whole_folder
 from t2t_keras.cli.average import average_run
 from t2t_keras.cli.main import CONFIG, run
 from t2t_keras.cli.runs import Run
-from t2t_keras.decoding.greedy import greedy
+from t2t_keras.cli.translating import translator
 from t2t_keras.evaluation.held_out import HeldOut
 from t2t_keras.training.checkpoints import restore
 from t2t_keras.training.machines import Machines, find_strategy
@@ -43,7 +44,6 @@ DEV_SOURCE = flags.DEFINE_string("dev_source", None, "Text to evaluate on, the s
 DEV_TARGET = flags.DEFINE_string("dev_target", None, "The same, its translation.")
 TPU = flags.DEFINE_string("tpu", None, "Name of a Cloud TPU; 'local' on its own machine.")
 AVERAGED = 5  # checkpoints (§6.1); t2t-average makes it more
-LONGER = 50  # tokens that an output may have more than its source (§6.1)
 
 
 def main(arguments):
@@ -95,7 +95,7 @@ def make_trainer(experiment, target, strategy, machines):
             TrainingData(store, plan),
             experiment.training,
             target.folder,
-            held_out=held_out(experiment, model, tokenizer),
+            held_out=held_out(experiment, tokenizer, model),
             strategy=strategy,
             rate=sustained_rate() * strategy.num_replicas_in_sync,
         )
@@ -115,7 +115,7 @@ def training_store(experiment, target):
     return encoded(texts, load_tokenizer(vocabulary)), vocabulary
 
 
-def held_out(experiment, model, tokenizer):
+def held_out(experiment, tokenizer, model):
     """The texts to evaluate on, or None."""
     data = experiment.data
     if data.dev_source:
@@ -129,17 +129,10 @@ def held_out(experiment, model, tokenizer):
     store = encoded(texts, tokenizer)
     plan = BatchPlan(store.lengths + 1, data.batches, seed=None)
 
-    @tf.function(jit_compile=model.xla or None)
-    def decode(source):
-        return greedy(model, source, source.shape[1] + LONGER)
-
-    sources, references = zip(*texts, strict=True)
+    # Greedily, because it is done often; what is reported in the end is searched for.
+    quick = dataclasses.replace(experiment.search, beam=1, n_best=1)
     return HeldOut(
-        TrainingData(store, plan),
-        sources,
-        references,
-        decode=lambda source: decode(tf.constant(source)).numpy(),
-        to_text=tokenizer.decode,
+        TrainingData(store, plan), *zip(*texts, strict=True), translator(model, tokenizer, quick)
     )
 
 
@@ -163,6 +156,8 @@ def finish(target, trainer):
     print(f"{target.averaged_weights}: the mean of the checkpoints of steps {listed(steps)}")
     if trainer.held_out is not None:
         restore(trainer.model, weights)
+        search = dataclasses.replace(target.experiment().search, n_best=1)
+        trainer.held_out.translator = translator(trainer.model, target.tokenizer(), search)
         results = trainer.held_out.translate()
         print(f"BLEU {results['bleu']:.1f} ({results['bleu_signature']})")
         print("\n".join(results["examples"]))

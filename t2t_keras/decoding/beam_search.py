@@ -21,15 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from keras import ops
 
-BEGIN, END = 1, 2
+from t2t_keras.decoding.hypotheses import BEGIN, END, Hypotheses, limits_of, penalty
+
 NEVER = -np.inf  # the score of what does not exist
-
-
-class Hypotheses(NamedTuple):
-    """Hypotheses of each sentence, the best first."""
-
-    tokens: Any  # [sentences, hypotheses, length]: end (2) behind the last token, then padding
-    scores: Any  # [sentences, hypotheses]; −∞ where there are fewer
 
 
 class State(NamedTuple):
@@ -58,8 +52,7 @@ def beam_search(model, source, max_length, config):
     """
     beam = config.beam
     sentences = ops.shape(source)[0]
-    lengths = ops.sum(ops.cast(ops.not_equal(source, 0), "int32"), axis=1)
-    limits = ops.minimum(lengths + config.extra_length, max_length)[:, None]
+    limits = limits_of(source, max_length, config)[:, None]
     memory, cache = model.start_decoding(source, max_length, beam)
     slots = np.arange(max_length * beam)
     own = slots % beam == np.arange(beam)[:, None]
@@ -138,11 +131,6 @@ def continuations(live, logits, position):
     written = ops.take_along_axis(live.tokens, parents[..., None], axis=1)
     here = ops.arange(written.shape[-1]) == position
     return Hypotheses(ops.where(here, newest[..., None], written), scores), parents, newest
-
-
-def penalty(length, alpha):
-    """What GNMT divides log P by."""
-    return ((5.0 + ops.cast(length, "float32")) / 6.0) ** alpha
 
 
 def only(wanted, scores):

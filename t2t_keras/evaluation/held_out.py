@@ -1,7 +1,5 @@
 """What a model is evaluated on while it is trained: batches for the loss, texts for BLEU."""
 
-import numpy as np
-
 from t2t_keras.evaluation.bleu import bleu
 
 
@@ -9,34 +7,23 @@ class HeldOut:
     """Sentence pairs that the training does not see.
 
     Args:
-        data: `data.plan` with `steps` batches in one pass, `data.distributed(strategy)` the
-            batches, `data.inputs(step)` the numbers of a batch's pairs and its source ids.
+        data: `data.distributed(strategy)` gives the batches of one pass.
         sources, references: the texts.
-        decode: source ids `[rows, length]` → output ids.
-        to_text: lists of ids → texts.
+        translator: `translator.translate(texts)` gives (translation, score) pairs of each text,
+            the best first.
         shown: how many translations to show.
     """
 
-    def __init__(self, data, sources, references, decode, to_text, shown=3):
+    def __init__(self, data, sources, references, translator, shown=3):
         self.data, self.sources, self.references = data, sources, references
-        self.decode, self.to_text, self.shown = decode, to_text, shown
+        self.translator, self.shown = translator, shown
 
     def distributed(self, strategy):
         return self.data.distributed(strategy)
 
-    def hypotheses(self):
-        """The translation of each source, in their order."""
-        found = [""] * len(self.sources)
-        for step in range(self.data.plan.steps):
-            examples, source = self.data.inputs(step)
-            outputs = np.asarray(self.decode(source))[: len(examples)]
-            for example, text in zip(examples, self.to_text(outputs), strict=True):
-                found[example] = text
-        return found
-
     def translate(self):
         """BLEU, and lines that show some translations."""
-        found = self.hypotheses()
+        found = [best[0][0] for best in self.translator.translate(list(self.sources))]
         score = bleu(found, self.references)
         examples = []
         for number in range(min(self.shown, len(found))):

@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+from t2t_keras.decoding.hypotheses import Hypotheses
+from t2t_keras.decoding.translator import Translator
+
+
+class Letters:
+    """A token for each letter."""
+
+    def encode(self, texts):
+        return [np.array([ord(letter) for letter in text], "int32") for text in texts]
+
+    def decode(self, sequences):
+        return ["".join(chr(id) for id in ids if id > 2) for ids in sequences]
+
+
+def copying(shapes):
+    """Finds the source itself, and on the second place its beginning; no third."""
+
+    def decode(source):
+        shapes.append(source.shape)
+        assert all(2 in row for row in source), "every source ends with an end"
+        beginning = np.where(np.arange(source.shape[1]) < 1, source, 0)
+        tokens = np.stack([source, beginning, 0 * source], axis=1)
+        return Hypotheses(tokens, np.tile([-1.0, -2.0, -np.inf], (len(source), 1)))
+
+    return decode
+
+
+def test_translations_come_back_in_the_order_of_the_texts():
+    texts = ["x" * (7 * n % 30) + str(n) for n in range(50)]
+    shapes, seen = [], []
+    found = Translator(Letters(), copying(shapes), 64).translate(texts, seen.append)
+    assert found == [[(text, -1.0), (text[0], -2.0)] for text in texts]
+    assert seen == sorted(seen) and seen[-1] == 50
+    assert all(rows == 1 or rows * width <= 2 * 64 for rows, width in shapes)
+    assert len({width for _, width in shapes}) <= 5, "few widths, so that few graphs are made"
+    assert shapes[0][1] == max(width for _, width in shapes), "the longest first"
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["", "a", ""]])
+def test_nothing_is_translated_to_nothing(texts):
+    found = Translator(Letters(), copying([])).translate(texts)
+    assert [best[0][0] for best in found] == texts
+
+
+def test_a_text_longer_than_a_batch_is_one_of_its_own():
+    shapes = []
+    text = "y" * 200
+    assert Translator(Letters(), copying(shapes), 64).translate(["ab", text])[1][0][0] == text
+    assert shapes[0][0] == 1
