@@ -62,10 +62,10 @@ def test_a_beam_that_is_wide_enough_finds_the_best_of_all(alpha):
         np.testing.assert_allclose(scores[row], expected_scores[:5], atol=1e-4)
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
+@pytest.mark.parametrize("alpha", [0.0, 0.6])
 @pytest.mark.parametrize("n_best", [1, 3])
 def test_stopping_early_changes_nothing(alpha, n_best):
-    for seed in range(5):
+    for seed in range(2):
         model = lively_model(seed, vocab_size=12)
         early, late = (
             search(model, SOURCE, 12, alpha=alpha, n_best=n_best, early_stopping=stop)

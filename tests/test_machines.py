@@ -16,7 +16,7 @@ from commands import ROOT, command
 from t2t_keras.training.checkpoints import Checkpoints
 from t2t_keras.training.machines import LostMachine, Machines, find_strategy
 
-STEPS = 120
+STEPS = 60
 SETTINGS = [
     *("--config.model.num_layers=1", "--config.model.d_model=16", "--config.model.d_ff=16"),
     *("--config.model.num_heads=2", "--config.model.dropout=0.0", "--config.data.toy_pairs=400"),
