@@ -108,6 +108,23 @@ def test_only_a_lost_machine_of_several_is_called_so():
         raise failure
 
 
+@pytest.mark.parametrize(
+    "config",
+    [
+        "{",
+        "[]",
+        '{"cluster": {}}',
+        '{"cluster": {"worker": ["a:1"]}}',
+        '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}}',
+        '{"cluster": {"worker": ["a:1"]}, "task": {"type": "chief", "index": 0}}',
+    ],
+)
+def test_a_malformed_tf_config_is_refused(monkeypatch, config):
+    monkeypatch.setenv("TF_CONFIG", config)
+    with pytest.raises(ValueError, match=r"TF_CONFIG must be like .* Received: "):
+        find_strategy()
+
+
 def test_a_tpu_is_connected_to_and_set_up(monkeypatch):
     """No TPU is at hand: this holds only that the calls are made, and in their order."""
     done = []

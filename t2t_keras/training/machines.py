@@ -5,6 +5,7 @@ whatever ends a run, or starts it, has to be known to all of them at the same st
 """
 
 import contextlib
+import json
 import os
 
 import tensorflow as tf
@@ -36,11 +37,26 @@ def find_strategy(tpu=None):
         tf.config.experimental_connect_to_cluster(resolver)
         tf.tpu.experimental.initialize_tpu_system(resolver)
         return tf.distribute.TPUStrategy(resolver)
-    if "TF_CONFIG" in os.environ:
+    cluster = os.environ.get("TF_CONFIG", "").strip()
+    if cluster not in ("", "{}"):
+        check_cluster(cluster)
         return tf.distribute.MultiWorkerMirroredStrategy()
     if len(tf.config.list_physical_devices("GPU")) > 1:
         return tf.distribute.MirroredStrategy()
     return tf.distribute.get_strategy()
+
+
+def check_cluster(text):
+    """Refuses a TF_CONFIG that does not say which machines there are and which one this is."""
+    try:
+        config = json.loads(text)
+        task, cluster = config["task"], config["cluster"]
+        cluster[task["type"]][int(task["index"])]
+    except (ValueError, LookupError, TypeError) as error:
+        raise ValueError(
+            'TF_CONFIG must be like {"cluster": {"worker": ["host:port", …]}, "task": {"type": '
+            f'"worker", "index": 0}}}}, with the same cluster on all machines. Received: {text}'
+        ) from error
 
 
 class Machines:
@@ -52,12 +68,14 @@ class Machines:
 
     def __init__(self, strategy):
         self.strategy = strategy
-        cluster = strategy.cluster_resolver
-        self.number = (cluster.task_id if cluster else None) or 0
-        # A TPU's cluster is one machine that drives others.
-        self.count = len(cluster.cluster_spec().as_dict().get("worker", [0])) if cluster else 1
-        if isinstance(strategy, tf.distribute.TPUStrategy):
-            self.number, self.count = 0, 1
+        # Whether this machine is the one that writes. (A TPU's machines are driven by one.)
+        self.is_chief, self.count = True, 1
+        if isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
+            resolver = strategy.cluster_resolver
+            cluster = resolver.cluster_spec().as_dict()
+            first = "chief" if "chief" in cluster else "worker"
+            self.is_chief = (resolver.task_type, resolver.task_id) == (first, 0)
+            self.count = sum(len(cluster.get(kind, ())) for kind in ("chief", "worker"))
 
         @tf.function
         def gather(value):
@@ -67,11 +85,6 @@ class Machines:
             return strategy.run(of_replica, args=(value,))
 
         self.gather = gather
-
-    @property
-    def is_chief(self):
-        """Whether this machine is the one that writes."""
-        return self.number == 0
 
     @contextlib.contextmanager
     def chief_first(self):

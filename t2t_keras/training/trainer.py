@@ -142,9 +142,11 @@ class Trainer:
 
     def note_shape(self, batch):
         """XLA compiles the step anew for each shape; says so, because it takes its time."""
+        if not self.model.xla:
+            return
         inputs = self.strategy.experimental_local_results(batch)[0][0]
         shape = tuple(inputs["target"].shape)
-        if self.model.xla and shape not in self.compiled_shapes:
+        if shape not in self.compiled_shapes:
             self.compiled_shapes.add(shape)
             count = len(self.compiled_shapes)
             logging.info("XLA compiles the step for batches of %s x %s; shapes: %s", *shape, count)
