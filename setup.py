@@ -39,6 +39,7 @@ setup(
         "ml-collections>=1.1,<2",
         "numpy>=2.1,<3",
         "sacrebleu>=2.5,<3",
+        "sacremoses>=0.2,<0.3",
         "sentencepiece>=0.2.2,<0.3",
         "tensorboard>=2.20,<3",  # tf.summary is in it, and TensorFlow no longer asks for it
         "tensorflow>=2.21,<2.22",
@@ -61,7 +62,15 @@ setup(
     entry_points={
         "console_scripts": [
             f"t2t-{command} = t2t_keras.cli.{command}:entry"
-            for command in ("average", "benchmark", "parameters", "prepare", "train", "translate")
+            for command in (
+                "average",
+                "benchmark",
+                "evaluate",
+                "parameters",
+                "prepare",
+                "train",
+                "translate",
+            )
         ]
     },
     classifiers=[

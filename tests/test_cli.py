@@ -275,6 +275,59 @@ def test_translate_takes_the_weights_that_are_asked_for(trained, tmp_path):
     assert wide.returncode == 2 and "`n_best` must be at most" in wide.stderr
 
 
+def test_evaluate_scores_files_and_runs(trained, tmp_path):
+    _, folder = trained
+    sources, references = zip(*pairs(40, "test"), strict=True)
+    worse = [line.replace("d", "t") for line in references]
+    for name, lines in (("source", sources), ("reference", references), ("worse", worse)):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    reference = f"--reference={tmp_path / 'reference'}"
+    result = command(
+        *("evaluate", f"--hypotheses={tmp_path / 'reference'}", reference),
+        *(f"--against={tmp_path / 'worse'}", "--paper_bleu=de"),
+    )
+    assert result.returncode == 0, result.stderr
+    assert "BLEU         100.00" in result.stdout and "tok:13a" in result.stdout
+    assert "p = 0.00" in result.stdout and "paper's BLEU 100.00" in result.stdout
+    output = tmp_path / "out"
+    result = command(
+        *("evaluate", folder, f"--source={tmp_path / 'source'}", reference),
+        *("--beam=1", "--extra_length=3", f"--output={output}"),
+    )
+    assert result.returncode == 0, result.stderr
+    assert "chrF" in result.stdout and " 40 lines" in result.stdout
+    assert len(output.read_text().splitlines()) == 40
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "takes a run's folder with --source, or --hypotheses"),
+        (["--hypotheses={0}/one"], "needs --reference"),
+        (
+            ["--hypotheses={0}/one", "--reference={0}/two"],
+            "same number of lines. Received: 1 and 2",
+        ),
+        (["{1}", "--reference={0}/two"], "for a run --source too"),
+        (["{1}", "--source={0}/one", "--reference={0}/two"], "same number of lines"),
+        (["{1}", "--source={0}/none", "--reference={0}/two"], "No such file"),
+    ],
+)
+def test_evaluate_refuses_what_does_not_go_together(trained, tmp_path, arguments, message):
+    (tmp_path / "one").write_text("a\n")
+    (tmp_path / "two").write_text("a\nb\n")
+    result = command("evaluate", *(each.format(tmp_path, trained[1]) for each in arguments))
+    assert result.returncode == 2 and message in result.stderr, result.stderr
+
+
+def test_translate_does_not_write_over_what_it_reads(trained, tmp_path):
+    (tmp_path / "text").write_text("The dog sleeps.\n")
+    same = [f"--input={tmp_path / 'text'}", f"--output={tmp_path / 'text'}"]
+    result = command("translate", trained[1], *same)
+    assert result.returncode == 2 and "are the same file" in result.stderr
+    assert (tmp_path / "text").read_text() == "The dog sleeps.\n"
+
+
 def test_train_from_prepared_data_with_a_test_set(prepared, corpus, tmp_path):
     result = command(
         *("train", "--config=base", f"--data={prepared[1]}", f"--run={tmp_path / 'run'}"),

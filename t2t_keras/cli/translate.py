@@ -12,37 +12,34 @@ checkpoint; --weights says otherwise.
 """
 
 import contextlib
-import dataclasses
 import itertools
 import json
 import sys
+from pathlib import Path
 
 from absl import flags
 
 from pipelines.progress import Progress
 from t2t_keras.cli.main import run
 from t2t_keras.cli.runs import Run
-from t2t_keras.cli.translating import translator
+from t2t_keras.cli.search_flags import WEIGHTS, search_config
+from t2t_keras.cli.translating import on_one_line, text_of, translator
 
 INPUT = flags.DEFINE_string("input", None, "What to translate. None: standard input.")
 OUTPUT = flags.DEFINE_string("output", None, "Where to write. None: standard output.")
-BEAM = flags.DEFINE_integer("beam", None, "Hypotheses pursued. 1: greedy. None: the run's.")
-ALPHA = flags.DEFINE_float("alpha", None, "Of the length penalty. None: the run's.")
-EXTRA_LENGTH = flags.DEFINE_integer("extra_length", None, "Tokens more than the source's.")
 N_BEST = flags.DEFINE_integer("n_best", None, "Translations of each line.")
-WEIGHTS = flags.DEFINE_string("weights", None, "averaged, best, newest, or a step's number.")
 SCORES = flags.DEFINE_bool("scores", False, "Write the score and a tab before each.")
 JSON = flags.DEFINE_bool("json", False, "Write JSON, an object for each line.")
 LINES = flags.DEFINE_integer("lines", 5000, "Lines read at a time, to sort them.", lower_bound=1)
-
-NO_BREAKS = str.maketrans("\r\n", "  ")  # a model may write them, byte by byte
 
 
 def main(arguments):
     if len(arguments) != 1:
         raise ValueError(f"takes one run's folder. Received: {' '.join(arguments) or 'none'}")
+    if INPUT.value and OUTPUT.value and Path(INPUT.value).resolve() == Path(OUTPUT.value).resolve():
+        raise ValueError(f"--input and --output are the same file, {INPUT.value}: it would be lost")
     target = Run(arguments[0])
-    config = search_config(target.experiment().search)
+    config = search_config(target.experiment().search, n_best=N_BEST.value)
     translate = translator(target.model(WEIGHTS.value), target.tokenizer(), config).translate
     with contextlib.ExitStack() as files:
         source, output = sys.stdin.buffer, sys.stdout.buffer
@@ -54,15 +51,6 @@ def main(arguments):
             conversation(source, output, translate, config.n_best)
         else:
             whole_text(source, output, translate, config.n_best)
-
-
-def search_config(config):
-    """The run's settings with what the flags change."""
-    given = {"beam": BEAM, "alpha": ALPHA, "extra_length": EXTRA_LENGTH, "n_best": N_BEST}
-    given = {name: flag.value for name, flag in given.items() if flag.value is not None}
-    config = dataclasses.replace(config, **given)
-    config.validate()
-    return config
 
 
 def conversation(source, output, translate, n_best):
@@ -83,11 +71,6 @@ def whole_text(source, output, translate, n_best):
             progress.to(before + len(lines))
 
 
-def text_of(line):
-    """A line as text: bytes that are no UTF-8 become U+FFFD, its end goes."""
-    return line.decode("utf-8", "replace").rstrip("\r\n")
-
-
 def write(output, texts, results, n_best):
     for text, found in zip(texts, results, strict=True):
         lines = formatted(text, found, n_best)
@@ -97,7 +80,7 @@ def write(output, texts, results, n_best):
 
 def formatted(text, found, n_best):
     """The lines that answer one line; none of them holds a line break."""
-    found = [(translation.translate(NO_BREAKS), score) for translation, score in found]
+    found = [(on_one_line(translation), score) for translation, score in found]
     if JSON.value:
         translations = [{"text": translation, "score": score} for translation, score in found]
         return [json.dumps({"source": text, "translations": translations}, ensure_ascii=False)]

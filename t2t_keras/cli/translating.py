@@ -1,6 +1,7 @@
-"""What commands that translate have in common: which weights, how the search is compiled."""
+"""What commands that translate have in common: the compiled search, lines in and out."""
 
 import functools
+from pathlib import Path
 
 import tensorflow as tf
 
@@ -27,3 +28,19 @@ def translator(model, tokenizer, config):
         return of_width(source.shape[1])(tf.constant(source))
 
     return Translator(tokenizer, decode)
+
+
+def text_of(line):
+    """A line as text: bytes that are no UTF-8 become U+FFFD, its end goes."""
+    return line.decode("utf-8", "replace").rstrip("\r\n")
+
+
+def read_lines(path):
+    """The lines of a file, of which only a line feed ends one."""
+    lines = Path(path).read_bytes().split(b"\n")
+    return [text_of(line) for line in (lines if lines[-1] else lines[:-1])]
+
+
+def on_one_line(text):
+    """A text without line breaks, which a model may write byte by byte."""
+    return text.replace("\r", " ").replace("\n", " ")

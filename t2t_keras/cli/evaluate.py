@@ -1,0 +1,86 @@
+"""t2t-evaluate: scores a run on a test set, or a file of translations.
+
+t2t-evaluate runs/ende --source=test.en --reference=test.de
+t2t-evaluate --hypotheses=test.out --reference=test.de
+t2t-evaluate --hypotheses=test.out --against=other.out --reference=test.de
+
+Prints sacreBLEU and chrF with their signatures and 95 % intervals; with --against a paired
+bootstrap test; with --paper_bleu=LANGUAGE the tokenised, compound-split BLEU of the paper's
+Table 2, which is another metric. --output keeps the translations. The flags of t2t-translate
+say how they are searched for.
+"""
+
+from absl import flags
+
+from pipelines.progress import Progress
+from t2t_keras.cli.main import run
+from t2t_keras.cli.runs import Run
+from t2t_keras.cli.search_flags import WEIGHTS, search_config
+from t2t_keras.cli.translating import on_one_line, read_lines, translator
+from t2t_keras.evaluation.bleu import SAMPLES, bleu, chrf, compared
+from t2t_keras.evaluation.paper_bleu import paper_bleu
+
+SOURCE = flags.DEFINE_string("source", None, "The test set's source, for a run.")
+REFERENCE = flags.DEFINE_string("reference", None, "The test set's translation.")
+HYPOTHESES = flags.DEFINE_string("hypotheses", None, "Translations, a line each.")
+AGAINST = flags.DEFINE_string("against", None, "Those of another system.")
+PAPER_BLEU = flags.DEFINE_string("paper_bleu", None, "Language of the reference, for example de.")
+OUTPUT = flags.DEFINE_string("output", None, "Where to keep a run's translations.")
+
+
+def main(arguments):
+    if len(arguments) > 1 or (len(arguments) == 1) == bool(HYPOTHESES.value):
+        raise ValueError(
+            "takes a run's folder with --source, or --hypotheses. Received: "
+            f"{' '.join(arguments) or 'no run'}, --hypotheses={HYPOTHESES.value}"
+        )
+    if not REFERENCE.value or (arguments and not SOURCE.value):
+        raise ValueError("needs --reference, and for a run --source too")
+    references = read_lines(REFERENCE.value)
+    others = read_lines(AGAINST.value) if AGAINST.value else None
+    if arguments:
+        hypotheses = translations(Run(arguments[0]), read_lines(SOURCE.value), len(references))
+    else:
+        hypotheses = read_lines(HYPOTHESES.value)
+    if OUTPUT.value:
+        with open(OUTPUT.value, "w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in hypotheses)
+    if others is None:
+        show([score(hypotheses, references, SAMPLES) for score in (bleu, chrf)])
+    else:
+        ours, theirs = compared(hypotheses, others, references)
+        show(ours)
+        print(f"against {AGAINST.value}:")
+        show(theirs)
+    if PAPER_BLEU.value:
+        show([paper_bleu(hypotheses, references, PAPER_BLEU.value)])
+
+
+def translations(target, sources, wanted):
+    """The best translation of each source."""
+    if len(sources) != wanted:
+        raise ValueError(
+            f"--source and --reference must have the same number of lines. Received: "
+            f"{len(sources):,} and {wanted:,}"
+        )
+    config = search_config(target.experiment().search, n_best=1)
+    translate = translator(target.model(WEIGHTS.value), target.tokenizer(), config).translate
+    with Progress("translating", len(sources), unit="lines") as progress:
+        progress.to(0)
+        return [on_one_line(best[0][0]) for best in translate(sources, progress.to)]
+
+
+def show(scores):
+    for score in scores:
+        interval = "" if score.interval is None else f" ± {score.interval:.2f}"
+        p_value = "" if score.p_value is None else f", p = {score.p_value:.4f}"
+        print(f"{score.name:<12} {score.score:6.2f}{interval}{p_value}  {score.lines:,} lines")
+        print(f"             {score.signature}")
+
+
+def entry():
+    run(main)
+
+
+if __name__ == "__main__":
+    entry()
