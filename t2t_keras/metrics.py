@@ -23,8 +23,17 @@ class TokenAccuracy(keras.metrics.Mean):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         check_labels(y_true, y_pred)
-        right = ops.equal(ops.cast(y_true, "int32"), ops.cast(ops.argmax(y_pred, axis=-1), "int32"))
+        right = right_tokens(y_true, y_pred)
         super().update_state(right, sample_weight=token_weights(y_true, sample_weight))
+
+    def update_with_mean(self, accuracy, count):
+        """Adds `count` tokens whose accuracy is known already."""
+        super().update_state(accuracy, sample_weight=count)
+
+
+def right_tokens(labels, logits):
+    """True where the largest logit is that of the label."""
+    return ops.equal(ops.cast(labels, "int32"), ops.cast(ops.argmax(logits, axis=-1), "int32"))
 
 
 @keras.saving.register_keras_serializable("t2t_keras")

@@ -86,7 +86,8 @@ def test_two_processes_stopped_and_killed_train_as_one(tmp_path):
     assert [job.returncode for job in jobs] == [0, 0], said
     for ours, theirs in zip(lines_of(folder), lines_of(tmp_path / "alone"), strict=True):
         assert ours["step"] == theirs["step"] and ours["tokens"] == theirs["tokens"]
-        for name in ("loss", "perplexity", "train_loss"):
+        # Not train_loss: a run taken up between two lines of its log has a shorter mean to report.
+        for name in ("loss", "perplexity"):
             assert ours[name] == pytest.approx(theirs[name], rel=1e-5), name
     ours, theirs = (
         Checkpoints(tmp_path / name / "checkpoints").load(STEPS)[0]

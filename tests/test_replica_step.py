@@ -34,7 +34,7 @@ def trained(strategy=None, dropout=0.0, optimizer=Adam, metrics=(), data=None, *
         model = Transformer(config)
         loss = LabelSmoothedCrossEntropy(0.1)
         adam = optimizer(1e-3, 0.9, 0.98, 1e-9)
-        model.compile(adam, loss, metrics=list(metrics), perplexity=True, **options)
+        model.compile(adam, loss, metrics=list(metrics), by_products=True, **options)
     batches = tf.data.Dataset.from_tensors(data or batch()).repeat(STEPS)
     reported = model.fit(batches, steps_per_epoch=STEPS, verbose=0, shuffle=False).history
     return [v.numpy() for v in model.trainable_variables], reported
@@ -122,9 +122,28 @@ def test_the_reported_loss_is_the_mean_over_tokens():
 
 
 def test_perplexity_is_a_by_product():
-    _, reported = trained(metrics=[TokenAccuracy(), Perplexity(name="asked_for")])
+    _, reported = trained(metrics=[TokenAccuracy(name="accuracy"), Perplexity(name="asked_for")])
     np.testing.assert_allclose(reported["perplexity"], reported["asked_for"], rtol=1e-5)
-    assert 0 <= reported["token_accuracy"][0] <= 1
+    assert 0 <= reported["accuracy"][0] <= 1
+    assert "token_accuracy" not in reported, "it is left to evaluations"
+
+
+def test_evaluations_report_the_accuracy_of_all_replicas(replicas):
+    inputs, labels = batch()
+    config = TransformerConfig(vocab_size=50, num_layers=1, d_model=8, d_ff=8, num_heads=2)
+    with replicas.scope():
+        model = Transformer(config)
+        model.compile(loss=LabelSmoothedCrossEntropy(0.1), by_products=True)
+    logits = model(inputs)
+    expected = {}
+    for metric in (TokenAccuracy(), Perplexity()):
+        metric.update_state(labels, logits)
+        expected[metric.name] = float(metric.result())
+    assert expected["token_accuracy"] > 0
+    batches = tf.data.Dataset.from_tensor_slices((inputs, labels)).batch(8)
+    found = model.evaluate(batches, verbose=0, return_dict=True)
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-5)
 
 
 def test_dropout_differs_by_step_by_replica_and_by_part(replicas):

@@ -58,7 +58,7 @@ def trainer(folder, strategy=None, held_out=None, callbacks=(), dropout=0.2, **s
     keras.utils.set_random_seed(1)
     strategy = strategy or tf.distribute.get_strategy()
     with strategy.scope():
-        model = experiment.compiled_model(metrics=[], perplexity=True)
+        model = experiment.compiled_model(metrics=[], by_products=True)
         model.optimizer.build(model.trainable_variables)
         Path(folder).mkdir(parents=True, exist_ok=True)
         return Trainer(
@@ -207,7 +207,13 @@ def test_an_evaluation_writes_a_line(tmp_path, capsys):
     assert lines[1]["tokens"] > lines[0]["tokens"] > 0
     assert lines[1]["bleu"] == 12.5
     assert lines[1]["flops"] == pytest.approx(2e9 * lines[1]["seconds"], rel=1e-2)
-    assert {"perplexity", "train_loss", "learning_rate", "tokens_per_second"} <= lines[0].keys()
+    assert {
+        "perplexity",
+        "token_accuracy",
+        "train_loss",
+        "learning_rate",
+        "tokens_per_second",
+    } <= lines[0].keys()
     assert made.checkpoints.best() == 20
     said = capsys.readouterr().err
     assert re.search(r"step 5/20  loss [\d.]+  perplexity [\d.]+  learning rate .* tokens/s", said)

@@ -88,7 +88,7 @@ def make_trainer(experiment, target, strategy, machines):
         strategy.num_replicas_in_sync,
     )
     with strategy.scope():
-        model = experiment.compiled_model(metrics=[], perplexity=True)
+        model = experiment.compiled_model(metrics=[], by_products=True)
         model.optimizer.build(model.trainable_variables)
         return Trainer(
             model,

@@ -19,7 +19,7 @@ from absl import logging
 
 from t2t_keras.checks import check, check_integer
 from t2t_keras.losses import LabelSmoothedCrossEntropy, token_weights
-from t2t_keras.metrics import Perplexity
+from t2t_keras.metrics import Perplexity, TokenAccuracy, right_tokens
 from t2t_keras.transformer import Transformer
 
 
@@ -28,7 +28,7 @@ class TrainableTransformer(Transformer):
     """`Transformer` with the training step above; everything else is the same."""
 
     def compile(
-        self, *args, jit_compile="auto", accumulate=1, clip_norm=None, perplexity=False, **kwargs
+        self, *args, jit_compile="auto", accumulate=1, clip_norm=None, by_products=False, **kwargs
     ):
         """Keras' `compile`, with a word more.
 
@@ -39,7 +39,8 @@ class TrainableTransformer(Transformer):
                 a large batch fits into a small memory. The result is that of the whole batch.
             clip_norm: gradients are scaled down to this norm, that of all together and of the
                 whole batch. None: never.
-            perplexity: report it, as a by-product of the loss that costs nothing.
+            by_products: report perplexity, which costs nothing beside the loss, and in
+                evaluations token accuracy.
         """
         check_integer("accumulate", accumulate)
         check(
@@ -56,14 +57,15 @@ class TrainableTransformer(Transformer):
         super().compile(*args, jit_compile=False, **kwargs)
         with self.distribute_strategy.scope():
             # In a namespace, because Keras lets no attribute of a built model be a metric.
-            self.by_product = SimpleNamespace(perplexity=Perplexity() if perplexity else None)
+            self.by_products = SimpleNamespace(metrics=[])
+            if by_products:
+                self.by_products.metrics = [Perplexity(), TokenAccuracy()]
             self.build_metrics()
 
     @property
     def metrics(self):
-        compiled = super().metrics
-        by_product = getattr(self, "by_product", SimpleNamespace(perplexity=None)).perplexity
-        return compiled if by_product is None else [*compiled, by_product]
+        by_products = getattr(self, "by_products", SimpleNamespace(metrics=[]))
+        return [*super().metrics, *by_products.metrics]
 
     def build_metrics(self):
         """Makes the metrics' variables, as Keras would do later, under a strategy with floats."""
@@ -82,24 +84,30 @@ class TrainableTransformer(Transformer):
         sums, gradients, logits = self.replica_step(inputs, labels, weights, scale)
         self.apply(gradients)
         self.update_metrics(over_replicas(sums))
-        return self.compute_metrics(inputs, labels, logits, weights)
+        results = self.compute_metrics(inputs, labels, logits, weights)
+        if self.by_products.metrics:  # the accuracy is left to evaluations
+            del results["token_accuracy"]
+        return results
 
     def test_step(self, data):
         inputs, labels, weights = keras.utils.unpack_x_y_sample_weight(data)
         if not isinstance(self.loss, LabelSmoothedCrossEntropy):
             return super().test_step(data)
         logits = self(inputs, training=False)
-        self.update_metrics(over_replicas(self.loss.sums(labels, logits, weights)))
+        sums = list(self.loss.sums(labels, logits, weights))
+        if self.by_products.metrics:
+            counted = token_weights(labels, weights)
+            sums.append(tf.reduce_sum(tf.where(right_tokens(labels, logits), counted, 0.0)))
+        self.update_metrics(over_replicas(sums))
         return self.compute_metrics(inputs, labels, logits, weights)
 
     def update_metrics(self, sums):
-        """Loss and perplexity of the whole batch; the same on every replica."""
-        loss, plain, tokens = sums
+        """Loss and by-products of the whole batch; the same on every replica."""
+        loss, plain, tokens, *right = sums
         mean = next(metric for metric in self.metrics if metric.name == "loss")
         mean.update_state(tf.math.divide_no_nan(loss, tokens), sample_weight=tokens)
-        if self.by_product.perplexity is not None:
-            mean = tf.math.divide_no_nan(plain, tokens)
-            self.by_product.perplexity.update_with_mean(mean, tokens)
+        for metric, total in zip(self.by_products.metrics, [plain, *right], strict=False):
+            metric.update_with_mean(tf.math.divide_no_nan(total, tokens), tokens)
 
     def replica_step(self, inputs, labels, weights, scale):
         """Sums of losses and tokens over this replica's rows, gradients, logits.
