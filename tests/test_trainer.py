@@ -44,7 +44,7 @@ class HeldOut:
         return TrainingData(data().store, plan).distributed(strategy)
 
     def translate(self):
-        return {"bleu": 12.5, "examples": ["  source     x"]}
+        return {"bleu": 12.5, "bleu_signature": "made up", "examples": ["  source     x"]}
 
 
 def trainer(folder, strategy=None, held_out=None, callbacks=(), dropout=0.2, **settings):
@@ -219,6 +219,14 @@ def test_an_evaluation_writes_a_line(tmp_path, capsys):
     assert re.search(r"step 5/20  loss [\d.]+  perplexity [\d.]+  learning rate .* tokens/s", said)
     assert "held out:  loss" in said and "bleu 12.5" in said and "  source     x" in said
     assert list((tmp_path / "logs").glob("*/events*"))
+
+
+def test_on_a_terminal_there_is_a_progress_bar(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    trainer(tmp_path, held_out=HeldOut()).train()
+    said = "".join(capsys.readouterr())
+    assert "Epoch 2/2" in said and "bleu: 12.5" in said and "step 5/20" not in said
+    assert json.loads((tmp_path / "metrics.jsonl").read_text().splitlines()[0])["bleu_signature"]
 
 
 def test_evaluations_after_the_checkpoint_are_made_again(tmp_path):

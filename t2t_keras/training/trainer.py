@@ -209,7 +209,9 @@ class Trainer:
             with open(self.folder / "metrics.jsonl", "a", encoding="utf-8") as file:
                 file.write(json.dumps(results) + "\n")
         epoch = -(-self.step // self.config.evaluate_every)
-        self.callbacks.on_epoch_end(epoch - 1, results)
+        # The progress bar takes means of whatever it is given; BLEU's signature has none.
+        numbers = {name: value for name, value in results.items() if not isinstance(value, str)}
+        self.callbacks.on_epoch_end(epoch - 1, numbers)
         for line in examples:
             print(line, file=sys.stderr, flush=True)
         if self.step < self.config.steps:
