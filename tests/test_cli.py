@@ -194,7 +194,7 @@ def test_train_without_data_learns_the_toy_grammar(trained):
     assert "step 4/4  loss" in result.stderr and "held out:  loss" in result.stderr
     assert "the mean of the checkpoints of steps 2, 4" in result.stdout
     assert "BLEU " in result.stdout and "tok:13a" in result.stdout
-    assert "Next: t2t-average" in result.stdout
+    assert "Next:\n  t2t-translate" in result.stdout
     names = {path.name for path in folder.iterdir()} - {".lock"}
     assert names == {
         *("config.json", "vocabulary", "checkpoints", "logs", "metrics.jsonl"),

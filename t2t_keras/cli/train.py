@@ -161,11 +161,14 @@ def finish(target, trainer):
         results = trainer.held_out.translate()
         print(f"BLEU {results['bleu']:.1f} ({results['bleu_signature']})")
         print("\n".join(results["examples"]))
-    print(
-        f"Next: t2t-average {target.folder} --last=10 averages more checkpoints; tensorboard "
-        f"--logdir={target.folder}/logs shows the curves; t2t-prepare --help tells how to prepare "
-        "text of your own"
-    )
+    print(NEXT.format(run=target.folder))
+
+
+NEXT = """Next:
+  t2t-translate {run}                      type a sentence; or give it a file: < text > translations
+  t2t-average {run} --last=10              averages more checkpoints
+  tensorboard --logdir={run}/logs          shows the curves
+  t2t-prepare --help                       tells how to prepare text of your own"""
 
 
 def listed(steps):
