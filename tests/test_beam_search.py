@@ -7,8 +7,8 @@ import pytest
 from helpers import array, compiled, tiny_model
 from keras import ops
 
-from t2t_keras.decoding.beam_search import beam_search
-from t2t_keras.decoding.greedy import greedy
+from t2t_keras.decoding import search as searches
+from t2t_keras.decoding.beam_search import BeamSearch
 from t2t_keras.decoding.search_config import SearchConfig
 
 SOURCE = np.array([[5, 4, 3, 2], [4, 2, 0, 0], [3, 5, 2, 0]], "int32")
@@ -16,7 +16,7 @@ SMALL = {"vocab_size": 6, "output_bias": True}
 
 
 def search(model, source, max_length, **settings):
-    found = beam_search(model, ops.array(source), max_length, SearchConfig(**settings))
+    found = searches.search(model, ops.array(source), max_length, SearchConfig(**settings))
     return array(found.tokens), array(found.scores)
 
 
@@ -107,16 +107,19 @@ def test_each_sentence_has_its_own_limit_and_is_cut_off_there():
 
 def test_a_beam_of_one_is_greedy_where_no_length_is_preferred():
     model = lively_model(vocab_size=12)
-    tokens, _ = search(model, SOURCE, 12, beam=1, alpha=0.0)
-    one, _ = greedy(model, ops.array(SOURCE), 12, SearchConfig(beam=1, alpha=0.0))
-    np.testing.assert_array_equal(tokens, array(one))
+    config = SearchConfig(beam=1, alpha=0.0)
+    method = BeamSearch(model, config)
+    state = searches.advanced(method, method.start(ops.array(SOURCE), 12, 12), 12)
+    greedy, scores = search(model, SOURCE, 12, beam=1, alpha=0.0)
+    np.testing.assert_array_equal(array(method.hypotheses(state).tokens), greedy)
+    np.testing.assert_allclose(array(method.hypotheses(state).scores), scores, atol=1e-5)
 
 
 def test_it_can_be_compiled():
     model = lively_model(vocab_size=12)
     expected, scores = search(model, SOURCE, 12, n_best=4)
     config = SearchConfig(n_best=4)
-    found = compiled(lambda source: beam_search(model, source, 12, config))(ops.array(SOURCE))
+    found = compiled(lambda source: searches.search(model, source, 12, config))(ops.array(SOURCE))
     np.testing.assert_array_equal(array(found.tokens), expected)
     np.testing.assert_allclose(array(found.scores), scores, atol=1e-5)
 

@@ -3,7 +3,7 @@ import numpy as np
 from helpers import tiny_model
 from keras import ops
 
-from t2t_keras.decoding.greedy import greedy
+from t2t_keras.decoding.search import search
 from t2t_keras.decoding.search_config import SearchConfig
 
 SOURCE = np.array([[5, 6, 7, 2, 0], [9, 2, 0, 0, 0], [3, 4, 3, 4, 2]])
@@ -11,7 +11,7 @@ SOURCE = np.array([[5, 6, 7, 2, 0], [9, 2, 0, 0, 0], [3, 4, 3, 4, 2]])
 
 def greedy_ids(model, source, length):
     config = SearchConfig(beam=1, extra_length=10)
-    return greedy(model, ops.convert_to_tensor(source), length, config).tokens[:, 0]
+    return search(model, ops.convert_to_tensor(source), length, config).tokens[:, 0]
 
 
 def step_by_step(model, source, length):
@@ -72,7 +72,7 @@ def test_the_score_is_that_of_the_tokens_and_each_sentence_has_its_limit():
     model = tiny_model()
     config = SearchConfig(beam=1, alpha=0.6, extra_length=1)
     tokens, scores = (
-        ops.convert_to_numpy(part) for part in greedy(model, ops.array(SOURCE), 20, config)
+        ops.convert_to_numpy(part) for part in search(model, ops.array(SOURCE), 20, config)
     )
     assert (tokens[:, 0] > 0).sum(-1).tolist() <= [5, 3, 6]
     for row in range(3):

@@ -1,33 +1,54 @@
 """What commands that translate have in common: the compiled search, lines in and out."""
 
-import functools
 from pathlib import Path
 
 import tensorflow as tf
 
-from t2t_keras.decoding.search import search
+from t2t_keras.decoding.search import STAGE, StagedSearch, advanced, method_of, search
 from t2t_keras.decoding.translator import Translator
 from t2t_keras.training.replica_step import choose_xla
 
 
 def translator(model, tokenizer, config):
-    """A `Translator` that searches in TensorFlow graphs, one for each width of batches."""
+    """A `Translator` that searches in TensorFlow graphs."""
     xla = choose_xla("auto")
+    return Translator(tokenizer, (compiled_search if xla else staged)(model, config))
 
-    @functools.cache
-    def of_width(width):
-        graph = tf.function(
-            lambda source: search(model, source, width + config.extra_length, config),
-            input_signature=[tf.TensorSpec([None, width], tf.int32)],
-            jit_compile=xla or None,
-            autograph=False,
-        )
-        return graph.get_concrete_function()
 
+def compiled_search(model, config):
+    """The search as one graph for each shape of batches, compiled by XLA."""
+
+    @tf.function(jit_compile=True, autograph=False)
     def decode(source):
-        return of_width(source.shape[1])(tf.constant(source))
+        return search(model, source, source.shape[1] + config.extra_length, config)
 
-    return Translator(tokenizer, decode)
+    return lambda source: decode(tf.constant(source))
+
+
+def staged(model, config):
+    """The search in stages: two graphs, for all shapes."""
+    method = method_of(model, config)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)], autograph=False)
+    def start(source):
+        return method.start(source, STAGE)
+
+    state = start.get_concrete_function().structured_outputs
+    signature = [tf.nest.map_structure(any_length, state), tf.TensorSpec([], tf.int32)]
+
+    @tf.function(input_signature=signature, autograph=False)
+    def advance(state, until):
+        return advanced(method, state, until)
+
+    return StagedSearch(method, start, advance)
+
+
+def any_length(tensor):
+    """Of whatever has more than two axes, the third is that of the tokens."""
+    shape = tensor.shape.as_list()
+    if len(shape) > 2:
+        shape[2] = None
+    return tf.TensorSpec(shape, tensor.dtype)
 
 
 def text_of(line):

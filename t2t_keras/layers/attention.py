@@ -188,18 +188,31 @@ class MultiHeadAttention(keras.layers.Layer):
             `[sentences, beams, d_model]`, and the cache with this position's keys and values.
         """
         new = self.keys_and_values(queries)
-        beams = ops.shape(queries)[1]
-        place = (0, 0, position * beams, 0)
-        cache = KeysValues(
-            ops.slice_update(cache.keys, place, new.keys),
-            ops.slice_update(cache.values, place, new.values),
+        sentences, beams, _ = ops.shape(queries)
+        # Row by row, because TensorFlow does that in place, and copies the cache for a slice.
+        rows = sentences * self.num_heads
+        places = ops.stack(
+            ops.meshgrid(
+                ops.arange(rows, dtype="int32"),
+                position * beams + ops.arange(beams, dtype="int32"),
+                indexing="ij",
+            ),
+            axis=-1,
         )
+        cache = KeysValues(*(self.in_place(x, places, y) for x, y in zip(cache, new, strict=True)))
         if visible is None:
-            slots = ops.arange(cache.keys.shape[2])[None]
+            slots = ops.arange(ops.shape(cache.keys)[2], dtype="int32")[None]
             own = slots % beams == ops.arange(beams)[:, None]
             visible = (own & (slots // beams <= position))[None]
         outputs, _ = self.attend(queries, cache, visible)
         return outputs, cache
+
+    def in_place(self, cache, places, new):
+        """`new` written into a cache at `places`, both with the heads as rows of their own."""
+        shape, width = ops.shape(cache), cache.shape[-1]
+        rows = ops.reshape(cache, (-1, shape[2], width))
+        new = ops.reshape(new, (-1, ops.shape(places)[1], width))
+        return ops.reshape(ops.scatter_update(rows, places, new), shape)
 
     def split_heads(self, x, width):
         batch_size, length = ops.shape(x)[:2]
