@@ -7,9 +7,10 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check, check_integer
+from t2t_keras.layers.attention import place_of
 from t2t_keras.layers.decoder import Decoder
 from t2t_keras.layers.encoder import Encoder
-from t2t_keras.layers.masks import padding_mask
+from t2t_keras.layers.masks import over_heads, padding_mask
 from t2t_keras.layers.positional_encoding import (
     LearnedPositionalEncoding,
     SinusoidalPositionalEncoding,
@@ -220,7 +221,8 @@ class Transformer(keras.Model):
             memory: from `start_decoding`.
             visible: boolean `[sentences, beams, max_length · beams]`: the slots that a
                 hypothesis is made of, those of this position included. None: no hypothesis
-                ever goes on from another one.
+                ever goes on from another one (and where the shape of `tokens` is not known,
+                there is one a sentence).
 
         Returns:
             Logits `[rows, vocab_size]` in float32, and the cache with this position in it.
@@ -239,11 +241,17 @@ class Transformer(keras.Model):
                     f"`position` must be from 0 to {room - 1}, since the cache was made for "
                     f"max_length={room}. Received: position={position}"
                 )
+        beams = 1
+        if visible is not None:
+            beams = visible.shape[1]
+        elif rows is not None and sentences is not None:
+            beams = rows // sentences
         position = ops.cast(position, "int32")
         x = self.embed_target(tokens[:, None], start=position)
-        x = ops.reshape(x, (ops.shape(cache[0].keys)[0], -1, self.config.d_model))
-        x, cache = self.decoder.step(x, position, cache, memory.keys_values, memory.mask, visible)
-        return self.embedding.project(ops.reshape(x, (-1, self.config.d_model))), cache
+        x = ops.reshape(x, (-1, self.config.d_model))
+        place = place_of(cache[0], position, beams, visible)
+        x, cache = self.decoder.step(x, cache, memory.keys_values, place, over_heads(memory.mask))
+        return self.embedding.project(x), cache
 
     def compute_output_shape(self, input_shape):
         return (*input_shape["target"], self.config.vocab_size)

@@ -5,6 +5,7 @@ from helpers import array, check_layer, disturbed, gradients, vectors
 from keras import ops
 
 from t2t_keras.layers import MultiHeadAttention, scaled_dot_product_attention
+from t2t_keras.layers.attention import place_of
 
 
 def test_scaled_dot_product_is_the_formula():
@@ -95,8 +96,9 @@ def test_step_by_step_equals_all_at_once():
     cache = attention.empty_cache(2, 7)
     shapes = [part.shape for part in cache]
     for position in range(5):
-        output, cache = attention.step(x[:, position : position + 1], cache, position)
-        np.testing.assert_allclose(array(output)[:, 0], expected[:, position], atol=1e-6)
+        place = place_of(cache, position, beams=1)
+        output, cache = attention.step(x[:, position], cache, place)
+        np.testing.assert_allclose(array(output), expected[:, position], atol=1e-6)
     assert [part.shape for part in cache] == shapes
 
 

@@ -3,6 +3,7 @@ from helpers import array, check_layer, vectors
 from keras import ops
 
 from t2t_keras.layers import Decoder, DecoderBlock, Encoder, SharedEmbedding
+from t2t_keras.layers.attention import place_of
 
 BLOCK = {"d_model": 8, "d_ff": 16, "num_heads": 2}
 
@@ -61,10 +62,10 @@ def test_steps_with_several_hypotheses_a_sentence_equal_the_whole():
     )
     cache, keys_values = layer.empty_cache(2, 4, beams=3), layer.keys_and_values(memory)
     for position in range(4):
-        step = ops.array(x[:, position].reshape(2, 3, 8))
-        found, cache = layer.step(step, position, cache, keys_values, mask)
-        found = array(found).reshape(6, 8)
-        np.testing.assert_allclose(found, expected[:, position], atol=1e-5)
+        place = place_of(cache[0], position, beams=3)
+        step = ops.array(x[:, position])
+        found, cache = layer.step(step, cache, keys_values, place, mask[:, None, None])
+        np.testing.assert_allclose(array(found), expected[:, position], atol=1e-5)
     assert keys_values[0].keys.shape[0] == 2
 
 

@@ -102,9 +102,7 @@ class BeamSearch:
         own = slots % beam == ops.arange(beam)[:, None]
         visible = visible | (own & (slots // beam == position))
         newest = ops.reshape(newest_of(live.tokens, position), (-1,))
-        logits, cache = self.model.decode_step(
-            newest, position, state.cache, state.memory, visible
-        )
+        logits, cache = self.model.decode_step(newest, position, state.cache, state.memory, visible)
         candidates, parents, newest = self.continuations(live, logits, position, state.extras)
 
         # A hypothesis ends by its end, or, if none of its sentence did, at the limit.
@@ -134,9 +132,7 @@ class BeamSearch:
         """
         beam, vocabulary = self.config.beam, logits.shape[-1]
         logits = ops.reshape(logits, (-1, beam, vocabulary))
-        log_p, tokens = next_tokens(
-            logits, 2 * beam, live.tokens, position, self.config, **extras
-        )
+        log_p, tokens = next_tokens(logits, 2 * beam, live.tokens, position, self.config, **extras)
         each = tokens.shape[-1]
         log_p = ops.reshape(log_p + live.scores[..., None], (-1, beam * each))
         scores, chosen = ops.top_k(log_p, min(2 * beam, beam * each))

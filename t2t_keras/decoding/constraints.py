@@ -78,7 +78,8 @@ def repeating(tokens, position, n, vocabulary):
     # Where nothing repeats, it is padding that is marked: nobody writes it anyway.
     ends = ops.where(same, ops.roll(tokens, 1 - n, axis=2), PADDING)
     rows = ops.reshape(ends, (-1, length))
-    place = ops.broadcast_to(ops.arange(ops.shape(rows)[0], dtype="int32")[:, None], ops.shape(rows))
+    numbers = ops.arange(ops.shape(rows)[0], dtype="int32")[:, None] + ops.zeros_like(rows)
+    places = ops.reshape(ops.stack([numbers, rows], axis=-1), (-1, 2))
     marks = ops.zeros((ops.shape(rows)[0], vocabulary), "bool")
-    marks = ops.scatter_update(marks, ops.stack([place, rows], axis=-1), ops.ones_like(rows, "bool"))
+    marks = ops.scatter_update(marks, places, ops.ones(ops.shape(places)[:1], "bool"))
     return ops.reshape(marks, (sentences, hypotheses, vocabulary))

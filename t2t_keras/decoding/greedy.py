@@ -93,9 +93,7 @@ class Greedy:
         tokens, log_p = state.hypotheses
         return state._replace(
             hypotheses=Hypotheses(longer(tokens, 2, room), log_p),
-            cache=keras.tree.map_structure(
-                lambda x: longer(x, 2, room * self.count), state.cache
-            ),
+            cache=keras.tree.map_structure(lambda x: longer(x, 2, room * self.count), state.cache),
         )
 
     def hypotheses(self, state):

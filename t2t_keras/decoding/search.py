@@ -14,7 +14,7 @@ from t2t_keras.decoding.greedy import Greedy
 from t2t_keras.decoding.hypotheses import Hypotheses
 from t2t_keras.decoding.sampling import Sampling, draws_of
 
-STAGE = 8  # tokens
+STAGE = 16  # tokens
 
 
 def method_of(model, config):
@@ -101,7 +101,8 @@ class StagedSearch:
 
 def of_sentences(state, rows):
     """The state of these sentences alone."""
-    chosen = keras.tree.map_structure(lambda x: ops.take(x, rows, axis=0), state._replace(position=rows))
+    arrays = state._replace(position=())
+    chosen = keras.tree.map_structure(lambda x: ops.take(x, rows, axis=0), arrays)
     return chosen._replace(position=state.position)
 
 

@@ -25,6 +25,49 @@ class KeysValues(NamedTuple):
     values: Any  # [batch, heads, length, d_v]
 
 
+class Place(NamedTuple):
+    """Where the position that is decoded now stands in a cache, the same for every layer.
+
+    Its rows, one for each head of each hypothesis, come in two orders: as a projection leaves
+    them, [sentences, beams, heads], and as attention wants them, [sentences, heads, beams].
+    """
+
+    slots: Any  # [rows, 3]: sentence, head and slot of each new key, as projected
+    mask: Any  # [sentences or 1, 1, beams, length · beams]: what each hypothesis sees
+    to_heads: Any  # [rows]: the first order → the second
+    from_heads: Any  # and back
+
+    @property
+    def beams(self):
+        return self.mask.shape[2]
+
+
+def place_of(cache, position, beams, visible=None):
+    """The `Place` of a position.
+
+    Args:
+        cache: the `KeysValues` of any layer, from `empty_cache`.
+        position: its number, from 0.
+        beams: hypotheses a sentence.
+        visible: boolean `[sentences, beams, length · beams]`: the slots that a hypothesis is
+            made of, this position's included. None: hypothesis b is made of slots b.
+    """
+    sentences, heads, slots, _ = ops.shape(cache.keys)
+    new = position * beams + ops.arange(beams, dtype="int32")
+    axes = (ops.arange(sentences, dtype="int32"), new, ops.arange(heads, dtype="int32"))
+    sentence, slot, head = (ops.reshape(x, (-1,)) for x in ops.meshgrid(*axes, indexing="ij"))
+    rows = ops.arange(sentences * beams * heads, dtype="int32")
+    to_heads, from_heads = (
+        ops.reshape(ops.transpose(ops.reshape(rows, (-1, *inner)), (0, 2, 1)), (-1,))
+        for inner in ((beams, heads), (heads, beams))
+    )
+    if visible is None:
+        numbers = ops.arange(slots, dtype="int32")
+        own = numbers % beams == ops.arange(beams, dtype="int32")[:, None]
+        visible = (own & (numbers // beams <= position))[None]
+    return Place(ops.stack([sentence, head, slot], axis=-1), visible[:, None], to_heads, from_heads)
+
+
 def scaled_dot_product_attention(queries, keys, values, mask=None, dropout=None):
     """`softmax(Q Kᵀ / √d_k) V`, the softmax in float32.
 
@@ -174,45 +217,41 @@ class MultiHeadAttention(keras.layers.Layer):
             ops.zeros((*rows, self.d_v), self.compute_dtype),
         )
 
-    def step(self, queries, cache, position, visible=None):
+    def step(self, x, cache, place):
         """Self-attention of the one position that is decoded now.
 
         Args:
-            queries: `[sentences, beams, width]`, one of each hypothesis.
+            x: `[rows, width]`, the hypotheses of a sentence next to each other.
             cache: from `empty_cache`, filled for all positions before this one.
-            position: its number, from 0.
-            visible: boolean `[sentences, beams, length · beams]`: the slots that a hypothesis
-                is made of, this position's included. None: hypothesis b is made of slots b.
+            place: a `Place`.
 
         Returns:
-            `[sentences, beams, d_model]`, and the cache with this position's keys and values.
+            `[rows, d_model]`, and the cache with this position's keys and values.
         """
-        new = self.keys_and_values(queries)
-        sentences, beams, _ = ops.shape(queries)
-        # Row by row, because TensorFlow does that in place, and copies the cache for a slice.
-        rows = sentences * self.num_heads
-        places = ops.stack(
-            ops.meshgrid(
-                ops.arange(rows, dtype="int32"),
-                position * beams + ops.arange(beams, dtype="int32"),
-                indexing="ij",
-            ),
-            axis=-1,
+        new = KeysValues(self.key(x), self.value(x))
+        # Row by row: TensorFlow writes rows in place, and copies the whole for a slice.
+        cache = KeysValues(
+            *(
+                ops.scatter_update(old, place.slots, ops.reshape(rows, (-1, old.shape[-1])))
+                for old, rows in zip(cache, new, strict=True)
+            )
         )
-        cache = KeysValues(*(self.in_place(x, places, y) for x, y in zip(cache, new, strict=True)))
-        if visible is None:
-            slots = ops.arange(ops.shape(cache.keys)[2], dtype="int32")[None]
-            own = slots % beams == ops.arange(beams)[:, None]
-            visible = (own & (slots // beams <= position))[None]
-        outputs, _ = self.attend(queries, cache, visible)
-        return outputs, cache
+        return self.look(x, cache, place, place.mask), cache
 
-    def in_place(self, cache, places, new):
-        """`new` written into a cache at `places`, both with the heads as rows of their own."""
-        shape, width = ops.shape(cache), cache.shape[-1]
-        rows = ops.reshape(cache, (-1, shape[2], width))
-        new = ops.reshape(new, (-1, ops.shape(places)[1], width))
-        return ops.reshape(ops.scatter_update(rows, places, new), shape)
+    def look(self, x, keys_values, place, mask):
+        """`attend` for `[rows, width]`, the hypotheses of a sentence next to each other.
+
+        No axis is more than it needs, and rows change their order by being looked up: for one
+        position, what TensorFlow does around a product takes longer than the product.
+        """
+        queries = ops.reshape(self.query(x), (-1, self.d_k))
+        if place.beams > 1:
+            queries = ops.take(queries, place.to_heads, axis=0)
+        queries = ops.reshape(queries, (-1, self.num_heads, place.beams, self.d_k))
+        heads, _ = scaled_dot_product_attention(queries, *keys_values, mask, self.dropout)
+        if place.beams > 1:
+            heads = ops.take(ops.reshape(heads, (-1, self.d_v)), place.from_heads, axis=0)
+        return self.output_projection(ops.reshape(heads, (-1, self.num_heads * self.d_v)))
 
     def split_heads(self, x, width):
         batch_size, length = ops.shape(x)[:2]

@@ -60,28 +60,25 @@ class DecoderBlock(Block):
         weights = {"self_attention": self_weights, "cross_attention": cross_weights}
         return (x, weights) if return_weights else x
 
-    def step(self, x, position, cache, memory, memory_mask=None, visible=None):
+    def step(self, x, cache, memory, place, memory_mask):
         """Decodes one position of all hypotheses of each sentence.
 
-        All of them look at the same memory, as the positions of one sequence would: so they
-        stand on the axis of positions, and nothing is copied.
+        All of them look at the same memory, as the positions of one sequence would: nothing is
+        copied for them.
 
         Args:
-            x: `[sentences, beams, d_model]`.
-            position: its number, from 0.
+            x: `[rows, d_model]`, the hypotheses of a sentence next to each other.
             cache: keys and values of the positions before, from `empty_cache`.
             memory: keys and values of the memory, from `keys_and_values`.
-            memory_mask: boolean `[sentences, memory_length]`.
-            visible: see `MultiHeadAttention.step`.
+            place: where the position stands in the cache, from `place_of`.
+            memory_mask: boolean `[sentences, 1, 1, memory_length]`.
 
         Returns:
-            `[sentences, beams, d_model]` and the cache with this position in it.
+            `[rows, d_model]` and the cache with this position in it.
         """
-        x, cache = self.self_attention.around(
-            self.self_attention.sublayer.step, x, cache, position, visible
-        )
-        x, _ = self.cross_attention.around(
-            self.cross_attention.sublayer.attend, x, memory, memory_mask
+        x, cache = self.self_attention.around(self.self_attention.sublayer.step, x, cache, place)
+        x = self.cross_attention.around(
+            self.cross_attention.sublayer.look, x, memory, place, memory_mask
         )
         return self.feed_forward(x), cache
 
@@ -135,11 +132,11 @@ class Decoder(Stack):
         x = self.finish(x)
         return (x, weights) if return_weights else x
 
-    def step(self, x, position, cache, memory, memory_mask=None, visible=None):
+    def step(self, x, cache, memory, place, memory_mask):
         """`DecoderBlock.step` through the stack; `cache` and `memory` have an entry a block."""
         new_cache = []
         for block, its_cache, its_memory in zip(self.blocks, cache, memory, strict=True):
-            x, its_cache = block.step(x, position, its_cache, its_memory, memory_mask, visible)
+            x, its_cache = block.step(x, its_cache, its_memory, place, memory_mask)
             new_cache.append(its_cache)
         return self.finish(x), new_cache
 
