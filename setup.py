@@ -30,12 +30,14 @@ setup(
         "t2t_keras.configs",
     ],
     package_dir={"t2t_keras.configs": "configs"},
+    package_data={"t2t_keras.visualization": ["page.html"]},
     # Bounds: what the test suite has passed on. Keras and TensorFlow change behaviour between
     # minor versions, so the next one is let in when it has been tried.
     install_requires=[
         "absl-py>=2.3,<3",
         "importlib-resources>=6,<8",  # tensorflow-datasets 4.9 imports it and does not ask for it
         "keras>=3.15,<3.16",
+        "matplotlib>=3.10,<4",
         "ml-collections>=1.1,<2",
         "numpy>=2.1,<3",
         "sacrebleu>=2.5,<3",
@@ -63,6 +65,7 @@ setup(
         "console_scripts": [
             f"t2t-{command} = t2t_keras.cli.{command}:entry"
             for command in (
+                "attention",
                 "average",
                 "benchmark",
                 "evaluate",

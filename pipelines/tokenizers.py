@@ -21,6 +21,7 @@ PADDING, BEGIN, END, UNKNOWN = range(4)
 # Marks that no normalised text can hold, because they are made of the space sign.
 SPECIAL_PIECES = [f"{SPACE_SIGN}{name}" for name in ("padding", "begin", "end", "unknown")]
 CONTINUES = f"##{SPACE_SIGN}"  # before a word piece that does not begin its word
+MARKS = {PADDING: "<pad>", BEGIN: "<s>", END: "</s>"}  # how pictures write what is no text
 UNKNOWN_SURFACE = "\u2047"  # how SentencePiece writes an unknown piece: a double question mark
 
 
@@ -151,6 +152,28 @@ class WordPieceTokenizer:
         from pipelines.graph_tokenizers import GraphWordPieceTokenizer  # loads TensorFlow
 
         return GraphWordPieceTokenizer(self.vocabulary, self.normalization)
+
+
+def words(tokenizer, ids):
+    """The words that ids make up: for each its text and how many pieces it has.
+
+    Padding, begin and end are words of their own, written as `MARKS` says.
+    """
+    groups = []
+    for id, piece in zip(ids, tokenizer.pieces(ids), strict=True):
+        after_a_mark = not groups or groups[-1][-1] in MARKS
+        if after_a_mark or id in MARKS or piece.startswith(SPACE_SIGN):
+            groups.append([])
+        groups[-1].append(int(id))
+    # Bytes become the character that they are; a space sign alone would be no text.
+    decoded = zip(groups, tokenizer.decode(groups), strict=True)
+    return [(MARKS.get(group[0]) or text or SPACE_SIGN, len(group)) for group, text in decoded]
+
+
+def lone_pieces(tokenizer, ids):
+    """The same for readers who want to see the pieces: each is a word."""
+    pieces = zip(ids, tokenizer.pieces(ids), strict=True)
+    return [(MARKS.get(int(id), piece), 1) for id, piece in pieces]
 
 
 def several(texts):

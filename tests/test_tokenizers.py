@@ -13,7 +13,9 @@ from pipelines.tokenizers import (
     BytePairTokenizer,
     WordPieceTokenizer,
     load_tokenizer,
+    lone_pieces,
     save_tokenizer,
+    words,
 )
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import VocabularyConfig, learn
@@ -103,6 +105,37 @@ def test_padding_begin_and_end_are_no_text(tokenizer):
 def test_pieces_say_where_words_begin(tokenizer):
     pieces = tokenizer.pieces(tokenizer.encode(["Der Hund schläft."])[0])
     assert "".join(pieces) == "▁Der▁Hund▁schläft."
+
+
+def test_pieces_are_joined_to_words(tokenizer):
+    text = "Der Hund schläft, glaube ich."
+    ids = [BEGIN, *tokenizer.encode([text])[0], END, PADDING]
+    found = words(tokenizer, ids)
+    assert [word for word, _ in found] == ["<s>", *text.split(), "</s>", "<pad>"]
+    assert sum(pieces for _, pieces in found) == len(ids)
+    assert max(pieces for _, pieces in found) > 1
+    assert [pieces for word, pieces in found if word in ("<s>", "</s>", "<pad>")] == [1, 1, 1]
+
+
+def test_lone_pieces_are_shown_as_they_are(tokenizer):
+    ids = [*tokenizer.encode(["Der Hund schläft."])[0], END]
+    found = lone_pieces(tokenizer, ids)
+    assert "".join(piece for piece, _ in found) == "▁Der▁Hund▁schläft.</s>"
+    assert [pieces for _, pieces in found] == [1] * len(ids)
+
+
+@pytest.mark.parametrize("tokenizer", ["bpe"], indirect=True)
+def test_bytes_are_joined_to_their_character(tokenizer):
+    ids = tokenizer.encode(["Hund 日本 €"])[0]
+    assert [word for word, _ in words(tokenizer, ids)] == ["Hund", "日本", "€"]
+    assert [word for word, _ in lone_pieces(tokenizer, ids)][-3:] == ["<0xE2>", "<0x82>", "<0xAC>"]
+    half = ids[:-1]  # a model may write a part of a character
+    assert words(tokenizer, half)[-1][0].strip("\ufffd") == ""
+
+
+def test_a_word_without_text_has_a_sign(tokenizer):
+    assert words(tokenizer, []) == []
+    assert all(text for text, _ in words(tokenizer, range(tokenizer.size)))
 
 
 def test_saved_and_loaded_it_is_the_same(tokenizer, tmp_path):

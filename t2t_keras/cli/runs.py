@@ -11,6 +11,7 @@ RUN/
 
 import dataclasses
 import importlib.metadata
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ from pipelines.whole import only_one, read_json, whole_folder, write_json
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
 from t2t_keras.training.checkpoints import Checkpoints, restore
+from t2t_keras.training.trainer import whole_line
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
 
@@ -140,6 +142,19 @@ class Run:
         state, _ = checkpoints.load(steps[weights])
         restore(model, {name: array for name, array in state.items() if "model/" in name})
         return model
+
+    def evaluations(self):
+        """What was measured while it was trained: a dict for each line of `metrics.jsonl`."""
+        self.experiment()
+        path = self.folder / "metrics.jsonl"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        found = [json.loads(line) for line in lines if whole_line(line)]
+        if not found:
+            raise ValueError(
+                f"{self.folder} has no evaluation in its metrics.jsonl yet. The first comes "
+                f"after {self.experiment().training.evaluate_every:,} steps"
+            )
+        return found
 
     def tokenizer(self):
         return load_tokenizer(self.folder / "vocabulary")

@@ -1,0 +1,42 @@
+"""One page on which attention can be looked through: no network, no other file."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+TEMPLATE = Path(__file__).with_name("page.html")
+TITLES = {
+    "encoder-self": "Encoder self-attention",
+    "decoder-self": "Decoder self-attention",
+    "decoder-cross": "Cross-attention",
+}
+
+
+def page(sub_layers, sentence, translation):
+    """The page as HTML, with all weights in it.
+
+    Args:
+        sub_layers: a list of `Heads`.
+        sentence, translation: what stands above.
+    """
+    data = {"sentence": sentence, "translation": translation, "kinds": {}}
+    for heads in sub_layers:
+        name = f"{heads.stack}-{heads.kind.removesuffix('_attention')}"
+        words = {"looking": heads.looking, "lookedAt": heads.looked_at}
+        kind = data["kinds"].setdefault(name, {"title": TITLES[name], **words, "layers": []})
+        kind["layers"].append(thousandths(heads.weights))
+    return TEMPLATE.read_text(encoding="utf-8").replace("{{data}}", harmless(data))
+
+
+def thousandths(weights):
+    """Weights as whole numbers: exact enough to draw, and a third of the size."""
+    return np.rint(np.asarray(weights) * 1000).astype(int).tolist()
+
+
+def harmless(data):
+    """JSON in which nothing can end the `<script>` that it stands in."""
+    text = json.dumps(data, separators=(",", ":"))
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
