@@ -5,6 +5,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from pipelines.progress import Progress
 from t2t_keras.decoding.search import search
 from t2t_keras.decoding.translator import Translator
 from t2t_keras.training.replica_step import choose_xla
@@ -28,6 +29,14 @@ def translator(model, tokenizer, config):
         return of_width(source.shape[1])(tf.constant(source))
 
     return Translator(tokenizer, decode)
+
+
+def best_translations(target, texts, config, weights=None, task="translating"):
+    """The best translation of each text, a line each, by a run with some of its weights."""
+    translate = translator(target.model(weights), target.tokenizer(), config).translate
+    with Progress(task, len(texts), unit="lines") as progress:
+        progress.to(0)
+        return [on_one_line(best[0][0]) for best in translate(texts, progress.to)]
 
 
 def text_of(line):
