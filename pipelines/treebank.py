@@ -50,7 +50,9 @@ class Tree:
         return [leaf.children[0] for leaf in self.leaves()]
 
     def __str__(self):
-        return f"({self.label} {' '.join(map(str, self.children))})"
+        # Not through str(), whose own steps would count against Python's limit to recursion.
+        inside = self.children if self.is_leaf else [child.__str__() for child in self.children]
+        return f"({self.label} {' '.join(inside)})"
 
 
 def read_trees(paths):

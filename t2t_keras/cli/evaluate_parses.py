@@ -43,7 +43,9 @@ def kept_parses(target, golds, output):
     """A run's parses, a line each, and whether each was repaired; written to `output` if given."""
     if not output:
         return parses(target, golds)
-    if Path(output).resolve() in [Path(file).resolve() for file in find_files("", TREEBANK.value)]:
+    if Path(output).resolve() in [
+        Path(file).resolve() for file in find_files("treebank", TREEBANK.value)
+    ]:
         raise ValueError(f"--output and --treebank are the same file, {output}: it would be lost")
     Path(output).touch()  # now: a path that cannot be written should not cost hours
     lines, repaired = parses(target, golds)

@@ -95,8 +95,8 @@ def bracketing(golds, parses):
     """
     if len(golds) != len(parses):
         raise ValueError(
-            "Gold trees and parses must be equally many. Received: "
-            f"{len(golds):,} and {len(parses):,}"
+            "Gold trees and parses must be equally many, an empty line for each that failed. "
+            f"Received: {len(golds):,} and {len(parses):,}"
         )
     if not golds:
         raise ValueError("There is nothing to score: no gold tree at all")
