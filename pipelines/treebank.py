@@ -50,7 +50,9 @@ class Tree:
         return [leaf.children[0] for leaf in self.leaves()]
 
     def __str__(self):
-        return f"({self.label} {' '.join(map(str, self.children))})"
+        # Not through str(), whose own steps would count against Python's limit to recursion.
+        inside = self.children if self.is_leaf else [child.__str__() for child in self.children]
+        return f"({self.label} {' '.join(inside)})"
 
 
 def read_trees(paths):
@@ -165,6 +167,11 @@ def linearized(tree, leaves="tag"):
     return tree.words(), list(brackets(tree))
 
 
+def texts_of(tree, leaves="tag"):
+    """The pair of texts that a tree is to a model."""
+    return tuple(" ".join(side) for side in linearized(tree, leaves))
+
+
 def tree_of(words, brackets, leaves="tag"):
     """The tree of words and brackets; `ValueError` if they are not those of one.
 
@@ -186,6 +193,7 @@ def repair(words, brackets, leaves="tag"):
     Closing brackets that close nothing are passed over, and those that close an outer
     constituent close the inner ones too. Constituents without words vanish. Words too many are
     passed over, missing ones come at the end. What then lies beside each other comes under `ROOT`.
+    Constituents deeper than can be read are passed over.
 
     Returns:
         The tree, and whether nothing had to be repaired.
@@ -203,7 +211,9 @@ def repair(words, brackets, leaves="tag"):
         return bool(closed.children)
 
     for token in brackets:
-        if token.startswith("("):
+        if token.startswith("(") and len(stack) == DEEPEST:
+            exact = False
+        elif token.startswith("("):
             # A second tree beside the first is not one tree.
             exact = exact and not (len(stack) == 1 and top.children)
             stack.append(Tree(token[1:], []))
@@ -263,7 +273,7 @@ class TreebankPairs:
         found = False
         for tree in self.trees():
             found = True
-            yield tuple(" ".join(side).encode() for side in linearized(tree, self.leaves))
+            yield tuple(text.encode() for text in texts_of(tree, self.leaves))
         if not found:
             raise SourceError(f"{self.files[0]} holds no tree")
 

@@ -19,8 +19,10 @@ def test_the_shipped_configs_are_found_by_name():
     big = load_experiment("big").model
     assert (big.d_model, big.d_ff, big.num_heads, big.dropout) == (1024, 4096, 16, 0.3)
     assert load_experiment("big:enfr").model.dropout == 0.1
-    parsing = load_experiment("parsing:wsj").model.resolved()
-    assert (parsing.num_layers, parsing.d_model, parsing.d_k) == (4, 1024, 128)
+    parsing = load_experiment("parsing:wsj")
+    model, search = parsing.model.resolved(), parsing.search
+    assert (model.num_layers, model.d_model, model.d_k) == (4, 1024, 128)
+    assert (search.beam, search.alpha, search.extra_length) == (21, 0.3, 300)
 
 
 def test_table_3_has_all_its_rows_and_each_is_what_the_paper_prints():

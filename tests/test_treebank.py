@@ -5,6 +5,7 @@ import pytest
 
 from pipelines.sources import SourceError
 from pipelines.treebank import (
+    DEEPEST,
     LEAVES,
     TreebankPairs,
     linearized,
@@ -29,6 +30,11 @@ def random_tree(choices, depth=0):
 def test_words_and_brackets_are_the_tree(text):
     words, brackets = linearized(parse(text))
     assert str(tree_of(words, brackets)) == text
+
+
+def test_the_deepest_tree_comes_back():
+    text = "(S " * (DEEPEST - 1) + "(NN dog)" + ")" * (DEEPEST - 1)
+    assert str(tree_of(*linearized(parse(text)))) == text
 
 
 def test_every_tree_comes_back():

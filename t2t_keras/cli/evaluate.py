@@ -1,22 +1,25 @@
-"""t2t-evaluate: scores a run on a test set, or a file of translations.
+"""t2t-evaluate: scores a run on a test set, or a file of translations or of parses.
 
 t2t-evaluate runs/ende --source=test.en --reference=test.de
 t2t-evaluate --hypotheses=test.out --reference=test.de
 t2t-evaluate --hypotheses=test.out --against=other.out --reference=test.de
+t2t-evaluate runs/parsing --treebank=gold.mrg --output=parses.trees
+t2t-evaluate --parses=parses.trees --treebank=gold.mrg
 
 Prints sacreBLEU and chrF with their signatures and 95 % intervals; with --against a paired
 bootstrap test; with --paper_bleu=LANGUAGE the tokenised, compound-split BLEU of the paper's
-Table 2, which is another metric. --output keeps the translations. The flags of t2t-translate
-say how they are searched for.
+Table 2, which is another metric. With --treebank, whose words a run parses: labelled precision,
+recall and F1 as EVALB counts them. --output keeps the translations or the parses. The flags of
+t2t-translate say how they are searched for.
 """
 
 from absl import flags
 
-from pipelines.progress import Progress
+from t2t_keras.cli.evaluate_parses import PARSES, TREEBANK, evaluate_parses
 from t2t_keras.cli.main import run
 from t2t_keras.cli.runs import Run
 from t2t_keras.cli.search_flags import WEIGHTS, search_config
-from t2t_keras.cli.translating import on_one_line, read_lines, translator
+from t2t_keras.cli.translating import best_translations, read_lines
 from t2t_keras.evaluation.bleu import SAMPLES, bleu, chrf, compared
 from t2t_keras.evaluation.paper_bleu import paper_bleu
 
@@ -25,10 +28,12 @@ REFERENCE = flags.DEFINE_string("reference", None, "The test set's translation."
 HYPOTHESES = flags.DEFINE_string("hypotheses", None, "Translations, a line each.")
 AGAINST = flags.DEFINE_string("against", None, "Those of another system.")
 PAPER_BLEU = flags.DEFINE_string("paper_bleu", None, "Language of the reference, for example de.")
-OUTPUT = flags.DEFINE_string("output", None, "Where to keep a run's translations.")
+OUTPUT = flags.DEFINE_string("output", None, "Where to keep a run's translations or parses.")
 
 
 def main(arguments):
+    if TREEBANK.value or PARSES.value:
+        return evaluate_trees(arguments)
     if len(arguments) > 1 or (len(arguments) == 1) == bool(HYPOTHESES.value):
         raise ValueError(
             "takes a run's folder with --source, or --hypotheses. Received: "
@@ -56,6 +61,13 @@ def main(arguments):
         show([paper_bleu(hypotheses, references, PAPER_BLEU.value)])
 
 
+def evaluate_trees(arguments):
+    of_text = [SOURCE, REFERENCE, HYPOTHESES, AGAINST, PAPER_BLEU]
+    if given := [f"--{flag.name}" for flag in of_text if flag.value]:
+        raise ValueError(f"trees are not scored as text: leave out {', '.join(given)}")
+    evaluate_parses(arguments, OUTPUT.value)
+
+
 def translations(target, sources, wanted):
     """The best translation of each source."""
     if len(sources) != wanted:
@@ -64,10 +76,7 @@ def translations(target, sources, wanted):
             f"{len(sources):,} and {wanted:,}"
         )
     config = search_config(target.experiment().search, n_best=1)
-    translate = translator(target.model(WEIGHTS.value), target.tokenizer(), config).translate
-    with Progress("translating", len(sources), unit="lines") as progress:
-        progress.to(0)
-        return [on_one_line(best[0][0]) for best in translate(sources, progress.to)]
+    return best_translations(target, sources, config, WEIGHTS.value)
 
 
 def show(scores):

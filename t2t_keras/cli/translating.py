@@ -4,6 +4,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from pipelines.progress import Progress
 from t2t_keras.decoding.search import STAGE, StagedSearch, advanced, method_of, search
 from t2t_keras.decoding.translator import Translator
 from t2t_keras.training.replica_step import choose_xla
@@ -49,6 +50,14 @@ def any_length(tensor):
     if len(shape) > 2:
         shape[2] = None
     return tf.TensorSpec(shape, tensor.dtype)
+
+
+def best_translations(target, texts, config, weights=None, task="translating"):
+    """The best translation of each text, a line each, by a run with some of its weights."""
+    translate = translator(target.model(weights), target.tokenizer(), config).translate
+    with Progress(task, len(texts), unit="lines") as progress:
+        progress.to(0)
+        return [on_one_line(best[0][0]) for best in translate(texts, progress.to)]
 
 
 def text_of(line):

@@ -1,0 +1,431 @@
+"""Counts worked out by hand, and t2t-evaluate with --treebank."""
+
+import collections
+import dataclasses
+import itertools
+import random
+
+import pytest
+from commands import command
+
+from pipelines.treebank import DEEPEST, Tree, parse
+from t2t_keras.cli.evaluate_parses import line_of, tree_on
+from t2t_keras.evaluation.bracketing import Bracketing, bracketing, compared, length
+
+# the 0  dog 1  sees 2  a 3  cat 4: S 0–5, NP 0–2, VP 2–5, NP 3–5
+DOG = "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (DT a) (NN cat))) (. .)))"
+# S 0–4, NP 0–2, VP 2–4
+FOUR = "(S (NP (DT a) (NN b)) (VP (VB c) (RB d)))"
+# dogs 0  want 1  to 2  bark 3: S 0–4, NP 0–1, VP 1–4, S 2–4, VP 2–4, VP 3–4
+TRACES = (
+    "(S (NP-SBJ-1 (NNS dogs)) (VP (VBP want) (S (NP-SBJ (-NONE- *-1)) "
+    "(VP (TO to) (VP (VB bark))))))"
+)
+
+# name: gold, parse, brackets matched, gold, of the parse, crossing
+BY_HAND = {
+    "the same": (DOG, DOG, 4, 4, 4, 0),
+    # ADJP 3–5 in place of NP 3–5
+    "another label": (
+        *(DOG, "(S (NP (DT the) (NN dog)) (VP (VBZ sees) (ADJP (DT a) (NN cat))) (. .))"),
+        *(3, 4, 4, 0),
+    ),
+    # VP 2–5 is missing
+    "a bracket missing": (
+        *(DOG, "(S (NP (DT the) (NN dog)) (VBZ sees) (NP (DT a) (NN cat)) (. .))"),
+        *(3, 4, 3, 0),
+    ),
+    # ADVP 0–2 and FRAG 0–2 too many
+    "a longer unary chain": (
+        *(FOUR, "(S (ADVP (FRAG (NP (DT a) (NN b)))) (VP (VB c) (RB d)))"),
+        *(3, 3, 5, 0),
+    ),
+    # S 0–3, NP 0–2 twice, VP 2–3; in the parse NP 0–2 three times
+    "equal brackets, one too many": (
+        "(S (NP (NP (DT a) (NN b))) (VP (VB c)))",
+        "(S (NP (NP (NP (DT a) (NN b)))) (VP (VB c)))",
+        *(4, 4, 5, 0),
+    ),
+    "equal brackets, one too few": (
+        "(S (NP (NP (DT a) (NN b))) (VP (VB c)))",
+        "(S (NP (DT a) (NN b)) (VP (VB c)))",
+        *(3, 4, 3, 0),
+    ),
+    # a 0  b 1: S 0–2, NP 0–1, VP 1–2 wherever the punctuation hangs
+    "punctuation hangs elsewhere": (
+        "(S (`` ``) (NP (NN a)) (, ,) (VP (VB b) (: ;)) ('' '') (. .))",
+        "(S (NP (`` ``) (NN a) (, ,)) (VP (VB b)) (: ;) ('' '') (. .))",
+        *(3, 3, 3, 0),
+    ),
+    # brackets are words: PRN 1–4, and PRN 2–3
+    "round brackets are no punctuation": (
+        "(NP (NN a) (PRN (-LRB- -LRB-) (NN b) (-RRB- -RRB-)))",
+        "(NP (NN a) (-LRB- -LRB-) (PRN (NN b)) (-RRB- -RRB-))",
+        *(1, 2, 2, 0),
+    ),
+    # S 0–1, NP 0–1; the PRN has no words
+    "a constituent of nothing but punctuation": (
+        *("(S (NP (NN a)) (PRN (, ,) (: -)))", "(S (NP (NN a)) (, ,) (: -))"),
+        *(2, 2, 2, 0),
+    ),
+    # give 0  up 1: VP 0–2, PRT 1–2
+    "ADVP is PRT": (
+        *("(VP (VB give) (PRT (RP up)))", "(VP (VB give) (ADVP (RB up)))"),
+        *(2, 2, 2, 0),
+    ),
+    "ADVP with a function tag is PRT": (
+        *("(VP (VB give) (ADVP-TMP (RB up)))", "(VP (VB give) (PRT (RP up)))"),
+        *(2, 2, 2, 0),
+    ),
+    "no TOP": (DOG, DOG.removeprefix("(TOP ")[:-1], 4, 4, 4, 0),
+    "a root without a label": (f"( {FOUR})", f"(TOP {FOUR})", 3, 3, 3, 0),
+    "ROOT counts": (FOUR, f"(ROOT {FOUR})", 3, 3, 4, 0),
+    # S 0–4, NP 0–1, ADVP 1–2, VP 2–4, NP 3–4
+    "function tags": (
+        "(S-TPC-2 (NP-SBJ=3 (NN a)) (ADVP-TMP (RB b)) (VP=4 (VB c) (NP (NN d))))",
+        "(S (NP (NN a)) (ADVP (RB b)) (VP (VB c) (NP-PRD (NN d))))",
+        *(5, 5, 5, 0),
+    ),
+    "a tag before the first hyphen counts": (
+        *("(S (NP-SBJ (NN a)))", "(S (ADJP-SBJ (NN a)))"),
+        *(1, 2, 2, 0),
+    ),
+    "traces": (
+        *(TRACES, "(S (NP (NNS dogs)) (VP (VBP want) (S (VP (TO to) (VP (VB bark))))))"),
+        *(6, 6, 6, 0),
+    ),
+    # S 2–4 is missing
+    "traces, and a bracket missing": (
+        *(TRACES, "(S (NP (NNS dogs)) (VP (VBP want) (VP (TO to) (VP (VB bark)))))"),
+        *(5, 6, 5, 0),
+    ),
+    "other traces": (TRACES, TRACES.replace("*-1", "*T*"), 6, 6, 6, 0),
+    # X 1–3 overlaps NP 0–2 and VP 2–4
+    "crossing": (FOUR, "(S (DT a) (X (NN b) (VB c)) (RB d))", 1, 3, 2, 1),
+    # X 1–4 overlaps NP 0–2 alone
+    "crossing at its beginning": (
+        *(FOUR, "(S (DT a) (X (NN b) (VP (VB c) (RB d))))"),
+        *(2, 3, 3, 1),
+    ),
+    # X 0–3 overlaps VP 2–4; Y 1–3 overlaps NP 0–2 and VP 2–4
+    "a bracket that crosses two counts once": (
+        *(FOUR, "(S (X (DT a) (Y (NN b) (VB c))) (RB d))"),
+        *(1, 3, 3, 2),
+    ),
+    # NP 0–2 as VP, VP 2–4 as NP
+    "a label elsewhere is no match": (
+        *(FOUR, "(S (VP (DT a) (NN b)) (NP (VB c) (RB d)))"),
+        *(1, 3, 3, 0),
+    ),
+    # TOP alone
+    "no bracket at all": (FOUR, "(TOP (DT a) (NN b) (VB c) (RB d))", 0, 3, 0, 0),
+    "a tag alone": ("(NP (NN a))", "(NN a)", 0, 1, 0, 0),
+    # S 0–2, NP 0–1, VP 1–2; PRN stands around what is punctuation in the gold tree
+    "XX for every tag": (
+        "(S (NP (NN a)) (, ,) (VP (VB b)) (. .))",
+        "(S (NP (XX a) (XX ,)) (VP (XX b)) (PRN (XX .)))",
+        *(3, 3, 3, 0),
+    ),
+    "a parser that writes no punctuation": (
+        *(DOG, "(S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (DT a) (NN cat))))"),
+        *(4, 4, 4, 0),
+    ),
+    # The gold tree has the say. ' is a word, a 0  ' 1  b 2: NP 0–3, and NP 0–2 or NP 0–1
+    "punctuation by mistake": (
+        "(NP (NP (NNS a) (POS ')) (NN b))",
+        "(NP (NP (NNS a)) ('' ') (NN b))",
+        *(1, 2, 2, 0),
+    ),
+    # ' is none, a 0  b 1: NP 0–2, NP 0–1
+    "no punctuation by mistake": (
+        "(NP (NP (NNS a)) ('' ') (NN b))",
+        "(NP (NP (NNS a) (POS ')) (NN b))",
+        *(2, 2, 2, 0),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_by_hand(name):
+    gold, found, *counts = BY_HAND[name]
+    result = compared(parse(gold), parse(found))
+    assert [result.matched, result.gold, result.parsed, result.crossing] == counts
+    assert (result.sentences, result.failed) == (1, 0)
+    assert result.complete == (result.matched == result.gold == result.parsed)
+    if "mistake" not in name and name != "XX for every tag":
+        turned = compared(parse(found), parse(gold))
+        assert [turned.matched, turned.parsed, turned.gold] == counts[:3]
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        None,
+        FOUR.replace("VB c", "VB see"),
+        FOUR.replace(" (RB d)", ""),
+        FOUR.replace("(RB d)", "(RB d) (NN e)"),
+        FOUR.replace("(RB d)", "(. d)"),
+    ],
+)
+def test_a_failed_parse_misses_every_bracket(found):
+    gold = parse(FOUR.replace("(RB d)", "(RB d) (NN .)"))
+    found = found and parse(found)
+    assert compared(gold, found) == Bracketing(sentences=1, failed=1, gold=3, words=5)
+
+
+def test_other_punctuation_is_no_failure_but_other_words_are():
+    assert not compared(parse("(S (NN a) (. .))"), parse("(S (NN a) (. !))")).failed
+    assert compared(parse("(S (NN a) (. .))"), parse("(S (NN b) (. .))")).failed
+
+
+def test_a_treebank_against_itself():
+    golds = [parse(text) for text in (DOG, FOUR, TRACES)]
+    for score in bracketing(golds, golds):
+        assert (score.precision, score.recall, score.f1, score.complete_match) == (100,) * 4
+        assert (score.matched, score.sentences, score.failed) == (4 + 3 + 6, 3, 0)
+        assert (score.average_crossing, score.tagging_accuracy, score.words) == (0, 100, 5 + 4 + 4)
+
+
+def test_a_corpus_adds_up_brackets_and_not_percentages():
+    # 4 of 4 and 4; 1 of 3 and 2, of which one crosses; nothing of 3
+    golds = [parse(DOG), parse(FOUR), parse(FOUR)]
+    parses = [parse(DOG), parse("(S (DT a) (X (NN b) (RP c)) (RB d))"), None]
+    score, _ = bracketing(golds, parses)
+    assert (score.matched, score.gold, score.parsed) == (5, 10, 6)
+    assert score.recall == pytest.approx(50)
+    assert score.precision == pytest.approx(500 / 6)
+    assert score.f1 == pytest.approx(2 * 50 * (500 / 6) / (50 + 500 / 6))
+    assert score.complete_match == pytest.approx(100 / 3)
+    assert score.average_crossing == pytest.approx(1 / 2), "of those that have a parse"
+    assert score.tagging_accuracy == pytest.approx(100 * (5 + 3) / (5 + 4 + 4))
+
+
+def test_forty_words_are_short_with_punctuation_and_without_traces():
+    def sentence(words, more):
+        return parse(f"(S {'(NN a) ' * words}{more})")
+
+    golds = [sentence(39, "(. .)"), sentence(40, "(. .)"), sentence(40, "(NP (-NONE- *))")]
+    assert [length(gold) for gold in golds] == [40, 41, 40]
+    everything, short = bracketing(golds, golds)
+    assert (everything.sentences, short.sentences) == (3, 2)
+
+
+def test_a_sentence_of_punctuation_is_skipped():
+    gold = parse("(TOP (X (. .) (NP (-NONE- *))))")
+    assert compared(gold, None) == compared(gold, gold) == Bracketing(skipped=1)
+
+
+def test_what_does_not_go_together_is_refused():
+    with pytest.raises(ValueError, match=r"must be equally many.*Received: 1 and 2"):
+        bracketing([parse(FOUR)], [parse(FOUR), None])
+    with pytest.raises(ValueError, match="nothing to score"):
+        bracketing([], [])
+
+
+def test_it_is_the_same_as_deleting_first_and_counting_then():
+    """Another way to the counts: what does not count is cut out of the trees."""
+    choices = random.Random(0)
+    total = Bracketing()
+    for _ in range(500):
+        leaves = [f"({choices.choice(['NN', 'VB', ',', '.'])} w{n})" for n in range(8)]
+        gold, found = (parse(random_brackets(choices, leaves)) for _ in range(2))
+        result = compared(gold, found)
+        if not result.skipped:
+            wanted, got = (collections.Counter(counted_spans(tree)) for tree in (gold, found))
+            counts = ((wanted & got).total(), wanted.total(), got.total())
+            assert (result.matched, result.gold, result.parsed) == counts
+        total += result
+    assert 0 < total.matched < total.gold and total.crossing and total.complete < 500
+
+
+def random_brackets(choices, leaves):
+    parts = list(leaves)
+    for _ in range(choices.randint(1, 8)):
+        start = choices.randrange(len(parts))
+        end = choices.randint(start + 1, min(start + 3, len(parts)))
+        label = choices.choice(["S", "NP", "NP-SBJ", "PRT", "ADVP", "TOP"])
+        parts[start:end] = [f"({label} {' '.join(parts[start:end])})"]
+    return f"(TOP {' '.join(parts)})"
+
+
+def counted_spans(tree):
+    """(label, first word, last word), from a tree whose words are all different."""
+    if tree.is_leaf:
+        return
+    words = [leaf.children[0] for leaf in tree.leaves() if leaf.label not in (",", ".")]
+    label = {"NP-SBJ": "NP", "PRT": "ADVP"}.get(tree.label, tree.label)
+    if words and label != "TOP":
+        yield label, words[0], words[-1]
+    for child in tree.children:
+        yield from counted_spans(child)
+
+
+@pytest.mark.parametrize(
+    ("brackets", "line", "repaired"),
+    [
+        ("(S (NP XX )NP XX )S", "(S (NP (XX a)) (XX b))", False),
+        ("(S (NP XX )NP XX", "(S (NP (XX a)) (XX b))", True),
+        ("XX XX", "(TOP (XX a) (XX b))", True),
+        ("", "", False),
+    ],
+)
+def test_a_line_of_what_a_run_wrote(brackets, line, repaired):
+    assert line_of(["a", "b"], brackets, "XX") == (line, repaired)
+    assert str(tree_on(line) or "") == line
+
+
+def test_what_nests_too_deep_is_repaired_to_what_can_be_read():
+    line, repaired = line_of(["a", "b"], "(S " * 5000, "XX")
+    assert repaired and line.count("(S") == DEEPEST - 1
+    assert tree_on(line).words() == ["a", "b"]
+    assert line_of([], "(S XX )S", "XX") == ("", False), "nothing to parse"
+
+
+def write(path, lines):
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def table(result):
+    """What t2t-evaluate prints, as name: [all, short]."""
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["all", "≤", "40", "words"]
+    assert "as EVALB counts them with COLLINS.prm" in lines[-1]
+    return {line[:16].strip(): line[16:].split() for line in lines[1:-1]}
+
+
+def test_evaluate_scores_a_file_of_parses(tmp_path):
+    long = f"(S {'(NN a) ' * 41})"
+    gold = write(tmp_path / "gold.mrg", [f"( {FOUR} )".replace(" (VP", "\n  (VP"), DOG, FOUR, long])
+    parses = write(tmp_path / "parses", [FOUR, "", "(S (DT a) (NN b", long])
+    found = table(command("evaluate", f"--parses={parses}", f"--treebank={gold}"))
+    # 3 of 3 and 3; none of 4; none of 3; 1 of 1 and 1
+    assert found == {
+        "precision": ["100.00", "100.00"],
+        "recall": ["36.36", "30.00"],
+        "F1": ["53.33", "46.15"],
+        "complete match": ["50.00", "33.33"],
+        "average crossing": ["0.00", "0.00"],
+        "tagging accuracy": ["83.33", "30.77"],  # 45 of 54 words, 4 of 13
+        "sentences": ["4", "3"],
+        "failed": ["2", "2"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--parses={0}/two"], "takes a run's folder or --parses, and --treebank"),
+        (["--treebank={0}/two"], "takes a run's folder or --parses, and --treebank"),
+        (["{0}", "--parses={0}/two", "--treebank={0}/two"], "takes a run's folder or --parses"),
+        (
+            ["--parses={0}/one", "--treebank={0}/two"],
+            "Gold trees and parses must be equally many, an empty line for each that failed. "
+            "Received: 2 and 1",
+        ),
+        (["--parses={0}/none", "--treebank={0}/two"], "No such file"),
+        (["--parses={0}/two", "--treebank={0}/none"], "There is no treebank file"),
+        (["--parses={0}/two", "--treebank={0}/bad"], "bad, line 2: the tree that begins here"),
+        (["--parses={0}/two", "--treebank={0}/two", "--output=x"], "are kept already"),
+        (
+            ["--parses={0}/two", "--treebank={0}/two", "--source=x", "--reference=y"],
+            "trees are not scored as text: leave out --source, --reference",
+        ),
+        (["{0}/x", "--treebank={0}/two"], "is no run"),
+        (["{0}/x", "--treebank={0}/t*", "--output={0}/two"], "are the same file"),
+        (["{0}/x", "--treebank={0}/two", "--output={0}/no/out"], "No such file or directory"),
+    ],
+)
+def test_evaluate_names_what_is_wrong(tmp_path, arguments, message):
+    write(tmp_path / "one", [FOUR])
+    write(tmp_path / "two", [FOUR, FOUR])
+    write(tmp_path / "bad", [FOUR, "(S (NN a)"])
+    result = command("evaluate", *(each.format(tmp_path) for each in arguments))
+    assert result.returncode == 2, result.stderr
+    assert message in result.stderr.strip().splitlines()[-1]
+    assert "Traceback" not in result.stderr
+    assert (tmp_path / "two").read_text() == f"{FOUR}\n{FOUR}\n"
+
+
+TINY = [
+    *("--config.model.num_layers=1", "--config.model.d_model=32", "--config.model.d_ff=32"),
+    *("--config.model.num_heads=2", "--config.model.dropout=0", "--config.data.batches.buckets=1"),
+    *("--config.model.attention_dropout=0", "--config.data.batches.tokens=600"),
+    *("--config.data.batches.max_length=64", "--config.training.warmup_steps=30"),
+    *("--config.training.learning_rate=0.7", "--config.training.steps=200"),
+    "--config.training.checkpoint_every=40",
+]
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """Two kinds of sentences with traces, function tags and punctuation, as t2t-prepare does it."""
+    folder = tmp_path_factory.mktemp("parsing")
+    nouns, verbs = ["dog", "cat", "bird"], ["sees", "hears"]
+    objects = [f"(NP (DT a) (NN {noun}))" for noun in nouns]
+    objects.append("(ADVP-TMP (RB now)) (NP (-NONE- *T*))")
+    trees = [
+        f"( (S (NP-SBJ (DT the) (NN {noun})) (VP (VBZ {verb}) {after}) (. .)))"
+        for noun, verb, after in itertools.product(nouns, verbs, objects)
+    ]
+    write(folder / "gold.mrg", trees)
+    result = command(
+        *("prepare", "--config=parsing", f"--treebank={folder}/gold.mrg"),
+        *(f"--output={folder}/data", "--config.data.vocabulary.size=290"),
+    )
+    assert result.returncode == 0, result.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(prepared):
+    run = prepared / "run"
+    result = command("train", "--config=parsing", f"--data={prepared}/data", f"--run={run}", *TINY)
+    assert result.returncode == 0, result.stderr
+    return prepared, run
+
+
+def test_evaluate_parses_with_a_run(trained, tmp_path):
+    folder, run = trained
+    gold, output = f"--treebank={folder}/gold.mrg", tmp_path / "out.trees"
+    found = table(command("evaluate", run, gold, f"--output={output}", "--weights=newest"))
+    assert float(found["F1"][0]) > 90, "it learned these very sentences"
+    assert "tagging accuracy" not in found, "it writes no tags"
+    assert found["sentences"] == ["24", "24"]
+    lines = output.read_text().splitlines()
+    assert lines[0].startswith("( (S (NP (XX the) (XX dog)) (VP (XX sees)")
+    again = table(command("evaluate", f"--parses={output}", gold))
+    assert {**again, "repaired": found["repaired"]} == found
+
+
+def test_what_a_run_gets_wrong_is_repaired_and_counted(trained, tmp_path):
+    folder, run = trained
+    gold, output = f"--treebank={folder}/gold.mrg", tmp_path / "out.trees"
+    options = [f"--output={output}", "--beam=1", "--weights=40"]  # after its first 40 steps
+    found = table(command("evaluate", run, gold, *options))
+    assert int(found["repaired"][0]) > 12 and found["repaired"][0] == found["repaired"][1]
+    assert float(found["recall"][0]) < 90
+    again = table(command("evaluate", f"--parses={output}", gold))
+    assert {**again, "repaired": found["repaired"]} == found
+
+
+def test_all_the_evaluation_needs_of_a_tree():
+    """No tree of `pipelines` has to be handed in."""
+
+    @dataclasses.dataclass
+    class Other:
+        label: str
+        children: list
+        is_leaf: bool = False
+
+        def leaves(self):
+            return [self] if self.is_leaf else [leaf for c in self.children for leaf in c.leaves()]
+
+    def other(tree):
+        if tree.is_leaf:
+            return Other(tree.label, tree.children, True)
+        return Other(tree.label, [other(child) for child in tree.children])
+
+    assert isinstance(parse(DOG), Tree)
+    assert compared(other(parse(DOG)), other(parse(DOG))) == compared(parse(DOG), parse(DOG))
