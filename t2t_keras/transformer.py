@@ -184,6 +184,13 @@ class Transformer(keras.Model):
         named = {f"encoder/{name}": weights for name, weights in encoder_weights.items()}
         return named | {f"decoder/{name}": weights for name, weights in decoder_weights.items()}
 
+    @property
+    def longest(self):
+        """The longest sequence that there are positions for; None: there is none."""
+        if self.config.positions != "learned":
+            return None
+        return self.config.max_length - self.config.position_offset
+
     def start_decoding(self, source, max_length, beams=1):
         """Prepares to decode `beams` hypotheses of up to `max_length` tokens a sentence.
 

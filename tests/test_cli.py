@@ -1,11 +1,17 @@
 """The commands as their users run them: in a process of their own."""
 
 import json
+import shutil
 
 import pytest
 from commands import command
 
-from pipelines.tokenizers import load_tokenizer
+from pipelines.tokenizers import (
+    SPECIAL_PIECES,
+    WordPieceTokenizer,
+    load_tokenizer,
+    save_tokenizer,
+)
 from pipelines.toy_grammar import pairs
 from t2t_keras.cli.main import resolve_config
 from t2t_keras.experiment import find_config
@@ -273,6 +279,62 @@ def test_translate_takes_the_weights_that_are_asked_for(trained, tmp_path):
     assert nothing.returncode == 2 and "is no run" in nothing.stderr
     wide = command("translate", folder, "--n_best=9", stdin="A dog.\n")
     assert wide.returncode == 2 and "`n_best` must be at most" in wide.stderr
+
+
+def test_translate_says_which_words_go_together(trained):
+    _, folder = trained
+    text = "The dog sleeps.\n\n"
+    result = command("translate", folder, "--alignments", "--extra_length=5", stdin=text)
+    assert result.returncode == 0, result.stderr
+    translation, pairs = result.stdout.split("\n")[0].split("\t")
+    assert result.stdout.split("\n")[1] == "\t"
+    pairs = [tuple(map(int, pair.split("-"))) for pair in pairs.split()]
+    assert sorted(here for _, here in pairs) == list(range(len(translation.split())))
+    assert {there for there, _ in pairs} <= {0, 1, 2}
+    as_json = command("translate", folder, "--alignments", "--json", "--extra_length=5", stdin=text)
+    first = json.loads(as_json.stdout.splitlines()[0])["translations"][0]
+    assert [tuple(pair) for pair in first["alignment"]] == pairs
+
+
+def test_translate_is_told_how_to_begin_and_what_not_to_write(trained, tmp_path):
+    _, folder = trained
+    text, options = "The dog sleeps.\nThe cat sleeps.\n", ["--extra_length=5"]
+    begun = command("translate", folder, *options, "--prefix=Der Hund", stdin=text)
+    assert all(line.startswith("Der Hund") for line in begun.stdout.splitlines()), begun.stderr
+    (tmp_path / "prefixes").write_text("Eine Katze\n\n")
+    each = command("translate", folder, *options, f"--prefixes={tmp_path / 'prefixes'}", stdin=text)
+    assert each.stdout.startswith("Eine Katze")
+    (tmp_path / "prefixes").write_text("Eine Katze\n")
+    few = command("translate", folder, *options, f"--prefixes={tmp_path / 'prefixes'}", stdin=text)
+    assert few.returncode == 2 and "1 lines, and 2 or more" in few.stderr
+    first = command("translate", folder, *options, "--first= Der", stdin=text)
+    assert all(line.startswith("Der") for line in first.stdout.splitlines()), first.stderr
+    wrong = command("translate", folder, "--banned=Derr", stdin=text)
+    assert wrong.returncode == 2 and "--banned=Derr: the vocabulary has no such" in wrong.stderr
+
+
+def test_translate_draws_the_same_samples_again(trained):
+    _, folder = trained
+    text, options = "The dog sleeps.\n" * 3, ["--sample", "--extra_length=5", "--seed=1"]
+    result = command("translate", folder, *options, stdin=text)
+    again = command("translate", folder, *options, "--lines=2", stdin=text)
+    assert result.returncode == 0 and result.stdout == again.stdout
+    assert len(set(result.stdout.splitlines())) > 1, "a line's sample depends on its number"
+    forgotten = command("translate", folder, "--top_p=0.9", stdin=text)
+    assert forgotten.returncode == 2 and "--top_p is for sampling" in forgotten.stderr
+
+
+def test_translate_takes_an_ensemble_of_one_vocabulary(trained, tmp_path):
+    _, folder = trained
+    text = "The dog sleeps.\n"
+    one = command("translate", folder, "--scores", "--extra_length=5", stdin=text)
+    two = command("translate", folder, folder, "--scores", "--extra_length=5", stdin=text)
+    assert two.returncode == 0, two.stderr
+    assert two.stdout.split("\t")[1] == one.stdout.split("\t")[1]
+    shutil.copytree(folder, tmp_path / "other")
+    save_tokenizer(WordPieceTokenizer([*SPECIAL_PIECES, "a"]), tmp_path / "other" / "vocabulary")
+    wrong = command("translate", folder, tmp_path / "other", stdin=text)
+    assert wrong.returncode == 2 and "has another vocabulary than" in wrong.stderr
 
 
 def test_evaluate_scores_files_and_runs(trained, tmp_path):

@@ -1,3 +1,4 @@
+from t2t_keras.decoding.translator import Translation
 from t2t_keras.evaluation.held_out import HeldOut
 
 
@@ -5,7 +6,7 @@ class Copies:
     """Translates everything into itself."""
 
     def translate(self, texts):
-        return [[(text, 0.0), ("worse", -1.0)] for text in texts]
+        return [[Translation(text, 0.0, []), Translation("worse", -1.0, [])] for text in texts]
 
 
 def test_the_best_translations_are_compared_and_shown():

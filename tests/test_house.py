@@ -142,8 +142,8 @@ ON_JAX = {
     "transformer": ["transformer", "transformer_config", "transformer_steps"],
     "attention": ["attention", "decoder", "encoder", "local_attention"],
     "the rest": [
-        *("beam_search", "feed_forward", "greedy", "losses", "masks", "metrics", "translator"),
-        *("positional_encoding", "residual"),
+        *("alignment", "beam_search", "greedy", "likeliest", "sampling", "search", "translator"),
+        *("feed_forward", "losses", "masks", "metrics", "positional_encoding", "residual"),
         *("schedules", "shared_embedding"),
     ],
 }

@@ -57,8 +57,8 @@ def draw_attention(trained, sentence, folder):
     model = trained.model(WEIGHTS.value)
     check_length(model, source, [] if target is None else target)
     if target is None:
-        decode = translator(model, tokenizer, search_config(search)).decode
-        tokens = np.asarray(decode(np.array([[*source, END]], "int32")).tokens)[0, 0]
+        decode = translator(model, tokenizer, search_config(search, tokenizer)).decode
+        tokens = np.asarray(decode(np.array([[*source, END]], "int32"), [0]).tokens)[0, 0]
         target = [int(id) for id in tokens if id not in (PADDING, END)]
     sub_layers = look(model, tokenizer, source, target)
     text, translation = (tokenizer.decode([ids])[0] for ids in (source, target))

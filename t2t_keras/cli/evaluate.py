@@ -17,7 +17,7 @@ from absl import flags
 
 from t2t_keras.cli.evaluate_parses import PARSES, TREEBANK, evaluate_parses
 from t2t_keras.cli.main import run
-from t2t_keras.cli.runs import Run
+from t2t_keras.cli.runs import finished
 from t2t_keras.cli.search_flags import WEIGHTS, search_config
 from t2t_keras.cli.translating import best_translations, read_lines
 from t2t_keras.evaluation.bleu import SAMPLES, bleu, chrf, compared
@@ -34,9 +34,9 @@ OUTPUT = flags.DEFINE_string("output", None, "Where to keep a run's translations
 def main(arguments):
     if TREEBANK.value or PARSES.value:
         return evaluate_trees(arguments)
-    if len(arguments) > 1 or (len(arguments) == 1) == bool(HYPOTHESES.value):
+    if bool(arguments) == bool(HYPOTHESES.value):
         raise ValueError(
-            "takes a run's folder with --source, or --hypotheses. Received: "
+            "takes a run (several: an ensemble) with --source, or --hypotheses. Received: "
             f"{' '.join(arguments) or 'no run'}, --hypotheses={HYPOTHESES.value}"
         )
     if not REFERENCE.value or (arguments and not SOURCE.value):
@@ -44,7 +44,7 @@ def main(arguments):
     references = read_lines(REFERENCE.value)
     others = read_lines(AGAINST.value) if AGAINST.value else None
     if arguments:
-        hypotheses = translations(Run(arguments[0]), read_lines(SOURCE.value), len(references))
+        hypotheses = translations(finished(arguments), read_lines(SOURCE.value), len(references))
     else:
         hypotheses = read_lines(HYPOTHESES.value)
     if OUTPUT.value:
@@ -75,7 +75,7 @@ def translations(target, sources, wanted):
             f"--source and --reference must have the same number of lines. Received: "
             f"{len(sources):,} and {wanted:,}"
         )
-    config = search_config(target.experiment().search, n_best=1)
+    config = search_config(target.experiment().search, target.tokenizer(), n_best=1)
     return best_translations(target, sources, config, WEIGHTS.value)
 
 

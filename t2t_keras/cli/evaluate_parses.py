@@ -58,7 +58,7 @@ def parses(target, golds):
     sentences = [without_traces(gold) for gold in golds]
     words = [tree.words() if tree else [] for tree in sentences]
     sources = [texts_of(tree)[0] if tree else "" for tree in sentences]
-    config = search_config(target.experiment().search, n_best=1)
+    config = search_config(target.experiment().search, target.tokenizer(), n_best=1)
     found = best_translations(target, sources, config, WEIGHTS.value, "parsing")
     results = [line_of(*pair, LEAVES.value) for pair in zip(words, found, strict=True)]
     return [line for line, _ in results], [repaired for _, repaired in results]

@@ -22,6 +22,7 @@ from pipelines.data_config import DataConfig
 from pipelines.tokenizers import load_tokenizer
 from pipelines.vocabulary import VocabularyConfig
 from pipelines.whole import only_one, read_json, whole_folder, write_json
+from t2t_keras.decoding.ensemble import Ensemble
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
 from t2t_keras.training.checkpoints import Checkpoints, restore
@@ -163,3 +164,40 @@ class Run:
         """Keeps every other process from training in this folder."""
         self.folder.mkdir(parents=True, exist_ok=True)
         return only_one(self.folder)
+
+
+class Together:
+    """Several runs that translate as an ensemble; to be used as a `Run` is.
+
+    Args:
+        folders: their paths.
+    """
+
+    def __init__(self, folders):
+        self.runs = [Run(folder) for folder in folders]
+        tokenizers = [run.tokenizer() for run in self.runs]
+        for run, tokenizer in zip(self.runs, tokenizers, strict=True):
+            if tokenizer.contents() != tokenizers[0].contents():
+                raise ValueError(
+                    f"{run.folder} has another vocabulary than {self.runs[0].folder}: runs that "
+                    "translate together must be trained with the same (t2t-prepare --vocabulary)"
+                )
+
+    def experiment(self):
+        """The settings of the first; its search is that of all."""
+        return self.runs[0].experiment()
+
+    def tokenizer(self):
+        return self.runs[0].tokenizer()
+
+    def model(self, weights=None):
+        return Ensemble([run.model(weights) for run in self.runs])
+
+
+def finished(folders):
+    """The run in a folder, or the runs in several."""
+    if not folders:
+        raise ValueError("takes the folder of a run, or of several that translate together")
+    for folder in folders:
+        Run(folder).experiment()  # says what is wrong with it
+    return Run(folders[0]) if len(folders) == 1 else Together(folders)

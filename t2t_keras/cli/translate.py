@@ -1,17 +1,23 @@
-"""t2t-translate: translates lines of text with a trained run.
+"""t2t-translate: translates lines of text with a trained run, or with several together.
 
 t2t-translate runs/ende < test.en > test.out
 t2t-translate runs/ende --input=test.en --output=test.out --beam=1
 t2t-translate runs/ende                                     on a terminal: line by line
+t2t-translate runs/first runs/second < test.en              an ensemble
 t2t-translate runs/ende --n_best=3 --scores < test.en       score, tab, translation; best first
+t2t-translate runs/ende --alignments < test.en              translation, tab, 0-0 1-2 …
 t2t-translate runs/ende --json < test.en                    an object a line, with everything
+t2t-translate runs/ende --sample --top_p=0.9 --seed=3       drawn at random, the same each time
+t2t-translate runs/ende --prefix="Heute" < test.en          every translation begins with it
 
 Every line in gives one line out (n of them with --n_best), whatever it holds; an empty one an
-empty one. The weights are the averaged ones if there are any, else those of the newest
-checkpoint; --weights says otherwise.
+empty one; one of more than a thousand pieces is translated in parts. The weights are the
+averaged ones if there are any, else those of the newest checkpoint; --weights says otherwise.
+An alignment is the number of a source word, a dash, the number of a word of the translation.
 """
 
 import contextlib
+import functools
 import itertools
 import json
 import sys
@@ -20,71 +26,101 @@ from pathlib import Path
 from absl import flags
 
 from pipelines.progress import Progress
+from t2t_keras.cli.aligning import aligner
 from t2t_keras.cli.main import run
-from t2t_keras.cli.runs import Run
+from t2t_keras.cli.runs import finished
 from t2t_keras.cli.search_flags import WEIGHTS, search_config
-from t2t_keras.cli.translating import on_one_line, text_of, translator
+from t2t_keras.cli.translating import on_one_line, read_lines, text_of, translator
 
 INPUT = flags.DEFINE_string("input", None, "What to translate. None: standard input.")
 OUTPUT = flags.DEFINE_string("output", None, "Where to write. None: standard output.")
 N_BEST = flags.DEFINE_integer("n_best", None, "Translations of each line.")
 SCORES = flags.DEFINE_bool("scores", False, "Write the score and a tab before each.")
+ALIGNMENTS = flags.DEFINE_bool("alignments", False, "Write which words go with which.")
 JSON = flags.DEFINE_bool("json", False, "Write JSON, an object for each line.")
+PREFIX = flags.DEFINE_string("prefix", None, "What every translation begins with.")
+PREFIXES = flags.DEFINE_string("prefixes", None, "A file: what each line's begins with.")
 LINES = flags.DEFINE_integer("lines", 5000, "Lines read at a time, to sort them.", lower_bound=1)
 
 
 def main(arguments):
-    if len(arguments) != 1:
-        raise ValueError(f"takes one run's folder. Received: {' '.join(arguments) or 'none'}")
     if INPUT.value and OUTPUT.value and Path(INPUT.value).resolve() == Path(OUTPUT.value).resolve():
         raise ValueError(f"--input and --output are the same file, {INPUT.value}: it would be lost")
-    target = Run(arguments[0])
-    config = search_config(target.experiment().search, n_best=N_BEST.value)
-    translate = translator(target.model(WEIGHTS.value), target.tokenizer(), config).translate
+    if PREFIX.value is not None and PREFIXES.value:
+        raise ValueError("--prefix is for all lines and --prefixes for each: give one of them")
+    target = finished(arguments)
+    tokenizer = target.tokenizer()
+    config = search_config(target.experiment().search, tokenizer, n_best=N_BEST.value)
+    prefixes = iter(read_lines(PREFIXES.value)) if PREFIXES.value else None
+    model = target.model(WEIGHTS.value)
+    align = aligner(model, tokenizer) if ALIGNMENTS.value else None
     with contextlib.ExitStack() as files:
         source, output = sys.stdin.buffer, sys.stdout.buffer
         if INPUT.value:
             source = files.enter_context(open(INPUT.value, "rb"))
         if OUTPUT.value:
             output = files.enter_context(open(OUTPUT.value, "wb"))
-        if source.isatty():
-            conversation(source, output, translate, config.n_best)
-        else:
-            whole_text(source, output, translate, config.n_best)
+        translate = translator(model, tokenizer, config).translate
+        if conversation := source.isatty():
+            print("Type a sentence and Enter; Ctrl-D ends.", file=sys.stderr, flush=True)
+        progress = Progress("translating", unit="lines")
+        if not conversation:
+            files.enter_context(progress).to(0)
+        first = 0
+        while texts := next_texts(source, 1 if conversation else LINES.value):
+            starts = next_starts(prefixes, len(texts), first)
+            advanced = functools.partial(told, None if conversation else progress, first)
+            found = translate(texts, advanced, starts, first)
+            write(output, texts, found, config.n_best, align)
+            first += len(texts)
 
 
-def conversation(source, output, translate, n_best):
-    """Each line is answered at once."""
-    for line in source:
-        text = text_of(line)
-        write(output, [text], translate([text]), n_best)
+def told(progress, before, done):
+    """Shows how many lines are translated; not in a conversation, which shows it itself."""
+    if progress is not None:
+        progress.to(before + done)
 
 
-def whole_text(source, output, translate, n_best):
-    """Many lines at a time, so that those of one length go together."""
-    with Progress("translating", unit="lines") as progress:
-        progress.to(0)
-        while lines := [text_of(line) for line in itertools.islice(source, LINES.value)]:
-            before = progress.done
-            results = translate(lines, lambda done, before=before: progress.to(before + done))
-            write(output, lines, results, n_best)
-            progress.to(before + len(lines))
+def next_texts(source, count):
+    """The next lines as texts: many, so that those of one length go together."""
+    return [text_of(line) for line in itertools.islice(source, count)]
 
 
-def write(output, texts, results, n_best):
+def next_starts(prefixes, count, before):
+    """What the next translations begin with, or None."""
+    if PREFIX.value:
+        return [PREFIX.value] * count
+    if prefixes is None:
+        return None
+    found = list(itertools.islice(prefixes, count))
+    if len(found) < count:
+        raise ValueError(
+            f"--prefixes must have a line for each line. Received: {before + len(found):,} lines, "
+            f"and {before + count:,} or more to translate"
+        )
+    return found
+
+
+def write(output, texts, results, n_best, align):
     for text, found in zip(texts, results, strict=True):
-        lines = formatted(text, found, n_best)
+        lines = formatted(text, found, n_best, align)
         output.write("".join(f"{line}\n" for line in lines).encode())
     output.flush()
 
 
-def formatted(text, found, n_best):
+def formatted(text, found, n_best, align):
     """The lines that answer one line; none of them holds a line break."""
-    found = [(on_one_line(translation), score) for translation, score in found]
     if JSON.value:
-        translations = [{"text": translation, "score": score} for translation, score in found]
+        translations = []
+        for each in found:
+            translation = {"text": on_one_line(each.text), "score": each.score}
+            translations.append(translation | ({"alignment": align(each)} if align else {}))
         return [json.dumps({"source": text, "translations": translations}, ensure_ascii=False)]
-    lines = [f"{score:.4f}\t{line}" if SCORES.value else line for line, score in found]
+    lines = []
+    for each in found:
+        score = [f"{each.score:.4f}"] if SCORES.value else []
+        pairs = [" ".join(f"{i}-{j}" for i, j in align(each))] if align else []
+        lines.append("\t".join([*score, on_one_line(each.text), *pairs]))
     return lines + [""] * (n_best - len(lines))
 
 

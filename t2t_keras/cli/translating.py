@@ -1,47 +1,86 @@
 """What commands that translate have in common: the compiled search, lines in and out."""
 
+import functools
+import sys
 from pathlib import Path
 
 import tensorflow as tf
 
 from pipelines.progress import Progress
-from t2t_keras.decoding.search import STAGE, StagedSearch, advanced, method_of, search
+from t2t_keras.decoding.sampling import draws_of
+from t2t_keras.decoding.search import STAGE, StagedSearch, advanced, method_of
 from t2t_keras.decoding.translator import Translator
 from t2t_keras.training.replica_step import choose_xla
 
 
 def translator(model, tokenizer, config):
     """A `Translator` that searches in TensorFlow graphs."""
-    xla = choose_xla("auto")
-    return Translator(tokenizer, (compiled_search if xla else staged)(model, config))
+    decode = (compiled_search if choose_xla("auto") else staged_search)(model, config)
+    return Translator(tokenizer, decode, longest=model.longest)
 
 
 def compiled_search(model, config):
     """The search as one graph for each shape of batches, compiled by XLA."""
 
-    @tf.function(jit_compile=True, autograph=False)
-    def decode(source):
-        return search(model, source, source.shape[1] + config.extra_length, config)
-
-    return lambda source: decode(tf.constant(source))
-
-
-def staged(model, config):
-    """The search in stages: two graphs, for all shapes."""
     method = method_of(model, config)
 
-    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)], autograph=False)
-    def start(source):
-        return method.start(source, STAGE)
+    @tf.function(jit_compile=True, autograph=False)
+    def decode(source, extras):
+        longest = longest_of(model, source, config)
+        state = method.start(source, longest, longest, extras)
+        return method.hypotheses(advanced(method, state, longest))
 
-    state = start.get_concrete_function().structured_outputs
-    signature = [tf.nest.map_structure(any_length, state), tf.TensorSpec([], tf.int32)]
+    def search(source, numbers, prefix=None):
+        return decode(tf.constant(source), extras_of(model, source, numbers, prefix, config))
 
-    @tf.function(input_signature=signature, autograph=False)
-    def advance(state, until):
-        return advanced(method, state, until)
+    return search
 
-    return StagedSearch(method, start, advance)
+
+def staged_search(model, config):
+    """The search in stages, as two graphs for all shapes of batches."""
+    method = method_of(model, config)
+    room = min(STAGE, model.longest or STAGE)
+
+    @functools.cache
+    def graphs(*names):
+        ids = tf.TensorSpec([None, None], tf.int32)
+        kinds = {"prefix": ids, "draws": tf.TensorSpec([None, config.n_best, None], tf.float32)}
+        extras = {name: kinds[name] for name in names}
+
+        @tf.function(input_signature=[ids, extras], autograph=False)
+        def start(source, extras):
+            return method.start(source, room, model.longest, extras)
+
+        state = start.get_concrete_function().structured_outputs
+        signature = [tf.nest.map_structure(any_length, state), tf.TensorSpec([], tf.int32)]
+
+        @tf.function(input_signature=signature, autograph=False)
+        def advance(state, until):
+            return advanced(method, state, until)
+
+        return StagedSearch(method, start, advance)
+
+    def search(source, numbers, prefix=None):
+        extras = extras_of(model, source, numbers, prefix, config)
+        return graphs(*extras)(source, extras)
+
+    return search
+
+
+def extras_of(model, source, numbers, prefix, config):
+    """What a search is told beside the source."""
+    extras = {}
+    if prefix is not None:
+        extras["prefix"] = tf.constant(prefix, tf.int32)
+    if config.method == "sample":
+        draws = draws_of(numbers, longest_of(model, source, config), config)
+        extras["draws"] = tf.constant(draws)
+    return extras
+
+
+def longest_of(model, source, config):
+    """The longest output of a batch."""
+    return min(source.shape[1] + config.extra_length, model.longest or sys.maxsize)
 
 
 def any_length(tensor):
@@ -53,11 +92,11 @@ def any_length(tensor):
 
 
 def best_translations(target, texts, config, weights=None, task="translating"):
-    """The best translation of each text, a line each, by a run with some of its weights."""
+    """The best translation of each text, a line each, by a run or several together."""
     translate = translator(target.model(weights), target.tokenizer(), config).translate
     with Progress(task, len(texts), unit="lines") as progress:
         progress.to(0)
-        return [on_one_line(best[0][0]) for best in translate(texts, progress.to)]
+        return [on_one_line(best[0].text) for best in translate(texts, progress.to)]
 
 
 def text_of(line):

@@ -16,6 +16,7 @@ from t2t_keras.decoding.hypotheses import (
     penalty,
     written,
 )
+from t2t_keras.layers.attention import own_slots
 
 
 class GreedyState(NamedTuple):
@@ -64,7 +65,11 @@ class Greedy:
         """One token more for each hypothesis that has not ended."""
         position, (tokens, log_p), going = state.position, state.hypotheses, state.going
         newest = ops.reshape(newest_of(tokens, position), (-1,))
-        logits, cache = self.model.decode_step(newest, position, state.cache, state.memory)
+        visible = None
+        if self.count > 1:
+            slots = ops.shape(tokens)[2] * self.count
+            visible = own_slots(position, self.count, slots)
+        logits, cache = self.model.decode_step(newest, position, state.cache, state.memory, visible)
         logits = ops.reshape(logits, (-1, self.count, logits.shape[-1]))
         gained, chosen = self.choose(logits, state)
         chosen = ops.where(going, chosen, PADDING)

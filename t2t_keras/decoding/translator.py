@@ -1,55 +1,139 @@
 """Text in, text out: sentences are put together by length, and come back in their order."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-END = 2
+from t2t_keras.decoding.hypotheses import END, PADDING
+
 WIDTHS = 8  # batches are as wide as a multiple of this, so that few shapes are compiled
+LONGEST = 1024  # tokens of a source, its end included
+
+
+class Translation(NamedTuple):
+    """One translation of a text."""
+
+    text: str
+    score: float
+    parts: list  # (ids of the source, ids of the translation), ends included; see `Translator`
+
+
+class Job(NamedTuple):
+    """A text to be translated, or a part of one that is too long."""
+
+    text: int  # the number of the text
+    ids: np.ndarray
+    prefix: list
 
 
 class Translator:
     """Translates lists of texts.
 
+    A text of more than `longest` tokens is cut in half, at a space if it has one, until its
+    parts are short enough; what is found for them is put together again.
+
     Args:
         tokenizer: has `encode(texts)` and `decode(sequences)`.
-        decode: source ids `[rows, length]` → `Hypotheses`, the best first.
+        decode: called with source ids `[rows, length]`, the numbers of the texts, and ids
+            `[rows, prefix_length]` that the outputs begin with, or None; gives `Hypotheses`.
         batch_tokens: rows × length of a batch, at most (one row is always taken).
+        longest: tokens of a source, its end included.
     """
 
-    def __init__(self, tokenizer, decode, batch_tokens=4096):
+    def __init__(self, tokenizer, decode, batch_tokens=4096, longest=None):
         self.tokenizer, self.decode, self.batch_tokens = tokenizer, decode, batch_tokens
+        self.longest = min(longest or LONGEST, LONGEST)
 
-    def translate(self, texts, advanced=lambda count: None):
+    def translate(self, texts, advanced=lambda count: None, prefixes=None, first=0):
         """The translations of each text.
 
         Args:
             texts: a list. A text without a token is translated to nothing.
             advanced: called with the number of texts that are done so far.
+            prefixes: texts, one for each, that the translations begin with. None: no such.
+            first: the number of the first text. What sampling draws depends on it.
 
         Returns:
-            For each text a list of (translation, score), the best first.
+            For each text a list of `Translation`s, the best first.
         """
+        jobs = self.jobs(texts, prefixes)
+        found, done = [None] * len(jobs), 0
+        for batch in self.batches([len(job.ids) for job in jobs]):
+            of_batch = self.translate_batch([jobs[number] for number in batch], first)
+            for number, translations in zip(batch, of_batch, strict=True):
+                found[number] = translations
+            done += len(batch)
+            advanced(len(texts) * done // len(jobs))
+        results = [[] for _ in texts]
+        for job, translations in zip(jobs, found, strict=True):
+            results[job.text].append(translations)
+        return [joined(parts) for parts in results]
+
+    def jobs(self, texts, prefixes):
         encoded = self.tokenizer.encode(texts) if texts else []
-        results, done = [[("", 0.0)] for _ in texts], 0
-        for rows in self.batches([len(ids) for ids in encoded]):
-            width = -(-(len(encoded[rows[0]]) + 1) // WIDTHS) * WIDTHS
-            source = np.zeros((len(rows), width), "int32")
-            for row, number in enumerate(rows):
-                ids = encoded[number]
-                source[row, : len(ids) + 1] = [*ids, END]
-            tokens, scores = (np.asarray(part) for part in self.decode(source))
-            texts_of = self.tokenizer.decode(tokens.reshape(-1, tokens.shape[-1]))
-            n_best = tokens.shape[1]
-            for row, number in enumerate(rows):
-                found = zip(texts_of[row * n_best : (row + 1) * n_best], scores[row], strict=True)
-                results[number] = [(text, float(s)) for text, s in found if np.isfinite(s)]
-            done += len(rows)
-            advanced(done)
-        return results
+        starts = [[] for _ in texts]
+        if prefixes is not None:
+            starts = [list(ids) for ids in self.tokenizer.encode(prefixes)]
+        jobs = []
+        for number, (text, ids, start) in enumerate(zip(texts, encoded, starts, strict=True)):
+            parts = self.parts(text, ids)
+            jobs += [Job(number, part, [] if i else start) for i, part in enumerate(parts)]
+        return jobs
+
+    def parts(self, text, ids):
+        """The ids of a text; of one that is too long, those of its parts."""
+        if len(ids) < self.longest or len(text) < 2:
+            return [ids[: self.longest - 1]] if len(ids) else []
+        middle = len(text) // 2
+        spaces = [text.rfind(" ", 0, middle), text.find(" ", middle)]
+        cut = min((at for at in spaces if at > 0), key=lambda at: abs(at - middle), default=middle)
+        halves = [text[:cut], text[cut:]]
+        encoded = zip(halves, self.tokenizer.encode(halves), strict=True)
+        return [part for half in encoded for part in self.parts(*half)]
+
+    def translate_batch(self, jobs, first):
+        width = -(-(max(len(job.ids) for job in jobs) + 1) // WIDTHS) * WIDTHS
+        source = padded([[*job.ids, END] for job in jobs], width)
+        prefix = None
+        if any(job.prefix for job in jobs):
+            prefix = padded([job.prefix for job in jobs], max(len(job.prefix) for job in jobs))
+        numbers = [first + job.text for job in jobs]
+        tokens, scores = (np.asarray(part) for part in self.decode(source, numbers, prefix))
+        for job, hypotheses, of_job in zip(jobs, tokens, scores, strict=True):
+            found = zip(self.tokenizer.decode(hypotheses), of_job, hypotheses, strict=True)
+            yield [
+                Translation(text, float(score), [([*job.ids, END], ids[ids != PADDING])])
+                for text, score, ids in found
+                if np.isfinite(score)
+            ]
 
     def batches(self, lengths):
-        """Numbers of texts, batch by batch; the longest first, because it needs most memory."""
-        order = sorted((n for n, length in enumerate(lengths) if length), key=lambda n: -lengths[n])
+        """Numbers of jobs, batch by batch; the longest first, because it needs most memory."""
+        order = sorted(range(len(lengths)), key=lambda number: -lengths[number])
         while order:
             rows = max(1, self.batch_tokens // (lengths[order[0]] + 1))
             yield order[:rows]
             order = order[rows:]
+
+
+def joined(parts):
+    """The translations of a text, from those of its parts: the best of each, the second, …"""
+    if len(parts) == 1:
+        return parts[0]
+    if not parts or not all(parts):
+        return [Translation("", 0.0, [])]
+    return [
+        Translation(
+            " ".join(part.text for part in ranked),
+            sum(part.score for part in ranked),
+            [ids for part in ranked for ids in part.parts],
+        )
+        for ranked in zip(*parts, strict=False)
+    ]
+
+
+def padded(rows, width):
+    array = np.zeros((len(rows), width), "int32")
+    for row, ids in enumerate(rows):
+        array[row, : len(ids)] = ids
+    return array

@@ -9,7 +9,7 @@ class HeldOut:
     Args:
         data: `data.distributed(strategy)` gives the batches of one pass.
         sources, references: the texts.
-        translator: `translator.translate(texts)` gives (translation, score) pairs of each text,
+        translator: `translator.translate(texts)` gives `Translation`s of each text,
             the best first.
         shown: how many translations to show.
     """
@@ -23,7 +23,7 @@ class HeldOut:
 
     def translate(self):
         """BLEU, and lines that show some translations."""
-        found = [best[0][0] for best in self.translator.translate(list(self.sources))]
+        found = [best[0].text for best in self.translator.translate(list(self.sources))]
         score = bleu(found, self.references)
         examples = []
         for number in range(min(self.shown, len(found))):

@@ -62,9 +62,7 @@ def place_of(cache, position, beams, visible=None):
         for inner in ((beams, heads), (heads, beams))
     )
     if visible is None:
-        numbers = ops.arange(slots, dtype="int32")
-        own = numbers % beams == ops.arange(beams, dtype="int32")[:, None]
-        visible = (own & (numbers // beams <= position))[None]
+        visible = own_slots(position, beams, slots)
     return Place(ops.stack([sentence, head, slot], axis=-1), visible[:, None], to_heads, from_heads)
 
 
@@ -95,6 +93,13 @@ def scaled_dot_product_attention(queries, keys, values, mask=None, dropout=None)
         weights = weights * ops.cast(somewhere, weights.dtype)
     dropped = dropout(weights) if dropout is not None else weights
     return ops.matmul(ops.cast(dropped, values.dtype), values), weights
+
+
+def own_slots(position, beams, slots):
+    """What hypotheses see of a cache that never go on from another: `[1, beams, slots]`."""
+    numbers = ops.arange(slots, dtype="int32")
+    own = numbers % beams == ops.arange(beams, dtype="int32")[:, None]
+    return (own & (numbers // beams <= position))[None]
 
 
 @keras.saving.register_keras_serializable("t2t_keras")

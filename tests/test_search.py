@@ -1,0 +1,208 @@
+"""What all searches have in common: stages, constraints, ensembles, backends."""
+
+import json
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+from commands import ROOT
+from helpers import array, ids, tiny_model
+from keras import ops
+
+from t2t_keras.decoding.ensemble import Ensemble
+from t2t_keras.decoding.search import STAGE, StagedSearch, advanced, method_of, search
+from t2t_keras.decoding.search_config import SearchConfig
+
+SOURCE = ids(5, 6, [6, 5, 4, 3, 2], vocab_size=40)
+
+
+def model_that_ends(seed=1, end=3.0, **settings):
+    """Sentences end after a few tokens or after many, each at another time."""
+    model = tiny_model(vocab_size=40, output_bias=True, **settings)
+    random = np.random.default_rng(seed)
+    for weight in model.weights:  # the same on every backend
+        if len(weight.shape) == 2:
+            weight.assign(random.normal(0, 0.5, weight.shape).astype("float32"))
+    bias = random.normal(size=40).astype("float32")
+    bias[2] = end
+    model.embedding.bias.assign(bias)
+    return model
+
+
+def found(model, source=SOURCE, length=30, **settings):
+    arguments = {name: settings.pop(name) for name in ("prefix", "numbers") if name in settings}
+    result = search(model, ops.array(source), length, SearchConfig(**settings), **arguments)
+    return array(result.tokens).astype("int32"), array(result.scores)
+
+
+def log_p_of(model, source, tokens):
+    """log P of one hypothesis, through the whole model."""
+    written = tokens[tokens > 0]
+    inputs = {"source": source[None], "target": np.insert(written[:-1], 0, 1)[None]}
+    logits = array(model({name: ops.array(x) for name, x in inputs.items()}))[0].astype("float64")
+    log_p = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    return log_p[np.arange(len(written)), written].sum()
+
+
+def score_of(model, source, tokens, alpha=0.6):
+    return log_p_of(model, source, tokens) / ((5 + (tokens > 0).sum()) / 6) ** alpha
+
+
+@pytest.mark.parametrize(
+    "settings", [{"n_best": 3}, {"beam": 1}, {"method": "sample", "n_best": 2}]
+)
+def test_in_stages_it_finds_the_same(settings):
+    model, config = model_that_ends(), SearchConfig(extra_length=2 * STAGE, **settings)
+    longest = SOURCE.shape[1] + config.extra_length
+    tokens, scores = found(model, length=longest, extra_length=2 * STAGE, **settings)
+    lengths = (tokens[:, 0] > 0).sum(-1)
+    assert lengths.min() <= STAGE < lengths.max(), "some leave early"
+    method, rows = method_of(model, config), []
+
+    def start(source, extras):
+        return method.start(ops.array(source), STAGE, None, extras)
+
+    def advance(state, until):
+        rows.append(state.limits.shape[0])
+        return advanced(method, state, until)
+
+    extras = {}
+    if config.method == "sample":
+        from t2t_keras.decoding.sampling import draws_of
+
+        extras["draws"] = ops.array(draws_of(range(5), longest, config))
+    staged = StagedSearch(method, start, advance)(SOURCE, extras)
+    np.testing.assert_array_equal(staged.tokens[..., :longest], tokens)
+    assert not staged.tokens[..., longest:].any()
+    np.testing.assert_allclose(staged.scores, scores, atol=1e-5)
+    assert rows[0] == 5 > rows[-1], "who has finished costs nothing any more"
+
+
+def test_padding_and_begin_are_never_written():
+    model = model_that_ends()
+    bias = array(model.embedding.bias).copy()
+    bias[:2] = 100.0
+    model.embedding.bias.assign(bias)
+    for settings in ({}, {"beam": 1}, {"method": "sample"}):
+        tokens, _ = found(model, **settings)
+        for row in tokens[:, 0]:
+            length = (row > 0).sum()
+            assert (row[:length] > 1).all() and length > 0
+
+
+@pytest.mark.parametrize("settings", [{}, {"beam": 1}, {"method": "sample", "seed": 3}])
+class TestConstraints:
+    def test_what_is_banned_is_not_written_and_scores_stay_those_of_the_model(self, settings):
+        model = model_that_ends()
+        free, _ = found(model, **settings)
+        banned = tuple(int(token) for token in np.unique(free) if token > 2)[:5]
+        tokens, scores = found(model, banned=banned, **settings)
+        assert not np.isin(tokens, banned).any() and np.isin(free, banned).any()
+        for source, row, score in zip(SOURCE, tokens[:, 0], scores[:, 0], strict=True):
+            assert score == pytest.approx(score_of(model, source, row), rel=1e-4)
+
+    def test_an_output_begins_with_one_of_the_first(self, settings):
+        model = model_that_ends()
+        free, _ = found(model, **settings)
+        tokens, _ = found(model, first=(17, 23), **settings)
+        assert np.isin(tokens[:, 0, 0], (17, 23)).all()
+        assert not np.isin(free[:, 0, 0], (17, 23)).all()
+
+    def test_each_output_begins_with_its_own_prefix(self, settings):
+        model = model_that_ends()
+        prefix = np.array([[7, 8, 9], [10, 11, 0], [12, 0, 0], [0, 0, 0], [13, 14, 15]], "int32")
+        tokens, scores = found(model, prefix=prefix, **settings)
+        free, _ = found(model, **settings)
+        for row, start in zip(tokens[:, 0], prefix, strict=True):
+            np.testing.assert_array_equal(row[: (start > 0).sum()], start[start > 0])
+        np.testing.assert_array_equal(tokens[3], free[3])
+        assert scores[0, 0] == pytest.approx(score_of(model, SOURCE[0], tokens[0, 0]), rel=1e-4)
+
+    @pytest.mark.parametrize("n", [1, 2, 3])
+    def test_no_n_gram_is_written_twice(self, settings, n):
+        model = model_that_ends()
+        bias = array(model.embedding.bias).copy()
+        bias[2], bias[5:7] = -3.0, 6.0  # it would stammer
+        model.embedding.bias.assign(bias)
+
+        def repeats(row):
+            row = row[row > 0].tolist()
+            grams = [tuple(row[i : i + n]) for i in range(len(row) - n + 1)]
+            return len(grams) - len(set(grams))
+
+        free, _ = found(model, **settings)
+        tokens, _ = found(model, no_repeat_ngram=n, **settings)
+        assert sum(repeats(row) for row in free[:, 0]) > 0
+        assert sum(repeats(row) for row in tokens[:, 0]) == 0
+
+
+def test_an_ensemble_of_equals_is_each_of_them():
+    model = model_that_ends()
+    tokens, scores = found(model)
+    together, of_together = found(Ensemble([model, model]))
+    np.testing.assert_array_equal(together, tokens)
+    np.testing.assert_allclose(of_together, scores, atol=1e-4)
+
+
+def test_an_ensemble_follows_the_mean_of_the_log_probabilities():
+    models = [model_that_ends(), model_that_ends(2, num_layers=1, d_model=8)]
+    tokens, _ = found(Ensemble(models), beam=1, length=10)
+    for source, row in zip(SOURCE, tokens[:, 0], strict=True):
+        target = [1]
+        for token in row[row > 0]:
+            inputs = {"source": ops.array(source[None]), "target": ops.array([target])}
+            log_p = sum(array(ops.log_softmax(model(inputs)))[0, -1] for model in models)
+            log_p[:2] = -np.inf
+            assert token == log_p.argmax()
+            target.append(int(token))
+    assert not np.array_equal(tokens, found(models[0], beam=1, length=10)[0])
+
+
+def test_models_of_several_vocabularies_are_no_ensemble():
+    with pytest.raises(ValueError, match=r"one vocabulary.*\[40, 50\]"):
+        Ensemble([model_that_ends(), tiny_model()])
+    with pytest.raises(ValueError, match="one or more models"):
+        Ensemble([])
+
+
+def test_learned_positions_end_a_search_in_time():
+    model = model_that_ends(positions="learned", max_length=9)
+    assert model.longest == 9
+    tokens, scores = found(model, length=9)
+    assert tokens.shape[-1] == 9 and np.isfinite(scores).all()
+    assert Ensemble([model, model_that_ends()]).longest == 9
+
+
+@pytest.mark.skipif(keras.backend.backend() == "jax", reason="compares TensorFlow with JAX")
+@pytest.mark.parametrize(
+    "settings", [{"n_best": 2}, {"method": "sample", "n_best": 2, "top_p": 0.9}]
+)
+def test_jax_finds_the_same(settings, tmp_path):
+    pytest.importorskip("jax")
+    model = model_that_ends()
+    np.savez(tmp_path / "weights.npz", *[array(weight) for weight in model.weights])
+    program = f"""
+import json, sys
+sys.path.insert(0, "tests")
+import numpy as np
+from test_search import SOURCE, found, model_that_ends
+model = model_that_ends()
+with np.load({str(tmp_path / "weights.npz")!r}) as file:
+    model.set_weights([file[name] for name in file.files])
+print(json.dumps([part.tolist() for part in found(model, **{settings!r})]))
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env={**os.environ, "KERAS_BACKEND": "jax"},
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr[-3000:]
+    theirs, their_scores = json.loads(result.stdout.splitlines()[-1])
+    tokens, scores = found(model, **settings)
+    np.testing.assert_array_equal(tokens, theirs)
+    np.testing.assert_allclose(scores, their_scores, atol=1e-4)
