@@ -143,7 +143,7 @@ ON_JAX = {
     "attention": ["attention", "decoder", "encoder", "local_attention"],
     "the rest": [
         *("beam_search", "feed_forward", "greedy", "losses", "masks", "metrics", "translator"),
-        *("positional_encoding", "residual"),
+        *("positional_encoding", "residual", "scoring"),
         *("schedules", "shared_embedding"),
     ],
 }

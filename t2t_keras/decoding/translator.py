@@ -2,8 +2,8 @@
 
 import numpy as np
 
-END = 2
-WIDTHS = 8  # batches are as wide as a multiple of this, so that few shapes are compiled
+from t2t_keras.decoding.batches import batches, padded
+from t2t_keras.decoding.hypotheses import END
 
 
 class Translator:
@@ -30,12 +30,9 @@ class Translator:
         """
         encoded = self.tokenizer.encode(texts) if texts else []
         results, done = [[("", 0.0)] for _ in texts], 0
-        for rows in self.batches([len(ids) for ids in encoded]):
-            width = -(-(len(encoded[rows[0]]) + 1) // WIDTHS) * WIDTHS
-            source = np.zeros((len(rows), width), "int32")
-            for row, number in enumerate(rows):
-                ids = encoded[number]
-                source[row, : len(ids) + 1] = [*ids, END]
+        lengths = {number: len(ids) + 1 for number, ids in enumerate(encoded) if len(ids)}
+        for rows in batches(lengths, self.batch_tokens):
+            source = padded([[*encoded[number], END] for number in rows])
             tokens, scores = (np.asarray(part) for part in self.decode(source))
             texts_of = self.tokenizer.decode(tokens.reshape(-1, tokens.shape[-1]))
             n_best = tokens.shape[1]
@@ -45,11 +42,3 @@ class Translator:
             done += len(rows)
             advanced(done)
         return results
-
-    def batches(self, lengths):
-        """Numbers of texts, batch by batch; the longest first, because it needs most memory."""
-        order = sorted((n for n, length in enumerate(lengths) if length), key=lambda n: -lengths[n])
-        while order:
-            rows = max(1, self.batch_tokens // (lengths[order[0]] + 1))
-            yield order[:rows]
-            order = order[rows:]
