@@ -20,12 +20,13 @@ ROOT = Path(__file__).parent.parent
 PARENT = None
 
 
-def command(name, *arguments, stdin="", interrupt_after=None):
+def command(name, *arguments, stdin="", interrupt_after=None, read=True):
     """Runs `t2t-NAME` as `python -m t2t_keras.cli.NAME` does.
 
     Args:
         stdin: text. None: an open pipe that nobody writes to.
         interrupt_after: seconds after which Ctrl-C is pressed.
+        read: whether anybody reads its output, or has closed it like `head`.
 
     Returns:
         A `subprocess.CompletedProcess` with text.
@@ -39,6 +40,7 @@ def command(name, *arguments, stdin="", interrupt_after=None):
             "cwd": os.getcwd(),
             "wait_for_input": stdin is None,
             "interrupt_after": interrupt_after,
+            "read": read,
         }
         process = parent()
         process.stdin.write(json.dumps(request) + "\n")
@@ -88,6 +90,9 @@ def run(request):
         streams = [os.pipe()[0]]
     for name in ("stdout", "stderr"):
         streams.append(os.open(folder / name, os.O_CREAT | os.O_WRONLY | os.O_TRUNC))
+    if not request["read"]:
+        reader, streams[1] = os.pipe()
+        os.close(reader)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     os.chdir(request["cwd"])

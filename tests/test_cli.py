@@ -62,6 +62,13 @@ def test_help_tells_what_the_command_does():
     assert "--config.SETTING=VALUE" in " ".join(result.stdout.split())
 
 
+def test_a_command_whose_output_nobody_reads_ends_quietly():
+    """As `t2t-parameters | head -1` may: what is left goes out when the command ends."""
+    result = command("parameters", read=False)
+    assert result.returncode == 0
+    assert "Error" not in result.stderr and "Exception" not in result.stderr
+
+
 def test_a_shipped_name_becomes_a_path_and_everything_else_stays():
     path = find_config("table3")
     arguments = ["--config.model.d_ff=8", "--config", "table3:big", "x", "--", "--config=no"]

@@ -142,8 +142,9 @@ ON_JAX = {
     "transformer": ["transformer", "transformer_config", "transformer_steps"],
     "attention": ["attention", "decoder", "encoder", "local_attention"],
     "the rest": [
-        *("alignment", "beam_search", "greedy", "likeliest", "sampling", "search", "translator"),
+        *("alignment", "beam_search", "greedy", "likeliest", "sampling", "scoring", "search"),
         *("feed_forward", "losses", "masks", "metrics", "positional_encoding", "residual"),
+        "translator",
         *("schedules", "shared_embedding"),
     ],
 }

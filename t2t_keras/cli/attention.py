@@ -23,8 +23,9 @@ from pipelines.progress import Progress
 from pipelines.tokenizers import BEGIN, END, PADDING, lone_pieces, words
 from t2t_keras.cli.main import run
 from t2t_keras.cli.runs import Run
-from t2t_keras.cli.search_flags import WEIGHTS, search_config
+from t2t_keras.cli.search_flags import search_config
 from t2t_keras.cli.translating import translator
+from t2t_keras.cli.weights_flag import WEIGHTS
 from t2t_keras.visualization.curves import curves
 from t2t_keras.visualization.heads import heads_of
 from t2t_keras.visualization.heat_maps import heat_maps

@@ -8,8 +8,9 @@ from pipelines.sources import SourceError, find_files
 from pipelines.treebank import LEAVES as LEAF_KINDS
 from pipelines.treebank import parse, read_trees, repair, texts_of, without_traces
 from t2t_keras.cli.runs import Run
-from t2t_keras.cli.search_flags import WEIGHTS, search_config
+from t2t_keras.cli.search_flags import search_config
 from t2t_keras.cli.translating import best_translations, read_lines
+from t2t_keras.cli.weights_flag import WEIGHTS
 from t2t_keras.evaluation.bracketing import SHORT, bracketing, length
 
 TREEBANK = flags.DEFINE_string("treebank", None, "The gold trees: files of them, or a glob.")

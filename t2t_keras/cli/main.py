@@ -42,7 +42,8 @@ def run(main, default_config=None):
     def guarded(argv):
         signal.signal(signal.SIGINT, functools.partial(interrupted, command))
         try:
-            return main(argv[1:])
+            main(argv[1:])
+            sys.stdout.flush()  # here, where it is known what to do if nobody reads it
         except ValueError as error:
             fail(command, error)
         except BrokenPipeError:

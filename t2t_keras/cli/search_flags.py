@@ -7,7 +7,6 @@ from absl import flags
 from pipelines.normalization import SPACE_SIGN
 from t2t_keras.checks import nearest
 
-WEIGHTS = flags.DEFINE_string("weights", None, "averaged, best, newest, or a step's number.")
 BEAM = flags.DEFINE_integer("beam", None, "Hypotheses pursued. 1: greedy. None: the run's.")
 ALPHA = flags.DEFINE_float("alpha", None, "Of the length penalty. None: the run's.")
 EXTRA_LENGTH = flags.DEFINE_integer("extra_length", None, "Tokens more than the source's.")

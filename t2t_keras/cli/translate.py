@@ -29,8 +29,9 @@ from pipelines.progress import Progress
 from t2t_keras.cli.aligning import aligner
 from t2t_keras.cli.main import run
 from t2t_keras.cli.runs import finished
-from t2t_keras.cli.search_flags import WEIGHTS, search_config
+from t2t_keras.cli.search_flags import search_config
 from t2t_keras.cli.translating import on_one_line, read_lines, text_of, translator
+from t2t_keras.cli.weights_flag import WEIGHTS
 
 INPUT = flags.DEFINE_string("input", None, "What to translate. None: standard input.")
 OUTPUT = flags.DEFINE_string("output", None, "Where to write. None: standard output.")

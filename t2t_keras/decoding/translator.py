@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from t2t_keras.decoding.batches import batches, padded
 from t2t_keras.decoding.hypotheses import END, PADDING
 
-WIDTHS = 8  # batches are as wide as a multiple of this, so that few shapes are compiled
 LONGEST = 1024  # tokens of a source, its end included
 
 
@@ -58,7 +58,8 @@ class Translator:
         """
         jobs = self.jobs(texts, prefixes)
         found, done = [None] * len(jobs), 0
-        for batch in self.batches([len(job.ids) for job in jobs]):
+        lengths = {number: len(job.ids) + 1 for number, job in enumerate(jobs)}
+        for batch in batches(lengths, self.batch_tokens):
             of_batch = self.translate_batch([jobs[number] for number in batch], first)
             for number, translations in zip(batch, of_batch, strict=True):
                 found[number] = translations
@@ -92,11 +93,10 @@ class Translator:
         return [part for half in encoded for part in self.parts(*half)]
 
     def translate_batch(self, jobs, first):
-        width = -(-(max(len(job.ids) for job in jobs) + 1) // WIDTHS) * WIDTHS
-        source = padded([[*job.ids, END] for job in jobs], width)
+        source = padded([[*job.ids, END] for job in jobs], self.longest)
         prefix = None
         if any(job.prefix for job in jobs):
-            prefix = padded([job.prefix for job in jobs], max(len(job.prefix) for job in jobs))
+            prefix = padded([job.prefix for job in jobs])
         numbers = [first + job.text for job in jobs]
         tokens, scores = (np.asarray(part) for part in self.decode(source, numbers, prefix))
         for job, hypotheses, of_job in zip(jobs, tokens, scores, strict=True):
@@ -106,14 +106,6 @@ class Translator:
                 for text, score, ids in found
                 if np.isfinite(score)
             ]
-
-    def batches(self, lengths):
-        """Numbers of jobs, batch by batch; the longest first, because it needs most memory."""
-        order = sorted(range(len(lengths)), key=lambda number: -lengths[number])
-        while order:
-            rows = max(1, self.batch_tokens // (lengths[order[0]] + 1))
-            yield order[:rows]
-            order = order[rows:]
 
 
 def joined(parts):
@@ -130,10 +122,3 @@ def joined(parts):
         )
         for ranked in zip(*parts, strict=False)
     ]
-
-
-def padded(rows, width):
-    array = np.zeros((len(rows), width), "int32")
-    for row, ids in enumerate(rows):
-        array[row, : len(ids)] = ids
-    return array
