@@ -137,19 +137,19 @@ assert not heavy, heavy
     )
 
 
-# The tests of the model, in three parts of about equal length.
+# The tests of the model, in four parts of about equal length.
 ON_JAX = {
     "transformer": ["transformer", "transformer_config", "transformer_steps"],
     "attention": ["attention", "decoder", "encoder", "local_attention"],
+    "searches": ["beam_search", "greedy", "likeliest", "sampling", "search"],
     "the rest": [
-        *("alignment", "beam_search", "greedy", "likeliest", "sampling", "scoring", "search"),
-        *("feed_forward", "losses", "masks", "metrics", "positional_encoding", "residual"),
-        "translator",
-        *("schedules", "shared_embedding"),
+        *("alignment", "feed_forward", "losses", "masks", "metrics", "positional_encoding"),
+        *("residual", "schedules", "scoring", "shared_embedding", "translator"),
     ],
 }
-# Of the models of full size one is enough: compiled quickly, they are slow.
-QUICK = "not full_size or base"
+# Of the models of full size one is enough: compiled quickly, they are slow. And JAX is not
+# compared with itself.
+QUICK = "(not full_size or base) and not jax_finds"
 
 
 @pytest.mark.parametrize("part", ON_JAX)

@@ -153,7 +153,7 @@ def test_learned_positions_refuse_a_longer_line(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "takes one run's folder. Received: none"),
+        ([], "takes a run's folder, or several that score together. Received: none"),
         (["{0}"], "is no run"),
         (["{0}/sinusoidal", "--source={0}/test.en"], "in one way: --source and --target, --pairs"),
         (

@@ -15,8 +15,12 @@ from t2t_keras.training.replica_step import choose_xla
 
 def translator(model, tokenizer, config):
     """A `Translator` that searches in TensorFlow graphs."""
-    decode = (compiled_search if choose_xla("auto") else staged_search)(model, config)
-    return Translator(tokenizer, decode, longest=model.longest)
+    return Translator(tokenizer, decoder(model, config), longest=model.longest)
+
+
+def decoder(model, config):
+    """The search in TensorFlow graphs: a function of ids, the lines' numbers, and a prefix."""
+    return (compiled_search if choose_xla("auto") else staged_search)(model, config)
 
 
 def compiled_search(model, config):
