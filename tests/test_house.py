@@ -147,8 +147,9 @@ ON_JAX = {
         *("residual", "schedules", "scoring", "shared_embedding", "translator"),
     ],
 }
-# Of the models of full size one is enough: compiled quickly, they are slow. And JAX is not
-# compared with itself.
+# Compiling quickly matters here, and running quickly does not.
+COMPILE_QUICKLY = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+# Of the models of full size one is enough. And JAX is not compared with itself.
 QUICK = "(not full_size or base) and not jax_finds"
 
 
@@ -160,8 +161,7 @@ def test_the_models_tests_pass_on_jax(part):
     result = subprocess.run(
         [sys.executable, "-m", "pytest", "-n=0", "-p", "no:cacheprovider", *files, "-k", QUICK],
         cwd=ROOT,
-        # Compiling quickly matters here, and running quickly does not.
-        env=environment(KERAS_BACKEND="jax", XLA_FLAGS="--xla_backend_optimization_level=0"),
+        env=environment(KERAS_BACKEND="jax", XLA_FLAGS=COMPILE_QUICKLY),
         capture_output=True,
         text=True,
     )
