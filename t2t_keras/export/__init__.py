@@ -1,0 +1,1 @@
+"""A trained model for whoever has not this package."""
