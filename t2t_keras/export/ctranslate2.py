@@ -1,22 +1,27 @@
 """A folder for CTranslate2 (https://opennmt.net/CTranslate2), which translates fast on CPUs, in int8.
 
-It needs neither this package nor TensorFlow. What its search finds there, beside ours:
+It needs neither this package nor TensorFlow. How its search differs from ours:
 
-- It takes pieces and gives pieces. The end of the source is added there, and none is to be given.
-- Padding and begin are never written, in either search. Here log P is that of the model; there it is
-  that of the model that could not write them, so their probability is shared among the others.
-- **The length penalty differs.** Ours is log P / ((5 + length) / 6)^α, its own log P / length^β, with
-  β = `length_penalty`. With α = β = 0 both find the same hypothesis, wherever it ends within the
-  limits of both: the live hypotheses are the same at every step, and neither search stops before
-  nothing better can come. For α > 0 and usual lengths n, β = α · n / (n + 5) trades alike.
-- **GNMT's penalty is to be had exactly from an n-best list**: with `length_penalty=0`, `patience=8`,
-  `num_hypotheses=8 * beam_size`, `return_scores=True` and `return_end_token=True` the finished
-  hypotheses come with log P. Leave out those that do not end in the end's piece and take the best of
-  log P / ((5 + length) / 6)^α, `length` counting that piece. Nothing better is missed, unless more
-  hypotheses than that had ended before ours did.
-- **Limits.** Ours is the source's length and `extra_length`, for each sentence; there it is
-  `max_decoding_length=256` for all, and a hypothesis that is cut off there competes with those that
-  ended. A source of more than `max_input_length=1024` tokens is cut off there; ours is cut in parts.
+- **Pieces** go in and come out. The end of a source is added there: none is to be given.
+- **Padding and begin** are never written by either. Our log P is that of the model; theirs that of
+  the model that cannot write them, so the others have their share of the probability.
+- **An empty translation** is possible here, there only with `min_decoding_length=0`.
+- **The length penalty.** Ours is log P / ((5 + length) / 6)^α with the end in the length; theirs is
+  log P / length^β, β being `length_penalty`, without it (but with it if `return_end_token=True`).
+  Without a penalty, α = β = 0, both find the same: their live hypotheses are the same at every step,
+  and neither stops before nothing better can come. For a translation of n tokens,
+  β = α · n / (n + 5) weighs one token more or less as α does.
+- **When to stop.** With β > 0 they stop at `beam_size · patience` finished hypotheses, whatever may
+  come; ours when nothing better can come.
+- **Limits.** Ours is the source's length and `extra_length`, for each sentence; theirs is
+  `max_decoding_length=256`, for all. What is cut off at the limit competes there with what ended;
+  here it is the last resort. A source of more than `max_input_length=1024` tokens is cut off there;
+  ours is translated in parts.
+
+GNMT's penalty is to be had from an n-best list: with `length_penalty=0`, `num_hypotheses` as large as
+`beam_size · patience`, `return_scores=True` and `return_end_token=True`, finished hypotheses come with
+their log P. Of those that end in the end's piece, the best of log P / ((5 + length) / 6)^α is ours, if
+`patience` is large enough that ours was finished by then.
 """
 
 import shutil
@@ -33,7 +38,7 @@ from t2t_keras.layers.positional_encoding import LearnedPositionalEncoding, sinu
 UNKNOWN = 3
 QUANTIZATIONS = ("float32", "bfloat16", "float16", "int8")
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swish": "SWISH"}
-# Rows of the table of sinusoids, which have no end here: our longest source and twice that.
+# Rows of the table of sinusoids, which have no end here: twice our longest source.
 POSITIONS = 2048
 NEVER = -1e4  # as a bias on a logit; float16 can hold it
 
@@ -48,9 +53,9 @@ def save_ctranslate2(
         pieces: how each id is written, in the order of the ids.
         folder: its path.
         quantization: how weights are kept: "float32", "bfloat16" or "float16" (half the size), or
-            "int8" (a quarter, and computed in int8). What a processor cannot compute in, CTranslate2
-            converts when it loads the folder. None: "float32".
-        source_pieces: those of the source, if its vocabulary is another (`source_vocab_size`).
+            "int8" (a quarter, and computed in int8). CTranslate2 converts what a processor cannot
+            compute in when it loads the folder. None: "float32".
+        source_pieces: those of the source. None: the same.
         files: paths of files that are to lie in it too, such as the sub-word model.
         force: whether a CTranslate2 model that is there may be replaced.
 
@@ -70,7 +75,7 @@ def save_ctranslate2(
     if quantization == "bfloat16":  # which CTranslate2 itself can only round to if there is PyTorch
         round_to_bfloat16(spec)
     spec.optimize(quantization=quantization)
-    save_whole(spec, folder)
+    save_whole(spec, folder, force)
 
 
 def library():
@@ -200,15 +205,12 @@ def array(x):
 def register_vocabularies(spec, config, pieces, source_pieces):
     """Tells how ids are written, and which of them are special."""
     check_pieces("pieces", pieces, config.vocab_size)
-    if config.source_vocab_size is None:
-        check(source_pieces is None, "source_pieces", source_pieces, "None: there is one matrix")
+    if source_pieces is None:
         source_pieces = pieces
-    else:
-        check_pieces("source_pieces", source_pieces, config.source_vocab_size)
-        # The end of a source is looked up by how that of a target is written.
-        for id in (END, UNKNOWN):
-            allowed = f"written {pieces[id]!r} as in `pieces`"
-            check(source_pieces[id] == pieces[id], f"source_pieces[{id}]", source_pieces[id], allowed)
+    check_pieces("source_pieces", source_pieces, config.source_vocab_size or config.vocab_size)
+    for id in (END, UNKNOWN):  # which CTranslate2 knows by one name on both sides
+        allowed = f"{pieces[id]!r}, as in `pieces`"
+        check(source_pieces[id] == pieces[id], f"source_pieces[{id}]", source_pieces[id], allowed)
     spec.register_source_vocabulary(list(source_pieces))
     spec.register_target_vocabulary(list(pieces))
     spec.config.bos_token = spec.config.decoder_start_token = pieces[BEGIN]
@@ -218,10 +220,10 @@ def register_vocabularies(spec, config, pieces, source_pieces):
 
 
 def check_pieces(name, pieces, size):
-    received = "None" if pieces is None else f"{len(pieces)}, {len(set(pieces))} of them different"
-    if pieces is None or len(pieces) != size or len(set(pieces)) != size:
+    if len(pieces) != size or len(set(pieces)) != size:
         raise ValueError(
-            f"`{name}` must be {size} different strings, one for each id. Received: {received}"
+            f"`{name}` must be {size} different strings, one for each id. "
+            f"Received: {len(pieces)}, {len(set(pieces))} of them different"
         )
 
 
@@ -232,7 +234,7 @@ def round_to_bfloat16(spec):
             variable.array = variable.array.astype(bfloat16)
 
 
-def save_whole(spec, folder):
+def save_whole(spec, folder, force):
     """Writes beside the folder's place and renames: nobody sees half a model."""
     mark = uuid.uuid4().hex
     unfinished = folder.with_name(f"{folder.name}.{mark}.unfinished")
@@ -240,9 +242,9 @@ def save_whole(spec, folder):
     unfinished.mkdir(parents=True)
     try:
         spec.save(str(unfinished))
-        if folder.exists():
+        if force and folder.exists():
             folder.rename(replaced)
         unfinished.rename(folder)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
-        shutil.rmtree(replaced, ignore_errors=True)
+    shutil.rmtree(replaced, ignore_errors=True)
