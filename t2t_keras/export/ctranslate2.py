@@ -1,4 +1,4 @@
-"""A folder for CTranslate2 (https://opennmt.net/CTranslate2), which translates fast on CPUs, in int8.
+"""A folder for CTranslate2 (https://opennmt.net/CTranslate2), which translates fast on CPUs.
 
 It needs neither this package nor TensorFlow. How its search differs from ours:
 
@@ -8,9 +8,9 @@ It needs neither this package nor TensorFlow. How its search differs from ours:
 - **An empty translation** is possible here, there only with `min_decoding_length=0`.
 - **The length penalty.** Ours is log P / ((5 + length) / 6)^α with the end in the length; theirs is
   log P / length^β, β being `length_penalty`, without it (but with it if `return_end_token=True`).
-  Without a penalty, α = β = 0, both find the same: their live hypotheses are the same at every step,
-  and neither stops before nothing better can come. For a translation of n tokens,
-  β = α · n / (n + 5) weighs one token more or less as α does.
+  Without a penalty, α = β = 0, both find the same: they pursue the same hypotheses, and neither
+  stops before nothing better can come. For a translation of n tokens, β = α · n / (n + 5) weighs
+  one token more or less as α does.
 - **When to stop.** With β > 0 they stop at `beam_size · patience` finished hypotheses, whatever may
   come; ours when nothing better can come.
 - **Limits.** Ours is the source's length and `extra_length`, for each sentence; theirs is
@@ -18,10 +18,10 @@ It needs neither this package nor TensorFlow. How its search differs from ours:
   here it is the last resort. A source of more than `max_input_length=1024` tokens is cut off there;
   ours is translated in parts.
 
-GNMT's penalty is to be had from an n-best list: with `length_penalty=0`, `num_hypotheses` as large as
-`beam_size · patience`, `return_scores=True` and `return_end_token=True`, finished hypotheses come with
-their log P. Of those that end in the end's piece, the best of log P / ((5 + length) / 6)^α is ours, if
-`patience` is large enough that ours was finished by then.
+GNMT's penalty is to be had from an n-best list: with `length_penalty=0`, `num_hypotheses` at
+`beam_size · patience`, `return_scores=True` and `return_end_token=True`, finished hypotheses come
+with their log P. Of those that end in the end's piece, the best of log P / ((5 + length) / 6)^α is
+ours, if `patience` is so large that ours was finished by then.
 """
 
 import shutil
