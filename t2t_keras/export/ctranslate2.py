@@ -95,7 +95,7 @@ def check_free(folder, force):
     if not folder.exists():
         return
     if not force:
-        raise ValueError(f"{folder} exists already. Give another folder, or allow to replace it")
+        raise ValueError(f"{folder} exists already. Give another folder, or replace it with force")
     if not library().contains_model(str(folder)):
         raise ValueError(
             f"{folder} is no model of CTranslate2 and is not replaced by one. Give another folder"
