@@ -381,7 +381,8 @@ def prepared(tmp_path_factory):
 @pytest.fixture(scope="module")
 def trained(prepared):
     run = prepared / "run"
-    result = command("train", "--config=parsing", f"--data={prepared}/data", f"--run={run}", *TINY)
+    options = ["--config=parsing", "--noexport", f"--data={prepared}/data", f"--run={run}"]
+    result = command("train", *options, *TINY)
     assert result.returncode == 0, result.stderr
     return prepared, run
 

@@ -1,6 +1,7 @@
 """The commands as their users run them: in a process of their own."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -13,6 +14,7 @@ from pipelines.tokenizers import (
     save_tokenizer,
 )
 from pipelines.toy_grammar import pairs
+from t2t_keras.cli.exports import export_in
 from t2t_keras.cli.main import resolve_config
 from t2t_keras.experiment import find_config
 
@@ -211,8 +213,10 @@ def test_train_without_data_learns_the_toy_grammar(trained):
     names = {path.name for path in folder.iterdir()} - {".lock"}
     assert names == {
         *("config.json", "vocabulary", "checkpoints", "logs", "metrics.jsonl"),
-        "averaged.weights.h5",
+        *("averaged.weights.h5", "export"),
     }
+    assert f"{folder / 'export' / '1'}: a SavedModel, text in and text out" in result.stdout
+    assert export_in(folder / "export") == folder / "export" / "1"
 
 
 def test_train_goes_on_and_refuses_another_model(trained):
@@ -220,7 +224,8 @@ def test_train_goes_on_and_refuses_another_model(trained):
     other = command("train", f"--run={folder}", "--config.model.d_ff=32", *TINY_RUN[:2])
     assert other.returncode == 2
     assert "was begun with model.d_model=16, and not" in other.stderr or "d_ff" in other.stderr
-    longer = command("train", f"--run={folder}", "--config.training.steps=6", *TINY_RUN)
+    more = ["--config.training.steps=6", *TINY_RUN, "--noexport"]
+    longer = command("train", f"--run={folder}", *more)
     assert longer.returncode == 0, longer.stderr
     assert "step 6/6" in longer.stderr and "step 2/" not in longer.stderr
 
@@ -399,7 +404,8 @@ def test_translate_does_not_write_over_what_it_reads(trained, tmp_path):
 
 def test_train_from_prepared_data_with_a_test_set(prepared, corpus, tmp_path):
     result = command(
-        *("train", "--config=base", f"--data={prepared[1]}", f"--run={tmp_path / 'run'}"),
+        *("train", "--noexport", "--config=base", f"--data={prepared[1]}"),
+        f"--run={tmp_path / 'run'}",
         *(f"--dev_source={corpus}/train.en", f"--dev_target={corpus}/train.de"),
         *("--config.data.dev_pairs=20", "--config.training.steps=2", "--config.model.d_model=16"),
         *("--config.model.d_ff=16", "--config.model.num_layers=1"),
@@ -460,6 +466,18 @@ def test_benchmark_times_a_training_step():
     assert "% of a 2048³ product's" in share
 
 
+def test_benchmark_times_searches():
+    sizes = ["--config.model.num_layers=1", "--config.model.d_model=16", "--config.model.d_ff=16"]
+    shape = ["--rows=3", "--length=6", "--source_length=4", "--rounds=1"]
+    result = command("benchmark", "decode", *sizes, *shape, "--config.model.vocab_size=50")
+    assert result.returncode == 0, result.stderr
+    title, *lines = result.stdout.splitlines()
+    assert title.startswith("4 source tokens, 6 steps, float32, tensorflow")
+    cases = ["greedy +batch 1", "beam 4 +batch 1", "greedy +batch 3", "beam 4 +batch 3"]
+    for line, case in zip(lines, cases, strict=True):
+        assert re.match(rf"{case} +[\d.]+ sentences/s", line), line
+
+
 def test_benchmark_times_batches(prepared):
     result = command("benchmark", "data", f"--data={prepared[1]}", "--rounds=1", "--steps=3")
     assert result.returncode == 0, result.stderr
@@ -474,6 +492,7 @@ def test_benchmark_times_batches(prepared):
         ([], "say what to measure"),
         (["atention"], "did you mean 'attention'"),
         (["attention", "--lengths=8,x"], "`lengths` must be a whole number"),
+        (["decode", "--length=5"], "--length=5 steps: an output may be as long as its source"),
         (["data"], "--data=FOLDER is needed"),
         (["data", "--data=nowhere"], "nowhere holds no finished data"),
         (["attention", "--rounds=0"], "--rounds=0: 0 is not a positive integer"),

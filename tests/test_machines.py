@@ -20,6 +20,7 @@ STEPS = 60
 SETTINGS = [
     *("--config.model.num_layers=1", "--config.model.d_model=16", "--config.model.d_ff=16"),
     *("--config.model.num_heads=2", "--config.model.dropout=0.0", "--config.data.toy_pairs=400"),
+    "--noexport",
     *("--config.data.dev_pairs=20", "--config.data.batches.tokens=600"),
     *("--config.training.checkpoint_every=1", "--config.training.log_every=10"),
     *(f"--config.training.steps={STEPS}", f"--config.training.evaluate_every={STEPS // 2}"),

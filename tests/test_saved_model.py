@@ -15,7 +15,7 @@ from test_cli import UGLY
 from untrained import toy_tokenizer, untrained_run
 
 from pipelines.toy_grammar import pairs
-from t2t_keras.cli.runs import Run
+from t2t_keras.cli.exports import export_in
 from t2t_keras.decoding.translator import Translator
 from t2t_keras.export.text_signatures import in_batches, parts
 
@@ -230,9 +230,6 @@ def test_batches_come_back_in_order():
 
 
 def test_the_newest_version_is_meant(run):
-    assert Run(run.folder).config_file.exists()
-    from t2t_keras.cli.exports import export_in
-
     newest = max(int(path.name) for path in (run.folder / "export").glob("[0-9]*"))
     assert export_in(run.folder / "export").name == str(newest)
     assert export_in(run.folder) is None

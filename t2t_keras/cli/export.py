@@ -14,20 +14,17 @@ if there are any; --weights says otherwise.
 """
 
 import dataclasses
-import shutil
 from pathlib import Path
 
 from absl import flags
 
-from pipelines.tokenizers import MARKS
-from pipelines.whole import only_one, read_json, whole_folder, write_json
+from t2t_keras.cli.exports import save_version
 from t2t_keras.cli.main import run
 from t2t_keras.cli.runs import Run
 from t2t_keras.cli.search_flags import search_config
 from t2t_keras.cli.weights_flag import WEIGHTS
 from t2t_keras.export.compact_weights import KINDS
 from t2t_keras.export.ctranslate2 import save_ctranslate2
-from t2t_keras.export.saved_model import save_ids_model, save_text_model
 
 OUTPUT = flags.DEFINE_string("output", None, "Where to write. None: into the run's folder.")
 FORMAT = flags.DEFINE_enum(
@@ -55,48 +52,6 @@ def export_saved_model(target):
     config.validate()
     folder = Path(OUTPUT.value or target.folder / ("export_ids" if IDS_ONLY.value else "export"))
     return save_version(target, folder, config, WEIGHTS.value, DTYPE.value, IDS_ONLY.value)
-
-
-def save_version(target, folder, config, weights=None, dtype="float32", ids_only=False):
-    """Writes the next version of a run's SavedModel.
-
-    Args:
-        target: a `Run`.
-        folder: where versions 1, 2, … stand.
-        config: the `SearchConfig`.
-        weights: which of the run's.
-        dtype: how they are stored.
-        ids_only: take ids and not text.
-
-    Returns:
-        The version's folder.
-    """
-    model, tokenizer = target.model(weights), target.tokenizer()
-    folder.mkdir(parents=True, exist_ok=True)
-    with only_one(folder):
-        version = folder / str(max(versions(folder), default=0) + 1)
-        with whole_folder(version) as unfinished:
-            if ids_only:
-                save_ids_model(unfinished, model, config, dtype)
-            else:
-                pieces = [
-                    MARKS.get(id, piece)
-                    for id, piece in enumerate(tokenizer.pieces(range(tokenizer.size)))
-                ]
-                save_text_model(
-                    *(unfinished, model, config, tokenizer.in_graph(), pieces),
-                    *(tokenizer.begins_word, dtype),
-                )
-            shutil.copytree(target.folder / "vocabulary", unfinished / "vocabulary")
-            settings = read_json(target.config_file)
-            settings["export"] = {"search": dataclasses.asdict(config), "dtype": dtype}
-            write_json(unfinished / "config.json", settings)
-    return version
-
-
-def versions(folder):
-    """The numbers of the versions in a folder."""
-    return [int(path.name) for path in Path(folder).iterdir() if path.name.isdecimal()]
 
 
 def export_keras(target):

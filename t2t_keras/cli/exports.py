@@ -1,17 +1,63 @@
-"""Exported models, for the commands that use them as they use runs."""
+"""SavedModels of runs: how a version is added, and how one is used as a run is."""
 
+import dataclasses
 import math
+import shutil
 from pathlib import Path
 
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  registers the operations of a model that takes text
 
-from pipelines.whole import read_json
+from pipelines.tokenizers import MARKS
+from pipelines.whole import only_one, read_json, whole_folder, write_json
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.decoding.translator import Translation
+from t2t_keras.export.saved_model import save_ids_model, save_text_model
 from t2t_keras.export.text_signatures import NO_SCORE
 
 LINES = 256  # given to the model at a time
+
+
+def save_version(target, folder, config, weights=None, dtype="float32", ids_only=False):
+    """Writes the next version of a run's SavedModel.
+
+    Args:
+        target: a `Run`.
+        folder: where versions 1, 2, … stand.
+        config: the `SearchConfig`.
+        weights: which of the run's.
+        dtype: how they are stored.
+        ids_only: take ids and not text.
+
+    Returns:
+        The version's folder.
+    """
+    model, tokenizer = target.model(weights), target.tokenizer()
+    folder.mkdir(parents=True, exist_ok=True)
+    with only_one(folder):
+        version = folder / str(max(versions(folder), default=0) + 1)
+        with whole_folder(version) as unfinished:
+            if ids_only:
+                save_ids_model(unfinished, model, config, dtype)
+            else:
+                pieces = [
+                    MARKS.get(id, piece)
+                    for id, piece in enumerate(tokenizer.pieces(range(tokenizer.size)))
+                ]
+                save_text_model(
+                    *(unfinished, model, config, tokenizer.in_graph(), pieces),
+                    *(tokenizer.begins_word, dtype),
+                )
+            shutil.copytree(target.folder / "vocabulary", unfinished / "vocabulary")
+            settings = read_json(target.config_file)
+            settings["export"] = {"search": dataclasses.asdict(config), "dtype": dtype}
+            write_json(unfinished / "config.json", settings)
+    return version
+
+
+def versions(folder):
+    """The numbers of the versions in a folder."""
+    return [int(path.name) for path in folder.glob("*") if path.name.isdecimal()]
 
 
 def export_in(folder):

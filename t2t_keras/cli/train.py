@@ -30,6 +30,7 @@ from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import learn
 from pipelines.whole import whole_folder
 from t2t_keras.cli.average import average_run
+from t2t_keras.cli.exports import save_version
 from t2t_keras.cli.main import CONFIG, run
 from t2t_keras.cli.runs import Run
 from t2t_keras.cli.translating import translator
@@ -42,6 +43,7 @@ RUN = flags.DEFINE_string("run", "runs/quickstart", "The run's folder.")
 DATA = flags.DEFINE_string("data", None, "What t2t-prepare made. None: the toy grammar.")
 DEV_SOURCE = flags.DEFINE_string("dev_source", None, "Text to evaluate on, the source.")
 DEV_TARGET = flags.DEFINE_string("dev_target", None, "The same, its translation.")
+EXPORT = flags.DEFINE_bool("export", True, "End with a SavedModel of what was trained.")
 TPU = flags.DEFINE_string("tpu", None, "Name of a Cloud TPU; 'local' on its own machine.")
 AVERAGED = 5  # checkpoints (§6.1); t2t-average makes it more
 
@@ -61,6 +63,7 @@ def main(arguments):
     with machines.watched(), target.locked() if machines.is_chief else contextlib.nullcontext():
         trainer = make_trainer(experiment, target, strategy, machines)
         with strategy.scope():
+            begun = max(trainer.checkpoints.steps(), default=0)
             stopped = trainer.train()
         if stopped:
             print(
@@ -68,7 +71,7 @@ def main(arguments):
                 file=sys.stderr,
             )
         elif trainer.is_chief:
-            finish(target, trainer)
+            finish(target, trainer, EXPORT.value and trainer.step > begun)
 
 
 def make_trainer(experiment, target, strategy, machines):
@@ -149,8 +152,8 @@ def sustained_rate(size=2048, rounds=3):
     return 2 * size**3 / best
 
 
-def finish(target, trainer):
-    """Averaged weights, how good they are, and what to do next."""
+def finish(target, trainer, export):
+    """Averaged weights, how good they are, a SavedModel of them, and what to do next."""
     last = min(AVERAGED, len(trainer.checkpoints.steps()))
     weights, steps = average_run(target, last)
     print(f"{target.averaged_weights}: the mean of the checkpoints of steps {listed(steps)}")
@@ -161,11 +164,17 @@ def finish(target, trainer):
         results = trainer.held_out.translate()
         print(f"BLEU {results['bleu']:.1f} ({results['bleu_signature']})")
         print("\n".join(results["examples"]))
+    if export:
+        config = target.experiment().search
+        config = dataclasses.replace(config, n_best=config.beam)
+        version = save_version(target, target.folder / "export", config)
+        print(f"{version}: a SavedModel, text in and text out")
     print(NEXT.format(run=target.folder))
 
 
 NEXT = """Next:
   t2t-translate {run}                      type a sentence; or give it a file: < text > translations
+  t2t-serve {run}                          answers over HTTP, with a page at http://localhost:8501
   t2t-average {run} --last=10              averages more checkpoints
   tensorboard --logdir={run}/logs          shows the curves
   t2t-prepare --help                       tells how to prepare text of your own"""

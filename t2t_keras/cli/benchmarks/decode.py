@@ -1,7 +1,8 @@
 """Sentences a second of a search that makes a known number of steps."""
 
+import dataclasses
+
 import keras
-import ml_collections
 import numpy as np
 from absl import flags
 
@@ -19,6 +20,12 @@ SOURCE = flags.DEFINE_integer(
 
 def measure():
     config = CONFIG.value
+    config.validate()
+    if LENGTH.value < SOURCE.value:
+        raise ValueError(
+            f"--length={LENGTH.value} steps: an output may be as long as its source, which has "
+            f"--source_length={SOURCE.value}. Give as many steps, or more"
+        )
     if config.training.precision != "float32":
         keras.config.set_dtype_policy(config.training.precision)
     model = model_that_never_ends(config.model)
@@ -43,7 +50,7 @@ def measure():
 
 def model_that_never_ends(config):
     """Random weights, and a bias that forbids the end: how long a search takes is known."""
-    model = Transformer(ml_collections.ConfigDict({**config, "output_bias": True}))
+    model = Transformer(dataclasses.replace(config, output_bias=True))
     bias = np.zeros(config.vocab_size, "float32")
     bias[:3] = -1e4
     model.embedding.bias.assign(bias)
@@ -52,7 +59,7 @@ def model_that_never_ends(config):
 
 def a_search(model, rows, beam):
     """A call that searches and returns the best tokens of each sentence."""
-    config = SearchConfig(beam=beam, extra_length=max(LENGTH.value - SOURCE.value, 0))
+    config = SearchConfig(beam=beam, extra_length=LENGTH.value - SOURCE.value)
     random = np.random.default_rng(0)
     source = random.integers(4, model.config.vocab_size, (rows, SOURCE.value)).astype("int32")
     if keras.config.backend() == "tensorflow":
