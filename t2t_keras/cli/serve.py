@@ -102,9 +102,9 @@ def listening(host, port):
         family, _, _, _, address = found[0]
         return socket.create_server(address, family=family, backlog=1024)
     except OSError as error:
+        reason = error.strerror.partition(" (")[0]
         raise ValueError(
-            f"can not listen on --host={host} --port={port}: {error.strerror}. --port=0 takes a "
-            "free port"
+            f"can not listen on --host={host} --port={port}: {reason}. --port=0 takes a free port"
         ) from error
 
 
