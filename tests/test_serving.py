@@ -325,7 +325,10 @@ def test_a_newer_version_is_taken_up_under_load_and_no_request_fails(tmp_path):
     export = tmp_path / "export"
     export.mkdir()
     write_version(export, 1, signatures=["serving_default"])
+    (export / "5").mkdir()  # the newest, and no model at all
     with served(export, "--name=m") as (process, address):
+        assert states(address) == {"5": "END", "1": "AVAILABLE"}
+        (export / "5").rmdir()
         path, done = "v1/models/m:predict", []
 
         def client(number):
@@ -343,7 +346,7 @@ def test_a_newer_version_is_taken_up_under_load_and_no_request_fails(tmp_path):
             found = [clients.submit(client, number) for number in range(4)]
             (export / "9").mkdir()  # no model at all: it stays out
             write_version(export, 2, signatures=["serving_default"])
-            until(lambda: states(address) == {"9": "END", "2": "AVAILABLE", "1": "END"})
+            until(lambda: states(address) == {"9": "END", "5": "END", "2": "AVAILABLE", "1": "END"})
             done.append(True)
             assert [each.result() for each in found] == [["v1:", "v2:"]] * 4
         assert figure(address, "t2t_model_version") == 2
@@ -406,7 +409,7 @@ def test_health_and_metrics(address):
         (["EXPORT", "--name=a/b"], "a name without / and :"),
         (["EXPORT", "--batch=0"], "`batch` must be a whole number of at least 1"),
         (["EXPORT", "--port=TAKEN"], "Address already in use. --port=0 takes a free port"),
-        (["BROKEN", "--port=0"], "is no SavedModel that can be served"),
+        (["BROKEN", "--port=0"], "is no model that can be served"),
     ],
 )
 def test_mistakes_end_with_one_message_and_exit_code_2(

@@ -164,10 +164,12 @@ class Batcher:
             self.workers.free.release()
 
     async def answer(self, batch):
-        names = self.signature.inputs
-        inputs = {name: np.concatenate([job.inputs[name] for job in batch]) for name in names}
         rows = np.cumsum([job.rows for job in batch])
         try:
+            inputs = {
+                name: np.concatenate([job.inputs[name] for job in batch])
+                for name in self.signature.inputs
+            }
             outputs = await self.workers.run(self.signature, inputs, int(rows[-1]))
         except Exception as error:
             if len(batch) == 1:

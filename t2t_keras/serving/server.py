@@ -15,16 +15,18 @@ import time
 
 from absl import logging
 from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from t2t_keras.serving.batching import Workers
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.metrics import Metrics
 from t2t_keras.serving.page import page
 from t2t_keras.serving.rest import answer_of, as_json, inputs_of, query_of
-from t2t_keras.serving.versions import Versions, versions_in
+from t2t_keras.serving.versions import Versions
 
 MODEL = r"/v1/models/{name:[^/:]+}"
 VERSION = MODEL + r"/versions/{version:\d{1,18}}"
+LAST_WORDS = 5.0  # seconds that answers may still be on their way when all are computed
 ALWAYS = {"metrics"}  # answered while stopping, too
 
 
@@ -58,7 +60,7 @@ class Server:
             self.application(),
             handler_cancellation=True,  # nothing is computed for clients that have gone
             access_log=None,
-            shutdown_timeout=self.limits.grace,
+            shutdown_timeout=LAST_WORDS,
         )
         await runner.setup()
         loop = asyncio.get_running_loop()
@@ -66,22 +68,12 @@ class Server:
             loop.add_signal_handler(number, self.asked_to_stop, number)
         try:
             await web.SockSite(runner, sock).start()
-            if await self.until_stopped(self.first_version()):
+            if await self.until_stopped(self.versions.begin()):
                 started(self.versions.current.number)
                 await self.until_stopped(self.versions.watch())
             await self.finish()
         finally:
             await runner.cleanup()
-
-    async def first_version(self):
-        folders = versions_in(self.versions.folder)
-        number = max(folders)
-        try:
-            await self.versions.take_up(number, folders[number])
-        except Exception as error:
-            raise ValueError(
-                f"{folders[number]} is no SavedModel that can be served: {error}"
-            ) from error
 
     async def until_stopped(self, work):
         """Does some work; gives whether it was done before the server was told to stop."""
@@ -169,7 +161,7 @@ class Server:
         return web.Response(text="ok\n")
 
     async def show_metrics(self, request):
-        return web.Response(body=self.metrics.text(), content_type="text/plain", charset="utf-8")
+        return web.Response(body=self.metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     async def status(self, request):
         name, number = asked_for(request)

@@ -84,7 +84,17 @@ class Versions:
     def __init__(self, name, folder, workers, load=Model):
         self.name, self.folder, self.workers, self.load = name, folder, workers, load
         self.known = {}  # a Version for each number that was ever taken up
-        self.current = None
+        self.current, self.failed = None, set()
+
+    async def begin(self):
+        """Takes up the newest version that can be loaded; the watch has an eye on the others."""
+        first = None
+        for number, folder in sorted(versions_in(self.folder).items(), reverse=True):
+            try:
+                return await self.take_up(number, folder)
+            except Exception as error:
+                first = first or ValueError(f"{folder} is no model that can be served: {error}")
+        raise first or ValueError(f"{self.folder} has no version any more")
 
     async def take_up(self, number, folder):
         """Loads a version and lets it answer; raises what goes wrong, and then nothing changes."""
@@ -93,8 +103,10 @@ class Versions:
         try:
             model = await asyncio.to_thread(self.warmed_up, folder)
             version.begin(model, self.workers)
-        except Exception:
+        except Exception as error:
             version.state, version.error = "END", "It can not be loaded"
+            self.failed.add(number)
+            logging.warning("Version %d stays out: %s", number, error)
             raise
         before, self.current = self.current, version
         self.workers.metrics.version.set(number)
@@ -109,19 +121,17 @@ class Versions:
 
     async def watch(self):
         """Takes up whatever becomes the newest; one that can not be loaded is tried once."""
-        failed = set()
         while True:
             await asyncio.sleep(EVERY)
-            folders = versions_in(self.folder)
-            failed &= set(folders)  # whatever has gone may be made anew
-            newest = max(set(folders) - failed, default=self.current.number)
-            if newest == self.current.number:
-                continue
             try:
-                await self.take_up(newest, folders[newest])
-            except Exception:
-                failed.add(newest)
-                logging.exception("Version %d stays out", newest)
+                folders = versions_in(self.folder)
+            except OSError:
+                continue  # a disk may be away for a moment
+            self.failed &= set(folders)  # whatever has gone may be made anew
+            newest = max(set(folders) - self.failed, default=self.current.number)
+            if newest != self.current.number:
+                with contextlib.suppress(Exception):
+                    await self.take_up(newest, folders[newest])
 
     def find(self, name, number=None):
         """The version that a request names, or the one that answers."""
