@@ -219,6 +219,7 @@ def test_attention_is_as_long_as_its_own_text_whoever_asks_beside(address):
         ),
         ({"instances": ["a"] * 1001}, 413, "has 1,001 rows; at most 1,000"),
         (b"x" * 1_000_001, 413, "1,000,000 bytes"),
+        ({"instances": ["refuse"]}, 400, "The model does not take this input: this it will not do"),
         ({"instances": ["this will fail"]}, 500, "The server could not answer this request"),
     ],
 )
@@ -329,26 +330,28 @@ def test_a_newer_version_is_taken_up_under_load_and_no_request_fails(tmp_path):
     with served(export, "--name=m") as (process, address):
         assert states(address) == {"5": "END", "1": "AVAILABLE"}
         (export / "5").rmdir()
-        path, done = "v1/models/m:predict", []
+        path, done, seen = "v1/models/m:predict", [], [[] for _ in range(4)]
 
         def client(number):
-            seen = []
             while not done:
                 status, answer = predict(address, {"inputs": [f"{number} a", "b c"]}, path)
                 assert status == 200, answer
                 marks = {text.partition(" ")[0] for text in answer["outputs"]["translations"]}
                 assert len(marks) == 1  # one request is answered by one version
-                seen += marks - set(seen[-1:])
+                seen[number] += marks - set(seen[number][-1:])
                 time.sleep(0.02)
-            return seen
 
         with concurrent.futures.ThreadPoolExecutor(4) as clients:
-            found = [clients.submit(client, number) for number in range(4)]
-            (export / "9").mkdir()  # no model at all: it stays out
-            write_version(export, 2, signatures=["serving_default"])
-            until(lambda: states(address) == {"9": "END", "5": "END", "2": "AVAILABLE", "1": "END"})
-            done.append(True)
-            assert [each.result() for each in found] == [["v1:", "v2:"]] * 4
+            asking = [clients.submit(client, number) for number in range(4)]
+            try:
+                (export / "9").mkdir()  # no model either: it stays out
+                write_version(export, 2, signatures=["serving_default"])
+                end = {"9": "END", "5": "END", "2": "AVAILABLE", "1": "END"}
+                until(lambda: states(address) == end)
+                until(lambda: seen == [["v1:", "v2:"]] * 4)
+            finally:
+                done.append(True)
+            assert [each.result() for each in asking] == [None] * 4
         assert figure(address, "t2t_model_version") == 2
         assert predict(address, {"inputs": ["a"]}, "v1/models/m/versions/2:predict")[0] == 200
         assert predict(address, {"inputs": ["a"]}, "v1/models/m/versions/1:predict")[0] == 404

@@ -87,8 +87,9 @@ def export_of(folder):
         raise ValueError(f"there is no folder {folder}")
     for export in (folder / "export", folder):
         if versions_in(export):
-            run_folder = export.resolve()
-            return export, (run_folder.parent if export.name == "export" else run_folder).name
+            whole = export.resolve()
+            named = whole.parent if whole.name.startswith("export") else whole
+            return export, named.name
     raise ValueError(
         f"{folder} has nothing exported yet: neither in it nor in its export/ is a folder with a "
         f"version's number. t2t-export {folder} makes one"

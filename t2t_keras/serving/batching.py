@@ -173,7 +173,8 @@ class Batcher:
             outputs = await self.workers.run(self.signature, inputs, int(rows[-1]))
         except Exception as error:
             if len(batch) == 1:
-                logging.exception("Signature %s failed", self.signature.name)
+                if not isinstance(error, Refusal):
+                    logging.exception("Signature %s failed", self.signature.name)
                 if not batch[0].outputs.done():
                     batch[0].outputs.set_exception(error)
                 return

@@ -1,6 +1,7 @@
 """A SavedModel in memory: its signatures, as arrays in and arrays out."""
 
 import functools
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import tensorflow_text  # noqa: F401 - its ops are in the models that take text
 from tensorflow.core.framework import types_pb2
 from tensorflow.core.protobuf import saved_model_pb2
 
+from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.tensors import Spec
 
 WARM_UP = b"A b."
@@ -34,7 +36,14 @@ class Signature(NamedTuple):
             name: tf.constant(inputs[name], getattr(tf, spec.dtype))
             for name, spec in self.inputs.items()
         }
-        return {name: tensor.numpy() for name, tensor in self.call(**tensors).items()}
+        try:
+            return {name: tensor.numpy() for name, tensor in self.call(**tensors).items()}
+        except tf.errors.InvalidArgumentError as error:
+            # What the model itself asserts of its input is for the client; all else is a fault.
+            if asserted := re.search(r"assertion failed: \[([^]]*)\]", error.message):
+                words = f": {asserted[1]}" if asserted[1] else ""
+                raise Refusal(400, f"The model does not take this input{words}") from None
+            raise
 
 
 class Model:
