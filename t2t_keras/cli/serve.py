@@ -17,6 +17,7 @@ otherwise.
 """
 
 import asyncio
+import os
 import re
 import socket
 from pathlib import Path
@@ -77,6 +78,8 @@ def main(arguments):
 
         async def serve():
             await Server(name, folder, limits).run(sock, started)
+            logging.flush()
+            os._exit(0)  # nothing is in hand; a version that is being loaded is not waited for
 
         asyncio.run(serve())
 
