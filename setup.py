@@ -30,16 +30,21 @@ setup(
         "t2t_keras.configs",
     ],
     package_dir={"t2t_keras.configs": "configs"},
-    package_data={"t2t_keras.visualization": ["page.html"]},
+    package_data={
+        "t2t_keras.serving": ["page.html"],
+        "t2t_keras.visualization": ["page.html", "attention.css", "attention.js"],
+    },
     # Bounds: what the test suite has passed on. Keras and TensorFlow change behaviour between
     # minor versions, so the next one is let in when it has been tried.
     install_requires=[
         "absl-py>=2.3,<3",
+        "aiohttp>=3.14,<4",
         "importlib-resources>=6,<8",  # tensorflow-datasets 4.9 imports it and does not ask for it
         "keras>=3.15,<3.16",
         "matplotlib>=3.10,<4",
         "ml-collections>=1.1,<2",
         "numpy>=2.1,<3",
+        "prometheus-client>=0.26,<1",
         "sacrebleu>=2.5,<3",
         "sacremoses>=0.2,<0.3",
         "sentencepiece>=0.2.2,<0.3",
@@ -52,7 +57,8 @@ setup(
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],
         "beam": ["apache-beam>=2.77,<3"],
         "ctranslate2": ["ctranslate2>=4.8,<5"],
-        # JAX: the model's tests run on it too. build: CI builds the wheel and uses it.
+        # JAX: the model's tests run on it too. build: CI builds the wheel and uses it. Selenium:
+        # drives a browser through the page, where there is one.
         "test": [
             "apache-beam>=2.77,<3",
             "build>=1.2,<2",
@@ -61,6 +67,7 @@ setup(
             "pytest>=9,<10",
             "pytest-xdist>=3.8,<4",
             "ruff>=0.17,<0.18",
+            "selenium>=4.51,<5",
         ],
     },
     entry_points={
@@ -75,6 +82,7 @@ setup(
                 "parameters",
                 "prepare",
                 "score",
+                "serve",
                 "train",
                 "translate",
             )

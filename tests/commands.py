@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -33,21 +34,74 @@ def command(name, *arguments, stdin="", interrupt_after=None, read=True):
     """
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "stdin").write_text(stdin or "", encoding="utf-8")
-        request = {
-            "argv": [f"{name}.py", *map(str, arguments)],
-            "module": f"t2t_keras.cli.{name}",
-            "folder": folder,
-            "cwd": os.getcwd(),
+        request = request_of(name, arguments, folder) | {
             "wait_for_input": stdin is None,
             "interrupt_after": interrupt_after,
             "read": read,
         }
-        process = parent()
-        process.stdin.write(json.dumps(request) + "\n")
-        process.stdin.flush()
-        code = int(process.stdout.readline())
+        code = asked(request)
         out, err = ((Path(folder) / f).read_text(encoding="utf-8") for f in ("stdout", "stderr"))
     return subprocess.CompletedProcess(request["argv"], code, out, err)
+
+
+class Running:
+    """A command that goes on until it is told to stop."""
+
+    def __init__(self, request):
+        self.pid = asked(request | {"background": True})
+        self.folder, self.code = Path(request["folder"]), None
+
+    def line(self, seconds=60):
+        """The first line of its output, as soon as it is there."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            text = (self.folder / "stdout").read_text(encoding="utf-8")
+            if "\n" in text:
+                return text.partition("\n")[0]
+            time.sleep(0.05)
+        raise TimeoutError((self.folder / "stderr").read_text(encoding="utf-8"))
+
+    def errors(self):
+        return (self.folder / "stderr").read_text(encoding="utf-8")
+
+    def stop(self, number=signal.SIGTERM):
+        """Sends a signal and gives the exit code, at any time."""
+        if self.code is None:
+            os.kill(self.pid, number)
+            self.code = asked({"wait_for": self.pid, "interrupt_after": None})
+        return self.code
+
+
+@contextlib.contextmanager
+def running(name, *arguments):
+    """Runs `t2t-NAME` beside the test, as a `Running`."""
+    with tempfile.TemporaryDirectory() as folder:
+        for stream in ("stdin", "stdout"):
+            (Path(folder) / stream).touch()
+        process = Running(request_of(name, arguments, folder))
+        try:
+            yield process
+        finally:
+            process.stop(signal.SIGKILL)
+
+
+def request_of(name, arguments, folder):
+    return {
+        "argv": [f"{name}.py", *map(str, arguments)],
+        "module": f"t2t_keras.cli.{name}",
+        "folder": folder,
+        "cwd": os.getcwd(),
+        "wait_for_input": False,
+        "interrupt_after": None,
+        "read": True,
+    }
+
+
+def asked(request):
+    process = parent()
+    process.stdin.write(json.dumps(request) + "\n")
+    process.stdin.flush()
+    return int(process.stdout.readline())
 
 
 def parent():
@@ -72,9 +126,12 @@ def serve():
         importlib.import_module(module)
     for line in sys.stdin:
         request = json.loads(line)
-        child = os.fork()
+        child = request.get("wait_for") or os.fork()
         if not child:
             run(request)
+        if request.get("background"):
+            print(child, flush=True)
+            continue
         if request["interrupt_after"] is not None:
             with contextlib.suppress(ChildProcessError):
                 signal.sigtimedwait([signal.SIGCHLD], request["interrupt_after"])

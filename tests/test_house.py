@@ -17,13 +17,13 @@ FLOORS = [
     {"layers"},
     {"transformer_config"},
     {"transformer", "losses", "metrics", "schedules"},
-    {"training", "decoding", "evaluation", "export", "visualization", "parameters"},
+    {"training", "decoding", "evaluation", "export", "serving", "visualization", "parameters"},
     {"experiment"},
     {"cli"},
 ]
 FLOOR = {part: height for height, floor in enumerate(FLOORS) for part in floor}
 # The rest is written on Keras alone. cli: t2t-benchmark compiles what it times as a backend does.
-MAY_USE_A_BACKEND = {"training", "export", "cli"}
+MAY_USE_A_BACKEND = {"training", "export", "serving", "cli"}
 BACKENDS = {"tensorflow", "tensorflow_text", "jax", "torch"}
 MAY_USE_PIPELINES = {"experiment", "cli"}
 

@@ -5,19 +5,21 @@ t2t-benchmark attention --neighbourhood=129 --lengths=1024,2048
 t2t-benchmark data --data=data/ende        batches from prepared data, tokens a second
 t2t-benchmark decode --config=base --rows=32 --length=32     greedy and beam search, batch 1 and 32
 t2t-benchmark train --config=base --rows=32 --length=32      a full training step
+t2t-benchmark serve --url=http://127.0.0.1:8501/v1/models/ende    requests to t2t-serve
 
 What is compared is timed in turn, round after round, so that a slower minute of the machine
 falls on all of it; medians are printed.
 """
 
 from t2t_keras.checks import check_choice
-from t2t_keras.cli.benchmarks import attention, data, decode, train
+from t2t_keras.cli.benchmarks import attention, data, decode, serve, train
 from t2t_keras.cli.main import run
 
 MEASURES = {
     "attention": attention.measure,
     "data": data.measure,
     "decode": decode.measure,
+    "serve": serve.measure,
     "train": train.measure,
 }
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-TEMPLATE = Path(__file__).with_name("page.html")
+HERE = Path(__file__).parent
 TITLES = {
     "encoder-self": "Encoder self-attention",
     "decoder-self": "Decoder self-attention",
@@ -26,7 +26,23 @@ def page(sub_layers, sentence, translation):
         words = {"looking": heads.looking, "lookedAt": heads.looked_at}
         kind = data["kinds"].setdefault(name, {"title": TITLES[name], **words, "layers": []})
         kind["layers"].append(thousandths(heads.weights))
-    return TEMPLATE.read_text(encoding="utf-8").replace("{{data}}", harmless(data))
+    return assembled(HERE / "page.html", data=harmless(data))
+
+
+def assembled(template, **parts):
+    """A page with the picture of attention in it.
+
+    Args:
+        template: the file of the page. `{{style}}` and `{{script}}` stand where the picture's go.
+        parts: what else goes where its name stands.
+    """
+    text = template.read_text(encoding="utf-8")
+    shared = {"style": HERE / "attention.css", "script": HERE / "attention.js"}
+    for name, path in shared.items():
+        text = text.replace(f"{{{{{name}}}}}", path.read_text(encoding="utf-8").rstrip())
+    for name, part in parts.items():
+        text = text.replace(f"{{{{{name}}}}}", part)
+    return text
 
 
 def thousandths(weights):

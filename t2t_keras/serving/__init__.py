@@ -1,0 +1,1 @@
+"""An HTTP server for SavedModels, which speaks TensorFlow Serving's REST interface."""

@@ -1,0 +1,59 @@
+"""What a server counts, for Prometheus."""
+
+import contextlib
+import time
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
+ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
+
+
+class Metrics:
+    """The figures of one server."""
+
+    def __init__(self):
+        registry = self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "t2t_requests", "Requests answered.", ["route", "code"], registry=registry
+        )
+        self.seconds = Histogram(
+            "t2t_request_seconds",
+            "From a request's arrival to its answer.",
+            ["route"],
+            buckets=SECONDS,
+            registry=registry,
+        )
+        self.batch_rows = Histogram(
+            "t2t_batch_rows",
+            "Rows that were computed together.",
+            ["signature"],
+            buckets=ROWS,
+            registry=registry,
+        )
+        self.batch_seconds = Histogram(
+            "t2t_batch_seconds",
+            "How long the model took for a batch.",
+            ["signature"],
+            buckets=SECONDS,
+            registry=registry,
+        )
+        self.waiting = Gauge(
+            "t2t_waiting_rows", "Rows waiting or being computed.", registry=registry
+        )
+        self.version = Gauge(
+            "t2t_model_version", "The version that answers; 0: none yet.", registry=registry
+        )
+
+    @contextlib.contextmanager
+    def computing(self, signature, rows):
+        self.batch_rows.labels(signature).observe(rows)
+        with self.batch_seconds.labels(signature).time():
+            yield
+
+    def answered(self, route, code, started):
+        self.requests.labels(route, str(code)).inc()
+        self.seconds.labels(route).observe(time.perf_counter() - started)
+
+    def text(self):
+        return generate_latest(self.registry)

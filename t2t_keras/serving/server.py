@@ -1,0 +1,243 @@
+"""The server: which address answers with what, from the first request to the last.
+
+GET  /                                         the page
+GET  /healthz                                  200 while requests are answered, else 503
+GET  /metrics                                  for Prometheus
+GET  /v1/models/NAME[/versions/V]              which versions there are, and how they are
+GET  /v1/models/NAME[/versions/V]/metadata     the signatures
+POST /v1/models/NAME[/versions/V]:predict
+"""
+
+import asyncio
+import os
+import signal
+import time
+
+from absl import logging
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from t2t_keras.serving.batching import Workers
+from t2t_keras.serving.limits import Refusal
+from t2t_keras.serving.metrics import Metrics
+from t2t_keras.serving.page import page
+from t2t_keras.serving.rest import answer_of, as_json, inputs_of, query_of
+from t2t_keras.serving.versions import Versions
+
+MODEL = r"/v1/models/{name:[^/:]+}"
+VERSION = MODEL + r"/versions/{version:\d{1,18}}"
+LAST_WORDS = 5.0  # seconds that answers may still be on their way when all are computed
+ALWAYS = {"metrics"}  # answered while stopping, too
+
+
+class Server:
+    """Serves the newest version in a folder until it is told to stop.
+
+    Args:
+        name: of the model.
+        folder: where its numbered versions lie.
+        limits: `Limits`.
+    """
+
+    def __init__(self, name, folder, limits):
+        self.limits, self.metrics = limits, Metrics()
+        self.workers = Workers(limits, self.metrics)
+        self.versions = Versions(name, folder, self.workers)
+        self.page = page(name)
+        self.stop = asyncio.Event()
+        self.in_hand, self.idle = 0, asyncio.Event()
+        self.idle.set()
+        self.receiving = set()  # a timeout for each body that is still to come
+
+    async def run(self, sock, started):
+        """Serves.
+
+        Args:
+            sock: a bound socket.
+            started: called with the number of the version as soon as there is one.
+        """
+        runner = web.AppRunner(
+            self.application(),
+            handler_cancellation=True,  # nothing is computed for clients that have gone
+            access_log=None,
+            shutdown_timeout=LAST_WORDS,
+        )
+        await runner.setup()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.asked_to_stop, number)
+        try:
+            await web.SockSite(runner, sock).start()
+            if await self.until_stopped(self.versions.begin()):
+                started(self.versions.current.number)
+                await self.until_stopped(self.versions.watch())
+            await self.finish()
+        finally:
+            await runner.cleanup()
+
+    async def until_stopped(self, work):
+        """Does some work; gives whether it was done before the server was told to stop."""
+        work, stop = asyncio.ensure_future(work), asyncio.create_task(self.stop.wait())
+        await asyncio.wait([work, stop], return_when=asyncio.FIRST_COMPLETED)
+        for task in (work, stop):
+            task.cancel()
+        if stop.done() and not work.done():
+            return False
+        work.result()
+        return True
+
+    def asked_to_stop(self, number):
+        if self.stop.is_set():
+            os._exit(128 + number)  # asked twice: at once
+        logging.info("Stopping: what is in hand is finished")
+        self.stop.set()
+        for timeout in self.receiving:  # a request that is not here yet is not in hand
+            timeout.reschedule(asyncio.get_running_loop().time())
+
+    async def finish(self):
+        try:
+            async with asyncio.timeout(self.limits.grace):
+                await self.idle.wait()
+        except TimeoutError:
+            logging.warning("%d requests are left behind", self.in_hand)
+
+    def application(self):
+        app = web.Application(middlewares=[self.answered], client_max_size=self.limits.body)
+        app.router.add_get("/", self.show_page, name="page")
+        app.router.add_get("/healthz", self.health, name="health")
+        app.router.add_get("/metrics", self.show_metrics, name="metrics")
+        for path, suffix in ((MODEL, ""), (VERSION, "_of_version")):
+            app.router.add_get(path, self.status, name="status" + suffix)
+            app.router.add_get(path + "/metadata", self.metadata, name="metadata" + suffix)
+            verbs = path + ":{verb:predict|classify|regress}"
+            app.router.add_post(verbs, self.predict, name="predict" + suffix)
+        return app
+
+    @web.middleware
+    async def answered(self, request, handler):
+        """Counts every request, and says in TensorFlow Serving's form what is wrong with it."""
+        started = time.perf_counter()
+        route = (request.match_info.route.name or "unknown").removesuffix("_of_version")
+        headers = {}
+        try:
+            if self.stop.is_set() and route not in ALWAYS:
+                raise Refusal(503, "The server is stopping")
+            response = await handler(request)
+        except Refusal as refusal:
+            response = self.error(refusal.status, refusal.message)
+        except web.HTTPRequestEntityTooLarge:
+            response = self.error(413, f"A request may have {self.limits.body:,} bytes")
+        except web.RequestPayloadError:
+            response = self.error(400, "The body can not be decoded as its headers say")
+        except web.HTTPException as error:
+            if error.status == 405:
+                headers["Allow"] = error.headers["Allow"]
+            response = self.error(
+                error.status, f"Malformed request: {request.method} {request.path[:200]}"
+            )
+        except asyncio.CancelledError:
+            self.metrics.answered(route, 499, started)  # the client has gone
+            raise
+        except Exception:
+            logging.exception("%s failed", route)
+            response = self.error(500, "The server could not answer this request")
+        if response.status in (429, 503):
+            headers["Retry-After"] = "1"
+        response.headers.update(headers)
+        self.metrics.answered(route, response.status, started)
+        return response
+
+    def error(self, status, message):
+        return web.Response(
+            body=as_json({"error": message}), status=status, content_type="application/json"
+        )
+
+    async def show_page(self, request):
+        return web.Response(text=self.page, content_type="text/html")
+
+    async def health(self, request):
+        if self.versions.current is None:
+            raise Refusal(503, "The model is being loaded")
+        return web.Response(text="ok\n")
+
+    async def show_metrics(self, request):
+        return web.Response(body=self.metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    async def status(self, request):
+        name, number = asked_for(request)
+        return self.reply(self.versions.status(name, number))
+
+    async def metadata(self, request):
+        name, number = asked_for(request)
+        version = self.versions.find(name, number)
+        return self.reply(
+            {
+                "model_spec": {
+                    "name": name,
+                    "signature_name": "",
+                    "version": str(version.number),
+                },
+                "metadata": {"signature_def": {"signature_def": version.model.metadata}},
+            }
+        )
+
+    async def predict(self, request):
+        name, number = asked_for(request)
+        self.versions.check_name(name)
+        if request.match_info["verb"] != "predict":
+            raise Refusal(
+                400,
+                f"{request.match_info['verb']!r} is not offered: the signatures take and give "
+                "tensors. Use ':predict'",
+            )
+        query = query_of(await self.body(request))
+        if self.stop.is_set():
+            raise Refusal(503, "The server is stopping")
+        self.in_hand += 1
+        self.idle.clear()
+        try:
+            with self.versions.find(name, number).used() as version:
+                return await self.computed(query, version)
+        finally:
+            self.in_hand -= 1
+            if not self.in_hand:
+                self.idle.set()
+
+    async def computed(self, query, version):
+        batcher = version.batchers.get(query.signature)
+        if batcher is None:
+            raise Refusal(
+                404,
+                f"Serving signature name: {query.signature[:80]!r} not found in signature def. "
+                f"There are: {', '.join(version.batchers)}",
+            )
+        signature = batcher.signature
+        longest = self.limits.attention_line if signature.alone else self.limits.line
+        outputs = await batcher(inputs_of(query, signature.inputs, longest))
+        body = await asyncio.to_thread(answer_of, query.form, outputs)
+        return web.Response(body=body, content_type="application/json")
+
+    async def body(self, request):
+        """The body of a request, however slowly it comes, up to a limit."""
+        if (request.content_length or 0) > self.limits.body:
+            raise web.HTTPRequestEntityTooLarge(self.limits.body, request.content_length)
+        try:
+            async with asyncio.timeout(self.limits.patience) as timeout:
+                self.receiving.add(timeout)
+                try:
+                    return await request.read()
+                finally:
+                    self.receiving.discard(timeout)
+        except TimeoutError:
+            if self.stop.is_set():
+                raise Refusal(503, "The server is stopping") from None
+            raise Refusal(408, "The request did not arrive in time") from None
+
+    def reply(self, value):
+        return web.Response(body=as_json(value), content_type="application/json")
+
+
+def asked_for(request):
+    """The model and the version that an address names."""
+    number = request.match_info.get("version")
+    return request.match_info["name"], None if number is None else int(number)
