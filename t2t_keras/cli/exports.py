@@ -14,6 +14,7 @@ from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.decoding.translator import Translation
 from t2t_keras.export.saved_model import save_ids_model, save_text_model
 from t2t_keras.export.text_signatures import NO_SCORE
+from t2t_keras.serving.versions import versions_in
 
 LINES = 256  # given to the model at a time
 
@@ -35,7 +36,7 @@ def save_version(target, folder, config, weights=None, dtype="float32", ids_only
     model, tokenizer = target.model(weights), target.tokenizer()
     folder.mkdir(parents=True, exist_ok=True)
     with only_one(folder):
-        version = folder / str(max(versions(folder), default=0) + 1)
+        version = folder / str(max(versions_in(folder), default=0) + 1)
         with whole_folder(version) as unfinished:
             if ids_only:
                 save_ids_model(unfinished, model, config, dtype)
@@ -55,20 +56,14 @@ def save_version(target, folder, config, weights=None, dtype="float32", ids_only
     return version
 
 
-def versions(folder):
-    """The numbers of the versions in a folder."""
-    return [int(path.name) for path in folder.glob("*") if path.name.isdecimal()]
-
-
 def export_in(folder):
     """The folder of the SavedModel that is meant: itself, its newest version, or None."""
     folder = Path(folder)
     if (folder / "saved_model.pb").exists():
         return folder
-    found = [
-        path.parent for path in folder.glob("*/saved_model.pb") if path.parent.name.isdecimal()
-    ]
-    return max(found, key=lambda path: int(path.name), default=None)
+    found = versions_in(folder)
+    whole = [number for number, path in found.items() if (path / "saved_model.pb").exists()]
+    return found[max(whole)] if whole else None
 
 
 class Export:
