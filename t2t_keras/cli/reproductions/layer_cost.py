@@ -1,25 +1,22 @@
 """What one layer costs at one length: seconds and memory, forward and backward.
 
-Each measurement has a process of its own, forked before the backend has begun to work: its memory
-is then nobody else's.
+Each measurement has a process of its own, forked before the backend has begun to work, so that
+none finds what another has left behind.
 """
 
 import contextlib
 import multiprocessing
-import resource
+import os
 import signal
-import sys
 
 import keras
-import numpy as np
-from keras import ops
 
 from t2t_keras.cli.benchmarks.timing import medians_of
 
 SHORT = 16  # positions of the call that sets everything up
 MEMORY = {
-    "tensorflow": "the process' peak of resident memory during a first forward and backward call, "
-    "above what it had with weights and input in place",
+    "tensorflow": "the most that TensorFlow's allocator held during a forward and backward call, "
+    "beside weights and input",
     "jax": "what XLA allocates for a forward and backward call: results and everything in between",
 }
 
@@ -45,35 +42,42 @@ def in_a_process(function, *arguments):
     raise MemoryError(f"the process ended with code {child.exitcode}")
 
 
-def cost(new_layer, length, width, rounds):
-    """Seconds and bytes of a layer on one sequence.
+def seconds(new_layer, length, width, rounds):
+    """Seconds of a layer on one sequence, forward, and forward and backward ("training").
 
     Args:
         new_layer: makes the layer.
         length: n.
         width: of its input.
-        rounds: timed calls, forward and backward in turn; the median counts.
-
-    Returns:
-        A dict: seconds "forward" and "training", which is forward and backward, and bytes "memory".
+        rounds: timed calls of both, in turn; the medians count.
     """
+    forward, training, _ = prepared(new_layer, length, width)
+    medians = medians_of([forward, training], rounds)
+    return dict(zip(("forward", "training"), medians, strict=True))
+
+
+def memory(new_layer, length, width):
+    """Bytes of a layer's forward and backward call."""
+    # TensorFlow's plain allocator for processors does not count all that it gives; this one does.
+    os.environ["TF_CPU_ALLOCATOR_USE_BFC"] = "true"
+    return prepared(new_layer, length, width)[2]()
+
+
+def prepared(new_layer, length, width):
+    """What is measured: functions without arguments."""
     layer = new_layer()
     layer.build((1, None, width))
     compiled = {"tensorflow": on_tensorflow, "jax": on_jax}[keras.config.backend()]
-    forward, training, memory = compiled(layer, inputs(length, width), inputs(SHORT, width))
-    used = memory()
-    seconds = medians_of([forward, training], rounds)
-    return {"forward": seconds[0], "training": seconds[1], "memory": used}
+    return compiled(layer, inputs(length, width), inputs(SHORT, width))
 
 
 def inputs(length, width):
     """A sequence, and the gradient of a loss by what the layer makes of it."""
-    random = np.random.default_rng(length)
-    return [ops.array(random.normal(size=(1, length, width)), "float32") for _ in range(2)]
+    return [keras.random.normal((1, length, width)) for _ in range(2)]
 
 
 def on_tensorflow(layer, given, short):
-    """Forward, training and memory as functions without arguments: plain graphs for any length."""
+    """Forward, training and memory used: plain graphs, made for any length."""
     import tensorflow as tf
 
     weights = [weight.value for weight in layer.trainable_weights]
@@ -88,20 +92,17 @@ def on_tensorflow(layer, given, short):
         with tf.GradientTape() as tape:
             tape.watch(x)
             output = layer(x)
-        return tape.gradient(output, [x, *weights], output_gradients=gradient)
+        return [output, *tape.gradient(output, [x, *weights], output_gradients=gradient)]
 
-    def memory():
+    def used():
         wait(training(*short))
-        if tf.config.list_physical_devices("GPU"):
-            tf.config.experimental.reset_memory_stats("GPU:0")
-            before = tf.config.experimental.get_memory_info("GPU:0")["current"]
-            wait(training(*given))
-            return tf.config.experimental.get_memory_info("GPU:0")["peak"] - before
-        before = peak_resident()
+        device = "GPU:0" if tf.config.list_physical_devices("GPU") else "CPU:0"
+        tf.config.experimental.reset_memory_stats(device)
+        before = tf.config.experimental.get_memory_info(device)["current"]
         wait(training(*given))
-        return peak_resident() - before
+        return tf.config.experimental.get_memory_info(device)["peak"] - before
 
-    return lambda: wait(forward(given[0])), lambda: wait(training(*given)), memory
+    return lambda: wait(forward(given[0])), lambda: wait(training(*given)), used
 
 
 def on_jax(layer, given, short):
@@ -115,19 +116,20 @@ def on_jax(layer, given, short):
         return layer.stateless_call(weights, others, x)[0]
 
     def gradients(weights, x, gradient):
-        return jax.vjp(output, weights, x)[1](gradient)
+        result, backward = jax.vjp(output, weights, x)
+        return result, backward(gradient)
 
     forward = jax.jit(output).lower(weights, given[0]).compile()
     training = jax.jit(gradients).lower(weights, *given).compile()
 
-    def memory():
+    def used():
         found = training.memory_analysis()
         return found.temp_size_in_bytes + found.output_size_in_bytes
 
     return (
         lambda: jax.block_until_ready(forward(weights, given[0])),
         lambda: jax.block_until_ready(training(weights, *given)),
-        memory,
+        used,
     )
 
 
@@ -135,9 +137,3 @@ def wait(results):
     """Returns when the results are there: a number of the first one is fetched."""
     first = results[0] if isinstance(results, list) else results
     return float(first[0, 0, 0])
-
-
-def peak_resident():
-    """Bytes of this process that were in memory at most."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -19,7 +19,7 @@ from absl import flags
 from pipelines.progress import Progress
 from t2t_keras.cli.benchmarks.lengths import lengths
 from t2t_keras.cli.benchmarks.timing import ROUNDS
-from t2t_keras.cli.reproductions.layer_cost import MEMORY, cost, in_a_process
+from t2t_keras.cli.reproductions.layer_cost import MEMORY, in_a_process, memory, seconds
 from t2t_keras.cli.reproductions.output_flag import OUTPUT
 from t2t_keras.layers import LocalSelfAttention, MultiHeadAttention
 from t2t_keras.layers.attention import head_widths
@@ -109,9 +109,10 @@ def measure(path, settings, known):
         if file.tell() and not path.read_bytes().endswith(b"\n"):
             file.write("\n")
         for done, (name, n) in enumerate(missing, start=1):
-            arguments = (layers[name], n, settings["d_model"], settings["rounds"])
+            what = (layers[name], n, settings["d_model"])
             try:
-                found = in_a_process(cost, *arguments)
+                found = in_a_process(seconds, *what, settings["rounds"])
+                found["memory"] = in_a_process(memory, *what)
             except MemoryError as error:
                 raise ValueError(
                     f"{name} at n = {n:,} could not be measured ({error}): if the memory was not "
