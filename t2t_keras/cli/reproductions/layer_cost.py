@@ -68,7 +68,7 @@ def prepared(new_layer, length, width):
     layer = new_layer()
     layer.build((1, None, width))
     compiled = {"tensorflow": on_tensorflow, "jax": on_jax}[keras.config.backend()]
-    return compiled(layer, inputs(length, width), inputs(SHORT, width))
+    return compiled(layer, inputs(length, width))
 
 
 def inputs(length, width):
@@ -76,12 +76,13 @@ def inputs(length, width):
     return [keras.random.normal((1, length, width)) for _ in range(2)]
 
 
-def on_tensorflow(layer, given, short):
+def on_tensorflow(layer, given):
     """Forward, training and memory used: plain graphs, made for any length."""
     import tensorflow as tf
 
     weights = [weight.value for weight in layer.trainable_weights]
-    sequence = tf.TensorSpec([1, None, given[0].shape[-1]])
+    width = given[0].shape[-1]
+    sequence = tf.TensorSpec([1, None, width])
 
     @tf.function(input_signature=[sequence], autograph=False)
     def forward(x):
@@ -95,7 +96,7 @@ def on_tensorflow(layer, given, short):
         return [output, *tape.gradient(output, [x, *weights], output_gradients=gradient)]
 
     def used():
-        wait(training(*short))
+        wait(training(*inputs(SHORT, width)))
         device = "GPU:0" if tf.config.list_physical_devices("GPU") else "CPU:0"
         tf.config.experimental.reset_memory_stats(device)
         before = tf.config.experimental.get_memory_info(device)["current"]
@@ -105,7 +106,7 @@ def on_tensorflow(layer, given, short):
     return lambda: wait(forward(given[0])), lambda: wait(training(*given)), used
 
 
-def on_jax(layer, given, short):
+def on_jax(layer, given):
     """The same for JAX, which compiles for one length and then knows the memory exactly."""
     import jax
 
