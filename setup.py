@@ -30,7 +30,7 @@ setup(
         "t2t_keras.configs",
     ],
     package_dir={"t2t_keras.configs": "configs"},
-    package_data={"t2t_keras.visualization": ["page.html"]},
+    package_data={"t2t_keras.visualization": ["page.html", "report.html"]},
     # Bounds: what the test suite has passed on. Keras and TensorFlow change behaviour between
     # minor versions, so the next one is let in when it has been tried.
     install_requires=[
@@ -71,6 +71,8 @@ setup(
                 "evaluate",
                 "parameters",
                 "prepare",
+                "report",
+                "reproduce",
                 "score",
                 "train",
                 "translate",
