@@ -96,21 +96,17 @@ def test_set():
 
 def chosen(lines, most):
     """The best, the middle and the worst lines by sentence BLEU, long ones first among equals."""
-    ranked = sorted(lines, key=lambda line: (-line.score, -len(line.source)))
-    if len(ranked) < 3:
-        return {"all": ranked}
-    count = min(most, len(ranked) // 3)
-    middle = (len(ranked) - count) // 2
-    worst = sorted(ranked[-len(ranked) // 3 :], key=lambda line: (line.score, -len(line.source)))
-    return {
-        "best": ranked[:count],
-        "middle": ranked[middle : middle + count],
-        "worst": worst[:count],
-    }
+    best = sorted(lines, key=lambda line: (-line.score, -len(line.source)))
+    worst = sorted(lines, key=lambda line: (line.score, -len(line.source)))
+    count = min(most, len(lines) // 3)
+    if not count:
+        return {"all": best}
+    middle = (len(lines) - count) // 2
+    return {"best": best[:count], "middle": best[middle : middle + count], "worst": worst[:count]}
 
 
 def attention(trained, tokenizer, lines):
-    """The heads on a sentence of middling length, cross-attention first; None if none is short."""
+    """The heads on a sentence of middling length; None if all are empty or too long."""
     pairs = [
         (line, *(tokenizer.encode([text])[0].tolist() for text in (line.source, line.output)))
         for line in sorted(lines, key=lambda line: len(line.source))
@@ -121,10 +117,7 @@ def attention(trained, tokenizer, lines):
     if not fitting:
         return None
     line, source, output = fitting[len(fitting) // 2]
-    heads = sorted(
-        look(model, tokenizer, source, output), key=lambda each: each.kind != "cross_attention"
-    )
-    return Attention(line, heads)
+    return Attention(line, look(model, tokenizer, source, output))
 
 
 def entry():

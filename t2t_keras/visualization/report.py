@@ -27,7 +27,10 @@ from t2t_keras.visualization.page import page
 TEMPLATE = Path(__file__).with_name("report.html")
 EXAMPLES = {
     "best": ("The best", "Long ones first among equals."),
-    "middle": ("In the middle", "As good as half of the others."),
+    "middle": (
+        "In the middle",
+        "Half of the other lines are better than these, and half are worse.",
+    ),
     "worst": ("The worst", "Often the reference says something else, or says it otherwise."),
     "all": ("All of them", "There are no more."),
 }
@@ -128,7 +131,7 @@ def figures(run, test):
         score = test.scores[0]
         interval = "" if score.interval is None else f" ± {score.interval:.1f}"
         found.append((f"{score.score:.1f}{interval}", f"{score.name} on {score.lines:,} lines"))
-    found.append((count_of(sum(run.weights.values())), "weights"))
+    found.append((count_of(sum(run.weights.values()), "M", "G"), "weights"))
     last = run.evaluations[-1] if run.evaluations else {}
     shown = {
         "perplexity": ("{:.2f}", "perplexity a piece, held out"),
@@ -139,7 +142,7 @@ def figures(run, test):
     for name, (form, words) in shown.items():
         if last.get(name) is not None:
             value = last[name]
-            text = form.format(value) if form else count_of(value)
+            text = form.format(value) if form else count_of(value, "M", "G")
             found.append((duration(value) if name == "seconds" else text, words))
     items = [
         element("li", element("strong", value), element("span", words)) for value, words in found
@@ -209,8 +212,7 @@ def attention(example, heads):
         ),
         element(
             "iframe",
-            srcdoc=page(heads, example.source, example.output),
-            sandbox="allow-scripts",
+            srcdoc=page(heads, example.source, example.output, f"#decoder-cross-{heads[-1].layer}"),
             title="Attention",
             height=330 + 25 * rows,
         ),
@@ -437,11 +439,11 @@ def value_of(value):
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def count_of(number):
+def count_of(number, million="million", billion="billion"):
     """A number as one says it: 2.9 million."""
-    for size, name in ((1e9, " billion"), (1e6, " million")):
+    for size, name in ((1e9, billion), (1e6, million)):
         if number >= size:
-            return f"{number / size:.1f}{name}"
+            return f"{number / size:.1f} {name}"
     return f"{number:,.0f}"
 
 
