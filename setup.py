@@ -69,6 +69,7 @@ setup(
                 "average",
                 "benchmark",
                 "evaluate",
+                "export",
                 "parameters",
                 "prepare",
                 "report",
