@@ -7,7 +7,7 @@ import re
 
 import pytest
 from commands import command
-from runs import fresh_run
+from untrained import toy_tokenizer, untrained_run
 
 from t2t_keras.visualization.document import element, html_of, table
 
@@ -46,7 +46,9 @@ class Page(html.parser.HTMLParser):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    folder = fresh_run(tmp_path_factory.mktemp("run") / "a <i>toy")
+    folder = tmp_path_factory.mktemp("run") / "a <i>toy"
+    vocabulary = folder.parent / "vocabulary"
+    untrained_run(folder, vocabulary, toy_tokenizer(vocabulary))
     lines = "".join(json.dumps(each) + "\n" for each in EVALUATIONS)
     (folder / "metrics.jsonl").write_text(lines)
     (folder / "test.en").write_text("".join(f"{line}\n" for line in SOURCES))
@@ -98,7 +100,7 @@ def test_the_report_of_a_run_alone_says_what_is_missing(run, tmp_path):
     assert result.returncode == 0, result.stderr
     page = Page(output.read_text())
     assert "No test set was given" in " ".join(page.texts["p"])
-    assert "no evaluation yet: the first comes after 700 steps" in " ".join(page.texts["p"])
+    assert "no evaluation yet: the first comes after 1,000 steps" in " ".join(page.texts["p"])
     assert len(page.all("img")) == 1  # the schedule, which is known beforehand
 
 

@@ -7,8 +7,15 @@ import matplotlib.image
 import numpy as np
 import pytest
 from commands import command
-from runs import fresh_run
 
+from pipelines.normalization import Normalization
+from pipelines.tokenizers import save_tokenizer
+from pipelines.toy_grammar import pairs
+from pipelines.vocabulary import VocabularyConfig, learn
+from t2t_keras.cli.runs import Run
+from t2t_keras.experiment import Experiment
+from t2t_keras.training.training_config import TrainingConfig
+from t2t_keras.transformer_config import TransformerConfig
 from t2t_keras.visualization.curves import curves
 from t2t_keras.visualization.heads import heads_of, joined
 from t2t_keras.visualization.heat_maps import heat_maps
@@ -161,10 +168,24 @@ def test_curves_leave_out_what_a_run_does_not_have(tmp_path):
 
 @pytest.fixture(scope="module", params=["sinusoidal"])
 def trained(request, tmp_path_factory):
+    """A run that was never trained, but has all that a run has."""
+    folder = tmp_path_factory.mktemp("run") / "toy"
+    texts = map(Normalization(), (side for pair in pairs(300) for side in pair))
+    tokenizer = learn(texts, VocabularyConfig(size=400))
+    save_tokenizer(tokenizer, folder.parent / "vocabulary")
     positions = {"positions": request.param}
     if request.param == "learned":
         positions["max_length"] = 60
-    return fresh_run(tmp_path_factory.mktemp("run") / "toy", **positions)
+    experiment = Experiment(
+        model=TransformerConfig(
+            vocab_size=400, num_layers=1, d_model=16, d_ff=16, num_heads=2, **positions
+        ),
+        training=TrainingConfig(evaluate_every=700),
+    )
+    target = Run(folder)
+    target.begin(experiment, folder.parent / "vocabulary")
+    target.experiment().new_model().save_weights(target.averaged_weights)
+    return folder
 
 
 def test_attention_of_a_run(trained, tmp_path):

@@ -113,7 +113,7 @@ def attention(trained, tokenizer, lines):
     ]
     model = trained.model(WEIGHTS.value)
     longest = min(LONGEST, model.longest or LONGEST)
-    fitting = [pair for pair in pairs if all(0 < len(ids) < longest for ids in pair[1:])]
+    fitting = [pair for pair in pairs if pair[1] and max(map(len, pair[1:])) < longest]
     if not fitting:
         return None
     line, source, output = fitting[len(fitting) // 2]

@@ -1,7 +1,7 @@
 """t2t-reproduce: the paper's tables, each measured anew by one command.
 
 t2t-reproduce table1                              what a layer costs over the length n
-t2t-reproduce table1 --lengths=1024,2048,4096 --d_model=128 --output=reproduced
+t2t-reproduce table1 --lengths=1024,2048,4096 --d_model=128 --output=narrow
 
 Everything is written into the folder --output, line by line as it is measured. The same command
 goes on where it was stopped, and measures nothing twice.

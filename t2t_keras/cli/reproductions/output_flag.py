@@ -2,4 +2,4 @@
 
 from absl import flags
 
-OUTPUT = flags.DEFINE_string("output", "reproduced", "The folder of the figures and the tables.")
+OUTPUT = flags.DEFINE_string("output", None, "The folder for everything. None: reproduced/TABLE.")

@@ -58,7 +58,7 @@ PAPER = {
 def reproduce():
     width, heads = WIDTH.value, HEADS.value
     head_widths(width, heads, None, None)  # refuses heads that do not divide the width
-    folder = Path(OUTPUT.value)
+    folder = Path(OUTPUT.value or "reproduced/table1")
     folder.mkdir(parents=True, exist_ok=True)
     settings = {
         "d_model": width,
