@@ -85,7 +85,7 @@ def test_the_report_of_a_run_on_a_test_set(run):
     said = " ".join(page.texts["p"])
     assert "trained for 3 of 100,000 steps on 9.0 million tokens" in said
     assert "5.00 after 1 steps and 4.50 in the end" in said and "lowest, 4.00, after 2" in said
-    assert "test.en (16 lines)" in said
+    assert "test.en (16 lines)" in said and "trained on the embedded toy grammar" in said
     settings = page.texts["code"]
     assert settings[settings.index("model.d_model") + 1 :][:2] == ["16", "512"]
 

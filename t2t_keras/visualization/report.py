@@ -271,16 +271,26 @@ def learning(run):
     curves(file, {run.name: run.evaluations})
     return section(
         title,
+        paragraph(what_it_read(run.experiment.data)),
         paragraph(how_it_went(run.evaluations)),
         picture(file.getvalue(), "Loss, perplexity, BLEU and learning rate over the steps"),
         paragraph(
             "Perplexity says among how many equally likely pieces the model hesitates on average. "
-            "Held out are sentences that it is not trained on. BLEU in this picture is of outputs "
-            "searched for greedily, while it was trained.",
+            "Held out are sentences that it is not trained on; BLEU in this picture is theirs, as "
+            "the model translated them while it was trained.",
             class_="note",
         ),
         folded("In numbers", history(run.evaluations)),
     )
+
+
+def what_it_read(data):
+    text = f"It was trained on {data.folder or 'the embedded toy grammar'}"
+    if data.dev_source:
+        return f"{text}, and evaluated on {data.dev_source} and {data.dev_target}."
+    if not data.folder:
+        return f"{text}, and evaluated on combinations of words that the training does not have."
+    return f"{text}, and not evaluated on anything else."
 
 
 def how_it_went(evaluations):
