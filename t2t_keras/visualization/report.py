@@ -305,12 +305,7 @@ def how_it_went(evaluations):
         text += f" and {losses[last]:.2f} in the end, after {last:,}"
     text += "."
     if best != last:
-        text += (
-            f" It was lowest, {losses[best]:.2f}, after {best:,}: what came later did not help on "
-            "sentences that the model had not seen."
-            if name == "loss"
-            else f" It was lowest, {losses[best]:.2f}, after {best:,}."
-        )
+        text += f" It was lowest, {losses[best]:.2f}, after {best:,}."
     elif last != first:
         text += " It was still falling at the last evaluation."
     return text
