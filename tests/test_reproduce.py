@@ -27,7 +27,7 @@ def lines_of(folder):
 
 
 def test_table1_goes_on_where_it_was_interrupted(tmp_path):
-    flags = [f"--output={tmp_path}", *FLAGS, f"--lengths={','.join(map(str, range(16, 60)))}"]
+    flags = [f"--output={tmp_path}", *FLAGS, "--lengths=16,24,32"]
     stopped = command("reproduce", "table1", *flags, interrupt_after=4)
     assert stopped.returncode == 130, stopped.stderr
     assert "goes on from here" in stopped.stderr

@@ -1,4 +1,4 @@
-"""What one layer costs at one length: seconds and memory, forward and backward.
+"""What a layer costs over the length of its sequence: seconds and memory, forward and backward.
 
 Each measurement has a process of its own, forked before the backend has begun to work, so that
 none finds what another has left behind.
@@ -42,33 +42,33 @@ def in_a_process(function, *arguments):
     raise MemoryError(f"the process ended with code {child.exitcode}")
 
 
-def seconds(new_layer, length, width, rounds):
+def seconds(new_layer, lengths, width, rounds):
     """Seconds of a layer on one sequence, forward, and forward and backward ("training").
 
     Args:
         new_layer: makes the layer.
-        length: n.
-        width: of its input.
-        rounds: timed calls of both, in turn; the medians count.
+        lengths: of the sequence. All are timed in turn, since it is they that are compared.
+        width: of the sequence.
+        rounds: timed calls of each; the medians count.
+
+    Returns:
+        For each length a dict.
     """
-    forward, training, _ = prepared(new_layer, length, width)
-    medians = medians_of([forward, training], rounds)
-    return dict(zip(("forward", "training"), medians, strict=True))
+    layer = new_layer()
+    layer.build((1, None, width))
+    calls = [call for n in lengths for call in compiled(layer, inputs(n, width))[:2]]
+    medians = medians_of(calls, rounds)
+    pairs = zip(medians[::2], medians[1::2], strict=True)
+    return [{"forward": forward, "training": training} for forward, training in pairs]
 
 
 def memory(new_layer, length, width):
     """Bytes of a layer's forward and backward call."""
     # TensorFlow's plain allocator for processors does not count all that it gives; this one does.
     os.environ["TF_CPU_ALLOCATOR_USE_BFC"] = "true"
-    return prepared(new_layer, length, width)[2]()
-
-
-def prepared(new_layer, length, width):
-    """What is measured: functions without arguments."""
     layer = new_layer()
     layer.build((1, None, width))
-    compiled = {"tensorflow": on_tensorflow, "jax": on_jax}[keras.config.backend()]
-    return compiled(layer, inputs(length, width))
+    return compiled(layer, inputs(length, width))[2]()
 
 
 def inputs(length, width):
@@ -76,8 +76,13 @@ def inputs(length, width):
     return [keras.random.normal((1, length, width)) for _ in range(2)]
 
 
+def compiled(layer, given):
+    """Forward, training and memory used, as functions without arguments."""
+    return {"tensorflow": on_tensorflow, "jax": on_jax}[keras.config.backend()](layer, given)
+
+
 def on_tensorflow(layer, given):
-    """Forward, training and memory used: plain graphs, made for any length."""
+    """Plain graphs, made for any length."""
     import tensorflow as tf
 
     weights = [weight.value for weight in layer.trainable_weights]
@@ -107,7 +112,7 @@ def on_tensorflow(layer, given):
 
 
 def on_jax(layer, given):
-    """The same for JAX, which compiles for one length and then knows the memory exactly."""
+    """Compiled by XLA for one length, which then knows the memory exactly."""
     import jax
 
     weights = [weight.value for weight in layer.trainable_variables]

@@ -2,6 +2,7 @@
 
 The comparison layers are Keras' own. Each layer at each length is a line of OUTPUT/table1.jsonl,
 and what stands there is not measured again; table1.md, table1.csv and table1.png are made of it.
+A layer's lengths are timed in turn, so that a slower minute of the machine falls on all of them.
 """
 
 import csv
@@ -99,29 +100,39 @@ def read(path, settings):
 
 
 def measure(path, settings, known):
-    """Measures what is not yet known, and writes each line as soon as it is."""
-    layers = new_layers()
-    missing = [(name, n) for name in layers for n in lengths() if (name, n) not in known]
+    """Measures what is not yet known, and writes each layer's lines as soon as they are."""
+    missing = {name: [n for n in lengths() if (name, n) not in known] for name in PAPER}
     with (
         path.open("a", encoding="utf-8") as file,
-        Progress("measuring", len(missing), "layers and lengths") as progress,
+        Progress("measuring", sum(map(len, missing.values())), "layers and lengths") as progress,
     ):
         if file.tell() and not path.read_bytes().endswith(b"\n"):
             file.write("\n")
-        for done, (name, n) in enumerate(missing, start=1):
-            what = (layers[name], n, settings["d_model"])
-            try:
-                found = in_a_process(seconds, *what, settings["rounds"])
-                found["memory"] = in_a_process(memory, *what)
-            except MemoryError as error:
-                raise ValueError(
-                    f"{name} at n = {n:,} could not be measured ({error}): if the memory was not "
-                    "enough, leave that length out with --lengths. What was measured is kept"
-                ) from error
-            known[name, n] = {"layer": name, "n": n, **found, **settings}
-            file.write(json.dumps(known[name, n]) + "\n")
+        for name, new_layer in new_layers().items():
+            for line in lines_of(name, new_layer, missing[name], settings):
+                known[name, line["n"]] = line
+                file.write(json.dumps(line) + "\n")
             file.flush()
-            progress.to(done)
+            progress.to(progress.done + len(missing[name]))
+
+
+def lines_of(name, new_layer, missing, settings):
+    """A layer's lines, for the lengths that are missing."""
+    width, rounds = settings["d_model"], settings["rounds"]
+    if not missing:
+        return []
+    try:
+        used = [in_a_process(memory, new_layer, n, width) for n in missing]
+        taken = in_a_process(seconds, new_layer, missing, width, rounds)
+    except MemoryError as error:
+        raise ValueError(
+            f"{name} could not be measured at n = {', '.join(map(str, missing))} ({error}): if the "
+            "memory was not enough, leave out the longest with --lengths. What was measured is kept"
+        ) from error
+    return [
+        {"layer": name, "n": n, **of_n, "memory": bytes_used, **settings}
+        for n, of_n, bytes_used in zip(missing, taken, used, strict=True)
+    ]
 
 
 def new_layers():
