@@ -113,8 +113,8 @@ def test_what_setup_declares_is_what_is_imported():
     declared = {names.get(name, name.replace("-", "_")) for name in declared}
     used = {module.split(".")[0] for path in sources() for module in imports(path)}
     used |= {m.split(".")[0] for path in ROOT.glob("configs/*.py") for m in imports(path)}
-    # JAX is for whoever sets Keras to it, and imported only then; Beam is an extra.
-    optional = {"jax", "apache_beam"}
+    # JAX is for whoever sets Keras to it, and imported only then; the others are extras.
+    optional = {"jax", "apache_beam", "ctranslate2"}
     third_party = used - set(sys.stdlib_module_names) - {"t2t_keras", "pipelines"} - optional
     assert third_party <= declared
     # What somebody else's package forgot to declare; setup.py says whose.

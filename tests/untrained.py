@@ -19,11 +19,14 @@ def toy_tokenizer(folder):
     return tokenizer
 
 
-def untrained_run(folder, vocabulary, tokenizer, **settings):
-    """A `Run` that writes whole words, so that what it writes has the same pieces when read."""
+def untrained_run(folder, vocabulary, tokenizer, end=6.0, **settings):
+    """A `Run` that writes whole words, so that what it writes has the same pieces when read.
+
+    How many it writes depends on `end`, the bias of the end.
+    """
     experiment = Experiment(TransformerConfig(**SMALL, output_bias=True, **settings))
     likely = [4.0 * bool(re.match(r"▁[a-z]{3}", p)) for p in tokenizer.pieces(range(400))]
-    likely[2] = 6.0  # the end
+    likely[2] = end
     run = Run(folder)
     run.begin(experiment, vocabulary)
     model = experiment.new_model()

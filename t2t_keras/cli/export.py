@@ -26,11 +26,15 @@ from t2t_keras.cli.runs import Run
 from t2t_keras.cli.search_flags import search_config
 from t2t_keras.cli.weights_flag import WEIGHTS
 from t2t_keras.export.compact_weights import KINDS
+from t2t_keras.export.ctranslate2 import save_ctranslate2
 from t2t_keras.export.saved_model import save_ids_model, save_text_model
 
 OUTPUT = flags.DEFINE_string("output", None, "Where to write. None: into the run's folder.")
-FORMAT = flags.DEFINE_enum("format", "saved_model", ("saved_model", "keras"), "What to write.")
+FORMAT = flags.DEFINE_enum(
+    "format", "saved_model", ("saved_model", "keras", "ctranslate2"), "What to write."
+)
 DTYPE = flags.DEFINE_enum("dtype", "float32", KINDS, "How the weights are stored.")
+FORCE = flags.DEFINE_bool("force", False, "ctranslate2: replace what was exported before.")
 IDS_ONLY = flags.DEFINE_bool("ids_only", False, "Take and give ids instead of text.")
 N_BEST = flags.DEFINE_integer("n_best", None, "Of translate_n_best. None: as many as --beam.")
 
@@ -106,7 +110,26 @@ def export_keras(target):
     return path
 
 
-EXPORTS = {"saved_model": export_saved_model, "keras": export_keras}
+def export_ctranslate2(target):
+    """Writes a folder for CTranslate2, in which the SentencePiece model lies too."""
+    tokenizer = target.tokenizer()
+    folder = Path(OUTPUT.value or target.folder / "export_ctranslate2")
+    save_ctranslate2(
+        target.model(WEIGHTS.value),
+        tokenizer.pieces(range(tokenizer.size)),
+        folder,
+        quantization=DTYPE.value,
+        files=[target.folder / "vocabulary" / tokenizer.file],
+        force=FORCE.value,
+    )
+    return folder
+
+
+EXPORTS = {
+    "saved_model": export_saved_model,
+    "ctranslate2": export_ctranslate2,
+    "keras": export_keras,
+}
 
 
 def entry():

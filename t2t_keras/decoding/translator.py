@@ -116,7 +116,7 @@ def joined(parts):
         return [Translation("", 0.0, [])]
     return [
         Translation(
-            " ".join(part.text for part in ranked),
+            " ".join(part.text for part in ranked if part.text),
             sum(part.score for part in ranked),
             [ids for part in ranked for ids in part.parts],
         )

@@ -191,10 +191,7 @@ def joined(texts, scores, text_of, count):
     n = scores.shape[1]
     texts = tf.strings.regex_replace(texts, "[\r\n]", " ")
     of_parts = tf.RaggedTensor.from_value_rowids(texts, text_of, nrows=count)
-    texts = tf.stack(
-        [tf.strings.reduce_join(of_parts[:, :, rank], axis=1, separator=" ") for rank in range(n)],
-        axis=1,
-    )
+    texts = tf.stack([in_one(of_parts[:, :, rank]) for rank in range(n)], axis=1)
     scores = tf.math.unsorted_segment_sum(tf.cast(scores, tf.float64), text_of, count)
     # The one translation of nothing is nothing.
     no_part = tf.equal(of_parts.row_lengths(), 0)[:, None]
@@ -203,3 +200,9 @@ def joined(texts, scores, text_of, count):
         "translations": tf.where(there_is, texts, ""),
         "scores": tf.where(there_is, tf.cast(scores, tf.float32), NO_SCORE),
     }
+
+
+def in_one(texts):
+    """The texts of each row, ragged, with spaces between those that are not empty."""
+    texts = tf.ragged.boolean_mask(texts, texts != "")
+    return tf.strings.reduce_join(texts, axis=1, separator=" ")
