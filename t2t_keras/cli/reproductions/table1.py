@@ -108,6 +108,7 @@ def measure(path, settings, known):
     ):
         if file.tell() and not path.read_bytes().endswith(b"\n"):
             file.write("\n")
+        progress.to(0)
         for name, new_layer in new_layers().items():
             for line in lines_of(name, new_layer, missing[name], settings):
                 known[name, line["n"]] = line
