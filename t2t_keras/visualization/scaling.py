@@ -1,5 +1,7 @@
 """How costs grow with a length: measured points and fitted powers, on logarithmic axes."""
 
+import math
+
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
@@ -7,6 +9,7 @@ from t2t_keras.visualization.curves import COLOURS
 from t2t_keras.visualization.images import GREY, LIGHT_GREY, image
 
 MARKERS = "osD^v"
+HEIGHT, LINE = 330, 11  # points: of a panel, about, and of a line of text
 
 
 def scaling(path, panels, names):
@@ -28,6 +31,7 @@ def scaling(path, panels, names):
             for name, (points, fitted) in lines.items():
                 draw(ax, points, fitted, looks[name])
             finish(ax, title, lines)
+            write_exponents(ax, lines, looks)
         handles = [Line2D([], [], markersize=5, **looks[name]) for name in names]
         figure.legend(
             handles, names.values(), loc="outside lower center", ncols=3, frameon=False, fontsize=10
@@ -42,16 +46,30 @@ def draw(ax, points, fitted, look):
     exponent, factor = fitted
     line = {n: factor * n**exponent for n in points}
     ax.plot(line.keys(), line.values(), color=look["color"], linewidth=1.5)
-    last = max(line)
-    ax.annotate(
-        f"{exponent:.2f}",
-        (last, line[last]),
-        xytext=(7, 0),
-        textcoords="offset points",
-        va="center",
-        color=look["color"],
-        fontsize=9,
-    )
+
+
+def write_exponents(ax, lines, looks):
+    """Behind the end of each line its exponent; those of lines that end together stand apart."""
+    ends = {}
+    for name, (points, fitted) in lines.items():
+        if fitted is not None:
+            exponent, factor = fitted
+            last = max(points)
+            ends[name] = last, factor * last**exponent, exponent
+    bottom, top = (math.log(limit) for limit in ax.get_ylim())
+    free = -math.inf
+    for name, (last, cost, exponent) in sorted(ends.items(), key=lambda end: end[1][1]):
+        height = HEIGHT * (math.log(cost) - bottom) / (top - bottom)
+        free = max(height, free + LINE)
+        ax.annotate(
+            f"{exponent:.2f}",
+            (last, cost),
+            xytext=(7, free - height),
+            textcoords="offset points",
+            va="center",
+            color=looks[name]["color"],
+            fontsize=9,
+        )
 
 
 def finish(ax, title, lines):
