@@ -32,7 +32,7 @@ setup(
     package_dir={"t2t_keras.configs": "configs"},
     package_data={
         "t2t_keras.serving": ["page.html"],
-        "t2t_keras.visualization": ["page.html", "attention.css", "attention.js"],
+        "t2t_keras.visualization": ["attention.css", "attention.js", "page.html", "report.html"],
     },
     # Bounds: what the test suite has passed on. Keras and TensorFlow change behaviour between
     # minor versions, so the next one is let in when it has been tried.
@@ -81,6 +81,8 @@ setup(
                 "export",
                 "parameters",
                 "prepare",
+                "report",
+                "reproduce",
                 "score",
                 "serve",
                 "train",

@@ -1,7 +1,8 @@
 import pytest
 import sacrebleu
 
-from t2t_keras.evaluation.bleu import bleu, chrf, compared
+from t2t_keras.evaluation.bleu import bleu, chrf, compared, sentence_bleu
+from t2t_keras.evaluation.by_length import bleu_by_length
 
 LINES = [f"The small dog number {n} sees the {word} cat ." for n, word in enumerate("abcdefgh")]
 
@@ -44,3 +45,22 @@ def test_what_cannot_be_compared_is_refused():
         compared(["a", "b"], ["a"], ["a", "b"])
     with pytest.raises(ValueError, match="nothing to score"):
         bleu([], [])
+
+
+def test_bleu_by_length_is_that_of_each_groups_lines():
+    sources = ["one", "one two", "a b c d e f", *["w " * 7] * 10, "x " * 101]
+    references = [f"The small dog sees {number} cats ." for number in range(14)]
+    outputs = [*references[:5], *["nothing at all is right"] * 8, references[13]]
+    found = bleu_by_length(sources, outputs, references, samples=50)
+    assert [(group.first, group.last, group.lines) for group in found] == [
+        *((0, 5, 2), (6, 10, 11), (101, None, 1)),
+    ]
+    assert found[0].score == found[2].score == pytest.approx(100)
+    assert found[1].score == bleu(outputs[2:13], references[2:13]).score < 50
+    assert found[0].interval is None and found[1].interval > 0
+
+
+def test_sentence_bleu_ranks_lines():
+    scores = sentence_bleu(["a dog", "a cat", "x y"], ["a dog", "a dog", "a dog"])
+    assert scores[0] == pytest.approx(100) and scores[0] > scores[1] > scores[2]
+    assert scores[1] == sacrebleu.sentence_bleu("a cat", ["a dog"]).score

@@ -17,17 +17,16 @@ from pathlib import Path
 
 import numpy as np
 from absl import flags
-from keras import ops
 
 from pipelines.progress import Progress
-from pipelines.tokenizers import BEGIN, END, PADDING, lone_pieces, words
+from pipelines.tokenizers import END, PADDING, lone_pieces, words
+from t2t_keras.cli.looking import check_length, encoded, look
 from t2t_keras.cli.main import run
 from t2t_keras.cli.runs import Run
 from t2t_keras.cli.search_flags import search_config
 from t2t_keras.cli.translating import translator
 from t2t_keras.cli.weights_flag import WEIGHTS
 from t2t_keras.visualization.curves import curves
-from t2t_keras.visualization.heads import heads_of
 from t2t_keras.visualization.heat_maps import heat_maps
 from t2t_keras.visualization.page import page
 
@@ -61,7 +60,8 @@ def draw_attention(trained, sentence, folder):
         decode = translator(model, tokenizer, search_config(search, tokenizer)).decode
         tokens = np.asarray(decode(np.array([[*source, END]], "int32"), [0]).tokens)[0, 0]
         target = [int(id) for id in tokens if id not in (PADDING, END)]
-    sub_layers = look(model, tokenizer, source, target)
+    cut = lone_pieces if PIECES.value else words
+    sub_layers = look(model, tokenizer, source, target, cut)
     text, translation = (tokenizer.decode([ids])[0] for ids in (source, target))
     folder.mkdir(parents=True, exist_ok=True)
     with Progress("drawing", len(sub_layers), "images") as progress:
@@ -72,30 +72,6 @@ def draw_attention(trained, sentence, folder):
     (folder / "index.html").write_text(page(sub_layers, text, translation), encoding="utf-8")
     print(translation)
     print(f"{len(sub_layers)} images and {folder / 'index.html'}")
-
-
-def encoded(tokenizer, name, text):
-    ids = tokenizer.encode([text])[0].tolist()
-    if not ids:
-        raise ValueError(f"the {name} is empty. Received: {text!r}")
-    return ids
-
-
-def check_length(model, source, target):
-    """Refuses what learned positions do not reach, before anything is computed."""
-    if model.config.positions == "learned":
-        for positions, ids in ((model.source_positions, source), (model.target_positions, target)):
-            positions.check_length(len(ids) + 1)
-
-
-def look(model, tokenizer, source, target):
-    """The `Heads` of every sub-layer, when the model reads `source` and writes `target`."""
-    read, source, written = [BEGIN, *target], [*source, END], [*target, END]
-    inputs = {"source": np.array([source], "int32"), "target": np.array([read], "int32")}
-    weights = model.attention_weights(inputs)
-    weights = {name: ops.convert_to_numpy(array) for name, array in weights.items()}
-    cut = lone_pieces if PIECES.value else words
-    return heads_of(weights, *(cut(tokenizer, ids) for ids in (source, read, written)))
 
 
 def draw_curves(paths, folder):

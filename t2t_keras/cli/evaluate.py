@@ -19,7 +19,7 @@ from t2t_keras.cli.evaluate_parses import PARSES, TREEBANK, evaluate_parses
 from t2t_keras.cli.main import run
 from t2t_keras.cli.runs import finished
 from t2t_keras.cli.search_flags import search_config
-from t2t_keras.cli.translating import best_translations, read_lines
+from t2t_keras.cli.translating import best_translations, check_line_counts, read_lines
 from t2t_keras.cli.weights_flag import WEIGHTS
 from t2t_keras.evaluation.bleu import SAMPLES, bleu, chrf, compared
 from t2t_keras.evaluation.paper_bleu import paper_bleu
@@ -45,7 +45,9 @@ def main(arguments):
     references = read_lines(REFERENCE.value)
     others = read_lines(AGAINST.value) if AGAINST.value else None
     if arguments:
-        hypotheses = translations(finished(arguments), read_lines(SOURCE.value), len(references))
+        sources = read_lines(SOURCE.value)
+        check_line_counts(source=sources, reference=references)
+        hypotheses = translations(finished(arguments), sources)
     else:
         hypotheses = read_lines(HYPOTHESES.value)
     if OUTPUT.value:
@@ -69,13 +71,8 @@ def evaluate_trees(arguments):
     evaluate_parses(arguments, OUTPUT.value)
 
 
-def translations(target, sources, wanted):
+def translations(target, sources):
     """The best translation of each source."""
-    if len(sources) != wanted:
-        raise ValueError(
-            f"--source and --reference must have the same number of lines. Received: "
-            f"{len(sources):,} and {wanted:,}"
-        )
     config = search_config(target.experiment().search, target.tokenizer(), n_best=1)
     return best_translations(target, sources, config, WEIGHTS.value)
 

@@ -146,16 +146,20 @@ class Run:
 
     def evaluations(self):
         """What was measured while it was trained: a dict for each line of `metrics.jsonl`."""
-        self.experiment()
-        path = self.folder / "metrics.jsonl"
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        found = [json.loads(line) for line in lines if whole_line(line)]
+        found = self.evaluations_so_far()
         if not found:
             raise ValueError(
                 f"{self.folder} has no evaluation in its metrics.jsonl yet. The first comes "
                 f"after {self.experiment().training.evaluate_every:,} steps"
             )
         return found
+
+    def evaluations_so_far(self):
+        """The same, where there may be none."""
+        self.experiment()  # says what is wrong with the run
+        path = self.folder / "metrics.jsonl"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        return [json.loads(line) for line in lines if whole_line(line)]
 
     def tokenizer(self):
         return load_tokenizer(self.folder / "vocabulary")

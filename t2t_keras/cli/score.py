@@ -25,7 +25,7 @@ from pipelines.progress import Progress
 from pipelines.tokenizers import lone_pieces
 from t2t_keras.cli.main import run
 from t2t_keras.cli.runs import finished
-from t2t_keras.cli.translating import read_lines, text_of
+from t2t_keras.cli.translating import check_line_counts, read_lines, text_of
 from t2t_keras.cli.weights_flag import WEIGHTS
 from t2t_keras.decoding.scoring import Scorer, log_probabilities, perplexity
 from t2t_keras.training.replica_step import choose_xla
@@ -79,11 +79,7 @@ def given_pairs(files):
     """The pairs one after another, and whether somebody types them."""
     if SOURCE.value:
         sources, targets = read_lines(SOURCE.value), read_lines(TARGET.value)
-        if len(sources) != len(targets):
-            raise ValueError(
-                "--source and --target must have the same number of lines. Received: "
-                f"{len(sources):,} and {len(targets):,}"
-            )
+        check_line_counts(source=sources, target=targets)
         return zip(sources, targets, strict=True), False
     if PAIRS.value and PAIRS.value != "-":
         return split_at_tabs(files.enter_context(open(PAIRS.value, "rb"))), False

@@ -97,6 +97,16 @@ def read_lines(path):
     return [text_of(line) for line in (lines if lines[-1] else lines[:-1])]
 
 
+def check_line_counts(**files):
+    """Refuses the lines of two files that do not go together, each named after its flag."""
+    (one, ours), (other, theirs) = files.items()
+    if len(ours) != len(theirs):
+        raise ValueError(
+            f"--{one} and --{other} must have the same number of lines. Received: {len(ours):,} "
+            f"and {len(theirs):,}"
+        )
+
+
 def on_one_line(text):
     """A text without line breaks, which a model may write byte by byte."""
     return text.replace("\r", " ").replace("\n", " ")

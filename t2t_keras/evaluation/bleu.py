@@ -34,6 +34,17 @@ def chrf(hypotheses, references, samples=0):
     return scored("chrF", sacrebleu.CHRF(), hypotheses, references, samples)
 
 
+def sentence_bleu(hypotheses, references):
+    """BLEU of each line alone, in which what is too short for a 4-gram counts up to what it has.
+
+    Good for finding lines to look at. Its mean is not the BLEU of the lines together.
+    """
+    check_lines(hypotheses, references)
+    metric = sacrebleu.BLEU(effective_order=True)
+    pairs = zip(hypotheses, references, strict=True)
+    return [metric.sentence_score(hypothesis, [reference]).score for hypothesis, reference in pairs]
+
+
 def scored(name, metric, hypotheses, references, samples=0):
     check_lines(hypotheses, references)
     result = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=samples or 1)

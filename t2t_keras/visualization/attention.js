@@ -2,6 +2,7 @@
 // has the elements #chooser, #kinds, #layers, #heads, #explained and #picture, and calls show().
 "use strict";
 const picture = document.getElementById("picture");
+let start = "";  // what is shown where the address says nothing
 let data = null;  // for each kind: title, looking and lookedAt (words), layers of heads of rows
 
 const EXPLAINED = {
@@ -28,7 +29,7 @@ const FAINTEST = 10;  // thousandths: weaker lines cannot be seen, and there are
 const shown = { kind: "encoder-self", layer: 1, head: "all", pinned: null };
 
 function readAddress() {
-  const [, kind, layer, head, side, word] = location.hash.match(
+  const [, kind, layer, head, side, word] = (location.hash || start).match(
     /^#(\w+-\w+)(?:-(\d+)(?:-(\d+|all)(?:-(from|to)(\d+))?)?)?$/) ?? [];
   shown.kind = kind in data ? kind : Object.keys(data)[0];
   const { layers, looking, lookedAt } = data[shown.kind];
@@ -40,6 +41,7 @@ function readAddress() {
 }
 
 function writeAddress() {
+  if (location.protocol === "about:") return;  // inside a report: it has no address of its own
   const { kind, layer, head, pinned } = shown;
   const word = pinned ? `-${pinned.side}${pinned.word + 1}` : "";
   history.replaceState(null, "", `#${kind}-${layer}-${head}${word}`);
@@ -235,8 +237,9 @@ function place({ words, width }, x, direction) {
   }
 }
 
-function show(weights) {
+function show(weights, first = "") {
   data = weights;
+  start = first;
   showAgain();
 }
 

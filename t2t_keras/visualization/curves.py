@@ -1,5 +1,6 @@
-"""Learning curves of one or several runs, in one image."""
+"""Learning curves of one or several runs, in one image, and the curve of a learning rate."""
 
+import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogFormatter
 
@@ -20,7 +21,7 @@ def curves(path, runs):
     """Draws loss, perplexity, BLEU and learning rate over the steps.
 
     Args:
-        path: of the PNG file.
+        path: of the PNG file, or a file to write it into.
         runs: for each run's name its evaluations, dicts as in `metrics.jsonl`. What a run does
             not have is not drawn.
     """
@@ -35,6 +36,33 @@ def curves(path, runs):
                     draw(ax, evaluations, field, thin, looks[name])
             finish(ax, title)
         legend(figure, looks)
+
+
+def schedule_curve(path, rate, steps, reached=None):
+    """Draws a learning rate over the steps that are planned.
+
+    Args:
+        path: of the PNG file, or a file to write it into.
+        rate: a function from a step, counted from 0 as Keras does, to its learning rate.
+        steps: how many are planned.
+        reached: how many were made. None: it is not marked.
+    """
+    with image(path, 11, 3, layout="constrained") as figure:
+        ax = figure.subplots()
+        shown = np.unique(np.linspace(1, max(steps, reached or 0), 400).round())
+        ax.plot(shown, [float(rate(step - 1)) for step in shown], color=COLOURS[0], linewidth=1.8)
+        if reached is not None:
+            ax.axvline(reached, color=GREY, linewidth=1, linestyle=":")
+            ax.annotate(
+                "reached",
+                (reached, 0),
+                xytext=(-4, 4),
+                textcoords="offset points",
+                ha="right",
+                color=GREY,
+                fontsize=9,
+            )
+        finish(ax, "learning rate")
 
 
 def draw(ax, evaluations, field, thin, look):

@@ -13,14 +13,15 @@ TITLES = {
 }
 
 
-def page(sub_layers, sentence, translation):
+def page(sub_layers, sentence, translation, start=""):
     """The page as HTML, with all weights in it.
 
     Args:
         sub_layers: a list of `Heads`.
         sentence, translation: what stands above.
+        start: what is shown where the address says nothing, for example "#decoder-cross-6".
     """
-    data = {"sentence": sentence, "translation": translation, "kinds": {}}
+    data = {"sentence": sentence, "translation": translation, "start": start, "kinds": {}}
     for heads in sub_layers:
         name = f"{heads.stack}-{heads.kind.removesuffix('_attention')}"
         words = {"looking": heads.looking, "lookedAt": heads.looked_at}

@@ -6,18 +6,16 @@ import keras
 from absl import flags
 from keras import ops
 
-from t2t_keras.checks import check_integer
+from t2t_keras.cli.benchmarks.lengths import lengths
 from t2t_keras.cli.benchmarks.timing import ROUNDS, medians_of
 from t2t_keras.layers import LocalSelfAttention, MultiHeadAttention
 
-LENGTHS = flags.DEFINE_list("lengths", ["1024", "2048", "4096", "8192"], "Lengths n of a sequence.")
 NEIGHBOURHOOD = flags.DEFINE_integer("neighbourhood", 65, "r of the restricted self-attention.")
 HEADS = flags.DEFINE_integer("heads", 8, "Heads h.")
 WIDTH = flags.DEFINE_integer("d_model", 512, "Width of the layer.")
 
 
 def measure():
-    lengths = sorted(whole_number("lengths", length) for length in LENGTHS.value)
     layers = {
         "full": MultiHeadAttention(HEADS.value, WIDTH.value),
         f"r = {NEIGHBOURHOOD.value}": LocalSelfAttention(
@@ -28,23 +26,17 @@ def measure():
         f"Self-attention, forward, one sequence of n positions, d_model = {WIDTH.value}, "
         f"h = {HEADS.value}, float32, {keras.backend.backend()}, {ROUNDS.value} rounds"
     )
-    print(f"{'':<10}" + "".join(f"{f'n = {length}':>20}" for length in lengths))
+    print(f"{'':<10}" + "".join(f"{f'n = {length}':>20}" for length in lengths()))
     for name, layer in layers.items():
         layer.build((1, None, WIDTH.value))
         forward = as_one_call(layer)
-        inputs = [keras.random.normal((1, length, WIDTH.value)) for length in lengths]
+        inputs = [keras.random.normal((1, length, WIDTH.value)) for length in lengths()]
         medians = medians_of([functools.partial(forward, x) for x in inputs], ROUNDS.value)
         line = f"{name:<10}"
         for i, median in enumerate(medians):
             ratio = f"({median / medians[i - 1]:.2f})" if i else ""
             line += f"{1e3 * median:>10.1f} ms{ratio:>7}"
         print(line, flush=True)
-
-
-def whole_number(flag, text):
-    number = int(text) if text.isdecimal() else text
-    check_integer(flag, number)
-    return number
 
 
 def as_one_call(layer):
