@@ -84,15 +84,18 @@ class TransformerConfig:
         d_k, d_v = head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)
         return dataclasses.replace(self, d_k=d_k, d_v=d_v)
 
-    def divided(self, factor):
-        """A copy with every width divided: d_model, d_ff, d_k, d_v.
+    def divided(self, widths=1, layers=1):
+        """A copy with every width (d_model, d_ff, d_k, d_v) and the number of layers divided.
 
-        Layers and heads stay: half of one head is none. So h · d_k = d_model stays true where it
-        was, and two models that differ in something still differ in it, by the same factor.
+        Heads stay: half of one head is none. So h · d_k = d_model stays true where it was, and
+        two models that differ in something still differ in it, by the same factor.
         """
-        check_integer("divide", factor)
-        widths = {name: getattr(self, name) for name in ("d_model", "d_ff", "d_k", "d_v")}
-        widths = {name: width for name, width in widths.items() if width is not None}
-        for name, width in widths.items():
-            check(width % factor == 0, "divide", factor, f"a divisor of {name}={width}")
-        return dataclasses.replace(self, **{name: w // factor for name, w in widths.items()})
+        divided = {}
+        for name in ("d_model", "d_ff", "d_k", "d_v", "num_layers"):
+            size = getattr(self, name)
+            setting, factor = ("layers", layers) if name == "num_layers" else ("widths", widths)
+            if size is not None:
+                check_integer(setting, factor)
+                check(size % factor == 0, setting, factor, f"a divisor of {name}={size}")
+                divided[name] = size // factor
+        return dataclasses.replace(self, **divided)

@@ -20,14 +20,15 @@ from absl import flags
 
 from t2t_keras.checks import check_choice
 from t2t_keras.cli.main import run
-from t2t_keras.cli.reproductions import recipes, stages, table3, texts
+from t2t_keras.cli.reproductions import recipes, stages, table2, table3, texts
 
 TABLES = {
+    "table2": table2.reproduce,
     "table3": table3.reproduce,
 }
 
 
-for module in (recipes, stages, table3, texts):
+for module in (recipes, stages, table2, table3, texts):
     flags.adopt_module_key_flags(module)
 
 

@@ -2,8 +2,9 @@
 
 All rows are trained on the same encoded text. Whatever makes the model and the training smaller
 makes all rows smaller in the same way, so that each still differs from base as the paper's does:
---divide divides every width, h and N stay; "big" has three times the steps of base. Perplexity is
-per piece, by the last checkpoint, as are the translations: no checkpoints are averaged.
+--divide divides every width, --divide_layers N; h stays, for half of one head is none; "big" has
+three times the steps of base. Perplexity is per piece, by the last checkpoint, as are the
+translations: no checkpoints are averaged.
 """
 
 import dataclasses
@@ -12,12 +13,13 @@ from typing import NamedTuple
 from absl import flags
 
 from pipelines.sources import find_files
-from t2t_keras.checks import check_choice
 from t2t_keras.cli.reproductions.recipes import (
     DIVIDE,
+    DIVIDE_LAYERS,
     REDUCED,
     STEPS,
     Recipe,
+    chosen,
     differences,
     override,
     shorten,
@@ -32,7 +34,7 @@ from t2t_keras.cli.reproductions.texts import (
     TARGET,
     check_text,
     given_data,
-    prepare_text,
+    prepare_files,
     toy_text,
 )
 from t2t_keras.cli.runs import Run
@@ -44,7 +46,6 @@ from t2t_keras.experiment import find_config, load_config_file, load_experiment
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.training.checkpoints import Checkpoints
 
-ROWS = flags.DEFINE_list("rows", None, "table2, table3: which rows. None: table3's all.")
 LANGUAGE = flags.DEFINE_string("language", "de", "table3: of the target, for the paper's BLEU.")
 TOY, TOY_DIVIDE = "quickstart", 8  # without any text
 
@@ -63,9 +64,7 @@ class Measured(NamedTuple):
 
 def reproduce():
     table3 = load_config_file(find_config("table3"))
-    rows = ROWS.value or list(table3.MODELS)
-    for row in rows:
-        check_choice("rows", row, table3.MODELS)
+    rows = chosen(table3.MODELS)
     real = check_text(needed=False)
     if real and not DEV_SOURCE.value:
         raise ValueError("--dev_source and --dev_target are needed: the text to measure on")
@@ -95,7 +94,8 @@ def recipe_of(row, real):
     if STEPS.value:
         shorten(ours.training, STEPS.value)
     ours.training.steps *= times
-    ours.model = ours.model.divided(DIVIDE.value or (1 if real else TOY_DIVIDE))
+    widths = DIVIDE.value or (1 if real else TOY_DIVIDE)
+    ours.model = ours.model.divided(widths, DIVIDE_LAYERS.value or 1)
     override(ours)
     return Recipe(config, ours, paper)
 
@@ -104,10 +104,10 @@ def prepared(folder, base, real):
     """The encoded text, and the two files to measure on."""
     if not real:
         source, target, *dev = toy_text(folder, base.experiment.data.toy_pairs)
-        return prepare_text(folder, "toy grammar", base, source, target), dev
+        return prepare_files(folder, "toy grammar", base, source, target), dev
     dev = [DEV_SOURCE.value, DEV_TARGET.value]
     if SOURCE.value:
-        return prepare_text(folder, "table 3", base, SOURCE.value, TARGET.value), dev
+        return prepare_files(folder, "table 3", base, SOURCE.value, TARGET.value), dev
     return given_data(folder, "table 3"), dev
 
 

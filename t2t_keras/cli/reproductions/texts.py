@@ -6,6 +6,7 @@ from typing import NamedTuple
 from absl import flags
 
 from pipelines.sources import find_files
+from pipelines.tfds_source import TfdsPairs
 from pipelines.toy_grammar import pairs
 from pipelines.whole import read_json
 from t2t_keras.cli.reproductions.stages import Stages
@@ -13,6 +14,7 @@ from t2t_keras.cli.reproductions.stages import Stages
 SOURCE = flags.DEFINE_string("source", None, "Text to train on: as for t2t-prepare.")
 TARGET = flags.DEFINE_string("target", None, "Its translation.")
 DATA = flags.DEFINE_string("data", None, "What t2t-prepare made, instead.")
+DATA_DIR = flags.DEFINE_string("data_dir", None, "TFDS: where prepared data sets lie.")
 DEV_SOURCE = flags.DEFINE_string("dev_source", None, "Text to evaluate on: the source.")
 DEV_TARGET = flags.DEFINE_string("dev_target", None, "Its translation.")
 
@@ -49,16 +51,44 @@ def check_text(needed=True):
     return bool(ways)
 
 
-def prepare_text(folder, name, recipe, source, target):
-    """Encodes text files, unless that was done."""
+def prepare(folder, name, recipe, source, reads=()):
+    """Encodes text, unless that was done.
+
+    Args:
+        source: flags of t2t-prepare that say where it is.
+        reads: the files, if it is in files.
+    """
     stages, data = Stages(folder, name), folder / "data"
     stages.do(
-        *("prepare", "prepare"),
-        [*recipe.flags("data"), f"--source={source}", f"--target={target}", f"--output={data}"],
+        *("prepare", "prepare", [*recipe.flags("data"), *source, f"--output={data}"]),
         creates=data / "report.json",
-        reads=[*find_files("source", source), *find_files("target", target)],
+        reads=reads,
     )
     return Prepared(data, stages)
+
+
+def prepare_files(folder, name, recipe, source, target):
+    reads = [*find_files("source", source), *find_files("target", target)]
+    return prepare(folder, name, recipe, [f"--source={source}", f"--target={target}"], reads)
+
+
+def prepare_tfds(folder, name, recipe, data_set, languages):
+    source = [f"--tfds={data_set}", f"--languages={','.join(languages)}"]
+    if DATA_DIR.value:
+        source.append(f"--data_dir={DATA_DIR.value}")
+    return prepare(folder, name, recipe, source)
+
+
+def tfds_text(folder, name, data_set, languages, split):
+    """A split as two files, which it becomes only once."""
+    paths = [folder / f"{name}.{language}" for language in languages]
+    if not all(path.exists() for path in paths):
+        pairs = TfdsPairs(data_set, languages, split, DATA_DIR.value)
+        for path, texts in zip(paths, zip(*pairs, strict=True), strict=True):
+            unfinished = path.with_name(f"{path.name}.unfinished")
+            unfinished.write_bytes(b"".join(b" ".join(t.split()) + b"\n" for t in texts))
+            unfinished.rename(path)
+    return paths
 
 
 def given_data(folder, name):
