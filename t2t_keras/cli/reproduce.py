@@ -16,19 +16,23 @@ as Markdown and CSV. The same command goes on where it was stopped, and does not
 what they change stands under the table.
 """
 
+import sys
+
 from absl import flags
 
 from t2t_keras.checks import check_choice
 from t2t_keras.cli.main import run
-from t2t_keras.cli.reproductions import recipes, stages, table2, table3, texts
+from t2t_keras.cli.reproductions import recipes, stages, table2, table3, table4, texts
 
 TABLES = {
     "table2": table2.reproduce,
     "table3": table3.reproduce,
+    "table4": table4.reproduce,
 }
 
 
-for module in (recipes, stages, table2, table3, texts):
+MODULES = (recipes, stages, table2, table3, table4, texts)
+for module in MODULES:
     flags.adopt_module_key_flags(module)
 
 
@@ -38,7 +42,18 @@ def main(arguments):
             f"say which table: {' or '.join(TABLES)}. Received: {' '.join(arguments)!r}"
         )
     check_choice("TABLE", arguments[0], TABLES)
+    refuse_others(arguments[0])
     TABLES[arguments[0]]()
+
+
+def refuse_others(table):
+    """Refuses flags that a table does not look at: it has those that its file names."""
+    names = vars(sys.modules[TABLES[table].__module__]).values()
+    known = {stages.OUTPUT.name} | {f.name for f in names if isinstance(f, flags.FlagHolder)}
+    for module in MODULES:
+        for flag in flags.FLAGS.get_flags_for_module(module.__name__):
+            if flag.present and flag.name not in known:
+                raise ValueError(f"--{flag.name} is not for {table}. See --help")
 
 
 def entry():

@@ -12,10 +12,9 @@ from typing import NamedTuple
 from absl import flags
 from ml_collections import config_flags
 
-from t2t_keras.checks import check_choice
 from t2t_keras.experiment import Experiment, find_config, load_experiment
 
-ROWS = flags.DEFINE_list("rows", None, "table2, table3: which rows of the table. None: all.")
+RUN = flags.DEFINE_string("run", None, "table2, table4: evaluate this run, and train none.")
 DIVIDE = flags.DEFINE_integer("divide", None, "Divides every width of the models.", lower_bound=1)
 DIVIDE_LAYERS = flags.DEFINE_integer("divide_layers", None, "Divides the layers.", lower_bound=1)
 STEPS = flags.DEFINE_integer(
@@ -62,13 +61,6 @@ class Recipe(NamedTuple):
             for name, (before, after) in changed.items()
             if name not in ASIDE
         ]
-
-
-def chosen(rows):
-    """The rows of the table that the flag names."""
-    for row in ROWS.value or []:
-        check_choice("rows", row, rows)
-    return ROWS.value or list(rows)
 
 
 def shorten(training, steps):

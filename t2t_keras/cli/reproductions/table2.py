@@ -17,20 +17,23 @@ from t2t_keras.cli.reproductions.recipes import (
     DIVIDE,
     DIVIDE_LAYERS,
     REDUCED,
+    RUN,
     STEPS,
     Recipe,
-    chosen,
     override,
     shorten,
 )
 from t2t_keras.cli.reproductions.stages import Stages, output_folder
 from t2t_keras.cli.reproductions.tables import circumstances, number, write_table
 from t2t_keras.cli.reproductions.texts import (
+    DATA,
     DEV_SOURCE,
     DEV_TARGET,
+    ROWS,
     SOURCE,
     TARGET,
     check_text,
+    chosen,
     given_data,
     prepare_files,
     prepare_tfds,
@@ -46,8 +49,8 @@ from t2t_keras.training.checkpoints import Checkpoints
 
 TEST_SOURCE = flags.DEFINE_list("test_source", None, "table2: test sets, the source of each.")
 TEST_TARGET = flags.DEFINE_list("test_target", None, "table2: their translations.")
+DATA_DIR = flags.DEFINE_string("data_dir", None, "table2: where TFDS keeps prepared data sets.")
 EVALUATE_ONLY = flags.DEFINE_bool("evaluate_only", False, "table2: of runs that are there.")
-RUN = flags.DEFINE_string("run", None, "table2, table4: evaluate this run, and train none.")
 
 
 class Row(NamedTuple):
@@ -60,10 +63,13 @@ class Row(NamedTuple):
     bleu: float
     flops: float
 
+    def of_tfds(self):
+        return self.data_set, self.languages, DATA_DIR.value
+
 
 ENDE = ("wmt14_translate/de-en", ("en", "de"))
 ENFR = ("wmt14_translate/fr-en", ("en", "fr"))
-ROWS = {
+RECIPES = {
     "ende_base": Row("wmt14_ende:base", *ENDE, 5, 27.3, 3.3e18),
     "ende_big": Row("wmt14_ende:big", *ENDE, 20, 28.4, 2.3e19),
     "enfr_base": Row("wmt14_enfr:base", *ENFR, 5, 38.1, 3.3e18),
@@ -87,12 +93,12 @@ class Measured(NamedTuple):
 
 
 def reproduce():
-    rows = chosen(ROWS)
+    rows = chosen(RECIPES, ROWS.value)
     check_rows(rows)
     with output_folder("table2") as folder:
         found = []
         for name in rows:
-            row = ROWS[name]
+            row = RECIPES[name]
             run, data = trained(folder, name, row)
             found += evaluated(folder / name, name, row, run, data)
             text = write_rows(folder, found)
@@ -100,13 +106,13 @@ def reproduce():
 
 
 def check_rows(rows):
-    files = check_text(needed=False)
+    files = check_text()
     if (REDUCED.value or RUN.value) and len(rows) > 1:
         raise ValueError(
             "--reduced and --run are for one row: name it, for example --rows=ende_base. "
             f"Received: {', '.join(rows)}"
         )
-    pairs = {ROWS[name].languages for name in rows}
+    pairs = {RECIPES[name].languages for name in rows}
     if (files or TEST_SOURCE.value) and len(pairs) > 1:
         raise ValueError(
             "Files are of one pair of languages: name rows of one, for example "
@@ -159,13 +165,12 @@ def prepared(folder, recipe, row):
     name, dev = "-".join(row.languages), [DEV_SOURCE.value, DEV_TARGET.value]
     if SOURCE.value:
         data = prepare_files(folder / name, name, recipe, SOURCE.value, TARGET.value)
-    elif check_text(needed=False):
-        data = given_data(folder / name, name)
+    elif DATA.value:
+        data = given_data(folder / name, name, DATA.value)
     else:
-        data = prepare_tfds(folder / name, name, recipe, row.data_set, row.languages)
+        data = prepare_tfds(folder / name, name, recipe, *row.of_tfds())
         if not all(dev):
-            of = (row.data_set, row.languages, "validation")
-            dev = tfds_text(folder / name, "newstest2013", *of)
+            dev = tfds_text(folder / name, "newstest2013", *row.of_tfds(), "validation")
     return data, [f"--dev_source={dev[0]}", f"--dev_target={dev[1]}"] if all(dev) else []
 
 
@@ -224,7 +229,7 @@ def test_sets(folder, row):
         name = "newstest2014"
         place = folder / "-".join(row.languages)
         place.mkdir(parents=True, exist_ok=True)
-        yield name, *tfds_text(place, name, row.data_set, row.languages, "test")
+        yield name, *tfds_text(place, name, *row.of_tfds(), "test")
 
 
 def cost(run):
@@ -246,9 +251,9 @@ def write_rows(folder, found):
         "10⁶ weights": lambda each: number(each.millions),
         "sacreBLEU": lambda each: number(each.bleu.score),
         "BLEU": lambda each: number(each.paper_bleu.score),
-        "paper BLEU": lambda each: number(ROWS[each.row].bleu, ".1f"),
+        "paper BLEU": lambda each: number(RECIPES[each.row].bleu, ".1f"),
         "FLOPs": lambda each: number(each.flops, ".1e"),
-        "paper FLOPs": lambda each: number(ROWS[each.row].flops, ".1e"),
+        "paper FLOPs": lambda each: number(RECIPES[each.row].flops, ".1e"),
     }
     notes = [
         "The paper: newstest2014, 3,003 lines, after training on 4.5 M pairs (En–De) or 36 M "

@@ -19,7 +19,6 @@ from t2t_keras.cli.reproductions.recipes import (
     REDUCED,
     STEPS,
     Recipe,
-    chosen,
     differences,
     override,
     shorten,
@@ -28,11 +27,14 @@ from t2t_keras.cli.reproductions.recipes import (
 from t2t_keras.cli.reproductions.stages import Stages, output_folder
 from t2t_keras.cli.reproductions.tables import circumstances, number, signed, write_table
 from t2t_keras.cli.reproductions.texts import (
+    DATA,
     DEV_SOURCE,
     DEV_TARGET,
+    ROWS,
     SOURCE,
     TARGET,
     check_text,
+    chosen,
     given_data,
     prepare_files,
     toy_text,
@@ -64,8 +66,8 @@ class Measured(NamedTuple):
 
 def reproduce():
     table3 = load_config_file(find_config("table3"))
-    rows = chosen(table3.MODELS)
-    real = check_text(needed=False)
+    rows = chosen(table3.MODELS, ROWS.value)
+    real = check_text()
     if real and not DEV_SOURCE.value:
         raise ValueError("--dev_source and --dev_target are needed: the text to measure on")
     base = recipe_of("base", real)
@@ -106,9 +108,9 @@ def prepared(folder, base, real):
         source, target, *dev = toy_text(folder, base.experiment.data.toy_pairs)
         return prepare_files(folder, "toy grammar", base, source, target), dev
     dev = [DEV_SOURCE.value, DEV_TARGET.value]
-    if SOURCE.value:
-        return prepare_files(folder, "table 3", base, SOURCE.value, TARGET.value), dev
-    return given_data(folder, "table 3"), dev
+    if DATA.value:
+        return given_data(folder, "table 3", DATA.value), dev
+    return prepare_files(folder, "table 3", base, SOURCE.value, TARGET.value), dev
 
 
 def measured(folder, row, recipe, base, data, dev):

@@ -9,12 +9,13 @@ from pipelines.sources import find_files
 from pipelines.tfds_source import TfdsPairs
 from pipelines.toy_grammar import pairs
 from pipelines.whole import read_json
+from t2t_keras.checks import check_choice
 from t2t_keras.cli.reproductions.stages import Stages
 
+ROWS = flags.DEFINE_list("rows", None, "table2, table3: which rows of the table. None: all.")
 SOURCE = flags.DEFINE_string("source", None, "Text to train on: as for t2t-prepare.")
 TARGET = flags.DEFINE_string("target", None, "Its translation.")
 DATA = flags.DEFINE_string("data", None, "What t2t-prepare made, instead.")
-DATA_DIR = flags.DEFINE_string("data_dir", None, "TFDS: where prepared data sets lie.")
 DEV_SOURCE = flags.DEFINE_string("dev_source", None, "Text to evaluate on: the source.")
 DEV_TARGET = flags.DEFINE_string("dev_target", None, "Its translation.")
 
@@ -35,7 +36,14 @@ class Prepared(NamedTuple):
         return read_json(self.folder / "report.json")["counts"]["kept"]
 
 
-def check_text(needed=True):
+def chosen(rows, names):
+    """The rows that are named, or all."""
+    for name in names or []:
+        check_choice("rows", name, rows)
+    return names or list(rows)
+
+
+def check_text():
     """Checks the flags that say where the text is; returns whether there are any."""
     for one, other in ((SOURCE, TARGET), (DEV_SOURCE, DEV_TARGET)):
         if bool(one.value) != bool(other.value):
@@ -43,12 +51,11 @@ def check_text(needed=True):
                 f"--{one.name} and --{other.name} go together. Received: {one.value} and "
                 f"{other.value}"
             )
-    ways = bool(SOURCE.value) + bool(DATA.value)
-    if ways > 1 or (needed and not ways):
+    if SOURCE.value and DATA.value:
         raise ValueError(
             "Say where the text is, in one way: --source=FILE and --target=FILE, or --data=FOLDER"
         )
-    return bool(ways)
+    return bool(SOURCE.value or DATA.value)
 
 
 def prepare(folder, name, recipe, source, reads=()):
@@ -72,18 +79,18 @@ def prepare_files(folder, name, recipe, source, target):
     return prepare(folder, name, recipe, [f"--source={source}", f"--target={target}"], reads)
 
 
-def prepare_tfds(folder, name, recipe, data_set, languages):
+def prepare_tfds(folder, name, recipe, data_set, languages, data_dir):
     source = [f"--tfds={data_set}", f"--languages={','.join(languages)}"]
-    if DATA_DIR.value:
-        source.append(f"--data_dir={DATA_DIR.value}")
+    if data_dir:
+        source.append(f"--data_dir={data_dir}")
     return prepare(folder, name, recipe, source)
 
 
-def tfds_text(folder, name, data_set, languages, split):
+def tfds_text(folder, name, data_set, languages, data_dir, split):
     """A split as two files, which it becomes only once."""
     paths = [folder / f"{name}.{language}" for language in languages]
     if not all(path.exists() for path in paths):
-        pairs = TfdsPairs(data_set, languages, split, DATA_DIR.value)
+        pairs = TfdsPairs(data_set, languages, split, data_dir)
         for path, texts in zip(paths, zip(*pairs, strict=True), strict=True):
             unfinished = path.with_name(f"{path.name}.unfinished")
             unfinished.write_bytes(b"".join(b" ".join(t.split()) + b"\n" for t in texts))
@@ -91,14 +98,14 @@ def tfds_text(folder, name, data_set, languages, split):
     return paths
 
 
-def given_data(folder, name):
+def given_data(folder, name, data):
     """What t2t-prepare made, as it is."""
-    report = Path(DATA.value) / "report.json"
-    if not report.exists():
-        raise ValueError(f"{DATA.value} holds no finished data: t2t-prepare makes it")
+    report = read_json(Path(data) / "report.json")
+    if report is None:
+        raise ValueError(f"{data} holds no finished data: t2t-prepare makes it")
     stages = Stages(folder, name)
-    stages.history.append(["data", DATA.value, read_json(report)])
-    return Prepared(Path(DATA.value), stages)
+    stages.history.append([data, report])
+    return Prepared(Path(data), stages)
 
 
 def toy_text(folder, count):
