@@ -74,20 +74,16 @@ class Stages:
 
     def watch(self, stage, command, arguments, log):
         """Runs the command to its end, and says now and then what it said last."""
-        with open(log, "ab") as file:
-            file.write(f"{time.ctime()}: t2t-{command} {' '.join(arguments)}\n".encode())
-            file.flush()
-            child = start(command, arguments, file)
-        said = None
-        with passed_on(child) as asked:
-            while True:
-                try:
-                    code = child.wait(EVERY)
-                    break
-                except subprocess.TimeoutExpired:
-                    if (line := last_line(log)) != said:
-                        said = line
-                        self.say(f"{stage}: {line}")
+        children, said = [], None
+        with passed_on(children) as asked:
+            with open(log, "ab") as file:
+                file.write(f"{time.ctime()}: t2t-{command} {' '.join(arguments)}\n".encode())
+                file.flush()
+                children.append(start(command, arguments, file))
+            while (code := ended(children[0])) is None:
+                if (line := last_line(log)) != said:
+                    said = line
+                    self.say(f"{stage}: {line}")
         if asked:
             print(
                 f"\n{Path(sys.argv[0]).name}: interrupted. The same command goes on from here",
@@ -117,9 +113,15 @@ def start(command, arguments, log):
     )
 
 
+def ended(child):
+    """Waits for a while for the exit code; None: not yet."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return child.wait(EVERY)
+
+
 @contextlib.contextmanager
-def passed_on(child):
-    """Passes the wish to stop on to the child, which may have something to save first.
+def passed_on(children):
+    """Passes the wish to stop on to children, which may have something to save first.
 
     Gives a list that holds the signals that came.
     """
@@ -127,8 +129,9 @@ def passed_on(child):
 
     def stop(number, _):
         asked.append(number)
-        with contextlib.suppress(ProcessLookupError):
-            child.send_signal(signal.SIGINT if number == signal.SIGINT else signal.SIGTERM)
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                child.send_signal(signal.SIGINT if number == signal.SIGINT else signal.SIGTERM)
 
     before = {
         number: signal.signal(number, stop)

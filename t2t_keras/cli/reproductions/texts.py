@@ -6,7 +6,6 @@ from typing import NamedTuple
 from absl import flags
 
 from pipelines.sources import find_files
-from pipelines.tfds_source import TfdsPairs
 from pipelines.toy_grammar import pairs
 from pipelines.whole import read_json
 from t2t_keras.checks import check_choice
@@ -90,6 +89,8 @@ def tfds_text(folder, name, data_set, languages, data_dir, split):
     """A split as two files, which it becomes only once."""
     paths = [folder / f"{name}.{language}" for language in languages]
     if not all(path.exists() for path in paths):
+        from pipelines.tfds_source import TfdsPairs  # takes seconds to load
+
         pairs = TfdsPairs(data_set, languages, split, data_dir)
         for path, texts in zip(paths, zip(*pairs, strict=True), strict=True):
             unfinished = path.with_name(f"{path.name}.unfinished")
