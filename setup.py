@@ -71,6 +71,7 @@ setup(
                 "evaluate",
                 "parameters",
                 "prepare",
+                "reproduce",
                 "score",
                 "train",
                 "translate",

@@ -126,7 +126,8 @@ DETERMINERS, NOUNS, VERBS = ("the", "a"), ("dog", "cat", "bird"), ("sees", "hear
 def trees(count):
     for number in range(count):
         one, two, verb = DETERMINERS[number % 2], NOUNS[number % 3], VERBS[number // 6 % 4]
-        yield f"(S (NP-SBJ (DT {one}) (NN {two})) (VP (VBZ {verb}) (NP (NN x{number}))))"
+        clause = f"(NP-SBJ (DT {one}) (NN {two})) (VP (VBZ {verb}) (NP (NN x{number})))"
+        yield f"( (S {clause} (ADVP (-NONE- *T*-1))) )"  # as the Penn Treebank's own files
 
 
 def test_table4_mixes_parses_and_tells_what_was_seen(tmp_path):
@@ -200,6 +201,7 @@ def test_each_row_has_what_the_paper_prints():
         (["table2", "--leaves=tag"], "--leaves is not for table2"),
         (["table2", "--rows=ende"], "did you mean 'ende_big'"),
         (["table2", "--source=a", "--target=b"], "Files are of one pair of languages"),
+        (["table2", "--rows=ende_base", "--tfds=x", "--data=x"], "in one way: --tfds=NAME"),
         (["table2", "--reduced=mixed"], "are for one row"),
         (["table2", "--rows=ende_base", "--data=x"], "--test_source and --test_target are needed"),
         (["table2", "--rows=ende_base", "--run=x", "--output={0}"], "x is no run"),

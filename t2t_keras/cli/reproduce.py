@@ -3,11 +3,12 @@
 t2t-reproduce table2 --rows=ende_base                     at full size, from TensorFlow Datasets
 t2t-reproduce table2 --rows=ende_base --reduced=mixed --source=train.en --target=train.de \\
     --test_source=dev.en --test_target=dev.de
-t2t-reproduce table3                                      all rows on the toy grammar, at 1/8
+t2t-reproduce table3                                      all rows on the toy grammar, much smaller
 t2t-reproduce table3 --reduced=multi30k --divide=4 --source=train.en --target=train.de \\
     --dev_source=val.en --dev_target=val.de
 t2t-reproduce table4 --train='wsj/0[2-9]/*.mrg,wsj/1*/*.mrg,wsj/2[01]/*.mrg' \\
     --dev='wsj/22/*.mrg' --test='wsj/23/*.mrg'
+t2t-reproduce table4 --train=gold.mrg --automatic='parsed/*.gz' --ratio=1 --dev=dev.mrg
 t2t-reproduce table4 --run=runs/parsing --train=train.mrg --dev=dev.mrg
 
 Everything is written into the folder --output: prepared data, runs, logs, and in the end the table

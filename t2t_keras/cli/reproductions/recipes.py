@@ -53,9 +53,16 @@ class Recipe(NamedTuple):
             *(c for c in changes if c.startswith(f"--config.{part}")),
         ]
 
-    def reductions(self):
-        """What differs from the paper's settings and makes a difference, as texts."""
-        changed = differences(self.paper, self.experiment)
+    def reductions(self, trained=None):
+        """What differs from the paper's settings and makes a difference, as texts.
+
+        Args:
+            trained: the settings of a run that is only evaluated; the search is this recipe's.
+        """
+        ours = self.experiment
+        if trained is not None:
+            ours = dataclasses.replace(trained, search=ours.search)
+        changed = differences(self.paper, ours)
         return [
             f"{name} {shown(after)} (paper {shown(before)})"
             for name, (before, after) in changed.items()
@@ -101,7 +108,7 @@ def settings(nested, inside=""):
         if isinstance(value, dict):
             yield from settings(value, f"{inside}{name}.")
         else:
-            yield f"{inside}{name}", value
+            yield f"{inside}{name}", tuple(value) if isinstance(value, list) else value
 
 
 def shown(value):

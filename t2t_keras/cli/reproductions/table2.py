@@ -49,6 +49,7 @@ from t2t_keras.training.checkpoints import Checkpoints
 
 TEST_SOURCE = flags.DEFINE_list("test_source", None, "table2: test sets, the source of each.")
 TEST_TARGET = flags.DEFINE_list("test_target", None, "table2: their translations.")
+TFDS = flags.DEFINE_string("tfds", None, "table2: another data set than WMT 2014, or its folder.")
 DATA_DIR = flags.DEFINE_string("data_dir", None, "table2: where TFDS keeps prepared data sets.")
 EVALUATE_ONLY = flags.DEFINE_bool("evaluate_only", False, "table2: of runs that are there.")
 
@@ -64,7 +65,7 @@ class Row(NamedTuple):
     flops: float
 
     def of_tfds(self):
-        return self.data_set, self.languages, DATA_DIR.value
+        return TFDS.value or self.data_set, self.languages, DATA_DIR.value
 
 
 ENDE = ("wmt14_translate/de-en", ("en", "de"))
@@ -107,6 +108,8 @@ def reproduce():
 
 def check_rows(rows):
     files = check_text()
+    if files and TFDS.value:
+        raise ValueError("Say where the text is, in one way: --tfds=NAME, or files, or --data")
     if (REDUCED.value or RUN.value) and len(rows) > 1:
         raise ValueError(
             "--reduced and --run are for one row: name it, for example --rows=ende_base. "
@@ -170,7 +173,8 @@ def prepared(folder, recipe, row):
     else:
         data = prepare_tfds(folder / name, name, recipe, *row.of_tfds())
         if not all(dev):
-            dev = tfds_text(folder / name, "newstest2013", *row.of_tfds(), "validation")
+            held_out = "validation" if TFDS.value else "newstest2013"
+            dev = tfds_text(folder / name, held_out, *row.of_tfds(), "validation")
     return data, [f"--dev_source={dev[0]}", f"--dev_target={dev[1]}"] if all(dev) else []
 
 
@@ -190,7 +194,8 @@ def average(stages, run, wanted):
 
 def evaluated(folder, name, row, run, pairs):
     """A run's translations of every test set, and their scores."""
-    experiment, search = run.experiment(), recipe_of(row).experiment.search
+    experiment, recipe = run.experiment(), recipe_of(row)
+    search = recipe.experiment.search
     steps = Checkpoints(run.folder / "checkpoints").steps()
     averaged = f"the last {min(row.averaged, len(steps))} checkpoints averaged"
     for test, source, target in test_sets(folder.parent, row):
@@ -216,7 +221,7 @@ def evaluated(folder, name, row, run, pairs):
             bleu(lines, references),
             paper_bleu(lines, references, row.languages[1]),
             cost(run),
-            Recipe(row.config, experiment, load_experiment(row.config)).reductions(),
+            recipe.reductions(experiment),
         )
 
 
@@ -226,7 +231,7 @@ def test_sets(folder, row):
         for source, target in zip(TEST_SOURCE.value, TEST_TARGET.value, strict=True):
             yield Path(source).stem, source, target
     else:
-        name = "newstest2014"
+        name = "test" if TFDS.value else "newstest2014"
         place = folder / "-".join(row.languages)
         place.mkdir(parents=True, exist_ok=True)
         yield name, *tfds_text(place, name, *row.of_tfds(), "test")

@@ -49,7 +49,8 @@ from t2t_keras.parameters import parameter_counts
 from t2t_keras.training.checkpoints import Checkpoints
 
 LANGUAGE = flags.DEFINE_string("language", "de", "table3: of the target, for the paper's BLEU.")
-TOY, TOY_DIVIDE = "quickstart", 8  # without any text
+# Without any text.
+TOY, TOY_WIDTHS, TOY_LAYERS = "toy_sweep", 8, 2
 
 
 class Measured(NamedTuple):
@@ -96,8 +97,8 @@ def recipe_of(row, real):
     if STEPS.value:
         shorten(ours.training, STEPS.value)
     ours.training.steps *= times
-    widths = DIVIDE.value or (1 if real else TOY_DIVIDE)
-    ours.model = ours.model.divided(widths, DIVIDE_LAYERS.value or 1)
+    widths, layers = (1, 1) if real else (TOY_WIDTHS, TOY_LAYERS)
+    ours.model = ours.model.divided(DIVIDE.value or widths, DIVIDE_LAYERS.value or layers)
     override(ours)
     return Recipe(config, ours, paper)
 
@@ -163,18 +164,17 @@ def write_rows(folder, found, base, data, dev):
     table3 = load_config_file(find_config("table3"))
     ours = next((each for each in found if each.row == "base"), None)
 
-    def both(name, value, printed, form=".2f"):
+    def both(name, value, form, printed=None, printed_form=""):
         """Columns of a measured value, its difference to base, and the paper's two."""
-        sign = f"+{form}"
         columns = {
             name: lambda each: number(value(each), form),
-            f"{name} − base": lambda each: signed(value(each), ours and value(ours), sign),
+            f"{name} − base": lambda each: signed(value(each), ours and value(ours), f"+{form}"),
         }
         if printed:
             columns |= {
-                f"paper {name}": lambda each: number(printed.get(each.row), "g"),
+                f"paper {name}": lambda each: number(printed.get(each.row), printed_form),
                 f"paper {name} − base": lambda each: signed(
-                    printed.get(each.row), printed["base"], "+g"
+                    printed.get(each.row), printed["base"], f"+{printed_form}"
                 ),
             }
         return columns
@@ -183,10 +183,10 @@ def write_rows(folder, found, base, data, dev):
         "row": lambda each: each.row,
         "what differs": lambda each: each.changed,
         "steps": lambda each: f"{each.steps:,}",
-        **both("PPL", lambda each: each.perplexity, table3.PRINTED_PERPLEXITY, ".3f"),
-        **both("sacreBLEU", lambda each: each.bleu.score, None, ".1f"),
-        **both("BLEU", lambda each: each.paper_bleu.score, table3.PRINTED_BLEU, ".1f"),
-        **both("10⁶ weights", lambda each: each.millions, table3.PRINTED_MILLIONS, ".3f"),
+        **both("PPL", lambda each: each.perplexity, ".3f", table3.PRINTED_PERPLEXITY, ".2f"),
+        **both("sacreBLEU", lambda each: each.bleu.score, ".1f"),
+        **both("BLEU", lambda each: each.paper_bleu.score, ".1f", table3.PRINTED_BLEU, ".1f"),
+        **both("10⁶ weights", lambda each: each.millions, ".3f", table3.PRINTED_MILLIONS, "d"),
     }
     reductions = base.reductions()
     notes = [

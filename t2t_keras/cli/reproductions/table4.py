@@ -48,7 +48,7 @@ RATIO = flags.DEFINE_float(
 LEAVES = flags.DEFINE_enum("leaves", "XX", LEAF_KINDS, "table4: what stands for a word.")
 AVERAGED = 5
 MOST_SEEN = 0.2  # short headings occur everywhere; a text of its own has few others
-PRINTED = {"WSJ only": 91.3, "semi-supervised": 92.7}
+PRINTED = {"gold trees only": 91.3, "semi-supervised": 92.7}
 
 
 class Measured(NamedTuple):
@@ -89,7 +89,7 @@ def reproduce():
 
 
 def mode():
-    return "semi-supervised" if AUTOMATIC.value else "WSJ only"
+    return "semi-supervised" if AUTOMATIC.value else "gold trees only"
 
 
 def recipe_of():
@@ -234,13 +234,12 @@ def write_rows(folder, found, run, scored):
         "paper F1": lambda each: number(PRINTED[mode()], ".1f"),
     }
     experiment, (weights, _) = run.experiment(), weights_of(run)
-    recipe = Recipe("parsing", experiment, recipe_of().paper)
     notes = [
         "F1 of labelled brackets as EVALB counts them with COLLINS.prm, of sentences that the "
         "training text does not have; a failed parse has none. Repaired: outputs that were no "
         "tree over their sentence, of all.",
         "The paper: section 23 of the Wall Street Journal, after training on some 40,000 trees of "
-        "it (WSJ only) and 17 M automatic ones more (semi-supervised).",
+        "it alone (91.3) or with 17 M automatic ones (92.7).",
         f"Trained on {TRAIN.value}; {', '.join(f'{n}: {files}' for n, files in scored.items())}.",
     ]
     if AUTOMATIC.value and not RUN.value:
@@ -249,6 +248,8 @@ def write_rows(folder, found, run, scored):
             f"{counts['automatic']:,} automatic trees of {AUTOMATIC.value} and {counts['gold']:,} "
             "gold ones in an epoch, the smaller treebank repeated to that number."
         )
-    notes.append(f"Differs from the paper: {', '.join(recipe.reductions()) or 'nothing'}.")
+    notes.append(
+        f"Differs from the paper: {', '.join(recipe_of().reductions(experiment)) or 'nothing'}."
+    )
     notes.append(f"Weights: {weights if weights == 'averaged' else f'those of step {weights:,}'}.")
     return write_table(folder / "table4", columns, found, [*notes, *circumstances()])
