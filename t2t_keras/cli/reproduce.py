@@ -23,7 +23,7 @@ from absl import flags
 
 from t2t_keras.checks import check_choice
 from t2t_keras.cli.main import run
-from t2t_keras.cli.reproductions import recipes, stages, table2, table3, table4, texts
+from t2t_keras.cli.reproductions import output_flag, recipes, table2, table3, table4, texts
 
 TABLES = {
     "table2": table2.reproduce,
@@ -32,7 +32,7 @@ TABLES = {
 }
 
 
-MODULES = (recipes, stages, table2, table3, table4, texts)
+MODULES = (output_flag, recipes, table2, table3, table4, texts)
 for module in MODULES:
     flags.adopt_module_key_flags(module)
 
@@ -50,7 +50,7 @@ def main(arguments):
 def refuse_others(table):
     """Refuses flags that a table does not look at: it has those that its file names."""
     names = vars(sys.modules[TABLES[table].__module__]).values()
-    known = {stages.OUTPUT.name} | {f.name for f in names if isinstance(f, flags.FlagHolder)}
+    known = {output_flag.OUTPUT.name} | {f.name for f in names if isinstance(f, flags.FlagHolder)}
     for module in MODULES:
         for flag in flags.FLAGS.get_flags_for_module(module.__name__):
             if flag.present and flag.name not in known:

@@ -14,13 +14,12 @@ import time
 from pathlib import Path
 
 import tensorflow as tf
-from absl import flags
 
 from pipelines.progress import duration
 from pipelines.sources import digest_of
 from pipelines.whole import only_one, read_json, write_json
+from t2t_keras.cli.reproductions.output_flag import OUTPUT
 
-OUTPUT = flags.DEFINE_string("output", None, "The folder for everything. None: reproduced/TABLE.")
 EVERY = 60  # seconds between two looks at what a stage says
 # What libraries say of themselves, and what stands before a message of our own.
 NOISE = re.compile(r"(WARNING|[IWE]0000 |\d{4}-\d\d-\d\d |\s|$)")
