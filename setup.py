@@ -51,10 +51,12 @@ setup(
     extras_require={
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],
         "beam": ["apache-beam>=2.77,<3"],
+        "ctranslate2": ["ctranslate2>=4.8,<5"],
         # JAX: the model's tests run on it too. build: CI builds the wheel and uses it.
         "test": [
             "apache-beam>=2.77,<3",
             "build>=1.2,<2",
+            "ctranslate2>=4.8,<5",
             "jax>=0.10,<0.11",
             "pytest>=9,<10",
             "pytest-xdist>=3.8,<4",
@@ -69,6 +71,7 @@ setup(
                 "average",
                 "benchmark",
                 "evaluate",
+                "export",
                 "parameters",
                 "prepare",
                 "reproduce",

@@ -48,6 +48,7 @@ class BytePairTokenizer:
             )
         self.size = self.processor.get_piece_size()
         self.byte_ids = [id for id in range(self.size) if self.processor.is_byte(id)]
+        self.begins_word = begins_word(self)
 
     def encode(self, texts):
         """Ids of each text, an int32 array; neither begin nor end."""
@@ -100,6 +101,7 @@ class WordPieceTokenizer:
             raise ValueError("A word piece must stand only once in the vocabulary")
         self.longest = max(len(piece.removeprefix(CONTINUES)) for piece in self.vocabulary)
         self.size = len(self.vocabulary)
+        self.begins_word = begins_word(self)
         self.known_words = {}  # words seen before, with their ids
 
     def encode(self, texts):
@@ -152,6 +154,12 @@ class WordPieceTokenizer:
         from pipelines.graph_tokenizers import GraphWordPieceTokenizer  # loads TensorFlow
 
         return GraphWordPieceTokenizer(self.vocabulary, self.normalization)
+
+
+def begins_word(tokenizer):
+    """Of each id, whether it begins a word."""
+    pieces = tokenizer.pieces(range(tokenizer.size))
+    return np.array([piece.startswith(SPACE_SIGN) for piece in pieces])
 
 
 def words(tokenizer, ids):

@@ -56,7 +56,7 @@ class Transformer(keras.Model):
     """
 
     def __init__(self, config=None, **kwargs):
-        super().__init__(**kwargs)
+        super().__init__(autocast=False, **kwargs)  # its inputs are ids
         config = TransformerConfig() if config is None else config
         check(
             isinstance(config, TransformerConfig), "config", config, "a TransformerConfig or None"
@@ -183,6 +183,11 @@ class Transformer(keras.Model):
         )
         named = {f"encoder/{name}": weights for name, weights in encoder_weights.items()}
         return named | {f"decoder/{name}": weights for name, weights in decoder_weights.items()}
+
+    @property
+    def input_dtype(self):
+        """What Keras takes inputs to be when it exports the model."""
+        return "int32"
 
     @property
     def longest(self):

@@ -371,7 +371,7 @@ def test_evaluate_scores_files_and_runs(trained, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "takes a run's folder with --source, or --hypotheses"),
+        ([], "takes a run (several: an ensemble) with --source, or --hypotheses"),
         (["--hypotheses={0}/one"], "needs --reference"),
         (
             ["--hypotheses={0}/one", "--reference={0}/two"],

@@ -18,14 +18,14 @@ def step_by_step(model, source, length):
     """The whole target through the model again for every token."""
     written = np.zeros((len(source), length), "int32")
     for row, sentence in enumerate(source):
-        target = [1]
+        target = np.zeros((1, length + 1), "int32")
+        target[0, 0] = 1
         for position in range(length):
-            inputs = {"source": sentence[None], "target": np.array([target])}
-            token = int(ops.convert_to_numpy(model(inputs))[0, -1].argmax())
-            written[row, position] = token
+            logits = model({"source": sentence[None], "target": target[:, :length]})
+            token = int(ops.convert_to_numpy(logits)[0, position].argmax())
+            written[row, position] = target[0, position + 1] = token
             if token == 2:
                 break
-            target.append(token)
     return written
 
 

@@ -6,38 +6,22 @@ import re
 
 import pytest
 from commands import command
+from untrained import toy_tokenizer, untrained_run
 
-from pipelines.tokenizers import load_tokenizer, save_tokenizer
+from pipelines.tokenizers import load_tokenizer
 from pipelines.toy_grammar import pairs
-from pipelines.vocabulary import VocabularyConfig, learn
-from t2t_keras.cli.runs import Run
-from t2t_keras.experiment import Experiment
-from t2t_keras.transformer_config import TransformerConfig
 
 PAIRS = pairs(20)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Two runs, one with sinusoids and one with 40 learned positions; and the pairs as text.
-
-    They write few words and whole ones, so that what they write has the same pieces when read.
-    """
+    """Two runs, one with sinusoids and one with 40 learned positions; and the pairs as text."""
     folder = tmp_path_factory.mktemp("score")
-    texts = [text for pair in pairs(200) for text in pair]
-    tokenizer = learn(texts, VocabularyConfig(size=400))
-    save_tokenizer(tokenizer, folder / "vocabulary")
-    likely = [4.0 * bool(re.match(r"▁[a-z]{3}", p)) for p in tokenizer.pieces(range(400))]
-    likely[2] = 6.0  # the end
-    small = {"vocab_size": 400, "num_layers": 1, "d_model": 16, "d_ff": 16, "num_heads": 2}
-    small["output_bias"] = True
+    tokenizer = toy_tokenizer(folder / "vocabulary")
     for positions in ("sinusoidal", "learned"):
-        experiment = Experiment(TransformerConfig(**small, positions=positions, max_length=40))
-        run = Run(folder / positions)
-        run.begin(experiment, folder / "vocabulary")
-        model = experiment.new_model()
-        model.embedding.bias.assign(likely)
-        model.save_weights(run.averaged_weights)
+        settings = {"positions": positions, "max_length": 40}
+        untrained_run(folder / positions, folder / "vocabulary", tokenizer, **settings)
     (folder / "test.en").write_text("".join(f"{english}\n" for english, _ in PAIRS))
     (folder / "test.de").write_text("".join(f"{german}\n" for _, german in PAIRS))
     (folder / "test.tsv").write_text("".join(f"{e}\t{g}\n" for e, g in PAIRS))
@@ -153,7 +137,7 @@ def test_learned_positions_refuse_a_longer_line(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "takes one run's folder. Received: none"),
+        ([], "takes a run's folder, or several that score together. Received: none"),
         (["{0}"], "is no run"),
         (["{0}/sinusoidal", "--source={0}/test.en"], "in one way: --source and --target, --pairs"),
         (

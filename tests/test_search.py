@@ -1,4 +1,4 @@
-"""What all searches have in common: stages, constraints, ensembles, backends."""
+"""What all searches have in common: constraints, ensembles, backends."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from helpers import array, ids, tiny_model
 from keras import ops
 
 from t2t_keras.decoding.ensemble import Ensemble
-from t2t_keras.decoding.search import STAGE, StagedSearch, advanced, method_of, search
+from t2t_keras.decoding.search import search
 from t2t_keras.decoding.search_config import SearchConfig
 
 SOURCE = ids(5, 6, [6, 5, 4, 3, 2], vocab_size=40)
@@ -40,45 +40,14 @@ def found(model, source=SOURCE, length=30, **settings):
 
 def log_p_of(model, source, tokens):
     """log P of one hypothesis, through the whole model."""
-    written = tokens[tokens > 0]
-    inputs = {"source": source[None], "target": np.insert(written[:-1], 0, 1)[None]}
+    inputs = {"source": source[None], "target": np.insert(tokens[:-1], 0, 1)[None]}
     logits = array(model({name: ops.array(x) for name, x in inputs.items()}))[0].astype("float64")
     log_p = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
-    return log_p[np.arange(len(written)), written].sum()
+    return log_p[np.arange(len(tokens)), tokens][tokens > 0].sum()
 
 
 def score_of(model, source, tokens, alpha=0.6):
     return log_p_of(model, source, tokens) / ((5 + (tokens > 0).sum()) / 6) ** alpha
-
-
-@pytest.mark.parametrize(
-    "settings", [{"n_best": 3}, {"beam": 1}, {"method": "sample", "n_best": 2}]
-)
-def test_in_stages_it_finds_the_same(settings):
-    model, config = model_that_ends(), SearchConfig(extra_length=2 * STAGE, **settings)
-    longest = SOURCE.shape[1] + config.extra_length
-    tokens, scores = found(model, length=longest, extra_length=2 * STAGE, **settings)
-    lengths = (tokens[:, 0] > 0).sum(-1)
-    assert lengths.min() <= STAGE < lengths.max(), "some leave early"
-    method, rows = method_of(model, config), []
-
-    def start(source, extras):
-        return method.start(ops.array(source), STAGE, None, extras)
-
-    def advance(state, until):
-        rows.append(state.limits.shape[0])
-        return advanced(method, state, until)
-
-    extras = {}
-    if config.method == "sample":
-        from t2t_keras.decoding.sampling import draws_of
-
-        extras["draws"] = ops.array(draws_of(range(5), longest, config))
-    staged = StagedSearch(method, start, advance)(SOURCE, extras)
-    np.testing.assert_array_equal(staged.tokens[..., :longest], tokens)
-    assert not staged.tokens[..., longest:].any()
-    np.testing.assert_allclose(staged.scores, scores, atol=1e-5)
-    assert rows[0] == 5 > rows[-1], "who has finished costs nothing any more"
 
 
 def test_padding_and_begin_are_never_written():
@@ -150,14 +119,15 @@ def test_an_ensemble_of_equals_is_each_of_them():
 def test_an_ensemble_follows_the_mean_of_the_log_probabilities():
     models = [model_that_ends(), model_that_ends(2, num_layers=1, d_model=8)]
     tokens, _ = found(Ensemble(models), beam=1, length=10)
-    for source, row in zip(SOURCE, tokens[:, 0], strict=True):
-        target = [1]
-        for token in row[row > 0]:
-            inputs = {"source": ops.array(source[None]), "target": ops.array([target])}
-            log_p = sum(array(ops.log_softmax(model(inputs)))[0, -1] for model in models)
-            log_p[:2] = -np.inf
-            assert token == log_p.argmax()
-            target.append(int(token))
+    written = tokens[:, 0]
+    inputs = {"source": SOURCE, "target": np.insert(written[:, :-1], 0, 1, axis=1)}
+    inputs = {name: ops.array(x) for name, x in inputs.items()}
+    log_p = sum(array(ops.log_softmax(model(inputs))) for model in models)
+    log_p[..., :2] = -np.inf
+    lengths = (written > 0).sum(-1)
+    for row, greediest, length in zip(written, log_p.argmax(-1), lengths, strict=True):
+        np.testing.assert_array_equal(row[:length], greediest[:length])
+    assert lengths.max() == 10
     assert not np.array_equal(tokens, found(models[0], beam=1, length=10)[0])
 
 

@@ -6,7 +6,9 @@ from t2t_keras.decoding.translator import Translator
 
 
 class Letters:
-    """A token for each letter."""
+    """A token for each letter; a space begins a word."""
+
+    begins_word = np.arange(200) == ord(" ")
 
     def encode(self, texts):
         return [np.array([ord(letter) for letter in text], "int32") for text in texts]
@@ -62,7 +64,7 @@ def test_a_text_that_is_too_long_is_translated_in_parts():
     found = Translator(Letters(), copying(shapes), 64, longest=32).translate(texts)
     assert max(width for _, width in shapes) == 32
     assert [best[0].text for best in found][::3] == ["short", ""]
-    assert found[1][0].text.split() == texts[1].split(), "cut at spaces only"
+    assert found[1][0].text.split() == texts[1].split(), "cut between words only"
     assert found[2][0].text.replace(" ", "") == texts[2], "and elsewhere if there are none"
     assert found[1][0].score == -len(found[1][0].parts) < -1
 

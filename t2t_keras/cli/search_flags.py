@@ -20,6 +20,26 @@ BANNED = flags.DEFINE_list("banned", None, "Pieces that are never written.")
 FIRST = flags.DEFINE_list("first", None, "Pieces of which every output begins with one.")
 
 
+FLAGS = (
+    BEAM,
+    ALPHA,
+    EXTRA_LENGTH,
+    SAMPLE,
+    TEMPERATURE,
+    TOP_K,
+    TOP_P,
+    SEED,
+    NO_REPEAT,
+    BANNED,
+    FIRST,
+)
+
+
+def given():
+    """The names of those of these flags that were given."""
+    return [flag.name for flag in FLAGS if flag.present]
+
+
 def search_config(config, tokenizer, **changes):
     """A run's `SearchConfig` with what the flags change, and with `changes` that are not None."""
     given = {

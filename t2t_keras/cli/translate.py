@@ -1,9 +1,10 @@
-"""t2t-translate: translates lines of text with a trained run, or with several together.
+"""t2t-translate: translates lines of text with a trained run, several together, or an export.
 
 t2t-translate runs/ende < test.en > test.out
 t2t-translate runs/ende --input=test.en --output=test.out --beam=1
 t2t-translate runs/ende                                     on a terminal: line by line
 t2t-translate runs/first runs/second < test.en              an ensemble
+t2t-translate runs/ende/export < test.en                    what t2t-export wrote, its newest
 t2t-translate runs/ende --n_best=3 --scores < test.en       score, tab, translation; best first
 t2t-translate runs/ende --alignments < test.en              translation, tab, 0-0 1-2 …
 t2t-translate runs/ende --json < test.en                    an object a line, with everything
@@ -27,9 +28,10 @@ from absl import flags
 
 from pipelines.progress import Progress
 from t2t_keras.cli.aligning import aligner
+from t2t_keras.cli.exports import Export, export_in
 from t2t_keras.cli.main import run
 from t2t_keras.cli.runs import finished
-from t2t_keras.cli.search_flags import search_config
+from t2t_keras.cli.search_flags import given, search_config
 from t2t_keras.cli.translating import on_one_line, read_lines, text_of, translator
 from t2t_keras.cli.weights_flag import WEIGHTS
 
@@ -49,19 +51,14 @@ def main(arguments):
         raise ValueError(f"--input and --output are the same file, {INPUT.value}: it would be lost")
     if PREFIX.value is not None and PREFIXES.value:
         raise ValueError("--prefix is for all lines and --prefixes for each: give one of them")
-    target = finished(arguments)
-    tokenizer = target.tokenizer()
-    config = search_config(target.experiment().search, tokenizer, n_best=N_BEST.value)
+    translate, n_best, align = exported(arguments) or trained(arguments)
     prefixes = iter(read_lines(PREFIXES.value)) if PREFIXES.value else None
-    model = target.model(WEIGHTS.value)
-    align = aligner(model, tokenizer) if ALIGNMENTS.value else None
     with contextlib.ExitStack() as files:
         source, output = sys.stdin.buffer, sys.stdout.buffer
         if INPUT.value:
             source = files.enter_context(open(INPUT.value, "rb"))
         if OUTPUT.value:
             output = files.enter_context(open(OUTPUT.value, "wb"))
-        translate = translator(model, tokenizer, config).translate
         if conversation := source.isatty():
             print("Type a sentence and Enter; Ctrl-D ends.", file=sys.stderr, flush=True)
         progress = Progress("translating", unit="lines")
@@ -72,8 +69,45 @@ def main(arguments):
             starts = next_starts(prefixes, len(texts), first)
             advanced = functools.partial(told, None if conversation else progress, first)
             found = translate(texts, advanced, starts, first)
-            write(output, texts, found, config.n_best, align)
+            write(output, texts, found, n_best, align)
             first += len(texts)
+
+
+def trained(folders):
+    """How runs translate, how many translations they give, and how they align them if asked."""
+    target = finished(folders)
+    tokenizer = target.tokenizer()
+    config = search_config(target.experiment().search, tokenizer, n_best=N_BEST.value)
+    model = target.model(WEIGHTS.value)
+    align = aligner(model, tokenizer) if ALIGNMENTS.value else None
+    return translator(model, tokenizer, config).translate, config.n_best, align
+
+
+def exported(folders):
+    """The same of an export; None if no folder is one."""
+    if not any(export_in(folder) for folder in folders):
+        return None
+    if len(folders) > 1:
+        raise ValueError(f"an export translates alone. Received: {' '.join(folders)}")
+    fixed = [
+        *given(),
+        *(flag.name for flag in (WEIGHTS, ALIGNMENTS, PREFIX, PREFIXES) if flag.value),
+    ]
+    if fixed:
+        raise ValueError(
+            f"--{fixed[0]} is not for an export: t2t-export has decided how {folders[0]} searches. "
+            "Give the run, or export it again"
+        )
+    export, n_best = Export(export_in(folders[0])), N_BEST.value or 1
+    if not 1 <= n_best <= export.config.n_best:
+        raise ValueError(
+            f"--n_best={n_best}: {folders[0]} was exported with up to {export.config.n_best}"
+        )
+
+    def translate(texts, advanced, prefixes, first):
+        return [found[:n_best] for found in export.translate(texts, advanced)]
+
+    return translate, n_best, None
 
 
 def told(progress, before, done):

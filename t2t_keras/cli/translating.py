@@ -8,15 +8,20 @@ import tensorflow as tf
 
 from pipelines.progress import Progress
 from t2t_keras.decoding.sampling import draws_of
-from t2t_keras.decoding.search import STAGE, StagedSearch, advanced, method_of
+from t2t_keras.decoding.search import advanced, method_of
 from t2t_keras.decoding.translator import Translator
+from t2t_keras.export.staged_search import staged_search
 from t2t_keras.training.replica_step import choose_xla
 
 
 def translator(model, tokenizer, config):
     """A `Translator` that searches in TensorFlow graphs."""
-    decode = (compiled_search if choose_xla("auto") else staged_search)(model, config)
-    return Translator(tokenizer, decode, longest=model.longest)
+    return Translator(tokenizer, decoder(model, config), longest=model.longest)
+
+
+def decoder(model, config):
+    """The search in TensorFlow graphs: a function of ids, the lines' numbers, and a prefix."""
+    return (compiled_search if choose_xla("auto") else graph_search)(model, config)
 
 
 def compiled_search(model, config):
@@ -36,33 +41,23 @@ def compiled_search(model, config):
     return search
 
 
-def staged_search(model, config):
-    """The search in stages, as two graphs for all shapes of batches."""
+def graph_search(model, config):
+    """The search in stages, as one graph for all shapes of batches."""
     method = method_of(model, config)
-    room = min(STAGE, model.longest or STAGE)
+    ids = tf.TensorSpec([None, None], tf.int32)
+    kinds = {"prefix": ids, "draws": tf.TensorSpec([None, config.n_best, None], tf.float32)}
 
     @functools.cache
-    def graphs(*names):
-        ids = tf.TensorSpec([None, None], tf.int32)
-        kinds = {"prefix": ids, "draws": tf.TensorSpec([None, config.n_best, None], tf.float32)}
-        extras = {name: kinds[name] for name in names}
-
-        @tf.function(input_signature=[ids, extras], autograph=False)
-        def start(source, extras):
-            return method.start(source, room, model.longest, extras)
-
-        state = start.get_concrete_function().structured_outputs
-        signature = [tf.nest.map_structure(any_length, state), tf.TensorSpec([], tf.int32)]
-
-        @tf.function(input_signature=signature, autograph=False)
-        def advance(state, until):
-            return advanced(method, state, until)
-
-        return StagedSearch(method, start, advance)
+    def decode(*extras):
+        return tf.function(
+            lambda source, extras: staged_search(method, source, model.longest, extras),
+            input_signature=[ids, {name: kinds[name] for name in extras}],
+            autograph=False,
+        )
 
     def search(source, numbers, prefix=None):
         extras = extras_of(model, source, numbers, prefix, config)
-        return graphs(*extras)(source, extras)
+        return decode(*extras)(source, extras)
 
     return search
 
@@ -81,14 +76,6 @@ def extras_of(model, source, numbers, prefix, config):
 def longest_of(model, source, config):
     """The longest output of a batch."""
     return min(source.shape[1] + config.extra_length, model.longest or sys.maxsize)
-
-
-def any_length(tensor):
-    """Of whatever has more than two axes, the third is that of the tokens."""
-    shape = tensor.shape.as_list()
-    if len(shape) > 2:
-        shape[2] = None
-    return tf.TensorSpec(shape, tensor.dtype)
 
 
 def best_translations(target, texts, config, weights=None, task="translating"):

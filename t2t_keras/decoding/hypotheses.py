@@ -48,5 +48,5 @@ def written(tokens, position, new):
 def longer(x, axis, length):
     """`x` with zeros behind, up to `length` on `axis`."""
     widths = [(0, 0)] * len(x.shape)
-    widths[axis] = (0, length - x.shape[axis])
+    widths[axis] = (0, length - ops.shape(x)[axis])
     return ops.pad(x, widths)

@@ -1,4 +1,4 @@
-"""The search that a `SearchConfig` asks for, in one graph or in stages.
+"""The search that a `SearchConfig` asks for.
 
 Every search has the same methods: `start` gives a state, `step` the state with one token more,
 `unfinished` says which sentences are still open, `with_room` makes room for more tokens, and
@@ -6,15 +6,11 @@ Every search has the same methods: `start` gives a state, `step` the state with 
 """
 
 import keras
-import numpy as np
 from keras import ops
 
 from t2t_keras.decoding.beam_search import BeamSearch
 from t2t_keras.decoding.greedy import Greedy
-from t2t_keras.decoding.hypotheses import Hypotheses
 from t2t_keras.decoding.sampling import Sampling, draws_of
-
-STAGE = 16  # tokens
 
 
 def method_of(model, config):
@@ -63,54 +59,3 @@ def advanced(method, state, until):
         return tuple(keras.tree.flatten(method.step(packed(parts))))
 
     return packed(ops.while_loop(more, step, tuple(flat)))
-
-
-class StagedSearch:
-    """A search that stops every few tokens, so that what is finished costs nothing.
-
-    Between two stages the finished sentences leave, and the others get room for the next one:
-    nothing is computed for a sentence that has ended, nor for positions that are far ahead.
-
-    Args:
-        method: from `method_of`.
-        start, advance: `method.start` and `advanced`, as the caller has compiled them.
-    """
-
-    def __init__(self, method, start, advance):
-        self.method, self.start, self.advance = method, start, advance
-
-    def __call__(self, source, *extras):
-        """The `Hypotheses` of each sentence as NumPy arrays; arguments as of `method.start`."""
-        state = self.start(source, *extras)
-        rows = np.arange(len(source))
-        found = []  # (rows, tokens, scores) of those that left
-        until = STAGE
-        while len(rows):
-            state = self.advance(state, until)
-            going = np.asarray(self.method.unfinished(state))
-            if not going.all():
-                finished = self.method.hypotheses(of_sentences(state, np.flatnonzero(~going)))
-                found.append((rows[~going], *map(ops.convert_to_numpy, finished)))
-                rows = rows[going]
-                state = of_sentences(state, np.flatnonzero(going))
-            until += STAGE
-            if len(rows):
-                state = self.method.with_room(state, until)
-        return put_together(found)
-
-
-def of_sentences(state, rows):
-    """The state of these sentences alone."""
-    arrays = state._replace(position=())
-    chosen = keras.tree.map_structure(lambda x: ops.take(x, rows, axis=0), arrays)
-    return chosen._replace(position=state.position)
-
-
-def put_together(found):
-    """What was found at different stages, in the order of the sentences."""
-    longest = max(tokens.shape[2] for _, tokens, _ in found)
-    rows = np.concatenate([rows for rows, _, _ in found])
-    tokens = [np.pad(t, [(0, 0), (0, 0), (0, longest - t.shape[2])]) for _, t, _ in found]
-    scores = [scores for _, _, scores in found]
-    order = np.argsort(rows)
-    return Hypotheses(np.concatenate(tokens)[order], np.concatenate(scores)[order])

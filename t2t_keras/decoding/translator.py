@@ -29,11 +29,12 @@ class Job(NamedTuple):
 class Translator:
     """Translates lists of texts.
 
-    A text of more than `longest` tokens is cut in half, at a space if it has one, until its
-    parts are short enough; what is found for them is put together again.
+    A text of more than `longest` tokens is cut into parts, between two words if it can be; what
+    is found for them is put together again.
 
     Args:
-        tokenizer: has `encode(texts)` and `decode(sequences)`.
+        tokenizer: has `encode(texts)`, `decode(sequences)` and `begins_word`, which says of each
+            id whether it begins a word.
         decode: called with source ids `[rows, length]`, the numbers of the texts, and ids
             `[rows, prefix_length]` that the outputs begin with, or None; gives `Hypotheses`.
         batch_tokens: rows × length of a batch, at most (one row is always taken).
@@ -76,21 +77,20 @@ class Translator:
         if prefixes is not None:
             starts = [list(ids) for ids in self.tokenizer.encode(prefixes)]
         jobs = []
-        for number, (text, ids, start) in enumerate(zip(texts, encoded, starts, strict=True)):
-            parts = self.parts(text, ids)
+        for number, (ids, start) in enumerate(zip(encoded, starts, strict=True)):
+            parts = self.parts(ids)
             jobs += [Job(number, part, [] if i else start) for i, part in enumerate(parts)]
         return jobs
 
-    def parts(self, text, ids):
+    def parts(self, ids):
         """The ids of a text; of one that is too long, those of its parts."""
-        if len(ids) < self.longest or len(text) < 2:
-            return [ids[: self.longest - 1]] if len(ids) else []
-        middle = len(text) // 2
-        spaces = [text.rfind(" ", 0, middle), text.find(" ", middle)]
-        cut = min((at for at in spaces if at > 0), key=lambda at: abs(at - middle), default=middle)
-        halves = [text[:cut], text[cut:]]
-        encoded = zip(halves, self.tokenizer.encode(halves), strict=True)
-        return [part for half in encoded for part in self.parts(*half)]
+        room, begins = self.longest - 1, self.tokenizer.begins_word[ids]
+        cuts = [0]
+        while len(ids) - cuts[-1] > room:
+            first, last = cuts[-1] + 1, cuts[-1] + room
+            words = np.flatnonzero(begins[first : last + 1])
+            cuts.append(first + words[-1] if len(words) else last)
+        return np.split(ids, cuts[1:]) if len(ids) else []
 
     def translate_batch(self, jobs, first):
         source = padded([[*job.ids, END] for job in jobs], self.longest)
@@ -116,7 +116,7 @@ def joined(parts):
         return [Translation("", 0.0, [])]
     return [
         Translation(
-            " ".join(part.text for part in ranked),
+            " ".join(part.text for part in ranked if part.text),
             sum(part.score for part in ranked),
             [ids for part in ranked for ids in part.parts],
         )

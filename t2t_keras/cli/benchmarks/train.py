@@ -8,8 +8,10 @@ from keras import ops
 from t2t_keras.cli.benchmarks.timing import ROUNDS, medians_of
 from t2t_keras.cli.main import CONFIG
 
-ROWS = flags.DEFINE_integer("rows", 32, "train: sentence pairs in a batch.", lower_bound=1)
-LENGTH = flags.DEFINE_integer("length", 32, "train: tokens in a sentence.", lower_bound=1)
+ROWS = flags.DEFINE_integer("rows", 32, "train, decode: sentence pairs in a batch.", lower_bound=1)
+LENGTH = flags.DEFINE_integer(
+    "length", 32, "train: tokens in a sentence. decode: steps.", lower_bound=1
+)
 PRODUCT = 2048  # rows and columns of the matrix product that tells the machine's rate
 
 

@@ -1,0 +1,230 @@
+"""What CTranslate2 finds with an exported model is what our own search finds."""
+
+import sys
+
+import ctranslate2
+import numpy as np
+import pytest
+import sentencepiece
+from helpers import OTHER_SYSTEMS, array, tiny_model
+from test_search import found, log_p_of
+
+from pipelines.toy_grammar import pairs
+from pipelines.vocabulary import VocabularyConfig, learn
+from t2t_keras.decoding.alignment import attention_between
+from t2t_keras.decoding.batches import padded
+from t2t_keras.export.ctranslate2 import save_ctranslate2
+
+TEXTS = [english for english, _ in pairs(100)]
+SIZE, LIMIT = 400, 20
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return learn([text for pair in pairs(100) for text in pair], VocabularyConfig(size=SIZE))
+
+
+@pytest.fixture(scope="module")
+def pieces(tokenizer):
+    return tokenizer.pieces(range(SIZE))
+
+
+@pytest.fixture(scope="module")
+def source(tokenizer):
+    return padded([[*ids, 2] for ids in tokenizer.encode(TEXTS)])
+
+
+@pytest.fixture(scope="module")
+def model():
+    return make_model()
+
+
+@pytest.fixture(scope="module")
+def plain(model, source):
+    """What our beam search finds without a length penalty."""
+    return ours(model, source, alpha=0.0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, model, pieces, tokenizer):
+    """The model, and its SentencePiece model with it."""
+    place = tmp_path_factory.mktemp("ctranslate2")
+    (place / "bpe.model").write_bytes(tokenizer.model)
+    save_ctranslate2(model, pieces, place / "model", files=[place / "bpe.model"])
+    return place / "model"
+
+
+def make_model(**settings):
+    """Its sentences end at different times: the end's logit follows one wave of the positions."""
+    model = tiny_model(**{"vocab_size": SIZE, "output_bias": True, **settings})
+    random = np.random.default_rng(1)
+    for weight in model.weights:
+        if len(weight.shape) == 2:
+            scale = 0.5 if weight.path.endswith("matrix") else 0.3
+            weight.assign(random.normal(0, scale, weight.shape).astype("float32"))
+    wave = 2 if model.config.positions == "concatenated" else 4
+    matrix = array(model.embedding.matrix).copy()
+    matrix[2], matrix[:, wave], matrix[2, wave] = 0, 0, 60
+    model.embedding.matrix.assign(matrix)
+    if model.embedding.bias is not None:
+        bias = np.zeros(SIZE, "float32")
+        bias[:3] = -30, -30, -20
+        model.embedding.bias.assign(bias)
+    return model
+
+
+def ours(model, source, **settings):
+    return found(model, source, length=LIMIT, extra_length=LIMIT, **settings)
+
+
+def theirs(folder, pieces, source, **options):
+    """CTranslate2's results, by default where it searches as ours does for α = 0."""
+    options = {"beam_size": 4, "length_penalty": 0, "max_decoding_length": LIMIT, **options}
+    options |= {"min_decoding_length": 0, "return_scores": True, "return_end_token": True}
+    translator = ctranslate2.Translator(str(folder), intra_threads=1)
+    return translator.translate_batch([written(pieces, row)[:-1] for row in source], **options)
+
+
+def written(pieces, ids):
+    return [pieces[id] for id in ids if id]
+
+
+def check_same(results, pieces, tokens, scores, rtol=1e-4):
+    best = [result.hypotheses[0] for result in results]
+    assert best == [written(pieces, row) for row in tokens[:, 0]]
+    np.testing.assert_allclose([r.scores[0] for r in results], scores[:, 0], rtol, atol=1e-4)
+
+
+def test_it_finds_the_same_for_100_sentences_of_the_toy_grammar(folder, pieces, source, plain):
+    check_same(theirs(folder, pieces, source), pieces, *plain)
+    tokens = plain[0][:, 0]
+    assert len({tuple(row) for row in tokens}) > 50 and len(set((tokens > 0).sum(-1))) > 10
+
+
+def test_greedy_decoding_writes_the_same(folder, model, pieces, source):
+    tokens, scores = ours(model, source[:20], beam=1, alpha=0.0)
+    check_same(theirs(folder, pieces, source[:20], beam_size=1), pieces, tokens, scores)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"output_bias": False, "num_layers": 1},
+        {**OTHER_SYSTEMS, "source_vocab_size": SIZE},
+        {"positions": "learned", "max_length": 80, "position_offset": 2, "d_k": 3, "d_v": 10},
+        {"activation": "gelu", "attention_bias": True, "d_k": 9, "d_v": 5, "num_layers": 1},
+    ],
+)
+def test_it_finds_the_same_with_every_setting(tmp_path, pieces, source, settings):
+    model, source = make_model(**settings), source[:20]
+    tokens, scores = ours(model, source, alpha=0.0)
+    save_ctranslate2(model, pieces, tmp_path / "model")
+    # Without a bias, padding and begin have a share of what our model believes.
+    rtol = 1e-4 if model.config.output_bias else 0.02
+    check_same(theirs(tmp_path / "model", pieces, source), pieces, tokens, scores, rtol)
+
+
+def test_gnmts_penalty_chooses_the_same_from_an_n_best_list(folder, model, pieces, source, plain):
+    source, alpha = source[:30], 1.5
+    tokens, scores = (x[:, 0] for x in ours(model, source, alpha=alpha))
+    ended = (tokens == 2).any(-1)
+    assert (tokens[ended] != plain[0][:30, 0][ended]).any(-1).sum() > 2
+    results = theirs(folder, pieces, source[ended], patience=16, num_hypotheses=64)
+    for result, row, score in zip(results, tokens[ended], scores[ended], strict=True):
+        best, hypothesis = max(
+            (log_p / ((5 + len(hypothesis)) / 6) ** alpha, hypothesis)
+            for hypothesis, log_p in zip(result.hypotheses, result.scores, strict=True)
+            if hypothesis[-1] == pieces[2]
+        )
+        assert hypothesis == written(pieces, row)
+        assert best == pytest.approx(score, rel=1e-4)
+
+
+def test_padding_and_begin_are_never_written(tmp_path, pieces, source):
+    model = make_model()
+    bias = array(model.embedding.bias).copy()
+    bias[:2] = 100
+    model.embedding.bias.assign(bias)
+    save_ctranslate2(model, pieces, tmp_path / "model")
+    for result in theirs(tmp_path / "model", pieces, source[:20], num_hypotheses=4):
+        assert not {piece for row in result.hypotheses for piece in row} & set(pieces[:2])
+
+
+def test_text_goes_through_sentencepiece_alone(folder, tokenizer, pieces, source):
+    processor = sentencepiece.SentencePieceProcessor(str(folder / "bpe.model"))
+    assert processor.encode(TEXTS, out_type=str) == [written(pieces, ids)[:-1] for ids in source]
+    result = theirs(folder, pieces, source[:1])[0].hypotheses[0]
+    ids = [pieces.index(piece) for piece in result]
+    assert [processor.decode(result)] == tokenizer.decode([ids])
+
+
+def test_its_attention_is_what_alignments_are_made_of(folder, model, pieces, source):
+    row = source[0][source[0] > 0]
+    options = {"return_attention": True, "max_decoding_length": 5}
+    result = theirs(folder, pieces, row[None], **options)[0]
+    target = np.array([[pieces.index(piece) for piece in result.hypotheses[0]]])
+    expected = array(attention_between(model, row[None], target))[0]
+    # Without a column for the end, which CTranslate2 has added itself.
+    np.testing.assert_allclose(result.attention[0], expected[:, :-1], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("quantization", "size", "error"),
+    [("float32", 1, 1e-5), ("bfloat16", 0.5, 0.02), ("float16", 0.5, 0.005), ("int8", 0.4, 0.1)],
+)
+def test_quantized_it_is_smaller_and_nearly_the_same(
+    folder, tmp_path, model, pieces, source, quantization, size, error
+):
+    save_ctranslate2(model, pieces, tmp_path / "model", quantization)
+    places = 2048 * 16 * 4  # bytes of the table of positions, which int8 leaves as it is
+    rest = places if quantization == "int8" else 0
+    sizes = [(path / "model.bin").stat().st_size - rest for path in (tmp_path / "model", folder)]
+    assert sizes[0] / sizes[1] == pytest.approx(size, abs=0.1)
+    tokens = source[:2, :8].copy()
+    tokens[:, -1] = 2
+    scored = ctranslate2.Translator(str(tmp_path / "model"), intra_threads=1).score_batch(
+        [written(pieces, row)[:-1] for row in tokens], [written(pieces, row)[:-1] for row in tokens]
+    )
+    for row, result in zip(tokens, scored, strict=True):
+        assert sum(result.log_probs) == pytest.approx(log_p_of(model, row, row), rel=error)
+
+
+def test_a_folder_is_only_replaced_when_that_is_allowed(tmp_path, model, pieces):
+    place = tmp_path / "model"
+    save_ctranslate2(model, pieces, place)
+    with pytest.raises(ValueError, match="exists already"):
+        save_ctranslate2(model, pieces, place, "int8")
+    before = (place / "model.bin").stat().st_size
+    save_ctranslate2(model, pieces, place, "int8", force=True)
+    assert (place / "model.bin").stat().st_size < before
+    (tmp_path / "letters").mkdir()
+    with pytest.raises(ValueError, match="is no model of CTranslate2 and is not replaced"):
+        save_ctranslate2(model, pieces, tmp_path / "letters", force=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["letters", "model"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"quantization": "int9"}, r"did you mean 'int8'"),
+        ({"pieces": ["a"]}, "`pieces` must be 400 different strings.* Received: 1, 1 of them"),
+        ({"pieces": ["a"] * SIZE}, "Received: 400, 1 of them different"),
+        (
+            {"source_pieces": [str(id) for id in range(SIZE)]},
+            r"`source_pieces\[2\]` must be '</s>'",
+        ),
+        ({"files": ["absent"]}, "absent does not exist"),
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_is_left_behind(
+    tmp_path, model, pieces, arguments, message
+):
+    with pytest.raises(ValueError, match=message):
+        save_ctranslate2(model, folder=tmp_path / "model", **{"pieces": pieces, **arguments})
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_the_package_it_says_what_to_install(tmp_path, model, pieces, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ctranslate2", None)
+    with pytest.raises(ValueError, match=r'pip install "t2t-keras\[ctranslate2\]"'):
+        save_ctranslate2(model, pieces, tmp_path / "model")
