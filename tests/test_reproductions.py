@@ -86,6 +86,7 @@ def test_table3_goes_on_where_it_was_killed(tmp_path):
     arguments = [
         *("table3", "--rows=base,big", "--divide=32", "--divide_layers=6", *TINY),
         *("--steps=2", "--config.data.toy_pairs=400", f"--output={tmp_path}"),
+        "--config.model.dropout=0.2",
     ]
     killed = reproduce(*arguments, at_stage={4: "before SIGKILL"})
     assert killed.returncode == -9
@@ -100,6 +101,7 @@ def test_table3_goes_on_where_it_was_killed(tmp_path):
     assert stages(result) == rest, "what was done is not done again"
     base, big = cells(tmp_path / "table3.csv")
     assert big["what differs"].startswith("d_model 32, d_ff 128, num_heads 16, dropout 0.3")
+    assert "model.dropout 0.2 (paper 0.1)" in result.stdout
     assert (base["steps"], big["steps"]) == ("2", "6"), "three times as many, as in the paper"
     assert (big["paper PPL"], big["paper PPL − base"]) == ("4.33", "-0.59")
     assert float(big["10⁶ weights − base"]) > 0 and base["10⁶ weights − base"] == "+0.000"
@@ -208,6 +210,7 @@ def test_each_row_has_what_the_paper_prints():
         (["table3", "--data=x"], "--dev_source and --dev_target are needed"),
         (["table3", "--divide=3", "--output={0}"], "a divisor of d_model=512"),
         (["table3", "--config=multi30k"], "each row of a table has a config of its own"),
+        (["table3", "--config.training.steps=9", "--output={0}"], "--steps=N says how many"),
         (["table4", "--dev=x"], "--train, and --dev or --test or both"),
         (["table4", "--train=x", "--dev=y", "--ratio=2"], "--ratio says how to mix in"),
     ],

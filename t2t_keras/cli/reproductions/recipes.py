@@ -80,20 +80,28 @@ def shorten(training, steps):
     training.checkpoint_every = max(1, steps // CHECKPOINTS)
 
 
-def override(experiment):
-    """Applies what the command line changes, in all rows."""
+def override(experiment, kept=()):
+    """Applies what the command line changes in all rows.
+
+    Args:
+        kept: the settings by which this row differs from others, which stay.
+    """
     base = find_config("base")
     if given := [a for a in sys.argv if a.startswith("--config=") and a != f"--config={base}"]:
         raise ValueError(
             f"{given[0]}: each row of a table has a config of its own. --reduced=CONFIG gives a "
             "smaller one, --config.part.field=value changes a setting of all rows"
         )
-    for path, value in config_flags.get_override_values(flags.FLAGS["config"]).items():
+    changes = config_flags.get_override_values(flags.FLAGS["config"])
+    if "training.steps" in changes:
+        raise ValueError("--steps=N says how many steps, and shortens the warm-up with them")
+    for path, value in changes.items():
         *parts, field = path.split(".")
         settings = experiment
         for part in parts:
             settings = getattr(settings, part)
-        setattr(settings, field, value)
+        if path not in kept:
+            setattr(settings, field, value)
     experiment.validate()
 
 

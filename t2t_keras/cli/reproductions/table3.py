@@ -88,8 +88,8 @@ def recipe_of(row, real):
         real: whether there is text; if not, the toy grammar has sizes of its own.
     """
     config = f"table3:{row}"
-    paper, ours = load_experiment(config), load_experiment(config)
-    times = paper.training.steps // load_experiment("table3:base").training.steps
+    base, paper, ours = (load_experiment(c) for c in ("table3:base", config, config))
+    times = paper.training.steps // base.training.steps
     ours.training.steps //= times
     if reduced := REDUCED.value or (None if real else TOY):
         ours = dataclasses.replace(load_experiment(reduced), model=ours.model)
@@ -99,7 +99,7 @@ def recipe_of(row, real):
     ours.training.steps *= times
     widths, layers = (1, 1) if real else (TOY_WIDTHS, TOY_LAYERS)
     ours.model = ours.model.divided(DIVIDE.value or widths, DIVIDE_LAYERS.value or layers)
-    override(ours)
+    override(ours, kept=differences(base, paper))
     return Recipe(config, ours, paper)
 
 

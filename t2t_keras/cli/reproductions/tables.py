@@ -6,6 +6,7 @@ import io
 import os
 import platform
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -39,7 +40,7 @@ def write_table(path, columns, rows, notes):
 
 def circumstances():
     """Date, machine and command."""
-    command = " ".join([Path(sys.argv[0]).name, *given()])
+    command = shlex.join([Path(sys.argv[0]).name, *given()])
     return [f"{datetime.date.today()}, {machine()}", f"`{command}`"]
 
 
