@@ -46,17 +46,14 @@ class Stages:
             stage: its name, and that of its log.
             arguments: of the command.
             creates: what is there when it has been done.
-            reads: files of the user that it reads.
-
-        Returns:
-            Whether something was done.
+            reads: files that it reads, and nobody of the stages before it has made.
         """
         arguments = [str(argument) for argument in arguments]
         self.history.append([command, arguments, digest_of(map(Path, reads)) if reads else ""])
         notes = self.folder / "stages.json"
         done = read_json(notes, {})
         if done.get(stage) == self.history and Path(creates).exists():
-            return False
+            return
         log = self.folder / "logs" / f"{stage}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         self.say(f"{stage}, see {log}")
@@ -69,7 +66,6 @@ class Stages:
             )
         write_json(notes, done | {stage: self.history})
         self.say(f"{stage} took {duration(time.monotonic() - started)}")
-        return True
 
     def watch(self, stage, command, arguments, log):
         """Runs the command to its end, and says now and then what it said last."""
