@@ -83,3 +83,19 @@ class TransformerConfig:
         """A checked copy in which nothing is left to a rule: d_k and d_v are numbers."""
         d_k, d_v = head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)
         return dataclasses.replace(self, d_k=d_k, d_v=d_v)
+
+    def divided(self, widths=1, layers=1):
+        """A copy with every width (d_model, d_ff, d_k, d_v) and the number of layers divided.
+
+        Heads stay: half of one head is none. So h · d_k = d_model stays true where it was, and
+        two models that differ in something still differ in it, by the same factor.
+        """
+        divided = {}
+        for name in ("d_model", "d_ff", "d_k", "d_v", "num_layers"):
+            size = getattr(self, name)
+            setting, factor = ("layers", layers) if name == "num_layers" else ("widths", widths)
+            if size is not None:
+                check_integer(setting, factor)
+                check(size % factor == 0, setting, factor, f"a divisor of {name}={size}")
+                divided[name] = size // factor
+        return dataclasses.replace(self, **divided)

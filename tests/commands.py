@@ -7,10 +7,12 @@ that one: it has its own arguments, flags, streams and exit code, as if started 
 import atexit
 import contextlib
 import importlib
+import itertools
 import json
 import os
 import runpy
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -21,13 +23,16 @@ ROOT = Path(__file__).parent.parent
 PARENT = None
 
 
-def command(name, *arguments, stdin="", interrupt_after=None, read=True):
+def command(name, *arguments, stdin="", interrupt_after=None, read=True, at_stage=None):
     """Runs `t2t-NAME` as `python -m t2t_keras.cli.NAME` does.
 
     Args:
         stdin: text. None: an open pipe that nobody writes to.
         interrupt_after: seconds after which Ctrl-C is pressed.
         read: whether anybody reads its output, or has closed it like `head`.
+        at_stage: for t2t-reproduce, whose stages then start at once, too. {number: "before SIGNAL"}
+            sends it a signal when it comes to the stage of that number, from 0; "during SIGNAL"
+            when that has begun; "stage SIGNAL" sends it to the stage.
 
     Returns:
         A `subprocess.CompletedProcess` with text.
@@ -38,6 +43,7 @@ def command(name, *arguments, stdin="", interrupt_after=None, read=True):
             "wait_for_input": stdin is None,
             "interrupt_after": interrupt_after,
             "read": read,
+            "at_stage": at_stage,
         }
         code = asked(request)
         out, err = ((Path(folder) / f).read_text(encoding="utf-8") for f in ("stdout", "stderr"))
@@ -154,10 +160,17 @@ def run(request):
         os.dup2(stream, number)
     os.chdir(request["cwd"])
     sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, "w" if n else "r") for n in range(3))
-    sys.argv = request["argv"]
+    if request["at_stage"] is not None:
+        start_stages_from(stage_server(), request["at_stage"])
+    become(request["argv"], request["module"])
+
+
+def become(argv, module):
+    """Runs a module as a command, and ends the process as it ends. Never returns."""
+    sys.argv = argv
     code = 0
     try:
-        runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
     except SystemExit as exit:
         code = exit.code if isinstance(exit.code, int) else int(exit.code is not None)
     except BaseException:
@@ -168,6 +181,57 @@ def run(request):
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
+
+
+def stage_server():
+    """A process that forks stages from what is loaded now; returns a socket to ask it by."""
+    ours, theirs = socket.socketpair()
+    if os.fork():
+        theirs.close()
+        return ours
+    ours.close()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for line in theirs.makefile():
+        argv, module, log = json.loads(line)
+        child = os.fork()
+        if not child:
+            theirs.close()
+            output = os.open(log, os.O_WRONLY | os.O_APPEND)
+            for stream in (1, 2):
+                os.dup2(output, stream)
+            become(argv, module)
+        theirs.sendall(f"{child}\n".encode())
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        with contextlib.suppress(BrokenPipeError):
+            theirs.sendall(f"{code}\n".encode())
+    os._exit(0)
+
+
+def start_stages_from(server, at_stage):
+    """Lets t2t-reproduce, in this process, start its stages as forks of the server."""
+    from t2t_keras.cli.reproductions import stages
+
+    numbers = itertools.count()
+    answers = server.makefile()
+
+    class Stage:
+        def __init__(self, name, arguments, log):
+            when, _, what = at_stage.get(str(next(numbers)), "").partition(" ")
+            if when == "before":
+                os.kill(os.getpid(), signal.Signals[what])
+            request = [f"{name}.py", *arguments], f"t2t_keras.cli.{name}", log.name
+            server.sendall(f"{json.dumps(request)}\n".encode())
+            self.pid = int(answers.readline())
+            if when in ("during", "stage"):
+                os.kill(self.pid if when == "stage" else os.getpid(), signal.Signals[what])
+
+        def wait(self, timeout):
+            return int(answers.readline())
+
+        def send_signal(self, number):
+            os.kill(self.pid, number)
+
+    stages.start = Stage
 
 
 if __name__ == "__main__":

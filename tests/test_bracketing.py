@@ -9,7 +9,7 @@ import pytest
 from commands import command
 
 from pipelines.treebank import DEEPEST, Tree, parse
-from t2t_keras.cli.evaluate_parses import line_of, tree_on
+from t2t_keras.cli.parses import line_of, tree_on
 from t2t_keras.evaluation.bracketing import Bracketing, bracketing, compared, length
 
 # the 0  dog 1  sees 2  a 3  cat 4: S 0–5, NP 0–2, VP 2–5, NP 3–5

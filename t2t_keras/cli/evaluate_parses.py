@@ -4,9 +4,10 @@ from pathlib import Path
 
 from absl import flags
 
-from pipelines.sources import SourceError, find_files
+from pipelines.sources import find_files
 from pipelines.treebank import LEAVES as LEAF_KINDS
-from pipelines.treebank import parse, read_trees, repair, texts_of, without_traces
+from pipelines.treebank import read_trees
+from t2t_keras.cli.parses import line_of, tree_on, words_of
 from t2t_keras.cli.runs import Run
 from t2t_keras.cli.search_flags import search_config
 from t2t_keras.cli.translating import best_translations, read_lines
@@ -56,29 +57,12 @@ def kept_parses(target, golds, output):
 
 def parses(target, golds):
     """A run's parse of each gold tree's words."""
-    sentences = [without_traces(gold) for gold in golds]
-    words = [tree.words() if tree else [] for tree in sentences]
-    sources = [texts_of(tree)[0] if tree else "" for tree in sentences]
+    words = [words_of(gold) for gold in golds]
     config = search_config(target.experiment().search, target.tokenizer(), n_best=1)
-    found = best_translations(target, sources, config, WEIGHTS.value, "parsing")
+    sentences = [" ".join(sentence) for sentence in words]
+    found = best_translations(target, sentences, config, WEIGHTS.value, "parsing")
     results = [line_of(*pair, LEAVES.value) for pair in zip(words, found, strict=True)]
     return [line for line, _ in results], [repaired for _, repaired in results]
-
-
-def line_of(words, brackets, leaves):
-    """A tree of what a run wrote, and whether it had to be repaired; "" if it wrote nothing."""
-    if not words or not brackets:
-        return "", False
-    tree, exact = repair(words, brackets.split(), leaves)
-    return str(tree), not exact
-
-
-def tree_on(line):
-    """The tree that a line holds; None if it is not one."""
-    try:
-        return parse(line)
-    except SourceError:
-        return None
 
 
 def show(scores, repaired):

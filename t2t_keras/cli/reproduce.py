@@ -1,19 +1,42 @@
-"""t2t-reproduce: the paper's tables, each measured anew by one command.
+"""t2t-reproduce: the paper's tables, each by one command.
 
-t2t-reproduce table1                              what a layer costs over the length n
-t2t-reproduce table1 --lengths=1024,2048,4096 --d_model=128 --output=narrow
+t2t-reproduce table1                                      what a layer costs over the length n
+t2t-reproduce table2 --rows=ende_base                     at full size, from TensorFlow Datasets
+t2t-reproduce table2 --rows=ende_base --reduced=mixed --source=train.en --target=train.de \\
+    --test_source=dev.en --test_target=dev.de
+t2t-reproduce table3                                      all rows on the toy grammar, much smaller
+t2t-reproduce table3 --reduced=multi30k --divide=4 --source=train.en --target=train.de \\
+    --dev_source=val.en --dev_target=val.de
+t2t-reproduce table4 --train='wsj/0[2-9]/*.mrg,wsj/1*/*.mrg,wsj/2[01]/*.mrg' \\
+    --dev='wsj/22/*.mrg' --test='wsj/23/*.mrg'
+t2t-reproduce table4 --train=gold.mrg --automatic='parsed/*.gz' --ratio=1 --dev=dev.mrg
+t2t-reproduce table4 --run=runs/parsing --train=train.mrg --dev=dev.mrg
 
-Everything is written into the folder --output, line by line as it is measured. The same command
-goes on where it was stopped, and measures nothing twice.
+Everything is written into the folder --output: prepared data, runs, logs, and in the end the table
+as Markdown and CSV. The same command goes on where it was stopped, and does nothing twice.
+--divide, --steps, --reduced=CONFIG and --config.part.field=value make the paper's recipes smaller;
+what they change stands under the table.
 """
+
+import sys
+
+from absl import flags
 
 from t2t_keras.checks import check_choice
 from t2t_keras.cli.main import run
-from t2t_keras.cli.reproductions import table1
+from t2t_keras.cli.reproductions import output_flag, recipes, table1, table2, table3, table4, texts
 
 TABLES = {
     "table1": table1.reproduce,
+    "table2": table2.reproduce,
+    "table3": table3.reproduce,
+    "table4": table4.reproduce,
 }
+
+
+MODULES = (output_flag, recipes, table1, table2, table3, table4, texts)
+for module in MODULES:
+    flags.adopt_module_key_flags(module)
 
 
 def main(arguments):
@@ -22,11 +45,23 @@ def main(arguments):
             f"say which table: {' or '.join(TABLES)}. Received: {' '.join(arguments)!r}"
         )
     check_choice("TABLE", arguments[0], TABLES)
+    refuse_others(arguments[0])
     TABLES[arguments[0]]()
 
 
+def refuse_others(table):
+    """Refuses flags that a table does not look at: it has those that its file names."""
+    names = vars(sys.modules[TABLES[table].__module__]).values()
+    known = {output_flag.OUTPUT.name} | {f.name for f in names if isinstance(f, flags.FlagHolder)}
+    for module in MODULES:
+        for flag in flags.FLAGS.get_flags_for_module(module.__name__):
+            if flag.present and flag.name not in known:
+                raise ValueError(f"--{flag.name} is not for {table}. See --help")
+
+
 def entry():
-    run(main)
+    # What --config.part.field changes, it changes in every row.
+    run(main, default_config="base")
 
 
 if __name__ == "__main__":
