@@ -23,6 +23,7 @@ import sys
 from absl import flags
 
 from t2t_keras.checks import check_choice
+from t2t_keras.cli.benchmarks import lengths, timing
 from t2t_keras.cli.main import run
 from t2t_keras.cli.reproductions import output_flag, recipes, table1, table2, table3, table4, texts
 
@@ -34,7 +35,7 @@ TABLES = {
 }
 
 
-MODULES = (output_flag, recipes, table1, table2, table3, table4, texts)
+MODULES = (lengths, timing, output_flag, recipes, table1, table2, table3, table4, texts)
 for module in MODULES:
     flags.adopt_module_key_flags(module)
 

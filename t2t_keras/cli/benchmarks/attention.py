@@ -6,7 +6,7 @@ import keras
 from absl import flags
 from keras import ops
 
-from t2t_keras.cli.benchmarks.lengths import lengths
+from t2t_keras.cli.benchmarks.lengths import LENGTHS, lengths
 from t2t_keras.cli.benchmarks.timing import ROUNDS, medians_of
 from t2t_keras.layers import LocalSelfAttention, MultiHeadAttention
 
@@ -26,11 +26,13 @@ def measure():
         f"Self-attention, forward, one sequence of n positions, d_model = {WIDTH.value}, "
         f"h = {HEADS.value}, float32, {keras.backend.backend()}, {ROUNDS.value} rounds"
     )
-    print(f"{'':<10}" + "".join(f"{f'n = {length}':>20}" for length in lengths()))
+    print(f"{'':<10}" + "".join(f"{f'n = {length}':>20}" for length in lengths(LENGTHS.value)))
     for name, layer in layers.items():
         layer.build((1, None, WIDTH.value))
         forward = as_one_call(layer)
-        inputs = [keras.random.normal((1, length, WIDTH.value)) for length in lengths()]
+        inputs = [
+            keras.random.normal((1, length, WIDTH.value)) for length in lengths(LENGTHS.value)
+        ]
         medians = medians_of([functools.partial(forward, x) for x in inputs], ROUNDS.value)
         line = f"{name:<10}"
         for i, median in enumerate(medians):

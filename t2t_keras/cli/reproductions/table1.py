@@ -18,7 +18,7 @@ import numpy as np
 from absl import flags
 
 from pipelines.progress import Progress
-from t2t_keras.cli.benchmarks.lengths import lengths
+from t2t_keras.cli.benchmarks.lengths import LENGTHS, lengths
 from t2t_keras.cli.benchmarks.timing import ROUNDS
 from t2t_keras.cli.reproductions.layer_cost import MEMORY, in_a_process, memory, seconds
 from t2t_keras.cli.reproductions.output_flag import OUTPUT
@@ -71,7 +71,7 @@ def reproduce():
     }
     known = read(folder / "table1.jsonl", settings)
     measure(folder / "table1.jsonl", settings, known)
-    table = {name: {n: known[name, n] for n in lengths()} for name in PAPER}
+    table = {name: {n: known[name, n] for n in lengths(LENGTHS.value)} for name in PAPER}
     text = as_text(table, settings)
     (folder / "table1.md").write_text(text, encoding="utf-8")
     (folder / "table1.csv").write_text(as_csv(table), encoding="utf-8", newline="")
@@ -101,7 +101,9 @@ def read(path, settings):
 
 def measure(path, settings, known):
     """Measures what is not yet known, and writes each layer's lines as soon as they are."""
-    missing = {name: [n for n in lengths() if (name, n) not in known] for name in PAPER}
+    missing = {
+        name: [n for n in lengths(LENGTHS.value) if (name, n) not in known] for name in PAPER
+    }
     with (
         path.open("a", encoding="utf-8") as file,
         Progress("measuring", sum(map(len, missing.values())), "layers and lengths") as progress,
@@ -182,7 +184,12 @@ def as_text(table, settings):
             figures = [f"{scale * each[measure]:,.1f}" for each in costs.values()]
             exponent = "–" if found is None else f"**{found[0]:.2f}**"
             rows.append([name, PAPER[name].cost, *figures, exponent])
-        names = ["layer", "the paper's cost", *(f"n = {n:,}" for n in lengths()), "exponent of n"]
+        names = [
+            "layer",
+            "the paper's cost",
+            *(f"n = {n:,}" for n in lengths(LENGTHS.value)),
+            "exponent of n",
+        ]
         parts += [f"{title[0].upper()}{title[1:]}, {unit}", markdown(names, rows)]
     parts += [
         f"The exponents are fitted by least squares in log–log, over n ≥ {FITTED_FROM:,}.",
@@ -203,7 +210,7 @@ def as_csv(table):
     """The same figures, a line for each layer and measure: seconds and bytes."""
     file = io.StringIO()
     lines = csv.writer(file)
-    lines.writerow(["layer", "paper", "measure", *lengths(), "exponent"])
+    lines.writerow(["layer", "paper", "measure", *lengths(LENGTHS.value), "exponent"])
     for name, costs in table.items():
         for measure in MEASURES:
             found = fit(costs, measure)
