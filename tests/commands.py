@@ -160,7 +160,7 @@ def run(request):
         os.dup2(stream, number)
     os.chdir(request["cwd"])
     sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, "w" if n else "r") for n in range(3))
-    if request["at_stage"] is not None:
+    if request.get("at_stage") is not None:
         start_stages_from(stage_server(), request["at_stage"])
     become(request["argv"], request["module"])
 

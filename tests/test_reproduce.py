@@ -82,7 +82,7 @@ def test_table1_fits_the_exponents(tmp_path):
     ("arguments", "message"),
     [
         ([], "say which table: table1"),
-        (["table7"], "did you mean 'table1'?"),
+        (["table7"], "must be one of 'table1', 'table2'"),
         (["table1", "--lengths=1024,many"], "`lengths` must be a whole number of at least 1"),
         (["table1", "--heads=3"], "num_heads"),
         (["table1", "--d_model=0"], "d_model"),

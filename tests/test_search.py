@@ -62,7 +62,13 @@ def test_padding_and_begin_are_never_written():
             assert (row[:length] > 1).all() and length > 0
 
 
-@pytest.mark.parametrize("settings", [{}, {"beam": 1}, {"method": "sample", "seed": 3}])
+SEARCHES = [{}, {"method": "sample", "seed": 3}, {"beam": 1}]
+LENGTHS = [2, 1, 3]
+if keras.backend.backend() == "jax":  # compiles for minutes; greedy search is a part of sampling
+    SEARCHES, LENGTHS = SEARCHES[:2], LENGTHS[:1]
+
+
+@pytest.mark.parametrize("settings", SEARCHES)
 class TestConstraints:
     def test_what_is_banned_is_not_written_and_scores_stay_those_of_the_model(self, settings):
         model = model_that_ends()
@@ -90,7 +96,7 @@ class TestConstraints:
         np.testing.assert_array_equal(tokens[3], free[3])
         assert scores[0, 0] == pytest.approx(score_of(model, SOURCE[0], tokens[0, 0]), rel=1e-4)
 
-    @pytest.mark.parametrize("n", [1, 2, 3])
+    @pytest.mark.parametrize("n", LENGTHS)
     def test_no_n_gram_is_written_twice(self, settings, n):
         model = model_that_ends()
         bias = array(model.embedding.bias).copy()

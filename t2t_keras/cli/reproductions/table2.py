@@ -156,7 +156,7 @@ def trained(folder, name, row):
     stages = Stages(folder / name, name, data.stages)
     stages.do(
         *("train", "train"),
-        [*recipe.flags(), f"--data={data.folder}", f"--run={run.folder}", *dev],
+        [*recipe.flags(), f"--data={data.folder}", f"--run={run.folder}", *dev, "--noexport"],
         creates=Checkpoints(run.folder / "checkpoints").path(recipe.experiment.training.steps),
     )
     average(stages, run, row.averaged)

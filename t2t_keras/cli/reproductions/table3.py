@@ -120,7 +120,7 @@ def measured(folder, row, recipe, base, data, dev):
     steps = recipe.experiment.training.steps
     stages.do(
         *("train", "train"),
-        [*recipe.flags(), f"--data={data.folder}", f"--run={run}"],
+        [*recipe.flags(), f"--data={data.folder}", f"--run={run}", "--noexport"],
         creates=Checkpoints(run / "checkpoints").path(steps),
     )
     dev_files = [*find_files("dev_source", dev[0]), *find_files("dev_target", dev[1])]

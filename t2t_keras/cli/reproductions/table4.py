@@ -157,7 +157,11 @@ def trained(folder, recipe, texts):
     )
     checkpoints = Checkpoints(run.folder / "checkpoints")
     stages.do(
-        *("train", "train", [*recipe.flags(), f"--data={data}", f"--run={run.folder}"]),
+        *(
+            "train",
+            "train",
+            [*recipe.flags(), f"--data={data}", f"--run={run.folder}", "--noexport"],
+        ),
         creates=checkpoints.path(recipe.experiment.training.steps),
     )
     last = min(AVERAGED, len(checkpoints.steps()))
