@@ -169,15 +169,23 @@ def finish(target, trainer, export):
         config = dataclasses.replace(config, n_best=config.beam)
         version = save_version(target, target.folder / "export", config)
         print(f"{version}: a SavedModel, text in and text out")
-    print(NEXT.format(run=target.folder))
+    print(next_commands(target.folder))
 
 
-NEXT = """Next:
-  t2t-translate {run}                      type a sentence; or give it a file: < text > translations
-  t2t-serve {run}                          answers over HTTP, with a page at http://localhost:8501
-  t2t-average {run} --last=10              averages more checkpoints
-  tensorboard --logdir={run}/logs          shows the curves
-  t2t-prepare --help                       tells how to prepare text of your own"""
+NEXT = {
+    "t2t-translate {run}": "type a sentence; or give it a file: < text > translations",
+    "t2t-serve {run}": "answers over HTTP, with a page at http://localhost:8501",
+    "t2t-report {run}": "tells on one page how the training went",
+    "t2t-average {run} --last=10": "averages more checkpoints",
+    "tensorboard --logdir={run}/logs": "shows the curves",
+    "t2t-prepare --help": "tells how to prepare text of your own",
+}
+
+
+def next_commands(run):
+    lines = {command.format(run=run): what for command, what in NEXT.items()}
+    width = max(map(len, lines))
+    return "\n".join(["Next:", *(f"  {line:<{width}}   {what}" for line, what in lines.items())])
 
 
 def listed(steps):
