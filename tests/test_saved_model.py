@@ -9,7 +9,6 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-import tensorflow_text  # noqa: F401  registers the operations of what takes text
 from commands import command
 from test_cli import UGLY
 from untrained import toy_tokenizer, untrained_run
@@ -17,6 +16,7 @@ from untrained import toy_tokenizer, untrained_run
 from pipelines.toy_grammar import pairs
 from t2t_keras.cli.exports import export_in
 from t2t_keras.decoding.translator import Translator
+from t2t_keras.export.loading import load
 from t2t_keras.export.text_signatures import in_batches, parts
 
 # 500 sentences, and what nobody expects; the last one has more pieces than a model takes at once.
@@ -145,7 +145,7 @@ def test_fewer_bytes_and_nearly_the_same(run, dtype):
     ]
     assert sizes[1] < {"bfloat16": 0.75, "int8": 0.6}[dtype] * sizes[0]
     pairs = {"source": tf.constant(TEXTS[:50]), "target": tf.constant(TEXTS[1:51])}
-    models = [tf.saved_model.load(path) for path in (folder, run.folder / "export" / "1")]
+    models = [load(path) for path in (folder, run.folder / "export" / "1")]
     found, expected = (model.signatures["score"](**pairs) for model in models)
     difference = np.abs(found["log_probabilities"] - expected["log_probabilities"])
     assert 0 < difference.max() < 0.5

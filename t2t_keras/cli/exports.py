@@ -6,12 +6,12 @@ import shutil
 from pathlib import Path
 
 import tensorflow as tf
-import tensorflow_text  # noqa: F401  registers the operations of a model that takes text
 
 from pipelines.tokenizers import MARKS
 from pipelines.whole import only_one, read_json, whole_folder, write_json
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.decoding.translator import Translation
+from t2t_keras.export.loading import load
 from t2t_keras.export.saved_model import save_ids_model, save_text_model
 from t2t_keras.export.text_signatures import NO_SCORE
 from t2t_keras.serving.versions import versions_in
@@ -75,7 +75,7 @@ class Export:
 
     def __init__(self, folder):
         settings = read_json(folder / "config.json", {}).get("export")
-        model = tf.saved_model.load(folder)
+        model = load(folder)
         if settings is None or "attention" not in model.signatures:
             raise ValueError(
                 f"{folder} is no SavedModel that takes text. t2t-export RUN, without --ids_only, "

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
-import tensorflow_text  # noqa: F401 - its ops are in the models that take text
 from tensorflow.core.framework import types_pb2
 from tensorflow.core.protobuf import saved_model_pb2
 
+from t2t_keras.export.loading import load
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.tensors import Spec
 
@@ -55,7 +55,7 @@ class Model:
 
     def __init__(self, folder):
         self.folder = Path(folder)
-        self.loaded = tf.saved_model.load(str(folder))
+        self.loaded = load(folder)
         self.signatures = {
             name: signature_of(name, function) for name, function in self.loaded.signatures.items()
         }
