@@ -70,6 +70,23 @@ class Recipe(NamedTuple):
         ]
 
 
+def made_smaller(config, keep=0):
+    """The recipe of a shipped config, with what the flags change.
+
+    Args:
+        config: its name.
+        keep: how many checkpoints a run must have at its end.
+    """
+    given = REDUCED.value or config
+    paper, ours = load_experiment(config), load_experiment(given)
+    ours.model = ours.model.divided(DIVIDE.value or 1, DIVIDE_LAYERS.value or 1)
+    if STEPS.value:
+        shorten(ours.training, STEPS.value)
+    ours.training.keep = max(ours.training.keep, keep)
+    override(ours)
+    return Recipe(given, ours, paper)
+
+
 def shorten(training, steps):
     """Another number of steps: warm-up in proportion, the same highest learning rate."""
     share = steps / training.steps

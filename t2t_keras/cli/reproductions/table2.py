@@ -13,16 +13,7 @@ from absl import flags
 
 from pipelines.sources import find_files
 from pipelines.whole import read_json
-from t2t_keras.cli.reproductions.recipes import (
-    DIVIDE,
-    DIVIDE_LAYERS,
-    REDUCED,
-    RUN,
-    STEPS,
-    Recipe,
-    override,
-    shorten,
-)
+from t2t_keras.cli.reproductions.recipes import REDUCED, RUN, made_smaller
 from t2t_keras.cli.reproductions.stages import Stages, output_folder
 from t2t_keras.cli.reproductions.tables import circumstances, number, write_table
 from t2t_keras.cli.reproductions.texts import (
@@ -43,7 +34,6 @@ from t2t_keras.cli.runs import Run
 from t2t_keras.cli.translating import read_lines
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu
-from t2t_keras.experiment import load_experiment
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.training.checkpoints import Checkpoints
 
@@ -132,18 +122,6 @@ def check_rows(rows):
         find_files("test", path)
 
 
-def recipe_of(row):
-    """The paper's settings, and ours."""
-    config = REDUCED.value or row.config
-    paper, ours = load_experiment(row.config), load_experiment(config)
-    ours.model = ours.model.divided(DIVIDE.value or 1, DIVIDE_LAYERS.value or 1)
-    if STEPS.value:
-        shorten(ours.training, STEPS.value)
-    ours.training.keep = max(ours.training.keep, row.averaged)
-    override(ours)
-    return Recipe(config, ours, paper)
-
-
 def trained(folder, name, row):
     """The run of a row, trained and averaged unless that was done, and how many pairs it read."""
     run = Run(RUN.value or folder / name / "run")
@@ -151,7 +129,7 @@ def trained(folder, name, row):
         data = Path(run.experiment().data.folder)
         average(Stages(folder / name, name), run, row.averaged)
         return run, read_json(data / "report.json", {}).get("counts", {}).get("kept")
-    recipe = recipe_of(row)
+    recipe = made_smaller(row.config, row.averaged)
     data, dev = prepared(folder, recipe, row)
     stages = Stages(folder / name, name, data.stages)
     stages.do(
@@ -194,7 +172,7 @@ def average(stages, run, wanted):
 
 def evaluated(folder, name, row, run, pairs):
     """A run's translations of every test set, and their scores."""
-    experiment, recipe = run.experiment(), recipe_of(row)
+    experiment, recipe = run.experiment(), made_smaller(row.config, row.averaged)
     search = recipe.experiment.search
     steps = Checkpoints(run.folder / "checkpoints").steps()
     averaged = f"the last {min(row.averaged, len(steps))} checkpoints averaged"

@@ -19,22 +19,12 @@ from pipelines.treebank import LEAVES as LEAF_KINDS
 from pipelines.treebank import read_trees
 from pipelines.whole import read_json, write_json
 from t2t_keras.cli.parses import line_of, tree_on, words_of
-from t2t_keras.cli.reproductions.recipes import (
-    DIVIDE,
-    DIVIDE_LAYERS,
-    REDUCED,
-    RUN,
-    STEPS,
-    Recipe,
-    override,
-    shorten,
-)
+from t2t_keras.cli.reproductions.recipes import RUN, made_smaller
 from t2t_keras.cli.reproductions.stages import Stages, output_folder
 from t2t_keras.cli.reproductions.tables import circumstances, number, write_table
 from t2t_keras.cli.runs import Run
 from t2t_keras.cli.translating import read_lines
 from t2t_keras.evaluation.bracketing import Bracketing, bracketing
-from t2t_keras.experiment import load_experiment
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.training.checkpoints import Checkpoints
 
@@ -93,14 +83,7 @@ def mode():
 
 
 def recipe_of():
-    """The paper's settings, and ours."""
-    config = "parsing:semi_supervised" if AUTOMATIC.value else "parsing:wsj"
-    paper, ours = load_experiment(config), load_experiment(REDUCED.value or config)
-    ours.model = ours.model.divided(DIVIDE.value or 1, DIVIDE_LAYERS.value or 1)
-    if STEPS.value:
-        shorten(ours.training, STEPS.value)
-    override(ours)
-    return Recipe(REDUCED.value or config, ours, paper)
+    return made_smaller("parsing:semi_supervised" if AUTOMATIC.value else "parsing:wsj", AVERAGED)
 
 
 def training_texts(folder):
