@@ -21,6 +21,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PARENT = None
+# Flags of a vocabulary that 1,200 sentences give, and of a run that takes seconds.
+SMALL_CORPUS = ["--config.data.vocabulary.size=400", "--config.data.batches.tokens=4000"]
+TINY_RUN = [
+    "--config.model.num_layers=1",
+    "--config.model.d_model=16",
+    "--config.model.d_ff=16",
+    "--config.data.toy_pairs=300",
+    "--config.data.vocabulary.size=400",
+    "--config.training.log_every=2",
+    "--config.training.evaluate_every=4",
+    "--config.training.checkpoint_every=2",
+]
 
 
 def command(name, *arguments, stdin="", interrupt_after=None, read=True, at_stage=None):
@@ -74,17 +86,22 @@ class Running:
         """Sends a signal and gives the exit code, at any time."""
         if self.code is None:
             os.kill(self.pid, number)
+        return self.wait()
+
+    def wait(self):
+        """Gives the exit code when it has ended by itself."""
+        if self.code is None:
             self.code = asked({"wait_for": self.pid, "interrupt_after": None})
         return self.code
 
 
 @contextlib.contextmanager
-def running(name, *arguments):
-    """Runs `t2t-NAME` beside the test, as a `Running`."""
+def running(name, *arguments, package="t2t_keras.cli."):
+    """Runs `t2t-NAME`, or another package's module, beside the test, as a `Running`."""
     with tempfile.TemporaryDirectory() as folder:
         for stream in ("stdin", "stdout"):
             (Path(folder) / stream).touch()
-        process = Running(request_of(name, arguments, folder))
+        process = Running(request_of(name, arguments, folder) | {"module": f"{package}{name}"})
         try:
             yield process
         finally:
