@@ -44,7 +44,8 @@ def command(name, *arguments, stdin="", interrupt_after=None, read=True, at_stag
         read: whether anybody reads its output, or has closed it like `head`.
         at_stage: for t2t-reproduce, whose stages then start at once, too. {number: "before SIGNAL"}
             sends it a signal when it comes to the stage of that number, from 0; "during SIGNAL"
-            when that has begun; "stage SIGNAL" sends it to the stage.
+            when that stage, which trains, has written a checkpoint; "stage SIGNAL" sends it to the
+            stage.
 
     Returns:
         A `subprocess.CompletedProcess` with text.
@@ -239,10 +240,16 @@ def start_stages_from(server, at_stage):
             request = [f"{name}.py", *arguments], f"t2t_keras.cli.{name}", log.name
             server.sendall(f"{json.dumps(request)}\n".encode())
             self.pid = int(answers.readline())
-            if when in ("during", "stage"):
-                os.kill(self.pid if when == "stage" else os.getpid(), signal.Signals[what])
+            if when == "stage":
+                os.kill(self.pid, signal.Signals[what])
+            self.during = signal.Signals[what] if when == "during" else None
+            self.runs = [Path(a.removeprefix("--run=")) for a in arguments if a[:6] == "--run="]
 
         def wait(self, timeout):
+            if self.during:
+                while not list(self.runs[0].glob("checkpoints/*.npz")):
+                    time.sleep(0.01)
+                os.kill(os.getpid(), self.during)
             return int(answers.readline())
 
         def send_signal(self, number):

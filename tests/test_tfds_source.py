@@ -5,6 +5,7 @@ import textwrap
 
 import pytest
 import tensorflow_datasets as tfds
+from commands import command
 
 from pipelines.sources import SourceError
 from pipelines.tfds_source import TfdsPairs
@@ -143,3 +144,18 @@ def test_a_failing_download_says_what_to_do(tmp_path):
     message = r"could not prepare down/1.0.0: ConnectionError: the mirror is down.*one sentence a"
     with pytest.raises(SourceError, match=message):
         list(source)
+
+
+def test_table_3_is_measured_on_a_data_sets_own_splits(data_dir, tmp_path):
+    small = ["model.d_model=16", "model.d_ff=16", "model.num_layers=1", "search.extra_length=0"]
+    small += ["data.vocabulary.size=280", "data.batches.tokens=512", "data.batches.max_length=64"]
+    arguments = [
+        *("table3", "--rows=base", "--steps=1", f"--output={tmp_path}", "--tfds=tfds:phrasebook"),
+        *(f"--data_dir={data_dir}", *(f"--config.{setting}" for setting in small)),
+    ]
+    result = command("reproduce", *arguments, at_stage={})
+    assert result.returncode == 0, result.stderr
+    assert "Trained on 25 sentence pairs" in result.stdout and "3 lines" in result.stdout
+    assert (tmp_path / "tfds_phrasebook-validation.en").read_text().count("Sentence") == 3
+    again = command("reproduce", *arguments, at_stage={})
+    assert again.returncode == 0 and ", see " not in again.stderr

@@ -71,7 +71,7 @@ def main(arguments):
                 file=sys.stderr,
             )
         elif trainer.is_chief:
-            finish(target, trainer, EXPORT.value and trainer.step > begun)
+            finish(target, trainer, trained=trainer.step > begun)
 
 
 def make_trainer(experiment, target, strategy, machines):
@@ -152,8 +152,16 @@ def sustained_rate(size=2048, rounds=3):
     return 2 * size**3 / best
 
 
-def finish(target, trainer, export):
-    """Averaged weights, how good they are, a SavedModel of them, and what to do next."""
+def finish(target, trainer, trained):
+    """Averaged weights, how good they are, a SavedModel of them, and what to do next.
+
+    Args:
+        trained: whether there were steps to make. If not, what was averaged before stays.
+    """
+    if not trained and target.averaged_weights.exists():
+        print(f"{target.folder} has all of its {trainer.step:,} steps already")
+        print(next_commands(target.folder))
+        return
     last = min(AVERAGED, len(trainer.checkpoints.steps()))
     weights, steps = average_run(target, last)
     print(f"{target.averaged_weights}: the mean of the checkpoints of steps {listed(steps)}")
@@ -164,7 +172,7 @@ def finish(target, trainer, export):
         results = trainer.held_out.translate()
         print(f"BLEU {results['bleu']:.1f} ({results['bleu_signature']})")
         print("\n".join(results["examples"]))
-    if export:
+    if EXPORT.value and trained:
         config = target.experiment().search
         config = dataclasses.replace(config, n_best=config.beam)
         version = save_version(target, target.folder / "export", config)

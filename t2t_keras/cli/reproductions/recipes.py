@@ -13,8 +13,8 @@ from absl import flags
 from ml_collections import config_flags
 
 from t2t_keras.experiment import Experiment, find_config, load_experiment
+from t2t_keras.training.checkpoints import Checkpoints
 
-RUN = flags.DEFINE_string("run", None, "table2, table4: evaluate this run, and train none.")
 DIVIDE = flags.DEFINE_integer("divide", None, "Divides every width of the models.", lower_bound=1)
 DIVIDE_LAYERS = flags.DEFINE_integer("divide_layers", None, "Divides the layers.", lower_bound=1)
 STEPS = flags.DEFINE_integer(
@@ -22,12 +22,12 @@ STEPS = flags.DEFINE_integer(
 )
 REDUCED = flags.DEFINE_string("reduced", None, "A config for less data or less time.")
 CHECKPOINTS = 72  # that twelve hours have, one every ten minutes (§5.2, §6.1)
-# What changes no result, or is said elsewhere.
+# What no result depends on.
 ASIDE = {
     *("data.folder", "data.toy_pairs", "data.dev_source", "data.dev_target", "data.dev_pairs"),
     *("training.log_every", "training.evaluate_every", "training.checkpoint_every"),
     *("training.checkpoint_minutes", "training.keep", "training.xla", "training.accumulate"),
-    *("model.vocab_size", "data.vocabulary.symbols"),
+    *("model.vocab_size", "data.vocabulary.symbols"),  # data.vocabulary.size says how many
 }
 
 
@@ -35,33 +35,31 @@ class Recipe(NamedTuple):
     """What is trained, and what the paper trained.
 
     Args:
-        config: the shipped config that it begins with.
+        config: the shipped config of the paper's settings.
         experiment: its settings with all changes.
-        paper: the paper's settings.
+        paper: its settings.
     """
 
     config: str
     experiment: Experiment
     paper: Experiment
 
-    def flags(self, part=""):
-        """`--config` and what differs from it in a part or in all, for a command."""
-        changed = differences(load_experiment(self.config), self.experiment)
-        changes = [f"--config.{name}={after}" for name, (_, after) in changed.items()]
-        return [
-            f"--config={self.config}",
-            *(c for c in changes if c.startswith(f"--config.{part}")),
-        ]
+    def flags(self):
+        """All settings, for t2t-train."""
+        return [f"--config={self.config}", *changes(self.paper, self.experiment)]
 
-    def reductions(self, trained=None):
+    def data_flags(self):
+        """Those of the text, for t2t-prepare: the same for all recipes that share a text."""
+        prepared = changes(load_experiment("base"), self.experiment)
+        return ["--config=base", *(c for c in prepared if c.startswith("--config.data."))]
+
+    def reductions(self, trained):
         """What differs from the paper's settings and makes a difference, as texts.
 
         Args:
-            trained: the settings of a run that is only evaluated; the search is this recipe's.
+            trained: the settings of the run that is told of; the search is this recipe's.
         """
-        ours = self.experiment
-        if trained is not None:
-            ours = dataclasses.replace(trained, search=ours.search)
+        ours = dataclasses.replace(trained, search=self.experiment.search)
         changed = differences(self.paper, ours)
         return [
             f"{name} {shown(after)} (paper {shown(before)})"
@@ -69,32 +67,59 @@ class Recipe(NamedTuple):
             if name not in ASIDE
         ]
 
+    def refuse_another(self, run):
+        """Refuses to go on with a run that was trained in another way, or for longer.
 
-def made_smaller(config, keep=0):
+        t2t-train itself would: a user may want to change the learning rate half-way. A table's
+        figures have to be of what stands beside them.
+        """
+        if not run.config_file.exists():
+            return
+        before = run.experiment()
+        changed = {
+            name: values
+            for name, values in differences(before, self.experiment).items()
+            if name.startswith(("model.", "training.", "data.batches."))
+            and name not in {*ASIDE, "training.steps"}
+        }
+        for name, (old, new) in changed.items():
+            raise ValueError(
+                f"{run.folder} was trained with {name}={shown(old)}, and not {shown(new)}: keep "
+                "the setting, or give another --output"
+            )
+        newest = max(Checkpoints(run.folder / "checkpoints").steps(), default=0)
+        if newest > self.experiment.training.steps:
+            raise ValueError(
+                f"{run.folder} has been trained for {newest:,} steps, and not "
+                f"{self.experiment.training.steps:,}: give another --output"
+            )
+
+
+def made_smaller(config, keep=0, checkpoints=CHECKPOINTS):
     """The recipe of a shipped config, with what the flags change.
 
     Args:
         config: its name.
         keep: how many checkpoints a run must have at its end.
+        checkpoints: how many the paper's training wrote, of which as many are averaged.
     """
-    given = REDUCED.value or config
-    paper, ours = load_experiment(config), load_experiment(given)
+    paper, ours = load_experiment(config), load_experiment(REDUCED.value or config)
     ours.model = ours.model.divided(DIVIDE.value or 1, DIVIDE_LAYERS.value or 1)
     if STEPS.value:
-        shorten(ours.training, STEPS.value)
+        shorten(ours.training, STEPS.value, checkpoints)
     ours.training.keep = max(ours.training.keep, keep)
     override(ours)
-    return Recipe(given, ours, paper)
+    return Recipe(config, ours, paper)
 
 
-def shorten(training, steps):
+def shorten(training, steps, checkpoints=CHECKPOINTS):
     """Another number of steps: warm-up in proportion, the same highest learning rate."""
     share = steps / training.steps
     warmup = max(1, round(training.warmup_steps * share))
     training.learning_rate *= math.sqrt(warmup / training.warmup_steps)
     training.warmup_steps, training.steps = warmup, steps
     training.evaluate_every = min(training.evaluate_every, steps)
-    training.checkpoint_every = max(1, steps // CHECKPOINTS)
+    training.checkpoint_every = max(1, steps // checkpoints)
 
 
 def override(experiment, kept=()):
@@ -103,16 +128,7 @@ def override(experiment, kept=()):
     Args:
         kept: the settings by which this row differs from others, which stay.
     """
-    base = find_config("base")
-    if given := [a for a in sys.argv if a.startswith("--config=") and a != f"--config={base}"]:
-        raise ValueError(
-            f"{given[0]}: each row of a table has a config of its own. --reduced=CONFIG gives a "
-            "smaller one, --config.part.field=value changes a setting of all rows"
-        )
-    changes = config_flags.get_override_values(flags.FLAGS["config"])
-    if "training.steps" in changes:
-        raise ValueError("--steps=N says how many steps, and shortens the warm-up with them")
-    for path, value in changes.items():
+    for path, value in overrides().items():
         *parts, field = path.split(".")
         settings = experiment
         for part in parts:
@@ -122,6 +138,31 @@ def override(experiment, kept=()):
     experiment.validate()
 
 
+def overrides():
+    """What --config.part.field=value gave: value by "part.field"."""
+    base = find_config("base")
+    if given := [a for a in sys.argv if a.startswith("--config=") and a != f"--config={base}"]:
+        raise ValueError(
+            f"{given[0]}: each row of a table has a config of its own. --reduced=CONFIG gives a "
+            "smaller one, --config.part.field=value changes a setting of all rows"
+        )
+    values = config_flags.get_override_values(flags.FLAGS["config"])
+    if "training.steps" in values:
+        raise ValueError("--steps=N says how many steps, and shortens the warm-up with them")
+    if values.get("training.patience"):
+        raise ValueError(
+            "--config.training.patience would end rows after different numbers of steps, which "
+            "could not be compared: leave it out"
+        )
+    return values
+
+
+def changes(before, after):
+    """The flags that turn the settings of one experiment into those of another."""
+    changed = differences(before, after)
+    return [f"--config.{name}={value}" for name, (_, value) in changed.items()]
+
+
 def differences(before, after):
     """The settings that two experiments differ in: (before, after) by the setting's name."""
     before, after = (dict(settings(dataclasses.asdict(each))) for each in (before, after))
@@ -129,6 +170,7 @@ def differences(before, after):
 
 
 def settings(nested, inside=""):
+    """Nested settings as pairs: "part.field" and its value."""
     for name, value in nested.items():
         if isinstance(value, dict):
             yield from settings(value, f"{inside}{name}.")
@@ -137,6 +179,7 @@ def settings(nested, inside=""):
 
 
 def shown(value):
+    """A setting's value for a reader."""
     if isinstance(value, float):
         return f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

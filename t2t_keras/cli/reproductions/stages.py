@@ -39,17 +39,22 @@ class Stages:
         self.folder, self.name = Path(folder), name
         self.history = list(before.history) if before else []
 
-    def do(self, stage, command, arguments, creates, reads=()):
+    def do(self, stage, command, arguments, creates, reads=(), decides=None):
         """Runs `t2t-COMMAND`, unless it has been done with all that it depends on.
+
+        That is: the same arguments, the same contents of the files, and the same of all stages
+        before it.
 
         Args:
             stage: its name, and that of its log.
             arguments: of the command.
             creates: what is there when it has been done.
             reads: files that it reads, and nobody of the stages before it has made.
+            decides: what else its result depends on, of lists, texts and numbers.
         """
         arguments = [str(argument) for argument in arguments]
-        self.history.append([command, arguments, digest_of(map(Path, reads)) if reads else ""])
+        digest = digest_of(map(Path, reads)) if reads else ""
+        self.history.append([command, arguments, digest, decides])
         notes = self.folder / "stages.json"
         done = read_json(notes, {})
         if done.get(stage) == self.history and Path(creates).exists():
@@ -75,6 +80,8 @@ class Stages:
                 file.write(f"{time.ctime()}: t2t-{command} {' '.join(arguments)}\n".encode())
                 file.flush()
                 children.append(start(command, arguments, file))
+            if asked:  # while it was started, when there was nobody to pass it on to
+                send(asked[0], children[0])
             while (code := ended(children[0])) is None:
                 if (line := last_line(log)) != said:
                     said = line
@@ -125,8 +132,7 @@ def passed_on(children):
     def stop(number, _):
         asked.append(number)
         for child in children:
-            with contextlib.suppress(ProcessLookupError):
-                child.send_signal(signal.SIGINT if number == signal.SIGINT else signal.SIGTERM)
+            send(number, child)
 
     before = {
         number: signal.signal(number, stop)
@@ -137,6 +143,12 @@ def passed_on(children):
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def send(number, child):
+    """Asks a child to stop, which for it is Ctrl-C or SIGTERM; it may have ended meanwhile."""
+    with contextlib.suppress(ProcessLookupError):
+        child.send_signal(signal.SIGINT if number == signal.SIGINT else signal.SIGTERM)
 
 
 def last_line(log):

@@ -24,6 +24,7 @@ from t2t_keras.cli.reproductions.recipes import (
     shorten,
     shown,
 )
+from t2t_keras.cli.reproductions.run_stages import as_trained, facts_of, train
 from t2t_keras.cli.reproductions.stages import Stages, output_folder
 from t2t_keras.cli.reproductions.tables import circumstances, number, signed, write_table
 from t2t_keras.cli.reproductions.texts import (
@@ -33,10 +34,13 @@ from t2t_keras.cli.reproductions.texts import (
     ROWS,
     SOURCE,
     TARGET,
+    TFDS,
     check_text,
-    chosen,
+    chosen_rows,
     given_data,
     prepare_files,
+    prepare_tfds,
+    tfds_text,
     toy_text,
 )
 from t2t_keras.cli.runs import Run
@@ -44,9 +48,7 @@ from t2t_keras.cli.translating import read_lines
 from t2t_keras.decoding.scoring import perplexity
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu
-from t2t_keras.experiment import find_config, load_config_file, load_experiment
-from t2t_keras.parameters import parameter_counts
-from t2t_keras.training.checkpoints import Checkpoints
+from t2t_keras.experiment import Experiment, find_config, load_config_file, load_experiment
 
 LANGUAGE = flags.DEFINE_string("language", "de", "table3: of the target, for the paper's BLEU.")
 # Without any text.
@@ -54,7 +56,7 @@ TOY, TOY_WIDTHS, TOY_LAYERS = "toy_sweep", 8, 2
 
 
 class Measured(NamedTuple):
-    """What a row of the table says."""
+    """What a row of the table says, and the settings that it was trained with."""
 
     row: str
     changed: str
@@ -63,52 +65,58 @@ class Measured(NamedTuple):
     bleu: Score
     paper_bleu: Score
     millions: float
+    trained: Experiment
 
 
 def reproduce():
     table3 = load_config_file(find_config("table3"))
-    rows = chosen(table3.MODELS, ROWS.value)
-    real = check_text()
-    if real and not DEV_SOURCE.value:
+    rows = chosen_rows(table3.MODELS, ROWS.value)
+    has_text = check_text()
+    if has_text and not (TFDS.value or DEV_SOURCE.value):
         raise ValueError("--dev_source and --dev_target are needed: the text to measure on")
-    base = recipe_of("base", real)
+    base = recipe_of("base", has_text)
     with output_folder("table3") as folder:
-        data, dev = prepared(folder, base, real)
+        data, dev = prepared(folder, base, has_text)
         found = []
         for row in rows:
-            found.append(measured(folder / row, row, recipe_of(row, real), base, data, dev))
+            recipe = recipe_of(row, has_text)
+            found.append(measured(folder / row, row, recipe, base, data, dev))
             text = write_rows(folder, found, base, data, dev)
         print(text, end="")
 
 
-def recipe_of(row, real):
-    """The paper's row, and ours.
+def recipe_of(row, has_text):
+    """The paper's row, and ours: the reduced base, changed as the paper's base is for this row.
 
     Args:
-        real: whether there is text; if not, the toy grammar has sizes of its own.
+        has_text: whether there is text; if not, the toy grammar has sizes of its own.
     """
     config = f"table3:{row}"
     base, paper, ours = (load_experiment(c) for c in ("table3:base", config, config))
-    times = paper.training.steps // base.training.steps
-    ours.training.steps //= times
-    if reduced := REDUCED.value or (None if real else TOY):
+    longer = paper.training.steps // base.training.steps  # "big"
+    ours.training.steps = base.training.steps
+    if reduced := REDUCED.value or (None if has_text else TOY):
         ours = dataclasses.replace(load_experiment(reduced), model=ours.model)
         ours.training.label_smoothing = paper.training.label_smoothing
     if STEPS.value:
         shorten(ours.training, STEPS.value)
-    ours.training.steps *= times
-    widths, layers = (1, 1) if real else (TOY_WIDTHS, TOY_LAYERS)
+    ours.training.steps *= longer
+    widths, layers = (1, 1) if has_text else (TOY_WIDTHS, TOY_LAYERS)
     ours.model = ours.model.divided(DIVIDE.value or widths, DIVIDE_LAYERS.value or layers)
     override(ours, kept=differences(base, paper))
     return Recipe(config, ours, paper)
 
 
-def prepared(folder, base, real):
+def prepared(folder, base, has_text):
     """The encoded text, and the two files to measure on."""
-    if not real:
+    if not has_text:
         source, target, *dev = toy_text(folder, base.experiment.data.toy_pairs)
         return prepare_files(folder, "toy grammar", base, source, target), dev
     dev = [DEV_SOURCE.value, DEV_TARGET.value]
+    if TFDS.value:
+        text = TFDS.value, ("en", LANGUAGE.value)
+        dev = dev if all(dev) else tfds_text(folder, *text, "validation")
+        return prepare_tfds(folder, "table 3", base, *text), dev
     if DATA.value:
         return given_data(folder, "table 3", DATA.value), dev
     return prepare_files(folder, "table 3", base, SOURCE.value, TARGET.value), dev
@@ -116,40 +124,41 @@ def prepared(folder, base, real):
 
 def measured(folder, row, recipe, base, data, dev):
     """Trains and translates, unless that was done, and measures."""
-    stages, run = Stages(folder, row, data.stages), folder / "run"
-    steps = recipe.experiment.training.steps
-    stages.do(
-        *("train", "train"),
-        [*recipe.flags(), f"--data={data.folder}", f"--run={run}", "--noexport"],
-        creates=Checkpoints(run / "checkpoints").path(steps),
-    )
+    stages, run = Stages(folder, row, data.stages), Run(folder / "run")
+    train(stages, run, recipe, data.folder)
+    weights = f"--weights={recipe.experiment.training.steps}"
     dev_files = [*find_files("dev_source", dev[0]), *find_files("dev_target", dev[1])]
+    scores, output = folder / "dev.scores", folder / "dev.out"
     stages.do(
-        *("score", "score"),
-        [
-            *(run, "--weights=newest", f"--source={dev[0]}", f"--target={dev[1]}"),
-            f"--output={folder / 'dev.scores'}",
+        stage="score",
+        command="score",
+        arguments=[
+            *(run.folder, weights, f"--source={dev[0]}", f"--target={dev[1]}"),
+            f"--output={scores}",
         ],
-        creates=folder / "dev.scores",
+        creates=scores,
         reads=dev_files,
     )
     stages.do(
-        *("translate", "translate"),
-        [run, "--weights=newest", f"--input={dev[0]}", f"--output={folder / 'dev.out'}"],
-        creates=folder / "dev.out",
+        stage="translate",
+        command="translate",
+        arguments=[run.folder, weights, f"--input={dev[0]}", f"--output={output}"],
+        creates=output,
         reads=dev_files,
     )
-    lines, references = read_lines(folder / "dev.out"), read_lines(dev[1])
-    trained = Run(run)
+    lines, references = read_lines(output), read_lines(dev[1])
     changed = differences(base.experiment, recipe.experiment)
     return Measured(
-        row,
-        ", ".join(f"{name.split('.')[-1]} {shown(after)}" for name, (_, after) in changed.items()),
-        steps,
-        perplexity_of(folder / "dev.scores"),
-        bleu(lines, references),
-        paper_bleu(lines, references, LANGUAGE.value),
-        sum(parameter_counts(trained.experiment().model).values()) / 1e6,
+        row=row,
+        changed=", ".join(
+            f"{name.split('.')[-1]} {shown(after)}" for name, (_, after) in changed.items()
+        ),
+        steps=recipe.experiment.training.steps,
+        perplexity=perplexity_of(scores),
+        bleu=bleu(lines, references),
+        paper_bleu=paper_bleu(lines, references, LANGUAGE.value),
+        millions=facts_of(run).millions,
+        trained=as_trained(run),
     )
 
 
@@ -163,34 +172,24 @@ def write_rows(folder, found, base, data, dev):
     """The table of what was found so far."""
     table3 = load_config_file(find_config("table3"))
     ours = next((each for each in found if each.row == "base"), None)
-
-    def both(name, value, form, printed=None, printed_form=""):
-        """Columns of a measured value, its difference to base, and the paper's two."""
-        columns = {
-            name: lambda each: number(value(each), form),
-            f"{name} − base": lambda each: signed(value(each), ours and value(ours), f"+{form}"),
-        }
-        if printed:
-            columns |= {
-                f"paper {name}": lambda each: number(printed.get(each.row), printed_form),
-                f"paper {name} − base": lambda each: signed(
-                    printed.get(each.row), printed["base"], f"+{printed_form}"
-                ),
-            }
-        return columns
-
+    # Of the text all rows have the settings that the first was trained with.
+    as_base = dataclasses.replace(base.experiment, data=found[0].trained.data)
+    reductions = base.reductions(as_base)
     columns = {
         "row": lambda each: each.row,
         "what differs": lambda each: each.changed,
+        "settings": lambda each: "reduced" if reductions else "the paper's",
         "steps": lambda each: f"{each.steps:,}",
-        **both("PPL", lambda each: each.perplexity, ".3f", table3.PRINTED_PERPLEXITY, ".2f"),
-        **both("sacreBLEU", lambda each: each.bleu.score, ".1f"),
-        **both("BLEU", lambda each: each.paper_bleu.score, ".1f", table3.PRINTED_BLEU, ".1f"),
-        **both("10⁶ weights", lambda each: each.millions, ".3f", table3.PRINTED_MILLIONS, "d"),
+        **beside_base("PPL", lambda each: each.perplexity, ours, ".3f"),
+        **beside_paper("PPL", table3.PRINTED_PERPLEXITY, ".2f"),
+        **beside_base("sacreBLEU", lambda each: each.bleu.score, ours, ".1f"),
+        **beside_base("BLEU", lambda each: each.paper_bleu.score, ours, ".1f"),
+        **beside_paper("BLEU", table3.PRINTED_BLEU, ".1f"),
+        **beside_base("10⁶ weights", lambda each: each.millions, ours, ".3f"),
+        **beside_paper("10⁶ weights", table3.PRINTED_MILLIONS, "d"),
     }
-    reductions = base.reductions()
     notes = [
-        f"Trained on {data.pairs:,} sentence pairs, measured on {dev[1]}, "
+        f"Trained on {number(data.pairs, ',')} sentence pairs, measured on {dev[1]}, "
         f"{found[0].bleu.lines:,} lines. The paper: WMT 2014 English–German, 4.5 M pairs, "
         "newstest2013.",
         f"Every row is reduced: {', '.join(reductions)}." if reductions else "Full size.",
@@ -201,3 +200,21 @@ def write_rows(folder, found, base, data, dev):
         *circumstances(),
     ]
     return write_table(folder / "table3", columns, found, notes)
+
+
+def beside_base(name, value, base, form):
+    """Columns of what was measured, and of its difference to base."""
+    return {
+        name: lambda each: number(value(each), form),
+        f"{name} − base": lambda each: signed(value(each), base and value(base), f"+{form}"),
+    }
+
+
+def beside_paper(name, printed, form):
+    """The same of what the paper prints, by row."""
+    return {
+        f"paper {name}": lambda each: number(printed.get(each.row), form),
+        f"paper {name} − base": lambda each: signed(
+            printed.get(each.row), printed["base"], f"+{form}"
+        ),
+    }
