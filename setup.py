@@ -22,7 +22,9 @@ setup(
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     license_files=["LICENSE"],
-    python_requires=">=3.11",
+    # TensorFlow 2.21 has wheels for Python 3.10 to 3.13; 3.11 is what the code is written for.
+    # tensorflow-text 2.21 has none for Windows and for Macs with Intel processors.
+    python_requires=">=3.11,<3.14",
     # Listed by name: the layout has several top-level folders, and setuptools would refuse to
     # guess. The configs are shipped inside the package, where no other project's can be.
     packages=[

@@ -2,8 +2,8 @@
 
     t2t-train
 
-On two AMD EPYC cores (2026-11-21): 3 minutes; BLEU 98 on 300 sentences with unseen combinations of
-verb and noun, from the mean of the last 5 checkpoints and greedy decoding.
+On two AMD EPYC cores (2026-11-21): 2 min 56 s with the export; BLEU 98.6 on 300 sentences with
+unseen combinations of verb and noun, from the mean of the last 5 checkpoints and beam 4.
 """
 
 from pipelines.batch_plan import BatchConfig

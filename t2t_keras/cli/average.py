@@ -1,7 +1,8 @@
 """t2t-average: the mean of a run's last checkpoints (§6.1: 5, or 20 for the big model).
 
 t2t-average runs/mine                 the last 5, into runs/mine/averaged.weights.h5
-t2t-average runs/mine --last=20
+t2t-average runs/mine --last=20       more than 5 only if t2t-train was told to keep them,
+                                      --config.training.keep=20
 """
 
 from absl import flags

@@ -8,9 +8,9 @@ t2t-export runs/ende --format=keras        one .keras file for keras.saving.load
 t2t-export runs/ende --beam=1 --output=served/ende
 
 Each SavedModel gets the next number in its folder, and gets it when it is whole, so that a server
-that watches the folder never sees a part of one. How translations are searched for is decided
-here: beam, penalty and what else t2t-translate has flags for. The weights are the averaged ones
-if there are any; --weights says otherwise.
+that watches the folder never sees a part of one. How a SavedModel searches is decided here, by
+flags of t2t-translate: --beam, --alpha, --extra_length, --banned, --first, --no_repeat_ngram. It
+cannot sample. The weights are the averaged ones if there are any; --weights says otherwise.
 """
 
 import dataclasses

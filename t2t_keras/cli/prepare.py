@@ -8,7 +8,8 @@ t2t-prepare --config=parsing --treebank='wsj/*.mrg' --output=data/wsj
 
 Settings are those of --config (base if none is given), for example
     --config.data.vocabulary.size=16000     --config.data.vocabulary.kind=word_pieces
-    --config.data.cleaning.max_ratio=0      --config.data.batches.max_length=100
+    --config.data.cleaning.max_ratio=0
+Those of batches belong to t2t-train; here they change only what the report says of them.
 Interrupted, the same command goes on; finished, it prints the report again and changes nothing.
 """
 

@@ -184,7 +184,7 @@ NEXT = {
     "t2t-translate {run}": "type a sentence; or give it a file: < text > translations",
     "t2t-serve {run}": "answers over HTTP, with a page at http://localhost:8501",
     "t2t-report {run}": "tells on one page how the training went",
-    "t2t-average {run} --last=10": "averages more checkpoints",
+    "t2t-average {run} --last=3": "averages another number of the checkpoints that are kept",
     "tensorboard --logdir={run}/logs": "shows the curves",
     "t2t-prepare --help": "tells how to prepare text of your own",
 }

@@ -1,6 +1,7 @@
 """BLEU as the paper's Table 2 counts it: tokenised, compound-split, cased.
 
-It is some 0.7 to 1.5 above sacreBLEU on the same output. Never compare one with the other.
+On newstest2014 it is some 0.7 to 1.5 above sacreBLEU of the same output, on Multi30k 0.1. Never
+compare one with the other.
 """
 
 import re
