@@ -78,7 +78,11 @@ def test_it_stops_when_nothing_gets_better(tmp_path):
     made = trainer(tmp_path, held_out=HeldOut(), patience=2, evaluate_every=2, steps=40)
     made.resume = lambda: setattr(made, "progress", {**made.progress, "best_loss": 0.0})
     assert made.train() == "2 evaluations brought no lower loss"
-    assert made.step == 4
+    assert made.step == 4 and made.has_given_up()
+    again = trainer(tmp_path, held_out=HeldOut(), patience=2, evaluate_every=2, steps=40)
+    assert again.train() is None and again.step == 4, "it has ended, as after its last step"
+    more = trainer(tmp_path, held_out=HeldOut(), patience=3, evaluate_every=2, steps=40)
+    assert more.train() == "3 evaluations brought no lower loss" and more.step == 6
 
 
 def test_a_callback_may_stop_it(tmp_path):

@@ -65,12 +65,14 @@ def main(arguments):
         with strategy.scope():
             begun = max(trainer.checkpoints.steps(), default=0)
             stopped = trainer.train()
-        if stopped:
+        if stopped and trainer.has_given_up():
+            print(f"{stopped}: training ends at step {trainer.step:,}", file=sys.stderr)
+        elif stopped:
             print(
                 f"{stopped}: step {trainer.step:,} is saved. The same command goes on from there",
                 file=sys.stderr,
             )
-        elif trainer.is_chief:
+        if trainer.is_chief and (not stopped or trainer.has_given_up()):
             finish(target, trainer, trained=trainer.step > begun)
 
 
@@ -159,7 +161,7 @@ def finish(target, trainer, trained):
         trained: whether there were steps to make. If not, what was averaged before stays.
     """
     if not trained and target.averaged_weights.exists():
-        print(f"{target.folder} has all of its {trainer.step:,} steps already")
+        print(f"{target.folder} was trained to its end before, step {trainer.step:,}")
         print(next_commands(target.folder))
         return
     last = min(AVERAGED, len(trainer.checkpoints.steps()))

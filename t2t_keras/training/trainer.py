@@ -87,7 +87,7 @@ class Trainer:
             Why it ended before its last step, or None.
         """
         self.resume()
-        if self.step >= self.config.steps:
+        if self.step >= self.config.steps or self.has_given_up():
             return None
         batches = self.data.distributed(self.strategy, self.step)
         train_step = self.on_every_replica(self.model.train_step, batches.element_spec)
@@ -227,8 +227,12 @@ class Trainer:
                 self.checkpoints.note_best(self.step)
             return
         self.progress["worse"] += 1
-        if self.progress["worse"] == self.config.patience:
+        if self.has_given_up():
             self.asked_to_stop = f"{self.config.patience} evaluations brought no lower loss"
+
+    def has_given_up(self):
+        """Whether it has ended as config.patience wants it, which is an end like the last step."""
+        return 0 < self.config.patience <= self.progress["worse"]
 
     def count_time(self):
         now = time.monotonic()
