@@ -35,9 +35,11 @@ def run(main, default_config=None):
         default_config: what `--config` is when it is not given.
     """
     command = Path(sys.argv[0]).name
-    # What --help shows is what `main`'s file says, wherever it was started from.
-    sys.modules["__main__"].__doc__ = sys.modules[main.__module__].__doc__
-    flags.FLAGS.register_key_flag_for_module(sys.argv[0], flags.FLAGS["config"])
+    # What --help shows is what `main`'s file says and defines, wherever it was started from.
+    module = sys.modules[main.__module__]
+    sys.modules["__main__"].__doc__ = module.__doc__
+    for flag in [flags.FLAGS["config"], *flags.FLAGS.get_key_flags_for_module(module)]:
+        flags.FLAGS.register_key_flag_for_module(sys.argv[0], flag)
 
     def guarded(argv):
         signal.signal(signal.SIGINT, functools.partial(interrupted, command))
