@@ -7,7 +7,7 @@
     t2t-average runs/ende_base --last=5       # the big model: --last=20
 
 The paper: 27.3 and 28.4 BLEU (tokenised and compound-split), 12 hours and 3.5 days on 8 P100. Not
-measured here.
+measured.
 """
 
 from t2t_keras.checks import check_choice

@@ -5,7 +5,7 @@
     t2t-train --config=wmt14_enfr:big --data=data/enfr --run=runs/enfr_big
     t2t-average runs/enfr_big --last=20
 
-The paper: 38.1 (base) and 41.8 (big) BLEU. Not measured here.
+The paper: 38.1 (base) and 41.8 (big) BLEU. Not measured.
 """
 
 from t2t_keras.checks import check_choice

@@ -28,6 +28,12 @@ def test_the_scores_are_sacrebleus_own():
     assert 0 < sampled.interval < 50 and "bs:200" in sampled.signature
 
 
+def test_a_drawn_test_set_may_have_nothing_right():
+    """Of four lines one is right, so that nearly a third of the drawn sets have none."""
+    outputs, references = [*"xxx", "Das ist gut"], ["Das ist gut"] * 4
+    assert chrf(outputs, references, samples=50).interval > 20
+
+
 def test_two_systems_are_compared_on_the_same_lines():
     worse = [line.replace("small", "big") for line in LINES]
     ours, theirs = compared(LINES, worse, LINES, samples=200)

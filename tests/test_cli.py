@@ -1,7 +1,7 @@
 """What all commands have in common, and t2t-parameters: each in a process of its own."""
 
 import pytest
-from commands import command
+from commands import command, running
 
 from t2t_keras.cli.main import resolve_config
 from t2t_keras.experiment import find_config
@@ -50,6 +50,23 @@ def test_help_tells_what_the_command_does():
     result = parameters("--help")
     assert "how many weights a config's model has" in result.stdout
     assert "--config.SETTING=VALUE" in " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize("name", ["translate", "reproduce"])
+def test_an_installed_command_says_what_the_module_says(name):
+    """Its flags are then defined by a module that is not the one that was started."""
+    asked = command(name, "--help")
+    with running("console_script", name, "--help", package="") as script:
+        assert script.wait() == asked.returncode
+        installed = (script.folder / "stdout").read_text()
+    defined = asked.stdout.partition(f"/{name}.py:\n")[2]
+    assert "--output" in defined and "--config" in defined
+    assert ("--beam" in defined) == (name == "translate"), "defined in a file that it imports"
+    assert installed.partition(f"/t2t-{name}:\n")[2] == defined
+    with running("console_script", name, "--ouptut=x", package="") as script:
+        assert script.wait() == 2
+        assert script.errors().count("\n") == 1
+        assert f"t2t-{name}: Unknown command line flag 'ouptut'" in script.errors()
 
 
 def test_a_command_whose_output_nobody_reads_ends_quietly():

@@ -22,7 +22,7 @@ FLOORS = [
     {"cli"},
 ]
 FLOOR = {part: height for height, floor in enumerate(FLOORS) for part in floor}
-# The rest is written on Keras alone. cli: t2t-benchmark compiles what it times as a backend does.
+# The rest is written on Keras alone. These train, export and run it as graphs of a backend.
 MAY_USE_A_BACKEND = {"training", "export", "serving", "cli"}
 BACKENDS = {"tensorflow", "tensorflow_text", "jax", "torch"}
 MAY_USE_PIPELINES = {"experiment", "cli"}

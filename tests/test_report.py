@@ -9,7 +9,11 @@ import pytest
 from commands import command
 from untrained import toy_tokenizer, untrained_run
 
+from t2t_keras.experiment import Experiment
+from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.visualization.document import element, html_of, table
+from t2t_keras.visualization.report import Example, RunFacts, chosen
+from t2t_keras.visualization.report_of_training import schedule
 
 SOURCES = ["</script><script>alert(1)</script>", "A dog &amp; a <b>cat</b>.", "", "The {{body}} of"]
 SOURCES += [f"The horse number {number} sleeps." for number in range(12)]
@@ -113,6 +117,11 @@ def test_the_report_of_a_run_alone_says_what_is_missing(run, tmp_path):
         (["{0}", "--source={0}/test.en", "--reference={0}/short.de"], "Received: 16 and 1"),
         (["{0}", "--source={0}/none", "--reference={0}/none"], "No such file"),
         (["{0}", "--limit=0"], "limit"),
+        (["{0}", "--output={0}"], "which is a folder"),
+        (
+            ["{0}", "--source={0}/test.en", "--reference={0}/test.de", "--output={0}/none/page"],
+            "No such file or directory",
+        ),
     ],
 )
 def test_report_names_what_is_wrong(run, arguments, message):
@@ -120,6 +129,45 @@ def test_report_names_what_is_wrong(run, arguments, message):
     assert result.returncode == 2, result.stderr
     assert message in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(("count", "most"), [(3, 5), (15, 5), (16, 5), (17, 5), (40, 2)])
+@pytest.mark.parametrize("scores", [[0.0], [0.0, 0.0, 1.0, 50.0], range(1000)])
+def test_best_middle_and_worst_are_different_lines_in_their_order(count, most, scores):
+    lines = [
+        Example(i, scores[i % len(scores)], "word " * (i % 7), "reference", "output")
+        for i in range(count)
+    ]
+    found = chosen(lines, most)
+    assert list(found) == ["best", "middle", "worst"]
+    assert [len(each) for each in found.values()] == [min(most, count // 3)] * 3
+    shown = [*found["best"], *found["middle"], *found["worst"][::-1]]
+    assert len(set(shown)) == len(shown)
+    numbers = [line.score for line in shown]
+    assert numbers == sorted(numbers, reverse=True)
+    others = [line.score for line in lines if line not in shown]
+    assert all(numbers[0] >= score >= numbers[-1] for score in others)
+    for name, sign in (("best", -1), ("worst", 1)):
+        order = [(sign * line.score, -len(line.source)) for line in found[name]]
+        assert order == sorted(order)
+
+
+def test_two_lines_are_all_there_are():
+    lines = [Example(i, float(i), "source", "reference", "output") for i in range(2)]
+    assert chosen(lines, 5) == {"all": lines[::-1]}
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        (16_000, "for 4,000 steps, the warm-up, to 6.99e-04, then falls"),
+        (1000, "to the end, to 1.75e-04 at step 1,000: the warm-up has 4,000."),
+    ],
+)
+def test_the_report_tells_of_a_peak_only_if_it_is_reached(steps, said):
+    experiment = Experiment(training=TrainingConfig(steps=steps))
+    facts = RunFacts("run", experiment, experiment, {}, [], {}, [])
+    assert f"It rises {said}" in html_of(schedule(facts))
 
 
 def test_elements_keep_the_order_of_texts_and_escape_them():

@@ -2,10 +2,15 @@
 
 import csv
 import json
+import signal
+import time
 
 import matplotlib.image
 import pytest
-from commands import command
+from commands import command, running
+
+from pipelines.whole import only_one
+from t2t_keras.cli.reproductions.tables import machine
 
 LAYERS = {
     "self-attention": 2,
@@ -23,59 +28,96 @@ def table1(folder, *flags):
 
 
 def lines_of(folder):
-    return (folder / "table1.jsonl").read_text().splitlines()
+    path = folder / "table1.jsonl"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def write_lines(folder, costs, **changed):
+    """As if they had been measured on this machine: for each layer, n and its cost."""
+    settings = SETTINGS | {"backend": "tensorflow", "machine": machine()} | changed
+    with (folder / "table1.jsonl").open("w") as file:
+        for layer, n, cost in costs:
+            figures = {"forward": cost, "training": 3 * cost, "memory": 1e12 * cost}
+            file.write(json.dumps({"layer": layer, "n": n, **figures, **settings}) + "\n")
 
 
 def test_table1_goes_on_where_it_was_interrupted(tmp_path):
     flags = [f"--output={tmp_path}", *FLAGS, "--lengths=16,24,32"]
-    stopped = command("reproduce", "table1", *flags, interrupt_after=4)
-    assert stopped.returncode == 130, stopped.stderr
-    assert "goes on from here" in stopped.stderr
+    with running("reproduce", "table1", *flags) as process:
+        end = time.monotonic() + 60
+        while not lines_of(tmp_path) and time.monotonic() < end:
+            time.sleep(0.02)
+        assert process.stop(signal.SIGINT) == 130, process.errors()
+        assert "goes on from here" in process.errors()
     first = lines_of(tmp_path)
+    assert 3 <= len(first) < 15
     with (tmp_path / "table1.jsonl").open("a") as file:
         file.write('{"layer": "recurr')  # as if it had been killed while it wrote
     result = table1(tmp_path, "--lengths=16")
     assert result.returncode == 0, result.stderr
     lines = lines_of(tmp_path)
     assert lines[: len(first)] == first
-    del lines[len(first)]
-    measured = {(line["layer"], line["n"]): line for line in map(json.loads, lines)}
-    assert len(measured) == len(lines)
+    measured = lines[: len(first)] + lines[len(first) + 1 :]
+    measured = {(line["layer"], line["n"]): line for line in map(json.loads, measured)}
+    assert len(measured) == len(lines) - 1
     for layer in LAYERS:
         line = measured[layer, 16]
         assert line["forward"] > 0 and line["training"] > 0
         assert 16 * 16 * 4 <= line["memory"] < 1e6  # the output, and not the whole process
     again = table1(tmp_path, "--lengths=16")
-    assert (
-        again.stdout
-        == result.stdout
-        == (tmp_path / "table1.md").read_text()
-        + (f"\n{tmp_path}/table1.md, table1.csv, table1.png\n")
-    )
+    assert lines_of(tmp_path) == lines
+    written = (tmp_path / "table1.md").read_text()
+    assert again.stdout == f"{written}\n{tmp_path}/table1.md, table1.csv, table1.png\n"
 
 
 def test_table1_fits_the_exponents(tmp_path):
     """On costs that are powers of n from 1,024 on, and constant below."""
-    with (tmp_path / "table1.jsonl").open("w") as file:
-        for layer, exponent in LAYERS.items():
-            for n in (64, 1024, 2048, 8192):
-                cost = 1e-9 * max(n, 1000) ** exponent
-                figures = {"forward": cost, "training": 3 * cost, "memory": 1e12 * cost}
-                line = {"layer": layer, "n": n, **figures, **SETTINGS, "backend": "tensorflow"}
-                file.write(json.dumps(line) + "\n")
+    write_lines(
+        tmp_path,
+        [
+            (layer, n, 1e-9 * max(n, 1000) ** exponent)
+            for layer, exponent in LAYERS.items()
+            for n in (64, 1024, 2048, 8192)
+        ],
+    )
     result = table1(tmp_path, "--lengths=64,8192,1024,2048")
     assert result.returncode == 0, result.stderr
-    assert result.stdout.count("| **2.00** |") == 3 and result.stdout.count("| **1.00** |") == 12
     assert "n < 2·d = 32" in result.stdout
-    assert "| self-attention | O(n²·d) | 1.0 | 1.0 | 4.2 | 67.1 | **2.00** |" in result.stdout
+    assert f", {machine()}\n" in result.stdout and "table1 --output=" in result.stdout
     rows = list(csv.DictReader((tmp_path / "table1.csv").read_text().splitlines()))
     assert len(rows) == 15
     for row in rows:
-        assert float(row["exponent"]) == pytest.approx(LAYERS[row["layer"]], abs=1e-3)
+        assert float(row["exponent of n"]) == LAYERS[row["layer"]]
+    first = ["forward, ms", "self-attention", "O(n²·d)", "1.0", "1.0", "4.2", "67.1", "2.00"]
+    assert list(rows[0].values()) == first
     assert matplotlib.image.imread(tmp_path / "table1.png").shape[1] > 1000
-    other = command("reproduce", "table1", f"--output={tmp_path}", "--d_model=32")
-    assert other.returncode == 2
-    assert "was measured with d_model=16, and not 32" in other.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("name", ["d_model", "machine"])
+def test_table1_refuses_what_was_measured_otherwise(tmp_path, name):
+    write_lines(tmp_path, [("recurrent", 64, 1.0)], **{name: 32})
+    result = table1(tmp_path)
+    assert result.returncode == 2
+    assert f"was measured with {name}=32, and not " in result.stderr.splitlines()[-1]
+
+
+def test_table1_has_its_folder_for_itself(tmp_path):
+    with only_one(tmp_path):
+        result = table1(tmp_path)
+    assert result.returncode == 2
+    assert f"{tmp_path} is in use by process" in result.stderr.splitlines()[-1]
+
+
+def test_table1_says_in_one_message_why_a_layer_cannot_be_measured(tmp_path):
+    kernel = {"kernel": 10**20}
+    write_lines(
+        tmp_path, [(layer, 8, 1.0) for layer in LAYERS if layer != "convolutional"], **kernel
+    )
+    result = table1(tmp_path, "--lengths=8", f"--kernel={10**20}")
+    assert result.returncode == 2
+    last = result.stderr.splitlines()[-1]
+    assert "convolutional could not be measured at n = 8 (ValueError: " in last
+    assert "leave out the longest" in last and "Traceback" not in result.stderr
 
 
 @pytest.mark.parametrize(

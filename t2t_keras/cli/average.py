@@ -9,7 +9,6 @@ from absl import flags
 
 from t2t_keras.cli.main import run
 from t2t_keras.cli.runs import Run
-from t2t_keras.training.checkpoints import Checkpoints, average, restore
 
 LAST = flags.DEFINE_integer("last", 5, "How many checkpoints.", lower_bound=1)
 
@@ -17,20 +16,8 @@ LAST = flags.DEFINE_integer("last", 5, "How many checkpoints.", lower_bound=1)
 def main(arguments):
     if len(arguments) != 1:
         raise ValueError(f"takes one run's folder. Received: {' '.join(arguments) or 'none'}")
-    _, steps = average_run(Run(arguments[0]), LAST.value)
+    _, steps = Run(arguments[0]).average(LAST.value)
     print(f"{arguments[0]}/averaged.weights.h5: steps {', '.join(f'{step:,}' for step in steps)}")
-
-
-def average_run(run, last):
-    """Writes the averaged weights of a run; returns them as arrays, and the steps they are of."""
-    experiment = run.experiment()
-    weights, steps = average(Checkpoints(run.folder / "checkpoints"), last)
-    model = experiment.new_model()
-    restore(model, weights)
-    unfinished = run.folder / "unfinished.weights.h5"
-    model.save_weights(unfinished)
-    unfinished.rename(run.averaged_weights)
-    return weights, steps
 
 
 def entry():

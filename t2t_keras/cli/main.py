@@ -35,9 +35,12 @@ def run(main, default_config=None):
         default_config: what `--config` is when it is not given.
     """
     command = Path(sys.argv[0]).name
-    # What --help shows is what `main`'s file says, wherever it was started from.
+    # What --help shows is what `main`'s file says, and the flags of all files that it imports.
     sys.modules["__main__"].__doc__ = sys.modules[main.__module__].__doc__
-    flags.FLAGS.register_key_flag_for_module(sys.argv[0], flags.FLAGS["config"])
+    for module, defined in flags.FLAGS.flags_by_module_dict().items():
+        if module.startswith("t2t_keras."):
+            for flag in defined:
+                flags.FLAGS.register_key_flag_for_module(sys.argv[0], flag)
 
     def guarded(argv):
         signal.signal(signal.SIGINT, functools.partial(interrupted, command))

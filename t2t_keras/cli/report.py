@@ -25,7 +25,14 @@ from t2t_keras.evaluation.bleu import SAMPLES, bleu, check_lines, chrf, sentence
 from t2t_keras.evaluation.by_length import bleu_by_length
 from t2t_keras.experiment import Experiment
 from t2t_keras.parameters import grouped_counts, parameter_counts
-from t2t_keras.visualization.report import Attention, Example, RunFacts, TestFacts, report
+from t2t_keras.visualization.report import (
+    Attention,
+    Example,
+    RunFacts,
+    TestFacts,
+    chosen,
+    report,
+)
 
 SOURCE = flags.DEFINE_string("source", None, "A test set's source.")
 REFERENCE = flags.DEFINE_string("reference", None, "Its translation.")
@@ -42,9 +49,15 @@ def main(arguments):
         raise ValueError("a test set is --source and --reference: give both, or neither")
     trained = Run(arguments[0])
     facts = facts_of(trained)
-    tested = translated(trained, *test_set()) if SOURCE.value else None
+    texts = test_set() if SOURCE.value else None
     path = Path(OUTPUT.value or trained.folder / "report.html")
-    path.write_text(report(facts, tested), encoding="utf-8")
+    if path.is_dir():
+        raise ValueError(f"--output is the page to write. Received: {path}, which is a folder")
+    unfinished = path.with_name(path.name + ".unfinished")
+    unfinished.touch()  # now: a path that cannot be written should not cost hours
+    tested = translated(trained, *texts) if texts else None
+    unfinished.write_text(report(facts, tested), encoding="utf-8")
+    unfinished.rename(path)
     print(path)
 
 
@@ -92,17 +105,6 @@ def test_set():
     check_line_counts(source=sources, reference=references)
     check_lines(sources, references)
     return sources[: LIMIT.value], references[: LIMIT.value]
-
-
-def chosen(lines, most):
-    """The best, the middle and the worst lines by sentence BLEU, long ones first among equals."""
-    best = sorted(lines, key=lambda line: (-line.score, -len(line.source)))
-    worst = sorted(lines, key=lambda line: (line.score, -len(line.source)))
-    count = min(most, len(lines) // 3)
-    if not count:
-        return {"all": best}
-    middle = (len(lines) - count) // 2
-    return {"best": best[:count], "middle": best[middle : middle + count], "worst": worst[:count]}
 
 
 def attention(trained, tokenizer, lines):

@@ -42,8 +42,6 @@ TABLES = {
     "table4": (table4.reproduce, {output_flag, recipes, given_run, table4}),
 }
 MODULES = set().union(*(modules for _, modules in TABLES.values()))
-for module in MODULES:
-    flags.adopt_module_key_flags(module)
 
 
 def main(arguments):

@@ -25,7 +25,7 @@ from pipelines.whole import only_one, read_json, whole_folder, write_json
 from t2t_keras.decoding.ensemble import Ensemble
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
-from t2t_keras.training.checkpoints import Checkpoints, restore
+from t2t_keras.training.checkpoints import Checkpoints, average, restore
 from t2t_keras.training.trainer import whole_line
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
@@ -143,6 +143,17 @@ class Run:
         state, _ = checkpoints.load(steps[weights])
         restore(model, {name: array for name, array in state.items() if "model/" in name})
         return model
+
+    def average(self, last):
+        """Writes the averaged weights of the last checkpoints; returns them, and their steps."""
+        experiment = self.experiment()
+        weights, steps = average(Checkpoints(self.folder / "checkpoints"), last)
+        model = experiment.new_model()
+        restore(model, weights)
+        unfinished = self.folder / "unfinished.weights.h5"
+        model.save_weights(unfinished)
+        unfinished.rename(self.averaged_weights)
+        return weights, steps
 
     def evaluations(self):
         """What was measured while it was trained: a dict for each line of `metrics.jsonl`."""

@@ -29,7 +29,6 @@ from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import learn
 from pipelines.whole import whole_folder
-from t2t_keras.cli.average import average_run
 from t2t_keras.cli.exports import save_version
 from t2t_keras.cli.main import CONFIG, run
 from t2t_keras.cli.runs import Run
@@ -165,7 +164,7 @@ def finish(target, trainer, trained):
         print(next_commands(target.folder))
         return
     last = min(AVERAGED, len(trainer.checkpoints.steps()))
-    weights, steps = average_run(target, last)
+    weights, steps = target.average(last)
     print(f"{target.averaged_weights}: the mean of the checkpoints of steps {listed(steps)}")
     if trainer.held_out is not None:
         restore(trainer.model, weights)

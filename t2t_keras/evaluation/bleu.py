@@ -31,7 +31,17 @@ def bleu(hypotheses, references, samples=0):
 
 def chrf(hypotheses, references, samples=0):
     """chrF2, the same way: an F-score of characters, which no tokenisation changes."""
-    return scored("chrF", sacrebleu.CHRF(), hypotheses, references, samples)
+    return scored("chrF", Chrf(), hypotheses, references, samples)
+
+
+class Chrf(sacrebleu.CHRF):
+    """sacreBLEU's own, whose resampled scores are of one type.
+
+    Theirs are NumPy's numbers or a plain 0.0, and their mean refuses a mixture of both.
+    """
+
+    def _compute_f_score(self, statistics):
+        return float(super()._compute_f_score(statistics))
 
 
 def sentence_bleu(hypotheses, references):

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogFormatter
 
-from t2t_keras.visualization.images import GREY, LIGHT_GREY, image
+from t2t_keras.visualization.images import GREY, image, styled
 
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7b4fc9", "#8c564b"]
 STYLES = ["-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1))]
@@ -75,16 +75,12 @@ def draw(ax, evaluations, field, thin, look):
 
 
 def finish(ax, title):
-    ax.set_title(title, fontsize=11, loc="left")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(LIGHT_GREY)
-    ax.tick_params(colors=GREY, labelsize=9, length=0, which="both")
+    styled(ax, title)
     if not ax.lines:
         ax.set(xticks=[], yticks=[])
         ax.text(0.5, 0.5, "none measured", color=GREY, ha="center", transform=ax.transAxes)
         return
-    ax.grid(color=LIGHT_GREY, linewidth=0.5, which="both", alpha=0.6)
-    ax.set_xlabel("step", fontsize=9, color=GREY)
+    ax.set_xlabel("step")
     ax.xaxis.set_major_formatter("{x:,.0f}")
     if title == "perplexity":
         ax.set_yscale("log")

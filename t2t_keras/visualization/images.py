@@ -18,6 +18,16 @@ FONTS = [
 GREY, LIGHT_GREY = "#5f6670", "#c8ccd2"
 
 
+def styled(ax, title):
+    """Gives the axes of curves their looks: quiet, so that the lines are seen first."""
+    ax.set_title(title, fontsize=11, loc="left")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(LIGHT_GREY)
+    ax.tick_params(colors=GREY, labelsize=9, length=0, which="both")
+    ax.xaxis.label.set(color=GREY, fontsize=9)
+    ax.grid(color=LIGHT_GREY, linewidth=0.5, which="both", alpha=0.6)
+
+
 @contextlib.contextmanager
 def image(path, width, height, dpi=100, layout=None):
     """An empty figure of so many inches, which is written as a PNG file in the end."""

@@ -1,6 +1,7 @@
 """A report of a run, one page that works offline, for somebody who did not run it."""
 
 import datetime
+import functools
 import html
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +22,7 @@ EXAMPLES = {
     "best": ("The best", "Long ones first among equals."),
     "middle": (
         "In the middle",
-        "Half of the other lines are better than these, and half are worse.",
+        "In the order of the scores, half of the other lines come before these, and half after.",
     ),
     "worst": ("The worst", "Often the reference says something else, or says it otherwise."),
     "all": ("All of them", "There are no more."),
@@ -69,6 +70,28 @@ class TestFacts(NamedTuple):
     attention: Attention | None
 
 
+def chosen(lines, most):
+    """The best, the middle and the worst lines, long ones first among equals; or all, if few.
+
+    Args:
+        lines: `Example`s.
+        most: how many of each.
+    """
+    count = min(most, len(lines) // 3)
+    best = sorted(lines, key=lambda line: (-line.score, -len(line.source)))
+    if not count:
+        return {"all": best}
+    # Where many have the same score, none is to be found twice.
+    worst = sorted(best[count:], key=lambda line: (line.score, -len(line.source)))
+    middle = [line for line in best[count:] if line not in worst[:count]]
+    start = (len(middle) - count) // 2
+    return {
+        "best": best[:count],
+        "middle": middle[start : start + count],
+        "worst": worst[:count],
+    }
+
+
 def report(run, test=None):
     """The report as HTML, with everything in it that it shows.
 
@@ -88,8 +111,8 @@ def report(run, test=None):
         weights(run),
         making(run),
     ]
-    page = TEMPLATE.read_text(encoding="utf-8").replace("{{title}}", html.escape(title))
-    return page.replace("{{body}}", html_of(element("main", *parts)))
+    text = TEMPLATE.read_text(encoding="utf-8").replace("{{title}}", html.escape(title))
+    return text.replace("{{body}}", html_of(element("main", *parts)))
 
 
 def summary(run, test):
@@ -117,24 +140,23 @@ def summary(run, test):
 
 def figures(run, test):
     """The numbers that one looks for first."""
+    short = functools.partial(count_of, million="M", billion="G")
     found = []
     if test:
         score = test.scores[0]
-        interval = "" if score.interval is None else f" ± {score.interval:.1f}"
-        found.append((f"{score.score:.1f}{interval}", f"{score.name} on {score.lines:,} lines"))
-    found.append((count_of(sum(run.weights.values()), "M", "G"), "weights"))
+        text = f"{score.score:.1f}{interval_of(score)}"
+        found.append((text, f"{score.name} on {score.lines:,} lines"))
+    found.append((short(sum(run.weights.values())), "weights"))
     last = run.evaluations[-1] if run.evaluations else {}
     shown = {
-        "perplexity": ("{:.2f}", "perplexity a piece, held out"),
-        "tokens": (None, "tokens seen"),
-        "seconds": (None, "time of training, hours"),
-        "flops": ("{:.1e}", "FLOPs of training"),
+        "perplexity": ("{:.2f}".format, "perplexity a piece, held out"),
+        "tokens": (short, "tokens seen"),
+        "seconds": (duration, "time of training, hours"),
+        "flops": ("{:.1e}".format, "FLOPs of training"),
     }
-    for name, (form, words) in shown.items():
+    for name, (written, words) in shown.items():
         if last.get(name) is not None:
-            value = last[name]
-            text = form.format(value) if form else count_of(value, "M", "G")
-            found.append((duration(value) if name == "seconds" else text, words))
+            found.append((written(last[name]), words))
     items = [
         element("li", element("strong", value), element("span", words)) for value, words in found
     ]
@@ -239,8 +261,8 @@ def examples(name, found):
         score = element("div", f"{each.score:.1f}", element("small", f"line {each.line:,}"))
         score.set("class", "score")
         texts = [
-            element("p", element("small", name), element("bdi", text or "(nothing)"))
-            for name, text in (
+            element("p", element("small", side), element("bdi", text or "(nothing)"))
+            for side, text in (
                 ("source", each.source),
                 ("reference", each.reference),
                 ("output", each.output),

@@ -108,6 +108,16 @@ def schedule(run):
     # Keras counts from 0, the paper and this report from 1.
     peak, last = (float(rate(step - 1)) for step in (training.warmup_steps, training.steps))
     scale = "" if training.learning_rate == 1 else f"{training.learning_rate:g} · "
+    if training.steps > training.warmup_steps:
+        course = (
+            f"It rises for {training.warmup_steps:,} steps, the warm-up, to {peak:.2e}, then falls "
+            f"with the inverse square root of the step, to {last:.2e} at step {training.steps:,}."
+        )
+    else:
+        course = (
+            f"It rises to the end, to {last:.2e} at step {training.steps:,}: the warm-up has "
+            f"{training.warmup_steps:,}."
+        )
     file = io.BytesIO()
     reached = run.evaluations[-1]["step"] if run.evaluations else None
     schedule_curve(file, rate, training.steps, reached)
@@ -120,10 +130,7 @@ def schedule(run):
                 f"{training.warmup_steps:,}^−1.5)",
             )
         ),
-        paragraph(
-            f"It rises for {training.warmup_steps:,} steps, the warm-up, to {peak:.2e}, then falls "
-            f"with the inverse square root of the step, to {last:.2e} at step {training.steps:,}."
-        ),
+        paragraph(course),
         picture(file.getvalue(), "The learning rate over the steps"),
     )
 

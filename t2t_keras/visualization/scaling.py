@@ -6,7 +6,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from t2t_keras.visualization.curves import COLOURS
-from t2t_keras.visualization.images import GREY, LIGHT_GREY, image
+from t2t_keras.visualization.images import image, styled
 
 MARKERS = "osD^v"
 HEIGHT, LINE = 330, 11  # points: of a panel, about, and of a line of text
@@ -73,16 +73,12 @@ def write_exponents(ax, lines, looks):
 
 
 def finish(ax, title, lines):
-    ax.set_title(title, fontsize=11, loc="left")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(LIGHT_GREY)
-    ax.tick_params(colors=GREY, labelsize=9, length=0, which="both")
-    ax.grid(color=LIGHT_GREY, linewidth=0.5, which="both", alpha=0.6)
+    styled(ax, title)
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
     ticks = sorted({n for points, _ in lines.values() for n in points})
     ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
     ax.xaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_major_formatter(FuncFormatter(lambda cost, _: f"{cost:,g}"))
-    ax.set_xlabel("n, and the exponent of n behind each line", fontsize=9, color=GREY)
+    ax.set_xlabel("n, and the exponent of n behind each line")
     ax.margins(x=0.12)

@@ -4,10 +4,11 @@ Each measurement has a process of its own, forked before the backend has begun t
 none finds what another has left behind.
 """
 
-import contextlib
 import multiprocessing
 import os
 import signal
+import textwrap
+import threading
 
 import keras
 
@@ -22,24 +23,37 @@ MEMORY = {
 
 
 def in_a_process(function, *arguments):
-    """What `function` returns, called in a forked process."""
+    """What `function` returns, called in a forked process; a RuntimeError if that fails."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
 
     def call():
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent says that it was interrupted
+        threading.Thread(target=end_with_parent, daemon=True).start()
         receiver.close()
-        sender.send(function(*arguments))
+        try:
+            sender.send((function(*arguments), None))
+        except Exception as error:
+            sender.send((None, textwrap.shorten(f"{type(error).__name__}: {error}", 300)))
 
     child = context.Process(target=call)
     child.start()
     sender.close()
-    with contextlib.suppress(EOFError):
-        result = receiver.recv()
+    try:
+        result, failure = receiver.recv()
         child.join()
-        return result
-    child.join()
-    raise MemoryError(f"the process ended with code {child.exitcode}")
+    except EOFError:
+        child.join()
+        result, failure = None, f"the process ended with code {child.exitcode}"
+    if failure:
+        raise RuntimeError(failure)
+    return result
+
+
+def end_with_parent():
+    """Ends this process with its parent, whose lock on the output folder it would hold on to."""
+    multiprocessing.parent_process().join()
+    os._exit(1)
 
 
 def seconds(new_layer, lengths, width, rounds):

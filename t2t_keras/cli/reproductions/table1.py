@@ -5,11 +5,9 @@ and what stands there is not measured again; table1.md, table1.csv and table1.pn
 A layer's lengths are timed in turn, so that a slower minute of the machine falls on all of them.
 """
 
-import csv
 import functools
-import io
 import json
-import os
+import operator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,10 +16,12 @@ import numpy as np
 from absl import flags
 
 from pipelines.progress import Progress
+from pipelines.whole import only_one
 from t2t_keras.cli.benchmarks.lengths import LENGTHS, lengths
 from t2t_keras.cli.benchmarks.timing import ROUNDS
 from t2t_keras.cli.reproductions.layer_cost import MEMORY, in_a_process, memory, seconds
 from t2t_keras.cli.reproductions.output_flag import OUTPUT
+from t2t_keras.cli.reproductions.tables import circumstances, machine, number, write_table
 from t2t_keras.layers import LocalSelfAttention, MultiHeadAttention
 from t2t_keras.layers.attention import head_widths
 from t2t_keras.visualization.scaling import scaling
@@ -30,6 +30,8 @@ WIDTH = flags.DEFINE_integer("d_model", 256, "table1: width d of the layers.", l
 HEADS = flags.DEFINE_integer("heads", 4, "table1: heads h of the attentions.", lower_bound=1)
 NEIGHBOURHOOD = flags.DEFINE_integer("neighbourhood", 65, "table1: r.", lower_bound=1)
 KERNEL = flags.DEFINE_integer("kernel", 3, "table1: k of the convolutions.", lower_bound=1)
+# The benchmark of the attentions has this flag, too, and shows enough at half the length.
+flags.set_default(LENGTHS, ["1024", "2048", "4096", "8192", "16384"])
 
 FITTED_FROM = 1024  # below, what a call costs at any length hides how it grows
 MEASURES = {
@@ -61,21 +63,22 @@ def reproduce():
     head_widths(width, heads, None, None)  # refuses heads that do not divide the width
     folder = Path(OUTPUT.value or "reproduced/table1")
     folder.mkdir(parents=True, exist_ok=True)
-    settings = {
-        "d_model": width,
-        "heads": heads,
-        "neighbourhood": NEIGHBOURHOOD.value,
-        "kernel": KERNEL.value,
-        "rounds": ROUNDS.value,
-        "backend": keras.config.backend(),
-    }
-    known = read(folder / "table1.jsonl", settings)
-    measure(folder / "table1.jsonl", settings, known)
-    table = {name: {n: known[name, n] for n in lengths(LENGTHS.value)} for name in PAPER}
-    text = as_text(table, settings)
-    (folder / "table1.md").write_text(text, encoding="utf-8")
-    (folder / "table1.csv").write_text(as_csv(table), encoding="utf-8", newline="")
-    draw(folder / "table1.png", table)
+    with only_one(folder):
+        settings = {
+            "d_model": width,
+            "heads": heads,
+            "neighbourhood": NEIGHBOURHOOD.value,
+            "kernel": KERNEL.value,
+            "rounds": ROUNDS.value,
+            "backend": keras.config.backend(),
+            # In a process of its own, too: whoever asks for the devices begins to use them.
+            "machine": in_a_process(machine),
+        }
+        known = read(folder / "table1.jsonl", settings)
+        measure(folder / "table1.jsonl", settings, known)
+        table = {name: {n: known[name, n] for n in lengths(LENGTHS.value)} for name in PAPER}
+        text = write_table(folder / "table1", *columns_and_rows(table), notes(settings))
+        draw(folder / "table1.png", table)
     print(text, end="")
     print(f"\n{folder}/table1.md, table1.csv, table1.png")
 
@@ -90,10 +93,10 @@ def read(path, settings):
         except ValueError:  # it was stopped while it wrote this line
             continue
         for name, value in settings.items():
-            if found[name] != value:
+            if found.get(name) != value:
                 raise ValueError(
-                    f"{path} was measured with {name}={found[name]}, and not {value}: keep the "
-                    "setting, or give another --output"
+                    f"{path} was measured with {name}={found.get(name)}, and not {value}: go on "
+                    "with that, or give another --output"
                 )
         known[found["layer"], found["n"]] = found
     return known
@@ -127,7 +130,7 @@ def lines_of(name, new_layer, missing, settings):
     try:
         used = [in_a_process(memory, new_layer, n, width) for n in missing]
         taken = in_a_process(seconds, new_layer, missing, width, rounds)
-    except MemoryError as error:
+    except RuntimeError as error:
         raise ValueError(
             f"{name} could not be measured at n = {', '.join(map(str, missing))} ({error}): if the "
             "memory was not enough, leave out the longest with --lengths. What was measured is kept"
@@ -162,62 +165,42 @@ def fit(costs, measure):
     return float(exponent), float(np.exp(logarithm))
 
 
-def as_text(table, settings):
-    """The table in Markdown, with what one must know to read it."""
-    d = settings["d_model"]
-    parts = [
-        "# Table 1: what a layer costs over the length n",
-        f"One sequence of n positions, d = {d}, h = {settings['heads']}, "
-        f"r = {settings['neighbourhood']}, k = {settings['kernel']}, float32; "
-        f"{settings['backend']}, {os.cpu_count()} cores, medians of {settings['rounds']} calls. "
-        "Recurrent, convolutional and separable convolutional are Keras' LSTM, Conv1D and "
-        "SeparableConv1D.",
-        markdown(
-            ["layer", "cost", "sequential steps", "longest path"],
-            [[name, *row] for name, row in PAPER.items()],
-        ),
-    ]
+def columns_and_rows(table):
+    """For each measure a row for each layer."""
+    rows = []
     for measure, (title, unit, scale) in MEASURES.items():
-        rows = []
         for name, costs in table.items():
             found = fit(costs, measure)
-            figures = [f"{scale * each[measure]:,.1f}" for each in costs.values()]
-            exponent = "–" if found is None else f"**{found[0]:.2f}**"
-            rows.append([name, PAPER[name].cost, *figures, exponent])
-        names = [
-            "layer",
-            "the paper's cost",
-            *(f"n = {n:,}" for n in lengths(LENGTHS.value)),
-            "exponent of n",
-        ]
-        parts += [f"{title[0].upper()}{title[1:]}, {unit}", markdown(names, rows)]
-    parts += [
+            rows.append(
+                {
+                    "measured": f"{title}, {unit}",
+                    "layer": name,
+                    "cost": PAPER[name].cost,
+                    **{f"n = {n:,}": number(scale * c[measure], ",.1f") for n, c in costs.items()},
+                    "exponent of n": number(found and found[0]),
+                }
+            )
+    return {name: operator.itemgetter(name) for name in rows[0]}, rows
+
+
+def notes(settings):
+    """What one must know to read the table."""
+    d = settings["d_model"]
+    paths = "; ".join(f"{name} {row.steps} and {row.path}" for name, row in PAPER.items())
+    return [
+        f"One sequence of n positions, d = {d}, h = {settings['heads']}, "
+        f"r = {settings['neighbourhood']}, k = {settings['kernel']}, float32; "
+        f"{settings['backend']}, medians of {settings['rounds']} calls. "
+        "Recurrent, convolutional and separable convolutional are Keras' LSTM, Conv1D and "
+        "SeparableConv1D.",
+        f"The cost is the paper's. Its sequential steps and longest paths: {paths}.",
         f"The exponents are fitted by least squares in log–log, over n ≥ {FITTED_FROM:,}.",
         f"The paper's n²·d counts the two products of every position with every other. The four "
         f"projections of multi-head attention cost n·d² more, and are more than half of it while "
         f"n < 2·d = {2 * d:,}: narrow layers show the n² that wide ones show at greater lengths.",
         f"Memory is {MEMORY[settings['backend']]}.",
+        *circumstances(),
     ]
-    return "\n\n".join(parts) + "\n"
-
-
-def markdown(names, rows):
-    lines = [names, ["---"] * len(names), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def as_csv(table):
-    """The same figures, a line for each layer and measure: seconds and bytes."""
-    file = io.StringIO()
-    lines = csv.writer(file)
-    lines.writerow(["layer", "paper", "measure", *lengths(LENGTHS.value), "exponent"])
-    for name, costs in table.items():
-        for measure in MEASURES:
-            found = fit(costs, measure)
-            figures = [each[measure] for each in costs.values()]
-            exponent = "" if found is None else round(found[0], 4)
-            lines.writerow([name, PAPER[name].cost, measure, *figures, exponent])
-    return file.getvalue()
 
 
 def draw(path, table):
@@ -230,4 +213,6 @@ def draw(path, table):
             lines[name] = points, found and (found[0], scale * found[1])
         panels[f"{title}, {unit}"] = lines
     names = {name: f"{name}, {row.cost}" for name, row in PAPER.items()}
-    scaling(path, panels, names)
+    unfinished = path.with_name(path.name + ".unfinished")
+    scaling(unfinished, panels, names)
+    unfinished.rename(path)

@@ -1,0 +1,11 @@
+"""What an installed command does: imports the command's module and calls its `entry`.
+
+Run as `console_script NAME ARGUMENT …`.
+"""
+
+import importlib
+import sys
+
+name = sys.argv.pop(1)
+sys.argv[0] = f"bin/t2t-{name}"
+importlib.import_module(f"t2t_keras.cli.{name}").entry()
