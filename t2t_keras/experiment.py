@@ -40,6 +40,10 @@ class Experiment:
         self.data.validate()
         self.search.validate()
 
+    def flat(self):
+        """All settings by the name that --config.NAME=VALUE has for them, as "model.d_ff"."""
+        return dict(flat(dataclasses.asdict(self)))
+
     def new_model(self):
         """The model with fresh weights."""
         return TrainableTransformer(self.model, dtype=self.training.precision)
@@ -66,6 +70,15 @@ class Experiment:
             **{**options, **compile_options},
         )
         return model
+
+
+def flat(settings, before=""):
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{before}{name}.")
+        else:
+            # JSON has lists only.
+            yield before + name, tuple(value) if isinstance(value, list) else value
 
 
 def load_experiment(config):

@@ -33,7 +33,7 @@ class RunFacts(NamedTuple):
     """What a run knows of itself."""
 
     name: str
-    experiment: Any  # its settings: dataclasses, one in the other
+    experiment: Any  # its settings, an `Experiment`
     base: Any  # the paper's base model, in the same form
     weights: dict  # how many each part has
     evaluations: list  # dicts as in `metrics.jsonl`

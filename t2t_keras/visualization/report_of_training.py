@@ -1,6 +1,5 @@
 """The part of a report that says how a run was trained, and with which settings."""
 
-import dataclasses
 import datetime
 import io
 import json
@@ -137,7 +136,7 @@ def schedule(run):
 
 def settings(run):
     ours, base = (
-        {name: value_of(value) for name, value in flat(dataclasses.asdict(each)).items()}
+        {name: value_of(value) for name, value in each.flat().items()}
         for each in (run.experiment, run.base)
     )
     different = [name for name in ours if ours[name] != base[name]]
@@ -194,17 +193,6 @@ def making(run):
     )
     today = datetime.date.today().isoformat()
     return section("How it was made", *parts, paragraph(f"Report of {today}.", class_="note"))
-
-
-def flat(settings, before=""):
-    """`{"model": {"d_ff": 8}}` → `{"model.d_ff": 8}`."""
-    found = {}
-    for name, value in settings.items():
-        if isinstance(value, dict):
-            found |= flat(value, f"{before}{name}.")
-        else:
-            found[before + name] = value
-    return found
 
 
 def value_of(value):

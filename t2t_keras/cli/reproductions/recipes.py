@@ -165,17 +165,8 @@ def changes(before, after):
 
 def differences(before, after):
     """The settings that two experiments differ in: (before, after) by the setting's name."""
-    before, after = (dict(settings(dataclasses.asdict(each))) for each in (before, after))
+    before, after = before.flat(), after.flat()
     return {name: (old, after[name]) for name, old in before.items() if old != after[name]}
-
-
-def settings(nested, inside=""):
-    """Nested settings as pairs: "part.field" and its value."""
-    for name, value in nested.items():
-        if isinstance(value, dict):
-            yield from settings(value, f"{inside}{name}.")
-        else:
-            yield f"{inside}{name}", tuple(value) if isinstance(value, list) else value
 
 
 def shown(value):
