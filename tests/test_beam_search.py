@@ -62,6 +62,7 @@ def test_a_beam_that_is_wide_enough_finds_the_best_of_all(alpha):
         np.testing.assert_allclose(scores[row], expected_scores[:5], atol=1e-4)
 
 
+@pytest.mark.one_backend
 @pytest.mark.parametrize("alpha", [0.0, 0.6])
 @pytest.mark.parametrize("n_best", [1, 3])
 def test_stopping_early_changes_nothing(alpha, n_best):
@@ -83,6 +84,7 @@ def test_the_hypotheses_are_sorted_and_differ():
         assert len({tuple(hypothesis) for hypothesis in hypotheses[exist]}) == exist.sum()
 
 
+@pytest.mark.one_backend
 def test_neither_order_nor_company_nor_padding_changes_a_result():
     model = lively_model(vocab_size=12)
     tokens, scores = search(model, SOURCE, 12, n_best=2)

@@ -1,5 +1,6 @@
 import keras
 import numpy as np
+import pytest
 from helpers import tiny_model
 from keras import ops
 
@@ -46,6 +47,7 @@ def test_a_finished_sentence_is_padded():
     np.testing.assert_array_equal(found, [[2, 0, 0, 0, 0, 0]] * 3)
 
 
+@pytest.mark.one_backend
 def test_rows_do_not_see_each_other():
     model = tiny_model()
     together = ops.convert_to_numpy(greedy_ids(model, SOURCE, 6))
@@ -68,6 +70,7 @@ def test_it_can_be_compiled():
     np.testing.assert_array_equal(ops.convert_to_numpy(compiled(SOURCE)), expected)
 
 
+@pytest.mark.one_backend
 def test_the_score_is_that_of_the_tokens_and_each_sentence_has_its_limit():
     model = tiny_model()
     config = SearchConfig(beam=1, alpha=0.6, extra_length=1)

@@ -45,6 +45,7 @@ def test_only_the_likeliest_are_drawn_if_that_is_wanted():
     assert set(np.flatnonzero(first_tokens(model, top_p=1e-6))) == {order[0]}
 
 
+@pytest.mark.one_backend
 def test_a_sample_depends_on_the_seed_and_the_sentence_alone():
     model = model_that_ends()
     tokens, scores = found(model, method="sample", n_best=3, seed=5)

@@ -122,6 +122,7 @@ def test_an_ensemble_of_equals_is_each_of_them():
     np.testing.assert_allclose(of_together, scores, atol=1e-4)
 
 
+@pytest.mark.one_backend
 def test_an_ensemble_follows_the_mean_of_the_log_probabilities():
     models = [model_that_ends(), model_that_ends(2, num_layers=1, d_model=8)]
     tokens, _ = found(Ensemble(models), beam=1, length=10)
@@ -152,6 +153,7 @@ def test_learned_positions_end_a_search_in_time():
     assert Ensemble([model, model_that_ends()]).longest == 9
 
 
+@pytest.mark.one_backend
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="compares TensorFlow with JAX")
 @pytest.mark.parametrize(
     "settings", [{"n_best": 2}, {"method": "sample", "n_best": 2, "top_p": 0.9}]

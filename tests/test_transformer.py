@@ -21,6 +21,7 @@ from reference import forward
 from t2t_keras import LabelSmoothedCrossEntropy, TokenAccuracy, Transformer, TransformerConfig
 
 
+@pytest.mark.one_backend
 @pytest.mark.parametrize(
     "settings",
     [
@@ -65,6 +66,7 @@ def agree_with_numpy(model, vocab_size):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
 
 
+@pytest.mark.one_backend
 @pytest.mark.parametrize("settings", [{}, {"pre_norm": True}, {"positions": "learned"}])
 def test_a_future_token_changes_no_earlier_logit(settings):
     model, inputs = tiny_model(**settings), pairs()
@@ -77,6 +79,7 @@ def test_a_future_token_changes_no_earlier_logit(settings):
         assert not np.allclose(after[:, position], before[:, position])
 
 
+@pytest.mark.one_backend
 def test_padding_changes_nothing():
     model, inputs = tiny_model(), pairs()
     short = array(model(inputs))

@@ -30,6 +30,7 @@ def test_the_beams_of_a_sentence_share_its_memory():
         np.testing.assert_allclose(array(logits), expected[:, position], rtol=0, atol=1e-5)
 
 
+@pytest.mark.one_backend
 def test_a_hypothesis_may_go_on_from_another_and_nothing_is_copied():
     model, source = tiny_model(), pairs()["source"][:1]
     targets = np.array([[1, 5, 6, 7], [1, 5, 9, 4]])  # both go on from what was hypothesis 1
