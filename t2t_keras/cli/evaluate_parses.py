@@ -7,7 +7,7 @@ from absl import flags
 from pipelines.sources import find_files
 from pipelines.treebank import LEAVES as LEAF_KINDS
 from pipelines.treebank import read_trees
-from t2t_keras.cli.parses import line_of, tree_on, words_of
+from t2t_keras.cli.parses import leaves_of, line_of, tree_on, words_of
 from t2t_keras.cli.runs import Run
 from t2t_keras.cli.search_flags import search_config
 from t2t_keras.cli.translating import best_translations, read_lines
@@ -16,7 +16,9 @@ from t2t_keras.evaluation.bracketing import SHORT, bracketing, length
 
 TREEBANK = flags.DEFINE_string("treebank", None, "The gold trees: files of them, or a glob.")
 PARSES = flags.DEFINE_string("parses", None, "Parses, a tree a line; an empty line: none found.")
-LEAVES = flags.DEFINE_enum("leaves", "XX", LEAF_KINDS, "What the run was prepared with.")
+LEAVES = flags.DEFINE_enum(
+    "leaves", None, LEAF_KINDS, "What the run was prepared with. None: what its text says, or XX."
+)
 
 
 def evaluate_parses(arguments, output):
@@ -57,11 +59,11 @@ def kept_parses(target, golds, output):
 
 def parses(target, golds):
     """A run's parse of each gold tree's words."""
-    words = [words_of(gold) for gold in golds]
+    words, leaves = [words_of(gold) for gold in golds], leaves_of(target, LEAVES.value)
     config = search_config(target.experiment().search, target.tokenizer(), n_best=1)
     sentences = [" ".join(sentence) for sentence in words]
     found = best_translations(target, sentences, config, WEIGHTS.value, "parsing")
-    results = [line_of(*pair, LEAVES.value) for pair in zip(words, found, strict=True)]
+    results = [line_of(*pair, leaves) for pair in zip(words, found, strict=True)]
     return [line for line, _ in results], [repaired for _, repaired in results]
 
 

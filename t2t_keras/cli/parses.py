@@ -4,6 +4,18 @@ from pipelines.sources import SourceError
 from pipelines.treebank import parse, repair, without_traces
 
 
+def leaves_of(run, given):
+    """What stands for a word in what a run writes.
+
+    Args:
+        given: the value of --leaves, or None. It is needed where the run's encoded text is gone.
+    """
+    (known, _) = run.prepared_with("leaves") or (None, None)
+    if known and given and known != given:
+        raise ValueError(f"{run.folder} was prepared with --leaves={known}, and not {given}")
+    return known or given or "XX"
+
+
 def words_of(gold):
     """The words of a gold tree, which are what a run parses; none if it holds only traces."""
     tree = without_traces(gold)

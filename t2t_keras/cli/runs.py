@@ -118,6 +118,12 @@ class Run:
             search=SearchConfig(**settings.get("search", {})),
         )
 
+    def prepared_with(self, what):
+        """What the notes of its encoded text say of it; None if these are not there."""
+        folder = self.experiment().data.folder
+        notes = read_json(Path(folder) / "preparation.json", {}) if folder else {}
+        return notes.get(what)
+
     def model(self, weights=None):
         """The trained model.
 

@@ -107,18 +107,11 @@ def facts_of(run):
     )
 
 
-def prepared_with(run, what):
-    """What the notes of a run's encoded text say of it; None if there are none."""
-    folder = run.experiment().data.folder
-    notes = read_json(Path(folder) / "preparation.json", {}) if folder else {}
-    return notes.get(what)
-
-
 def as_trained(run):
     """A run's settings, of its text those that it was prepared with."""
     experiment = run.experiment()
     experiment.data.vocabulary.size = experiment.model.vocab_size
-    for rule, value in (prepared_with(run, "cleaning") or {}).items():
+    for rule, value in (run.prepared_with("cleaning") or {}).items():
         if value != "the vocabulary's":
             setattr(experiment.data.cleaning, rule, value)
     return experiment

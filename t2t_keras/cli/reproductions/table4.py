@@ -18,7 +18,7 @@ from pipelines.sources import digest_of, find_files
 from pipelines.treebank import LEAVES as LEAF_KINDS
 from pipelines.treebank import read_trees
 from pipelines.whole import read_json, write_json
-from t2t_keras.cli.parses import line_of, tree_on, words_of
+from t2t_keras.cli.parses import leaves_of, line_of, tree_on, words_of
 from t2t_keras.cli.reproductions.given_run import given_run
 from t2t_keras.cli.reproductions.recipes import made_smaller
 from t2t_keras.cli.reproductions.run_stages import (
@@ -26,7 +26,6 @@ from t2t_keras.cli.reproductions.run_stages import (
     as_trained,
     average,
     facts_of,
-    prepared_with,
     train,
     translate,
     weights_of,
@@ -111,20 +110,14 @@ def gold_trees(name, files):
 
 def refuse_other_trees(run, texts):
     """Refuses to take --train's word for what a run was trained on, if the run knows better."""
-    treebank, leaves = prepared_with(run, "treebank"), leaves_of(run)
+    treebank = run.prepared_with("treebank")
     if treebank and treebank != digest_of(find_files("train", texts)):
         raise ValueError(
             f"{run.folder} was trained on other trees than --train={TRAIN.value} says"
             f"{' with --automatic and --ratio' if AUTOMATIC.value else ''}. By these it is known "
             "which of the scored ones it has seen: name what its t2t-prepare was given"
         )
-    if LEAVES.value and LEAVES.value != leaves:
-        raise ValueError(f"{run.folder} was trained with --leaves={leaves}, not {LEAVES.value}")
-
-
-def leaves_of(run):
-    """What stands for a word in the parses of a run."""
-    return (prepared_with(run, "leaves") or [LEAVES.value or "XX"])[0]
+    leaves_of(run, LEAVES.value)  # refuses others, too
 
 
 def training_texts(folder):
@@ -192,7 +185,7 @@ def measured(folder, name, golds, seen, run, weights, search):
     source, output = folder / f"{name}.words", folder / f"{name}.brackets"
     source.write_text("".join(f"{' '.join(words)}\n" for words in sentences), encoding="utf-8")
     translate(Stages(folder, "parsing"), f"parse-{name}", run, weights, search, source, output)
-    outputs, leaves = zip(sentences, read_lines(output), strict=True), leaves_of(run)
+    outputs, leaves = zip(sentences, read_lines(output), strict=True), leaves_of(run, LEAVES.value)
     lines, repaired = zip(*(line_of(*pair, leaves) for pair in outputs), strict=True)
     (folder / f"{name}.trees").write_text("".join(f"{tree}\n" for tree in lines), encoding="utf-8")
     parses = [tree_on(line) for line in lines]
@@ -235,7 +228,7 @@ def write_rows(folder, found, recipe, run, weights, scored):
         "The paper: section 23 of the Wall Street Journal, after training on some 40,000 trees of "
         "it alone (91.3) or with 17 M automatic ones (92.7).",
         f"Trained on {TRAIN.value}; {', '.join(f'{n}: {files}' for n, files in scored.items())}. "
-        f"For a word stands: {leaves_of(run)}.",
+        f"For a word stands: {leaves_of(run, LEAVES.value)}.",
     ]
     if AUTOMATIC.value:
         counts = read_json(folder / "mixed.json")
