@@ -4,7 +4,8 @@
     t2t-train --config=mixed --data=data/mixed --run=runs/mixed \\
         --dev_source=dev.en --dev_target=dev.de
 
-Not measured yet.
+Measured at half its widths and a quarter of its steps: sacreBLEU 32.9 on short sentences of daily
+life, 7.5 on news (the README's "Table 2, measured").
 """
 
 from t2t_keras.checks import check

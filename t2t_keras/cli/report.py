@@ -65,7 +65,7 @@ def facts_of(trained):
     experiment = trained.experiment()
     noted = read_json(trained.config_file)
     return RunFacts(
-        name=trained.folder.resolve().name,
+        name=name_of(trained.folder.resolve()),
         experiment=experiment,
         base=Experiment(),
         weights=grouped_counts(parameter_counts(experiment.model)),
@@ -97,6 +97,11 @@ def translated(trained, sources, references):
         examples=chosen(lines, EXAMPLES.value),
         attention=attention(trained, tokenizer, lines),
     )
+
+
+def name_of(folder):
+    """What to call a run: t2t-reproduce's are all in a folder `run`, in one of the row's name."""
+    return folder.parent.name if folder.name == "run" else folder.name
 
 
 def test_set():
