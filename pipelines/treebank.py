@@ -10,6 +10,7 @@ dropped. With tags, words and brackets together are the tree again, exactly.
 """
 
 import dataclasses
+import difflib
 import itertools
 import re
 
@@ -191,9 +192,10 @@ def repair(words, brackets, leaves="tag"):
     """A tree over exactly these words, whatever a model wrote.
 
     Closing brackets that close nothing are passed over, and those that close an outer
-    constituent close the inner ones too. Constituents without words vanish. Words too many are
-    passed over, missing ones come at the end. What then lies beside each other comes under `ROOT`.
-    Constituents deeper than can be read are passed over.
+    constituent close the inner ones too. Constituents without words vanish. Leaves too many are
+    passed over, missing ones come at the end; but leaves that are words are matched with the
+    sentence's, so that one left out or written otherwise does not move those behind it. What then
+    lies beside each other comes under `ROOT`. Constituents deeper than can be read are passed over.
 
     Returns:
         The tree, and whether nothing had to be repaired.
@@ -201,7 +203,9 @@ def repair(words, brackets, leaves="tag"):
     check_leaves(leaves)
     if not words:
         raise ValueError("A tree needs at least one word. Received: none")
-    top, exact, remaining = Tree(ROOT, []), True, iter(words)
+    written = [token for token in brackets if token[0] not in "()"]
+    groups = matched(written, words) if leaves == "word" else in_order(written, words)
+    top, exact, next_group = Tree(ROOT, []), written == words or leaves != "word", iter(groups)
     stack = [top]  # the open constituents, the innermost last
 
     def close():
@@ -225,13 +229,12 @@ def repair(words, brackets, leaves="tag"):
             while depth and len(stack) > depth:
                 exact = close() and exact
         else:
-            word = next(remaining, None)
-            fits = word is not None and token == {"tag": token, "XX": "XX", "word": word}[leaves]
-            fits = fits and not (len(stack) == 1 and top.children)
-            exact = exact and fits
-            if word is not None:
-                stack[-1].children.append(Tree(token if leaves == "tag" else "XX", [word]))
-    for word in remaining:
+            group = next(next_group)
+            beside = len(stack) == 1 and top.children
+            exact = exact and len(group) == 1 and not beside and (leaves != "XX" or token == "XX")
+            label = token if leaves == "tag" else "XX"
+            stack[-1].children.extend(Tree(label, [word]) for word in group)
+    for word in next(next_group):
         exact = False
         stack[-1].children.append(Tree("XX", [word]))
     while len(stack) > 1:
@@ -240,6 +243,25 @@ def repair(words, brackets, leaves="tag"):
     if len(top.children) == 1:
         return top.children[0], exact
     return top, False
+
+
+def in_order(written, words):
+    """For each leaf that was written the word that it stands for, in a list; then the others."""
+    count = len(written)
+    return [words[place : place + 1] for place in range(count)] + [words[count:]]
+
+
+def matched(written, words):
+    """The same for leaves that are words themselves: those that are equal belong together.
+
+    Words that were not written come to the leaf before them.
+    """
+    groups = [[] for _ in [*written, None]]
+    matcher = difflib.SequenceMatcher(None, written, words, autojunk=False)
+    for _, begin, end, first, last in matcher.get_opcodes():
+        for number, word in enumerate(words[first:last], begin):
+            groups[max(min(number, end - 1), 0)].append(word)
+    return groups
 
 
 def check_leaves(leaves):

@@ -88,6 +88,21 @@ def test_a_repair(brackets, expected):
     assert exact == (brackets == "(S XX XX )S")
 
 
+@pytest.mark.parametrize(
+    ("brackets", "expected"),
+    [
+        ("(S (NP b )NP (VP c d )VP )S", "(S (NP (XX a) (XX b)) (VP (XX c) (XX d)))"),
+        ("(S (NP a b x )NP (VP d )VP )S", "(S (NP (XX a) (XX b) (XX c)) (VP (XX d)))"),
+        ("(S (NP a )NP (VP x d )VP )S", "(S (NP (XX a)) (VP (XX b) (XX c) (XX d)))"),
+        ("(S (NP x y )NP a b c d )S", "(S (XX a) (XX b) (XX c) (XX d))"),
+        ("(S (NP a b )NP )S", "(S (NP (XX a) (XX b) (XX c) (XX d)))"),
+    ],
+)
+def test_words_that_are_written_find_their_places(brackets, expected):
+    tree, exact = repair(["a", "b", "c", "d"], brackets.split(), "word")
+    assert str(tree) == expected and not exact
+
+
 @pytest.mark.parametrize("leaves", LEAVES)
 def test_whatever_is_repaired_is_a_tree_over_the_words(leaves):
     choices = random.Random(0)
