@@ -108,8 +108,9 @@ def facts_of(run):
 
 
 def as_trained(run):
-    """A run's settings, of its text those that it was prepared with."""
+    """A run's settings: its text as it was prepared, its steps as far as it came."""
     experiment = run.experiment()
+    experiment.training.steps = facts_of(run).steps
     experiment.data.vocabulary.size = experiment.model.vocab_size
     for rule, value in (run.prepared_with("cleaning") or {}).items():
         if value != "the vocabulary's":
