@@ -33,6 +33,16 @@ TINY_RUN = [
     "--config.training.evaluate_every=4",
     "--config.training.checkpoint_every=2",
 ]
+# Lines that a user may send.
+UGLY = [
+    "The dog sleeps.",
+    "",
+    "   ",
+    "\u00e9\U0001f600\u4e2d",
+    "a\0b",
+    "dog " * 300,
+    "The cat sleeps.",
+]
 
 
 def command(name, *arguments, stdin="", interrupt_after=None, read=True, at_stage=None):

@@ -9,8 +9,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from commands import command
-from test_cli import UGLY
+from commands import UGLY, command
 from untrained import toy_tokenizer, untrained_run
 
 from pipelines.toy_grammar import pairs

@@ -3,19 +3,9 @@
 import json
 import shutil
 
-from commands import command
+from commands import UGLY, command
 
 from pipelines.tokenizers import SPECIAL_PIECES, WordPieceTokenizer, save_tokenizer
-
-UGLY = [
-    "The dog sleeps.",
-    "",
-    "   ",
-    "\u00e9\U0001f600\u4e2d",
-    "a\0b",
-    "dog " * 300,
-    "The cat sleeps.",
-]
 
 
 def test_translate_answers_every_line_whatever_it_is(toy_run, tmp_path):
