@@ -23,6 +23,6 @@ def get_config(variant=""):
     model.dropout, model.attention_dropout = 0.1, 0.0
     training.steps, training.warmup_steps, training.learning_rate = 4600, 800, 0.7
     training.checkpoint_every = 200
-    data.vocabulary.size = 8000
+    model.vocab_size = data.vocabulary.size = 8000
     data.batches.tokens, data.batches.max_length = 4096, 300
     return experiment
