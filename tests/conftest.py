@@ -51,3 +51,14 @@ def toy_run(tmp_path_factory):
     """What t2t-train said, and the folder of its run."""
     folder = tmp_path_factory.mktemp("runs") / "toy"
     return command("train", f"--run={folder}", "--config.training.steps=4", *TINY_RUN), folder
+
+
+@pytest.fixture(scope="session")
+def backwards_export(tmp_path_factory):
+    """The export folder of a run named "backwards", with version 1."""
+    from served_model import write_version  # needs TensorFlow, which the tests on JAX do without
+
+    folder = tmp_path_factory.mktemp("runs") / "backwards" / "export"
+    folder.mkdir(parents=True)
+    write_version(folder, 1)
+    return folder
