@@ -82,7 +82,8 @@ class Recipe(NamedTuple):
             if name.startswith(("model.", "training.", "data.batches."))
             and name not in {*ASIDE, "training.steps"}
         }
-        for name, (old, new) in changed.items():
+        if changed:
+            name, (old, new) = next(iter(changed.items()))
             raise ValueError(
                 f"{run.folder} was trained with {name}={shown(old)}, and not {shown(new)}: keep "
                 "the setting, or give another --output"
@@ -135,6 +136,11 @@ def override(experiment, kept=()):
             settings = getattr(settings, part)
         if path not in kept:
             setattr(settings, field, value)
+    if experiment.training.patience:
+        raise ValueError(
+            "training.patience would end rows after different numbers of steps, which could not be "
+            "compared: leave it out"
+        )
     experiment.validate()
 
 
@@ -149,11 +155,6 @@ def overrides():
     values = config_flags.get_override_values(flags.FLAGS["config"])
     if "training.steps" in values:
         raise ValueError("--steps=N says how many steps, and shortens the warm-up with them")
-    if values.get("training.patience"):
-        raise ValueError(
-            "--config.training.patience would end rows after different numbers of steps, which "
-            "could not be compared: leave it out"
-        )
     return values
 
 

@@ -97,12 +97,12 @@ def translate(stages, stage, run, weights, search, source, output):
 
 
 def facts_of(run):
-    experiment, steps = run.experiment(), checkpoints_of(run).steps()
+    experiment = run.experiment()
     folder = experiment.data.folder
     report = read_json(Path(folder) / "report.json", {}) if folder else {}
     return Facts(
         pairs=report.get("counts", {}).get("kept"),
-        steps=steps[-1] if steps else experiment.training.steps,
+        steps=steps_of(run),
         millions=sum(parameter_counts(experiment.model).values()) / 1e6,
     )
 
@@ -110,12 +110,18 @@ def facts_of(run):
 def as_trained(run):
     """A run's settings: its text as it was prepared, its steps as far as it came."""
     experiment = run.experiment()
-    experiment.training.steps = facts_of(run).steps
+    experiment.training.steps = steps_of(run)
     experiment.data.vocabulary.size = experiment.model.vocab_size
     for rule, value in (run.prepared_with("cleaning") or {}).items():
         if value != "the vocabulary's":
             setattr(experiment.data.cleaning, rule, value)
     return experiment
+
+
+def steps_of(run):
+    """For how many steps it was trained; what its settings say, where the checkpoints are gone."""
+    steps = checkpoints_of(run).steps()
+    return steps[-1] if steps else run.experiment().training.steps
 
 
 def checkpoints_of(run):
