@@ -154,20 +154,21 @@ def measured(folder, name, row, given):
             data, dev = prepared(folder, recipe, row)
             train(stages(data.stages), run, recipe, data.folder, *dev)
         weights = average(stages(), run, row.averaged)
+    facts, reductions = facts_of(run), recipe.reductions(as_trained(run))
+    search = recipe.experiment.search
     for test, source, target in test_sets(folder, row):
         output = folder / name / f"{test}.out"
-        search = recipe.experiment.search
         translate(stages(), f"translate-{test}", run, weights, search, source, output)
         lines, references = read_lines(output), read_lines(target)
         yield Measured(
             row=name,
             test=test,
-            facts=facts_of(run),
+            facts=facts,
             weights=weights.text,
             bleu=bleu(lines, references),
             paper_bleu=paper_bleu(lines, references, row.languages[1]),
             flops=cost(run),
-            reductions=recipe.reductions(as_trained(run)),
+            reductions=reductions,
         )
 
 
