@@ -62,7 +62,6 @@ def main(arguments):
     with machines.watched(), target.locked() if machines.is_chief else contextlib.nullcontext():
         trainer = make_trainer(experiment, target, strategy, machines)
         with strategy.scope():
-            begun = max(trainer.checkpoints.steps(), default=0)
             stopped = trainer.train()
         if stopped and trainer.has_given_up():
             print(f"{stopped}: training ends at step {trainer.step:,}", file=sys.stderr)
@@ -72,7 +71,7 @@ def main(arguments):
                 file=sys.stderr,
             )
         if trainer.is_chief and (not stopped or trainer.has_given_up()):
-            finish(target, trainer, trained=trainer.step > begun)
+            finish(target, trainer)
 
 
 def make_trainer(experiment, target, strategy, machines):
@@ -153,13 +152,14 @@ def sustained_rate(size=2048, rounds=3):
     return 2 * size**3 / best
 
 
-def finish(target, trainer, trained):
+def finish(target, trainer):
     """Averaged weights, how good they are, a SavedModel of them, and what to do next.
 
-    Args:
-        trained: whether there were steps to make. If not, what was averaged before stays.
+    What was averaged after the last checkpoint stays: t2t-average may have made it.
     """
-    if not trained and target.averaged_weights.exists():
+    newest = trainer.checkpoints.path(trainer.step)
+    averaged = target.averaged_weights
+    if averaged.exists() and averaged.stat().st_mtime_ns > newest.stat().st_mtime_ns:
         print(f"{target.folder} was trained to its end before, step {trainer.step:,}")
         print(next_commands(target.folder))
         return
@@ -173,7 +173,7 @@ def finish(target, trainer, trained):
         results = trainer.held_out.translate()
         print(f"BLEU {results['bleu']:.1f} ({results['bleu_signature']})")
         print("\n".join(results["examples"]))
-    if EXPORT.value and trained:
+    if EXPORT.value:
         config = target.experiment().search
         config = dataclasses.replace(config, n_best=config.beam)
         version = save_version(target, target.folder / "export", config)
