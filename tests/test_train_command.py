@@ -1,6 +1,7 @@
 """t2t-train and t2t-average as their users run them."""
 
 import fcntl
+import os
 
 import pytest
 from commands import TINY_RUN, command
@@ -33,6 +34,11 @@ def test_train_goes_on_and_refuses_another_model(toy_run):
     longer = command("train", f"--run={folder}", *more)
     assert longer.returncode == 0, longer.stderr
     assert "step 6/6" in longer.stderr and "step 2/" not in longer.stderr
+    again = command("train", f"--run={folder}", *more)
+    assert "was trained to its end before, step 6" in again.stdout, again.stderr
+    os.utime(folder / "averaged.weights.h5", (0, 0))  # as if killed before it averaged
+    mended = command("train", f"--run={folder}", *more)
+    assert "the mean of the checkpoints of steps" in mended.stdout, mended.stderr
 
 
 def test_average_takes_the_last_checkpoints(toy_run):
