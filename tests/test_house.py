@@ -19,13 +19,15 @@ FLOORS = [
     {"transformer", "losses", "metrics", "schedules"},
     {"training", "decoding", "evaluation", "export", "serving", "visualization", "parameters"},
     {"experiment"},
+    {"runs"},
+    {"reproduction"},
     {"cli"},
 ]
 FLOOR = {part: height for height, floor in enumerate(FLOORS) for part in floor}
 # The rest is written on Keras alone. These train, export and run it as graphs of a backend.
-MAY_USE_A_BACKEND = {"training", "export", "serving", "cli"}
+MAY_USE_A_BACKEND = {"training", "export", "serving", "runs", "reproduction", "cli"}
 BACKENDS = {"tensorflow", "tensorflow_text", "jax", "torch"}
-MAY_USE_PIPELINES = {"experiment", "cli"}
+MAY_USE_PIPELINES = {"experiment", "runs", "reproduction", "cli"}
 
 
 def sources():
@@ -158,7 +160,11 @@ def test_the_models_tests_pass_on_jax(part):
     But for the tests marked `one_backend`: an algorithm that is right is so whatever computes it.
     """
     pytest.importorskip("jax")
-    files = [f"tests/test_{module}.py" for module in ON_JAX[part]]
+    files = [
+        str(path)
+        for path in ROOT.rglob("tests/**/test_*.py")
+        if path.stem.removeprefix("test_") in ON_JAX[part]
+    ]
     options = ["-n=0", "-p", "no:cacheprovider", "-m", "not one_backend"]
     result = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *files],
@@ -175,7 +181,7 @@ def test_no_test_of_the_model_is_left_out_on_jax():
     rooms = {"layers", "transformer", "transformer_config", "losses", "metrics", "schedules"}
     rooms |= {"decoding"}
     modules = {path.stem for path in sources() if part_in_house(path) in rooms}
-    tested = {path.stem.removeprefix("test_") for path in ROOT.glob("tests/test_*.py")}
+    tested = {path.stem.removeprefix("test_") for path in ROOT.glob("tests/**/test_*.py")}
     assert modules & tested <= {module for part in ON_JAX.values() for module in part}
 
 

@@ -20,12 +20,12 @@ from absl import flags
 
 from pipelines.progress import Progress
 from pipelines.tokenizers import END, PADDING, lone_pieces, words
-from t2t_keras.cli.looking import check_length, encoded, look
 from t2t_keras.cli.main import run
-from t2t_keras.cli.runs import Run
 from t2t_keras.cli.search_flags import search_config
-from t2t_keras.cli.translating import translator
 from t2t_keras.cli.weights_flag import WEIGHTS
+from t2t_keras.runs.looking import check_length, encoded, look
+from t2t_keras.runs.run import Run
+from t2t_keras.runs.translating import translator
 from t2t_keras.visualization.curves import curves
 from t2t_keras.visualization.heat_maps import heat_maps
 from t2t_keras.visualization.page import page

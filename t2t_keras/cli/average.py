@@ -8,7 +8,7 @@ t2t-average runs/mine --last=20       more than 5 only if t2t-train was told to 
 from absl import flags
 
 from t2t_keras.cli.main import run
-from t2t_keras.cli.runs import Run
+from t2t_keras.runs.run import Run
 
 LAST = flags.DEFINE_integer("last", 5, "How many checkpoints.", lower_bound=1)
 

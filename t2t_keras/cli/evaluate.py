@@ -17,12 +17,13 @@ from absl import flags
 
 from t2t_keras.cli.evaluate_parses import PARSES, TREEBANK, evaluate_parses
 from t2t_keras.cli.main import run
-from t2t_keras.cli.runs import finished
 from t2t_keras.cli.search_flags import search_config
-from t2t_keras.cli.translating import best_translations, check_line_counts, read_lines
 from t2t_keras.cli.weights_flag import WEIGHTS
 from t2t_keras.evaluation.bleu import SAMPLES, bleu, chrf, compared
 from t2t_keras.evaluation.paper_bleu import paper_bleu
+from t2t_keras.runs.lines import check_line_counts, read_lines
+from t2t_keras.runs.run import finished
+from t2t_keras.runs.translating import best_translations
 
 SOURCE = flags.DEFINE_string("source", None, "The test set's source, for a run.")
 REFERENCE = flags.DEFINE_string("reference", None, "The test set's translation.")

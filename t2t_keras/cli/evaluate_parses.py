@@ -7,12 +7,13 @@ from absl import flags
 from pipelines.sources import find_files
 from pipelines.treebank import LEAVES as LEAF_KINDS
 from pipelines.treebank import read_trees
-from t2t_keras.cli.parses import leaves_of, line_of, tree_on, words_of
-from t2t_keras.cli.runs import Run
 from t2t_keras.cli.search_flags import search_config
-from t2t_keras.cli.translating import best_translations, read_lines
 from t2t_keras.cli.weights_flag import WEIGHTS
 from t2t_keras.evaluation.bracketing import SHORT, bracketing, length
+from t2t_keras.runs.lines import read_lines
+from t2t_keras.runs.parsing import leaves_of, line_of, tree_on, words_of
+from t2t_keras.runs.run import Run
+from t2t_keras.runs.translating import best_translations
 
 TREEBANK = flags.DEFINE_string("treebank", None, "The gold trees: files of them, or a glob.")
 PARSES = flags.DEFINE_string("parses", None, "Parses, a tree a line; an empty line: none found.")

@@ -18,13 +18,13 @@ from pathlib import Path
 
 from absl import flags
 
-from t2t_keras.cli.exports import save_version
 from t2t_keras.cli.main import run
-from t2t_keras.cli.runs import Run
 from t2t_keras.cli.search_flags import search_config
 from t2t_keras.cli.weights_flag import WEIGHTS
 from t2t_keras.export.compact_weights import KINDS
 from t2t_keras.export.ctranslate2 import save_ctranslate2
+from t2t_keras.runs.exports import save_version
+from t2t_keras.runs.run import Run
 
 OUTPUT = flags.DEFINE_string("output", None, "Where to write. None: into the run's folder.")
 FORMAT = flags.DEFINE_enum(

@@ -15,16 +15,17 @@ from pathlib import Path
 from absl import flags
 
 from pipelines.whole import read_json
-from t2t_keras.cli.looking import look
 from t2t_keras.cli.main import run
-from t2t_keras.cli.runs import Run
 from t2t_keras.cli.search_flags import search_config
-from t2t_keras.cli.translating import best_translations, check_line_counts, read_lines
 from t2t_keras.cli.weights_flag import WEIGHTS
 from t2t_keras.evaluation.bleu import SAMPLES, bleu, check_lines, chrf, sentence_bleu
 from t2t_keras.evaluation.by_length import bleu_by_length
 from t2t_keras.experiment import Experiment
 from t2t_keras.parameters import grouped_counts, parameter_counts
+from t2t_keras.runs.lines import check_line_counts, read_lines
+from t2t_keras.runs.looking import look
+from t2t_keras.runs.run import Run
+from t2t_keras.runs.translating import best_translations
 from t2t_keras.visualization.report import (
     Attention,
     Example,

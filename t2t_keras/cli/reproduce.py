@@ -23,7 +23,7 @@ from absl import flags
 from t2t_keras.checks import check_choice
 from t2t_keras.cli.benchmarks import lengths, timing
 from t2t_keras.cli.main import run
-from t2t_keras.cli.reproductions import (
+from t2t_keras.reproduction import (
     given_run,
     output_flag,
     recipes,

@@ -24,10 +24,10 @@ from absl import flags
 from pipelines.progress import Progress
 from pipelines.tokenizers import lone_pieces
 from t2t_keras.cli.main import run
-from t2t_keras.cli.runs import finished
-from t2t_keras.cli.translating import check_line_counts, read_lines, text_of
 from t2t_keras.cli.weights_flag import WEIGHTS
 from t2t_keras.decoding.scoring import Scorer, log_probabilities, perplexity
+from t2t_keras.runs.lines import check_line_counts, read_lines, text_of
+from t2t_keras.runs.run import finished
 from t2t_keras.training.replica_step import choose_xla
 
 SOURCE = flags.DEFINE_string("source", None, "The source, a line each.")

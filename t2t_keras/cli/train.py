@@ -29,11 +29,11 @@ from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import learn
 from pipelines.whole import whole_folder
-from t2t_keras.cli.exports import save_version
 from t2t_keras.cli.main import CONFIG, run
-from t2t_keras.cli.runs import Run
-from t2t_keras.cli.translating import translator
 from t2t_keras.evaluation.held_out import HeldOut
+from t2t_keras.runs.exports import save_version
+from t2t_keras.runs.run import Run
+from t2t_keras.runs.translating import translator
 from t2t_keras.training.checkpoints import restore
 from t2t_keras.training.machines import Machines, find_strategy
 from t2t_keras.training.trainer import Trainer

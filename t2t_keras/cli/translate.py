@@ -27,13 +27,14 @@ from pathlib import Path
 from absl import flags
 
 from pipelines.progress import Progress
-from t2t_keras.cli.aligning import aligner
-from t2t_keras.cli.exports import Export, export_in
 from t2t_keras.cli.main import run
-from t2t_keras.cli.runs import finished
 from t2t_keras.cli.search_flags import given, search_config
-from t2t_keras.cli.translating import on_one_line, read_lines, text_of, translator
 from t2t_keras.cli.weights_flag import WEIGHTS
+from t2t_keras.runs.aligning import aligner
+from t2t_keras.runs.exports import Export, export_in
+from t2t_keras.runs.lines import on_one_line, read_lines, text_of
+from t2t_keras.runs.run import finished
+from t2t_keras.runs.translating import translator
 
 INPUT = flags.DEFINE_string("input", None, "What to translate. None: standard input.")
 OUTPUT = flags.DEFINE_string("output", None, "Where to write. None: standard output.")

@@ -63,7 +63,7 @@ def a_search(model, rows, beam):
     random = np.random.default_rng(0)
     source = random.integers(4, model.config.vocab_size, (rows, SOURCE.value)).astype("int32")
     if keras.config.backend() == "tensorflow":
-        from t2t_keras.cli.translating import decoder
+        from t2t_keras.runs.translating import decoder
 
         decode = decoder(model, config)
         return lambda: np.asarray(decode(source, range(rows)).tokens)[:, 0]

@@ -14,7 +14,7 @@ import aiohttp
 from absl import flags
 
 from pipelines.toy_grammar import pairs
-from t2t_keras.cli.translating import read_lines
+from t2t_keras.runs.lines import read_lines
 
 URL = flags.DEFINE_string("url", None, "serve: the model, http://HOST:PORT/v1/models/NAME.")
 CONNECTIONS = flags.DEFINE_integer("connections", 50, "serve: at the same time.", lower_bound=1)

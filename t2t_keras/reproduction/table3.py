@@ -13,7 +13,11 @@ from typing import NamedTuple
 from absl import flags
 
 from pipelines.sources import find_files
-from t2t_keras.cli.reproductions.recipes import (
+from t2t_keras.decoding.scoring import perplexity
+from t2t_keras.evaluation.bleu import Score, bleu
+from t2t_keras.evaluation.paper_bleu import paper_bleu
+from t2t_keras.experiment import Experiment, find_config, load_config_file, load_experiment
+from t2t_keras.reproduction.recipes import (
     DIVIDE,
     DIVIDE_LAYERS,
     REDUCED,
@@ -24,10 +28,10 @@ from t2t_keras.cli.reproductions.recipes import (
     shorten,
     shown,
 )
-from t2t_keras.cli.reproductions.run_stages import as_trained, facts_of, train
-from t2t_keras.cli.reproductions.stages import Stages, output_folder
-from t2t_keras.cli.reproductions.tables import circumstances, number, signed, write_table
-from t2t_keras.cli.reproductions.texts import (
+from t2t_keras.reproduction.run_stages import as_trained, facts_of, train
+from t2t_keras.reproduction.stages import Stages, output_folder
+from t2t_keras.reproduction.tables import circumstances, number, signed, write_table
+from t2t_keras.reproduction.texts import (
     DATA,
     DEV_SOURCE,
     DEV_TARGET,
@@ -43,12 +47,8 @@ from t2t_keras.cli.reproductions.texts import (
     tfds_text,
     toy_text,
 )
-from t2t_keras.cli.runs import Run
-from t2t_keras.cli.translating import read_lines
-from t2t_keras.decoding.scoring import perplexity
-from t2t_keras.evaluation.bleu import Score, bleu
-from t2t_keras.evaluation.paper_bleu import paper_bleu
-from t2t_keras.experiment import Experiment, find_config, load_config_file, load_experiment
+from t2t_keras.runs.lines import read_lines
+from t2t_keras.runs.run import Run
 
 LANGUAGE = flags.DEFINE_string("language", "de", "table3: of the target, for the paper's BLEU.")
 # Without any text.

@@ -13,10 +13,10 @@ from commands import UGLY, command
 from untrained import toy_tokenizer, untrained_run
 
 from pipelines.toy_grammar import pairs
-from t2t_keras.cli.exports import export_in
 from t2t_keras.decoding.translator import Translator
 from t2t_keras.export.loading import load
 from t2t_keras.export.text_signatures import in_batches, parts
+from t2t_keras.runs.exports import export_in
 
 # 500 sentences, and what nobody expects; the last one has more pieces than a model takes at once.
 TEXTS = [english for english, _ in pairs(500)] + [*UGLY, "\u00e9\u0301\r\n\ufffd ", "dog " * 1100]

@@ -6,7 +6,7 @@ import os
 import pytest
 from commands import TINY_RUN, command
 
-from t2t_keras.cli.exports import export_in
+from t2t_keras.runs.exports import export_in
 
 
 def test_train_without_data_learns_the_toy_grammar(toy_run):

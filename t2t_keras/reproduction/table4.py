@@ -18,10 +18,10 @@ from pipelines.sources import digest_of, find_files
 from pipelines.treebank import LEAVES as LEAF_KINDS
 from pipelines.treebank import read_trees
 from pipelines.whole import read_json, write_json
-from t2t_keras.cli.parses import leaves_of, line_of, tree_on, words_of
-from t2t_keras.cli.reproductions.given_run import given_run
-from t2t_keras.cli.reproductions.recipes import made_smaller
-from t2t_keras.cli.reproductions.run_stages import (
+from t2t_keras.evaluation.bracketing import Bracketing, bracketing
+from t2t_keras.reproduction.given_run import given_run
+from t2t_keras.reproduction.recipes import made_smaller
+from t2t_keras.reproduction.run_stages import (
     Facts,
     as_trained,
     average,
@@ -30,11 +30,11 @@ from t2t_keras.cli.reproductions.run_stages import (
     translate,
     weights_of,
 )
-from t2t_keras.cli.reproductions.stages import Stages, output_folder
-from t2t_keras.cli.reproductions.tables import circumstances, number, write_table
-from t2t_keras.cli.runs import Run
-from t2t_keras.cli.translating import read_lines
-from t2t_keras.evaluation.bracketing import Bracketing, bracketing
+from t2t_keras.reproduction.stages import Stages, output_folder
+from t2t_keras.reproduction.tables import circumstances, number, write_table
+from t2t_keras.runs.lines import read_lines
+from t2t_keras.runs.parsing import leaves_of, line_of, tree_on, words_of
+from t2t_keras.runs.run import Run
 
 TRAIN = flags.DEFINE_string("train", None, "table4: the trees to train on: files, or a glob.")
 DEV = flags.DEFINE_string("dev", None, "table4: trees to score, section 22 in the paper.")

@@ -10,14 +10,14 @@ from commands import command
 from pipelines.mixed_treebank import amounts, write_mixed
 from pipelines.toy_grammar import pairs
 from pipelines.treebank import read_trees
-from t2t_keras.cli.parses import tree_on
-from t2t_keras.cli.reproductions.recipes import shorten
-from t2t_keras.cli.reproductions.table2 import RECIPES
-from t2t_keras.cli.translating import read_lines
 from t2t_keras.evaluation.bleu import bleu
 from t2t_keras.evaluation.bracketing import bracketing
 from t2t_keras.evaluation.paper_bleu import paper_bleu
 from t2t_keras.experiment import find_config, load_config_file, load_experiment
+from t2t_keras.reproduction.recipes import shorten
+from t2t_keras.reproduction.table2 import RECIPES
+from t2t_keras.runs.lines import read_lines
+from t2t_keras.runs.parsing import tree_on
 from t2t_keras.training.checkpoints import Checkpoints
 from t2t_keras.training.training_config import TrainingConfig
 

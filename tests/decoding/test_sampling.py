@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from helpers import array
 from keras import ops
-from test_search import SOURCE, found, model_that_ends
+from searches import SOURCE, found, model_that_ends
 
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search_config import SearchConfig

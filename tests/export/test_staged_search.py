@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from test_search import SOURCE, found, model_that_ends
+from searches import SOURCE, found, model_that_ends
 
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import method_of

@@ -1,8 +1,7 @@
-"""What commands that translate have in common: the compiled search, lines in and out."""
+"""The search as TensorFlow graphs."""
 
 import functools
 import sys
-from pathlib import Path
 
 import tensorflow as tf
 
@@ -11,6 +10,7 @@ from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import advanced, method_of
 from t2t_keras.decoding.translator import Translator
 from t2t_keras.export.staged_search import staged_search
+from t2t_keras.runs.lines import on_one_line
 from t2t_keras.training.replica_step import choose_xla
 
 
@@ -84,29 +84,3 @@ def best_translations(target, texts, config, weights=None, task="translating"):
     with Progress(task, len(texts), unit="lines") as progress:
         progress.to(0)
         return [on_one_line(best[0].text) for best in translate(texts, progress.to)]
-
-
-def text_of(line):
-    """A line as text: bytes that are no UTF-8 become U+FFFD, its end goes."""
-    return line.decode("utf-8", "replace").rstrip("\r\n")
-
-
-def read_lines(path):
-    """The lines of a file, of which only a line feed ends one."""
-    lines = Path(path).read_bytes().split(b"\n")
-    return [text_of(line) for line in (lines if lines[-1] else lines[:-1])]
-
-
-def check_line_counts(**files):
-    """Refuses the lines of two files that do not go together, each named after its flag."""
-    (one, ours), (other, theirs) = files.items()
-    if len(ours) != len(theirs):
-        raise ValueError(
-            f"--{one} and --{other} must have the same number of lines. Received: {len(ours):,} "
-            f"and {len(theirs):,}"
-        )
-
-
-def on_one_line(text):
-    """A text without line breaks, which a model may write byte by byte."""
-    return text.replace("\r", " ").replace("\n", " ")

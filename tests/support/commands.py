@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 PARENT = None
 # Flags of a vocabulary that 1,200 sentences give, and of a run that takes seconds.
 SMALL_CORPUS = ["--config.data.vocabulary.size=400", "--config.data.batches.tokens=4000"]
@@ -237,7 +237,7 @@ def stage_server():
 
 def start_stages_from(server, at_stage):
     """Lets t2t-reproduce, in this process, start its stages as forks of the server."""
-    from t2t_keras.cli.reproductions import stages
+    from t2t_keras.reproduction import stages
 
     numbers = itertools.count()
     answers = server.makefile()

@@ -9,45 +9,11 @@ import keras
 import numpy as np
 import pytest
 from commands import ROOT
-from helpers import array, ids, tiny_model
+from helpers import array, tiny_model
 from keras import ops
+from searches import SOURCE, found, model_that_ends, score_of
 
 from t2t_keras.decoding.ensemble import Ensemble
-from t2t_keras.decoding.search import search
-from t2t_keras.decoding.search_config import SearchConfig
-
-SOURCE = ids(5, 6, [6, 5, 4, 3, 2], vocab_size=40)
-
-
-def model_that_ends(seed=1, end=3.0, **settings):
-    """Sentences end after a few tokens or after many, each at another time."""
-    model = tiny_model(vocab_size=40, output_bias=True, **settings)
-    random = np.random.default_rng(seed)
-    for weight in model.weights:  # the same on every backend
-        if len(weight.shape) == 2:
-            weight.assign(random.normal(0, 0.5, weight.shape).astype("float32"))
-    bias = random.normal(size=40).astype("float32")
-    bias[2] = end
-    model.embedding.bias.assign(bias)
-    return model
-
-
-def found(model, source=SOURCE, length=30, **settings):
-    arguments = {name: settings.pop(name) for name in ("prefix", "numbers") if name in settings}
-    result = search(model, ops.array(source), length, SearchConfig(**settings), **arguments)
-    return array(result.tokens).astype("int32"), array(result.scores)
-
-
-def log_p_of(model, source, tokens):
-    """log P of one hypothesis, through the whole model."""
-    inputs = {"source": source[None], "target": np.insert(tokens[:-1], 0, 1)[None]}
-    logits = array(model({name: ops.array(x) for name, x in inputs.items()}))[0].astype("float64")
-    log_p = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
-    return log_p[np.arange(len(tokens)), tokens][tokens > 0].sum()
-
-
-def score_of(model, source, tokens, alpha=0.6):
-    return log_p_of(model, source, tokens) / ((5 + (tokens > 0).sum()) / 6) ** alpha
 
 
 def test_padding_and_begin_are_never_written():
@@ -164,9 +130,9 @@ def test_jax_finds_the_same(settings, tmp_path):
     np.savez(tmp_path / "weights.npz", *[array(weight) for weight in model.weights])
     program = f"""
 import json, sys
-sys.path.insert(0, "tests")
+sys.path.insert(0, "tests/support")
 import numpy as np
-from test_search import SOURCE, found, model_that_ends
+from searches import SOURCE, found, model_that_ends
 model = model_that_ends()
 with np.load({str(tmp_path / "weights.npz")!r}) as file:
     model.set_weights([file[name] for name in file.files])

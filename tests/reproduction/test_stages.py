@@ -10,7 +10,7 @@ import pytest
 from commands import command, running
 
 from pipelines.whole import only_one
-from t2t_keras.cli.reproductions.tables import machine
+from t2t_keras.reproduction.tables import machine
 
 LAYERS = {
     "self-attention": 2,

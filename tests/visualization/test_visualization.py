@@ -12,8 +12,8 @@ from pipelines.normalization import Normalization
 from pipelines.tokenizers import save_tokenizer
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import VocabularyConfig, learn
-from t2t_keras.cli.runs import Run
 from t2t_keras.experiment import Experiment
+from t2t_keras.runs.run import Run
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
 from t2t_keras.visualization.curves import curves

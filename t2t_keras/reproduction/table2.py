@@ -12,9 +12,11 @@ from typing import NamedTuple
 
 from absl import flags
 
-from t2t_keras.cli.reproductions.given_run import RUN, given_run
-from t2t_keras.cli.reproductions.recipes import REDUCED, made_smaller
-from t2t_keras.cli.reproductions.run_stages import (
+from t2t_keras.evaluation.bleu import Score, bleu
+from t2t_keras.evaluation.paper_bleu import paper_bleu
+from t2t_keras.reproduction.given_run import RUN, given_run
+from t2t_keras.reproduction.recipes import REDUCED, made_smaller
+from t2t_keras.reproduction.run_stages import (
     Facts,
     as_trained,
     average,
@@ -23,9 +25,9 @@ from t2t_keras.cli.reproductions.run_stages import (
     translate,
     weights_of,
 )
-from t2t_keras.cli.reproductions.stages import Stages, output_folder
-from t2t_keras.cli.reproductions.tables import circumstances, number, write_table
-from t2t_keras.cli.reproductions.texts import (
+from t2t_keras.reproduction.stages import Stages, output_folder
+from t2t_keras.reproduction.tables import circumstances, number, write_table
+from t2t_keras.reproduction.texts import (
     DATA,
     DEV_SOURCE,
     DEV_TARGET,
@@ -41,10 +43,8 @@ from t2t_keras.cli.reproductions.texts import (
     prepare_tfds,
     tfds_text,
 )
-from t2t_keras.cli.runs import Run
-from t2t_keras.cli.translating import read_lines
-from t2t_keras.evaluation.bleu import Score, bleu
-from t2t_keras.evaluation.paper_bleu import paper_bleu
+from t2t_keras.runs.lines import read_lines
+from t2t_keras.runs.run import Run
 
 TEST_SOURCE = flags.DEFINE_list("test_source", None, "table2: test sets, the source of each.")
 TEST_TARGET = flags.DEFINE_list("test_target", None, "table2: their translations.")

@@ -2,8 +2,8 @@
 
 from absl import flags
 
-from t2t_keras.cli.reproductions.recipes import DIVIDE, DIVIDE_LAYERS, REDUCED, STEPS, overrides
-from t2t_keras.cli.runs import Run
+from t2t_keras.reproduction.recipes import DIVIDE, DIVIDE_LAYERS, REDUCED, STEPS, overrides
+from t2t_keras.runs.run import Run
 
 RUN = flags.DEFINE_string("run", None, "table2, table4: evaluate this run, and train none.")
 

@@ -19,11 +19,11 @@ from pipelines.progress import Progress
 from pipelines.whole import only_one
 from t2t_keras.cli.benchmarks.lengths import LENGTHS, lengths
 from t2t_keras.cli.benchmarks.timing import ROUNDS
-from t2t_keras.cli.reproductions.layer_cost import MEMORY, in_a_process, memory, seconds
-from t2t_keras.cli.reproductions.output_flag import OUTPUT
-from t2t_keras.cli.reproductions.tables import circumstances, machine, number, write_table
 from t2t_keras.layers import LocalSelfAttention, MultiHeadAttention
 from t2t_keras.layers.attention import head_widths
+from t2t_keras.reproduction.layer_cost import MEMORY, in_a_process, memory, seconds
+from t2t_keras.reproduction.output_flag import OUTPUT
+from t2t_keras.reproduction.tables import circumstances, machine, number, write_table
 from t2t_keras.visualization.scaling import scaling
 
 WIDTH = flags.DEFINE_integer("d_model", 256, "table1: width d of the layers.", lower_bound=1)

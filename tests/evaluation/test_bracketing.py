@@ -7,8 +7,8 @@ import random
 import pytest
 
 from pipelines.treebank import DEEPEST, Tree, parse
-from t2t_keras.cli.parses import line_of, tree_on
 from t2t_keras.evaluation.bracketing import Bracketing, bracketing, compared, length
+from t2t_keras.runs.parsing import line_of, tree_on
 
 # the 0  dog 1  sees 2  a 3  cat 4: S 0–5, NP 0–2, VP 2–5, NP 3–5
 DOG = "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (DT a) (NN cat))) (. .)))"

@@ -10,8 +10,8 @@ from pipelines.sources import find_files
 from pipelines.toy_grammar import pairs
 from pipelines.whole import read_json
 from t2t_keras.checks import check_choice
-from t2t_keras.cli.reproductions.stages import Stages
-from t2t_keras.cli.translating import check_line_counts, read_lines
+from t2t_keras.reproduction.stages import Stages
+from t2t_keras.runs.lines import check_line_counts, read_lines
 
 ROWS = flags.DEFINE_list("rows", None, "table2, table3: which rows of the table. None: all.")
 SOURCE = flags.DEFINE_string("source", None, "Text to train on: as for t2t-prepare.")

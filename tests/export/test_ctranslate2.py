@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sentencepiece
 from helpers import OTHER_SYSTEMS, array, tiny_model
-from test_search import found, log_p_of
+from searches import found, log_p_of
 
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import VocabularyConfig, learn

@@ -18,7 +18,7 @@ import tensorflow as tf
 from pipelines.progress import duration
 from pipelines.sources import digest_of
 from pipelines.whole import only_one, read_json, write_json
-from t2t_keras.cli.reproductions.output_flag import OUTPUT
+from t2t_keras.reproduction.output_flag import OUTPUT
 
 EVERY = 60  # seconds between two looks at what a stage says
 # What libraries say of themselves, and what stands before a message of our own.
