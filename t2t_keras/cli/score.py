@@ -121,7 +121,7 @@ def compiled_scorer(model, tokenizer):
 def one_by_one(pairs, scorer):
     """Each pair and its score, at once."""
     for number, pair in enumerate(pairs, start=1):
-        yield pair, scorer.score([pair], first=number)[0]
+        yield pair, scorer.score([pair], first_line=number)[0]
 
 
 def many_at_a_time(pairs, scorer):
@@ -159,7 +159,7 @@ def formatted(pair, score, tokenizer):
         "tokens": len(score.tokens),
     }
     if PIECES.value:
-        named = zip(lone_pieces(tokenizer, score.tokens), score.of_tokens, strict=True)
+        named = zip(lone_pieces(tokenizer, score.tokens), score.token_log_p, strict=True)
         contents["pieces"] = [{"piece": piece, "log_p": float(p)} for (piece, _), p in named]
     return json.dumps(contents, ensure_ascii=False)
 

@@ -43,11 +43,11 @@ class Sampling(Greedy):
         return best(super().hypotheses(state), self.count)[0]
 
 
-def draws_of(numbers, longest, config):
+def draws_of(indices, longest, config):
     """Random numbers for the sentences of these numbers: `[sentences, n_best, longest]`."""
     return np.stack(
         [
-            np.random.default_rng((config.seed, number)).random((longest, config.n_best)).T
-            for number in numbers
+            np.random.default_rng((config.seed, index)).random((longest, config.n_best)).T
+            for index in indices
         ]
     ).astype("float32")

@@ -35,11 +35,11 @@ class Score(NamedTuple):
     """What a model thinks of a target."""
 
     tokens: Any  # its ids, the end included
-    of_tokens: Any  # log P of each
+    token_log_p: Any  # log P of each
 
     @property
     def log_p(self):
-        return float(np.sum(self.of_tokens, dtype="float64"))
+        return float(np.sum(self.token_log_p, dtype="float64"))
 
     @property
     def perplexity(self):
@@ -66,33 +66,33 @@ class Scorer:
         self.tokenizer, self.log_probabilities = tokenizer, log_probabilities
         self.batch_tokens, self.longest = batch_tokens, longest
 
-    def score(self, pairs, advanced=lambda count: None, first=1):
+    def score(self, pairs, advanced=lambda count: None, first_line=1):
         """The `Score` of each pair.
 
         Args:
             pairs: a list of (source, target). A text without a token is just the end.
             advanced: called with the number of pairs that are done so far.
-            first: the number of the first pair's line, for what is said of one.
+            first_line: line number of the first pair, for error messages.
         """
-        sources = self.encoded("source", [source for source, _ in pairs], first)
-        targets = self.encoded("target", [target for _, target in pairs], first)
+        sources = self.encoded("source", [source for source, _ in pairs], first_line)
+        targets = self.encoded("target", [target for _, target in pairs], first_line)
         both = zip(sources, targets, strict=True)
         lengths = {number: max(map(len, pair)) for number, pair in enumerate(both)}
         results, done = [None] * len(pairs), 0
         for rows in batches(lengths, self.batch_tokens):
             batch = [padded([side[n] for n in rows], self.longest) for side in (sources, targets)]
-            of_tokens = np.asarray(self.log_probabilities(*batch))
+            token_log_p = np.asarray(self.log_probabilities(*batch))
             for row, number in enumerate(rows):
                 tokens = targets[number]
-                results[number] = Score(tokens, of_tokens[row, : len(tokens)])
+                results[number] = Score(tokens, token_log_p[row, : len(tokens)])
             done += len(rows)
             advanced(done)
         return results
 
-    def encoded(self, side, texts, first):
+    def encoded(self, side, texts, first_line):
         """The ids of each text and the end."""
         sequences = self.tokenizer.encode(texts) if texts else []
-        for number, ids in enumerate(sequences, first):
+        for number, ids in enumerate(sequences, first_line):
             if self.longest is not None and len(ids) >= self.longest:
                 raise ValueError(
                     f"line {number}: a {side} must have at most {self.longest} pieces, for which "

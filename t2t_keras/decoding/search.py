@@ -20,7 +20,7 @@ def method_of(model, config):
     return Greedy(model, config) if config.beam == 1 else BeamSearch(model, config)
 
 
-def search(model, source, max_length, config, prefix=None, numbers=None):
+def search(model, source, max_length, config, prefix=None, indices=None):
     """Searches for the best translations of each sentence, in one graph if called in one.
 
     Args:
@@ -30,7 +30,7 @@ def search(model, source, max_length, config, prefix=None, numbers=None):
             own besides: its tokens and `config.extra_length`.
         config: a `SearchConfig`.
         prefix: ids `[sentences, prefix_length]` that the outputs must begin with.
-        numbers: those of the sentences; sampling draws by them. None: from 0.
+        indices: the index of each sentence, which seeds its samples. None: 0, 1, 2, …
 
     Returns:
         `Hypotheses`, `config.n_best` a sentence.
@@ -38,13 +38,13 @@ def search(model, source, max_length, config, prefix=None, numbers=None):
     method = method_of(model, config)
     extras = {} if prefix is None else {"prefix": ops.convert_to_tensor(prefix, "int32")}
     if config.method == "sample":
-        numbers = range(source.shape[0]) if numbers is None else numbers
-        extras["draws"] = ops.convert_to_tensor(draws_of(numbers, max_length, config))
+        indices = range(source.shape[0]) if indices is None else indices
+        extras["draws"] = ops.convert_to_tensor(draws_of(indices, max_length, config))
     state = method.start(source, max_length, max_length, extras)
-    return method.hypotheses(advanced(method, state, max_length))
+    return method.hypotheses(advance(method, state, max_length))
 
 
-def advanced(method, state, until):
+def advance(method, state, until):
     """The state after so many tokens, or as soon as all sentences are finished."""
     flat = keras.tree.flatten(state)
 

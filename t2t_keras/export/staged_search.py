@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from t2t_keras.decoding.hypotheses import Hypotheses
-from t2t_keras.decoding.search import advanced
+from t2t_keras.decoding.search import advance
 
 STAGE = 16  # tokens
 
@@ -30,7 +30,7 @@ def staged_search(method, source, longest=None, extras=None):
     found = Hypotheses(tf.zeros([*rows, room], tf.int32), tf.zeros(rows))
 
     def stage(rows, until, state, found):
-        state = advanced(method, state, until)
+        state = advance(method, state, until)
         going = method.unfinished(state)
         ended, going = (tf.where(which)[:, 0] for which in (~going, going))
         tokens, scores = method.hypotheses(of_sentences(state, ended))

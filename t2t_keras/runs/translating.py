@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from pipelines.progress import Progress
 from t2t_keras.decoding.sampling import draws_of
-from t2t_keras.decoding.search import advanced, method_of
+from t2t_keras.decoding.search import advance, method_of
 from t2t_keras.decoding.translator import Translator
 from t2t_keras.export.staged_search import staged_search
 from t2t_keras.runs.lines import on_one_line
@@ -20,7 +20,7 @@ def translator(model, tokenizer, config):
 
 
 def decoder(model, config):
-    """The search in TensorFlow graphs: a function of ids, the lines' numbers, and a prefix."""
+    """The search in TensorFlow graphs: a function of ids, the texts' indices, and a prefix."""
     return (compiled_search if choose_xla("auto") else graph_search)(model, config)
 
 
@@ -33,10 +33,10 @@ def compiled_search(model, config):
     def decode(source, extras):
         longest = longest_of(model, source, config)
         state = method.start(source, longest, longest, extras)
-        return method.hypotheses(advanced(method, state, longest))
+        return method.hypotheses(advance(method, state, longest))
 
-    def search(source, numbers, prefix=None):
-        return decode(tf.constant(source), extras_of(model, source, numbers, prefix, config))
+    def search(source, indices, prefix=None):
+        return decode(tf.constant(source), extras_of(model, source, indices, prefix, config))
 
     return search
 
@@ -55,20 +55,20 @@ def graph_search(model, config):
             autograph=False,
         )
 
-    def search(source, numbers, prefix=None):
-        extras = extras_of(model, source, numbers, prefix, config)
+    def search(source, indices, prefix=None):
+        extras = extras_of(model, source, indices, prefix, config)
         return decode(*extras)(source, extras)
 
     return search
 
 
-def extras_of(model, source, numbers, prefix, config):
+def extras_of(model, source, indices, prefix, config):
     """What a search is told beside the source."""
     extras = {}
     if prefix is not None:
         extras["prefix"] = tf.constant(prefix, tf.int32)
     if config.method == "sample":
-        draws = draws_of(numbers, longest_of(model, source, config), config)
+        draws = draws_of(indices, longest_of(model, source, config), config)
         extras["draws"] = tf.constant(draws)
     return extras
 

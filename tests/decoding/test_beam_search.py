@@ -111,7 +111,7 @@ def test_a_beam_of_one_is_greedy_where_no_length_is_preferred():
     model = lively_model(vocab_size=12)
     config = SearchConfig(beam=1, alpha=0.0)
     method = BeamSearch(model, config)
-    state = searches.advanced(method, method.start(ops.array(SOURCE), 12, 12), 12)
+    state = searches.advance(method, method.start(ops.array(SOURCE), 12, 12), 12)
     greedy, scores = search(model, SOURCE, 12, beam=1, alpha=0.0)
     np.testing.assert_array_equal(array(method.hypotheses(state).tokens), greedy)
     np.testing.assert_allclose(array(method.hypotheses(state).scores), scores, atol=1e-5)

@@ -54,7 +54,7 @@ def test_a_sample_depends_on_the_seed_and_the_sentence_alone():
     np.testing.assert_array_equal(tokens, again)
     assert not np.array_equal(tokens, other)
     assert (np.diff(scores) <= 0).all(), "the best first"
-    alone, _ = found(model, SOURCE[3:4], method="sample", n_best=3, seed=5, numbers=[3])
+    alone, _ = found(model, SOURCE[3:4], method="sample", n_best=3, seed=5, indices=[3])
     np.testing.assert_array_equal(alone[0], tokens[3])
 
 

@@ -96,7 +96,7 @@ def test_scores_come_back_in_the_order_of_the_pairs():
         assert list(score.tokens) == [ord("y")] * len(target) + [2]
         assert score.log_p == -(len(source) + 1) * (len(target) + 1)
         assert np.isclose(score.perplexity, np.exp(len(source) + 1))
-        assert len(score.of_tokens) == len(score.tokens)
+        assert len(score.token_log_p) == len(score.tokens)
     assert seen == sorted(seen) and seen[-1] == 50
     for (rows, source_width), (_, target_width) in shapes:
         assert rows == 1 or rows * max(source_width, target_width) <= 64
@@ -118,7 +118,7 @@ def test_neither_batches_nor_order_change_a_score():
         found += [scorer.score(pairs), scorer.score(pairs[::-1])[::-1]]
     for alone, *others in zip(*found, strict=True):
         for other in others:
-            np.testing.assert_allclose(other.of_tokens, alone.of_tokens, atol=1e-5)
+            np.testing.assert_allclose(other.token_log_p, alone.token_log_p, atol=1e-5)
 
 
 def test_nothing_is_scored_as_its_end():
@@ -141,7 +141,7 @@ def test_learned_positions_may_be_used_up_to_the_last():
     np.testing.assert_allclose(found[1].log_p, scorer.score([("a", "b")])[0].log_p, atol=1e-5)
     for pair, side in (("a" * 11, "b"), "source"), (("a", "b" * 11), "target"):
         with pytest.raises(ValueError, match=f"line 8: a {side} must have at most 11 .* 12, its"):
-            scorer.score([("a", "b"), pair], first=7)
+            scorer.score([("a", "b"), pair], first_line=7)
 
 
 def test_what_is_hopeless_has_an_infinite_perplexity():

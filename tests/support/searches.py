@@ -24,7 +24,7 @@ def model_that_ends(seed=1, end=3.0, **settings):
 
 
 def found(model, source=SOURCE, length=30, **settings):
-    arguments = {name: settings.pop(name) for name in ("prefix", "numbers") if name in settings}
+    arguments = {name: settings.pop(name) for name in ("prefix", "indices") if name in settings}
     result = search(model, ops.array(source), length, SearchConfig(**settings), **arguments)
     return array(result.tokens).astype("int32"), array(result.scores)
 
