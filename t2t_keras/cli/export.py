@@ -21,8 +21,8 @@ from absl import flags
 from t2t_keras.cli.main import run
 from t2t_keras.cli.search_flags import search_config
 from t2t_keras.cli.weights_flag import WEIGHTS
-from t2t_keras.export.compact_weights import KINDS
 from t2t_keras.export.ctranslate2 import save_ctranslate2
+from t2t_keras.export.dtypes import SAVED_MODEL_DTYPES
 from t2t_keras.runs.exports import save_version
 from t2t_keras.runs.run import Run
 
@@ -30,7 +30,7 @@ OUTPUT = flags.DEFINE_string("output", None, "Where to write. None: into the run
 FORMAT = flags.DEFINE_enum(
     "format", "saved_model", ("saved_model", "keras", "ctranslate2"), "What to write."
 )
-DTYPE = flags.DEFINE_enum("dtype", "float32", KINDS, "How the weights are stored.")
+DTYPE = flags.DEFINE_enum("dtype", "float32", SAVED_MODEL_DTYPES, "How the weights are stored.")
 FORCE = flags.DEFINE_bool("force", False, "ctranslate2: replace what was exported before.")
 IDS_ONLY = flags.DEFINE_bool("ids_only", False, "Take and give ids instead of text.")
 N_BEST = flags.DEFINE_integer("n_best", None, "Of translate_n_best. None: as many as --beam.")

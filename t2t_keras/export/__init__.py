@@ -1,1 +1,1 @@
-"""What a trained model becomes for those who serve it."""
+"""Export formats for trained models: SavedModels and CTranslate2 folders."""

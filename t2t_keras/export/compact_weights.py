@@ -1,56 +1,54 @@
-"""Weights in fewer bytes, from which a graph makes float32 ones when it is called."""
+"""Weights stored as bfloat16 or int8, restored to float32 when the graph is called."""
 
 import functools
 
 import keras
 import tensorflow as tf
 
-KINDS = ("float32", "bfloat16", "int8")
-
 
 class CompactWeights(tf.Module):
-    """The weights of a model as they are stored in a SavedModel.
+    """The weights of a model, as a SavedModel stores them.
 
-    `int8` holds for each matrix integers and a scale for each of its outputs (for the embedding:
-    for each token), by Keras' own quantization. What is no matrix stays in float32: it is little.
+    For int8, Keras' quantization stores each matrix as integers and one scale per output (for
+    the embedding: per token). Vectors stay in float32; they are small.
 
     Args:
         model: a built Keras model in float32.
-        kind: one of `KINDS`.
+        dtype: one of `SAVED_MODEL_DTYPES`.
     """
 
-    def __init__(self, model, kind):
+    def __init__(self, model, dtype):
         super().__init__()
         self.stored = []
         self.variables_of_model = []
-        if kind == "float32":
-            return  # the model's own will do
+        if dtype == "float32":
+            return  # the model's own variables are stored
         for variable in model.variables:
             if len(variable.shape) < 2:
                 continue
-            if kind == "bfloat16":
+            if dtype == "bfloat16":
                 parts = [keras.ops.cast(variable.value, "bfloat16")]
             else:
-                of_outputs = 1 if variable is model.embedding.matrix else 0
-                parts = keras.quantizers.abs_max_quantize(variable.value, axis=of_outputs)
+                output_axis = 1 if variable is model.embedding.matrix else 0
+                parts = keras.quantizers.abs_max_quantize(variable.value, axis=output_axis)
             self.stored.append([tf.Variable(part, trainable=False) for part in parts])
             self.variables_of_model.append(variable)
 
     def used_by(self, function):
-        """The function, in which the model's weights are made of the stored ones."""
+        """Wraps a function so that it computes with the restored weights."""
 
         @functools.wraps(function)
         def with_weights(*arguments):
-            whole = [
+            restored_variables = [
                 (variable, restored(*parts))
                 for variable, parts in zip(self.variables_of_model, self.stored, strict=True)
             ]
-            with keras.StatelessScope(state_mapping=whole):
+            with keras.StatelessScope(state_mapping=restored_variables):
                 return function(*arguments)
 
         return with_weights
 
 
-def restored(integers, scale=None):
-    values = tf.cast(integers, tf.float32)
+def restored(values, scale=None):
+    values = tf.cast(values, tf.float32)
     return values if scale is None else values / tf.cast(scale, tf.float32)

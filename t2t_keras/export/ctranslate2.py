@@ -1,27 +1,7 @@
-"""A folder for CTranslate2 (https://opennmt.net/CTranslate2), which translates fast on CPUs.
+"""Folders for CTranslate2 (https://opennmt.net/CTranslate2), which translates fast on CPUs.
 
-It needs neither this package nor TensorFlow. How its search differs from ours:
-
-- **Pieces** go in and come out. The end of a source is added there: none is to be given.
-- **Padding and begin** are never written by either. Our log P is that of the model; theirs that of
-  the model that cannot write them, so the others have their share of the probability.
-- **An empty translation** is possible here, there only with `min_decoding_length=0`.
-- **The length penalty.** Ours is log P / ((5 + length) / 6)^α with the end in the length; theirs is
-  log P / length^β, β being `length_penalty`, without it (but with it if `return_end_token=True`).
-  Without a penalty, α = β = 0, both find the same: they pursue the same hypotheses, and neither
-  stops before nothing better can come. For a translation of n tokens, β = α · n / (n + 5) weighs
-  one token more or less as α does.
-- **When to stop.** With β > 0 they stop at `beam_size · patience` finished hypotheses, whatever may
-  come; ours when nothing better can come.
-- **Limits.** Ours is the source's length and `extra_length`, for each sentence; theirs is
-  `max_decoding_length=256`, for all. What is cut off at the limit competes there with what ended;
-  here it is the last resort. A source of more than `max_input_length=1024` tokens is cut off there;
-  ours is translated in parts.
-
-GNMT's penalty is to be had from an n-best list: with `length_penalty=0`, `num_hypotheses` at
-`beam_size · patience`, `return_scores=True` and `return_end_token=True`, finished hypotheses come
-with their log P. Of those that end in the end's piece, the best of log P / ((5 + length) / 6)^α is
-ours, if `patience` is so large that ours was finished by then.
+Such a folder needs neither this package nor TensorFlow. README.md in this folder lists where
+CTranslate2's search differs from ours.
 """
 
 import shutil
@@ -33,38 +13,38 @@ from keras import ops
 
 from t2t_keras.checks import check, check_choice
 from t2t_keras.decoding.hypotheses import BEGIN, END, PADDING
+from t2t_keras.export.dtypes import CTRANSLATE2_DTYPES
 from t2t_keras.layers.positional_encoding import LearnedPositionalEncoding, sinusoids
 
 UNKNOWN = 3
-QUANTIZATIONS = ("float32", "bfloat16", "float16", "int8")
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swish": "SWISH"}
-# Rows of the table of sinusoids, which have no end here: twice our longest source.
+# CTranslate2 stores sinusoids as a table of fixed size: twice the length of our longest source.
 POSITIONS = 2048
-NEVER = -1e4  # as a bias on a logit; float16 can hold it
+NEVER = -1e4  # logit bias of ids that must not be written; fits in float16
 
 
 def save_ctranslate2(
     model, pieces, folder, quantization=None, source_pieces=None, files=(), force=False
 ):
-    """Writes a model for `ctranslate2.Translator`. The folder is whole or absent.
+    """Writes a model for `ctranslate2.Translator`. The folder is complete or absent.
 
     Args:
         model: a `Transformer`.
-        pieces: how each id is written, in the order of the ids.
-        folder: its path.
-        quantization: how weights are kept: "float32", "bfloat16" or "float16" (half the size), or
-            "int8" (a quarter, and computed in int8). CTranslate2 converts what a processor cannot
-            compute in when it loads the folder. None: "float32".
-        source_pieces: those of the source. None: the same.
-        files: paths of files that are to lie in it too, such as the sub-word model.
-        force: whether a CTranslate2 model that is there may be replaced.
+        pieces: the text of each id, in the order of the ids.
+        folder: path of the new folder.
+        quantization: type of the stored weights: "float32", "bfloat16" or "float16" (half the
+            size), or "int8" (a quarter of the size, and computed in int8). If a processor cannot
+            compute in that type, CTranslate2 converts the weights on loading. None: "float32".
+        source_pieces: the text of each source id. None: equal to `pieces`.
+        files: paths of further files to copy into the folder, such as the sub-word model.
+        force: whether an existing CTranslate2 model may be replaced.
 
     Raises:
-        ValueError: ctranslate2 is not installed, a setting is wrong, or the folder is there.
+        ValueError: ctranslate2 is not installed, a setting is wrong, or the folder exists.
     """
-    ctranslate2 = library()
+    ctranslate2 = import_ctranslate2()
     quantization = "float32" if quantization is None else quantization
-    check_choice("quantization", quantization, QUANTIZATIONS)
+    check_choice("quantization", quantization, CTRANSLATE2_DTYPES)
     folder = Path(folder)
     check_free(folder, force)
     spec = specification(ctranslate2.specs, model)
@@ -72,45 +52,48 @@ def save_ctranslate2(
     for path in files:
         spec.register_file(str(path))
     spec.validate()
-    if quantization == "bfloat16":  # which CTranslate2 itself can only round to if there is PyTorch
+    if quantization == "bfloat16":  # CTranslate2's own rounding to bfloat16 needs PyTorch
         round_to_bfloat16(spec)
     spec.optimize(quantization=quantization)
     save_whole(spec, folder, force)
 
 
-def library():
-    """The package ctranslate2, which is an extra."""
+def import_ctranslate2():
+    """Imports the package ctranslate2, an optional dependency."""
     try:
         import ctranslate2
     except ImportError as error:
         raise ValueError(
-            "A model for CTranslate2 is written with the package ctranslate2, which is not "
-            'installed. pip install "t2t-keras[ctranslate2]"'
+            "Exporting for CTranslate2 needs the package ctranslate2, which is not installed. "
+            'Install it: pip install "t2t-keras[ctranslate2]"'
         ) from error
     return ctranslate2
 
 
 def check_free(folder, force):
-    """Refuses a place that is taken, unless by a model that may be replaced."""
+    """Refuses an existing folder, unless `force` is set and it holds a CTranslate2 model."""
     if not folder.exists():
         return
     if not force:
-        raise ValueError(f"{folder} exists already. Give another folder, or replace it with force")
-    if not library().contains_model(str(folder)):
         raise ValueError(
-            f"{folder} is no model of CTranslate2 and is not replaced by one. Give another folder"
+            f"{folder} already exists. Choose another folder, or replace it with --force "
+            "(in Python: force=True)"
+        )
+    if not import_ctranslate2().contains_model(str(folder)):
+        raise ValueError(
+            f"{folder} is not a CTranslate2 model, so it is not replaced. Choose another folder"
         )
 
 
 def specification(specs, model):
-    """The model as CTranslate2 describes one."""
+    """Returns CTranslate2's specification of the model."""
     config = model.config
     spec = specs.TransformerSpec.from_config(
         config.num_layers,
         config.num_heads,
         pre_norm=config.pre_norm,
         activation=specs.Activation[ACTIVATIONS[config.activation]],
-        # What `return_attention` gives: the mean of the heads that our alignments are made of.
+        # `return_attention` returns the mean of the heads that our alignments are computed from.
         alignment_layer=max(config.num_layers - 2, 0),
         alignment_heads=config.num_heads,
     )
@@ -124,19 +107,19 @@ def specification(specs, model):
     decoder.projection.bias = output_bias(model)
     encoder.position_encodings.encodings = positions(model.source_positions, config)
     decoder.position_encodings.encodings = positions(model.target_positions, config)
-    for stack, its_spec in ((model.encoder, encoder), (model.decoder, decoder)):
+    for stack, stack_spec in ((model.encoder, encoder), (model.decoder, decoder)):
         if config.pre_norm:
-            set_norm(its_spec.layer_norm, stack.final_norm)
-        for block, layer in zip(stack.blocks, its_spec.layer, strict=True):
-            set_attention(layer.self_attention, block.self_attention)
+            set_norm(stack_spec.layer_norm, stack.final_norm)
+        for block, block_spec in zip(stack.blocks, stack_spec.layer, strict=True):
+            set_attention(block_spec.self_attention, block.self_attention)
             if stack is model.decoder:
-                set_attention(layer.attention, block.cross_attention)
-            set_feed_forward(layer.ffn, block.feed_forward)
+                set_attention(block_spec.attention, block.cross_attention)
+            set_feed_forward(block_spec.ffn, block.feed_forward)
     return spec
 
 
 def output_bias(model):
-    """The bias on the logits, with which padding and begin are never written."""
+    """Returns the bias on the logits. It keeps padding and begin from being written."""
     bias = np.zeros(model.config.vocab_size, "float32")
     if model.embedding.bias is not None:
         bias = array(model.embedding.bias)
@@ -145,33 +128,34 @@ def output_bias(model):
 
 
 def positions(layer, config):
-    """The encoding of each position, from the first: `[positions, d_model]`."""
+    """Returns the encodings of all positions: `[positions, d_model]`."""
     if isinstance(layer, LearnedPositionalEncoding):
         return array(layer.table)[layer.offset :]
-    numbers = ops.arange(POSITIONS, dtype="float32") + layer.offset
-    return array(sinusoids(numbers, config.d_model, layer.interleaved))
+    indices = ops.arange(POSITIONS, dtype="float32") + layer.offset
+    return array(sinusoids(indices, config.d_model, layer.interleaved))
 
 
 def set_attention(spec, residual):
-    """Projections of attention. Of two widths of heads, the smaller is filled up with zeros."""
+    """Sets the projections of a sub-layer. If d_k and d_v differ, zeros fill the narrower."""
     attention = residual.sublayer
     set_norm(spec.layer_norm, residual.norm)
     width = max(attention.d_k, attention.d_v)
     spec.queries_scale = attention.d_k**-0.5
     projections = [
-        tuple(filled_heads(part, attention.num_heads, width) for part in weights_of(dense))
+        tuple(widened_heads(part, attention.num_heads, width) for part in weights_of(dense))
         for dense in (attention.query, attention.key, attention.value)
     ]
-    joint = [projections] if len(spec.linear) == 2 else [projections[:1], projections[1:]]
-    for linear, parts in zip(spec.linear, joint, strict=False):
+    # Self-attention has one matrix for query, key and value; cross-attention has two.
+    groups = [projections] if len(spec.linear) == 2 else [projections[:1], projections[1:]]
+    for linear, parts in zip(spec.linear, groups, strict=False):
         kernels, *biases = zip(*parts, strict=True)
         set_linear(linear, *(np.concatenate(each, axis=-1) for each in (kernels, *biases)))
     kernel, *bias = weights_of(attention.output_projection)
-    set_linear(spec.linear[-1], filled_heads(kernel.T, attention.num_heads, width).T, *bias)
+    set_linear(spec.linear[-1], widened_heads(kernel.T, attention.num_heads, width).T, *bias)
 
 
-def filled_heads(x, heads, width):
-    """`[..., heads · d]` → `[..., heads · width]`, with zeros behind each head."""
+def widened_heads(x, heads, width):
+    """Appends zeros to each head: `[..., heads · d]` → `[..., heads · width]`."""
     split = x.reshape(*x.shape[:-1], heads, -1)
     widths = [(0, 0)] * (split.ndim - 1) + [(0, width - split.shape[-1])]
     return np.pad(split, widths).reshape(*x.shape[:-1], heads * width)
@@ -194,7 +178,7 @@ def set_linear(spec, kernel, bias=None):
 
 
 def weights_of(dense):
-    """Its kernel, and its bias if it has one."""
+    """Returns the kernel of a dense layer, and its bias if it has one."""
     return [array(weight) for weight in dense.weights]
 
 
@@ -203,12 +187,12 @@ def array(x):
 
 
 def register_vocabularies(spec, config, pieces, source_pieces):
-    """Tells how ids are written, and which of them are special."""
+    """Sets the text of each id and the special tokens."""
     check_pieces("pieces", pieces, config.vocab_size)
     if source_pieces is None:
         source_pieces = pieces
     check_pieces("source_pieces", source_pieces, config.source_vocab_size or config.vocab_size)
-    for id in (END, UNKNOWN):  # which CTranslate2 knows by one name on both sides
+    for id in (END, UNKNOWN):  # CTranslate2 has one name for both sides
         allowed = f"{pieces[id]!r}, as in `pieces`"
         check(source_pieces[id] == pieces[id], f"source_pieces[{id}]", source_pieces[id], allowed)
     spec.register_source_vocabulary(list(source_pieces))
@@ -222,8 +206,8 @@ def register_vocabularies(spec, config, pieces, source_pieces):
 def check_pieces(name, pieces, size):
     if len(pieces) != size or len(set(pieces)) != size:
         raise ValueError(
-            f"`{name}` must be {size} different strings, one for each id. "
-            f"Received: {len(pieces)}, {len(set(pieces))} of them different"
+            f"`{name}` must be {size} distinct strings, one for each id. "
+            f"Received: {len(pieces)} strings, {len(set(pieces))} of them distinct"
         )
 
 
@@ -235,10 +219,10 @@ def round_to_bfloat16(spec):
 
 
 def save_whole(spec, folder, force):
-    """Writes beside the folder's place and renames: nobody sees half a model."""
-    mark = uuid.uuid4().hex
-    unfinished = folder.with_name(f"{folder.name}.{mark}.unfinished")
-    replaced = folder.with_name(f"{folder.name}.{mark}.replaced")
+    """Writes to a temporary folder and renames it, so that no reader sees a partial model."""
+    suffix = uuid.uuid4().hex
+    unfinished = folder.with_name(f"{folder.name}.{suffix}.unfinished")
+    replaced = folder.with_name(f"{folder.name}.{suffix}.replaced")
     unfinished.mkdir(parents=True)
     try:
         spec.save(str(unfinished))

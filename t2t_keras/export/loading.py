@@ -1,4 +1,4 @@
-"""How a SavedModel that may take text is loaded."""
+"""Loading of SavedModels that may take text."""
 
 import importlib
 
@@ -6,6 +6,6 @@ import tensorflow as tf
 
 
 def load(folder):
-    """The SavedModel in a folder, once TensorFlow knows the operations on text in it."""
-    importlib.import_module("tensorflow_text")  # registers them; nothing of it is called
+    """Loads a SavedModel after registering the text operations that it may contain."""
+    importlib.import_module("tensorflow_text")  # registers its operations when imported
     return tf.saved_model.load(str(folder))

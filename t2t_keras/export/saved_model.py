@@ -1,4 +1,4 @@
-"""SavedModels: what TensorFlow Serving, or a program that has only TensorFlow, loads."""
+"""SavedModels for TensorFlow Serving, t2t-serve and programs that have only TensorFlow."""
 
 import contextlib
 import functools
@@ -9,58 +9,66 @@ from absl import logging
 
 from t2t_keras.checks import check
 from t2t_keras.decoding.search import method_of
+from t2t_keras.export.batchable import write_batchable
 from t2t_keras.export.compact_weights import CompactWeights
 from t2t_keras.export.staged_search import staged_search
-from t2t_keras.export.text_signatures import TEXTS, TextSignatures
+from t2t_keras.export.text_signatures import BATCHABLE, TEXTS, TextSignatures
 
 
-def save_text_model(folder, model, config, tokenizer, pieces, begins_word, weights="float32"):
-    """Writes a SavedModel that takes text; `TextSignatures` says what it answers.
+def save_text_model(folder, model, config, tokenizer, pieces, begins_word, dtype="float32"):
+    """Writes a SavedModel that takes text, with the signatures of `TextSignatures`.
 
     Args:
-        folder: where to. It must not be there.
+        folder: path of the new folder. It must not exist.
         model: a `Transformer` in float32.
         config: a `SearchConfig`.
-        tokenizer, pieces, begins_word: as of `TextSignatures`.
-        weights: how they are stored; one of `compact_weights.KINDS`.
+        tokenizer, pieces, begins_word: see `TextSignatures`.
+        dtype: type of the stored weights, one of `SAVED_MODEL_DTYPES`.
     """
-    signatures = TextSignatures(model, searched_by(model, config), tokenizer, pieces, begins_word)
-    weights = CompactWeights(model, weights)
-    endpoints = translations(weights.used_by(signatures.translate_n_best), TEXTS)
+    signatures = TextSignatures(model, search_method(model, config), tokenizer, pieces, begins_word)
+    weights = CompactWeights(model, dtype)
+    endpoints = search_endpoints(weights.used_by(signatures.translate_n_best), TEXTS)
     for function in (signatures.score, signatures.attention):
         endpoints[function.__name__] = graph(weights.used_by(function), TEXTS, TEXTS)
     write(folder, endpoints, tokenizer)
+    write_batchable(folder, BATCHABLE)
 
 
-def save_ids_model(folder, model, config, weights="float32"):
-    """Writes a SavedModel that takes ids, for servers without tensorflow_text's operations.
+def save_ids_model(folder, model, config, dtype="float32"):
+    """Writes a SavedModel that takes ids, for servers without the operations of tensorflow_text.
 
-    `source` [batch, length], each row its tokens, 2 for the end, and 0s behind, gives `ids`
-    [batch, length] in the same form and `scores` [batch]; `translate_n_best` gives [batch, n, …].
-    Arguments as of `save_text_model`.
+    `serving_default` takes `source` [batch, length]: in each row the tokens, the end (2), then
+    padding (0). It returns `ids` [batch, length] in the same form and `scores` [batch].
+    `translate_n_best` returns `ids` [batch, n, length] and `scores` [batch, n]. The length of the
+    answer depends on the whole batch, so no signature is batchable.
+
+    Args:
+        folder, model, config, dtype: see `save_text_model`.
     """
-    method = searched_by(model, config)
+    method = search_method(model, config)
 
     def translate_n_best(source):
         ids, scores = staged_search(method, source, model.longest)
         return {"ids": ids, "scores": tf.maximum(scores, scores.dtype.min)}
 
-    used = CompactWeights(model, weights).used_by(translate_n_best)
-    write(folder, translations(used, tf.TensorSpec([None, None], tf.int32)))
+    with_weights = CompactWeights(model, dtype).used_by(translate_n_best)
+    write(folder, search_endpoints(with_weights, tf.TensorSpec([None, None], tf.int32)))
+    write_batchable(folder, [])
 
 
-def searched_by(model, config):
-    check(config.method == "beam", "method", config.method, "'beam': a SavedModel draws nothing")
+def search_method(model, config):
+    allowed = "'beam': a SavedModel cannot sample"
+    check(config.method == "beam", "method", config.method, allowed)
     return method_of(model, config)
 
 
-def translations(translate_n_best, signature):
-    """The two endpoints that search, by name; the search stands in the SavedModel once."""
+def search_endpoints(translate_n_best, signature):
+    """Returns the two signatures that search. They share one graph of the search."""
     search = graph(translate_n_best, signature)
 
     @functools.wraps(translate_n_best)
     def best(inputs):
-        return {name: found[:, 0] for name, found in search(inputs).items()}
+        return {name: array[:, 0] for name, array in search(inputs).items()}
 
     return {"serving_default": graph(best, signature), "translate_n_best": search}
 
@@ -82,7 +90,7 @@ def write(folder, endpoints, *tracked):
 
 @contextlib.contextmanager
 def quiet():
-    """Without TensorFlow's lines about names that it makes up, thousands of characters long."""
+    """Hides TensorFlow's log lines about generated names, each thousands of characters long."""
     before = logging.get_verbosity()
     logging.set_verbosity(logging.WARNING)
     try:

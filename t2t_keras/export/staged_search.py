@@ -1,4 +1,4 @@
-"""A search as a TensorFlow graph for all shapes of batches; what has ended costs nothing."""
+"""The search as a TensorFlow graph for batches of any shape, which finished sentences leave."""
 
 import tensorflow as tf
 
@@ -9,15 +9,15 @@ STAGE = 16  # tokens
 
 
 def staged_search(method, source, longest=None, extras=None):
-    """Finds what `search` finds.
+    """Returns the same hypotheses as `search`, computed in stages of a few tokens.
 
-    It stops every few tokens. Then the sentences that are finished leave, and the others get room
-    for the next ones: nothing is computed for a sentence that has ended, nor for positions that
-    are far ahead.
+    After each stage, finished sentences leave the batch, and the caches of the others get room
+    for the next stage. So a sentence costs nothing once it has ended, and no array is longer
+    than the current stage needs.
 
     Args:
-        method: from `method_of`.
-        source, longest, extras: as of its `start`.
+        method: a search, from `method_of`.
+        source, longest, extras: see the `start` method of the search.
 
     Returns:
         The `Hypotheses` of each sentence.
@@ -26,43 +26,43 @@ def staged_search(method, source, longest=None, extras=None):
     sentences = tf.shape(source)[0]
     longest = tf.reduce_max(tf.concat([state.limits, [0]], axis=0))
     room = (longest + STAGE - 1) // STAGE * STAGE
-    rows = (sentences, method.config.n_best)
-    found = Hypotheses(tf.zeros([*rows, room], tf.int32), tf.zeros(rows))
+    shape = (sentences, method.config.n_best)
+    results = Hypotheses(tf.zeros([*shape, room], tf.int32), tf.zeros(shape))
 
-    def stage(rows, until, state, found):
+    def stage(rows, until, state, results):
         state = advance(method, state, until)
-        going = method.unfinished(state)
-        ended, going = (tf.where(which)[:, 0] for which in (~going, going))
+        unfinished = method.unfinished(state)
+        ended, going = (tf.where(mask)[:, 0] for mask in (~unfinished, unfinished))
         tokens, scores = method.hypotheses(of_sentences(state, ended))
         tokens = tf.pad(tokens, [(0, 0), (0, 0), (0, room - tf.shape(tokens)[2])])
-        here = tf.gather(rows, ended)[:, None]
-        found = Hypotheses(
-            tf.tensor_scatter_nd_update(found.tokens, here, tokens),
-            tf.tensor_scatter_nd_update(found.scores, here, scores),
+        ended_rows = tf.gather(rows, ended)[:, None]
+        results = Hypotheses(
+            tf.tensor_scatter_nd_update(results.tokens, ended_rows, tokens),
+            tf.tensor_scatter_nd_update(results.scores, ended_rows, scores),
         )
         until += STAGE
         state = method.with_room(of_sentences(state, going), until)
-        return tf.gather(rows, going), until, state, found
+        return tf.gather(rows, going), until, state, results
 
-    loop = (tf.range(sentences), tf.constant(STAGE), state, found)
-    *_, found = tf.while_loop(
+    loop = (tf.range(sentences), tf.constant(STAGE), state, results)
+    *_, results = tf.while_loop(
         lambda rows, *_: tf.size(rows) > 0,
         stage,
         loop,
         shape_invariants=tf.nest.map_structure(any_length, loop),
     )
-    return found._replace(tokens=found.tokens[..., :longest])
+    return results._replace(tokens=results.tokens[..., :longest])
 
 
 def of_sentences(state, rows):
-    """The state of these sentences alone."""
+    """Returns the state of the given sentences alone."""
     arrays = state._replace(position=())
-    chosen = tf.nest.map_structure(lambda x: tf.gather(x, rows), arrays)
-    return chosen._replace(position=state.position)
+    gathered = tf.nest.map_structure(lambda x: tf.gather(x, rows), arrays)
+    return gathered._replace(position=state.position)
 
 
 def any_length(tensor):
-    """The shape of a tensor with any number of sentences and of tokens."""
+    """Returns a tensor's shape with the numbers of sentences and of tokens left open."""
     shape = tensor.shape.as_list()
     if shape:
         shape[0] = None
