@@ -1,21 +1,42 @@
 """The Transformer of "Attention Is All You Need", for Keras 3.
 
-Importing this package loads Keras and whichever backend it is set to, and nothing else.
+Importing this package loads Keras and its configured backend, and nothing else.
 """
 
-from t2t_keras.losses import LabelSmoothedCrossEntropy
-from t2t_keras.metrics import Perplexity, TokenAccuracy
-from t2t_keras.schedules import TransformerSchedule
-from t2t_keras.training import TrainableTransformer as Transformer
-from t2t_keras.transformer_config import TransformerConfig
+import importlib
+import sys
+from pathlib import Path
 
-__all__ = [
-    "LabelSmoothedCrossEntropy",
-    "Perplexity",
-    "TokenAccuracy",
-    "Transformer",
-    "TransformerConfig",
-    "TransformerSchedule",
-]
+_HOMES = {
+    "LabelSmoothedCrossEntropy": "t2t_keras.losses:LabelSmoothedCrossEntropy",
+    "Perplexity": "t2t_keras.metrics:Perplexity",
+    "TokenAccuracy": "t2t_keras.metrics:TokenAccuracy",
+    "Transformer": "t2t_keras.training:TrainableTransformer",
+    "TransformerConfig": "t2t_keras.transformer_config:TransformerConfig",
+    "TransformerSchedule": "t2t_keras.schedules:TransformerSchedule",
+}
+__all__ = sorted(_HOMES)
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name):
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, attribute = _HOMES[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _is_command():
+    """Returns whether this process is one of the package's commands."""
+    words = iter(sys.orig_argv[1:])
+    program = next((word for word in words if word == "-m" or not word.startswith("-")), "")
+    if program == "-m":
+        return next(words, "").startswith("t2t_keras.cli.")
+    return Path(program).name.startswith("t2t-")
+
+
+# A program gets every class registered with Keras at once, so that `keras.saving.load_model`
+# finds them. A command loads Keras when there is work, after --help and wrong flags are answered.
+if not _is_command():
+    globals().update({name: __getattr__(name) for name in __all__})

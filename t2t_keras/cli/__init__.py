@@ -1,6 +1,4 @@
-"""The commands, one short file each; `main.py` is what they share."""
+"""The commands, one file each: flags in, one call, lines out.
 
-import os
-
-# TensorFlow greets every process with a page of log; a command's output is its own.
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+Their modules import nothing heavy, so that --help and wrong flags are answered at once.
+"""

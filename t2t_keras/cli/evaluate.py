@@ -6,84 +6,157 @@ t2t-evaluate --hypotheses=test.out --against=other.out --reference=test.de
 t2t-evaluate runs/parsing --treebank=gold.mrg --output=parses.trees
 t2t-evaluate --parses=parses.trees --treebank=gold.mrg
 
-Prints sacreBLEU and chrF with their signatures and 95 % intervals; with --against a paired
-bootstrap test; with --paper_bleu=LANGUAGE the tokenised, compound-split BLEU of the paper's
-Table 2, which is another metric. With --treebank, whose words a run parses: labelled precision,
-recall and F1 as EVALB counts them. --output keeps the translations or the parses. The flags of
-t2t-translate say how they are searched for.
+Prints sacreBLEU and chrF with their signatures and 95 % intervals. --against adds a paired
+bootstrap test. --paper_bleu=LANGUAGE adds the tokenized, compound-split BLEU of the paper's
+Table 2, which differs from sacreBLEU. With --treebank, prints labeled precision, recall and F1 as
+EVALB counts them.
 """
+
+from pathlib import Path
 
 from absl import flags
 
-from t2t_keras.cli.evaluate_parses import PARSES, TREEBANK, evaluate_parses
+from pipelines.treebank import LEAVES as LEAF_KINDS
+from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.main import run
-from t2t_keras.cli.search_flags import search_config
+from t2t_keras.cli.search_flags import search_changes
 from t2t_keras.cli.weights_flag import WEIGHTS
-from t2t_keras.evaluation.bleu import SAMPLES, bleu, chrf, compared
-from t2t_keras.evaluation.paper_bleu import paper_bleu
-from t2t_keras.runs.lines import check_line_counts, read_lines
-from t2t_keras.runs.run import finished
-from t2t_keras.runs.translating import best_translations
 
-SOURCE = flags.DEFINE_string("source", None, "The test set's source, for a run.")
-REFERENCE = flags.DEFINE_string("reference", None, "The test set's translation.")
-HYPOTHESES = flags.DEFINE_string("hypotheses", None, "Translations, a line each.")
-AGAINST = flags.DEFINE_string("against", None, "Those of another system.")
-PAPER_BLEU = flags.DEFINE_string("paper_bleu", None, "Language of the reference, for example de.")
-OUTPUT = flags.DEFINE_string("output", None, "Where to keep a run's translations or parses.")
+SOURCE = flags.DEFINE_string("source", None, "Text file with the source sentences for a run.")
+REFERENCE = flags.DEFINE_string("reference", None, "Reference translations, one per line.")
+HYPOTHESES = flags.DEFINE_string("hypotheses", None, "Translations to score, one per line.")
+AGAINST = flags.DEFINE_string(
+    "against", None, "A second system's translations, compared by paired bootstrap."
+)
+PAPER_BLEU = flags.DEFINE_string(
+    "paper_bleu", None, "Language of the references, such as de: print the paper's BLEU too."
+)
+OUTPUT = flags.DEFINE_string("output", None, "File for a run's translations or parses.")
+TREEBANK = flags.DEFINE_string("treebank", None, "Gold trees: a file, a glob, or several files.")
+PARSES = flags.DEFINE_string(
+    "parses", None, "Parses to score, one tree per line; an empty line is a missing parse."
+)
+LEAVES = flags.DEFINE_enum(
+    "leaves",
+    None,
+    LEAF_KINDS,
+    "Leaf symbol that the run was trained with. Default: as its data records, or XX.",
+)
 
 
 def main(arguments):
-    if TREEBANK.value or PARSES.value:
-        return evaluate_trees(arguments)
+    trees = bool(TREEBANK.value or PARSES.value)
+    (check_tree_flags if trees else check_text_flags)(arguments)
+    load_backend()
+    (evaluate_trees if trees else evaluate_text)(arguments)
+
+
+def check_text_flags(arguments):
     if bool(arguments) == bool(HYPOTHESES.value):
         raise ValueError(
             "takes a run (several: an ensemble) with --source, or --hypotheses. Received: "
             f"{' '.join(arguments) or 'no run'}, --hypotheses={HYPOTHESES.value}"
         )
     if not REFERENCE.value or (arguments and not SOURCE.value):
-        raise ValueError("needs --reference, and for a run --source too")
+        raise ValueError("--reference is required, and for a run --source too")
+
+
+def evaluate_text(arguments):
+    from t2t_keras.runs import load_runs
+    from t2t_keras.runs.evaluation import evaluate, translate_all
+    from t2t_keras.runs.text_files import check_line_counts, read_lines, write_lines
+
     references = read_lines(REFERENCE.value)
-    others = read_lines(AGAINST.value) if AGAINST.value else None
+    against = read_lines(AGAINST.value) if AGAINST.value else None
     if arguments:
         sources = read_lines(SOURCE.value)
         check_line_counts(source=sources, reference=references)
-        hypotheses = translations(finished(arguments), sources)
+        runs = load_runs(arguments)
+        hypotheses = translate_all(runs, sources, WEIGHTS.value, **search_changes())
     else:
         hypotheses = read_lines(HYPOTHESES.value)
     if OUTPUT.value:
-        with open(OUTPUT.value, "w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in hypotheses)
-    if others is None:
-        show([score(hypotheses, references, SAMPLES) for score in (bleu, chrf)])
-    else:
-        ours, theirs = compared(hypotheses, others, references)
-        show(ours)
+        write_lines(OUTPUT.value, hypotheses)
+    result = evaluate(hypotheses, references, PAPER_BLEU.value, against)
+    show_scores(result.scores)
+    if against is not None:
         print(f"against {AGAINST.value}:")
-        show(theirs)
-    if PAPER_BLEU.value:
-        show([paper_bleu(hypotheses, references, PAPER_BLEU.value)])
+        show_scores(result.against)
 
 
-def evaluate_trees(arguments):
-    of_text = [SOURCE, REFERENCE, HYPOTHESES, AGAINST, PAPER_BLEU]
-    if given := [f"--{flag.name}" for flag in of_text if flag.value]:
-        raise ValueError(f"trees are not scored as text: leave out {', '.join(given)}")
-    evaluate_parses(arguments, OUTPUT.value)
-
-
-def translations(target, sources):
-    """The best translation of each source."""
-    config = search_config(target.experiment().search, target.tokenizer(), n_best=1)
-    return best_translations(target, sources, config, WEIGHTS.value)
-
-
-def show(scores):
+def show_scores(scores):
     for score in scores:
         interval = "" if score.interval is None else f" ± {score.interval:.2f}"
         p_value = "" if score.p_value is None else f", p = {score.p_value:.4f}"
         print(f"{score.name:<12} {score.score:6.2f}{interval}{p_value}  {score.lines:,} lines")
         print(f"             {score.signature}")
+
+
+def check_tree_flags(arguments):
+    text_flags = [SOURCE, REFERENCE, HYPOTHESES, AGAINST, PAPER_BLEU]
+    if given := [f"--{flag.name}" for flag in text_flags if flag.value]:
+        raise ValueError(f"trees are not scored as text: leave out {', '.join(given)}")
+    if not TREEBANK.value or len(arguments) + bool(PARSES.value) != 1:
+        raise ValueError(
+            "takes --treebank with the gold trees, and a run's folder or --parses. Received: "
+            f"{' '.join(arguments) or 'no run'}, --parses={PARSES.value}, "
+            f"--treebank={TREEBANK.value}"
+        )
+    if PARSES.value and OUTPUT.value:
+        raise ValueError(f"--output is for a run's parses. Received: --parses={PARSES.value}")
+
+
+def evaluate_trees(arguments):
+    from pipelines.sources import find_files
+    from pipelines.treebank import read_trees
+    from t2t_keras.runs import Run
+    from t2t_keras.runs.parsing import evaluate_lines
+    from t2t_keras.runs.text_files import read_lines, write_lines
+
+    if OUTPUT.value:
+        treebank = [Path(file).resolve() for file in find_files("treebank", TREEBANK.value)]
+        if Path(OUTPUT.value).resolve() in treebank:
+            raise ValueError(
+                f"--output and --treebank are the same file, {OUTPUT.value}: it would be "
+                "overwritten"
+            )
+        Path(OUTPUT.value).touch()  # now: a path that cannot be written must not cost hours
+    if arguments:
+        run = Run(arguments[0])
+        result = run.evaluate_parses(
+            TREEBANK.value, WEIGHTS.value, LEAVES.value, **search_changes()
+        )
+        if OUTPUT.value:
+            write_lines(OUTPUT.value, result.parses)
+    else:
+        result = evaluate_lines(list(read_trees(TREEBANK.value)), read_lines(PARSES.value))
+    show_brackets(result)
+
+
+def show_brackets(result):
+    """Prints a table with columns for all sentences and for the short ones."""
+    from t2t_keras.evaluation.bracketing import SHORT
+
+    scores = result.scores
+    rows = [
+        ("precision", ".2f", [score.precision for score in scores]),
+        ("recall", ".2f", [score.recall for score in scores]),
+        ("F1", ".2f", [score.f1 for score in scores]),
+        ("complete match", ".2f", [score.complete_match for score in scores]),
+        ("average crossing", ".2f", [score.average_crossing for score in scores]),
+    ]
+    if scores[0].tagged:  # no tag is right where every leaf is XX
+        rows.append(("tagging accuracy", ".2f", [score.tagging_accuracy for score in scores]))
+    rows.append(("sentences", ",", [score.sentences for score in scores]))
+    if scores[0].skipped:
+        rows.append(("only punctuation", ",", [score.skipped for score in scores]))
+    rows.append(("failed", ",", [score.failed for score in scores]))
+    if result.repaired is not None:
+        rows.append(("repaired", ",", result.repaired))
+    print(f"{'':<16}", *(f"{title:>12}" for title in ("all", f"≤ {SHORT} words")))
+    for name, form, values in rows:
+        print(f"{name:<16}", *(f"{value:>12{form}}" for value in values))
+    print("labeled brackets as EVALB counts them with COLLINS.prm; a failed parse has none")
 
 
 def entry():

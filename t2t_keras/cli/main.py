@@ -1,41 +1,28 @@
-"""What every command shares: `--config` with overrides, and how mistakes are reported.
+"""The frame of every command: flags, error reports, exit codes.
 
-`--config=NAME_OR_FILE[:VARIANT]` and `--config.part.field=value` are ml_collections flags.
-They are looked through before absl parses them, because a shipped config's name has to become
-a path, and a misspelt field should be answered with the nearest one and not a traceback.
+A command's module imports nothing heavy. Its `main` checks the arguments, calls `load_backend`, and
+then imports the part of the package that does the work.
 """
 
-import dataclasses
+import copy
 import functools
 import os
 import signal
 import sys
 from pathlib import Path
 
-from absl import app, flags
-from ml_collections import config_flags
-
-from t2t_keras.checks import nearest
-from t2t_keras.experiment import find_config, load_experiment
-
-CONFIG = config_flags.DEFINE_config_file(
-    "config",
-    None,
-    "What to run: a shipped config or a Python file, with :VARIANT where it has variants. "
-    "Any setting can be changed with --config.SETTING=VALUE.",
-    lock_config=False,
-)
+from absl import app, flags, logging
 
 
-def run(main, default_config=None):
-    """Runs `main` as a command: a user's mistake ends with one message and exit code 2.
+def run(main, resolve=list):
+    """Runs `main` as a command: a user's mistake ends it with one message and exit code 2.
 
     Args:
         main: takes the positional arguments.
-        default_config: what `--config` is when it is not given.
+        resolve: turns the arguments into those that absl parses.
     """
     command = Path(sys.argv[0]).name
-    # What --help shows is what `main`'s file says, and the flags of all files that it imports.
+    # --help prints the docstring of main's file, and the flags of every file that it imports.
     sys.modules["__main__"].__doc__ = sys.modules[main.__module__].__doc__
     for module, defined in flags.FLAGS.flags_by_module_dict().items():
         if module.startswith("t2t_keras."):
@@ -43,22 +30,23 @@ def run(main, default_config=None):
                 flags.FLAGS.register_key_flag_for_module(sys.argv[0], flag)
 
     def guarded(argv):
-        signal.signal(signal.SIGINT, functools.partial(interrupted, command))
         try:
             main(argv[1:])
-            sys.stdout.flush()  # here, where it is known what to do if nobody reads it
+            sys.stdout.flush()  # here, where a closed pipe is handled
         except ValueError as error:
             fail(command, error)
         except BrokenPipeError:
-            # Whoever read our output has enough, for example `head`.
+            # The reader has read enough, as `head` does.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except OSError as error:  # no such folder, no permission, no space left
             fail(command, error)
 
     def parse(argv):
+        signal.signal(signal.SIGINT, functools.partial(interrupted, command))
         try:
-            # ml_collections looks for overrides in sys.argv, whatever it is given.
-            sys.argv = [argv[0], *resolve_config(argv[1:], default_config)]
+            check_flags(argv)
+            # ml_collections looks for overrides in sys.argv, not in the list that absl is given.
+            sys.argv = [argv[0], *resolve(argv[1:])]
             return flags.FLAGS(sys.argv)
         except (flags.Error, ValueError) as error:
             fail(command, error)
@@ -66,61 +54,51 @@ def run(main, default_config=None):
     app.run(guarded, flags_parser=parse)
 
 
+def check_flags(argv):
+    """Answers --help and rejects wrong flags, all before a config is loaded."""
+    kept, arguments = [argv[0]], iter(argv[1:])
+    for argument in arguments:
+        if argument == "--":
+            kept += [argument, *arguments]
+        elif argument in ("--config", "-config"):
+            next(arguments, None)
+        elif not argument.startswith(("--config=", "-config=", "--config.", "-config.")):
+            kept.append(argument)
+    parsed = copy.deepcopy(flags.FLAGS)
+    try:
+        parsed(kept)
+    except SystemExit:  # absl has printed the help, and would exit with code 1
+        sys.exit(0)
+    flags.FLAGS["verbosity"].value = parsed["verbosity"].value  # for `load_backend`
+
+
+def show_info():
+    """Shows log messages of level INFO, or lower if --verbosity asks for them."""
+    logging.set_verbosity(max(logging.INFO, logging.get_verbosity()))
+
+
+def one_run(arguments):
+    """Returns the only positional argument, which is a run's folder."""
+    if len(arguments) != 1:
+        raise ValueError(f"takes one run's folder. Received: {' '.join(arguments) or 'none'}")
+    return arguments[0]
+
+
+def no_arguments(arguments):
+    if arguments:
+        raise ValueError(f"takes flags only. Received: {' '.join(arguments)}")
+
+
 def interrupted(command, *_):
     """Ends the process at once, which every command survives.
 
-    Not by KeyboardInterrupt: raised inside a callback of somebody else's, it would be swallowed.
+    A KeyboardInterrupt could be swallowed by a library's callback in which it is raised.
     """
-    print(f"\n{command}: interrupted. The same command goes on from here", file=sys.stderr)
+    print(f"\n{command}: interrupted. Run the same command to resume", file=sys.stderr)
     sys.stderr.flush()
-    os._exit(130)  # as a shell reports it
+    os._exit(130)  # 128 + SIGINT, as shells report it
 
 
 def fail(command, error):
     print(f"{command}: {error}", file=sys.stderr)
     sys.exit(2)
-
-
-def resolve_config(arguments, default=None):
-    """Turns the name in `--config` into a path, puts it first and checks what is overridden."""
-    if "--" in arguments:
-        end = arguments.index("--")
-        return resolve_config(arguments[:end], default) + arguments[end:]
-    if default and not any(
-        argument.partition("=")[0] in ("--config", "-config") for argument in arguments
-    ):
-        arguments = [f"--config={default}", *arguments]
-    resolved, experiment, overridden = [], None, []
-    arguments = iter(arguments)
-    for argument in arguments:
-        flag, equals, value = argument.partition("=")
-        if flag.lstrip("-") == "config":
-            value = value if equals else next(arguments, "")
-            experiment = load_experiment(value)
-            name, colon, variant = value.partition(":")
-            resolved.insert(0, f"--config={find_config(name)}{colon}{variant}")
-            continue
-        if flag.startswith(("--config.", "-config.")):
-            overridden.append(flag.lstrip("-"))
-        resolved.append(argument)
-    for flag in overridden:
-        if experiment is None:
-            raise ValueError(f"--{flag} changes a config: name one with --config=NAME as well")
-        check_field(experiment, flag)
-    return resolved
-
-
-def check_field(experiment, flag):
-    """Refuses `config.part.field` unless the experiment has such a setting."""
-    _, *path = flag.split(".")
-    settings, walked = experiment, "config"
-    for name in path:
-        names = []
-        if dataclasses.is_dataclass(settings):
-            names = [field.name for field in dataclasses.fields(settings)]
-        if name not in names:
-            allowed = f"It has: {', '.join(names)}" if names else f"{walked} is a single setting"
-            raise ValueError(f"{walked} has no setting {name!r}{nearest(name, names)}. {allowed}")
-        settings, walked = getattr(settings, name), f"{walked}.{name}"
-    if dataclasses.is_dataclass(settings):
-        raise ValueError(f"--{flag} is a group of settings: change one of them, {flag}.NAME=VALUE")

@@ -1,22 +1,22 @@
-"""t2t-parameters: how many weights a config's model has, and Table 3's counts beside ours.
+"""t2t-parameters: counts the weights of a config's model, or of every row of Table 3.
 
 t2t-parameters                                          Table 3 of the paper, every row
 t2t-parameters --config=table3:B_dk16                   one config, part by part
-t2t-parameters --config=base --config.model.d_ff=4096   the same with a setting changed
+t2t-parameters --config=base --config.model.d_ff=4096   the same config with one setting changed
 """
 
-from t2t_keras.cli.main import CONFIG, run
-from t2t_keras.experiment import find_config, load_config_file
-from t2t_keras.parameters import grouped_counts, parameter_counts
+from t2t_keras.cli.backend import load_backend
+from t2t_keras.cli.config_flag import CONFIG, run_with_config
+from t2t_keras.cli.main import no_arguments
 
-# The paper says "about 37,000" pieces. Its printed counts are those of 41,004 to 41,208, for
-# every row but "big", whose 213 is that of about 36,000.
-VOCABULARIES = (37000, 41100)
+# The paper says "about 37,000" pieces. Its printed counts need 41,004 to 41,208 pieces in every
+# row but "big", whose 213 million need about 36,000.
+VOCABULARY_SIZES = (37000, 41100)
 
 
 def main(arguments):
-    if arguments:
-        raise ValueError(f"takes flags only. Received: {' '.join(arguments)}")
+    no_arguments(arguments)
+    load_backend(find_devices=False)
     if CONFIG.value is None:
         print_table3()
     else:
@@ -24,7 +24,9 @@ def main(arguments):
 
 
 def print_model(experiment):
-    """One model: the count of each part, and what it was made from."""
+    """Prints the settings of a model and the weight count of each part."""
+    from t2t_keras.parameters import grouped_counts, parameter_counts
+
     experiment.validate()
     config = experiment.model.resolved()
     counts = parameter_counts(config)
@@ -36,17 +38,20 @@ def print_model(experiment):
 
 
 def print_table3():
-    """The paper's rows: our count in millions, and its difference to base, beside the paper's."""
+    """Prints our counts in millions and their differences from base, beside the paper's."""
+    from t2t_keras.experiment import find_config, load_config_file
+    from t2t_keras.parameters import parameter_counts
+
     table3 = load_config_file(find_config("table3"))
-    ours, paper = f"{'weights':>10}{'to base':>9}", f"{'printed':>9}{'to base':>9}"
-    print("Table 3, trained weights in millions, and the difference to the base model")
-    sizes = "".join(f"{f'{size:,} pieces':>19}" for size in VOCABULARIES)
+    ours, paper = f"{'weights':>10}{'− base':>9}", f"{'printed':>9}{'− base':>9}"
+    print("Table 3: trained weights in millions, and the difference from the base model")
+    sizes = "".join(f"{f'{size:,} pieces':>19}" for size in VOCABULARY_SIZES)
     print(f"{'':<16}{sizes}{'paper':>18}")
     print(f"{'row':<16}{ours}{ours}{paper}")
     printed_base, base = table3.PRINTED_MILLIONS["base"], {}
     for row in table3.MODELS:
         line = f"{row:<16}"
-        for size in VOCABULARIES:
+        for size in VOCABULARY_SIZES:
             config = table3.get_config(row).model
             config.vocab_size = size
             count = sum(parameter_counts(config).values()) / 1e6
@@ -59,7 +64,7 @@ def print_table3():
 
 
 def entry():
-    run(main)
+    run_with_config(main)
 
 
 if __name__ == "__main__":

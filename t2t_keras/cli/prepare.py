@@ -1,4 +1,4 @@
-"""t2t-prepare: from parallel text to encoded data: clean, learn sub-words, encode, report.
+"""t2t-prepare: turns parallel text into encoded data: clean, learn sub-words, encode, report.
 
 t2t-prepare --source=train.en --target=train.de --output=data/ende
 t2t-prepare --source='news.*.en.gz,web.en' --target='news.*.de.gz,web.de' --output=data/ende
@@ -6,11 +6,11 @@ t2t-prepare --pairs=train.tsv --output=data/ende
 t2t-prepare --tfds=wmt14_translate/de-en --languages=en,de --output=data/ende
 t2t-prepare --config=parsing --treebank='wsj/*.mrg' --output=data/wsj
 
-Settings are those of --config (base if none is given), for example
+Settings are those of --config (default: base), for example
     --config.data.vocabulary.size=16000     --config.data.vocabulary.kind=word_pieces
     --config.data.cleaning.max_ratio=0
-Those of batches belong to t2t-train; here they change only what the report says of them.
-Interrupted, the same command goes on; finished, it prints the report again and changes nothing.
+Batch settings take effect in t2t-train; here they change only the report. Interrupted, the same
+command resumes; finished, it prints the report again and changes nothing.
 """
 
 import shutil
@@ -19,34 +19,58 @@ import tempfile
 
 from absl import flags
 
-from pipelines.prepare import prepare
-from pipelines.sources import TabSeparatedFile, TextFiles
-from pipelines.tokenizers import load_tokenizer
 from pipelines.treebank import LEAVES as LEAF_KINDS
-from pipelines.treebank import TreebankPairs
-from t2t_keras.cli.main import CONFIG, run
+from t2t_keras.cli.backend import load_backend
+from t2t_keras.cli.config_flag import CONFIG, run_with_config
+from t2t_keras.cli.main import no_arguments
 
-SOURCE = flags.DEFINE_string("source", None, "Source text: a file, a glob, or several with commas.")
-TARGET = flags.DEFINE_string("target", None, "Target text, line by line the source's translation.")
-PAIRS = flags.DEFINE_string("pairs", None, "One file of lines: source, tab, target. -: stdin.")
-TFDS = flags.DEFINE_string("tfds", None, "A data set of TensorFlow Datasets, or its folder.")
-LANGUAGES = flags.DEFINE_list("languages", None, "TFDS: the source's feature and the target's.")
-SPLIT = flags.DEFINE_string("split", "train", "TFDS: which part of the data set.")
-DATA_DIR = flags.DEFINE_string("data_dir", None, "TFDS: where prepared data sets lie.")
-TREEBANK = flags.DEFINE_string("treebank", None, "Bracketed trees: words to their brackets.")
-LEAVES = flags.DEFINE_enum("leaves", "XX", LEAF_KINDS, "Treebank: what stands for a word.")
-OUTPUT = flags.DEFINE_string("output", None, "The folder to write, or to go on with.")
-BEAM = flags.DEFINE_bool("beam", False, "Do the work as an Apache Beam pipeline (extra: beam).")
-BEAM_OPTIONS = flags.DEFINE_list("beam_options", [], "Beam's own, for example --runner=NAME.")
-VOCABULARY = flags.DEFINE_string("vocabulary", None, "A vocabulary to use instead of a new one.")
+SOURCE = flags.DEFINE_string(
+    "source", None, "Source text: a file, a glob, or a comma-separated list of files."
+)
+TARGET = flags.DEFINE_string(
+    "target", None, "Target text: the translation of --source, line by line."
+)
+PAIRS = flags.DEFINE_string(
+    "pairs", None, "File of pairs: source, tab, target. - reads standard input."
+)
+TFDS = flags.DEFINE_string(
+    "tfds", None, "Name of a TensorFlow Datasets data set, or the folder of a prepared one."
+)
+LANGUAGES = flags.DEFINE_list(
+    "languages", None, "Source and target feature of the --tfds data set, such as en,de."
+)
+SPLIT = flags.DEFINE_string("split", "train", "Split of the --tfds data set.")
+DATA_DIR = flags.DEFINE_string(
+    "data_dir", None, "Folder of prepared TensorFlow Datasets. Default: ~/tensorflow_datasets."
+)
+TREEBANK = flags.DEFINE_string(
+    "treebank", None, "Files of bracketed trees, which become pairs of words and brackets."
+)
+LEAVES = flags.DEFINE_enum(
+    "leaves", "XX", LEAF_KINDS, "Symbol of a word among a --treebank's brackets."
+)
+OUTPUT = flags.DEFINE_string("output", None, "Folder to write, or to resume. Required.")
+BEAM = flags.DEFINE_bool(
+    "beam", False, "Run as an Apache Beam pipeline; needs pip install 't2t-keras[beam]'."
+)
+BEAM_OPTIONS = flags.DEFINE_list(
+    "beam_options", [], "Comma-separated pipeline options for --beam, such as --runner=NAME."
+)
+VOCABULARY = flags.DEFINE_string(
+    "vocabulary", None, "Folder of an existing vocabulary to use. Default: learn a new one."
+)
 
 
 def main(arguments):
-    if arguments:
-        raise ValueError(f"takes flags only. Received: {' '.join(arguments)}")
+    no_arguments(arguments)
     if not OUTPUT.value:
-        raise ValueError("--output=FOLDER is needed: where to write the prepared data")
+        raise ValueError("--output=FOLDER is required: the folder for the prepared data")
     CONFIG.value.validate()
+    check_source()
+    load_backend(find_devices=False)
+    from pipelines.prepare import prepare
+    from pipelines.tokenizers import load_tokenizer
+
     config = CONFIG.value.data
     tokenizer = load_tokenizer(VOCABULARY.value) if VOCABULARY.value else None
     with tempfile.TemporaryDirectory() as folder:
@@ -72,19 +96,26 @@ def beam_preparation():
     return prepare_with_beam
 
 
-def find_source(folder):
-    """The source that the flags name; standard input is kept in `folder`, to be read again."""
+def check_source():
+    """Rejects flags that name no source of text, or several."""
     given = [bool(flag.value) for flag in (PAIRS, TFDS, TREEBANK)]
     given.append(bool(SOURCE.value or TARGET.value))
     if sum(given) != 1 or bool(SOURCE.value) != bool(TARGET.value):
         raise ValueError(
-            "Say where the text is, in one way: --source=FILE and --target=FILE, or --pairs=FILE, "
-            "or --tfds=NAME, or --treebank=FILE"
+            "Give the text in one way: --source=FILE and --target=FILE, or --pairs=FILE, or "
+            "--tfds=NAME, or --treebank=FILE"
         )
+
+
+def find_source(folder):
+    """Returns the source of text; standard input is copied to `folder`, to be read repeatedly."""
+    from pipelines.sources import TabSeparatedFile, TextFiles
+    from pipelines.treebank import TreebankPairs
+
     if SOURCE.value:
         return TextFiles(SOURCE.value, TARGET.value)
     if TFDS.value:
-        from pipelines.tfds_source import TfdsPairs  # takes seconds to load
+        from pipelines.tfds_source import TfdsPairs
 
         return TfdsPairs(TFDS.value, LANGUAGES.value, SPLIT.value, DATA_DIR.value)
     if TREEBANK.value:
@@ -92,14 +123,14 @@ def find_source(folder):
     if PAIRS.value != "-":
         return TabSeparatedFile(PAIRS.value)
     start = sys.stdin.buffer.peek(2)[:2]
-    packed = ".gz" if start == b"\x1f\x8b" else ""
-    with open(f"{folder}/standard input{packed}", "wb") as kept:
-        shutil.copyfileobj(sys.stdin.buffer, kept)
-    return TabSeparatedFile(kept.name)
+    suffix = ".gz" if start == b"\x1f\x8b" else ""
+    with open(f"{folder}/standard input{suffix}", "wb") as copy:
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+    return TabSeparatedFile(copy.name)
 
 
 def entry():
-    run(main, default_config="base")
+    run_with_config(main, default="base")
 
 
 if __name__ == "__main__":

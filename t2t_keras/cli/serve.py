@@ -1,19 +1,19 @@
-"""t2t-serve: serves an exported run over HTTP, as TensorFlow Serving does, and with a page.
+"""t2t-serve: serves an exported run over HTTP, like TensorFlow Serving, with a page to try it.
 
-t2t-serve runs/ende                                  what t2t-export wrote into runs/ende/export
+t2t-serve runs/ende                                  the newest SavedModel in runs/ende/export
 t2t-serve runs/ende --port=8080 --name=ende
 t2t-serve some/export --host=0.0.0.0                 any folder of numbered SavedModels
 
 curl -d '{"instances": ["The dog sleeps."]}' http://127.0.0.1:8501/v1/models/ende:predict
 
 The REST interface is that of TensorFlow Serving, so its clients work unchanged: predict, metadata
-and status of a model and its versions. http://127.0.0.1:8501/ is a page to try it, /healthz says
-whether requests are answered, /metrics is for Prometheus. Requests that come together are computed
-together. A newer version in the folder is taken up as it appears, and no request is lost.
-SIGTERM and Ctrl-C finish what is in hand; a second one ends at once.
+and status of a model and its versions. http://127.0.0.1:8501/ is a page to try the model, /healthz
+reports readiness, and /metrics is for Prometheus. Simultaneous requests are batched. A newer
+version in the folder is loaded as soon as it appears, and no request is lost. SIGTERM and Ctrl-C
+finish the requests in flight; a second signal ends the server at once.
 
-Whoever can reach the port can use the model: it listens on this machine alone unless --host says
-otherwise.
+The server listens on this machine alone unless --host says otherwise. It has no authentication:
+everyone who can reach the port can use the model.
 """
 
 import asyncio
@@ -24,83 +24,89 @@ from pathlib import Path
 
 from absl import flags, logging
 
-from t2t_keras.cli.main import run
+from t2t_keras.cli.backend import load_backend
+from t2t_keras.cli.main import one_run, run, show_info
+from t2t_keras.export.version_folders import versions_in
 from t2t_keras.serving.limits import Limits
-from t2t_keras.serving.server import Server
-from t2t_keras.serving.versions import versions_in
 
-HOST = flags.DEFINE_string("host", "127.0.0.1", "The address to listen on; 0.0.0.0: all.")
-PORT = flags.DEFINE_integer("port", 8501, "The port. 0: a free one.", 0, 65535)
-NAME = flags.DEFINE_string("name", None, "The model's name. None: that of the run's folder.")
+HOST = flags.DEFINE_string("host", "127.0.0.1", "Address to listen on; 0.0.0.0 is all.")
+PORT = flags.DEFINE_integer("port", 8501, "Port to listen on; 0 chooses a free one.", 0, 65535)
+NAME = flags.DEFINE_string("name", None, "Name of the model. Default: the run folder's name.")
 DEFAULTS = Limits()
-BATCH = flags.DEFINE_integer("batch", DEFAULTS.batch, "Texts computed together.")
-WAIT = flags.DEFINE_float("wait", DEFAULTS.wait, "Milliseconds that a batch waits to be filled.")
-WORKERS = flags.DEFINE_integer("workers", DEFAULTS.workers, "Batches at a time.")
-QUEUE = flags.DEFINE_integer("queue", DEFAULTS.queue, "Texts in hand; beyond it is 429.")
-BODY = flags.DEFINE_integer("body", DEFAULTS.body, "Bytes of a request; beyond it is 413.")
-LINE = flags.DEFINE_integer("line", DEFAULTS.line, "Bytes of a text; beyond it is 413.")
-ATTENTION_LINE = flags.DEFINE_integer(
-    "attention_line",
-    DEFAULTS.attention_line,
-    "The same where the answer grows with the square of the text, as attention does.",
+
+
+def limit(name, purpose):
+    """Defines the flag of a limit, whose default is that of `Limits`."""
+    default = getattr(DEFAULTS, name)
+    define = flags.DEFINE_float if isinstance(default, float) else flags.DEFINE_integer
+    return define(name, default, purpose)
+
+
+LIMITS = (
+    limit("batch", "Maximum number of texts in a batch."),
+    limit("wait", "Time that a batch waits for more texts, in milliseconds."),
+    limit("workers", "Number of batches computed at a time."),
+    limit("queue", "Maximum number of texts in flight; further requests get HTTP 429."),
+    limit("body", "Maximum size of a request in bytes; larger ones get HTTP 413."),
+    limit("line", "Maximum size of a text in bytes; requests with a larger one get HTTP 413."),
+    limit(
+        "attention_line",
+        "Maximum size of a text in bytes where attention weights are requested, which grow with "
+        "the square of the text; larger ones get HTTP 413.",
+    ),
+    limit("patience", "Time that a client has to send its request, in seconds."),
+    limit("grace", "Time to finish requests in flight when stopped, in seconds."),
 )
-PATIENCE = flags.DEFINE_integer("patience", DEFAULTS.patience, "Seconds to send a request in.")
-GRACE = flags.DEFINE_integer("grace", DEFAULTS.grace, "Seconds to finish in when stopped.")
 
 
 def main(arguments):
-    logging.set_verbosity(logging.INFO)
-    if len(arguments) != 1:
-        raise ValueError(f"takes a run's folder. Received: {' '.join(arguments) or 'none'}")
-    folder, name = export_of(Path(arguments[0]))
+    show_info()
+    folder, name = find_versions(Path(one_run(arguments)))
     if NAME.value is not None:
         name = NAME.value
     if not re.fullmatch(r"[^/:\x00-\x1f]+", name):
-        raise ValueError(f"--name must be a name without / and :. Received: {name!r}")
-    limits = Limits(
-        batch=BATCH.value,
-        wait=WAIT.value,
-        workers=WORKERS.value,
-        queue=QUEUE.value,
-        body=BODY.value,
-        line=LINE.value,
-        attention_line=ATTENTION_LINE.value,
-        patience=PATIENCE.value,
-        grace=GRACE.value,
-    )
+        raise ValueError(f"--name must not contain / or :. Received: {name!r}")
+    limits = Limits(**{flag.name: flag.value for flag in LIMITS})
     limits.validate()
     with listening(HOST.value, PORT.value) as sock:
+        load_backend()
+        from t2t_keras.serving.server import Server
+
         host, port = sock.getsockname()[:2]
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
         def started(version):
-            print(f"{name}, version {version}, is served on {address}/", flush=True)
+            print(f"{name}, version {version}, is served at {address}/", flush=True)
 
         async def serve():
             await Server(name, folder, limits).run(sock, started)
             logging.flush()
-            os._exit(0)  # nothing is in hand; a version that is being loaded is not waited for
+            os._exit(0)  # no request is in flight; a version that is still loading is abandoned
 
         asyncio.run(serve())
 
 
-def export_of(folder):
-    """The folder of a run's versions, and the run's name; of an export folder itself the same."""
+def find_versions(folder):
+    """Returns the folder of exported versions and the run's name.
+
+    Args:
+        folder: a run's folder, or the folder of the versions itself.
+    """
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder}")
     for export in (folder / "export", folder):
         if versions_in(export):
-            whole = export.resolve()
-            named = whole.parent if whole.name.startswith("export") else whole
-            return export, named.name
+            path = export.resolve()
+            run_folder = path.parent if path.name.startswith("export") else path
+            return export, run_folder.name
     raise ValueError(
-        f"{folder} has nothing exported yet: neither in it nor in its export/ is a folder with a "
-        f"version's number. t2t-export {folder} makes one"
+        f"{folder} contains no export: neither the folder nor its export/ has a numbered version. "
+        f"t2t-export {folder} writes one"
     )
 
 
 def listening(host, port):
-    """A socket bound to that address."""
+    """Returns a socket bound to the address."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]
@@ -108,7 +114,7 @@ def listening(host, port):
     except OSError as error:
         reason = error.strerror.partition(" (")[0]
         raise ValueError(
-            f"can not listen on --host={host} --port={port}: {reason}. --port=0 takes a free port"
+            f"cannot listen on --host={host} --port={port}: {reason}. --port=0 chooses a free port"
         ) from error
 
 

@@ -1,20 +1,19 @@
-"""t2t-translate: translates lines of text with a trained run, several together, or an export.
+"""t2t-translate: translates lines of text with a trained run, an ensemble, or an export.
 
 t2t-translate runs/ende < test.en > test.out
 t2t-translate runs/ende --input=test.en --output=test.out --beam=1
 t2t-translate runs/ende                                     on a terminal: line by line
 t2t-translate runs/first runs/second < test.en              an ensemble
-t2t-translate runs/ende/export < test.en                    what t2t-export wrote, its newest
+t2t-translate runs/ende/export < test.en                    the newest SavedModel in the folder
 t2t-translate runs/ende --n_best=3 --scores < test.en       score, tab, translation; best first
 t2t-translate runs/ende --alignments < test.en              translation, tab, 0-0 1-2 …
-t2t-translate runs/ende --json < test.en                    an object a line, with everything
-t2t-translate runs/ende --sample --top_p=0.9 --seed=3       drawn at random, the same each time
-t2t-translate runs/ende --prefix="Heute" < test.en          every translation begins with it
+t2t-translate runs/ende --json < test.en                    one JSON object per line
+t2t-translate runs/ende --sample --top_p=0.9 --seed=3       random, but reproducible
+t2t-translate runs/ende --prefix="Heute" < test.en          every translation begins with "Heute"
 
-Every line in gives one line out (n of them with --n_best), whatever it holds; an empty one an
-empty one; one of more than a thousand pieces is translated in parts. The weights are the
-averaged ones if there are any, else those of the newest checkpoint; --weights says otherwise.
-An alignment is the number of a source word, a dash, the number of a word of the translation.
+Every input line gives one output line, or n lines with --n_best. An empty line gives an empty one.
+A line of more than a thousand pieces is translated in parts. Alignments are pairs of word indices,
+counted from 0: source word, dash, target word.
 """
 
 import contextlib
@@ -27,32 +26,37 @@ from pathlib import Path
 from absl import flags
 
 from pipelines.progress import Progress
+from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.main import run
-from t2t_keras.cli.search_flags import given, search_config
+from t2t_keras.cli.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.weights_flag import WEIGHTS
-from t2t_keras.runs.aligning import aligner
-from t2t_keras.runs.exports import Export, export_in
-from t2t_keras.runs.lines import on_one_line, read_lines, text_of
-from t2t_keras.runs.run import finished
-from t2t_keras.runs.translating import translator
 
-INPUT = flags.DEFINE_string("input", None, "What to translate. None: standard input.")
-OUTPUT = flags.DEFINE_string("output", None, "Where to write. None: standard output.")
-N_BEST = flags.DEFINE_integer("n_best", None, "Translations of each line.")
-SCORES = flags.DEFINE_bool("scores", False, "Write the score and a tab before each.")
-ALIGNMENTS = flags.DEFINE_bool("alignments", False, "Write which words go with which.")
-JSON = flags.DEFINE_bool("json", False, "Write JSON, an object for each line.")
-PREFIX = flags.DEFINE_string("prefix", None, "What every translation begins with.")
-PREFIXES = flags.DEFINE_string("prefixes", None, "A file: what each line's begins with.")
-LINES = flags.DEFINE_integer("lines", 5000, "Lines read at a time, to sort them.", lower_bound=1)
+INPUT = flags.DEFINE_string("input", None, "Text file to translate. Default: standard input.")
+OUTPUT = flags.DEFINE_string("output", None, "File to write. Default: standard output.")
+N_BEST = flags.DEFINE_integer("n_best", None, "Translations per input line. Default: 1.")
+SCORES = flags.DEFINE_bool("scores", False, "Write each translation's score and a tab before it.")
+ALIGNMENTS = flags.DEFINE_bool("alignments", False, "Write word alignments after a tab.")
+JSON = flags.DEFINE_bool("json", False, "Write a JSON object per input line, with scores.")
+PREFIX = flags.DEFINE_string("prefix", None, "Text that every translation begins with.")
+PREFIXES = flags.DEFINE_string(
+    "prefixes", None, "Text file with a prefix for the translation of each input line."
+)
+LINES = flags.DEFINE_integer(
+    "lines", 5000, "Input lines sorted by length and translated at a time.", 1
+)
 
 
 def main(arguments):
     if INPUT.value and OUTPUT.value and Path(INPUT.value).resolve() == Path(OUTPUT.value).resolve():
-        raise ValueError(f"--input and --output are the same file, {INPUT.value}: it would be lost")
+        raise ValueError(
+            f"--input and --output are the same file, {INPUT.value}: it would be overwritten"
+        )
     if PREFIX.value is not None and PREFIXES.value:
         raise ValueError("--prefix is for all lines and --prefixes for each: give one of them")
-    translate, n_best, align = exported(arguments) or trained(arguments)
+    load_backend()
+    from t2t_keras.runs.text_files import read_lines
+
+    translate, n_best, align = from_export(arguments) or from_runs(arguments)
     prefixes = iter(read_lines(PREFIXES.value)) if PREFIXES.value else None
     with contextlib.ExitStack() as files:
         source, output = sys.stdin.buffer, sys.stdout.buffer
@@ -60,100 +64,106 @@ def main(arguments):
             source = files.enter_context(open(INPUT.value, "rb"))
         if OUTPUT.value:
             output = files.enter_context(open(OUTPUT.value, "wb"))
-        if conversation := source.isatty():
-            print("Type a sentence and Enter; Ctrl-D ends.", file=sys.stderr, flush=True)
+        if interactive := source.isatty():
+            print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr, flush=True)
         progress = Progress("translating", unit="lines")
-        if not conversation:
+        if not interactive:
             files.enter_context(progress).to(0)
-        first = 0
-        while texts := next_texts(source, 1 if conversation else LINES.value):
-            starts = next_starts(prefixes, len(texts), first)
-            advanced = functools.partial(told, None if conversation else progress, first)
-            found = translate(texts, advanced, starts, first)
-            write(output, texts, found, n_best, align)
+        first = 0  # index of the block's first line
+        while texts := next_texts(source, 1 if interactive else LINES.value):
+            starts = next_prefixes(prefixes, len(texts), first)
+            advanced = functools.partial(show_progress, None if interactive else progress, first)
+            results = translate(texts, advanced, starts, first)
+            write(output, texts, results, n_best, align)
             first += len(texts)
 
 
-def trained(folders):
-    """How runs translate, how many translations they give, and how they align them if asked."""
-    target = finished(folders)
-    tokenizer = target.tokenizer()
-    config = search_config(target.experiment().search, tokenizer, n_best=N_BEST.value)
-    model = target.model(WEIGHTS.value)
-    align = aligner(model, tokenizer) if ALIGNMENTS.value else None
-    return translator(model, tokenizer, config).translate, config.n_best, align
+def from_runs(folders):
+    """Returns the translate function of runs, the size of n-best lists, and the aligner or None."""
+    from t2t_keras.runs import load_runs
+
+    runs = load_runs(folders)
+    changes = search_changes() | {"n_best": N_BEST.value}
+    translator = runs.translator(WEIGHTS.value, **changes)
+    align = runs.aligner(WEIGHTS.value) if ALIGNMENTS.value else None
+    return translator.translate, runs.search(**changes).n_best, align
 
 
-def exported(folders):
-    """The same of an export; None if no folder is one."""
-    if not any(export_in(folder) for folder in folders):
+def from_export(folders):
+    """Returns the same for an export, or None if no folder is one."""
+    from t2t_keras.runs.exports import Export, find_export
+
+    if not any(find_export(folder) for folder in folders):
         return None
     if len(folders) > 1:
-        raise ValueError(f"an export translates alone. Received: {' '.join(folders)}")
-    fixed = [
-        *given(),
-        *(flag.name for flag in (WEIGHTS, ALIGNMENTS, PREFIX, PREFIXES) if flag.value),
-    ]
+        raise ValueError(f"an export cannot join an ensemble. Received: {' '.join(folders)}")
+    fixed = [flag.name for flag in SEARCH_FLAGS if flag.present]
+    fixed += [flag.name for flag in (WEIGHTS, ALIGNMENTS, PREFIX, PREFIXES) if flag.value]
     if fixed:
         raise ValueError(
-            f"--{fixed[0]} is not for an export: t2t-export has decided how {folders[0]} searches. "
-            "Give the run, or export it again"
+            f"--{fixed[0]} does not work with an export: t2t-export fixed the search of "
+            f"{folders[0]}. Give the run, or export it again"
         )
-    export, n_best = Export(export_in(folders[0])), N_BEST.value or 1
+    export, n_best = Export(find_export(folders[0])), N_BEST.value or 1
     if not 1 <= n_best <= export.config.n_best:
         raise ValueError(
-            f"--n_best={n_best}: {folders[0]} was exported with up to {export.config.n_best}"
+            f"--n_best must be at most {export.config.n_best}, as {folders[0]} was exported. "
+            f"Received: {n_best}"
         )
 
     def translate(texts, advanced, prefixes, first):
-        return [found[:n_best] for found in export.translate(texts, advanced)]
+        return [translations[:n_best] for translations in export.translate(texts, advanced)]
 
     return translate, n_best, None
 
 
-def told(progress, before, done):
-    """Shows how many lines are translated; not in a conversation, which shows it itself."""
+def show_progress(progress, before, done):
+    """Shows the number of translated lines, except in an interactive session."""
     if progress is not None:
         progress.to(before + done)
 
 
 def next_texts(source, count):
-    """The next lines as texts: many, so that those of one length go together."""
-    return [text_of(line) for line in itertools.islice(source, count)]
+    """Returns the texts of the next lines: many, so that lines of similar length share a batch."""
+    from t2t_keras.runs.text_files import line_text
+
+    return [line_text(line) for line in itertools.islice(source, count)]
 
 
-def next_starts(prefixes, count, before):
-    """What the next translations begin with, or None."""
+def next_prefixes(prefixes, count, before):
+    """Returns the prefixes of the next translations, or None."""
     if PREFIX.value:
         return [PREFIX.value] * count
     if prefixes is None:
         return None
-    found = list(itertools.islice(prefixes, count))
-    if len(found) < count:
+    taken = list(itertools.islice(prefixes, count))
+    if len(taken) < count:
         raise ValueError(
-            f"--prefixes must have a line for each line. Received: {before + len(found):,} lines, "
-            f"and {before + count:,} or more to translate"
+            f"--prefixes must have a line for each input line. Received: {before + len(taken):,} "
+            f"prefixes for {before + count:,} or more lines"
         )
-    return found
+    return taken
 
 
 def write(output, texts, results, n_best, align):
-    for text, found in zip(texts, results, strict=True):
-        lines = formatted(text, found, n_best, align)
+    for text, translations in zip(texts, results, strict=True):
+        lines = formatted(text, translations, n_best, align)
         output.write("".join(f"{line}\n" for line in lines).encode())
     output.flush()
 
 
-def formatted(text, found, n_best, align):
-    """The lines that answer one line; none of them holds a line break."""
+def formatted(text, translations, n_best, align):
+    """Returns the output lines of one input line; none contains a line break."""
+    from t2t_keras.runs.text_files import on_one_line
+
     if JSON.value:
-        translations = []
-        for each in found:
+        objects = []
+        for each in translations:
             translation = {"text": on_one_line(each.text), "score": each.score}
-            translations.append(translation | ({"alignment": align(each)} if align else {}))
-        return [json.dumps({"source": text, "translations": translations}, ensure_ascii=False)]
+            objects.append(translation | ({"alignment": align(each)} if align else {}))
+        return [json.dumps({"source": text, "translations": objects}, ensure_ascii=False)]
     lines = []
-    for each in found:
+    for each in translations:
         score = [f"{each.score:.4f}"] if SCORES.value else []
         pairs = [" ".join(f"{i}-{j}" for i, j in align(each))] if align else []
         lines.append("\t".join([*score, on_one_line(each.text), *pairs]))

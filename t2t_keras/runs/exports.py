@@ -1,4 +1,4 @@
-"""SavedModels of runs: how a version is added, and how one is used as a run is."""
+"""Trained models for use without this package: SavedModels, CTranslate2 folders, Keras files."""
 
 import dataclasses
 import math
@@ -9,31 +9,52 @@ import tensorflow as tf
 
 from pipelines.tokenizers import MARKS
 from pipelines.whole import only_one, read_json, whole_folder, write_json
+from t2t_keras.checks import check_choice
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.decoding.translator import Translation
+from t2t_keras.export.ctranslate2 import save_ctranslate2
 from t2t_keras.export.loading import load
 from t2t_keras.export.saved_model import save_ids_model, save_text_model
 from t2t_keras.export.text_signatures import NO_SCORE
-from t2t_keras.serving.versions import versions_in
+from t2t_keras.export.version_folders import versions_in
 
-LINES = 256  # given to the model at a time
+BATCH = 256  # texts given to an exported model at a time
 
 
-def save_version(target, folder, config, weights=None, dtype="float32", ids_only=False):
-    """Writes the next version of a run's SavedModel.
+def export(run, folder=None, format="saved_model", weights=None, **options):
+    """Writes a run's trained model in one of the `EXPORTS` formats; returns the path.
 
     Args:
-        target: a `Run`.
-        folder: where versions 1, 2, … stand.
-        config: the `SearchConfig`.
-        weights: which of the run's.
-        dtype: how they are stored.
-        ids_only: take ids and not text.
-
-    Returns:
-        The version's folder.
+        run: a `Run`.
+        folder: where to write. None: a folder inside the run.
+        format: "saved_model", "ctranslate2" or "keras".
+        weights: which weights of the run.
+        **options: of the format's function.
     """
-    model, tokenizer = target.model(weights), target.tokenizer()
+    check_choice("format", format, EXPORTS)
+    run.experiment()  # raises a clear error if the folder is no run
+    return EXPORTS[format](run, folder and Path(folder), weights, **options)
+
+
+def export_saved_model(
+    run, folder=None, weights=None, dtype="float32", ids_only=False, n_best=None, **search
+):
+    """Writes the next version of a SavedModel; returns the version's folder.
+
+    Args:
+        run: a `Run`.
+        folder: parent of the numbered versions. None: `export` inside the run, or `export_ids`.
+        weights: which weights of the run.
+        dtype: type in which the weights are stored.
+        ids_only: take and return ids instead of text.
+        n_best: size of the n-best lists. None: the beam width.
+        **search: changes of the run's search settings.
+    """
+    config = run.search(**search)
+    config = dataclasses.replace(config, n_best=n_best or config.beam)
+    config.validate()
+    folder = folder or run.folder / ("export_ids" if ids_only else "export")
+    model, tokenizer = run.loaded(weights), run.tokenizer()
     folder.mkdir(parents=True, exist_ok=True)
     with only_one(folder):
         version = folder / str(max(versions_in(folder), default=0) + 1)
@@ -41,36 +62,76 @@ def save_version(target, folder, config, weights=None, dtype="float32", ids_only
             if ids_only:
                 save_ids_model(unfinished, model, config, dtype)
             else:
-                pieces = [
-                    MARKS.get(id, piece)
-                    for id, piece in enumerate(tokenizer.pieces(range(tokenizer.size)))
-                ]
+                ids = range(tokenizer.size)
+                pieces = [MARKS.get(id, piece) for id, piece in enumerate(tokenizer.pieces(ids))]
+                graph_tokenizer = tokenizer.in_graph()
                 save_text_model(
-                    *(unfinished, model, config, tokenizer.in_graph(), pieces),
+                    *(unfinished, model, config, graph_tokenizer, pieces),
                     *(tokenizer.begins_word, dtype),
                 )
-            shutil.copytree(target.folder / "vocabulary", unfinished / "vocabulary")
-            settings = read_json(target.config_file)
+            shutil.copytree(run.folder / "vocabulary", unfinished / "vocabulary")
+            settings = read_json(run.config_file)
             settings["export"] = {"search": dataclasses.asdict(config), "dtype": dtype}
             write_json(unfinished / "config.json", settings)
     return version
 
 
-def export_in(folder):
-    """The folder of the SavedModel that is meant: itself, its newest version, or None."""
+def export_keras(run, path=None, weights=None):
+    """Writes the model as one file for `keras.saving.load_model` with this package installed."""
+    path = path or run.folder / "model.keras"
+    if path.suffix != ".keras":
+        raise ValueError(f"--output must name a file that ends in .keras. Received: {path}")
+    unfinished = path.with_name(f"{path.stem}.unfinished.keras")
+    run.loaded(weights).save(unfinished)
+    unfinished.replace(path)
+    return path
+
+
+def export_ctranslate2(run, folder=None, weights=None, dtype="float32", force=False):
+    """Writes a folder for CTranslate2, with the SentencePiece model in it.
+
+    Args:
+        run: a `Run`.
+        folder: output folder. None: `export_ctranslate2` inside the run.
+        weights: which weights of the run.
+        dtype: type in which the weights are stored.
+        force: replace an existing folder.
+    """
+    tokenizer = run.tokenizer()
+    folder = folder or run.folder / "export_ctranslate2"
+    save_ctranslate2(
+        run.loaded(weights),
+        tokenizer.pieces(range(tokenizer.size)),
+        folder,
+        quantization=dtype,
+        files=[run.folder / "vocabulary" / tokenizer.file],
+        force=force,
+    )
+    return folder
+
+
+EXPORTS = {
+    "saved_model": export_saved_model,
+    "ctranslate2": export_ctranslate2,
+    "keras": export_keras,
+}
+
+
+def find_export(folder):
+    """Returns the SavedModel in a folder: the folder itself, its newest version, or None."""
     folder = Path(folder)
     if (folder / "saved_model.pb").exists():
         return folder
-    found = versions_in(folder)
-    whole = [number for number, path in found.items() if (path / "saved_model.pb").exists()]
-    return found[max(whole)] if whole else None
+    versions = versions_in(folder)
+    whole = [version for version, path in versions.items() if (path / "saved_model.pb").exists()]
+    return versions[max(whole)] if whole else None
 
 
 class Export:
-    """A SavedModel that t2t-export wrote.
+    """A SavedModel that t2t-export wrote, with text in and text out.
 
     Args:
-        folder: its folder.
+        folder: the SavedModel's folder.
     """
 
     def __init__(self, folder):
@@ -78,26 +139,28 @@ class Export:
         model = load(folder)
         if settings is None or "attention" not in model.signatures:
             raise ValueError(
-                f"{folder} is no SavedModel that takes text. t2t-export RUN, without --ids_only, "
-                "makes one"
+                f"{folder} is not a SavedModel that takes text. t2t-export RUN, without "
+                "--ids_only, writes one"
             )
         self.config = SearchConfig(**settings["search"])
-        self.model = model  # its variables live as long as it does
-        self.found = model.signatures["translate_n_best"]
+        self.model = model  # keeps its variables alive
+        self.signature = model.signatures["translate_n_best"]
 
-    def translate(self, texts, advanced=lambda count: None):
-        """As `Translator.translate`."""
+    def translate(self, texts, on_progress=lambda count: None):
+        """Returns the n-best `Translation`s of each text, like `Translator.translate`."""
         results = []
-        for start in range(0, len(texts), LINES):
-            found = self.found(text=tf.constant(texts[start : start + LINES]))
-            both = (found["translations"].numpy().tolist(), found["scores"].numpy().tolist())
-            for translations, scores in zip(*both, strict=True):
+        for start in range(0, len(texts), BATCH):
+            outputs = self.signature(text=tf.constant(texts[start : start + BATCH]))
+            translations, scores = (
+                outputs[name].numpy().tolist() for name in ("translations", "scores")
+            )
+            for row in zip(translations, scores, strict=True):
                 results.append(
                     [
                         Translation(text.decode(), score, [])
-                        for text, score in zip(translations, scores, strict=True)
+                        for text, score in zip(*row, strict=True)
                         if not math.isclose(score, NO_SCORE)
                     ]
                 )
-            advanced(len(results))
+            on_progress(len(results))
         return results

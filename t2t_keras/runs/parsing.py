@@ -1,37 +1,79 @@
-"""What a run is given to parse, and the trees of what it writes."""
+"""Constituency parses that a run writes (§6.3), and their scores."""
+
+from typing import NamedTuple
 
 from pipelines.sources import SourceError
-from pipelines.treebank import parse, repair, without_traces
+from pipelines.treebank import parse, read_trees, repair, without_traces
+from t2t_keras.evaluation.bracketing import SHORT, bracketing, length
+from t2t_keras.runs.evaluation import translate_all
 
 
-def leaves_of(run, given):
-    """What stands for a word in what a run writes.
+class ParseEvaluation(NamedTuple):
+    """Labelled bracketing scores of parses.
 
     Args:
-        given: the value of --leaves, or None. It is needed where the run's encoded text is gone.
+        scores: the `Bracketing` of all sentences, and of those of at most `SHORT` words.
+        parses: a tree per line; "" where the model wrote nothing.
+        repaired: number of repaired parses among all, and among the short ones. None for parses
+            read from a file.
+    """
+
+    scores: list
+    parses: list
+    repaired: list | None = None
+
+
+def evaluate_run(run, treebank, weights=None, leaves=None, **search):
+    """Parses the sentences of gold trees with a run and scores the parses."""
+    golds = list(read_trees(treebank))
+    words, leaves = [gold_words(gold) for gold in golds], leaf_symbol(run, leaves)
+    sentences = [" ".join(sentence) for sentence in words]
+    outputs = translate_all(run, sentences, weights, task="parsing", **search)
+    results = [repaired_line(*pair, leaves) for pair in zip(words, outputs, strict=True)]
+    lines, repaired = [line for line, _ in results], [changed for _, changed in results]
+    short = [one for one, gold in zip(repaired, golds, strict=True) if length(gold) <= SHORT]
+    return evaluate_lines(golds, lines, [sum(repaired), sum(short)])
+
+
+def evaluate_lines(golds, lines, repaired=None):
+    """Scores parses, a tree per line, against gold trees."""
+    scores = bracketing(golds, [tree_of(line) for line in lines])
+    return ParseEvaluation(scores, lines, repaired)
+
+
+def leaf_symbol(run, given):
+    """Returns the kind of leaf that a run writes for a word.
+
+    Args:
+        run: a `Run`.
+        given: the user's choice, or None. It is needed if the run's prepared data is gone.
     """
     (known, _) = run.prepared_with("leaves") or (None, None)
     if known and given and known != given:
-        raise ValueError(f"{run.folder} was prepared with --leaves={known}, and not {given}")
+        raise ValueError(f"{run.folder} was prepared with --leaves={known}. Received: {given}")
     return known or given or "XX"
 
 
-def words_of(gold):
-    """The words of a gold tree, which are what a run parses; none if it holds only traces."""
+def gold_words(gold):
+    """Returns the words of a gold tree; none if it holds only traces."""
     tree = without_traces(gold)
     return tree.words() if tree else []
 
 
-def line_of(words, brackets, leaves):
-    """A tree of what a run wrote, and whether it had to be repaired; "" if it wrote nothing."""
+def repaired_line(words, brackets, leaves):
+    """Builds a tree over `words` from the brackets that a run wrote.
+
+    Returns:
+        The tree as a line ("" if the run wrote nothing), and whether it had to be repaired.
+    """
     if not words or not brackets:
         return "", False
     tree, exact = repair(words, brackets.split(), leaves)
     return str(tree), not exact
 
 
-def tree_on(line):
-    """The tree that a line holds; None if it is not one."""
+def tree_of(line):
+    """Returns the tree on a line, or None if the line holds no tree."""
     try:
         return parse(line)
     except SourceError:

@@ -1,46 +1,48 @@
-"""A run's folder: everything that training, and whatever comes after it, needs to know.
+"""A run's folder: everything that training, and every later step, needs to know.
 
 RUN/
   config.json          every setting as resolved, versions, the command line
   vocabulary/          the sub-word model
   checkpoints/         training state, newest N kept
   logs/                TensorBoard
-  metrics.jsonl        one line an evaluation
+  metrics.jsonl        one line per evaluation
   averaged.weights.h5  the averaged weights
+  export/              numbered SavedModels
 """
 
-import dataclasses
-import importlib.metadata
-import json
 import shutil
-import sys
 from pathlib import Path
 
-from pipelines.batch_plan import BatchConfig
-from pipelines.cleaning import CleaningConfig
-from pipelines.data_config import DataConfig
 from pipelines.tokenizers import load_tokenizer
-from pipelines.vocabulary import VocabularyConfig
-from pipelines.whole import only_one, read_json, whole_folder, write_json
-from t2t_keras.decoding.ensemble import Ensemble
-from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.experiment import Experiment
+from pipelines.whole import only_one, read_json, whole_folder
+from t2t_keras.runs import exports, report
+from t2t_keras.runs.attention import attention
+from t2t_keras.runs.settings_file import check_same_model, read_settings, write_settings
+from t2t_keras.runs.trained_model import TrainedModel
 from t2t_keras.training.checkpoints import Checkpoints, average, restore
-from t2t_keras.training.trainer import whole_line
-from t2t_keras.training.training_config import TrainingConfig
-from t2t_keras.transformer_config import TransformerConfig
-
-PACKAGES = ("t2t-keras", "keras", "tensorflow", "sentencepiece", "numpy")
+from t2t_keras.training.metrics_file import MetricsFile
 
 
-class Run:
-    """A run's folder.
+class Run(TrainedModel):
+    """A run on disk.
 
     Args:
-        folder: its path.
+        folder: path of the run's folder.
+
+    Example:
+
+        run = Run("runs/mine")
+        run.translate(["The dog sleeps."], beam=8)
+        run.score([("The dog sleeps.", "Der Hund schläft.")])[0].perplexity
+        run.evaluate(sources, references).scores
+        run.attention("The dog sleeps.").save("attention")
+        run.average(last=5)
+        run.export(dtype="int8")
+        run.report(sources, references)
     """
 
     def __init__(self, folder):
+        super().__init__()
         self.folder = Path(folder)
 
     @property
@@ -51,174 +53,177 @@ class Run:
     def averaged_weights(self):
         return self.folder / "averaged.weights.h5"
 
-    def begin(self, experiment, vocabulary):
-        """Makes the folder and notes its settings; or checks that it was begun with these.
-
-        What makes the weights what they are must not change: the model, and what its ids mean.
-        How long and how to train may.
-        """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        settings = dataclasses.asdict(experiment)
-        if self.config_file.exists():
-            self.refuse_change(settings, vocabulary)
-        else:
-            others = [path.name for path in self.folder.iterdir() if path.name != ".lock"]
-            if set(others) - {"vocabulary"}:
-                raise ValueError(
-                    f"{self.folder} is no run, and has other things in it "
-                    f"({', '.join(sorted(others)[:3])}). Give the name of a new folder"
-                )
-            with whole_folder(self.folder / "vocabulary") as unfinished:
-                shutil.copytree(vocabulary, unfinished, dirs_exist_ok=True)
-        versions = {name: importlib.metadata.version(name) for name in PACKAGES}
-        contents = {"experiment": settings, "versions": versions, "command": sys.argv}
-        write_json(self.config_file, contents)
-
-    def join(self, experiment, vocabulary):
-        """Checks that another machine has begun the run, and with these settings."""
-        if not self.config_file.exists():
-            raise ValueError(
-                f"{self.folder} was begun by the first machine of this job, and is not seen from "
-                "here. All machines need the same folder, under the same name"
-            )
-        self.refuse_change(dataclasses.asdict(experiment), vocabulary)
-
-    def refuse_change(self, settings, vocabulary):
-        known = read_json(self.config_file)["experiment"]
-        fixed = {"model": settings["model"], "training": {"seed": settings["training"]["seed"]}}
-        for part, fields in fixed.items():
-            for name, value in fields.items():
-                before = known[part].get(name)
-                if before != value:
-                    raise ValueError(
-                        f"{self.folder} was begun with {part}.{name}={before!r}, and "
-                        f"not {value!r}: its checkpoints are of that model. Keep the setting, or "
-                        "give a new --run"
-                    )
-        ours, theirs = (load_tokenizer(path) for path in (self.folder / "vocabulary", vocabulary))
-        if ours.contents() != theirs.contents():
-            raise ValueError(
-                f"{self.folder} was begun with another vocabulary than that in {vocabulary}. Give "
-                "the same data, or a new --run"
-            )
+    @property
+    def checkpoints(self):
+        return Checkpoints(self.folder / "checkpoints")
 
     def experiment(self):
-        """The settings that the run was made with."""
+        """Returns the settings of the run, an `Experiment`."""
         if not self.config_file.exists():
-            raise ValueError(f"{self.folder} is no run: it has no config.json. t2t-train makes one")
-        settings = read_json(self.config_file)["experiment"]
-        data = settings["data"]
-        data["cleaning"] = CleaningConfig(**data["cleaning"])
-        data["vocabulary"] = VocabularyConfig(**data["vocabulary"])
-        data["batches"] = BatchConfig(**data["batches"])
-        return Experiment(
-            model=TransformerConfig(**settings["model"]),
-            training=TrainingConfig(**settings["training"]),
-            data=DataConfig(**data),
-            search=SearchConfig(**settings.get("search", {})),
-        )
+            raise ValueError(
+                f"{self.folder} is not a run: it has no config.json. t2t-train creates runs"
+            )
+        return read_settings(self.config_file)
 
-    def prepared_with(self, what):
-        """What the notes of its encoded text say of it; None if these are not there."""
-        folder = self.experiment().data.folder
-        notes = read_json(Path(folder) / "preparation.json", {}) if folder else {}
-        return notes.get(what)
+    def tokenizer(self):
+        return load_tokenizer(self.folder / "vocabulary")
 
-    def model(self, weights=None):
-        """The trained model.
+    def evaluations(self, required=False):
+        """Returns the lines of `metrics.jsonl`, a dict for each evaluation during training.
 
         Args:
-            weights: "averaged", "best", "newest" or a step's number. None: the averaged ones if
-                there are any, else the newest.
+            required: raise `ValueError` if there is none yet.
         """
-        checkpoints = Checkpoints(self.folder / "checkpoints")
-        model = self.experiment().new_model()
-        steps = {str(step): step for step in checkpoints.steps()}
-        if steps:
-            steps |= {"newest": max(steps.values()), "best": checkpoints.best()}
-        if weights is None:
-            weights = "averaged" if self.averaged_weights.exists() else "newest"
-        if weights == "averaged" and self.averaged_weights.exists():
-            model.load_weights(self.averaged_weights)
-            return model
-        if steps.get(weights) is None:
+        steps = self.experiment().training.evaluate_every
+        lines = MetricsFile(self.folder / "metrics.jsonl").read()
+        if required and not lines:
             raise ValueError(
-                f"{self.folder} has no weights {weights!r}. It has: "
-                f"{', '.join(name for name, step in steps.items() if step) or 'none yet'}"
+                f"{self.folder} has no evaluation in its metrics.jsonl yet. The first comes "
+                f"after {steps:,} steps"
             )
-        state, _ = checkpoints.load(steps[weights])
-        restore(model, {name: array for name, array in state.items() if "model/" in name})
+        return lines
+
+    def prepared_with(self, name):
+        """Returns an entry of the prepared data's `preparation.json`, or None without such data."""
+        folder = self.experiment().data.folder
+        notes = read_json(Path(folder) / "preparation.json", {}) if folder else {}
+        return notes.get(name)
+
+    # Weights
+
+    def default_weights(self):
+        """Returns "averaged" if there are averaged weights, else the newest step as a string."""
+        if self.averaged_weights.exists():
+            return "averaged"
+        steps = self.checkpoints.steps()
+        if not steps:
+            raise ValueError(f"{self.folder} has no weights yet: its first checkpoint is to come")
+        return str(steps[-1])
+
+    def weights_file(self, weights=None):
+        """Returns the path of the file that holds the weights."""
+        weights = self.default_weights() if weights is None else str(weights)
+        files = {str(step): self.checkpoints.path(step) for step in self.checkpoints.steps()}
+        if files:
+            files["newest"] = files[str(self.checkpoints.steps()[-1])]
+            if (best := self.checkpoints.best()) is not None:
+                files["best"] = self.checkpoints.path(best)
+        if self.averaged_weights.exists():
+            files["averaged"] = self.averaged_weights
+        if weights not in files:
+            known = ", ".join(files) or "none yet"
+            raise ValueError(f"{self.folder} has no weights {weights!r}. It has: {known}")
+        return files[weights]
+
+    def weights_key(self, weights):
+        """Returns a key that changes whenever the weights do."""
+        path = self.weights_file(weights)
+        return str(path), path.stat().st_mtime_ns
+
+    def model(self, weights=None):
+        """Returns the trained model, a Keras model.
+
+        Args:
+            weights: "averaged", "best", "newest" or a step. None: `default_weights()`.
+        """
+        path = self.weights_file(weights)
+        model = self.experiment().new_model()
+        if path == self.averaged_weights:
+            model.load_weights(path)
+        else:
+            state, _ = self.checkpoints.load(int(path.stem.removeprefix("step-")))
+            restore(model, {name: array for name, array in state.items() if "model/" in name})
         return model
 
-    def average(self, last):
-        """Writes the averaged weights of the last checkpoints; returns them, and their steps."""
-        experiment = self.experiment()
-        weights, steps = average(Checkpoints(self.folder / "checkpoints"), last)
-        model = experiment.new_model()
+    def average(self, last=5):
+        """Writes the mean of the last checkpoints as the averaged weights; returns their steps."""
+        weights, steps = average(self.checkpoints, last)
+        model = self.experiment().new_model()
         restore(model, weights)
         unfinished = self.folder / "unfinished.weights.h5"
         model.save_weights(unfinished)
         unfinished.rename(self.averaged_weights)
-        return weights, steps
+        return steps
 
-    def evaluations(self):
-        """What was measured while it was trained: a dict for each line of `metrics.jsonl`."""
-        found = self.evaluations_so_far()
-        if not found:
+    # Uses of the trained model, beside those of `TrainedModel`
+
+    def attention(self, sentence, translation=None, pieces=False, weights=None, **search):
+        """Returns the `SentenceAttention` of all heads on a sentence and its translation.
+
+        Args:
+            sentence: text of the source.
+            translation: text of the target. None: the model's own translation.
+            pieces: weights between sub-words instead of words.
+            weights, **search: see `TrainedModel`.
+        """
+        return attention(self, sentence, translation, pieces, weights, **search)
+
+    def export(self, folder=None, format="saved_model", weights=None, **options):
+        """Writes the trained model for use without this package; returns the path.
+
+        Args:
+            folder: output folder, or file for "keras". None: a folder inside the run.
+            format: "saved_model", "ctranslate2" or "keras".
+            weights: see `TrainedModel`.
+            **options: `dtype`, `ids_only`, `force`, and search settings; see `exports`.
+        """
+        return exports.export(self, folder, format, weights, **options)
+
+    def report(self, sources=None, references=None, path=None, **options):
+        """Writes a page about the run, with translations of a test set; returns its path.
+
+        Args:
+            sources, references: a test set, or None.
+            path: the page to write. None: RUN/report.html.
+            **options: see `report.write_report`.
+        """
+        return report.write_report(self, sources, references, path, **options)
+
+    # The run's beginning
+
+    def begin(self, experiment, vocabulary, command=()):
+        """Creates the folder with its settings, or checks that the settings fit those in it.
+
+        The model, the vocabulary and the seed of a run are fixed; other settings may change.
+
+        Args:
+            experiment: an `Experiment`.
+            vocabulary: folder of the sub-word model.
+            command: the words of the command line.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self.config_file.exists():
+            self.check_unchanged(experiment, vocabulary)
+        else:
+            others = {path.name for path in self.folder.iterdir()} - {".lock", "vocabulary"}
+            if others:
+                raise ValueError(
+                    f"{self.folder} is not a run, and it contains other things "
+                    f"({', '.join(sorted(others)[:3])}). Give the name of a new folder"
+                )
+            with whole_folder(self.folder / "vocabulary") as unfinished:
+                shutil.copytree(vocabulary, unfinished, dirs_exist_ok=True)
+        write_settings(self.config_file, experiment, command)
+
+    def join(self, experiment, vocabulary):
+        """Checks that another machine has begun the run with these settings."""
+        if not self.config_file.exists():
             raise ValueError(
-                f"{self.folder} has no evaluation in its metrics.jsonl yet. The first comes "
-                f"after {self.experiment().training.evaluate_every:,} steps"
+                f"{self.folder} was created by the first machine of this job and is not visible "
+                "here. All machines need the same folder under the same name"
             )
-        return found
+        self.check_unchanged(experiment, vocabulary)
 
-    def evaluations_so_far(self):
-        """The same, where there may be none."""
-        self.experiment()  # says what is wrong with the run
-        path = self.folder / "metrics.jsonl"
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        return [json.loads(line) for line in lines if whole_line(line)]
-
-    def tokenizer(self):
-        return load_tokenizer(self.folder / "vocabulary")
+    def check_unchanged(self, experiment, vocabulary):
+        check_same_model(self.config_file, experiment)
+        ours, theirs = (load_tokenizer(path) for path in (self.folder / "vocabulary", vocabulary))
+        if ours.contents() != theirs.contents():
+            raise ValueError(
+                f"{self.folder} was started with a different vocabulary than the one in "
+                f"{vocabulary}. Give the same data, or a different --run"
+            )
 
     def locked(self):
         """Keeps every other process from training in this folder."""
         self.folder.mkdir(parents=True, exist_ok=True)
         return only_one(self.folder)
-
-
-class Together:
-    """Several runs that translate as an ensemble; to be used as a `Run` is.
-
-    Args:
-        folders: their paths.
-    """
-
-    def __init__(self, folders):
-        self.runs = [Run(folder) for folder in folders]
-        tokenizers = [run.tokenizer() for run in self.runs]
-        for run, tokenizer in zip(self.runs, tokenizers, strict=True):
-            if tokenizer.contents() != tokenizers[0].contents():
-                raise ValueError(
-                    f"{run.folder} has another vocabulary than {self.runs[0].folder}: runs that "
-                    "translate together must be trained with the same (t2t-prepare --vocabulary)"
-                )
-
-    def experiment(self):
-        """The settings of the first; its search is that of all."""
-        return self.runs[0].experiment()
-
-    def tokenizer(self):
-        return self.runs[0].tokenizer()
-
-    def model(self, weights=None):
-        return Ensemble([run.model(weights) for run in self.runs])
-
-
-def finished(folders):
-    """The run in a folder, or the runs in several."""
-    if not folders:
-        raise ValueError("takes the folder of a run, or of several that translate together")
-    for folder in folders:
-        Run(folder).experiment()  # says what is wrong with it
-    return Run(folders[0]) if len(folders) == 1 else Together(folders)

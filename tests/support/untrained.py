@@ -6,7 +6,7 @@ from pipelines.tokenizers import save_tokenizer
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import VocabularyConfig, learn
 from t2t_keras.experiment import Experiment
-from t2t_keras.runs.run import Run
+from t2t_keras.runs import Run
 from t2t_keras.transformer_config import TransformerConfig
 
 SMALL = {"vocab_size": 400, "num_layers": 1, "d_model": 16, "d_ff": 16, "num_heads": 2}

@@ -1,0 +1,90 @@
+"""The flag `--config` with its overrides, for commands that take the settings of an experiment.
+
+`--config=NAME_OR_FILE[:VARIANT]` and `--config.part.field=value` are ml_collections flags. They are
+checked before absl parses them: a shipped config's name has to become a path, and a misspelled
+field should be answered with the nearest name instead of a traceback.
+"""
+
+import dataclasses
+import functools
+
+from absl import flags
+from ml_collections import config_flags
+
+from t2t_keras.checks import nearest
+from t2t_keras.cli.backend import load_backend
+from t2t_keras.cli.main import run
+
+CONFIG = config_flags.DEFINE_config_file(
+    "config",
+    None,
+    "Name of a shipped config or path of a Python file, with :VARIANT if it has variants. "
+    "--config.SETTING=VALUE changes one of its settings.",
+    lock_config=False,
+)
+
+
+def run_with_config(main, default=None):
+    """Runs `main` as a command that takes `--config`.
+
+    Args:
+        main: takes the positional arguments.
+        default: value of `--config` when it is not given.
+    """
+    if default:
+        flags.FLAGS["config"].default_as_str = repr(default)  # for --help
+    run(main, functools.partial(resolve_config, default=default))
+
+
+def resolve_config(arguments, default=None):
+    """Turns the name in `--config` into a path, puts it first and checks the overrides."""
+    if "--" in arguments:
+        end = arguments.index("--")
+        return resolve_config(arguments[:end], default) + arguments[end:]
+    if default and not any(
+        argument.partition("=")[0] in ("--config", "-config") for argument in arguments
+    ):
+        arguments = [f"--config={default}", *arguments]
+    resolved, experiment, overridden = [], None, []
+    arguments = iter(arguments)
+    for argument in arguments:
+        flag, equals, value = argument.partition("=")
+        if flag.lstrip("-") == "config":
+            value = value if equals else next(arguments, "")
+            path, variant, experiment = loaded(value)
+            resolved.insert(0, f"--config={path}{variant}")
+            continue
+        if flag.startswith(("--config.", "-config.")):
+            overridden.append(flag.lstrip("-"))
+        resolved.append(argument)
+    for flag in overridden:
+        if experiment is None:
+            raise ValueError(f"--{flag} changes a config: name one with --config=NAME as well")
+        check_field(experiment, flag)
+    return resolved
+
+
+def loaded(config):
+    """Returns the path, the ":VARIANT" and the `Experiment` of a config."""
+    load_backend(find_devices=False)
+    from t2t_keras.experiment import find_config, load_experiment
+
+    experiment = load_experiment(config)
+    name, colon, variant = config.partition(":")
+    return find_config(name), f"{colon}{variant}", experiment
+
+
+def check_field(experiment, flag):
+    """Rejects `config.part.field` unless the experiment has that setting."""
+    _, *path = flag.split(".")
+    settings, walked = experiment, "config"
+    for name in path:
+        names = []
+        if dataclasses.is_dataclass(settings):
+            names = [field.name for field in dataclasses.fields(settings)]
+        if name not in names:
+            allowed = f"It has: {', '.join(names)}" if names else f"{walked} is a single setting"
+            raise ValueError(f"{walked} has no setting {name!r}{nearest(name, names)}. {allowed}")
+        settings, walked = getattr(settings, name), f"{walked}.{name}"
+    if dataclasses.is_dataclass(settings):
+        raise ValueError(f"--{flag} is a group of settings: change one of them, {flag}.NAME=VALUE")

@@ -1,0 +1,86 @@
+"""The attention of every head on one sentence, and its pictures."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from keras import ops
+
+from pipelines.progress import Progress
+from pipelines.tokenizers import BEGIN, END, PADDING, lone_pieces, words
+from t2t_keras.visualization.heads import heads_of
+from t2t_keras.visualization.heat_maps import heat_maps
+from t2t_keras.visualization.page import page
+
+
+class SentenceAttention(NamedTuple):
+    """Attention weights of all heads on a sentence and its translation.
+
+    Args:
+        source, translation: the texts.
+        heads: the `Heads` of each attention sub-layer.
+    """
+
+    source: str
+    translation: str
+    heads: list
+
+    def save(self, folder):
+        """Writes a heat map for each sub-layer and index.html, which works offline."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        with Progress("drawing", len(self.heads), "images") as progress:
+            for done, heads in enumerate(self.heads, 1):
+                path = folder / f"{heads.name}.png"
+                heat_maps(path, heads.weights, heads.looking, heads.looked_at, heads.title)
+                progress.to(done)
+        html = page(self.heads, self.source, self.translation)
+        (folder / "index.html").write_text(html, encoding="utf-8")
+
+
+def attention(run, sentence, translation=None, pieces=False, weights=None, **search):
+    """Returns the `SentenceAttention` of a run; see `Run.attention`."""
+    tokenizer = run.tokenizer()
+    source = encoded(tokenizer, "sentence", sentence)
+    target = None if translation is None else encoded(tokenizer, "translation", translation)
+    model = run.loaded(weights)
+    check_length(model, source, target or [])
+    if target is None:
+        decode = run.translator(weights, **search).decode
+        tokens = np.asarray(decode(np.array([[*source, END]], "int32"), [0]).tokens)[0, 0]
+        target = [int(id) for id in tokens if id not in (PADDING, END)]
+    heads = attention_heads(model, tokenizer, source, target, lone_pieces if pieces else words)
+    return SentenceAttention(*(tokenizer.decode([ids])[0] for ids in (source, target)), heads)
+
+
+def attention_heads(model, tokenizer, source, target, split=words):
+    """Returns the `Heads` of every sub-layer while the model reads `source` and writes `target`.
+
+    Args:
+        model: a `Transformer`.
+        tokenizer: the vocabulary's tokenizer.
+        source, target: ids without begin and end.
+        split: `words` or `lone_pieces`, the units between which weights are shown.
+    """
+    read, source, written = [BEGIN, *target], [*source, END], [*target, END]
+    inputs = {"source": np.array([source], "int32"), "target": np.array([read], "int32")}
+    weights = model.attention_weights(inputs)
+    weights = {name: ops.convert_to_numpy(array) for name, array in weights.items()}
+    return heads_of(weights, *(split(tokenizer, ids) for ids in (source, read, written)))
+
+
+def encoded(tokenizer, name, text):
+    ids = tokenizer.encode([text])[0].tolist()
+    if not ids:
+        raise ValueError(f"the {name} is empty. Received: {text!r}")
+    return ids
+
+
+def check_length(model, source, target):
+    """Rejects sequences that learned positions do not reach, before anything is computed."""
+    longest = max(len(source), len(target)) + 1  # with begin or end
+    if model.longest is not None and longest > model.longest:
+        raise ValueError(
+            f"the model has learned positions for {model.longest} tokens. Received: {longest} "
+            "tokens. Shorten the sentence"
+        )

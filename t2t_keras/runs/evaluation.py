@@ -1,0 +1,49 @@
+"""Scores of translations: a run's, or those in a file."""
+
+from typing import NamedTuple
+
+from pipelines.progress import Progress
+from t2t_keras.evaluation.bleu import SAMPLES, bleu, chrf, compared
+from t2t_keras.evaluation.paper_bleu import paper_bleu
+
+
+class Evaluation(NamedTuple):
+    """Translations of a test set and their scores.
+
+    Args:
+        translations: a string per line.
+        scores: `Score`s: sacreBLEU, chrF and, if requested, the BLEU of the paper's Table 2.
+        against: the same scores of a second system, compared by paired bootstrap; or None.
+    """
+
+    translations: list
+    scores: list
+    against: list | None = None
+
+
+def translate_all(run, texts, weights=None, task="translating", **search):
+    """Returns the best translation of each text, and shows the progress."""
+    with Progress(task, len(texts), unit="lines") as progress:
+        progress.to(0)
+        return run.translate(texts, weights, progress.to, **search)
+
+
+def evaluate(translations, references, language=None, against=None):
+    """Scores translations against references.
+
+    Args:
+        translations, references: lists of strings of equal length.
+        language: language of the references, to add the paper's BLEU. None: without it.
+        against: translations of a second system, or None.
+
+    Returns:
+        An `Evaluation`.
+    """
+    second = None
+    if against is None:
+        scores = [metric(translations, references, SAMPLES) for metric in (bleu, chrf)]
+    else:
+        scores, second = compared(translations, against, references)
+    if language:
+        scores = [*scores, paper_bleu(translations, references, language)]
+    return Evaluation(translations, scores, second)

@@ -1,0 +1,137 @@
+"""The report of a run: one page with its settings, learning curves and translations."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from pipelines.whole import read_json
+from t2t_keras.evaluation.bleu import SAMPLES, bleu, check_lines, chrf, sentence_bleu
+from t2t_keras.evaluation.by_length import bleu_by_length
+from t2t_keras.experiment import Experiment
+from t2t_keras.parameters import grouped_counts, parameter_counts
+from t2t_keras.runs.attention import attention_heads
+from t2t_keras.runs.evaluation import translate_all
+from t2t_keras.visualization.report import (
+    Attention,
+    Example,
+    RunFacts,
+    TestFacts,
+    chosen,
+    report,
+)
+
+LONGEST = 40  # pieces of the sentence whose attention is shown: more do not fit a screen
+
+
+class TestSet(NamedTuple):
+    """A test set to translate for the report.
+
+    Args:
+        name: its name on the page.
+        sources, references: lists of strings of equal length.
+        part: the part of the test set that these lines are, for example "its first 200 lines".
+    """
+
+    name: str
+    sources: list
+    references: list
+    part: str
+
+
+def write_report(
+    run,
+    sources=None,
+    references=None,
+    path=None,
+    *,
+    name="test set",
+    limit=None,
+    examples=5,
+    weights=None,
+    **search,
+):
+    """Writes the report and returns its path.
+
+    Args:
+        run: a `Run`.
+        sources, references: a test set, or None for settings and learning curves alone.
+        path: the page to write. None: RUN/report.html.
+        name: name of the test set.
+        limit: lines of the test set to translate. None: all.
+        examples: number of best, middle and worst translations each.
+        weights: which weights of the run.
+        **search: changes of the run's search settings.
+    """
+    facts = run_facts(run)
+    tests = None
+    if sources is not None:
+        check_lines(sources, references)
+        part = f"its first {limit:,} lines" if limit else f"{len(sources):,} lines"
+        tests = TestSet(name, sources[:limit], references[:limit], part)
+    path = Path(path or run.folder / "report.html")
+    if path.is_dir():
+        raise ValueError(f"--output must name the page to write. Received: {path}, a folder")
+    unfinished = path.with_name(path.name + ".unfinished")
+    unfinished.touch()  # now: a path that cannot be written must not cost hours of translation
+    results = tests and test_facts(run, tests, examples, weights, **search)
+    unfinished.write_text(report(facts, results), encoding="utf-8")
+    unfinished.rename(path)
+    return path
+
+
+def run_facts(run):
+    experiment = run.experiment()
+    settings = read_json(run.config_file)
+    return RunFacts(
+        name=name_of(run.folder.resolve()),
+        experiment=experiment,
+        base=Experiment(),
+        weights=grouped_counts(parameter_counts(experiment.model)),
+        evaluations=run.evaluations(),
+        versions=settings["versions"],
+        command=settings["command"],
+    )
+
+
+def name_of(folder):
+    """Returns a run's name: its folder, or the table's row in the folders of t2t-reproduce."""
+    return folder.parent.name if folder.name == "run" else folder.name
+
+
+def test_facts(run, tests, examples, weights, **search):
+    """Translates the test set and scores it."""
+    config = run.search(n_best=1, **search)
+    outputs = translate_all(run, tests.sources, weights, **search)
+    scores = sentence_bleu(outputs, tests.references)
+    lines = [
+        Example(line, *columns)
+        for line, columns in enumerate(
+            zip(scores, tests.sources, tests.references, outputs, strict=True), 1
+        )
+    ]
+    weights = weights or run.default_weights()
+    shown = f"step {int(weights):,}" if weights.isdecimal() else weights
+    how = "sampled" if config.method == "sample" else f"beam {config.beam}"
+    return TestFacts(
+        name=tests.name,
+        part=tests.part,
+        how=f"weights: {shown}; {how}",
+        scores=[metric(outputs, tests.references, SAMPLES) for metric in (bleu, chrf)],
+        by_length=bleu_by_length(tests.sources, outputs, tests.references, SAMPLES),
+        examples=chosen(lines, examples),
+        attention=example_attention(run, lines, weights),
+    )
+
+
+def example_attention(run, lines, weights):
+    """Returns the heads on a sentence of median length; None if all are empty or too long."""
+    tokenizer, model = run.tokenizer(), run.loaded(weights)
+    triples = [
+        (line, *(tokenizer.encode([text])[0].tolist() for text in (line.source, line.output)))
+        for line in sorted(lines, key=lambda line: len(line.source))
+    ]
+    longest = min(LONGEST, model.longest or LONGEST)
+    fitting = [triple for triple in triples if triple[1] and max(map(len, triple[1:])) < longest]
+    if not fitting:
+        return None
+    line, source, output = fitting[len(fitting) // 2]
+    return Attention(line, attention_heads(model, tokenizer, source, output))

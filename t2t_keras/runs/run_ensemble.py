@@ -1,0 +1,46 @@
+"""Several runs that translate together."""
+
+from t2t_keras.decoding.ensemble import Ensemble
+from t2t_keras.runs.run import Run
+from t2t_keras.runs.trained_model import TrainedModel
+
+
+class RunEnsemble(TrainedModel):
+    """Runs with one vocabulary, whose models translate as an ensemble.
+
+    Args:
+        folders: paths of the runs' folders. The first run's settings are those of the ensemble.
+    """
+
+    def __init__(self, folders):
+        super().__init__()
+        self.runs = [Run(folder) for folder in folders]
+        first, *others = self.runs
+        contents = first.tokenizer().contents()
+        for run in others:
+            if run.tokenizer().contents() != contents:
+                raise ValueError(
+                    f"{run.folder} has a different vocabulary than {first.folder}. An ensemble's "
+                    "runs must be trained with the same vocabulary (t2t-prepare --vocabulary)"
+                )
+
+    def experiment(self):
+        return self.runs[0].experiment()
+
+    def tokenizer(self):
+        return self.runs[0].tokenizer()
+
+    def model(self, weights=None):
+        return Ensemble([run.model(weights) for run in self.runs])
+
+    def weights_key(self, weights):
+        return tuple(run.weights_key(weights) for run in self.runs)
+
+
+def load_runs(folders):
+    """Returns the run in a folder, or the ensemble of the runs in several folders."""
+    if not folders:
+        raise ValueError("takes a run's folder, or several for an ensemble. Received: none")
+    for folder in folders:
+        Run(folder).experiment()  # raises a clear error if the folder is no run
+    return Run(folders[0]) if len(folders) == 1 else RunEnsemble(folders)

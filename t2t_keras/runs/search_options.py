@@ -1,0 +1,57 @@
+"""A run's search settings, with changes."""
+
+import dataclasses
+
+from pipelines.normalization import SPACE_SIGN
+from t2t_keras.checks import nearest
+from t2t_keras.decoding.search_config import SearchConfig
+
+SAMPLING = ("temperature", "top_k", "top_p", "seed")
+
+
+def search_config(config, tokenizer, **changes):
+    """Returns a copy of a `SearchConfig` with changes.
+
+    Args:
+        config: a `SearchConfig`.
+        tokenizer: the vocabulary that `banned` and `first` refer to.
+        **changes: new values by field name; None keeps a field. `banned` and `first` take pieces
+            or ids.
+    """
+    changes = {name: value for name, value in changes.items() if value is not None}
+    fields = [field.name for field in dataclasses.fields(SearchConfig)]
+    for name in changes:
+        if name not in fields:
+            raise ValueError(
+                f"there is no search setting {name!r}{nearest(name, fields)}. The settings are "
+                f"{', '.join(fields)}"
+            )
+    for name in ("banned", "first"):
+        if name in changes:
+            changes[name] = piece_ids(name, changes[name], tokenizer)
+    config = dataclasses.replace(config, **changes)
+    config.validate()
+    unused = [name for name in SAMPLING if name in changes and config.method != "sample"]
+    if unused:
+        raise ValueError(
+            f"--{', --'.join(unused)}: for sampling only. Give --sample too (method='sample' in "
+            "Python)"
+        )
+    return config
+
+
+def piece_ids(name, pieces, tokenizer):
+    """Returns the ids of vocabulary pieces. A leading space marks the start of a word."""
+    known = {piece: id for id, piece in enumerate(tokenizer.pieces(range(tokenizer.size)))}
+    ids = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            piece = piece.replace(" ", SPACE_SIGN)
+            if piece not in known:
+                raise ValueError(
+                    f"--{name}={piece}: the vocabulary has no such piece{nearest(piece, known)}. "
+                    f"The first piece of a word begins with {SPACE_SIGN} or a space"
+                )
+            piece = known[piece]
+        ids.append(piece)
+    return tuple(ids)

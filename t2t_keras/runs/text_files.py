@@ -1,0 +1,38 @@
+"""Text files as lists of lines."""
+
+from pathlib import Path
+
+
+def read_lines(path):
+    """Returns the lines of a file. Only a line feed ends a line."""
+    lines = Path(path).read_bytes().split(b"\n")
+    return [line_text(line) for line in (lines if lines[-1] else lines[:-1])]
+
+
+def line_text(line):
+    """Decodes a line and strips its end; bytes that are not UTF-8 become U+FFFD."""
+    return line.decode("utf-8", "replace").rstrip("\r\n")
+
+
+def write_lines(path, lines):
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+
+def on_one_line(text):
+    """Replaces line breaks by spaces: a model may write them byte by byte."""
+    return text.replace("\r", " ").replace("\n", " ")
+
+
+def check_line_counts(**files):
+    """Rejects two lists of lines that differ in length.
+
+    Args:
+        **files: the two lists, each under the name of its flag.
+    """
+    (one, ours), (other, theirs) = files.items()
+    if len(ours) != len(theirs):
+        raise ValueError(
+            f"--{one} and --{other} must have the same number of lines. Received: {len(ours):,} "
+            f"and {len(theirs):,}"
+        )

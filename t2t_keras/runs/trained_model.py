@@ -1,0 +1,91 @@
+"""Translating, scoring and evaluating: what a run and an ensemble of runs have in common."""
+
+from t2t_keras.runs import evaluation, parsing
+from t2t_keras.runs.scoring import scorer
+from t2t_keras.runs.search_graphs import translator
+from t2t_keras.runs.search_options import search_config
+from t2t_keras.runs.text_files import on_one_line
+from t2t_keras.runs.word_alignment import aligner
+
+
+class TrainedModel:
+    """Base of `Run` and `RunEnsemble`, which have `experiment()`, `tokenizer()` and `model()`.
+
+    `weights` is everywhere "averaged", "best", "newest" or the step of a checkpoint as a string.
+    None chooses the averaged weights if there are any, else the newest checkpoint. `**search`
+    changes fields of the run's `SearchConfig`: `beam=1`, `alpha=0.8`, `method="sample"`.
+    """
+
+    def __init__(self):
+        self.kept = {}  # the newest result of each kind, with its key
+
+    def search(self, **changes):
+        """Returns the run's `SearchConfig` with changes."""
+        return search_config(self.experiment().search, self.tokenizer(), **changes)
+
+    def translator(self, weights=None, **search):
+        """Returns a `Translator`, which gives n-best lists with scores and takes prefixes."""
+        config = self.search(**search)
+        return self.keep(
+            "translator",
+            (self.weights_key(weights), repr(config)),
+            lambda: translator(self.loaded(weights), self.tokenizer(), config),
+        )
+
+    def translate(self, texts, weights=None, on_progress=lambda count: None, **search):
+        """Returns the best translation of each text.
+
+        Args:
+            texts: a list of strings. Long texts are translated in parts.
+            weights, **search: see the class.
+            on_progress: called with the number of texts done so far.
+        """
+        results = self.translator(weights, n_best=1, **search).translate(list(texts), on_progress)
+        return [on_one_line(best.text) for best, *_ in results]
+
+    def aligner(self, weights=None):
+        """Returns a function from a `Translation` to its (source word, target word) indices."""
+        return aligner(self.loaded(weights), self.tokenizer())
+
+    def scorer(self, weights=None):
+        """Returns a `Scorer`, which reports progress."""
+        return self.keep(
+            "scorer",
+            self.weights_key(weights),
+            lambda: scorer(self.loaded(weights), self.tokenizer()),
+        )
+
+    def score(self, pairs, weights=None):
+        """Returns the `Score` (log P, perplexity) of each (source, translation) pair."""
+        return self.scorer(weights).score(list(pairs))
+
+    def evaluate(self, sources, references, weights=None, paper_bleu=None, **search):
+        """Translates a test set and returns its `Evaluation`: translations and scores.
+
+        Args:
+            sources, references: lists of strings of equal length.
+            weights, **search: see the class.
+            paper_bleu: language of the references, to add the BLEU of the paper's Table 2.
+        """
+        outputs = evaluation.translate_all(self, sources, weights, **search)
+        return evaluation.evaluate(outputs, references, paper_bleu)
+
+    def evaluate_parses(self, treebank, weights=None, leaves=None, **search):
+        """Parses the sentences of gold trees and returns a `ParseEvaluation`.
+
+        Args:
+            treebank: files of bracketed trees: a path, a glob, or several with commas.
+            weights, **search: see the class.
+            leaves: leaf symbol that the run was trained with. None: as its data records, or "XX".
+        """
+        return parsing.evaluate_run(self, treebank, weights, leaves, **search)
+
+    def loaded(self, weights):
+        """Returns `self.model(weights)`, loaded once for several uses."""
+        return self.keep("model", self.weights_key(weights), lambda: self.model(weights))
+
+    def keep(self, kind, key, make):
+        """Returns the kept result of a kind if its key is the same, else makes it anew."""
+        if self.kept.get(kind, (None,))[0] != key:
+            self.kept[kind] = key, make()
+        return self.kept[kind][1]

@@ -1,0 +1,185 @@
+"""Training a run: data, model and folder are put together, and the run is finished."""
+
+import contextlib
+import dataclasses
+import itertools
+import math
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import keras
+import tensorflow as tf
+from absl import logging
+
+from pipelines.batch_plan import BatchPlan
+from pipelines.dataset import TrainingData, encoded
+from pipelines.id_store import IdStore
+from pipelines.sources import TextFiles
+from pipelines.tokenizers import load_tokenizer, save_tokenizer
+from pipelines.toy_grammar import pairs
+from pipelines.vocabulary import learn
+from pipelines.whole import whole_folder
+from t2t_keras.evaluation.held_out import HeldOut
+from t2t_keras.runs.run import Run
+from t2t_keras.runs.search_graphs import translator
+from t2t_keras.training.console import example_lines
+from t2t_keras.training.machines import Machines, find_strategy
+from t2t_keras.training.trainer import Trainer
+
+AVERAGED = 5  # checkpoints (§6.1); `Run.average` averages more
+
+
+class Training(NamedTuple):
+    """The outcome of `train`.
+
+    Args:
+        run: the `Run`.
+        step: steps that have been trained in all.
+        stopped: why training ended before its last step, or None.
+        finished: whether the run came to its end: its last step, or early stopping.
+        is_chief: whether this machine writes the run; False on all but one of several machines.
+        export: folder of the SavedModel that was written, or None.
+    """
+
+    run: Run
+    step: int
+    stopped: str | None
+    finished: bool
+    is_chief: bool = True
+    export: Any = None
+
+
+def train(experiment, folder, tpu=None, export=True, command=(), show=logging.info):
+    """Trains a run, or resumes it, and finishes it with averaged weights and an export.
+
+    Args:
+        experiment: an `Experiment`. Without `data.folder` the run learns the toy grammar.
+        folder: path of the run's folder.
+        tpu: name of a Cloud TPU, or None.
+        export: write a SavedModel at the end.
+        command: the words of the command line, kept in the run's config.json.
+        show: called with each line about averaging, BLEU and the export.
+
+    Returns:
+        A `Training`.
+    """
+    experiment.validate()
+    strategy = find_strategy(tpu)
+    machines = Machines(strategy)
+    run = Run(folder)
+    with machines.watched(), run.locked() if machines.is_chief else contextlib.nullcontext():
+        trainer = make_trainer(experiment, run, strategy, machines, command)
+        with strategy.scope():
+            stopped = trainer.train()
+        finished = not stopped or trainer.stopped_early
+        version = None
+        if trainer.is_chief and finished:
+            version = finish(run, trainer, export, show)
+    return Training(run, trainer.step, stopped, finished, trainer.is_chief, version)
+
+
+def make_trainer(experiment, run, strategy, machines, command=()):
+    """Builds the `Trainer` from data, model and folder."""
+    keras.utils.set_random_seed(experiment.training.seed)
+    with machines.chief_first():
+        store, vocabulary = training_store(experiment, run)
+        tokenizer = load_tokenizer(vocabulary)
+        experiment.model.vocab_size = tokenizer.size
+        if machines.is_chief:
+            run.begin(experiment, vocabulary, command)
+        else:
+            run.join(experiment, vocabulary)
+    plan = BatchPlan(store.lengths + 1, experiment.data.batches, experiment.training.seed)
+    logging.info(
+        "%s pairs, %s batches per epoch in %s shapes, %s replicas",
+        f"{len(store):,}",
+        f"{plan.steps:,}",
+        len(plan.rows),
+        strategy.num_replicas_in_sync,
+    )
+    with strategy.scope():
+        model = experiment.compiled_model(metrics=[], by_products=True)
+        model.optimizer.build(model.trainable_variables)
+        return Trainer(
+            model,
+            TrainingData(store, plan),
+            experiment.training,
+            run.folder,
+            held_out=held_out(experiment, tokenizer, model),
+            strategy=strategy,
+            rate=sustained_rate() * strategy.num_replicas_in_sync,
+        )
+
+
+def training_store(experiment, run):
+    """Returns the encoded corpus and the folder of its vocabulary."""
+    data = experiment.data
+    if data.folder:
+        return IdStore.read(data.folder), Path(data.folder) / "vocabulary"
+    texts = pairs(data.toy_pairs)
+    vocabulary = run.folder / "vocabulary"
+    if not (vocabulary / "tokenizer.json").exists():
+        tokenizer = learn(itertools.chain.from_iterable(texts), data.vocabulary)
+        with whole_folder(vocabulary) as unfinished:
+            save_tokenizer(tokenizer, unfinished)
+    return encoded(texts, load_tokenizer(vocabulary)), vocabulary
+
+
+def held_out(experiment, tokenizer, model):
+    """Returns the `HeldOut` text for evaluation during training, or None."""
+    data = experiment.data
+    if data.dev_source:
+        lines = TextFiles(data.dev_source, data.dev_target)
+        texts = [tuple(side.decode("utf-8", "replace") for side in pair) for pair in lines]
+    elif not data.folder:
+        texts = pairs(300, "test")
+    else:
+        return None
+    texts = texts[: data.dev_pairs or None]
+    store = encoded(texts, tokenizer)
+    plan = BatchPlan(store.lengths + 1, data.batches, seed=None)
+
+    # Greedy, because it runs often. The final BLEU uses the run's own search.
+    greedy = dataclasses.replace(experiment.search, beam=1, n_best=1)
+    return HeldOut(
+        TrainingData(store, plan), *zip(*texts, strict=True), translator(model, tokenizer, greedy)
+    )
+
+
+def sustained_rate(size=2048, rounds=3):
+    """Measures the floating-point operations per second of one device on a matrix product."""
+    matrix = tf.random.normal((size, size))
+    product = tf.function(lambda x: tf.reduce_sum(tf.matmul(x, x)))
+    float(product(matrix))
+    best = math.inf
+    for _ in range(rounds):
+        start = time.perf_counter()
+        float(product(matrix))
+        best = min(best, time.perf_counter() - start)
+    return 2 * size**3 / best
+
+
+def finish(run, trainer, export, show):
+    """Averages the last checkpoints, scores them and exports them; returns the export's folder.
+
+    Averaged weights newer than the last checkpoint are kept: t2t-average may have written them.
+    """
+    newest, averaged = trainer.checkpoints.path(trainer.step), run.averaged_weights
+    if averaged.exists() and averaged.stat().st_mtime_ns > newest.stat().st_mtime_ns:
+        show(f"{run.folder} is already trained to its last step, {trainer.step:,}")
+        return None
+    steps = run.average(min(AVERAGED, len(trainer.checkpoints.steps())))
+    show(f"{averaged}: mean of the checkpoints of steps {', '.join(f'{s:,}' for s in steps)}")
+    if trainer.held_out is not None:
+        held_out = trainer.held_out
+        held_out.translator = run.translator("averaged", n_best=1)
+        results = held_out.translate()
+        show(f"BLEU {results.metrics['bleu']:.1f} ({results.metrics['bleu_signature']})")
+        for line in example_lines(results.examples):
+            show(line)
+    if not export:
+        return None
+    version = run.export(weights="averaged")
+    show(f"{version}: SavedModel with text in and text out")
+    return version

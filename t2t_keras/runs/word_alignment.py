@@ -1,0 +1,41 @@
+"""Word alignments of translations, from the attention between their pieces."""
+
+import numpy as np
+import tensorflow as tf
+
+from pipelines.tokenizers import words
+from t2t_keras.decoding.alignment import attention_between
+from t2t_keras.decoding.hypotheses import END
+from t2t_keras.visualization.heads import joined
+
+
+def aligner(model, tokenizer):
+    """Returns a function from a `Translation` to its (source word, target word) index pairs.
+
+    Args:
+        model: a `Transformer`, or an `Ensemble`, of which the first model aligns.
+        tokenizer: the vocabulary's tokenizer.
+    """
+    model = getattr(model, "models", [model])[0]
+    ids = tf.TensorSpec([None, None], tf.int32)
+
+    @tf.function(input_signature=[ids, ids], autograph=False)
+    def attention(source, target):
+        return attention_between(model, source, target)
+
+    def align(translation):
+        pairs, source_words, target_words = [], 0, 0  # words of the parts so far
+        for source, target in translation.parts:
+            source, target = np.array(source, "int32"), np.array(target, "int32")
+            weights = attention(source[None], target[None])[0].numpy()  # [target, source] pieces
+            before, after = words(tokenizer, source), words(tokenizer, target)
+            weights = joined(weights, [size for _, size in after], [size for _, size in before])
+            # The end token is no word, so it is not aligned.
+            targets, sources = len(after) - (target[-1] == END), len(before) - 1
+            if targets and sources:
+                best = weights[:targets, :sources].argmax(axis=1)
+                pairs += [(int(i) + source_words, j + target_words) for j, i in enumerate(best)]
+            source_words, target_words = source_words + sources, target_words + targets
+        return sorted(pairs)
+
+    return align
