@@ -1,5 +1,6 @@
-"""How the package is built and what it needs; everything else about it stands in BUILD.md."""
+"""How the package is built and what it depends on; BUILD.md has the rest."""
 
+import re
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -11,22 +12,29 @@ def version():
     for line in (ROOT / "t2t_keras" / "__init__.py").read_text(encoding="utf-8").splitlines():
         if line.startswith("__version__"):
             return line.split('"')[1]
-    raise RuntimeError("t2t_keras/__init__.py does not say its __version__")
+    raise RuntimeError("t2t_keras/__init__.py does not set __version__")
+
+
+def long_description():
+    """Returns the README without relative links and pictures, which a package index cannot show."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = re.sub(r"^!\[.*\n\n", "", text, flags=re.M)
+    return re.sub(r"\[([^\]]+)\]\((?!https?:)[^)]+\)", r"\1", text)
 
 
 setup(
     name="t2t-keras",
     version=version(),
     description='The Transformer of "Attention Is All You Need" for TensorFlow and Keras 3',
-    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description=long_description(),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     license_files=["LICENSE"],
-    # TensorFlow 2.21 has wheels for Python 3.10 to 3.13; 3.11 is what the code is written for.
-    # tensorflow-text 2.21 has none for Windows and for Macs with Intel processors.
+    # TensorFlow 2.21 has wheels for Python 3.10 to 3.13; the code is written for 3.11.
+    # tensorflow-text 2.21 has no wheels for Windows or for Macs with Intel processors.
     python_requires=">=3.11,<3.14",
-    # Listed by name: the layout has several top-level folders, and setuptools would refuse to
-    # guess. The configs are shipped inside the package, where no other project's can be.
+    # Listed by name, because setuptools does not guess among several top-level folders. The
+    # configs are shipped inside the package, where no other project's configs can shadow them.
     packages=[
         *find_packages(include=["t2t_keras", "t2t_keras.*", "pipelines", "pipelines.*"]),
         "t2t_keras.configs",
@@ -36,12 +44,12 @@ setup(
         "t2t_keras.serving": ["page.html"],
         "t2t_keras.visualization": ["attention.css", "attention.js", "page.html", "report.html"],
     },
-    # Bounds: what the test suite has passed on. Keras and TensorFlow change behaviour between
-    # minor versions, so the next one is let in when it has been tried.
+    # Bounds: the versions that the tests passed with. Keras and TensorFlow change behavior between
+    # minor versions, so the next one is admitted when it has been tested.
     install_requires=[
         "absl-py>=2.3,<3",
         "aiohttp>=3.14,<4",
-        "importlib-resources>=6,<8",  # tensorflow-datasets 4.9 imports it and does not ask for it
+        "importlib-resources>=6,<8",  # imported by tensorflow-datasets 4.9, which does not declare it
         "keras>=3.15,<3.16",
         "matplotlib>=3.10,<4",
         "ml-collections>=1.1,<2",
@@ -50,7 +58,7 @@ setup(
         "sacrebleu>=2.5,<3",
         "sacremoses>=0.2,<0.3",
         "sentencepiece>=0.2.2,<0.3",
-        "tensorboard>=2.20,<3",  # tf.summary is in it, and TensorFlow no longer asks for it
+        "tensorboard>=2.20,<3",  # holds tf.summary; TensorFlow no longer requires it
         "tensorflow>=2.21,<2.22",
         "tensorflow-datasets>=4.9.9,<5",
         "tensorflow-text>=2.21,<2.22",
@@ -59,8 +67,8 @@ setup(
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],
         "beam": ["apache-beam>=2.77,<3"],
         "ctranslate2": ["ctranslate2>=4.8,<5"],
-        # JAX: the model's tests run on it too. build: CI builds the wheel and uses it. Selenium:
-        # drives a browser through the page, where there is one.
+        # JAX: the model's tests also run on it. build: CI builds the wheel. Selenium: drives a
+        # browser through the server's page, if there is a browser.
         "test": [
             "apache-beam>=2.77,<3",
             "build>=1.2,<2",

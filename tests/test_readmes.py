@@ -1,0 +1,89 @@
+"""The READMEs: links lead somewhere, and every Python block runs."""
+
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from commands import ROOT
+
+from pipelines.toy_grammar import pairs
+
+READMES = sorted(
+    ROOT / name
+    for name in subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
+
+
+def anchors(text):
+    """Returns the anchors of the headings of a Markdown text, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", READMES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_relative_links_lead_somewhere(path):
+    for link in LINK.findall(path.read_text(encoding="utf-8")):
+        if "://" in link:
+            continue
+        name, _, anchor = link.partition("#")
+        target = (path.parent / name) if name else path
+        assert target.exists(), link
+        if anchor:
+            assert anchor in anchors(target.read_text(encoding="utf-8")), link
+
+
+def test_the_long_description_has_no_relative_links():
+    source = (ROOT / "setup.py").read_text(encoding="utf-8").partition("\nsetup(")[0]
+    names = {"__file__": str(ROOT / "setup.py")}
+    exec(compile(source, "setup.py", "exec"), names)
+    text = names["long_description"]()
+    assert not [link for link in LINK.findall(text) if "://" not in link]
+    assert "[data]" not in text and "| data |" in text
+
+
+@pytest.fixture(scope="module")
+def workplace(toy_run, toy_data, tmp_path_factory):
+    """A folder with the files that the READMEs name: a run, prepared data, texts."""
+    folder = tmp_path_factory.mktemp("readmes")
+    for name in ("mine", "quickstart", "multi30k"):
+        shutil.copytree(toy_run[1], folder / "runs" / name)
+    shutil.copytree(toy_data[1], folder / "data" / "mine")
+    for name in ("train", "dev", "test"):
+        sources, references = zip(*pairs(400), strict=True)
+        (folder / f"{name}.en").write_text("".join(f"{line}\n" for line in sources))
+        (folder / f"{name}.de").write_text("".join(f"{line}\n" for line in references))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in READMES if BLOCK.search(path.read_text(encoding="utf-8"))],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_python_blocks_run(path, workplace):
+    """In order, in one process per README; training is made short."""
+    code = "\n".join(BLOCK.findall(path.read_text(encoding="utf-8")))
+    code = re.sub(r"\bepochs=\d+", "epochs=1", code) if path != ROOT / "README.md" else code
+    code = re.sub(r"training\.steps = [\d_]+", "training.steps = 4", code)
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=workplace, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr[-3000:]
+    if path == ROOT / "README.md":
+        accuracy = float(re.findall(r"token_accuracy: ([\d.]+)", result.stdout)[-1])
+        assert accuracy > 0.9
+        assert (workplace / "copy.keras").exists()
+
+
+def test_the_main_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 230
