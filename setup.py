@@ -49,7 +49,7 @@ setup(
     install_requires=[
         "absl-py>=2.3,<3",
         "aiohttp>=3.14,<4",
-        "importlib-resources>=6,<8",  # imported by tensorflow-datasets 4.9, which does not declare it
+        "importlib-resources>=6,<8",  # an undeclared dependency of tensorflow-datasets 4.9
         "keras>=3.15,<3.16",
         "matplotlib>=3.10,<4",
         "ml-collections>=1.1,<2",
