@@ -1,21 +1,22 @@
-"""t2t-benchmark: how long the parts of the package take on this machine.
+"""t2t-benchmark: times a part of the package on this machine.
 
 t2t-benchmark attention                    full and restricted self-attention over n
 t2t-benchmark attention --neighbourhood=129 --lengths=1024,2048
-t2t-benchmark data --data=data/ende        batches from prepared data, tokens a second
+t2t-benchmark data --data=data/ende        batches from prepared data, tokens per second
 t2t-benchmark decode --config=base --rows=32 --length=32     greedy and beam search, batch 1 and 32
 t2t-benchmark train --config=base --rows=32 --length=32      a full training step
 t2t-benchmark serve --url=http://127.0.0.1:8501/v1/models/ende    requests to t2t-serve
 
-What is compared is timed in turn, round after round, so that a slower minute of the machine
-falls on all of it; medians are printed.
+attention, data, decode and train print medians of several rounds. In each round all measurements
+are made in turn, so that a slow minute of the machine affects all of them.
 """
 
 from t2t_keras.checks import check_choice
+from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.benchmarks import attention, data, decode, serve, train
-from t2t_keras.cli.main import run
+from t2t_keras.cli.config_flag import run_with_config
 
-MEASURES = {
+SUBJECTS = {
     "attention": attention.measure,
     "data": data.measure,
     "decode": decode.measure,
@@ -27,14 +28,15 @@ MEASURES = {
 def main(arguments):
     if len(arguments) != 1:
         raise ValueError(
-            f"say what to measure: {' or '.join(MEASURES)}. Received: {' '.join(arguments)!r}"
+            f"takes one subject: {', '.join(SUBJECTS)}. Received: {' '.join(arguments) or 'none'}"
         )
-    check_choice("WHAT", arguments[0], MEASURES)
-    MEASURES[arguments[0]]()
+    check_choice("SUBJECT", arguments[0], SUBJECTS)
+    load_backend()
+    SUBJECTS[arguments[0]]()
 
 
 def entry():
-    run(main, default_config="base")
+    run_with_config(main, default="base")
 
 
 if __name__ == "__main__":

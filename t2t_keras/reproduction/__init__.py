@@ -1,1 +1,26 @@
-"""The paper's tables, one file each, each with its flags and a `reproduce()`."""
+"""Reproduction of the paper's tables: `reproduce(Plan("table1"))`."""
+
+import importlib
+
+from t2t_keras.reproduction.plan import Plan
+
+__all__ = ["Plan", "reproduce"]
+
+
+def reproduce(plan):
+    """Makes a table and returns it as Markdown.
+
+    All files are written to `plan.folder`: prepared data, runs, logs, and in the end the table as
+    Markdown and CSV. An interrupted call can be repeated and resumes where it stopped.
+
+    Table 1 forks this process for each measurement. Call it before TensorFlow or JAX has computed
+    anything.
+
+    Args:
+        plan: a `Plan`.
+
+    Raises:
+        ValueError: if a setting is wrong, a file is missing or a stage fails.
+        KeyboardInterrupt: if SIGINT, SIGTERM or SIGHUP arrived; the running stage saves first.
+    """
+    return importlib.import_module(f"{__name__}.{plan.table}").reproduce(plan)

@@ -1,106 +1,71 @@
-"""What a layer costs over the length of its sequence: seconds and memory, forward and backward.
+"""The cost of a layer over the length of its sequence: seconds and bytes, forward and backward."""
 
-Each measurement has a process of its own, forked before the backend has begun to work, so that
-none finds what another has left behind.
-"""
-
-import multiprocessing
 import os
-import signal
-import textwrap
-import threading
 
 import keras
 
-from t2t_keras.cli.benchmarks.timing import medians_of
+from t2t_keras.reproduction.timing import median_seconds
 
-SHORT = 16  # positions of the call that sets everything up
+SHORT = 16  # positions in the warm-up call
 MEMORY = {
-    "tensorflow": "the most that TensorFlow's allocator held during a forward and backward call, "
-    "beside weights and input",
-    "jax": "what XLA allocates for a forward and backward call: results and everything in between",
+    "tensorflow": "the peak of TensorFlow's allocator during a forward and backward call, without "
+    "weights and input",
+    "jax": "XLA's allocation for a forward and backward call: results and intermediate arrays",
 }
 
 
-def in_a_process(function, *arguments):
-    """What `function` returns, called in a forked process; a RuntimeError if that fails."""
-    context = multiprocessing.get_context("fork")
-    receiver, sender = context.Pipe(duplex=False)
-
-    def call():
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent says that it was interrupted
-        threading.Thread(target=end_with_parent, daemon=True).start()
-        receiver.close()
-        try:
-            sender.send((function(*arguments), None))
-        except Exception as error:
-            sender.send((None, textwrap.shorten(f"{type(error).__name__}: {error}", 300)))
-
-    child = context.Process(target=call)
-    child.start()
-    sender.close()
-    try:
-        result, failure = receiver.recv()
-        child.join()
-    except EOFError:
-        child.join()
-        result, failure = None, f"the process ended with code {child.exitcode}"
-    if failure:
-        raise RuntimeError(failure)
-    return result
-
-
-def end_with_parent():
-    """Ends this process with its parent, whose lock on the output folder it would hold on to."""
-    multiprocessing.parent_process().join()
-    os._exit(1)
-
-
 def seconds(new_layer, lengths, width, rounds):
-    """Seconds of a layer on one sequence, forward, and forward and backward ("training").
+    """Times a layer on one sequence, forward, and forward and backward ("training").
+
+    All lengths are timed in turn, because they are compared with each other.
 
     Args:
-        new_layer: makes the layer.
-        lengths: of the sequence. All are timed in turn, since it is they that are compared.
-        width: of the sequence.
-        rounds: timed calls of each; the medians count.
+        new_layer: function that returns the layer.
+        lengths: lengths of the sequence.
+        width: width of the sequence.
+        rounds: timed calls per length.
 
     Returns:
-        For each length a dict.
+        A dict of median seconds for each length.
     """
     layer = new_layer()
     layer.build((1, None, width))
-    calls = [call for n in lengths for call in compiled(layer, inputs(n, width))[:2]]
-    medians = medians_of(calls, rounds)
+    calls = [call for n in lengths for call in compiled(layer, sample(n, width))[:2]]
+    medians = median_seconds(calls, rounds)
     pairs = zip(medians[::2], medians[1::2], strict=True)
     return [{"forward": forward, "training": training} for forward, training in pairs]
 
 
 def memory(new_layer, length, width):
-    """Bytes of a layer's forward and backward call."""
-    # TensorFlow's plain allocator for processors does not count all that it gives; this one does.
+    """Returns the bytes that a layer's forward and backward call allocates."""
+    # TensorFlow's plain CPU allocator does not count all allocations; this one does.
     os.environ["TF_CPU_ALLOCATOR_USE_BFC"] = "true"
     layer = new_layer()
     layer.build((1, None, width))
-    return compiled(layer, inputs(length, width))[2]()
+    return compiled(layer, sample(length, width))[2]()
 
 
-def inputs(length, width):
-    """A sequence, and the gradient of a loss by what the layer makes of it."""
+def sample(length, width):
+    """Returns a random sequence, and a gradient with respect to the layer's output."""
     return [keras.random.normal((1, length, width)) for _ in range(2)]
 
 
-def compiled(layer, given):
-    """Forward, training and memory used, as functions without arguments."""
-    return {"tensorflow": on_tensorflow, "jax": on_jax}[keras.config.backend()](layer, given)
+def compiled(layer, inputs):
+    """Returns functions without arguments: forward call, training call, memory of the latter.
+
+    Args:
+        layer: a built layer.
+        inputs: a sequence and a gradient.
+    """
+    return {"tensorflow": on_tensorflow, "jax": on_jax}[keras.config.backend()](layer, inputs)
 
 
-def on_tensorflow(layer, given):
-    """Plain graphs, made for any length."""
+def on_tensorflow(layer, inputs):
+    """Compiles graphs that work for any length."""
     import tensorflow as tf
 
     weights = [weight.value for weight in layer.trainable_weights]
-    width = given[0].shape[-1]
+    width = inputs[0].shape[-1]
     sequence = tf.TensorSpec([1, None, width])
 
     @tf.function(input_signature=[sequence], autograph=False)
@@ -114,19 +79,19 @@ def on_tensorflow(layer, given):
             output = layer(x)
         return [output, *tape.gradient(output, [x, *weights], output_gradients=gradient)]
 
-    def used():
-        wait(training(*inputs(SHORT, width)))
+    def allocated():
+        wait(training(*sample(SHORT, width)))
         device = "GPU:0" if tf.config.list_physical_devices("GPU") else "CPU:0"
         tf.config.experimental.reset_memory_stats(device)
         before = tf.config.experimental.get_memory_info(device)["current"]
-        wait(training(*given))
+        wait(training(*inputs))
         return tf.config.experimental.get_memory_info(device)["peak"] - before
 
-    return lambda: wait(forward(given[0])), lambda: wait(training(*given)), used
+    return lambda: wait(forward(inputs[0])), lambda: wait(training(*inputs)), allocated
 
 
-def on_jax(layer, given):
-    """Compiled by XLA for one length, which then knows the memory exactly."""
+def on_jax(layer, inputs):
+    """Compiles for one length with XLA, which then knows the allocation exactly."""
     import jax
 
     weights = [weight.value for weight in layer.trainable_variables]
@@ -139,21 +104,21 @@ def on_jax(layer, given):
         result, backward = jax.vjp(output, weights, x)
         return result, backward(gradient)
 
-    forward = jax.jit(output).lower(weights, given[0]).compile()
-    training = jax.jit(gradients).lower(weights, *given).compile()
+    forward = jax.jit(output).lower(weights, inputs[0]).compile()
+    training = jax.jit(gradients).lower(weights, *inputs).compile()
 
-    def used():
-        found = training.memory_analysis()
-        return found.temp_size_in_bytes + found.output_size_in_bytes
+    def allocated():
+        analysis = training.memory_analysis()
+        return analysis.temp_size_in_bytes + analysis.output_size_in_bytes
 
     return (
-        lambda: jax.block_until_ready(forward(weights, given[0])),
-        lambda: jax.block_until_ready(training(weights, *given)),
-        used,
+        lambda: jax.block_until_ready(forward(weights, inputs[0])),
+        lambda: jax.block_until_ready(training(weights, *inputs)),
+        allocated,
     )
 
 
 def wait(results):
-    """Returns when the results are there: a number of the first one is fetched."""
+    """Waits for results by fetching an element of the first one."""
     first = results[0] if isinstance(results, list) else results
     return float(first[0, 0, 0])

@@ -1,10 +1,14 @@
-"""The stages of a run that tables 2 to 4 have in common, and what they say of it afterwards."""
+"""The stages that the runs of tables 2 to 4 share, and the facts that the tables print of a run."""
 
+import contextlib
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.whole import read_json
+import tensorflow as tf
+
+from pipelines.whole import only_one, read_json
 from t2t_keras.parameters import parameter_counts
+from t2t_keras.runs.run import Run
 from t2t_keras.training.checkpoints import Checkpoints
 
 
@@ -12,9 +16,9 @@ class Weights(NamedTuple):
     """The weights that a run is scored with.
 
     Args:
-        name: for --weights.
-        file: where they are.
-        text: what they are, for a reader.
+        name: value of --weights.
+        file: their file.
+        text: their description in the table's notes.
     """
 
     name: str
@@ -23,63 +27,98 @@ class Weights(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What a table says of a run besides its scores; None for what is not known."""
+    """Facts of a run besides its scores.
+
+    Args:
+        pairs: sentence pairs in the training text. None: unknown.
+        steps: training steps.
+        millions: millions of weights.
+    """
 
     pairs: int | None
     steps: int
     millions: float
 
 
-def train(stages, run, recipe, data, *dev):
-    """Trains a run to its last step, unless that was done.
+@contextlib.contextmanager
+def output_folder(plan):
+    """Yields the plan's output folder, which no other process can use meanwhile."""
+    # The GPUs' memory belongs to the stages' processes. A caller that uses the GPUs keeps them.
+    with contextlib.suppress(RuntimeError):
+        tf.config.set_visible_devices([], "GPU")
+    plan.folder.mkdir(parents=True, exist_ok=True)
+    with only_one(plan.folder):
+        yield plan.folder
+
+
+def existing_run(plan):
+    """Returns the run that the plan only scores, or None."""
+    if not plan.run:
+        return None
+    run = Run(plan.run)
+    run.experiment()  # raises if the folder is not a run
+    return run
+
+
+def train(stages, run, recipe, data, dev=None):
+    """Trains a run to its last step.
 
     Args:
-        data: the folder of the encoded text.
-        *dev: flags of t2t-train that say what to evaluate on.
+        stages: `Stages` of the run.
+        run: a `Run`.
+        recipe: its `Recipe`.
+        data: folder of the encoded text.
+        dev: source and target file to evaluate on while training. None: no evaluation.
     """
-    recipe.refuse_another(run)
-    stages.do(
+    recipe.check_resumable(run)
+    dev_flags = [f"--dev_source={dev[0]}", f"--dev_target={dev[1]}"] if dev else []
+    stages.run_once(
         stage="train",
         command="train",
-        arguments=[*recipe.flags(), f"--data={data}", f"--run={run.folder}", *dev, "--noexport"],
+        arguments=[
+            *recipe.train_flags(),
+            *(f"--data={data}", f"--run={run.folder}", *dev_flags, "--noexport"),
+        ],
         creates=checkpoints_of(run).path(recipe.experiment.training.steps),
     )
 
 
-def average(stages, run, wanted):
-    """Averages the last checkpoints, as many as are wanted or there are; returns the `Weights`."""
-    steps = checkpoints_of(run).steps()[-wanted:]
+def average(stages, run, last):
+    """Averages the last checkpoints, or all if there are fewer; returns their `Weights`."""
+    steps = checkpoints_of(run).steps()[-last:]
     if not steps:
-        raise ValueError(f"{run.folder} has no weights yet: its first checkpoint is still to come")
-    stages.do(
+        raise ValueError(f"{run.folder} has no weights yet. Train it to its first checkpoint")
+    stages.run_once(
         stage="average",
         command="average",
         arguments=[run.folder, f"--last={len(steps)}"],
         creates=run.averaged_weights,
-        decides=steps,
+        depends_on=steps,
     )
     count = f"the last {len(steps)} checkpoints averaged" if len(steps) > 1 else "one checkpoint"
     return Weights("averaged", run.averaged_weights, f"{count} (up to step {steps[-1]:,})")
 
 
-def weights_of(run):
-    """The weights of a run that somebody else has trained: averaged ones if it has any."""
-    if run.averaged_weights.exists():
-        return Weights("averaged", run.averaged_weights, "its averaged weights")
-    checkpoints = checkpoints_of(run)
-    if not checkpoints.steps():
-        raise ValueError(f"{run.folder} has no weights yet: its first checkpoint is still to come")
-    step = checkpoints.steps()[-1]
-    return Weights(str(step), checkpoints.path(step), f"those of step {step:,}")
+def default_weights(run):
+    """Returns the `Weights` that every command uses by default."""
+    name = run.default_weights()
+    if name == "averaged":
+        return Weights(name, run.averaged_weights, "its averaged weights")
+    return Weights(name, checkpoints_of(run).path(int(name)), f"those of step {int(name):,}")
 
 
 def translate(stages, stage, run, weights, search, source, output):
-    """Translates a file with a run, unless that was done.
+    """Translates a file with a run.
 
     Args:
-        search: a `SearchConfig`, of which beam, alpha and extra_length count.
+        stages: `Stages` of the run.
+        stage: name of the stage.
+        run: a `Run`.
+        weights: its `Weights`.
+        search: a `SearchConfig`. Only beam, alpha and extra_length are used.
+        source, output: the files.
     """
-    stages.do(
+    stages.run_once(
         stage=stage,
         command="translate",
         arguments=[
@@ -107,8 +146,12 @@ def facts_of(run):
     )
 
 
-def as_trained(run):
-    """A run's settings: its text as it was prepared, its steps as far as it came."""
+def trained_experiment(run):
+    """Returns the settings that a run was really trained with.
+
+    Its config does not know the number of steps done so far, the size of the vocabulary, and the
+    cleaning rules that its text was prepared with.
+    """
     experiment = run.experiment()
     experiment.training.steps = steps_of(run)
     experiment.data.vocabulary.size = experiment.model.vocab_size
@@ -119,7 +162,7 @@ def as_trained(run):
 
 
 def steps_of(run):
-    """For how many steps it was trained; what its settings say, where the checkpoints are gone."""
+    """Returns the steps done so far, or the configured number if the checkpoints are gone."""
     steps = checkpoints_of(run).steps()
     return steps[-1] if steps else run.experiment().training.steps
 

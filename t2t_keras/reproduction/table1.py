@@ -1,39 +1,28 @@
-"""Table 1: what a layer costs as the length n of its sequence grows, in seconds and in bytes.
+"""Table 1: the cost of a layer as its sequence length n grows, in seconds and bytes (§4).
 
-The comparison layers are Keras' own. Each layer at each length is a line of OUTPUT/table1.jsonl,
-and what stands there is not measured again; table1.md, table1.csv and table1.png are made of it.
-A layer's lengths are timed in turn, so that a slower minute of the machine falls on all of them.
+The layers compared with attention are Keras' own. Each result is a line of `table1.jsonl` and is
+measured only once; `table1.md`, `table1.csv` and `table1.png` show all of them. The lengths of a
+layer are timed in turn, so that a slow minute of the machine affects all of them.
 """
 
 import functools
 import json
 import operator
-from pathlib import Path
 from typing import NamedTuple
 
 import keras
 import numpy as np
-from absl import flags
 
 from pipelines.progress import Progress
 from pipelines.whole import only_one
-from t2t_keras.cli.benchmarks.lengths import LENGTHS, lengths
-from t2t_keras.cli.benchmarks.timing import ROUNDS
 from t2t_keras.layers import LocalSelfAttention, MultiHeadAttention
 from t2t_keras.layers.attention import head_widths
-from t2t_keras.reproduction.layer_cost import MEMORY, in_a_process, memory, seconds
-from t2t_keras.reproduction.output_flag import OUTPUT
-from t2t_keras.reproduction.tables import circumstances, machine, number, write_table
+from t2t_keras.reproduction.forked import call_in_fork
+from t2t_keras.reproduction.layer_cost import MEMORY, memory, seconds
+from t2t_keras.reproduction.table_writer import circumstances, number, this_machine, write_table
 from t2t_keras.visualization.scaling import scaling
 
-WIDTH = flags.DEFINE_integer("d_model", 256, "table1: width d of the layers.", lower_bound=1)
-HEADS = flags.DEFINE_integer("heads", 4, "table1: heads h of the attentions.", lower_bound=1)
-NEIGHBOURHOOD = flags.DEFINE_integer("neighbourhood", 65, "table1: r.", lower_bound=1)
-KERNEL = flags.DEFINE_integer("kernel", 3, "table1: k of the convolutions.", lower_bound=1)
-# The benchmark of the attentions has this flag, too, and shows enough at half the length.
-flags.set_default(LENGTHS, ["1024", "2048", "4096", "8192", "16384"])
-
-FITTED_FROM = 1024  # below, what a call costs at any length hides how it grows
+FITTED_FROM = 1024  # fixed overhead dominates at shorter lengths
 MEASURES = {
     "forward": ("forward", "ms", 1e3),
     "training": ("forward and backward", "ms", 1e3),
@@ -41,72 +30,67 @@ MEASURES = {
 }
 
 
-class Row(NamedTuple):
-    """What the paper says of a layer."""
+class PaperRow(NamedTuple):
+    """The paper's row for a layer: complexity, sequential operations, maximum path length."""
 
     cost: str
-    steps: str
+    sequential: str
     path: str
 
 
 PAPER = {
-    "self-attention": Row("O(n²·d)", "O(1)", "O(1)"),
-    "recurrent": Row("O(n·d²)", "O(n)", "O(n)"),
-    "convolutional": Row("O(k·n·d²)", "O(1)", "O(log_k n)"),
-    "separable convolutional": Row("O(k·n·d + n·d²)", "O(1)", "O(log_k n)"),
-    "restricted self-attention": Row("O(r·n·d)", "O(1)", "O(n/r)"),
+    "self-attention": PaperRow("O(n²·d)", "O(1)", "O(1)"),
+    "recurrent": PaperRow("O(n·d²)", "O(n)", "O(n)"),
+    "convolutional": PaperRow("O(k·n·d²)", "O(1)", "O(log_k n)"),
+    "separable convolutional": PaperRow("O(k·n·d + n·d²)", "O(1)", "O(log_k n)"),
+    "restricted self-attention": PaperRow("O(r·n·d)", "O(1)", "O(n/r)"),
 }
 
 
-def reproduce():
-    width, heads = WIDTH.value, HEADS.value
-    head_widths(width, heads, None, None)  # refuses heads that do not divide the width
-    folder = Path(OUTPUT.value or "reproduced/table1")
-    folder.mkdir(parents=True, exist_ok=True)
-    with only_one(folder):
+def reproduce(plan):
+    head_widths(plan.d_model, plan.heads, None, None)  # raises if heads do not divide the width
+    plan.folder.mkdir(parents=True, exist_ok=True)
+    with only_one(plan.folder):
         settings = {
-            "d_model": width,
-            "heads": heads,
-            "neighbourhood": NEIGHBOURHOOD.value,
-            "kernel": KERNEL.value,
-            "rounds": ROUNDS.value,
+            "d_model": plan.d_model,
+            "heads": plan.heads,
+            "neighbourhood": plan.neighbourhood,
+            "kernel": plan.kernel,
+            "rounds": plan.rounds,
             "backend": keras.config.backend(),
-            # In a process of its own, too: whoever asks for the devices begins to use them.
-            "machine": in_a_process(machine),
+            # Forked, because listing the devices starts the backend.
+            "machine": call_in_fork(this_machine),
         }
-        known = read(folder / "table1.jsonl", settings)
-        measure(folder / "table1.jsonl", settings, known)
-        table = {name: {n: known[name, n] for n in lengths(LENGTHS.value)} for name in PAPER}
-        text = write_table(folder / "table1", *columns_and_rows(table), notes(settings))
-        draw(folder / "table1.png", table)
-    print(text, end="")
-    print(f"\n{folder}/table1.md, table1.csv, table1.png")
+        results = measure(plan, plan.folder / "table1.jsonl", settings)
+        table = {name: {n: results[name, n] for n in plan.lengths} for name in PAPER}
+        text = write_table(plan.folder / "table1", *columns_and_rows(table), notes(plan, settings))
+        draw(plan.folder / "table1.png", table)
+    return text
 
 
-def read(path, settings):
-    """What was measured before: for each (layer, n) its line."""
+def read_results(path, settings):
+    """Returns earlier results by (layer, n); they must have been measured with `settings`."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    known = {}
+    results = {}
     for line in lines:
         try:
-            found = json.loads(line)
-        except ValueError:  # it was stopped while it wrote this line
+            result = json.loads(line)
+        except ValueError:  # the process was killed while it wrote this line
             continue
         for name, value in settings.items():
-            if found.get(name) != value:
+            if result.get(name) != value:
                 raise ValueError(
-                    f"{path} was measured with {name}={found.get(name)}, and not {value}: go on "
-                    "with that, or give another --output"
+                    f"{path} was measured with {name}={result.get(name)}. Keep that setting, or "
+                    f"choose a different --output. Received: {name}={value}"
                 )
-        known[found["layer"], found["n"]] = found
-    return known
+        results[result["layer"], result["n"]] = result
+    return results
 
 
-def measure(path, settings, known):
-    """Measures what is not yet known, and writes each layer's lines as soon as they are."""
-    missing = {
-        name: [n for n in lengths(LENGTHS.value) if (name, n) not in known] for name in PAPER
-    }
+def measure(plan, path, settings):
+    """Measures what `path` lacks, one layer at a time, and returns all results by (layer, n)."""
+    results = read_results(path, settings)
+    missing = {name: [n for n in plan.lengths if (name, n) not in results] for name in PAPER}
     with (
         path.open("a", encoding="utf-8") as file,
         Progress("measuring", sum(map(len, missing.values())), "layers and lengths") as progress,
@@ -114,92 +98,100 @@ def measure(path, settings, known):
         if file.tell() and not path.read_bytes().endswith(b"\n"):
             file.write("\n")
         progress.to(0)
-        for name, new_layer in new_layers().items():
-            for line in lines_of(name, new_layer, missing[name], settings):
-                known[name, line["n"]] = line
-                file.write(json.dumps(line) + "\n")
+        for name, new_layer in layer_factories(plan).items():
+            for result in measure_layer(name, new_layer, missing[name], settings):
+                results[name, result["n"]] = result
+                file.write(json.dumps(result) + "\n")
             file.flush()
             progress.to(progress.done + len(missing[name]))
+    return results
 
 
-def lines_of(name, new_layer, missing, settings):
-    """A layer's lines, for the lengths that are missing."""
+def measure_layer(name, new_layer, lengths, settings):
+    """Returns a layer's results for the given lengths."""
     width, rounds = settings["d_model"], settings["rounds"]
-    if not missing:
+    if not lengths:
         return []
     try:
-        used = [in_a_process(memory, new_layer, n, width) for n in missing]
-        taken = in_a_process(seconds, new_layer, missing, width, rounds)
+        sizes = [call_in_fork(memory, new_layer, n, width) for n in lengths]
+        times = call_in_fork(seconds, new_layer, lengths, width, rounds)
     except RuntimeError as error:
         raise ValueError(
-            f"{name} could not be measured at n = {', '.join(map(str, missing))} ({error}): if the "
-            "memory was not enough, leave out the longest with --lengths. What was measured is kept"
+            f"{name} could not be measured at n = {', '.join(map(str, lengths))} ({error}). If "
+            "memory ran out, leave out the longest length with --lengths. Finished layers are kept"
         ) from error
     return [
-        {"layer": name, "n": n, **of_n, "memory": bytes_used, **settings}
-        for n, of_n, bytes_used in zip(missing, taken, used, strict=True)
+        {"layer": name, "n": n, **time, "memory": size, **settings}
+        for n, time, size in zip(lengths, times, sizes, strict=True)
     ]
 
 
-def new_layers():
-    """What makes each layer; not yet the layers, for which the backend would begin to work."""
-    width, heads, kernel = WIDTH.value, HEADS.value, KERNEL.value
-    convolution = {"filters": width, "kernel_size": kernel, "padding": "same"}
+def layer_factories(plan):
+    """Returns a function for each layer that creates it; creating one starts the backend."""
+    convolution = {"filters": plan.d_model, "kernel_size": plan.kernel, "padding": "same"}
     return {
-        "self-attention": functools.partial(MultiHeadAttention, heads, width),
-        "recurrent": functools.partial(keras.layers.LSTM, width, return_sequences=True),
+        "self-attention": functools.partial(MultiHeadAttention, plan.heads, plan.d_model),
+        "recurrent": functools.partial(keras.layers.LSTM, plan.d_model, return_sequences=True),
         "convolutional": functools.partial(keras.layers.Conv1D, **convolution),
         "separable convolutional": functools.partial(keras.layers.SeparableConv1D, **convolution),
         "restricted self-attention": functools.partial(
-            LocalSelfAttention, heads, width, NEIGHBOURHOOD.value
+            LocalSelfAttention, plan.heads, plan.d_model, plan.neighbourhood
         ),
     }
 
 
 def fit(costs, measure):
-    """Exponent and factor of factor · n^exponent, by least squares of the logarithms; or None."""
-    fitted = {n: each[measure] for n, each in costs.items() if n >= FITTED_FROM}
-    if len(fitted) < 2 or min(fitted.values()) <= 0:
+    """Fits factor · n^exponent to a layer's costs, by least squares of the logarithms.
+
+    Args:
+        costs: results by n.
+        measure: a key of `MEASURES`.
+
+    Returns:
+        The exponent and the factor, or None if fewer than two lengths can be used.
+    """
+    points = {n: result[measure] for n, result in costs.items() if n >= FITTED_FROM}
+    if len(points) < 2 or min(points.values()) <= 0:
         return None
-    exponent, logarithm = np.polyfit(np.log(list(fitted)), np.log(list(fitted.values())), 1)
+    exponent, logarithm = np.polyfit(np.log(list(points)), np.log(list(points.values())), 1)
     return float(exponent), float(np.exp(logarithm))
 
 
 def columns_and_rows(table):
-    """For each measure a row for each layer."""
+    """Returns the columns and a row for each measure and layer, as for `write_table`."""
     rows = []
     for measure, (title, unit, scale) in MEASURES.items():
         for name, costs in table.items():
-            found = fit(costs, measure)
+            fitted = fit(costs, measure)
             rows.append(
                 {
                     "measured": f"{title}, {unit}",
                     "layer": name,
                     "cost": PAPER[name].cost,
                     **{f"n = {n:,}": number(scale * c[measure], ",.1f") for n, c in costs.items()},
-                    "exponent of n": number(found and found[0]),
+                    "exponent of n": number(fitted and fitted[0]),
                 }
             )
     return {name: operator.itemgetter(name) for name in rows[0]}, rows
 
 
-def notes(settings):
-    """What one must know to read the table."""
-    d = settings["d_model"]
-    paths = "; ".join(f"{name} {row.steps} and {row.path}" for name, row in PAPER.items())
+def notes(plan, settings):
+    d = plan.d_model
+    paths = "; ".join(f"{name} {row.sequential} and {row.path}" for name, row in PAPER.items())
     return [
-        f"One sequence of n positions, d = {d}, h = {settings['heads']}, "
-        f"r = {settings['neighbourhood']}, k = {settings['kernel']}, float32; "
-        f"{settings['backend']}, medians of {settings['rounds']} calls. "
+        f"One sequence of n positions, d = {d}, h = {plan.heads}, r = {plan.neighbourhood}, "
+        f"k = {plan.kernel}, float32; {settings['backend']}, medians of {plan.rounds} calls. "
         "Recurrent, convolutional and separable convolutional are Keras' LSTM, Conv1D and "
         "SeparableConv1D.",
-        f"The cost is the paper's. Its sequential steps and longest paths: {paths}.",
+        f"The cost column is the paper's. Its sequential operations and maximum path lengths: "
+        f"{paths}.",
         f"The exponents are fitted by least squares in log–log, over n ≥ {FITTED_FROM:,}.",
-        f"The paper's n²·d counts the two products of every position with every other. The four "
-        f"projections of multi-head attention cost n·d² more, and are more than half of it while "
-        f"n < 2·d = {2 * d:,}: narrow layers show the n² that wide ones show at greater lengths.",
+        "The paper's n²·d counts the two products of each position with every other one. The four "
+        "projections of multi-head attention cost another n·d², more than half of the total while "
+        f"n < 2·d = {2 * d:,}. Narrow layers show quadratic growth at shorter lengths than wide "
+        "ones.",
         f"Memory is {MEMORY[settings['backend']]}.",
-        *circumstances(),
+        *circumstances(plan, settings["machine"]),
     ]
 
 
@@ -208,9 +200,9 @@ def draw(path, table):
     for measure, (title, unit, scale) in MEASURES.items():
         lines = {}
         for name, costs in table.items():
-            points = {n: scale * each[measure] for n, each in costs.items()}
-            found = fit(costs, measure)
-            lines[name] = points, found and (found[0], scale * found[1])
+            points = {n: scale * result[measure] for n, result in costs.items()}
+            fitted = fit(costs, measure)
+            lines[name] = points, fitted and (fitted[0], scale * fitted[1])
         panels[f"{title}, {unit}"] = lines
     names = {name: f"{name}, {row.cost}" for name, row in PAPER.items()}
     unfinished = path.with_name(path.name + ".unfinished")

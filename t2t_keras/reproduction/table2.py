@@ -1,61 +1,52 @@
-"""Table 2: English–German and English–French, base and big, from text to BLEU and cost.
+"""Table 2: English–German and English–French, base and big: BLEU and training cost (§6.1).
 
-Prepare, train, average the last 5 checkpoints (base) or 20 (big), translate with beam 4, α = 0.6,
-score in both ways. Without files the text is that of TensorFlow Datasets: newstest2014 is the test
-set, newstest2013 what is evaluated on while training. The training's cost is its seconds times the
-devices' measured rate, as the paper counts it.
+Each row prepares its text, trains, averages the last 5 checkpoints (big: 20), translates with beam
+4 and α = 0.6, and is scored with both BLEU metrics. By default the text comes from TensorFlow
+Datasets, with newstest2013 as held-out text and newstest2014 as test set. As in the paper, the
+training cost is the training time times the measured rate of the devices.
 """
 
 import functools
 from pathlib import Path
 from typing import NamedTuple
 
-from absl import flags
-
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu
-from t2t_keras.reproduction.given_run import RUN, given_run
-from t2t_keras.reproduction.recipes import REDUCED, made_smaller
+from t2t_keras.reproduction.recipe import reduced_recipe
 from t2t_keras.reproduction.run_stages import (
     Facts,
-    as_trained,
     average,
+    default_weights,
+    existing_run,
     facts_of,
+    output_folder,
     train,
+    trained_experiment,
     translate,
-    weights_of,
 )
-from t2t_keras.reproduction.stages import Stages, output_folder
-from t2t_keras.reproduction.tables import circumstances, number, write_table
+from t2t_keras.reproduction.stages import Stages
+from t2t_keras.reproduction.table_writer import circumstances, number, write_table
 from t2t_keras.reproduction.texts import (
-    DATA,
-    DEV_SOURCE,
-    DEV_TARGET,
-    ROWS,
-    SOURCE,
-    TARGET,
-    TFDS,
+    check_files,
     check_lines,
-    check_text,
     chosen_rows,
-    given_data,
-    prepare_files,
-    prepare_tfds,
-    tfds_text,
+    encoded_text,
+    tfds_files,
 )
-from t2t_keras.runs.lines import read_lines
 from t2t_keras.runs.run import Run
-
-TEST_SOURCE = flags.DEFINE_list("test_source", None, "table2: test sets, the source of each.")
-TEST_TARGET = flags.DEFINE_list("test_target", None, "table2: their translations.")
-EVALUATE_ONLY = flags.DEFINE_bool("evaluate_only", False, "table2: of runs that are there.")
+from t2t_keras.runs.text_files import read_lines
 
 
-class Row(NamedTuple):
-    """A recipe, and what the paper prints of it.
+class PaperRow(NamedTuple):
+    """A recipe of the paper and its printed results.
 
     Args:
-        checkpoints: that its training wrote, one every ten minutes, and of these were averaged.
+        config: shipped config of the recipe.
+        data_set: TensorFlow data set of the text.
+        languages: source and target language.
+        checkpoints: checkpoints that the training wrote, one every ten minutes.
+        averaged: the number of last checkpoints that were averaged.
+        bleu, flops: the printed BLEU and training cost.
     """
 
     config: str
@@ -66,28 +57,20 @@ class Row(NamedTuple):
     bleu: float
     flops: float
 
-    @property
-    def text(self):
-        """The TensorFlow data set, and its languages."""
-        return TFDS.value or self.data_set, self.languages
 
-    def recipe(self):
-        return made_smaller(self.config, self.averaged, self.checkpoints)
-
-
-ENDE = ("wmt14_translate/de-en", ("en", "de"))
-ENFR = ("wmt14_translate/fr-en", ("en", "fr"))
+EN_DE = ("wmt14_translate/de-en", ("en", "de"))
+EN_FR = ("wmt14_translate/fr-en", ("en", "fr"))
 BASE, BIG = (72, 5), (504, 20)  # 12 hours, 3.5 days
-RECIPES = {
-    "ende_base": Row("wmt14_ende:base", *ENDE, *BASE, 27.3, 3.3e18),
-    "ende_big": Row("wmt14_ende:big", *ENDE, *BIG, 28.4, 2.3e19),
-    "enfr_base": Row("wmt14_enfr:base", *ENFR, *BASE, 38.1, 3.3e18),
-    "enfr_big": Row("wmt14_enfr:big", *ENFR, *BIG, 41.8, 2.3e19),  # 41.0 in the first version
+PAPER = {
+    "ende_base": PaperRow("wmt14_ende:base", *EN_DE, *BASE, 27.3, 3.3e18),
+    "ende_big": PaperRow("wmt14_ende:big", *EN_DE, *BIG, 28.4, 2.3e19),
+    "enfr_base": PaperRow("wmt14_enfr:base", *EN_FR, *BASE, 38.1, 3.3e18),
+    "enfr_big": PaperRow("wmt14_enfr:big", *EN_FR, *BIG, 41.8, 2.3e19),  # 41.0 in version 1
 }
 
 
-class Measured(NamedTuple):
-    """What a line of the table says: a row on one test set."""
+class Result(NamedTuple):
+    """A line of the table: a row's scores on one test set."""
 
     row: str
     test: str
@@ -99,111 +82,110 @@ class Measured(NamedTuple):
     reductions: list
 
 
-def reproduce():
-    rows = chosen_rows(RECIPES, ROWS.value)
-    check_rows(rows)
-    given = given_run(SOURCE, DATA, DEV_SOURCE, EVALUATE_ONLY)
-    with output_folder("table2") as folder:
-        found = []
+def reproduce(plan):
+    rows = chosen_rows(PAPER, plan.rows)
+    check(plan, rows)
+    run = existing_run(plan)
+    with output_folder(plan) as folder:
+        results = []
         for name in rows:
-            found += measured(folder, name, RECIPES[name], given)
-            text = write_rows(folder, found)
-        print(text, end="")
+            results += score_row(plan, folder, name, run)
+            text = write_results(plan, folder, results)
+    return text
 
 
-def check_rows(rows):
-    """Refuses flags that do not go together or with these rows, and files that are not there."""
-    text, tests = check_text(), TEST_SOURCE.value or []
-    if (REDUCED.value or RUN.value) and len(rows) > 1:
+def check(plan, rows):
+    """Rejects settings that do not fit together or do not fit the rows, and missing files."""
+    if (plan.reduced or plan.run) and len(rows) > 1:
         raise ValueError(
-            "--reduced and --run are for one row: name it, for example --rows=ende_base. "
+            "--reduced and --run are for one row. Name it, for example --rows=ende_base. "
             f"Received: {', '.join(rows)}"
         )
-    pairs = {RECIPES[name].languages for name in rows}
-    if (text or tests) and len(pairs) > 1:
+    language_pairs = {PAPER[name].languages for name in rows}
+    if (plan.has_text or plan.test_source) and len(language_pairs) > 1:
         raise ValueError(
-            "A text is of one pair of languages: name rows of one, for example "
+            "A text has one pair of languages. Name rows of one pair, for example "
             f"--rows=ende_base,ende_big. Received: {', '.join(rows)}"
         )
-    if len(tests) != len(TEST_TARGET.value or []):
+    sources, targets = plan.test_source or [], plan.test_target or []
+    if len(sources) != len(targets):
         raise ValueError(
-            "--test_source and --test_target must name as many files. Received: "
-            f"{TEST_SOURCE.value} and {TEST_TARGET.value}"
+            "--test_source and --test_target must name the same number of files. "
+            f"Received: {', '.join(sources) or 'none'} and {', '.join(targets) or 'none'}"
         )
-    if text and not TFDS.value and not tests:
-        raise ValueError("--test_source and --test_target are needed: the text to score on")
-    for pair in zip(tests, TEST_TARGET.value or [], strict=True):
-        check_lines("test", *pair)
-    names = [Path(path).stem for path in tests]
+    if plan.has_text and not plan.tfds and not sources:
+        raise ValueError(
+            "--test_source and --test_target, the text to score on, are needed with a training "
+            "text. Received: neither"
+        )
+    check_files(plan)
+    for source, target in zip(sources, targets, strict=True):
+        check_lines("test", source, target)
+    names = [Path(path).stem for path in sources]
     if len(set(names)) < len(names):
-        raise ValueError(f"Test sets need names of their own. Received: {', '.join(names)}")
+        raise ValueError(
+            "The files of --test_source must have different names, apart from folder and suffix. "
+            f"Received: {', '.join(names)}"
+        )
 
 
-def measured(folder, name, row, given):
-    """Trains and translates what is missing, and scores each test set.
+def score_row(plan, folder, name, run=None):
+    """Trains a row, unless a run is given, and yields a `Result` for each test set.
 
     Args:
-        given: somebody's run, which is only evaluated; or None.
+        plan: a `Plan`.
+        folder: the output folder.
+        name: the row.
+        run: an existing `Run`, which is only scored. None: the row's own.
     """
-    recipe, stages = row.recipe(), functools.partial(Stages, folder / name, name)
-    if given:
-        run, weights = given, weights_of(given)
+    row, stages = PAPER[name], functools.partial(Stages, folder / name, name)
+    recipe = reduced_recipe(plan, row.config, row.averaged, row.checkpoints)
+    data_set, text_folder = plan.tfds or row.data_set, folder / "-".join(row.languages)
+    if run:
+        weights = default_weights(run)
     else:
         run = Run(folder / name / "run")
-        if not EVALUATE_ONLY.value:
-            data, dev = prepared(folder, recipe, row)
-            train(stages(data.stages), run, recipe, data.folder, *dev)
+        if not plan.evaluate_only:
+            pair = text_folder.name
+            text = encoded_text(plan, text_folder, pair, recipe, data_set, row.languages)
+            train(stages(text.stages), run, recipe, text.folder, text.dev)
         weights = average(stages(), run, row.averaged)
-    facts, reductions = facts_of(run), recipe.reductions(as_trained(run))
+    facts, reductions = facts_of(run), recipe.reductions(trained_experiment(run))
     search = recipe.experiment.search
-    for test, source, target in test_sets(folder, row):
+    for test, source, target in test_sets(plan, text_folder, data_set, row.languages):
         output = folder / name / f"{test}.out"
         translate(stages(), f"translate-{test}", run, weights, search, source, output)
         lines, references = read_lines(output), read_lines(target)
-        yield Measured(
+        yield Result(
             row=name,
             test=test,
             facts=facts,
             weights=weights.text,
             bleu=bleu(lines, references),
             paper_bleu=paper_bleu(lines, references, row.languages[1]),
-            flops=cost(run),
+            flops=training_cost(run),
             reductions=reductions,
         )
 
 
-def prepared(folder, recipe, row):
-    """The encoded text, and the flags of t2t-train that say what to evaluate on."""
-    name, dev = "-".join(row.languages), [DEV_SOURCE.value, DEV_TARGET.value]
-    if SOURCE.value:
-        data = prepare_files(folder / name, name, recipe, SOURCE.value, TARGET.value)
-    elif DATA.value:
-        data = given_data(folder / name, name, DATA.value)
-    else:
-        data = prepare_tfds(folder / name, name, recipe, *row.text)
-        if not all(dev):
-            dev = tfds_text(folder / name, *row.text, "validation")  # newstest2013
-    return data, [f"--dev_source={dev[0]}", f"--dev_target={dev[1]}"] if all(dev) else []
-
-
-def test_sets(folder, row):
-    """A name and two files for each test set."""
-    if TEST_SOURCE.value:
-        for source, target in zip(TEST_SOURCE.value, TEST_TARGET.value, strict=True):
+def test_sets(plan, folder, data_set, languages):
+    """Yields the name, the source file and the target file of each test set."""
+    if plan.test_source:
+        for source, target in zip(plan.test_source, plan.test_target, strict=True):
             yield Path(source).stem, source, target
     else:
-        name = "test" if TFDS.value else "newstest2014"
-        yield name, *tfds_text(folder / "-".join(row.languages), *row.text, "test")
+        name = "test" if plan.tfds else "newstest2014"
+        yield name, *tfds_files(plan, folder, data_set, languages, "test")
 
 
-def cost(run):
-    """What the training cost in floating-point operations, if it was noted."""
-    evaluations = run.evaluations_so_far()
+def training_cost(run):
+    """Returns the floating-point operations of a run's training, or None if unknown."""
+    evaluations = run.evaluations()
     return evaluations[-1].get("flops") if evaluations else None
 
 
-def write_rows(folder, found):
-    """The table of what was found so far."""
+def write_results(plan, folder, results):
+    """Writes the table of all results so far and returns it as Markdown."""
     columns = {
         "row": lambda each: each.row,
         "settings": lambda each: "reduced" if each.reductions else "the paper's",
@@ -214,20 +196,18 @@ def write_rows(folder, found):
         "10⁶ weights": lambda each: number(each.facts.millions),
         "sacreBLEU": lambda each: number(each.bleu.score),
         "BLEU": lambda each: number(each.paper_bleu.score),
-        "paper BLEU, newstest2014": lambda each: number(RECIPES[each.row].bleu, ".1f"),
+        "paper BLEU, newstest2014": lambda each: number(PAPER[each.row].bleu, ".1f"),
         "FLOPs": lambda each: number(each.flops, ".1e"),
-        "paper FLOPs": lambda each: number(RECIPES[each.row].flops, ".1e"),
+        "paper FLOPs": lambda each: number(PAPER[each.row].flops, ".1e"),
     }
     notes = [
         "The paper: newstest2014, 3,003 lines, after training on 4.5 M pairs (En–De) or 36 M "
         "(En–Fr), 100,000 steps (base) or 300,000 (big).",
     ]
-    for each in {each.row: each for each in found}.values():
-        differs = ", ".join(each.reductions) or "the paper's settings"
-        notes.append(f"{each.row}: {differs}; {each.weights}.")
-    notes += [f"sacreBLEU: {found[0].bleu.signature}"]
-    for signature in dict.fromkeys(each.paper_bleu.signature for each in found):
-        notes.append(
-            f"BLEU, as the paper counts it and not to be compared with sacreBLEU: {signature}"
-        )
-    return write_table(folder / "table2", columns, found, [*notes, *circumstances()])
+    for each in {each.row: each for each in results}.values():
+        settings = ", ".join(each.reductions) or "the paper's settings"
+        notes.append(f"{each.row}: {settings}; {each.weights}.")
+    notes.append(f"sacreBLEU: {results[0].bleu.signature}")
+    for signature in dict.fromkeys(each.paper_bleu.signature for each in results):
+        notes.append(f"BLEU is the paper's metric, not comparable with sacreBLEU: {signature}")
+    return write_table(folder / "table2", columns, results, [*notes, *circumstances(plan)])

@@ -1,58 +1,56 @@
 """Table 4: English constituency parsing, from trees to F1 (§6.3).
 
-Trees become token sequences, a vocabulary is learned, the 4-layer model trained, its last 5
-checkpoints averaged; sentences are parsed with beam 21, α = 0.3 and at most 300 tokens more than
-they have. With --automatic, trees that a parser made are mixed in: the semi-supervised mode.
+Trees become token sequences, a vocabulary is learned, the 4-layer model is trained, and its last 5
+checkpoints are averaged. Sentences are parsed with beam 21, α = 0.3 and at most 300 tokens more
+than they have words. `Plan.automatic` mixes in automatically parsed trees: the semi-supervised
+mode.
 
-Sentences that the training text has too are told and left out of F1; F1 with them stands beside
-it. If they are many, the text is one that the model was trained on, and nothing is scored.
+Sentences that also occur in the training text are left out of F1; a second column has F1 with
+them. If more than a fifth of a treebank's sentences occur there, the table is refused.
 """
 
 from typing import NamedTuple
 
-from absl import flags
-
 from pipelines.mixed_treebank import write_mixed
 from pipelines.origin import digest
 from pipelines.sources import digest_of, find_files
-from pipelines.treebank import LEAVES as LEAF_KINDS
 from pipelines.treebank import read_trees
 from pipelines.whole import read_json, write_json
 from t2t_keras.evaluation.bracketing import Bracketing, bracketing
-from t2t_keras.reproduction.given_run import given_run
-from t2t_keras.reproduction.recipes import made_smaller
+from t2t_keras.reproduction.recipe import reduced_recipe
 from t2t_keras.reproduction.run_stages import (
     Facts,
-    as_trained,
     average,
+    default_weights,
+    existing_run,
     facts_of,
+    output_folder,
     train,
+    trained_experiment,
     translate,
-    weights_of,
 )
-from t2t_keras.reproduction.stages import Stages, output_folder
-from t2t_keras.reproduction.tables import circumstances, number, write_table
-from t2t_keras.runs.lines import read_lines
-from t2t_keras.runs.parsing import leaves_of, line_of, tree_on, words_of
+from t2t_keras.reproduction.stages import Stages
+from t2t_keras.reproduction.table_writer import circumstances, number, write_table
+from t2t_keras.runs.parsing import gold_words, leaf_symbol, repaired_line, tree_of
 from t2t_keras.runs.run import Run
+from t2t_keras.runs.text_files import read_lines, write_lines
 
-TRAIN = flags.DEFINE_string("train", None, "table4: the trees to train on: files, or a glob.")
-DEV = flags.DEFINE_string("dev", None, "table4: trees to score, section 22 in the paper.")
-TEST = flags.DEFINE_string("test", None, "table4: trees to score, section 23 in the paper.")
-AUTOMATIC = flags.DEFINE_string("automatic", None, "table4: trees that a parser made.")
-RATIO = flags.DEFINE_float(
-    "ratio", None, "table4: automatic trees for each gold one; None: all of both.", lower_bound=1e-6
-)
-LEAVES = flags.DEFINE_enum(
-    "leaves", None, LEAF_KINDS, "table4: what stands for a word. None: XX, or what --run has."
-)
 AVERAGED = 5
-MOST_SEEN = 0.2  # short headings occur everywhere; a text of its own has few others
-PRINTED = {"gold trees only": 91.3, "semi-supervised": 92.7}
+MOST_SEEN = 0.2  # share; short headings recur in any text, but few longer sentences do
+PAPER_F1 = {"gold trees only": 91.3, "semi-supervised": 92.7}
 
 
-class Measured(NamedTuple):
-    """What a line of the table says: the scores of one treebank."""
+class Result(NamedTuple):
+    """A line of the table: the scores on one treebank.
+
+    Args:
+        test: "dev" or "test".
+        facts: `Facts` of the run.
+        score: `Bracketing` of the sentences that the training text lacks.
+        seen: the number of sentences in the training text.
+        score_of_all: `Bracketing` of all sentences.
+        repaired: the number of outputs that were not a tree over their sentence.
+    """
 
     test: str
     facts: Facts
@@ -62,136 +60,136 @@ class Measured(NamedTuple):
     repaired: int
 
 
-def reproduce():
-    scored = {name: flag.value for name, flag in (("dev", DEV), ("test", TEST)) if flag.value}
-    if not TRAIN.value or not scored:
+def reproduce(plan):
+    treebanks = {name: files for name, files in (("dev", plan.dev), ("test", plan.test)) if files}
+    if not plan.train or not treebanks:
         raise ValueError(
-            "--train, and --dev or --test or both, are needed: the trees to train on (or that "
-            "--run was trained on), and those to score"
+            "--train is needed, the trees that the model is (or --run was) trained on, and --dev "
+            "or --test or both, the trees to score. "
+            f"Received: --train={plan.train}, --dev={plan.dev}, --test={plan.test}"
         )
-    if RATIO.value and not AUTOMATIC.value:
-        raise ValueError("--ratio says how to mix in the trees of --automatic: give both")
-    run, recipe = given_run(), recipe_of()
-    golds = {name: gold_trees(name, files) for name, files in scored.items()}
-    with output_folder("table4") as folder:
-        texts = training_texts(folder)
+    run = existing_run(plan)
+    config = "parsing:semi_supervised" if plan.automatic else "parsing:wsj"
+    recipe = reduced_recipe(plan, config, AVERAGED)
+    golds = {name: gold_trees(name, files) for name, files in treebanks.items()}
+    with output_folder(plan) as folder:
+        trees = training_trees(plan, folder)
         if run:
-            refuse_other_trees(run, texts)
-        seen = {name: seen_in(folder, name, trees, texts) for name, trees in golds.items()}
-        for name in golds:
-            refuse_seen(scored[name], golds[name], seen[name])
+            check_trained_on(plan, run, trees)
+        seen = {name: seen_sentences(folder, name, golds[name], trees) for name in golds}
+        for name, files in treebanks.items():
+            check_unseen(files, golds[name], seen[name])
         if run:
-            weights = weights_of(run)
+            weights = default_weights(run)
         else:
-            run, weights = trained(folder, recipe, texts)
-        search = recipe.experiment.search
-        found = [
-            measured(folder, name, golds[name], seen[name], run, weights, search) for name in golds
+            run, weights = trained_run(plan, folder, recipe, trees)
+        results = [
+            score_treebank(plan, folder, name, golds[name], seen[name], recipe, run, weights)
+            for name in golds
         ]
-        print(write_rows(folder, found, recipe, run, weights, scored), end="")
+        return write_results(plan, folder, results, recipe, run, weights)
 
 
-def mode():
-    """In which of the paper's two ways is trained."""
-    return "semi-supervised" if AUTOMATIC.value else "gold trees only"
-
-
-def recipe_of():
-    return made_smaller("parsing:semi_supervised" if AUTOMATIC.value else "parsing:wsj", AVERAGED)
+def mode(plan):
+    """Returns the name of the paper's training mode."""
+    return "semi-supervised" if plan.automatic else "gold trees only"
 
 
 def gold_trees(name, files):
-    """The trees to score, which must have words."""
+    """Reads a treebank to score, which must have words."""
     trees = list(read_trees(files))
-    if not any(words_of(tree) for tree in trees):
-        raise ValueError(f"--{name}={files} holds no tree with words: there is nothing to score")
+    if not any(gold_words(tree) for tree in trees):
+        raise ValueError(f"--{name} must have a tree with words. Received: --{name}={files}")
     return trees
 
 
-def refuse_other_trees(run, texts):
-    """Refuses to take --train's word for what a run was trained on, if the run knows better."""
+def check_trained_on(plan, run, trees):
+    """Rejects training trees and leaves that contradict the run's own record."""
     treebank = run.prepared_with("treebank")
-    if treebank and treebank != digest_of(find_files("train", texts)):
+    if treebank and treebank != digest_of(find_files("train", trees)):
+        flags = "--train, --automatic and --ratio" if plan.automatic else "--train"
         raise ValueError(
-            f"{run.folder} was trained on other trees than --train={TRAIN.value} says"
-            f"{' with --automatic and --ratio' if AUTOMATIC.value else ''}. By these it is known "
-            "which of the scored ones it has seen: name what its t2t-prepare was given"
+            f"{run.folder} was trained on different trees. {flags} must name the trees that it was "
+            "prepared from: they determine which test sentences the model has seen. "
+            f"Received: --train={plan.train}"
         )
-    leaves_of(run, LEAVES.value)  # refuses others, too
+    leaf_symbol(run, plan.leaves)  # raises if the leaves differ
 
 
-def training_texts(folder):
-    """What is trained on: the gold trees' files, or one in which others are mixed with them."""
-    if not AUTOMATIC.value:
-        return TRAIN.value
-    mixed, notes = folder / "mixed.trees", folder / "mixed.json"
+def training_trees(plan, folder):
+    """Returns the files to train on: the gold trees', or one file with both kinds mixed."""
+    if not plan.automatic:
+        return plan.train
+    mixed, record = folder / "mixed.trees", folder / "mixed.json"
     origin = {
-        "gold": digest_of(find_files("train", TRAIN.value)),
-        "automatic": digest_of(find_files("automatic", AUTOMATIC.value)),
-        "ratio": RATIO.value,
+        "gold": digest_of(find_files("train", plan.train)),
+        "automatic": digest_of(find_files("automatic", plan.automatic)),
+        "ratio": plan.ratio,
     }
-    if (read_json(notes) or {}).get("origin") != origin:
-        notes.unlink(missing_ok=True)  # the file will not be what they say
-        gold, automatic = write_mixed(mixed, TRAIN.value, AUTOMATIC.value, RATIO.value)
-        write_json(notes, {"origin": origin, "gold": gold, "automatic": automatic})
+    if (read_json(record) or {}).get("origin") != origin:
+        record.unlink(missing_ok=True)  # it no longer describes the file
+        gold, automatic = write_mixed(mixed, plan.train, plan.automatic, plan.ratio)
+        write_json(record, {"origin": origin, "gold": gold, "automatic": automatic})
     return str(mixed)
 
 
-def seen_in(folder, name, golds, texts):
-    """The places of the gold trees whose sentences the training text has, too."""
-    sentences = [" ".join(words_of(gold)) for gold in golds]
-    notes = folder / f"seen-{name}.json"
-    origin = [digest_of(find_files("train", texts)), digest("\n".join(sentences).encode())]
-    known = read_json(notes) or {}
+def seen_sentences(folder, name, golds, trees):
+    """Returns the indices of gold trees with a sentence that the training trees have too."""
+    sentences = [" ".join(gold_words(gold)) for gold in golds]
+    record = folder / f"seen-{name}.json"
+    origin = [digest_of(find_files("train", trees)), digest("\n".join(sentences).encode())]
+    known = read_json(record) or {}
     if known.get("origin") != origin:
-        wanted = set(sentences) - {""}
-        found = {" ".join(words_of(tree)) for tree in read_trees(texts)} & wanted
-        seen = [place for place, sentence in enumerate(sentences) if sentence in found]
+        scored = set(sentences) - {""}
+        common = {" ".join(gold_words(tree)) for tree in read_trees(trees)} & scored
+        seen = [index for index, sentence in enumerate(sentences) if sentence in common]
         known = {"origin": origin, "seen": seen}
-        write_json(notes, known)
+        write_json(record, known)
     return set(known["seen"])
 
 
-def refuse_seen(files, golds, seen):
-    """Refuses a treebank that the model was trained on."""
+def check_unseen(files, golds, seen):
+    """Rejects a treebank that the model was trained on."""
     if len(seen) > MOST_SEEN * len(golds):
-        example = max((" ".join(words_of(golds[place])) for place in seen), key=len)
+        example = max((" ".join(gold_words(golds[index])) for index in seen), key=len)
         raise ValueError(
-            f"{files}: {len(seen):,} of {len(golds):,} sentences are in the training text, such as "
-            f"{example[:60]!r}. What a model was trained on says nothing about it: give other trees"
+            f"{len(seen):,} of {len(golds):,} sentences of {files} are in the training text, for "
+            f"example {example[:60]!r}. Score trees that the model was not trained on"
         )
 
 
-def trained(folder, recipe, texts):
-    """The run, trained unless that was done, and its averaged weights."""
+def trained_run(plan, folder, recipe, trees):
+    """Trains the run and returns it with its averaged weights."""
     stages, data, run = Stages(folder, "parsing"), folder / "data", Run(folder / "run")
-    stages.do(
+    stages.run_once(
         stage="prepare",
         command="prepare",
         arguments=[
-            *recipe.data_flags(),
-            *(f"--treebank={texts}", f"--leaves={LEAVES.value or 'XX'}", f"--output={data}"),
+            *recipe.prepare_flags(),
+            *(f"--treebank={trees}", f"--leaves={plan.leaves or 'XX'}", f"--output={data}"),
         ],
         creates=data / "report.json",
-        reads=find_files("train", texts),
+        reads=find_files("train", trees),
     )
     train(stages, run, recipe, data)
     return run, average(Stages(folder, "parsing"), run, AVERAGED)
 
 
-def measured(folder, name, golds, seen, run, weights, search):
-    """Parses the gold trees' words, unless that was done, and scores what came out."""
-    sentences = [words_of(gold) for gold in golds]
+def score_treebank(plan, folder, name, golds, seen, recipe, run, weights):
+    """Parses the sentences of gold trees and scores the parses."""
+    sentences = [gold_words(gold) for gold in golds]
     source, output = folder / f"{name}.words", folder / f"{name}.brackets"
-    source.write_text("".join(f"{' '.join(words)}\n" for words in sentences), encoding="utf-8")
-    translate(Stages(folder, "parsing"), f"parse-{name}", run, weights, search, source, output)
-    outputs, leaves = zip(sentences, read_lines(output), strict=True), leaves_of(run, LEAVES.value)
-    lines, repaired = zip(*(line_of(*pair, leaves) for pair in outputs), strict=True)
-    (folder / f"{name}.trees").write_text("".join(f"{tree}\n" for tree in lines), encoding="utf-8")
-    parses = [tree_on(line) for line in lines]
-    unseen = [place for place in range(len(golds)) if place not in seen]
-    score, _ = bracketing([golds[n] for n in unseen], [parses[n] for n in unseen])
-    return Measured(
+    write_lines(source, map(" ".join, sentences))
+    stages, search = Stages(folder, "parsing"), recipe.experiment.search
+    translate(stages, f"parse-{name}", run, weights, search, source, output)
+    leaves = leaf_symbol(run, plan.leaves)
+    outputs = zip(sentences, read_lines(output), strict=True)
+    lines, repaired = zip(*(repaired_line(*pair, leaves) for pair in outputs), strict=True)
+    write_lines(folder / f"{name}.trees", lines)
+    parses = [tree_of(line) for line in lines]
+    unseen = [index for index in range(len(golds)) if index not in seen]
+    score, _ = bracketing([golds[i] for i in unseen], [parses[i] for i in unseen])
+    return Result(
         test=name,
         facts=facts_of(run),
         score=score,
@@ -201,10 +199,11 @@ def measured(folder, name, golds, seen, run, weights, search):
     )
 
 
-def write_rows(folder, found, recipe, run, weights, scored):
-    """The table, a line for each treebank that was scored."""
+def write_results(plan, folder, results, recipe, run, weights):
+    """Writes the table, a line for each treebank, and returns it as Markdown."""
+    reductions = recipe.reductions(trained_experiment(run))
     columns = {
-        "mode": lambda each: mode(),
+        "mode": lambda each: mode(plan),
         "settings": lambda each: "reduced" if reductions else "the paper's",
         "scored on": lambda each: each.test,
         "sentences": lambda each: f"{each.score.sentences:,}",
@@ -218,25 +217,24 @@ def write_rows(folder, found, recipe, run, weights, scored):
         "trees trained on": lambda each: number(each.facts.pairs, ","),
         "steps": lambda each: f"{each.facts.steps:,}",
         "10⁶ weights": lambda each: number(each.facts.millions),
-        "paper F1, WSJ 23": lambda each: number(PRINTED[mode()], ".1f"),
+        "paper F1, WSJ 23": lambda each: number(PAPER_F1[mode(plan)], ".1f"),
     }
-    reductions = recipe.reductions(as_trained(run))
+    scored = ", ".join(f"{each.test}: {getattr(plan, each.test)}" for each in results)
     notes = [
-        "F1 of labelled brackets as EVALB counts them with COLLINS.prm, of sentences that the "
-        "training text does not have; a failed parse has none. Repaired: outputs that were no "
-        "tree over their sentence, of all.",
-        "The paper: section 23 of the Wall Street Journal, after training on some 40,000 trees of "
-        "it alone (91.3) or with 17 M automatic ones (92.7).",
-        f"Trained on {TRAIN.value}; {', '.join(f'{n}: {files}' for n, files in scored.items())}. "
-        f"For a word stands: {leaves_of(run, LEAVES.value)}.",
+        "F1 of labelled brackets, counted as EVALB does with COLLINS.prm, over the sentences that "
+        "are not in the training text; a failed parse has no brackets. Repaired: outputs, of all "
+        "sentences, that were not a tree over their sentence.",
+        "The paper: section 23 of the Wall Street Journal, after training on some 40,000 of its "
+        "trees alone (91.3) or with 17 M automatic ones (92.7).",
+        f"Trained on {plan.train}; {scored}. Leaves: {leaf_symbol(run, plan.leaves)}.",
     ]
-    if AUTOMATIC.value:
+    if plan.automatic:
         counts = read_json(folder / "mixed.json")
-        ratio = f" at a ratio of {RATIO.value:g}" if RATIO.value else ""
+        ratio = f" at a ratio of {plan.ratio:g}" if plan.ratio else ""
         notes.append(
-            f"{counts['automatic']:,} automatic trees of {AUTOMATIC.value} and {counts['gold']:,} "
-            f"gold ones in an epoch{ratio}: the smaller treebank is repeated to that number."
+            f"An epoch has {counts['automatic']:,} automatic trees of {plan.automatic} and "
+            f"{counts['gold']:,} gold ones{ratio}; the smaller treebank is repeated."
         )
     notes.append(f"Differs from the paper: {', '.join(reductions) or 'nothing'}.")
     notes.append(f"Weights: {weights.text}.")
-    return write_table(folder / "table4", columns, found, [*notes, *circumstances()])
+    return write_table(folder / "table4", columns, results, [*notes, *circumstances(plan)])

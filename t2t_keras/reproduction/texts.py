@@ -1,144 +1,158 @@
-"""The text of a table: files, a TensorFlow data set, what t2t-prepare made, the toy grammar."""
+"""The texts of tables 2 and 3: files, TensorFlow data sets, encoded data, the toy grammar."""
 
 import re
 from pathlib import Path
 from typing import NamedTuple
-
-from absl import flags
 
 from pipelines.sources import find_files
 from pipelines.toy_grammar import pairs
 from pipelines.whole import read_json
 from t2t_keras.checks import check_choice
 from t2t_keras.reproduction.stages import Stages
-from t2t_keras.runs.lines import check_line_counts, read_lines
-
-ROWS = flags.DEFINE_list("rows", None, "table2, table3: which rows of the table. None: all.")
-SOURCE = flags.DEFINE_string("source", None, "Text to train on: as for t2t-prepare.")
-TARGET = flags.DEFINE_string("target", None, "Its translation.")
-DATA = flags.DEFINE_string("data", None, "What t2t-prepare made, instead.")
-DEV_SOURCE = flags.DEFINE_string("dev_source", None, "Text to evaluate on: the source.")
-DEV_TARGET = flags.DEFINE_string("dev_target", None, "Its translation.")
-TFDS = flags.DEFINE_string("tfds", None, "A TensorFlow data set, or its folder. None: WMT 2014.")
-DATA_DIR = flags.DEFINE_string("data_dir", None, "Where TFDS keeps prepared data sets.")
+from t2t_keras.runs.text_files import check_line_counts, read_lines
 
 
-class Prepared(NamedTuple):
-    """Encoded text to train on.
+class EncodedText(NamedTuple):
+    """A text to train on.
 
     Args:
-        folder: of the encoded text.
-        stages: what was done to make it.
+        folder: folder of the encoded text.
+        stages: `Stages` that wrote it.
+        dev: source and target file of the held-out text, or None.
     """
 
     folder: Path
     stages: Stages
+    dev: tuple | None
 
     @property
     def pairs(self):
+        """The number of sentence pairs."""
         return read_json(self.folder / "report.json")["counts"]["kept"]
 
 
 def chosen_rows(rows, names):
-    """The rows that are named, or all."""
+    """Returns the named rows, or all."""
     for name in names or []:
         check_choice("rows", name, rows)
-    return names or list(rows)
+    return list(names or rows)
 
 
-def check_text():
-    """Checks the flags that say where the text is; returns whether there are any."""
-    for one, other in ((SOURCE, TARGET), (DEV_SOURCE, DEV_TARGET)):
-        if bool(one.value) != bool(other.value):
-            raise ValueError(
-                f"--{one.name} and --{other.name} go together. Received: {one.value} and "
-                f"{other.value}"
-            )
-    ways = [flag for flag in (SOURCE, DATA, TFDS) if flag.value]
-    if len(ways) > 1:
-        raise ValueError(
-            "Say where the text is, in one way: --source=FILE and --target=FILE, --data=FOLDER or "
-            f"--tfds=NAME. Received: {', '.join(f'--{flag.name}' for flag in ways)}"
-        )
-    for flag in (SOURCE, TARGET):
-        if flag.value:
-            find_files(flag.name, flag.value)
-    if DEV_SOURCE.value:
-        check_lines("dev", DEV_SOURCE.value, DEV_TARGET.value)
-    return bool(ways)
+def check_files(plan):
+    """Refuses missing training files and held-out files that do not fit together."""
+    for name in ("source", "target"):
+        if getattr(plan, name):
+            find_files(name, getattr(plan, name))
+    if plan.dev_source:
+        check_lines("dev", plan.dev_source, plan.dev_target)
 
 
 def check_lines(name, source, target):
-    """Refuses a text to measure on that could not be measured on, before anything is trained."""
+    """Refuses two files that cannot be scored against each other.
+
+    Args:
+        name: "dev" or "test", the beginning of the flags' names.
+        source, target: the files.
+    """
     for side, path in (("source", source), ("target", target)):
         if not Path(path).is_file() or Path(path).suffix == ".gz":
-            raise ValueError(f"--{name}_{side} must name plain text files. Received: {path}")
+            raise ValueError(f"--{name}_{side} must be plain text files. Received: {path}")
     sides = [read_lines(path) for path in (source, target)]
     check_line_counts(**dict(zip((f"{name}_source", f"{name}_target"), sides, strict=True)))
     if not sides[0]:
-        raise ValueError(f"--{name}_source: {source} is empty")
+        raise ValueError(f"--{name}_source must not be empty. Received: {source}")
 
 
-def prepare(folder, name, recipe, source, reads=()):
-    """Encodes text, unless that was done.
+def encoded_text(plan, folder, name, recipe, data_set, languages):
+    """Encodes the plan's training text, or a TensorFlow data set if the plan has none.
 
     Args:
-        source: flags of t2t-prepare that say where it is.
-        reads: the files, if it is in files.
+        plan: a `Plan`.
+        folder: folder for the text's files.
+        name: the text's name in messages.
+        recipe: a `Recipe`.
+        data_set, languages: the TensorFlow data set and its two languages. Its validation split is
+            the held-out text unless the plan has one.
+
+    Returns:
+        An `EncodedText`.
+    """
+    dev = (plan.dev_source, plan.dev_target) if plan.dev_source else None
+    if plan.source:
+        return encoded_files(folder, name, recipe, plan.source, plan.target, dev)
+    if plan.data:
+        return prepared_data(folder, name, plan.data, dev)
+    flags = [f"--tfds={data_set}", f"--languages={','.join(languages)}"]
+    if plan.data_dir:
+        flags.append(f"--data_dir={plan.data_dir}")
+    stages = prepare(folder, name, recipe, flags)
+    dev = dev or tfds_files(plan, folder, data_set, languages, "validation")
+    return EncodedText(folder / "data", stages, dev)
+
+
+def encoded_files(folder, name, recipe, source, target, dev):
+    reads = [*find_files("source", source), *find_files("target", target)]
+    stages = prepare(folder, name, recipe, [f"--source={source}", f"--target={target}"], reads)
+    return EncodedText(folder / "data", stages, dev)
+
+
+def prepare(folder, name, recipe, flags, reads=()):
+    """Encodes a text to `folder/data` and returns its `Stages`.
+
+    Args:
+        folder: folder for the encoded text and its logs.
+        name: the text's name in messages.
+        recipe: a `Recipe`.
+        flags: flags of t2t-prepare that name the text.
+        reads: the text's files, if it is in files.
     """
     stages, data = Stages(folder, name), folder / "data"
-    stages.do(
+    stages.run_once(
         stage="prepare",
         command="prepare",
-        arguments=[*recipe.data_flags(), *source, f"--output={data}"],
+        arguments=[*recipe.prepare_flags(), *flags, f"--output={data}"],
         creates=data / "report.json",
         reads=reads,
     )
-    return Prepared(data, stages)
+    return stages
 
 
-def prepare_files(folder, name, recipe, source, target):
-    reads = [*find_files("source", source), *find_files("target", target)]
-    return prepare(folder, name, recipe, [f"--source={source}", f"--target={target}"], reads)
+def prepared_data(folder, name, data, dev):
+    """Returns a folder written by t2t-prepare as an `EncodedText`."""
+    report = read_json(Path(data) / "report.json")
+    if report is None:
+        raise ValueError(
+            f"--data must be a folder with finished data. t2t-prepare writes one. Received: {data}"
+        )
+    stages = Stages(folder, name)
+    stages.history.append([data, report])
+    return EncodedText(Path(data), stages, dev)
 
 
-def prepare_tfds(folder, name, recipe, data_set, languages):
-    source = [f"--tfds={data_set}", f"--languages={','.join(languages)}"]
-    if DATA_DIR.value:
-        source.append(f"--data_dir={DATA_DIR.value}")
-    return prepare(folder, name, recipe, source)
-
-
-def tfds_text(folder, data_set, languages, split):
-    """A split as two files, which it becomes only once."""
+def tfds_files(plan, folder, data_set, languages, split):
+    """Writes a data set's split to two text files, unless they exist, and returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{re.sub(r'[^0-9A-Za-z]+', '_', data_set)}-{split}"
     paths = [folder / f"{name}.{language}" for language in languages]
     if not all(path.exists() for path in paths):
         from pipelines.tfds_source import TfdsPairs  # takes seconds to load
 
-        pairs = TfdsPairs(data_set, languages, split, DATA_DIR.value)
-        for path, texts in zip(paths, zip(*pairs, strict=True), strict=True):
+        sides = zip(*TfdsPairs(data_set, languages, split, plan.data_dir), strict=True)
+        for path, texts in zip(paths, sides, strict=True):
             unfinished = path.with_name(f"{path.name}.unfinished")
             unfinished.write_bytes(b"".join(b" ".join(t.split()) + b"\n" for t in texts))
             unfinished.rename(path)
     return paths
 
 
-def given_data(folder, name, data):
-    """What t2t-prepare made, as it is."""
-    report = read_json(Path(data) / "report.json")
-    if report is None:
-        raise ValueError(f"{data} holds no finished data: t2t-prepare makes it")
-    stages = Stages(folder, name)
-    stages.history.append([data, report])
-    return Prepared(Path(data), stages)
-
-
-def toy_text(folder, count):
-    """The toy grammar as files: source, target, and those of its combinations held out."""
-    paths = [folder / f"{name}.{side}" for name in ("train", "dev") for side in ("en", "de")]
-    for files, (number, split) in ((paths[:2], (count, "train")), (paths[2:], (300, "test"))):
-        for path, lines in zip(files, zip(*pairs(number, split), strict=True), strict=True):
+def encoded_toy_grammar(folder, recipe):
+    """Encodes sentences of the toy grammar; those with unseen combinations are held out."""
+    files = {}
+    for name, count, split in (
+        ("train", recipe.experiment.data.toy_pairs, "train"),
+        ("dev", 300, "test"),
+    ):
+        files[name] = [folder / f"{name}.{language}" for language in ("en", "de")]
+        for path, lines in zip(files[name], zip(*pairs(count, split), strict=True), strict=True):
             path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return paths
+    return encoded_files(folder, "toy grammar", recipe, *files["train"], files["dev"])

@@ -1,137 +1,170 @@
-"""The paper's tables, each by one command."""
+"""Stages: which are run again, failures, and interruptions. A stage here is a line of Python."""
 
-import csv
-import json
+import os
+import re
 import signal
-import time
 
-import matplotlib.image
 import pytest
 from commands import command, running
+from stages_process import start_python
 
-from pipelines.whole import only_one
-from t2t_keras.reproduction.tables import machine
+from t2t_keras.reproduction import stages as stages_module
+from t2t_keras.reproduction.stages import Stages, last_message
 
-LAYERS = {
-    "self-attention": 2,
-    "recurrent": 1,
-    "convolutional": 1,
-    "separable convolutional": 1,
-    "restricted self-attention": 1,
-}
-SETTINGS = {"d_model": 16, "heads": 4, "neighbourhood": 5, "kernel": 3, "rounds": 1}
-FLAGS = [f"--{name}={value}" for name, value in SETTINGS.items()]
+WRITE = "import sys; open(sys.argv[1], 'a').write('written ')"
 
 
-def table1(folder, *flags):
-    return command("reproduce", "table1", f"--output={folder}", *FLAGS, *flags)
+def new_stages(folder, earlier=None):
+    return Stages(folder, "demo", earlier, start=start_python)
 
 
-def lines_of(folder):
-    path = folder / "table1.jsonl"
-    return path.read_text().splitlines() if path.exists() else []
+def run_write(folder, stages=None, **changes):
+    """Runs a stage that appends a word to `output`; returns the file's text."""
+    output = folder / "output"
+    options = {"arguments": [WRITE, output], "creates": output} | changes
+    (stages or new_stages(folder)).run_once("write", "python", **options)
+    return output.read_text()
 
 
-def write_lines(folder, costs, **changed):
-    """As if they had been measured on this machine: for each layer, n and its cost."""
-    settings = SETTINGS | {"backend": "tensorflow", "machine": machine()} | changed
-    with (folder / "table1.jsonl").open("w") as file:
-        for layer, n, cost in costs:
-            figures = {"forward": cost, "training": 3 * cost, "memory": 1e12 * cost}
-            file.write(json.dumps({"layer": layer, "n": n, **figures, **settings}) + "\n")
-
-
-def test_table1_goes_on_where_it_was_interrupted(tmp_path):
-    flags = [f"--output={tmp_path}", *FLAGS, "--lengths=16,24,32"]
-    with running("reproduce", "table1", *flags) as process:
-        end = time.monotonic() + 60
-        while not lines_of(tmp_path) and time.monotonic() < end:
-            time.sleep(0.02)
-        assert process.stop(signal.SIGINT) == 130, process.errors()
-        assert "goes on from here" in process.errors()
-    first = lines_of(tmp_path)
-    assert 3 <= len(first) < 15
-    with (tmp_path / "table1.jsonl").open("a") as file:
-        file.write('{"layer": "recurr')  # as if it had been killed while it wrote
-    result = table1(tmp_path, "--lengths=16")
-    assert result.returncode == 0, result.stderr
-    lines = lines_of(tmp_path)
-    assert lines[: len(first)] == first
-    measured = lines[: len(first)] + lines[len(first) + 1 :]
-    measured = {(line["layer"], line["n"]): line for line in map(json.loads, measured)}
-    assert len(measured) == len(lines) - 1
-    for layer in LAYERS:
-        line = measured[layer, 16]
-        assert line["forward"] > 0 and line["training"] > 0
-        assert 16 * 16 * 4 <= line["memory"] < 1e6  # the output, and not the whole process
-    again = table1(tmp_path, "--lengths=16")
-    assert lines_of(tmp_path) == lines
-    written = (tmp_path / "table1.md").read_text()
-    assert again.stdout == f"{written}\n{tmp_path}/table1.md, table1.csv, table1.png\n"
-
-
-def test_table1_fits_the_exponents(tmp_path):
-    """On costs that are powers of n from 1,024 on, and constant below."""
-    write_lines(
-        tmp_path,
-        [
-            (layer, n, 1e-9 * max(n, 1000) ** exponent)
-            for layer, exponent in LAYERS.items()
-            for n in (64, 1024, 2048, 8192)
-        ],
+def test_a_finished_stage_is_not_run_again(tmp_path, capsys):
+    assert run_write(tmp_path) == "written "
+    log = tmp_path / "logs" / "write.log"
+    assert re.fullmatch(
+        rf"demo: write, see {log}\ndemo: write took 0:00:\d\d\n", capsys.readouterr().err
     )
-    result = table1(tmp_path, "--lengths=64,8192,1024,2048")
-    assert result.returncode == 0, result.stderr
-    assert "n < 2·d = 32" in result.stdout
-    assert f", {machine()}\n" in result.stdout and "table1 --output=" in result.stdout
-    rows = list(csv.DictReader((tmp_path / "table1.csv").read_text().splitlines()))
-    assert len(rows) == 15
-    for row in rows:
-        assert float(row["exponent of n"]) == LAYERS[row["layer"]]
-    first = ["forward, ms", "self-attention", "O(n²·d)", "1.0", "1.0", "4.2", "67.1", "2.00"]
-    assert list(rows[0].values()) == first
-    assert matplotlib.image.imread(tmp_path / "table1.png").shape[1] > 1000
+    assert run_write(tmp_path) == "written "
+    assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("name", ["d_model", "machine"])
-def test_table1_refuses_what_was_measured_otherwise(tmp_path, name):
-    write_lines(tmp_path, [("recurrent", 64, 1.0)], **{name: 32})
-    result = table1(tmp_path)
-    assert result.returncode == 2
-    assert f"was measured with {name}=32, and not " in result.stderr.splitlines()[-1]
+def test_a_stage_is_run_again_if_its_arguments_change(tmp_path):
+    run_write(tmp_path)
+    assert run_write(tmp_path, arguments=[WRITE, tmp_path / "output", "new"]) == "written written "
 
 
-def test_table1_has_its_folder_for_itself(tmp_path):
-    with only_one(tmp_path):
-        result = table1(tmp_path)
-    assert result.returncode == 2
-    assert f"{tmp_path} is in use by process" in result.stderr.splitlines()[-1]
+def test_a_stage_is_run_again_if_the_contents_of_its_input_change(tmp_path):
+    text = tmp_path / "input"
+    text.write_text("one")
+    run_write(tmp_path, reads=[text])
+    os.utime(text, (0, 0))
+    assert run_write(tmp_path, reads=[text]) == "written "
+    text.write_text("two")
+    assert run_write(tmp_path, reads=[text]) == "written written "
 
 
-def test_table1_says_in_one_message_why_a_layer_cannot_be_measured(tmp_path):
-    kernel = {"kernel": 10**20}
-    write_lines(
-        tmp_path, [(layer, 8, 1.0) for layer in LAYERS if layer != "convolutional"], **kernel
-    )
-    result = table1(tmp_path, "--lengths=8", f"--kernel={10**20}")
-    assert result.returncode == 2
-    last = result.stderr.splitlines()[-1]
-    assert "convolutional could not be measured at n = 8 (ValueError: " in last
-    assert "leave out the longest" in last and "Traceback" not in result.stderr
+def test_a_stage_is_run_again_if_an_earlier_stage_changes(tmp_path):
+    for argument, expected in (
+        ("one", "written "),
+        ("one", "written "),
+        ("two", "written written "),
+    ):
+        earlier = new_stages(tmp_path / "earlier")
+        result = tmp_path / "result"
+        earlier.run_once("prepare", "python", [WRITE, result, argument], creates=result)
+        assert run_write(tmp_path, new_stages(tmp_path, earlier)) == expected
+
+
+def test_a_stage_is_run_again_if_what_it_depends_on_changes(tmp_path):
+    run_write(tmp_path, depends_on=[100, 200])
+    assert run_write(tmp_path, depends_on=[100, 200]) == "written "
+    assert run_write(tmp_path, depends_on=[200, 300]) == "written written "
+
+
+def test_a_stage_is_run_again_if_its_output_is_missing(tmp_path):
+    run_write(tmp_path)
+    (tmp_path / "output").unlink()
+    assert run_write(tmp_path) == "written "
+
+
+def test_a_failed_stage_is_reported_with_its_last_message_and_its_log(tmp_path):
+    code = "print('bad luck'); raise SystemExit(3)"
+    message = r"demo: write failed \(exit code 3\): bad luck\. .*/logs/write\.log\. .* to resume"
+    with pytest.raises(ValueError, match=message):
+        run_write(tmp_path, arguments=[code])
+    assert run_write(tmp_path) == "written "
+
+
+def test_a_killed_stage_is_reported(tmp_path):
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    with pytest.raises(ValueError, match=r"demo: write failed \(exit code -9\)"):
+        run_write(tmp_path, arguments=[code])
+
+
+def test_a_stage_that_writes_nothing_is_reported(tmp_path):
+    with pytest.raises(ValueError, match=r"demo: write ended without writing .*output: done"):
+        run_write(tmp_path, arguments=["print('done')"])
+    assert run_write(tmp_path) == "written "
+
+
+def test_a_killed_process_resumes_with_the_stage_that_it_had_not_finished(tmp_path):
+    with running("stages_process", tmp_path, package="") as process:
+        assert process.wait() == -signal.SIGKILL
+    assert (tmp_path / "first").exists() and not (tmp_path / "second").exists()
+    (tmp_path / "alive").touch()
+    with running("stages_process", tmp_path, package="") as process:
+        assert process.wait() == 0, process.errors()
+        started = re.findall("demo: (.*), see", process.errors())
+    assert started == ["second", "third"]
+
+
+SAVE_WHEN_ASKED = """
+import os, signal, sys, time
+def save(number, _):
+    open(sys.argv[1], "w").write(signal.Signals(number).name)
+    sys.exit(int(sys.argv[3]))
+for name in ("SIGINT", "SIGTERM"):
+    signal.signal(signal.Signals[name], save)
+os.kill(os.getppid(), signal.Signals[sys.argv[2]])
+time.sleep(60)
+"""
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "say which table: table1"),
-        (["table7"], "must be one of 'table1', 'table2'"),
-        (["table1", "--lengths=1024,many"], "`lengths` must be a whole number of at least 1"),
-        (["table1", "--heads=3"], "num_heads"),
-        (["table1", "--d_model=0"], "d_model"),
-    ],
+    ("sent", "passed_on", "code"),
+    [("SIGINT", "SIGINT", 0), ("SIGTERM", "SIGTERM", 0), ("SIGHUP", "SIGTERM", 1)],
 )
-def test_reproduce_names_what_is_wrong(tmp_path, arguments, message):
-    result = command("reproduce", *arguments, f"--output={tmp_path / 'out'}")
-    assert result.returncode == 2, result.stderr
-    assert message in result.stderr.strip().splitlines()[-1]
-    assert "Traceback" not in result.stderr
+def test_a_signal_is_passed_on_to_the_stage_which_saves_first(tmp_path, sent, passed_on, code):
+    saved, handler = tmp_path / "saved", signal.getsignal(signal.Signals[sent])
+    with pytest.raises(KeyboardInterrupt):
+        run_write(tmp_path, arguments=[SAVE_WHEN_ASKED, saved, sent, code])
+    assert saved.read_text() == passed_on
+    assert signal.getsignal(signal.Signals[sent]) == handler
+
+
+def test_a_signal_reaches_a_stage_that_is_being_started(tmp_path):
+    def start(command, arguments, log):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return start_python(command, ["import time; time.sleep(60)"], log)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_write(tmp_path, Stages(tmp_path, "demo", start=start))
+
+
+def test_a_long_stage_reports_its_newest_message_once(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(stages_module, "REPORT_SECONDS", 0.05)
+    code = "import time; print('step 1', flush=True); time.sleep(0.5)\n" + WRITE
+    run_write(tmp_path, arguments=[code, tmp_path / "output"])
+    assert capsys.readouterr().err.count("demo: write: step 1\n") == 1
+
+
+def test_the_last_message_is_the_commands_own(tmp_path):
+    log = tmp_path / "log"
+    log.write_text(
+        "I1122 10:00:00.000000 1 trainer.py:10] step 100, loss 3.2\n"
+        "WARNING: All log messages before absl::InitializeLog() is called\n"
+        "I0000 00:00:1 cuda.cc:1] no device\n"
+        "2026-11-22 10:00:00.0: I tensorflow/core\n"
+        "  continued\n"
+        "\n"
+    )
+    assert last_message(log) == "step 100, loss 3.2"
+
+
+def test_a_stage_is_a_command_of_this_package_and_its_message_reaches_the_user(tmp_path):
+    result = command(
+        *("reproduce", "table3", "--rows=base", f"--output={tmp_path}"),
+        *("--config.data.toy_pairs=300", "--config.data.vocabulary.size=30000"),
+    )
+    assert result.returncode == 2
+    last = result.stderr.strip().splitlines()[-1]
+    assert "toy grammar: prepare failed (exit code 2): prepare.py: The text is too small" in last
+    assert f"{tmp_path}/logs/prepare.log" in last

@@ -52,10 +52,8 @@ def command(name, *arguments, stdin="", interrupt_after=None, read=True, at_stag
         stdin: text. None: an open pipe that nobody writes to.
         interrupt_after: seconds after which Ctrl-C is pressed.
         read: whether anybody reads its output, or has closed it like `head`.
-        at_stage: for t2t-reproduce, whose stages then start at once, too. {number: "before SIGNAL"}
-            sends it a signal when it comes to the stage of that number, from 0; "during SIGNAL"
-            when that stage, which trains, has written a checkpoint; "stage SIGNAL" sends it to the
-            stage.
+        at_stage: for t2t-reproduce, whose stages are then forks, too. {index: "SIGNAL"} sends it a
+            signal as soon as the stage of that index, a training, has written a checkpoint.
 
     Returns:
         A `subprocess.CompletedProcess` with text.
@@ -212,7 +210,7 @@ def become(argv, module):
 
 
 def stage_server():
-    """A process that forks stages from what is loaded now; returns a socket to ask it by."""
+    """Starts a process that forks stages from the modules loaded now; returns a socket to it."""
     ours, theirs = socket.socketpair()
     if os.fork():
         theirs.close()
@@ -236,36 +234,33 @@ def stage_server():
 
 
 def start_stages_from(server, at_stage):
-    """Lets t2t-reproduce, in this process, start its stages as forks of the server."""
+    """Makes t2t-reproduce, in this process, start its stages as forks of the server."""
     from t2t_keras.reproduction import stages
 
-    numbers = itertools.count()
+    indices = itertools.count()
     answers = server.makefile()
 
     class Stage:
+        """The process of a stage, with the interface of `subprocess.Popen` that `Stages` uses."""
+
         def __init__(self, name, arguments, log):
-            when, _, what = at_stage.get(str(next(numbers)), "").partition(" ")
-            if when == "before":
-                os.kill(os.getpid(), signal.Signals[what])
+            self.signal = at_stage.get(str(next(indices)))
+            self.runs = [Path(a.removeprefix("--run=")) for a in arguments if a[:6] == "--run="]
             request = [f"{name}.py", *arguments], f"t2t_keras.cli.{name}", log.name
             server.sendall(f"{json.dumps(request)}\n".encode())
             self.pid = int(answers.readline())
-            if when == "stage":
-                os.kill(self.pid, signal.Signals[what])
-            self.during = signal.Signals[what] if when == "during" else None
-            self.runs = [Path(a.removeprefix("--run=")) for a in arguments if a[:6] == "--run="]
 
         def wait(self, timeout):
-            if self.during:
+            if self.signal:
                 while not list(self.runs[0].glob("checkpoints/*.npz")):
                     time.sleep(0.01)
-                os.kill(os.getpid(), self.during)
+                os.kill(os.getpid(), signal.Signals[self.signal])
             return int(answers.readline())
 
         def send_signal(self, number):
             os.kill(self.pid, number)
 
-    stages.start = Stage
+    stages.start_command = Stage
 
 
 if __name__ == "__main__":

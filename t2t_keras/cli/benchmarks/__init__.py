@@ -1,1 +1,1 @@
-"""What t2t-benchmark measures, one file a subject, each with its flags and a `measure()`."""
+"""The subjects of t2t-benchmark: one file each, with its flags and `measure()`."""

@@ -2,38 +2,42 @@
 
 import functools
 
-import keras
 from absl import flags
-from keras import ops
 
-from t2t_keras.cli.benchmarks.lengths import LENGTHS, lengths
-from t2t_keras.cli.benchmarks.timing import ROUNDS, medians_of
-from t2t_keras.layers import LocalSelfAttention, MultiHeadAttention
+from t2t_keras.cli.benchmarks.rounds_flag import ROUNDS
 
-NEIGHBOURHOOD = flags.DEFINE_integer("neighbourhood", 65, "r of the restricted self-attention.")
-HEADS = flags.DEFINE_integer("heads", 8, "Heads h.")
-WIDTH = flags.DEFINE_integer("d_model", 512, "Width of the layer.")
+LENGTHS = flags.DEFINE_list(
+    "lengths", ["1024", "2048", "4096", "8192"], "attention: sequence lengths n."
+)
+NEIGHBOURHOOD = flags.DEFINE_integer(
+    "neighbourhood", 65, "attention: neighbourhood r of restricted self-attention."
+)
+HEADS = flags.DEFINE_integer("heads", 8, "attention: number of heads h.")
+D_MODEL = flags.DEFINE_integer("d_model", 512, "attention: width of the layers.")
 
 
 def measure():
+    import keras
+
+    from t2t_keras.layers import LocalSelfAttention, MultiHeadAttention
+    from t2t_keras.reproduction.timing import median_seconds, sorted_lengths
+
+    d_model, heads, r = D_MODEL.value, HEADS.value, NEIGHBOURHOOD.value
+    lengths = sorted_lengths(LENGTHS.value)
     layers = {
-        "full": MultiHeadAttention(HEADS.value, WIDTH.value),
-        f"r = {NEIGHBOURHOOD.value}": LocalSelfAttention(
-            HEADS.value, WIDTH.value, NEIGHBOURHOOD.value
-        ),
+        "full": MultiHeadAttention(heads, d_model),
+        f"r = {r}": LocalSelfAttention(heads, d_model, r),
     }
     print(
-        f"Self-attention, forward, one sequence of n positions, d_model = {WIDTH.value}, "
-        f"h = {HEADS.value}, float32, {keras.backend.backend()}, {ROUNDS.value} rounds"
+        f"Self-attention, forward, one sequence of n positions, d_model = {d_model}, "
+        f"h = {heads}, float32, {keras.backend.backend()}, {ROUNDS.value} rounds"
     )
-    print(f"{'':<10}" + "".join(f"{f'n = {length}':>20}" for length in lengths(LENGTHS.value)))
+    print(f"{'':<10}" + "".join(f"{f'n = {length}':>20}" for length in lengths))
     for name, layer in layers.items():
-        layer.build((1, None, WIDTH.value))
-        forward = as_one_call(layer)
-        inputs = [
-            keras.random.normal((1, length, WIDTH.value)) for length in lengths(LENGTHS.value)
-        ]
-        medians = medians_of([functools.partial(forward, x) for x in inputs], ROUNDS.value)
+        layer.build((1, None, d_model))
+        forward = compiled_call(layer)
+        inputs = [keras.random.normal((1, length, d_model)) for length in lengths]
+        medians = median_seconds([functools.partial(forward, x) for x in inputs], ROUNDS.value)
         line = f"{name:<10}"
         for i, median in enumerate(medians):
             ratio = f"({median / medians[i - 1]:.2f})" if i else ""
@@ -41,8 +45,10 @@ def measure():
         print(line, flush=True)
 
 
-def as_one_call(layer):
-    """The layer as one compiled function that returns when its result is there."""
+def compiled_call(layer):
+    """Compiles a layer to a function that returns once its result has been computed."""
+    import keras
+
     if keras.backend.backend() == "jax":
         import jax
 
@@ -51,4 +57,4 @@ def as_one_call(layer):
         import tensorflow as tf
 
         function = tf.function(layer)
-    return lambda x: ops.convert_to_numpy(ops.sum(function(x)))
+    return lambda x: keras.ops.convert_to_numpy(keras.ops.sum(function(x)))

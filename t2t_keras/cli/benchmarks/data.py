@@ -1,45 +1,46 @@
-"""Batches from prepared data: tokens a second, and how long the first batch takes."""
+"""Batches from prepared data: tokens per second, and seconds to the first batch."""
 
 from absl import flags
 
-from pipelines.batch_plan import BatchPlan
-from pipelines.id_store import IdStore
-from t2t_keras.cli.benchmarks.timing import ROUNDS, medians_of
-from t2t_keras.cli.main import CONFIG
+from t2t_keras.cli.benchmarks.rounds_flag import ROUNDS
+from t2t_keras.cli.config_flag import CONFIG
 
-DATA = flags.DEFINE_string("data", None, "data: a folder that t2t-prepare made.")
-STEPS = flags.DEFINE_integer("steps", 200, "data: batches in a round.", lower_bound=1)
+DATA = flags.DEFINE_string("data", None, "data: folder written by t2t-prepare.")
+STEPS = flags.DEFINE_integer("steps", 200, "data: batches per round.", lower_bound=1)
 LATE_STEP = 100_000
 
 
 def measure():
-    from pipelines.dataset import dataset  # loads TensorFlow, which the others do without
-
     if not DATA.value:
-        raise ValueError("--data=FOLDER is needed: what t2t-prepare made")
+        raise ValueError("--data is needed, a folder written by t2t-prepare. Received: none")
+    from pipelines.batch_plan import BatchPlan
+    from pipelines.dataset import dataset
+    from pipelines.id_store import IdStore
+    from t2t_keras.reproduction.timing import median_seconds
+
     store = IdStore.read(DATA.value)
     config = CONFIG.value.data.batches
     config.validate()
 
-    def planned():
+    def new_plan():
         return BatchPlan(store.lengths + 1, config, seed=1)
 
     def read(start_step, steps):
-        """Planning, reading, padding and handing over, as a training does it."""
-        plan = planned()
+        """Plans, reads, pads and fetches batches, as training does."""
+        plan = new_plan()
         for inputs, labels in dataset(store, plan, start_step, steps):
             inputs["source"].numpy(), labels.numpy()
 
     def real_tokens():
-        plan = planned()
-        chosen = (plan.batch(step)[0] for step in range(STEPS.value))
-        return sum(int(plan.lengths[examples].sum()) for examples in chosen)
+        plan = new_plan()
+        batches = (plan.batch(step)[0] for step in range(STEPS.value))
+        return sum(int(plan.lengths[indices].sum()) for indices in batches)
 
-    first, late, many = medians_of(
+    first, late, many = median_seconds(
         [lambda: read(0, 1), lambda: read(LATE_STEP, 1), lambda: read(0, STEPS.value)], ROUNDS.value
     )
     tokens = real_tokens()
     print(f"{DATA.value}: {len(store):,} pairs, medians of {ROUNDS.value} rounds")
-    print(f"{tokens / many:>12,.0f} real tokens a second, both sides, planning included")
+    print(f"{tokens / many:>12,.0f} real tokens per second, both sides, planning included")
     print(f"{first:>12.3f} s to the first batch of a run that starts at step 0")
     print(f"{late:>12.3f} s to the first batch of a run that starts at step {LATE_STEP:,}")

@@ -1,7 +1,7 @@
-"""Requests of many connections to a server: how many a second, how long each, and all right?
+"""Requests per second and latencies of a server, and a check of its answers.
 
-Every text is asked for alone at first. Then all connections ask at once, each for the next text as
-soon as it has an answer, and every answer is held against the one that the text was given alone.
+Each text is first sent alone. Then all connections send requests at once, each the next text as
+soon as it has an answer, and every answer is compared with the answer to the lone request.
 """
 
 import asyncio
@@ -10,56 +10,84 @@ import random
 import statistics
 import time
 
-import aiohttp
 from absl import flags
 
-from pipelines.toy_grammar import pairs
-from t2t_keras.runs.lines import read_lines
-
-URL = flags.DEFINE_string("url", None, "serve: the model, http://HOST:PORT/v1/models/NAME.")
-CONNECTIONS = flags.DEFINE_integer("connections", 50, "serve: at the same time.", lower_bound=1)
-REQUESTS = flags.DEFINE_integer("requests", 1000, "serve: in all.", lower_bound=1)
-TEXTS = flags.DEFINE_string("texts", None, "serve: a file, a text each line. None: toy grammar.")
-DISTINCT = 100  # texts that are asked for, again and again
+URL = flags.DEFINE_string(
+    "url", None, "serve: address of the model, http://HOST:PORT/v1/models/NAME."
+)
+CONNECTIONS = flags.DEFINE_integer(
+    "connections", 50, "serve: simultaneous connections.", lower_bound=1
+)
+REQUESTS = flags.DEFINE_integer("requests", 1000, "serve: total number of requests.", lower_bound=1)
+TEXTS = flags.DEFINE_string(
+    "texts",
+    None,
+    "serve: file with one text per line; the first 100 are sent. Default: sentences of the toy "
+    "grammar.",
+)
+DISTINCT = 100  # different texts
 
 
 def measure():
     if not URL.value:
-        raise ValueError("--url=http://HOST:PORT/v1/models/NAME is needed: what t2t-serve serves")
-    if TEXTS.value:
-        texts = read_lines(TEXTS.value)[:DISTINCT]
-    else:
-        texts = [source for source, _ in pairs(DISTINCT, "test")]
-    if not texts:
-        raise ValueError(f"--texts={TEXTS.value} has no line")
+        raise ValueError(
+            "--url is needed, the address of a model of t2t-serve: "
+            "http://HOST:PORT/v1/models/NAME. Received: none"
+        )
+    import aiohttp
+
+    texts = texts_to_send()
     try:
-        alone, results, seconds = asyncio.run(asked(texts))
+        alone, results, seconds = asyncio.run(send_all(texts))
     except aiohttp.ClientError as error:
-        raise ValueError(f"no answer from --url={URL.value}: {error}") from error
+        raise ValueError(
+            f"--url does not answer ({error}). It must be the address of a model of t2t-serve. "
+            f"Received: --url={URL.value}"
+        ) from error
     report(alone, results, seconds)
 
 
-async def asked(texts):
-    """What each text is answered alone; then (text, status, answer, seconds) of every request."""
+def texts_to_send():
+    from pipelines.toy_grammar import pairs
+    from t2t_keras.runs.text_files import read_lines
+
+    if not TEXTS.value:
+        return [source for source, _ in pairs(DISTINCT, "test")]
+    texts = read_lines(TEXTS.value)[:DISTINCT]
+    if not texts:
+        raise ValueError(f"--texts must not be empty. Received: --texts={TEXTS.value}")
+    return texts
+
+
+async def send_all(texts):
+    """Sends each text alone, then all requests.
+
+    Returns:
+        The lone answers, (status, answer, seconds) by text; the results of all requests, (text,
+        status, answer, seconds); and the seconds that all requests took.
+    """
+    import aiohttp
+
     connector = aiohttp.TCPConnector(limit=CONNECTIONS.value)
     async with aiohttp.ClientSession(connector=connector) as session:
-        alone = {text: await ask(session, text) for text in dict.fromkeys(texts)}
+        alone = {text: await send(session, text) for text in dict.fromkeys(texts)}
         for status, answer, _ in alone.values():
             if status != 200:
                 raise ValueError(f"--url={URL.value} answers {status}: {answer['error']}")
-        chosen = iter(random.Random(0).choices(texts, k=REQUESTS.value))
+        requests = iter(random.Random(0).choices(texts, k=REQUESTS.value))
         results = []
 
         async def client():
-            for text in chosen:
-                results.append((text, *await ask(session, text)))
+            for text in requests:
+                results.append((text, *await send(session, text)))
 
         start = time.perf_counter()
         await asyncio.gather(*(client() for _ in range(CONNECTIONS.value)))
         return alone, results, time.perf_counter() - start
 
 
-async def ask(session, text):
+async def send(session, text):
+    """Sends a text and returns the status, the answer and the seconds it took."""
     start = time.perf_counter()
     async with session.post(f"{URL.value}:predict", json={"inputs": [text]}) as response:
         answer = await response.json()
@@ -70,17 +98,19 @@ async def ask(session, text):
 
 def report(alone, results, seconds):
     statuses = collections.Counter(status for _, status, _, _ in results)
-    others = sum(answer != alone[text][1] for text, status, answer, _ in results if status == 200)
-    print(f"{len(results):,} requests of a text, {CONNECTIONS.value} connections")
-    print(f"{len(results) / seconds:>12,.1f} requests a second")
-    print(f"{'alone':<12} {latencies([taken for _, _, taken in alone.values()])}")
-    print(f"{'together':<12} {latencies([taken for *_, taken in results])}")
-    print(f"{statuses.pop(200, 0):>12,} answered, {others} of them otherwise than alone")
+    changed = sum(answer != alone[text][1] for text, status, answer, _ in results if status == 200)
+    print(f"{len(results):,} requests with one text each, {CONNECTIONS.value} connections")
+    print(f"{len(results) / seconds:>12,.1f} requests per second")
+    print(f"{'alone':<12} {latencies([elapsed for _, _, elapsed in alone.values()])}")
+    print(f"{'together':<12} {latencies([elapsed for *_, elapsed in results])}")
+    answered = statuses.pop(200, 0)
+    print(f"{answered:>12,} answered; {changed} differ from the single-request answer")
     for status, count in statuses.items():
         print(f"{count:>12,} answered with {status}")
 
 
 def latencies(seconds):
+    """Formats the 50th, 90th and 99th percentile."""
     if len(seconds) == 1:
         seconds = seconds * 2
     cuts = statistics.quantiles(seconds, n=100, method="inclusive")

@@ -1,41 +1,51 @@
-"""Tokens a second of a full training step on synthetic batches without padding."""
+"""Tokens per second of a full training step on synthetic batches without padding."""
 
-import keras
-import numpy as np
 from absl import flags
-from keras import ops
 
-from t2t_keras.cli.benchmarks.timing import ROUNDS, medians_of
-from t2t_keras.cli.main import CONFIG
+from t2t_keras.cli.benchmarks.rounds_flag import ROUNDS
+from t2t_keras.cli.config_flag import CONFIG
 
-ROWS = flags.DEFINE_integer("rows", 32, "train, decode: sentence pairs in a batch.", lower_bound=1)
+ROWS = flags.DEFINE_integer("rows", 32, "train, decode: sentence pairs per batch.", lower_bound=1)
 LENGTH = flags.DEFINE_integer(
-    "length", 32, "train: tokens in a sentence. decode: steps.", lower_bound=1
+    "length",
+    32,
+    "train, decode: tokens per sentence in train, steps of the search in decode.",
+    lower_bound=1,
 )
-PRODUCT = 2048  # rows and columns of the matrix product that tells the machine's rate
+PRODUCT = 2048  # rows and columns of the matrices whose product measures the machine's rate
 
 
 def measure():
+    import keras
+    from keras import ops
+
+    from t2t_keras.reproduction.timing import median_seconds
+
     config = CONFIG.value
     config.validate()
-    step = make_step(config)
+    step = new_step(config)
     matrix = keras.random.normal((PRODUCT, PRODUCT))
     product = compiled(lambda x: ops.sum(ops.matmul(x, x)))
-    seconds, of_product = medians_of([step, lambda: float(product(matrix))], ROUNDS.value)
-    work = floating_point_operations(config.model.resolved(), ROWS.value, LENGTH.value) / seconds
-    rate = 2 * PRODUCT**3 / of_product
+    seconds, product_seconds = median_seconds([step, lambda: float(product(matrix))], ROUNDS.value)
     rows, length = ROWS.value, LENGTH.value
+    rate = floating_point_operations(config.model.resolved(), rows, length) / seconds
+    product_rate = 2 * PRODUCT**3 / product_seconds
     print(
         f"{rows} pairs of {length} + {length} tokens, {config.training.precision}, "
         f"{keras.config.backend()}, medians of {ROUNDS.value} rounds"
     )
-    print(f"{2 * rows * length / seconds:>12,.0f} tokens a second ({seconds:.3f} s a step)")
-    print(f"{work / 1e9:>12,.0f} GFLOP/s in matrix products")
-    print(f"{work / rate:>12.0%} of a {PRODUCT}³ product's {rate / 1e9:,.0f} GFLOP/s")
+    print(f"{2 * rows * length / seconds:>12,.0f} tokens per second ({seconds:.3f} s per step)")
+    print(f"{rate / 1e9:>12,.0f} GFLOP/s in matrix products")
+    print(
+        f"{rate / product_rate:>12.0%} of a {PRODUCT}³ product's {product_rate / 1e9:,.0f} GFLOP/s"
+    )
 
 
-def make_step(config):
-    """A call that makes one update and waits for it."""
+def new_step(config):
+    """Returns a function that makes one update and waits for it."""
+    import keras
+    import numpy as np
+
     model = config.compiled_model(metrics=[])
     model.optimizer.build(model.trainable_variables)
     random = np.random.default_rng(0)
@@ -53,6 +63,8 @@ def make_step(config):
 
 
 def compiled(function):
+    import keras
+
     if keras.config.backend() == "jax":
         import jax
 
@@ -63,11 +75,14 @@ def compiled(function):
 
 
 def floating_point_operations(model, rows, length):
-    """Of all matrix products of a step: two for each multiplication, backward twice forward."""
+    """Returns the operations in a step's matrix products.
+
+    A multiplication counts as two operations, and the backward pass as two forward passes.
+    """
     d, tokens = model.d_model, rows * length
     heads = model.num_heads * (model.d_k + model.d_v)
     attention = 2 * d * heads  # query, key, value, output
     feed_forward = 2 * d * model.d_ff
     weights = model.num_layers * (3 * attention + 2 * feed_forward) + model.vocab_size * d
-    products = 3 * model.num_layers * heads * length  # each position with each other one
+    products = 3 * model.num_layers * heads * length  # each position with every other one
     return 3 * 2 * tokens * (weights + products)

@@ -1,0 +1,10 @@
+"""The flag of every subject that is timed in rounds."""
+
+from absl import flags
+
+ROUNDS = flags.DEFINE_integer(
+    "rounds",
+    7,
+    "attention, data, decode, train: timed calls of each measurement; medians are printed.",
+    lower_bound=1,
+)

@@ -1,0 +1,184 @@
+"""The settings of one reproduced table, and which tables read them."""
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pipelines.treebank import LEAVES
+from t2t_keras.checks import check_choice, check_integer, check_positive
+from t2t_keras.reproduction.timing import sorted_lengths
+
+TABLES = ("table1", "table2", "table3", "table4")
+
+
+def setting(*tables, default=None, trains=False):
+    """A field of `Plan`.
+
+    Args:
+        tables: numbers of the tables that read it; every other table rejects it.
+        trains: whether only training reads it. A plan with `run` trains nothing and rejects it.
+    """
+    metadata = {"tables": [f"table{number}" for number in tables], "trains": trains}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+@dataclasses.dataclass(kw_only=True)
+class Plan:
+    """What to reproduce: a table, its data, and all changes to the paper's settings.
+
+    Every field but `command` and `overrides` is also a flag of t2t-reproduce. A wrong value, a
+    setting that the table does not read, and settings that contradict each other raise a
+    `ValueError` that names the flags.
+
+        Plan("table3", rows=["base", "C_N2"], steps=500)
+    """
+
+    table: str = dataclasses.field(kw_only=False)  # one of TABLES
+    output: str | None = setting(1, 2, 3, 4)  # folder for all files; None: reproduced/TABLE
+    command: str = setting(1, 2, 3, 4, default="")  # command line, for the table's notes
+
+    # Layers to time
+    d_model: int = setting(1, default=256)  # width d
+    heads: int = setting(1, default=4)  # heads h of both attention layers
+    neighbourhood: int = setting(1, default=65)  # r of restricted self-attention
+    kernel: int = setting(1, default=3)  # width k of the convolutions
+    lengths: Sequence[int] = setting(1, default=(1024, 2048, 4096, 8192, 16384))  # n
+    rounds: int = setting(1, default=7)  # timed calls per layer and length
+
+    # Reductions of the paper's settings
+    divide: int | None = setting(2, 3, 4, trains=True)  # divisor of all widths
+    divide_layers: int | None = setting(2, 3, 4, trains=True)  # divisor of the number of layers
+    steps: int | None = setting(2, 3, 4, trains=True)  # training steps; the warm-up shrinks too
+    reduced: str | None = setting(2, 3, 4, trains=True)  # config for less data or less time
+    overrides: Mapping | None = setting(2, 3, 4)  # value by setting: {"model.dropout": 0.2}
+
+    # Rows, training text and held-out text
+    rows: Sequence[str] | None = setting(2, 3)  # names of rows; None: all
+    source: str | None = setting(2, 3, trains=True)  # files to train on: path, glob or list
+    target: str | None = setting(2, 3, trains=True)  # translations of `source`
+    data: str | None = setting(2, 3, trains=True)  # folder written by t2t-prepare
+    tfds: str | None = setting(2, 3)  # TensorFlow data set
+    data_dir: str | None = setting(2, 3)  # folder of prepared TensorFlow data sets
+    dev_source: str | None = setting(2, 3, trains=True)  # held-out text
+    dev_target: str | None = setting(2, 3, trains=True)  # translations of `dev_source`
+    language: str = setting(3, default="de")  # target language, for the paper's BLEU
+
+    # Test sets and runs to score
+    test_source: Sequence[str] | None = setting(2)  # files, one per test set
+    test_target: Sequence[str] | None = setting(2)  # translations of `test_source`
+    # Score the runs in `output` as they are
+    evaluate_only: bool = setting(2, default=False, trains=True)
+    run: str | None = setting(2, 4)  # existing run to score; nothing is trained
+
+    # Treebanks
+    train: str | None = setting(4)  # trees to train on: path, glob or list
+    automatic: str | None = setting(4)  # automatically parsed trees: path, glob or list
+    ratio: float | None = setting(4)  # automatic trees per gold tree; None: all of both
+    dev: str | None = setting(4)  # trees to score; section 22 in the paper
+    test: str | None = setting(4)  # trees to score; section 23 in the paper
+    leaves: str | None = setting(4)  # one of LEAVES; None: XX, or that of `run`
+
+    def __post_init__(self):
+        check_choice("TABLE", self.table, TABLES)
+        for name, value in self.given().items():
+            if isinstance(value, os.PathLike):
+                setattr(self, name, os.fspath(value))
+            elif name in ("test_source", "test_target"):
+                setattr(self, name, [os.fspath(path) for path in value])
+        self.check_tables()
+        self.check_values()
+        if self.run:
+            self.check_nothing_trains()
+        self.check_text()
+
+    @property
+    def folder(self):
+        """The output folder."""
+        return Path(self.output or f"reproduced/{self.table}")
+
+    @property
+    def has_text(self):
+        """Whether a training text is given."""
+        return bool(self.source or self.data or self.tfds)
+
+    def given(self):
+        """Returns the settings that differ from their defaults, by name."""
+        values = {field.name: getattr(self, field.name) for field in settings()}
+        defaults = {field.name: field.default for field in settings()}
+        return {
+            name: value
+            for name, value in values.items()
+            if value != defaults[name] and value not in (None, "", [], (), {})
+        }
+
+    def check_tables(self):
+        for field in settings():
+            tables = field.metadata["tables"]
+            if field.name in self.given() and self.table not in tables:
+                raise ValueError(
+                    f"{flag(field.name)} is for {' and '.join(tables)} only. "
+                    f"Received: {flag(field.name)} for {self.table}. See --help"
+                )
+
+    def check_values(self):
+        for name in ("d_model", "heads", "neighbourhood", "kernel", "rounds"):
+            check_integer(name, getattr(self, name))
+        for name in ("divide", "divide_layers", "steps"):
+            if getattr(self, name) is not None:
+                check_integer(name, getattr(self, name))
+        self.lengths = sorted_lengths(self.lengths)
+        if self.ratio is not None:
+            check_positive("ratio", self.ratio)
+            if not self.automatic:
+                raise ValueError(
+                    "--ratio needs --automatic, the trees to mix in. "
+                    f"Received: --ratio={self.ratio:g} alone"
+                )
+        if self.leaves is not None:
+            check_choice("leaves", self.leaves, LEAVES)
+        if "training.steps" in (self.overrides or {}):
+            raise ValueError(
+                "--config.training.steps would leave the warm-up at full length. Use --steps, "
+                "which shortens both. "
+                f"Received: --config.training.steps={self.overrides['training.steps']}"
+            )
+
+    def check_nothing_trains(self):
+        for field in settings():
+            if field.metadata["trains"] and field.name in self.given():
+                raise ValueError(
+                    f"--{field.name} is for training, and --run trains nothing. Leave one of them "
+                    f"out. Received: --{field.name}={getattr(self, field.name)}, --run={self.run}"
+                )
+        for name, value in (self.overrides or {}).items():
+            if not name.startswith("search."):
+                raise ValueError(
+                    "With --run, which trains nothing, --config can change only search settings. "
+                    f"Received: --config.{name}={value}, --run={self.run}"
+                )
+
+    def check_text(self):
+        for one, other in (("source", "target"), ("dev_source", "dev_target")):
+            values = getattr(self, one), getattr(self, other)
+            if bool(values[0]) != bool(values[1]):
+                raise ValueError(
+                    f"--{one} and --{other} go together. Received: {values[0]} and {values[1]}"
+                )
+        sources = [name for name in ("source", "data", "tfds") if getattr(self, name)]
+        if len(sources) > 1:
+            raise ValueError(
+                "Only one training text is allowed: --source=FILE with --target=FILE, "
+                "--data=FOLDER or --tfds=NAME. "
+                f"Received: {', '.join(f'--{name}' for name in sources)}"
+            )
+
+
+def settings():
+    """Returns the fields of `Plan` that not every table has, and their metadata."""
+    return [field for field in dataclasses.fields(Plan) if field.name != "table"]
+
+
+def flag(name):
+    """Returns the flag for a setting of the plan."""
+    return "--config" if name == "overrides" else f"--{name}"

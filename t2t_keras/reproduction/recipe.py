@@ -1,0 +1,156 @@
+"""The settings of a training run beside the paper's, and the differences between them.
+
+`Plan.reduced` replaces the paper's settings by those of a small config, `Plan.divide` divides the
+widths and `Plan.steps` shortens the training. `Plan.overrides` are applied last.
+"""
+
+import dataclasses
+import math
+from typing import NamedTuple
+
+from t2t_keras.checks import check_choice
+from t2t_keras.experiment import Experiment, load_experiment
+from t2t_keras.training.checkpoints import Checkpoints
+
+CHECKPOINTS = 72  # in twelve hours of training, one every ten minutes (§5.2, §6.1)
+# Settings that affect no result.
+IRRELEVANT = {
+    *("data.folder", "data.toy_pairs", "data.dev_source", "data.dev_target", "data.dev_pairs"),
+    *("training.log_every", "training.evaluate_every", "training.checkpoint_every"),
+    *("training.checkpoint_minutes", "training.keep", "training.xla", "training.accumulate"),
+    *("model.vocab_size", "data.vocabulary.symbols"),  # implied by data.vocabulary.size
+}
+
+
+class Recipe(NamedTuple):
+    """The settings of a run and of the paper's run that it reproduces.
+
+    Args:
+        config: name of the shipped config with the paper's settings.
+        experiment: settings of the run.
+        paper: settings of the paper.
+    """
+
+    config: str
+    experiment: Experiment
+    paper: Experiment
+
+    def train_flags(self):
+        """Returns the flags of t2t-train for all settings."""
+        return [f"--config={self.config}", *override_flags(self.paper, self.experiment)]
+
+    def prepare_flags(self):
+        """Returns the flags of t2t-prepare, equal for all recipes that share a text."""
+        overrides = override_flags(load_experiment("base"), self.experiment)
+        return ["--config=base", *(o for o in overrides if o.startswith("--config.data."))]
+
+    def reductions(self, trained):
+        """Describes each relevant difference from the paper's settings in a few words.
+
+        Args:
+            trained: settings that the run was trained with. The search settings are the recipe's.
+        """
+        ours = dataclasses.replace(trained, search=self.experiment.search)
+        return [
+            f"{name} {shown(our_value)} (paper {shown(paper_value)})"
+            for name, (paper_value, our_value) in differences(self.paper, ours).items()
+            if name not in IRRELEVANT
+        ]
+
+    def check_resumable(self, run):
+        """Refuses a run that was trained with different settings, or for more steps.
+
+        t2t-train allows both. A table does not: its figures must belong to its settings.
+        """
+        if not run.config_file.exists():
+            return
+        changed = {
+            name: values
+            for name, values in differences(run.experiment(), self.experiment).items()
+            if name.startswith(("model.", "training.", "data.batches."))
+            and name not in {*IRRELEVANT, "training.steps"}
+        }
+        for name, (old, new) in changed.items():
+            raise ValueError(
+                f"{run.folder} was trained with {name}={shown(old)}. Keep that setting, or choose "
+                f"a different --output. Received: {name}={shown(new)}"
+            )
+        newest = max(Checkpoints(run.folder / "checkpoints").steps(), default=0)
+        if newest > self.experiment.training.steps:
+            raise ValueError(
+                f"{run.folder} has already been trained for {newest:,} steps. Train for at least "
+                "as many, or choose a different --output. "
+                f"Received: {self.experiment.training.steps:,} steps"
+            )
+
+
+def reduced_recipe(plan, config, keep=0, checkpoints=CHECKPOINTS):
+    """Returns the recipe of a shipped config, reduced as the plan says.
+
+    Args:
+        plan: a `Plan`.
+        config: name of the config.
+        keep: checkpoints that the run must have at its end.
+        checkpoints: checkpoints that the paper's training wrote.
+    """
+    paper, ours = load_experiment(config), load_experiment(plan.reduced or config)
+    ours.model = ours.model.divided(plan.divide or 1, plan.divide_layers or 1)
+    if plan.steps:
+        shorten(ours.training, plan.steps, checkpoints)
+    ours.training.keep = max(ours.training.keep, keep)
+    apply_overrides(plan, ours)
+    return Recipe(config, ours, paper)
+
+
+def shorten(training, steps, checkpoints=CHECKPOINTS):
+    """Changes the number of steps; the warm-up keeps its share and the highest learning rate."""
+    share = steps / training.steps
+    warmup = max(1, round(training.warmup_steps * share))
+    training.learning_rate *= math.sqrt(warmup / training.warmup_steps)
+    training.warmup_steps, training.steps = warmup, steps
+    training.evaluate_every = min(training.evaluate_every, steps)
+    training.checkpoint_every = max(1, steps // checkpoints)
+
+
+def apply_overrides(plan, experiment, kept=()):
+    """Applies the plan's overrides to an experiment.
+
+    Args:
+        plan: a `Plan`.
+        experiment: the `Experiment` to change.
+        kept: settings that distinguish the table's row, which are not overridden.
+    """
+    for path, value in (plan.overrides or {}).items():
+        check_choice("overrides", path, experiment.flat())
+        *parts, field = path.split(".")
+        settings = experiment
+        for part in parts:
+            settings = getattr(settings, part)
+        if path not in kept:
+            setattr(settings, field, value)
+    if experiment.training.patience:
+        raise ValueError(
+            "training.patience would end the rows after different numbers of steps, and they "
+            "could not be compared. Set it to 0. "
+            f"Received: training.patience={experiment.training.patience}"
+        )
+    experiment.validate()
+
+
+def override_flags(before, after):
+    """Returns the flags that turn the settings of one experiment into those of the other."""
+    changed = differences(before, after)
+    return [f"--config.{name}={value}" for name, (_, value) in changed.items()]
+
+
+def differences(before, after):
+    """Returns {setting: (value before, value after)} where two experiments differ."""
+    before, after = before.flat(), after.flat()
+    return {name: (old, after[name]) for name, old in before.items() if old != after[name]}
+
+
+def shown(value):
+    """Formats a setting's value for a reader."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

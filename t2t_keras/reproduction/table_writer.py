@@ -1,0 +1,71 @@
+"""Results as tables in Markdown and CSV, with notes on how they were measured."""
+
+import csv
+import datetime
+import io
+import os
+import platform
+import re
+from pathlib import Path
+
+import tensorflow as tf
+
+
+def write_table(path, columns, rows, notes):
+    """Writes `path`.md, with the notes below the table, and `path`.csv; returns the Markdown.
+
+    Args:
+        path: path without a suffix.
+        columns: for each column's name a function from a row to the text of its cell.
+        rows: objects of any type.
+        notes: lines of text.
+    """
+    cells = [[cell(row) for cell in columns.values()] for row in rows]
+    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+    lines = [
+        f"| {' | '.join(text.ljust(width) for text, width in zip(line, widths, strict=True))} |"
+        for line in (list(columns), ["-" * width for width in widths], *cells)
+    ]
+    markdown = "\n".join([*lines, "", *(f"- {note}" for note in notes)]) + "\n"
+    table = io.StringIO()
+    csv.writer(table, lineterminator="\n").writerows([list(columns), *cells])
+    for suffix, contents in ((".md", markdown), (".csv", table.getvalue())):
+        file = Path(f"{path}{suffix}")
+        unfinished = Path(f"{file}.unfinished")
+        unfinished.write_text(contents, encoding="utf-8")
+        unfinished.rename(file)
+    return markdown
+
+
+def circumstances(plan, machine=None):
+    """Returns the last notes of every table: date, machine and command line.
+
+    Args:
+        plan: a `Plan`.
+        machine: description of the machine. None: this one.
+    """
+    notes = [f"{datetime.date.today()}, {machine or this_machine()}"]
+    return [*notes, f"`{plan.command}`"] if plan.command else notes
+
+
+def this_machine():
+    """Describes the GPUs, or the processor if there are none."""
+    devices = tf.config.list_physical_devices("GPU")
+    names = [tf.config.experimental.get_device_details(gpu).get("device_name") for gpu in devices]
+    if names:
+        return f"{len(names)} × {names[0]}"
+    processor = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        model_name = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+        processor = model_name[1] if model_name else processor
+    return f"{os.cpu_count()} cores, {processor}"
+
+
+def number(value, form=".2f"):
+    """Formats a number; None becomes an empty cell."""
+    return "" if value is None else f"{value:{form}}"
+
+
+def signed(value, base, form="+.2f"):
+    """Formats value − base; None on either side becomes an empty cell."""
+    return "" if value is None or base is None else f"{value - base:{form}}"

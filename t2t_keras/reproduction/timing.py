@@ -1,0 +1,37 @@
+"""Timing of calls that are compared: in turn, so that a slow minute affects all of them."""
+
+import statistics
+import time
+
+from t2t_keras.checks import check_integer
+
+
+def median_seconds(calls, rounds):
+    """Returns the median seconds of each call, after two warm-up calls.
+
+    Args:
+        calls: functions without arguments.
+        rounds: timed calls of each function.
+    """
+    for call in calls:
+        call()
+        call()
+    seconds = [[] for _ in calls]
+    for _ in range(rounds):
+        for call, measured in zip(calls, seconds, strict=True):
+            start = time.perf_counter()
+            call()
+            measured.append(time.perf_counter() - start)
+    return [statistics.median(measured) for measured in seconds]
+
+
+def sorted_lengths(lengths):
+    """Returns the distinct sequence lengths in ascending order.
+
+    Args:
+        lengths: integers, or decimal texts from a flag.
+    """
+    lengths = [int(n) if isinstance(n, str) and n.isdecimal() else n for n in lengths]
+    for length in lengths:
+        check_integer("lengths", length)
+    return tuple(sorted(set(lengths)))

@@ -1,0 +1,129 @@
+"""The plan of a table: its flags, and the settings that are refused before anything runs."""
+
+import dataclasses
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from commands import command
+
+from t2t_keras.reproduction import Plan, reproduce
+from t2t_keras.reproduction.plan import TABLES, settings
+
+
+def test_every_setting_is_a_flag_with_the_same_default_and_names_its_tables():
+    result = command("reproduce", "--helpxml")
+    flags = {
+        flag.findtext("name"): flag
+        for flag in ElementTree.fromstring(result.stdout).iter("flag")
+        if flag.findtext("file").endswith("cli/reproduce.py")
+    }
+    fields = {f.name: f for f in settings() if f.name not in ("command", "overrides")}
+    assert flags.keys() == fields.keys()
+    for name, field in fields.items():
+        tables, default = field.metadata["tables"], field.default
+        prefix = "All tables" if tables == list(TABLES) else ", ".join(tables)
+        assert flags[name].findtext("meaning").startswith(f"{prefix}: "), name
+        if isinstance(default, tuple):
+            default = ",".join(map(str, default))
+        expected = "" if default is None else str(default).lower()
+        assert (flags[name].findtext("default") or "").lower() == expected, name
+
+
+def test_a_plan_without_output_has_a_folder_of_its_own():
+    assert Plan("table3").folder == Path("reproduced/table3")
+    assert Plan("table3", output=Path("elsewhere")).folder == Path("elsewhere")
+
+
+def test_a_plan_can_be_copied_with_changes():
+    plan = Plan("table2", steps=3, test_source=[Path("a")], test_target=[Path("b")])
+    assert dataclasses.replace(plan, steps=4).steps == 4
+    assert plan.test_source == ["a"]
+
+
+def test_lengths_are_sorted_and_distinct():
+    assert Plan("table1", lengths=["64", 8, 64]).lengths == (8, 64)
+
+
+TEXT = {"source": "a", "target": "b"}
+
+
+@pytest.mark.parametrize(
+    ("table", "changes", "message"),
+    [
+        ("table7", {}, "must be one of 'table1', 'table2'"),
+        ("table2", {"leaves": "tag"}, "--leaves is for table4 only. Received: --leaves for table2"),
+        ("table3", {"run": "x"}, "--run is for table2 and table4 only"),
+        ("table1", {"overrides": {"model.d_model": 8}}, "--config is for table2 and table3 and"),
+        ("table1", {"lengths": ["1024", "many"]}, "`lengths` must be"),
+        ("table1", {"d_model": 0}, "`d_model` must be"),
+        ("table1", {"rounds": 0}, "`rounds` must be"),
+        ("table3", {"divide": 0}, "`divide` must be"),
+        ("table4", {"leaves": "words"}, "`leaves` must be .*did you mean 'word'"),
+        ("table4", {"ratio": 2}, "--ratio needs --automatic"),
+        ("table4", {"ratio": -1.0, "automatic": "x"}, "`ratio` must be a positive number"),
+        ("table3", {"overrides": {"training.steps": 9}}, "Use --steps"),
+        ("table2", {"source": "a"}, "--source and --target go together. Received: a and None"),
+        ("table3", {"dev_target": "a"}, "--dev_source and --dev_target go together"),
+        ("table2", {"tfds": "x", "data": "y"}, "Only one training text .*: --data, --tfds"),
+        ("table2", {"run": "x", "steps": 3}, "--steps is for training, and --run trains nothing"),
+        ("table2", {"run": "x", **TEXT}, "--source is for training"),
+        ("table4", {"run": "x", "overrides": {"model.d_model": 8}}, "only search settings"),
+    ],
+)
+def test_a_wrong_plan_is_refused(table, changes, message):
+    with pytest.raises(ValueError, match=message):
+        Plan(table, **changes)
+
+
+@pytest.mark.parametrize(
+    ("table", "changes", "message"),
+    [
+        ("table1", {"heads": 3}, "num_heads"),
+        ("table2", {"rows": ["ende"]}, "did you mean 'ende_big'"),
+        ("table2", {"data": "a"}, "A text has one pair of languages"),
+        ("table2", {"rows": ["ende_base"], **TEXT}, "--test_source and --test_target, the text"),
+        ("table2", {"rows": ["ende_base"], "test_source": ["a"]}, "the same number of files"),
+        (
+            "table2",
+            {"rows": ["ende_base"], **TEXT, "test_source": ["a"], "test_target": ["b"]},
+            "There is no source file a",
+        ),
+        (
+            "table2",
+            {"rows": ["ende_base"], "test_source": ["a"], "test_target": ["b"]},
+            "--test_source must be plain text files. Received: a",
+        ),
+        ("table2", {"reduced": "mixed"}, "--reduced and --run are for one row"),
+        ("table2", {"rows": ["ende_base"], "run": "x"}, "x is not a run"),
+        ("table2", {"overrides": {"training.patience": 3}}, "could not be compared"),
+        ("table3", {"overrides": {"model.d_modle": 3}}, "did you mean 'model.d_model'"),
+        ("table3", {"data": "x"}, "--dev_source and --dev_target, the text to score on"),
+        ("table3", {"divide": 3}, "a divisor of d_model=512"),
+        ("table4", {"dev": "x"}, "--train is needed"),
+        ("table4", {"train": "x"}, "--dev or --test or both"),
+    ],
+)
+def test_a_plan_that_does_not_fit_its_table_is_refused_before_a_stage_runs(
+    tmp_path, table, changes, message
+):
+    with pytest.raises(ValueError, match=message):
+        reproduce(Plan(table, output=tmp_path, **changes))
+    assert not list(tmp_path.glob("**/*.log"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "takes one table: table1"),
+        (["table2", "--leaves=tag"], "--leaves is for table4 only"),
+        (["table3", "--config=multi30k"], "each row of a table has its own config"),
+        (["table1", "--config.model.d_model=8"], "--config is for table2"),
+        (["table3", "--config.training.steps=9"], "Use --steps"),
+    ],
+)
+def test_a_wrong_command_ends_with_one_message(arguments, message):
+    result = command("reproduce", *arguments)
+    assert result.returncode == 2
+    assert message in result.stderr.strip().splitlines()[-1]
+    assert "Traceback" not in result.stderr

@@ -1,0 +1,77 @@
+"""Recipes: the paper's settings, reductions, and the differences that a table names."""
+
+import dataclasses
+
+import pytest
+
+from t2t_keras.experiment import load_experiment
+from t2t_keras.reproduction import Plan
+from t2t_keras.reproduction.recipe import Recipe, differences, reduced_recipe, shorten
+from t2t_keras.runs.run import Run
+from t2t_keras.training.training_config import TrainingConfig
+
+
+def test_a_shorter_training_keeps_its_highest_learning_rate_and_its_share_of_averaged_steps():
+    training = TrainingConfig(steps=300_000)
+    highest = training.learning_rate * training.warmup_steps**-0.5
+    shorten(training, 3000, checkpoints=504)
+    assert (training.steps, training.warmup_steps, training.checkpoint_every) == (3000, 40, 5)
+    assert training.learning_rate * training.warmup_steps**-0.5 == pytest.approx(highest)
+
+
+def test_a_plan_without_reductions_has_the_papers_settings():
+    recipe = reduced_recipe(Plan("table2"), "wmt14_ende:base")
+    assert differences(recipe.paper, recipe.experiment) == {}
+    assert recipe.train_flags() == ["--config=wmt14_ende:base"]
+    assert recipe.prepare_flags() == ["--config=base"]
+    assert recipe.reductions(recipe.experiment) == []
+
+
+def test_overrides_are_applied_after_all_other_reductions():
+    overrides = {"model.d_ff": 100, "training.warmup_steps": 7, "data.vocabulary.size": 400}
+    plan = Plan("table2", divide=8, divide_layers=3, steps=1000, overrides=overrides)
+    recipe = reduced_recipe(plan, "wmt14_ende:base", keep=9)
+    model, training = recipe.experiment.model, recipe.experiment.training
+    assert (model.d_model, model.d_ff, model.num_layers) == (64, 100, 2)
+    assert (training.steps, training.warmup_steps, training.keep) == (1000, 7, 9)
+    assert "--config.model.d_ff=100" in recipe.train_flags()
+    assert recipe.prepare_flags() == ["--config=base", "--config.data.vocabulary.size=400"]
+
+
+def test_reductions_name_relevant_differences_of_the_run_and_of_the_search():
+    plan = Plan("table2", divide=8, overrides={"search.beam": 2})
+    recipe = reduced_recipe(plan, "wmt14_ende:base", keep=9)
+    trained = dataclasses.replace(recipe.experiment, search=recipe.paper.search)
+    assert recipe.reductions(trained) == [
+        "model.d_model 64 (paper 512)",
+        "model.d_ff 256 (paper 2,048)",
+        "search.beam 2 (paper 4)",
+    ]
+
+
+def test_a_run_resumes_with_its_own_settings_and_more_steps_only(tmp_path):
+    paper = load_experiment("base")
+
+    class TrainedRun(Run):
+        def experiment(self):
+            return load_experiment("base")
+
+    run = TrainedRun(tmp_path)
+    run.config_file.touch()
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "step-00000500.npz").touch()
+
+    def check(**changes):
+        ours = load_experiment("base")
+        for name, value in changes.items():
+            setattr(ours.training, name, value)
+        Recipe("base", ours, paper).check_resumable(run)
+
+    check(steps=500, log_every=1)
+    with pytest.raises(
+        ValueError, match=r"already been trained for 500 steps.*Received: 499 steps"
+    ):
+        check(steps=499)
+    message = r"was trained with training\.learning_rate=1\. .*different --output\. .*=0\.5"
+    with pytest.raises(ValueError, match=message):
+        check(learning_rate=0.5)

@@ -1,0 +1,35 @@
+"""The weights and the settings of a run that a table names."""
+
+import pytest
+
+from t2t_keras.reproduction import Plan
+from t2t_keras.reproduction.run_stages import average, default_weights, existing_run, output_folder
+from t2t_keras.runs.run import Run
+
+
+def test_the_default_weights_are_averaged_ones_or_those_of_the_newest_step(tmp_path):
+    run = Run(tmp_path)
+    with pytest.raises(ValueError, match="has no weights yet"):
+        default_weights(run)
+    with pytest.raises(ValueError, match="has no weights yet"):
+        average(None, run, 5)
+    checkpoint = tmp_path / "checkpoints" / "step-00001200.npz"
+    checkpoint.parent.mkdir()
+    checkpoint.touch()
+    assert default_weights(run) == ("1200", checkpoint, "those of step 1,200")
+    run.averaged_weights.touch()
+    assert default_weights(run) == ("averaged", run.averaged_weights, "its averaged weights")
+
+
+def test_an_existing_run_must_have_settings(tmp_path):
+    assert existing_run(Plan("table2")) is None
+    with pytest.raises(ValueError, match="is not a run"):
+        existing_run(Plan("table2", run=tmp_path))
+
+
+def test_only_one_process_can_use_an_output_folder(tmp_path):
+    plan = Plan("table2", output=tmp_path / "new")
+    with output_folder(plan) as folder:
+        assert folder.is_dir()
+        with pytest.raises(ValueError, match="is in use by process"), output_folder(plan):
+            pass

@@ -1,0 +1,144 @@
+"""Table 2: from text to BLEU and cost, at a size that trains in seconds."""
+
+import pytest
+from reproduced import (
+    SEARCH,
+    cells,
+    reproduce_command,
+    started_stages,
+    without_circumstances,
+    write_lines,
+)
+
+from pipelines.toy_grammar import pairs
+from t2t_keras.evaluation.bleu import bleu
+from t2t_keras.evaluation.paper_bleu import paper_bleu
+from t2t_keras.reproduction import Plan, reproduce
+from t2t_keras.reproduction.table2 import PAPER
+from t2t_keras.runs.text_files import read_lines
+from t2t_keras.training.checkpoints import Checkpoints
+
+CONFIG = """
+from t2t_keras.experiment import load_experiment
+
+
+def get_config(variant=""):
+    experiment = load_experiment("multi30k")
+    model, training, data = experiment.model, experiment.training, experiment.data
+    model.num_layers, model.d_model, model.d_ff, model.num_heads = 1, 16, 16, 2
+    training.learning_rate = 0.5
+    data.vocabulary.size, data.batches.tokens, data.batches.max_length = 400, 512, 64
+    return experiment
+"""
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """A small parallel text, `train`, and two test sets, `one` and `two`."""
+    folder = tmp_path_factory.mktemp("corpus")
+    texts = {"train": pairs(400), "one": pairs(20, "test"), "two": pairs(10, "test", seed=1)}
+    for name, text in texts.items():
+        for language, lines in zip(("en", "de"), zip(*text, strict=True), strict=True):
+            write_lines(folder / f"{name}.{language}", lines)
+    (folder / "tiny.py").write_text(CONFIG)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def plan(corpus):
+    return Plan(
+        "table2",
+        output=corpus / "out",
+        rows=["ende_base"],
+        reduced=corpus / "tiny.py",
+        steps=200,
+        source=corpus / "train.en",
+        target=corpus / "train.de",
+        test_source=[corpus / "one.en", corpus / "two.en"],
+        test_target=[corpus / "one.de", corpus / "two.de"],
+        overrides=SEARCH,
+    )
+
+
+@pytest.fixture(scope="module")
+def results(plan):
+    """Interrupts t2t-reproduce while it trains, and resumes it; returns both results."""
+    lists = {name: ",".join(value) for name, value in plan.given().items() if type(value) is list}
+    settings = plan.given() | lists
+    del settings["overrides"]
+    flags = [f"--{name}={value}" for name, value in settings.items()]
+    stopped = reproduce_command("table2", *flags, overrides=SEARCH, at_stage={1: "SIGINT"})
+    steps = Checkpoints(plan.folder / "ende_base" / "run" / "checkpoints").steps()
+    return stopped, steps, reproduce_command("table2", *flags, overrides=SEARCH)
+
+
+def test_an_interrupted_training_saves_and_resumes(plan, results):
+    stopped, steps, resumed = results
+    assert stopped.returncode == 130
+    assert "reproduce.py: interrupted. Run the same command to resume" in stopped.stderr
+    log = (plan.folder / "ende_base" / "logs" / "train.log").read_text()
+    assert "SIGINT" in log
+    assert steps and steps[-1] < 200
+    assert resumed.returncode == 0, resumed.stderr
+    stages = ["train", "average", "translate-one", "translate-two"]
+    assert started_stages(resumed.stderr) == [f"ende_base: {stage}" for stage in stages]
+
+
+def test_the_table_has_both_scores_of_each_test_set_beside_the_papers(corpus, plan, results):
+    one, two = cells(plan.folder / "table2.csv")
+    assert (one["test set"], one["lines"], two["test set"]) == ("one", "20", "two")
+    assert (one["paper BLEU, newstest2014"], one["paper FLOPs"]) == ("27.3", "3.3e+18")
+    assert (one["settings"], one["steps"], one["pairs trained on"]) == ("reduced", "200", "400")
+    assert float(one["FLOPs"]) > 0
+    for row in (one, two):
+        files = f"{plan.folder}/ende_base/{row['test set']}.out", f"{corpus}/{row['test set']}.de"
+        hypotheses, references = map(read_lines, files)
+        assert row["sacreBLEU"] == f"{bleu(hypotheses, references).score:.2f}"
+        assert row["BLEU"] == f"{paper_bleu(hypotheses, references, 'de').score:.2f}"
+
+
+def test_the_notes_name_every_difference_from_the_paper(plan, results):
+    text = results[-1].stdout
+    assert (plan.folder / "table2.md").read_text() == text
+    assert "model.d_model 16 (paper 512)" in text
+    assert "data.vocabulary.size 400 (paper 37,000)" in text
+    assert "the last 5 checkpoints averaged (up to step 200)" in text
+    assert "tok:13a" in text and "compounds split" in text
+    assert "reproduce.py table2 --output=" in text.splitlines()[-1]
+
+
+def test_the_same_plan_from_python_makes_the_same_table_and_runs_no_stage(plan, results, capsys):
+    text = reproduce(plan)
+    assert without_circumstances(text) == without_circumstances(results[-1].stdout)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_run_with_other_settings_is_refused(corpus, plan, results, capsys):
+    (corpus / "tiny.py").write_text(CONFIG.replace("0.5", "0.25"))
+    message = r"run was trained with training\.learning_rate=\S+\. .*different --output"
+    with pytest.raises(ValueError, match=message):
+        reproduce(plan)
+    (corpus / "tiny.py").write_text(CONFIG)
+    assert started_stages(capsys.readouterr().err) == []
+
+
+def test_an_existing_run_is_only_scored(corpus, plan, results):
+    result = reproduce_command(
+        *("table2", "--rows=ende_base", f"--output={corpus / 'other'}"),
+        f"--run={plan.folder / 'ende_base' / 'run'}",
+        *(f"--test_source={corpus}/one.en", f"--test_target={corpus}/one.de"),
+        overrides=SEARCH,
+    )
+    assert started_stages(result.stderr) == ["ende_base: translate-one"], result.stderr
+    assert cells(corpus / "other" / "table2.csv")[0] == cells(plan.folder / "table2.csv")[0]
+    assert "its averaged weights" in result.stdout
+
+
+def test_the_paper_prints_these_figures():
+    printed = {name: (row.bleu, row.flops, row.averaged) for name, row in PAPER.items()}
+    assert printed == {
+        "ende_base": (27.3, 3.3e18, 5),
+        "ende_big": (28.4, 2.3e19, 20),
+        "enfr_base": (38.1, 3.3e18, 5),
+        "enfr_big": (41.8, 2.3e19, 20),
+    }

@@ -1,0 +1,122 @@
+"""Table 3: the variations on the base model, at a size that trains in seconds."""
+
+import math
+
+import pytest
+from reproduced import TINY, cells, reproduce_command, started_stages
+
+from t2t_keras.evaluation.bleu import bleu
+from t2t_keras.experiment import find_config, load_config_file, load_experiment
+from t2t_keras.reproduction import Plan, reproduce
+from t2t_keras.reproduction.table3 import recipe_of
+from t2t_keras.runs.text_files import read_lines
+
+OVERRIDES = TINY | {
+    "data.toy_pairs": 400,
+    "model.dropout": 0.2,
+    "training.warmup_steps": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """The output folder of a table with two rows, and the command's result."""
+    folder = tmp_path_factory.mktemp("table3")
+    flags = ["--rows=base,big", "--divide=32", "--divide_layers=6", "--steps=2"]
+    result = reproduce_command("table3", *flags, f"--output={folder}", overrides=OVERRIDES)
+    assert result.returncode == 0, result.stderr
+    return folder, result
+
+
+def test_rows_share_a_text_and_each_is_trained_scored_and_translated(table):
+    stages = [f"{row}: {stage}" for row in ("base", "big") for stage in RUN_STAGES]
+    assert started_stages(table[1].stderr) == ["toy grammar: prepare", *stages]
+
+
+RUN_STAGES = ("train", "score", "translate")
+
+
+def test_a_row_differs_from_base_as_the_papers_does(table):
+    base, big = cells(table[0] / "table3.csv")
+    assert big["what differs"].startswith("d_model 32, d_ff 128, num_heads 16, dropout 0.3")
+    assert "model.dropout 0.2 (paper 0.1)" in table[1].stdout
+    assert (base["steps"], big["steps"]) == ("2", "6"), "three times as many, as in the paper"
+    assert (big["paper PPL"], big["paper PPL − base"]) == ("4.33", "-0.59")
+    assert float(big["10⁶ weights − base"]) > 0 and base["10⁶ weights − base"] == "+0.000"
+
+
+def test_perplexity_and_bleu_are_those_of_the_held_out_text(table):
+    for row in cells(table[0] / "table3.csv"):
+        folder = table[0] / row["row"]
+        scores = [line.split("\t") for line in read_lines(folder / "dev.scores")]
+        log_p, pieces = sum(float(s[0]) for s in scores), sum(int(s[2]) for s in scores)
+        assert float(row["PPL"]) == pytest.approx(math.exp(-log_p / pieces), abs=1e-3)
+        texts = read_lines(folder / "dev.out"), read_lines(table[0] / "dev.de")
+        assert row["sacreBLEU"] == f"{bleu(*texts).score:.1f}"
+
+
+def test_a_row_that_was_trained_for_longer_is_refused(table):
+    reductions = {"divide": 32, "divide_layers": 6, "steps": 1, "overrides": OVERRIDES}
+    plan = Plan("table3", output=table[0], rows=["base"], **reductions)
+    message = "already been trained for 2 steps.* different --output. Received: 1 steps"
+    with pytest.raises(ValueError, match=message):
+        reproduce(plan)
+
+
+def test_overrides_leave_the_difference_of_a_row():
+    plan = Plan("table3", overrides={"model.dropout": 0.3, "training.label_smoothing": 0.0})
+    dropout, smoothing = (
+        recipe_of(plan, row).experiment for row in ("D_dropout0.2", "D_smoothing0.2")
+    )
+    assert (dropout.model.dropout, dropout.training.label_smoothing) == (0.2, 0.0)
+    assert (smoothing.model.dropout, smoothing.training.label_smoothing) == (0.3, 0.2)
+
+
+def test_divided_rows_differ_from_base_by_the_papers_factors():
+    table3 = load_config_file(find_config("table3"))
+    base = table3.get_config("base").model.resolved()
+    for row in table3.MODELS:
+        paper = table3.get_config(row).model
+        ours, paper = paper.divided(8, 2).resolved(), paper.resolved()
+        for name in ("d_model", "d_ff", "d_k", "d_v"):
+            assert getattr(ours, name) * 8 == getattr(paper, name)
+        assert ours.num_layers * 2 == paper.num_layers and ours.num_heads == paper.num_heads
+        if row.startswith("A"):
+            assert ours.num_heads * ours.d_k == base.d_model // 8
+    with pytest.raises(ValueError, match="a divisor of d_model=512"):
+        base.divided(7)
+
+
+# The paper's Table 3, row by row: PPL, BLEU, params ×10⁶.
+TABLE_3 = """
+base 4.92 25.8 65
+A_h1 5.29 24.9 -
+A_h4 5.00 25.5 -
+A_h16 4.91 25.8 -
+A_h32 5.01 25.4 -
+B_dk16 5.16 25.1 58
+B_dk32 5.01 25.4 60
+C_N2 6.11 23.7 36
+C_N4 5.19 25.3 50
+C_N8 4.88 25.5 80
+C_dmodel256 5.75 24.5 28
+C_dmodel1024 4.66 26.0 168
+C_dff1024 5.12 25.4 53
+C_dff4096 4.75 26.2 90
+D_dropout0.0 5.77 24.6 -
+D_dropout0.2 4.95 25.5 -
+D_smoothing0.0 4.67 25.3 -
+D_smoothing0.2 5.47 25.7 -
+E_learned 4.92 25.7 -
+big 4.33 26.4 213
+"""
+
+
+def test_the_paper_prints_these_figures():
+    table3 = load_config_file(find_config("table3"))
+    lines = [line.split() for line in TABLE_3.strip().splitlines()]
+    assert {row: float(ppl) for row, ppl, _, _ in lines} == table3.PRINTED_PERPLEXITY
+    assert {row: float(score) for row, _, score, _ in lines} == table3.PRINTED_BLEU
+    assert {row: int(n) for row, _, _, n in lines if n != "-"} == table3.PRINTED_MILLIONS
+    assert list(table3.MODELS) == [line[0] for line in lines]
+    assert load_experiment("table3:big").training.steps == 300_000

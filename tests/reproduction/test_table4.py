@@ -1,0 +1,100 @@
+"""Table 4: from trees to F1, at a size that trains in seconds."""
+
+import pytest
+from reproduced import SEARCH, TINY, cells, reproduce_command, started_stages, write_lines
+
+from pipelines.treebank import read_trees
+from t2t_keras.evaluation.bracketing import bracketing
+from t2t_keras.reproduction import Plan, reproduce
+from t2t_keras.runs.parsing import tree_of
+from t2t_keras.runs.text_files import read_lines
+
+DETERMINERS, NOUNS, VERBS = ("the", "a"), ("dog", "cat", "bird"), ("sees", "hears", "likes", "has")
+
+
+def trees(count):
+    """Yields trees in the format of the Penn Treebank's files."""
+    for index in range(count):
+        one, two, verb = DETERMINERS[index % 2], NOUNS[index % 3], VERBS[index // 6 % 4]
+        clause = f"(NP-SBJ (DT {one}) (NN {two})) (VP (VBZ {verb}) (NP (NN x{index})))"
+        yield f"( (S {clause} (ADVP (-NONE- *T*-1))) )"
+
+
+@pytest.fixture(scope="module")
+def treebanks(tmp_path_factory):
+    """Settings of a plan: trees to train on, automatic ones, and 12 to score, one of them seen."""
+    folder = tmp_path_factory.mktemp("treebanks")
+    return {
+        "train": str(write_lines(folder / "train.mrg", trees(40))),
+        "automatic": str(
+            write_lines(folder / "automatic", ["(S (NP (NN it)) (VP (VBZ rains)))"] * 30)
+        ),
+        "ratio": 1.5,
+        "dev": str(write_lines(folder / "dev.mrg", list(trees(51))[39:])),
+    }
+
+
+@pytest.fixture(scope="module")
+def table(treebanks, tmp_path_factory):
+    """The output folder of a table, and the command's result."""
+    folder = tmp_path_factory.mktemp("table4")
+    reductions = {"divide": 64, "divide_layers": 4, "steps": 2}
+    result = reproduce_command(
+        "table4",
+        f"--output={folder}",
+        *(f"--{name}={value}" for name, value in (treebanks | reductions).items()),
+        overrides=TINY | {"data.vocabulary.size": 310, "search.extra_length": 9},
+    )
+    assert result.returncode == 0, result.stderr
+    return folder, result
+
+
+def test_trees_become_a_run_and_its_parses(table):
+    stages = ["prepare", "train", "average", "parse-dev"]
+    assert started_stages(table[1].stderr) == [f"parsing: {stage}" for stage in stages]
+    (row,) = cells(table[0] / "table4.csv")
+    assert int(row["repaired"]) + int(row["failed"]) == 12, "two steps teach nothing"
+
+
+def test_gold_and_automatic_trees_are_mixed_in_the_ratio(table):
+    (row,) = cells(table[0] / "table4.csv")
+    assert (row["mode"], row["paper F1, WSJ 23"]) == ("semi-supervised", "92.7")
+    assert row["trees trained on"] == "100", "60 automatic and 40 gold"
+    assert "60 automatic trees" in table[1].stdout
+    assert "d_model 16 (paper 1,024)" in table[1].stdout
+
+
+def test_sentences_of_the_training_text_are_left_out_of_f1(treebanks, table):
+    (row,) = cells(table[0] / "table4.csv")
+    assert (row["sentences"], row["also in training"]) == ("11", "1")
+    golds = list(read_trees(treebanks["dev"]))
+    parses = [tree_of(line) for line in read_lines(table[0] / "dev.trees")]
+    assert row["F1"] == f"{bracketing(golds[1:], parses[1:])[0].f1:.2f}"
+    assert row["F1 with these"] == f"{bracketing(golds, parses)[0].f1:.2f}"
+
+
+def test_an_existing_run_is_only_scored(treebanks, table, tmp_path):
+    training = [f"--{name}={treebanks[name]}" for name in ("train", "automatic", "ratio")]
+    flags = [f"--run={table[0] / 'run'}", f"--output={tmp_path}", f"--test={treebanks['dev']}"]
+    result = reproduce_command("table4", *flags, *training, overrides=SEARCH)
+    assert started_stages(result.stderr) == ["parsing: parse-test"], result.stderr
+    (row,) = cells(tmp_path / "table4.csv")
+    assert row == cells(table[0] / "table4.csv")[0] | {"scored on": "test"}
+
+
+def test_a_run_that_was_trained_on_other_trees_is_refused(treebanks, table, tmp_path):
+    given = {name: treebanks[name] for name in ("train", "dev")}
+    with pytest.raises(ValueError, match=r"was trained on different trees\. --train must name"):
+        reproduce(Plan("table4", run=table[0] / "run", output=tmp_path, **given))
+
+
+def test_a_treebank_that_the_model_was_trained_on_is_refused(treebanks, tmp_path):
+    plan = Plan("table4", train=treebanks["dev"], dev=treebanks["dev"], output=tmp_path)
+    with pytest.raises(ValueError, match=r"12 of 12 sentences of .* are in the training text"):
+        reproduce(plan)
+
+
+def test_a_treebank_without_words_is_refused(treebanks, tmp_path):
+    empty = write_lines(tmp_path / "empty", ["(S (-NONE- *))"])
+    with pytest.raises(ValueError, match="--dev must have a tree with words"):
+        reproduce(Plan("table4", train=treebanks["train"], dev=empty, output=tmp_path))
