@@ -1,4 +1,4 @@
-"""The Transformer: encoder and decoder around one shared matrix (§3), as a Keras model."""
+"""The Transformer as a Keras model: encoder, decoder and one shared embedding matrix (§3)."""
 
 import dataclasses
 from typing import Any, NamedTuple
@@ -7,22 +7,20 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check, check_integer
-from t2t_keras.layers.attention import place_of
+from t2t_keras.layers.block import BLOCK_SETTINGS
 from t2t_keras.layers.decoder import Decoder
+from t2t_keras.layers.decoding_cache import decoding_step
 from t2t_keras.layers.encoder import Encoder
 from t2t_keras.layers.masks import over_heads, padding_mask
-from t2t_keras.layers.positional_encoding import (
-    LearnedPositionalEncoding,
-    SinusoidalPositionalEncoding,
-)
+from t2t_keras.layers.positional_encoding import kind_of_positions
 from t2t_keras.layers.shared_embedding import SharedEmbedding
 from t2t_keras.transformer_config import TransformerConfig
 
 
 class DecodingMemory(NamedTuple):
-    """What decoding a batch of sentences needs of them; it stays the same at every step."""
+    """What decoding needs of a batch of source sentences. It is the same at every step."""
 
-    keys_values: Any  # a pair [sentences, heads, source_length, …] for each decoder block
+    keys_values: Any  # the `KeysValues` of each decoder block's cross-attention
     mask: Any  # [sentences, source_length]
 
 
@@ -30,19 +28,19 @@ class DecodingMemory(NamedTuple):
 class Transformer(keras.Model):
     """The model of "Attention Is All You Need".
 
-    The weights exist as soon as the model is made.
+    Its weights are created with the model; it needs no first call.
 
     Args:
         config: a `TransformerConfig`; its defaults are the paper's base model.
 
     Call arguments:
         inputs: `{"source": [batch, source_length], "target": [batch, target_length]}`,
-            integer ids. `target` is the decoder's input: begin (1), then the tokens. Ids
-            of 0 are padding; in the target they stand behind the tokens.
+            integer ids. `target` is the decoder's input: begin (1), then the tokens. Id 0 is
+            padding; in the target it must come after the tokens.
 
     Returns:
-        Logits `[batch, target_length, vocab_size]` in float32: those at position i are for
-        the token that follows `target[:, i]`.
+        Logits `[batch, target_length, vocab_size]` in float32. Position i predicts the token
+        that follows `target[:, i]`.
 
     Example:
 
@@ -82,44 +80,16 @@ class Transformer(keras.Model):
                 name="source_embedding",
             )
 
-        self.source_positions = self.make_positions("source_positions")
-        self.target_positions = self.make_positions("target_positions")
+        positions = kind_of_positions(config.positions)
+        self.source_positions = positions.make(config, dtype=dtype, name="source_positions")
+        self.target_positions = positions.make(config, dtype=dtype, name="target_positions")
         self.source_dropout = keras.layers.Dropout(config.dropout, dtype=dtype)
         self.target_dropout = keras.layers.Dropout(config.dropout, dtype=dtype)
 
-        stack = {
-            name: getattr(config, name)
-            for name in (
-                "num_layers",
-                "d_model",
-                "d_ff",
-                "num_heads",
-                "d_k",
-                "d_v",
-                "dropout",
-                "attention_dropout",
-                "activation",
-                "attention_bias",
-                "pre_norm",
-                "norm_epsilon",
-            )
-        }
+        stack = {name: getattr(config, name) for name in ("num_layers", *BLOCK_SETTINGS)}
         self.encoder = Encoder(**stack, dtype=dtype, name="encoder")
         self.decoder = Decoder(**stack, dtype=dtype, name="decoder")
         self.build({"source": (None, None), "target": (None, None)})
-
-    def make_positions(self, name):
-        config, dtype = self.config, self.dtype_policy
-        if config.positions == "learned":
-            return LearnedPositionalEncoding(
-                config.max_length, config.position_offset, dtype=dtype, name=name
-            )
-        return SinusoidalPositionalEncoding(
-            interleaved=config.positions == "sinusoidal",
-            offset=config.position_offset,
-            dtype=dtype,
-            name=name,
-        )
 
     def build(self, input_shape):
         if self.built:
@@ -140,17 +110,17 @@ class Transformer(keras.Model):
         self.built = True
 
     def call(self, inputs, training=None):
-        # `training` is handed on by hand: on JAX, Keras' fit calls this method itself, and not
-        # the model, so that the layers would not hear of it otherwise.
+        # `training` is passed on explicitly: on JAX, Keras' fit calls this method directly and not
+        # the model, so the layers would not inherit it.
         source, target = check_inputs(inputs)
         encoded = self.encode(source, training)
         x = self.embed_target(target, training=training)
-        # The target needs no mask: its padding stands behind every real token.
+        # The target needs no mask: its padding comes after every real token.
         x = self.decoder(x, encoded, memory_mask=padding_mask(source), training=training)
         return self.embedding.project(x)
 
     def encode(self, source, training=None):
-        """Source ids `[batch, length]` → vectors `[batch, length, d_model]`."""
+        """Encodes source ids `[batch, length]` as vectors `[batch, length, d_model]`."""
         check_ids("source", source)
         x = self.embed_source(source, training)
         return self.encoder(x, mask=padding_mask(source), training=training)
@@ -164,14 +134,15 @@ class Transformer(keras.Model):
         return self.target_dropout(x, training=training)
 
     def attention_weights(self, inputs):
-        """The attention weights of every head, by the name of their sub-layer.
+        """Computes the attention weights of every head.
 
         Args:
-            inputs: as for the model itself.
+            inputs: the inputs of the model.
 
         Returns:
-            A dict of float32 `[batch, heads, queries, keys]`: `"encoder/0/self_attention"`,
-            …, `"decoder/0/self_attention"`, `"decoder/0/cross_attention"`, ….
+            A dict from the name of a sub-layer to float32 `[batch, heads, queries, keys]`. The
+            names are `"encoder/0/self_attention"`, …, `"decoder/0/self_attention"`,
+            `"decoder/0/cross_attention"`, ….
         """
         source, target = check_inputs(inputs)
         mask = padding_mask(source)
@@ -186,83 +157,64 @@ class Transformer(keras.Model):
 
     @property
     def input_dtype(self):
-        """What Keras takes inputs to be when it exports the model."""
+        """The dtype that Keras assumes for inputs when it exports the model."""
         return "int32"
 
     @property
     def longest(self):
-        """The longest sequence that there are positions for; None: there is none."""
-        if self.config.positions != "learned":
-            return None
-        return self.config.max_length - self.config.position_offset
+        """The length of the longest sequence that has positions; None: no limit."""
+        return self.target_positions.longest
 
     def start_decoding(self, source, max_length, beams=1):
-        """Prepares to decode `beams` hypotheses of up to `max_length` tokens a sentence.
+        """Prepares to decode `beams` hypotheses of up to `max_length` tokens per sentence.
 
         Args:
             source: ids `[sentences, source_length]`.
-            max_length: how many positions the cache has room for.
-            beams: hypotheses a sentence.
+            max_length: number of positions in the cache.
+            beams: hypotheses per sentence.
 
         Returns:
-            `memory`, which stays the same at every step, and `cache`, empty; both for
-            `decode_step`. Every array in them has the sentences as its first axis.
+            `memory`, which is the same at every step, and an empty `cache`, both for
+            `decode_step`. The first axis of every array in them is the sentences.
         """
         check_integer("max_length", max_length)
         check_integer("beams", beams)
-        if isinstance(self.target_positions, LearnedPositionalEncoding):
-            self.target_positions.check_length(max_length)
+        self.target_positions.check_length(max_length)
         memory = DecodingMemory(
             self.decoder.keys_and_values(self.encode(source)), padding_mask(source)
         )
         return memory, self.decoder.empty_cache(ops.shape(source)[0], max_length, beams)
 
     def decode_step(self, tokens, position, cache, memory, visible=None):
-        """Logits for the next token of every hypothesis, from its newest token alone.
+        """Computes logits for the next token of every hypothesis from its newest token alone.
 
-        What a hypothesis wrote into the cache stays where it is, in slot `position · beams +
-        beam` of its sentence. When a search lets hypothesis 0 go on from what was hypothesis 2,
-        it changes `visible` and copies nothing.
+        The keys and values that beam b writes stay in slot `position · beams + b` of the
+        sentence's cache. When a beam search replaces hypothesis 0 by a continuation of
+        hypothesis 2, it changes `visible`; no cache is copied.
 
         Args:
-            tokens: ids `[rows]`, the tokens at `position`: begin (1) at position 0, later
-                what was chosen from the step before. The hypotheses of a sentence stand
-                next to each other: row = sentence · beams + beam.
-            position: the number of that position, from 0; an int or a scalar tensor.
-            cache: from `start_decoding` or the step before.
+            tokens: ids `[rows]`, the tokens at `position`: begin (1) at position 0, then the
+                tokens chosen after the previous step. The hypotheses of a sentence are next to
+                each other: row = sentence · beams + beam.
+            position: index of the position, from 0; an int or a scalar tensor.
+            cache: from `start_decoding` or the previous step.
             memory: from `start_decoding`.
-            visible: boolean `[sentences, beams, max_length · beams]`: the slots that a
-                hypothesis is made of, those of this position included. None: no hypothesis
-                ever goes on from another one (and where the shape of `tokens` is not known,
-                there is one a sentence).
+            visible: boolean `[sentences, beams, max_length · beams]`: the slots that hold each
+                hypothesis, including its slot at this position. None: every hypothesis continues
+                its own. (If the shape of `tokens` is unknown, None also means one hypothesis per
+                sentence.)
 
         Returns:
             Logits `[rows, vocab_size]` in float32, and the cache with this position in it.
         """
-        sentences, slots = cache[0].keys.shape[0], cache[0].keys.shape[2]
-        rows = tokens.shape[0] if len(tokens.shape) == 1 else -1
-        if rows is not None and sentences is not None and (rows < 1 or rows % sentences):
-            raise ValueError(
-                f"`tokens` must have the shape [rows], as many rows for each of the {sentences} "
-                f"sentences. Received: tokens of shape {tuple(tokens.shape)}"
-            )
-        if isinstance(position, int) and rows is not None and sentences is not None:
-            room = slots // (rows // sentences)
-            if not 0 <= position < room:
-                raise ValueError(
-                    f"`position` must be from 0 to {room - 1}, since the cache was made for "
-                    f"max_length={room}. Received: position={position}"
-                )
-        beams = 1
-        if visible is not None:
-            beams = visible.shape[1]
-        elif rows is not None and sentences is not None:
-            beams = rows // sentences
+        beams = check_step(tokens, position, cache, visible)
         position = ops.cast(position, "int32")
         x = self.embed_target(tokens[:, None], start=position)
         x = ops.reshape(x, (-1, self.config.d_model))
-        place = place_of(cache[0], position, beams, visible)
-        x, cache = self.decoder.step(x, cache, memory.keys_values, place, over_heads(memory.mask))
+        step = decoding_step(cache[0], position, beams, visible)
+        x, cache = self.decoder.decode_step(
+            x, step, cache, memory.keys_values, over_heads(memory.mask)
+        )
         return self.embedding.project(x), cache
 
     def compute_output_shape(self, input_shape):
@@ -277,7 +229,7 @@ class Transformer(keras.Model):
 
 
 def check_inputs(inputs):
-    """Returns source and target ids, or says which of them is missing or malformed."""
+    """Returns source and target ids; raises `ValueError` if one is missing or malformed."""
     if not isinstance(inputs, dict) or not {"source", "target"} <= inputs.keys():
         received = list(inputs) if isinstance(inputs, dict) else type(inputs).__name__
         raise ValueError(
@@ -300,6 +252,29 @@ def check_ids(name, ids):
     dtype = keras.backend.standardize_dtype(ids.dtype)
     if len(ids.shape) != 2 or "int" not in dtype:
         raise ValueError(
-            f"{name!r} must be whole numbers of shape [batch, length]. "
+            f"{name!r} must be integers of shape [batch, length]. "
             f"Received: {name!r} of dtype {dtype}, rank {len(ids.shape)}, shape {tuple(ids.shape)}"
         )
+
+
+def check_step(tokens, position, cache, visible):
+    """Checks the arguments of `decode_step` as far as their shapes are known.
+
+    Returns:
+        The number of hypotheses per sentence.
+    """
+    sentences, slots = cache[0].keys.shape[0], cache[0].keys.shape[2]
+    rows = tokens.shape[0] if len(tokens.shape) == 1 else -1
+    known = rows is not None and sentences is not None
+    if known and (rows < 1 or rows % sentences):
+        raise ValueError(
+            "`tokens` must have the shape [rows], with the same number of rows for each of the "
+            f"{sentences} sentences. Received: tokens of shape {tuple(tokens.shape)}"
+        )
+    if known and isinstance(position, int):
+        length = slots // (rows // sentences)
+        allowed = f"from 0 to {length - 1}, the last position of the cache"
+        check(0 <= position < length, "position", position, allowed)
+    if visible is not None:
+        return visible.shape[1]
+    return rows // sentences if known else 1

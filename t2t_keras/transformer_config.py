@@ -1,4 +1,4 @@
-"""The settings of a model, checked where they are made."""
+"""The settings of a model, checked when they are created."""
 
 import dataclasses
 
@@ -12,17 +12,15 @@ from t2t_keras.checks import (
 )
 from t2t_keras.layers.attention import head_widths
 from t2t_keras.layers.feed_forward import ACTIVATIONS
-from t2t_keras.layers.positional_encoding import check_sinusoid_width
-
-POSITIONS = ("sinusoidal", "learned", "concatenated")
+from t2t_keras.layers.positional_encoding import kind_of_positions
 
 
 @dataclasses.dataclass
 class TransformerConfig:
-    """The settings of a model, named after the paper; the defaults are its base model.
+    """The settings of a model, named as in the paper. The defaults are its base model.
 
-    The first group is what the paper varies. The second is for reading the weights of other
-    systems, and each of its defaults is the paper's.
+    The first group holds the settings that the paper varies. The second group describes the
+    models of other systems; its defaults are the paper's model.
     """
 
     vocab_size: int = 37000
@@ -34,14 +32,14 @@ class TransformerConfig:
     d_v: int | None = None  # None: d_model / num_heads
     dropout: float = 0.1
     attention_dropout: float = 0.0  # on the attention weights; the paper uses it in parsing
-    positions: str = "sinusoidal"  # "learned", or "concatenated" as in tensor2tensor
+    positions: str = "sinusoidal"  # or "learned", or "concatenated" as in tensor2tensor
     max_length: int = 1024  # rows of the table of learned positions
 
-    source_vocab_size: int | None = None  # None: one matrix; a number: the source has its own
-    activation: str = "relu"  # "gelu", "swish"
+    source_vocab_size: int | None = None  # None: source and target share one embedding matrix
+    activation: str = "relu"  # or "gelu", "swish"
     attention_bias: bool = False
     output_bias: bool = False
-    position_offset: int = 0
+    position_offset: int = 0  # index of the first position
     pre_norm: bool = False
     norm_epsilon: float = 1e-6
 
@@ -49,30 +47,20 @@ class TransformerConfig:
         self.validate()
 
     def validate(self):
-        """Raises `ValueError` for the first setting that is wrong, alone or with another."""
-        # Four ids have a meaning of their own: padding, begin, end, unknown.
+        """Raises `ValueError` for the first setting that is wrong or contradicts another one."""
+        # Four ids are reserved: padding, begin, end, unknown.
         check_integer("vocab_size", self.vocab_size, at_least=4)
         if self.source_vocab_size is not None:
             check_integer("source_vocab_size", self.source_vocab_size, at_least=4)
         check_integer("num_layers", self.num_layers)
         check_integer("d_ff", self.d_ff)
         check_integer("d_model", self.d_model)
-        check_choice("positions", self.positions, POSITIONS)
-        if self.positions != "learned":
-            check_sinusoid_width(self.d_model, interleaved=self.positions == "sinusoidal")
         head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)
         check_rate("dropout", self.dropout)
         check_rate("attention_dropout", self.attention_dropout)
         check_integer("max_length", self.max_length)
         check_integer("position_offset", self.position_offset, at_least=0)
-        if self.positions == "learned":
-            allowed = f"below max_length={self.max_length} with learned positions"
-            check(
-                self.position_offset < self.max_length,
-                "position_offset",
-                self.position_offset,
-                allowed,
-            )
+        kind_of_positions(self.positions).check(self)
         check_choice("activation", self.activation, ACTIVATIONS)
         check_boolean("attention_bias", self.attention_bias)
         check_boolean("output_bias", self.output_bias)
@@ -80,22 +68,22 @@ class TransformerConfig:
         check_positive("norm_epsilon", self.norm_epsilon)
 
     def resolved(self):
-        """A checked copy in which nothing is left to a rule: d_k and d_v are numbers."""
+        """Returns a checked copy in which d_k and d_v are numbers."""
         d_k, d_v = head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)
         return dataclasses.replace(self, d_k=d_k, d_v=d_v)
 
     def divided(self, widths=1, layers=1):
-        """A copy with every width (d_model, d_ff, d_k, d_v) and the number of layers divided.
+        """Returns a copy with d_model, d_ff, d_k, d_v and the number of layers divided.
 
-        Heads stay: half of one head is none. So h · d_k = d_model stays true where it was, and
-        two models that differ in something still differ in it, by the same factor.
+        The number of heads stays, because one head cannot be divided. So `h · d_k = d_model`
+        still holds where it did, and the ratios between two models' settings stay the same.
         """
         divided = {}
         for name in ("d_model", "d_ff", "d_k", "d_v", "num_layers"):
             size = getattr(self, name)
-            setting, factor = ("layers", layers) if name == "num_layers" else ("widths", widths)
+            argument, divisor = ("layers", layers) if name == "num_layers" else ("widths", widths)
             if size is not None:
-                check_integer(setting, factor)
-                check(size % factor == 0, setting, factor, f"a divisor of {name}={size}")
-                divided[name] = size // factor
+                check_integer(argument, divisor)
+                check(size % divisor == 0, argument, divisor, f"a divisor of {name}={size}")
+                divided[name] = size // divisor
         return dataclasses.replace(self, **divided)

@@ -294,7 +294,7 @@ def test_the_models_config_is_resolved_and_the_users_is_left_alone():
         ),
         (
             {"source": ids(2, 3), "target": ids(2, 3) / 1.0},
-            "must be whole numbers .*'target' of dtype",
+            "must be integers .*'target' of dtype",
         ),
         ({"source": ids(1, 3), "target": ids(3, 3)}, "same number of rows. Received: 1 and 3"),
     ],

@@ -75,10 +75,10 @@ def test_decoding_refuses_what_does_not_fit():
         model.start_decoding(source, max_length=0)
     with pytest.raises(ValueError, match="`beams` must be"):
         model.start_decoding(source, max_length=4, beams=0)
-    with pytest.raises(ValueError, match=r"'source' must be whole numbers .* rank 1"):
+    with pytest.raises(ValueError, match=r"'source' must be integers .* rank 1"):
         model.start_decoding(source[0], max_length=4)
     memory, cache = model.start_decoding(source, max_length=4)
     with pytest.raises(ValueError, match=r"`position` must be from 0 to 3.*position=4"):
         model.decode_step(token, 4, cache, memory)
-    with pytest.raises(ValueError, match="as many rows for each of the 2 sentences"):
+    with pytest.raises(ValueError, match="same number of rows for each of the 2 sentences"):
         model.decode_step(token[:1], 0, cache, memory)

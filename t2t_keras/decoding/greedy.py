@@ -16,7 +16,7 @@ from t2t_keras.decoding.hypotheses import (
     penalty,
     written,
 )
-from t2t_keras.layers.attention import own_slots
+from t2t_keras.layers.decoding_cache import own_slots
 
 
 class GreedyState(NamedTuple):

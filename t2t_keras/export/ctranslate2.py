@@ -20,6 +20,8 @@ UNKNOWN = 3
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swish": "SWISH"}
 # CTranslate2 stores sinusoids as a table of fixed size: twice the length of our longest source.
 POSITIONS = 2048
+# The positional encodings that are a table of vectors, added to the embeddings.
+TABULATED = ("sinusoidal", "concatenated", "learned")
 NEVER = -1e4  # logit bias of ids that must not be written; fits in float16
 
 
@@ -88,6 +90,8 @@ def check_free(folder, force):
 def specification(specs, model):
     """Returns CTranslate2's specification of the model."""
     config = model.config
+    allowed = f"one of {', '.join(map(repr, TABULATED))} in a model for CTranslate2"
+    check(config.positions in TABULATED, "positions", config.positions, allowed)
     spec = specs.TransformerSpec.from_config(
         config.num_layers,
         config.num_heads,

@@ -1,81 +1,33 @@
-"""Scaled dot-product and multi-head attention (§3.2), and its cache for decoding.
+"""Scaled dot-product and multi-head attention (§3.2).
 
 Shapes: `h` heads, each with queries and keys of width d_k and values of width d_v. A head
-is an axis, not a loop: all heads of all sentences are one batched product.
+is an axis, not a loop: the heads of all sentences are computed in one batched product.
 """
-
-from typing import Any, NamedTuple
 
 import keras
 from keras import ops
 
 from t2t_keras.checks import check, check_boolean, check_integer, check_rate, check_sequence
+from t2t_keras.layers.decoding_cache import KeysValues, empty_cache
 from t2t_keras.layers.masks import causal_mask, over_heads
+from t2t_keras.layers.positional_encoding import kind_of_positions
 from t2t_keras.layers.precision import at_least_float32
 
-# Finite, so that a row in which everything is forbidden gives numbers and not NaN; far
-# below any real score, so that exp(FORBIDDEN - maximum) is exactly 0 in float32.
+# Finite, so that a fully masked row yields numbers instead of NaN, and so far below any real
+# score that exp(FORBIDDEN - maximum) is exactly 0 in float32.
 FORBIDDEN = -1e30
 
 
-class KeysValues(NamedTuple):
-    """The keys and values of one attention layer, split into heads."""
-
-    keys: Any  # [batch, heads, length, d_k]
-    values: Any  # [batch, heads, length, d_v]
-
-
-class Place(NamedTuple):
-    """Where the position that is decoded now stands in a cache, the same for every layer.
-
-    Its rows, one for each head of each hypothesis, come in two orders: as a projection leaves
-    them, [sentences, beams, heads], and as attention wants them, [sentences, heads, beams].
-    """
-
-    slots: Any  # [rows, 3]: sentence, head and slot of each new key, as projected
-    mask: Any  # [sentences or 1, 1, beams, length · beams]: what each hypothesis sees
-    to_heads: Any  # [rows]: the first order → the second
-    from_heads: Any  # and back
-
-    @property
-    def beams(self):
-        return self.mask.shape[2]
-
-
-def place_of(cache, position, beams, visible=None):
-    """The `Place` of a position.
-
-    Args:
-        cache: the `KeysValues` of any layer, from `empty_cache`.
-        position: its number, from 0.
-        beams: hypotheses a sentence.
-        visible: boolean `[sentences, beams, length · beams]`: the slots that a hypothesis is
-            made of, this position's included. None: hypothesis b is made of slots b.
-    """
-    sentences, heads, slots, _ = ops.shape(cache.keys)
-    new = position * beams + ops.arange(beams, dtype="int32")
-    axes = (ops.arange(sentences, dtype="int32"), new, ops.arange(heads, dtype="int32"))
-    sentence, slot, head = (ops.reshape(x, (-1,)) for x in ops.meshgrid(*axes, indexing="ij"))
-    rows = ops.arange(sentences * beams * heads, dtype="int32")
-    to_heads, from_heads = (
-        ops.reshape(ops.transpose(ops.reshape(rows, (-1, *inner)), (0, 2, 1)), (-1,))
-        for inner in ((beams, heads), (heads, beams))
-    )
-    if visible is None:
-        visible = own_slots(position, beams, slots)
-    return Place(ops.stack([sentence, head, slot], axis=-1), visible[:, None], to_heads, from_heads)
-
-
 def scaled_dot_product_attention(queries, keys, values, mask=None, dropout=None):
-    """`softmax(Q Kᵀ / √d_k) V`, the softmax in float32.
+    """Computes `softmax(Q Kᵀ / √d_k) V`, with the softmax in float32.
 
     Args:
         queries: `[..., queries, d_k]`.
         keys: `[..., keys, d_k]`.
         values: `[..., keys, d_v]`.
-        mask: boolean, broadcasts to `[..., queries, keys]`; True where a query may look. A
-            query that may look nowhere gets zeros.
-        dropout: a function applied to the weights before they meet the values.
+        mask: boolean, broadcasts to `[..., queries, keys]`; True where a query may attend to a
+            key. A query without any such key gets zeros.
+        dropout: a function applied to the weights before they are multiplied by the values.
 
     Returns:
         The outputs `[..., queries, d_v]` and the weights `[..., queries, keys]` (before
@@ -86,20 +38,13 @@ def scaled_dot_product_attention(queries, keys, values, mask=None, dropout=None)
     scores = at_least_float32(scores)
     if mask is not None:
         scores = ops.where(mask, scores, FORBIDDEN)
-    # Over a single key the softmax is 1 by definition; keras.ops.softmax would warn of it.
+    # Over a single key the softmax is 1 by definition, and keras.ops.softmax would warn about it.
     weights = ops.softmax(scores) if scores.shape[-1] != 1 else ops.ones_like(scores)
     if mask is not None:
-        somewhere = ops.any(mask, axis=-1, keepdims=True)
-        weights = weights * ops.cast(somewhere, weights.dtype)
+        any_key = ops.any(mask, axis=-1, keepdims=True)
+        weights = weights * ops.cast(any_key, weights.dtype)
     dropped = dropout(weights) if dropout is not None else weights
     return ops.matmul(ops.cast(dropped, values.dtype), values), weights
-
-
-def own_slots(position, beams, slots):
-    """What hypotheses see of a cache that never go on from another: `[1, beams, slots]`."""
-    numbers = ops.arange(slots, dtype="int32")
-    own = numbers % beams == ops.arange(beams, dtype="int32")[:, None]
-    return (own & (numbers // beams <= position))[None]
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
@@ -116,15 +61,19 @@ class MultiHeadAttention(keras.layers.Layer):
         dropout: rate on the attention weights. The paper's base model has none here.
         causal: position i sees only positions up to i of its own sequence.
         use_bias: biases in the four projections. The paper has none.
+        positions: name of a positional encoding. Only an encoding that acts on queries and
+            keys matters here; the paper's acts on the embeddings. See positional_encoding.py.
 
     Call arguments:
         queries: `[batch, queries, width]`.
         memory: `[batch, keys, width]`, or None for self-attention.
         mask: for self-attention, boolean `[batch, keys]`, `[batch, queries, keys]` or
-            `[batch, heads, queries, keys]`, True where a query may look. If it is not
-            given, the Keras mask of `queries` is used.
-        memory_mask: the same for `memory`.
+            `[batch, heads, queries, keys]`, True where a query may attend to a key. Default:
+            the Keras mask of `queries`.
+        memory_mask: mask over `memory`, in any of these shapes. Default: the Keras mask of
+            `memory`.
         return_weights: also return the weights of every head.
+        step, cache: for decoding one position at a time, see `decode_step`.
 
     Returns:
         `[batch, queries, d_model]`, and with `return_weights` the weights
@@ -148,6 +97,7 @@ class MultiHeadAttention(keras.layers.Layer):
         dropout=0.0,
         causal=False,
         use_bias=False,
+        positions=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -157,6 +107,10 @@ class MultiHeadAttention(keras.layers.Layer):
         self.d_k, self.d_v = head_widths(d_model, num_heads, d_k, d_v)
         self.causal = causal
         self.use_bias = use_bias
+        self.positions = positions
+        self.encode_heads = None
+        if positions is not None:
+            self.encode_heads = kind_of_positions(positions).encode_heads
         check_boolean("causal", causal)
         check_boolean("use_bias", use_bias)
         check_rate("dropout", dropout)
@@ -180,83 +134,72 @@ class MultiHeadAttention(keras.layers.Layer):
         self.output_projection.build((*queries_shape[:-1], self.num_heads * self.d_v))
         self.dropout.build(queries_shape)
 
-    def call(self, queries, memory=None, mask=None, memory_mask=None, return_weights=False):
-        if memory is not None and (mask is not None or self.causal):
-            raise ValueError(
-                "`mask` and `causal` are for self-attention; over a memory use `memory_mask`. "
-                f"Received: a memory with {'causal=True' if self.causal else 'a mask'}"
-            )
+    def call(
+        self,
+        queries,
+        memory=None,
+        mask=None,
+        memory_mask=None,
+        return_weights=False,
+        step=None,
+        cache=None,
+    ):
+        self.check_arguments(memory, mask, memory_mask, step, cache)
+        if step is not None:
+            return self.decode_step(queries, step, cache, memory_mask)
         if memory is None:
-            if memory_mask is not None:
-                raise ValueError("`memory_mask` goes with a `memory`, and none was given")
             memory, memory_mask = queries, mask
         if self.causal:
             no_future = over_heads(causal_mask(ops.shape(queries)[1]))
             padding = over_heads(memory_mask)
             memory_mask = no_future if padding is None else padding & no_future
-        outputs, weights = self.attend(queries, self.keys_and_values(memory), memory_mask)
+        queries = self.split_heads(self.query(queries), self.d_k)
+        keys, values = self.keys_and_values(memory)
+        if self.encode_heads is not None:
+            positions = ops.arange(ops.shape(keys)[2])
+            queries, keys = (self.encode_heads(x, positions) for x in (queries, keys))
+        heads, weights = scaled_dot_product_attention(
+            queries, keys, values, over_heads(memory_mask), self.dropout
+        )
+        outputs = self.output_projection(self.join_heads(heads))
         return (outputs, weights) if return_weights else outputs
 
-    def attend(self, queries, keys_values, mask=None):
-        """Looks from `queries` at keys and values that are already projected."""
-        queries = self.split_heads(self.query(queries), self.d_k)
-        heads, weights = scaled_dot_product_attention(
-            queries, *keys_values, over_heads(mask), self.dropout
-        )
-        return self.output_projection(self.join_heads(heads)), weights
+    def decode_step(self, x, step, cache, memory_mask=None):
+        """Computes one position of every hypothesis, with keys and values from a cache.
+
+        Args:
+            x: `[rows, width]`, the hypotheses of a sentence next to each other.
+            step: a `DecodingStep`.
+            cache: `KeysValues`. For causal self-attention those of the earlier positions, from
+                `empty_cache`; for attention over a memory, `keys_and_values(memory)`.
+            memory_mask: mask over the memory.
+
+        Returns:
+            `[rows, d_model]`, and from causal self-attention also the cache with this position.
+        """
+        queries = step.split_heads(self.query(x), self.num_heads)
+        if self.causal:
+            keys = ops.reshape(self.key(x), (-1, self.d_k))  # [rows · heads, d_k]
+            values = ops.reshape(self.value(x), (-1, self.d_v))
+            if self.encode_heads is not None:
+                queries, keys = (self.encode_heads(y, step.position) for y in (queries, keys))
+            cache = step.write(cache, keys, values)
+        mask = step.visible if self.causal else over_heads(memory_mask)
+        heads, _ = scaled_dot_product_attention(queries, *cache, mask, self.dropout)
+        outputs = self.output_projection(step.join_heads(heads))
+        return (outputs, cache) if self.causal else outputs
 
     def keys_and_values(self, memory):
+        """Projects a memory `[batch, length, width]` to `KeysValues`."""
         return KeysValues(
             self.split_heads(self.key(memory), self.d_k),
             self.split_heads(self.value(memory), self.d_v),
         )
 
     def empty_cache(self, sentences, length, beams=1):
-        """Room for the keys and values of `length` positions, of a shape that never changes.
-
-        The hypotheses of a sentence share it: slot `position · beams + beam`.
-        """
-        rows = (sentences, self.num_heads, length * beams)
-        return KeysValues(
-            ops.zeros((*rows, self.d_k), self.compute_dtype),
-            ops.zeros((*rows, self.d_v), self.compute_dtype),
-        )
-
-    def step(self, x, cache, place):
-        """Self-attention of the one position that is decoded now.
-
-        Args:
-            x: `[rows, width]`, the hypotheses of a sentence next to each other.
-            cache: from `empty_cache`, filled for all positions before this one.
-            place: a `Place`.
-
-        Returns:
-            `[rows, d_model]`, and the cache with this position's keys and values.
-        """
-        new = KeysValues(self.key(x), self.value(x))
-        # Row by row: TensorFlow writes rows in place, and copies the whole for a slice.
-        cache = KeysValues(
-            *(
-                ops.scatter_update(old, place.slots, ops.reshape(rows, (-1, old.shape[-1])))
-                for old, rows in zip(cache, new, strict=True)
-            )
-        )
-        return self.look(x, cache, place, place.mask), cache
-
-    def look(self, x, keys_values, place, mask):
-        """`attend` for `[rows, width]`, the hypotheses of a sentence next to each other.
-
-        No axis is more than it needs, and rows change their order by being looked up: for one
-        position, what TensorFlow does around a product takes longer than the product.
-        """
-        queries = ops.reshape(self.query(x), (-1, self.d_k))
-        if place.beams > 1:
-            queries = ops.take(queries, place.to_heads, axis=0)
-        queries = ops.reshape(queries, (-1, self.num_heads, place.beams, self.d_k))
-        heads, _ = scaled_dot_product_attention(queries, *keys_values, mask, self.dropout)
-        if place.beams > 1:
-            heads = ops.take(ops.reshape(heads, (-1, self.d_v)), place.from_heads, axis=0)
-        return self.output_projection(ops.reshape(heads, (-1, self.num_heads * self.d_v)))
+        """Returns a cache for `length` positions; its shape never changes while decoding."""
+        slots = length * beams
+        return empty_cache(sentences, slots, self.num_heads, self.d_k, self.d_v, self.compute_dtype)
 
     def split_heads(self, x, width):
         batch_size, length = ops.shape(x)[:2]
@@ -268,6 +211,28 @@ class MultiHeadAttention(keras.layers.Layer):
         x = ops.transpose(x, (0, 2, 1, 3))  # [batch, length, heads, width]
         return ops.reshape(x, (batch_size, length, self.num_heads * width))
 
+    def check_arguments(self, memory, mask, memory_mask, step, cache):
+        """Raises `ValueError` for call arguments that contradict each other or the settings."""
+        if memory is not None:
+            for_self_attention = {
+                "a mask": mask is not None,
+                "causal=True": self.causal,
+                f"positions={self.positions!r}": self.encode_heads is not None,
+            }
+            given = [name for name, is_given in for_self_attention.items() if is_given]
+            if given:
+                raise ValueError(
+                    "`mask`, `causal` and encodings of queries and keys are for self-attention; "
+                    f"over a memory use `memory_mask`. Received: a memory with {given[0]}"
+                )
+        elif memory_mask is not None and step is None:
+            raise ValueError("`memory_mask` requires a `memory`. Received: memory=None")
+        if (step is None) != (cache is None):
+            raise ValueError(
+                "`step` and `cache` must be given together. "
+                f"Received: {'step' if cache is None else 'cache'} alone"
+            )
+
     def get_config(self):
         return {
             **super().get_config(),
@@ -278,14 +243,15 @@ class MultiHeadAttention(keras.layers.Layer):
             "dropout": self.dropout.rate,
             "causal": self.causal,
             "use_bias": self.use_bias,
+            "positions": self.positions,
         }
 
 
 def head_widths(d_model, num_heads, d_k=None, d_v=None):
     """Checks the four widths of multi-head attention and returns d_k and d_v.
 
-    Where one is not given it is `d_model / num_heads`, so that all heads together cost what
-    one head of full width would (§3.2.2).
+    Each of the two defaults to `d_model / num_heads`, so that all heads together cost as much
+    as one head of full width (§3.2.2).
     """
     check_integer("d_model", d_model)
     check_integer("num_heads", num_heads)

@@ -1,7 +1,6 @@
-"""What the blocks of encoder and decoder have in common: their settings and sub-layers.
+"""The common parts of encoder and decoder: how a block makes its sub-layers, and the stack.
 
-Encoder and decoder differ in which sub-layers stand in a block and in what order; that is
-said in encoder.py and decoder.py. How a sub-layer is made is said here, once.
+The sub-layers of a block and their order are in encoder.py and decoder.py.
 """
 
 import keras
@@ -10,6 +9,22 @@ from t2t_keras.checks import check_boolean, check_integer, check_rate
 from t2t_keras.layers.attention import MultiHeadAttention
 from t2t_keras.layers.feed_forward import FeedForward
 from t2t_keras.layers.residual import Residual, layer_norm
+
+# The arguments of a block, named as in `TransformerConfig`.
+BLOCK_SETTINGS = (
+    "d_model",
+    "d_ff",
+    "num_heads",
+    "d_k",
+    "d_v",
+    "dropout",
+    "attention_dropout",
+    "activation",
+    "attention_bias",
+    "pre_norm",
+    "norm_epsilon",
+    "positions",
+)
 
 
 class Block(keras.layers.Layer):
@@ -23,10 +38,11 @@ class Block(keras.layers.Layer):
         d_v: width of a head's values. None: `d_model / num_heads`.
         dropout: rate on each sub-layer's output.
         attention_dropout: rate on the attention weights.
-        activation: of the feed-forward network: "relu", "gelu" or "swish".
+        activation: activation of the feed-forward network: "relu", "gelu" or "swish".
         attention_bias: biases in the projections of the attention.
         pre_norm: norm before each sub-layer instead of after the sum.
-        norm_epsilon: what the norms add to the variance.
+        norm_epsilon: constant that the norms add to the variance.
+        positions: name of a positional encoding; see `MultiHeadAttention`.
     """
 
     def __init__(
@@ -42,6 +58,7 @@ class Block(keras.layers.Layer):
         attention_bias=False,
         pre_norm=False,
         norm_epsilon=1e-6,
+        positions=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -59,8 +76,9 @@ class Block(keras.layers.Layer):
         self.attention_bias = attention_bias
         self.pre_norm = pre_norm
         self.norm_epsilon = norm_epsilon
+        self.positions = positions
 
-    def make_attention(self, name, causal=False):
+    def make_attention(self, name, causal=False, positions=None):
         attention = MultiHeadAttention(
             self.num_heads,
             self.d_model,
@@ -69,6 +87,7 @@ class Block(keras.layers.Layer):
             dropout=self.attention_dropout,
             causal=causal,
             use_bias=self.attention_bias,
+            positions=positions,
             dtype=self.dtype_policy,
             name="attention",
         )
@@ -91,26 +110,14 @@ class Block(keras.layers.Layer):
         )
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "d_model": self.d_model,
-            "d_ff": self.d_ff,
-            "num_heads": self.num_heads,
-            "d_k": self.d_k,
-            "d_v": self.d_v,
-            "dropout": self.dropout,
-            "attention_dropout": self.attention_dropout,
-            "activation": self.activation,
-            "attention_bias": self.attention_bias,
-            "pre_norm": self.pre_norm,
-            "norm_epsilon": self.norm_epsilon,
-        }
+        settings = {name: getattr(self, name) for name in BLOCK_SETTINGS}
+        return {**super().get_config(), **settings}
 
 
 class Stack(keras.layers.Layer):
-    """Base of `Encoder` and `Decoder`: `num_layers` blocks, and a last norm if they are pre-norm.
+    """Base of `Encoder` and `Decoder`: `num_layers` blocks in a row.
 
-    With post-norm every block ends in a norm already and the stack adds none (§3.1).
+    Pre-norm blocks are followed by one more norm. Post-norm blocks already end in one (§3.1).
 
     Args:
         num_layers: N.

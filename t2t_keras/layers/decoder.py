@@ -1,7 +1,7 @@
-"""The decoder (§3.1): blocks of masked self-attention, attention over the memory, feed-forward.
+"""The decoder (§3.1): a stack of blocks of self-attention, cross-attention and feed-forward.
 
-`memory` is what the encoder made of the source. A whole target is decoded at once by
-calling the layers (training, scoring); one position at a time by `step` (search).
+`memory` is the output of the encoder. Calling the layers decodes a whole target at once, for
+training and scoring; `decode_step` decodes one position at a time, for search.
 """
 
 import keras
@@ -12,22 +12,21 @@ from t2t_keras.layers.block import Block, Stack
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class DecoderBlock(Block):
-    """Masked self-attention, attention over the memory, feed-forward, each inside `Residual`.
+    """Causal self-attention, cross-attention and a feed-forward network, each inside `Residual`.
 
     Args: see `Block`.
 
     Call arguments:
         x: `[batch, length, d_model]`. Position i sees positions up to i.
         memory: `[batch, memory_length, d_model]`.
-        x_mask: boolean `[batch, length]`, True at real tokens. Not needed where padding
-            stands at the end, since no real position sees it there. Not given: the Keras
-            mask of `x`.
-        memory_mask: boolean `[batch, memory_length]`. Not given: the Keras mask of `memory`.
+        x_mask: boolean `[batch, length]`, True at real tokens. Padding at the end needs no mask,
+            since no real position sees it. Default: the Keras mask of `x`.
+        memory_mask: boolean `[batch, memory_length]`. Default: the Keras mask of `memory`.
         return_weights: also return `{"self_attention": [batch, heads, length, length],
             "cross_attention": [batch, heads, length, memory_length]}`.
 
     Returns:
-        `[batch, length, d_model]`, and the weights by name if they are asked for.
+        `[batch, length, d_model]`, and with `return_weights` the weights by name.
 
     Example:
 
@@ -41,7 +40,9 @@ class DecoderBlock(Block):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.self_attention = self.make_attention("self_attention", causal=True)
+        self.self_attention = self.make_attention(
+            "self_attention", causal=True, positions=self.positions
+        )
         self.cross_attention = self.make_attention("cross_attention")
         self.feed_forward = self.make_feed_forward("feed_forward")
 
@@ -60,26 +61,24 @@ class DecoderBlock(Block):
         weights = {"self_attention": self_weights, "cross_attention": cross_weights}
         return (x, weights) if return_weights else x
 
-    def step(self, x, cache, memory, place, memory_mask):
-        """Decodes one position of all hypotheses of each sentence.
+    def decode_step(self, x, step, cache, memory, memory_mask):
+        """Decodes one position of every hypothesis.
 
-        All of them look at the same memory, as the positions of one sequence would: nothing is
-        copied for them.
+        The hypotheses of a sentence attend to the same memory, which is not repeated for them.
 
         Args:
             x: `[rows, d_model]`, the hypotheses of a sentence next to each other.
-            cache: keys and values of the positions before, from `empty_cache`.
+            step: the `DecodingStep` of the position.
+            cache: keys and values of the earlier positions, from `empty_cache`.
             memory: keys and values of the memory, from `keys_and_values`.
-            place: where the position stands in the cache, from `place_of`.
-            memory_mask: boolean `[sentences, 1, 1, memory_length]`.
+            memory_mask: boolean, `[sentences, memory_length]` or `[sentences, 1, 1,
+                memory_length]`.
 
         Returns:
-            `[rows, d_model]` and the cache with this position in it.
+            `[rows, d_model]`, and the cache with this position in it.
         """
-        x, cache = self.self_attention.around(self.self_attention.sublayer.step, x, cache, place)
-        x = self.cross_attention.around(
-            self.cross_attention.sublayer.look, x, memory, place, memory_mask
-        )
+        x, cache = self.self_attention(x, step=step, cache=cache)
+        x = self.cross_attention(x, step=step, cache=memory, memory_mask=memory_mask)
         return self.feed_forward(x), cache
 
     def empty_cache(self, sentences, length, beams=1):
@@ -91,21 +90,21 @@ class DecoderBlock(Block):
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class Decoder(Stack):
-    """N decoder blocks on a sequence of vectors and a memory.
+    """A stack of N decoder blocks.
 
     Args:
         num_layers: N.
-        **block: the settings of each block, see `Block`.
+        **block: settings of each block, see `Block`.
 
     Call arguments:
-        x: `[batch, length, d_model]`, embedded and with positions.
+        x: `[batch, length, d_model]`, embeddings with positions.
         memory: `[batch, memory_length, d_model]`, the encoder's output.
         x_mask, memory_mask: see `DecoderBlock`.
         return_weights: also return the weights of every head, by block:
             `{"0/self_attention": …, "0/cross_attention": …, "1/self_attention": …}`.
 
     Returns:
-        `[batch, length, d_model]`, and the weights by name if they are asked for.
+        `[batch, length, d_model]`, and with `return_weights` the weights by name.
 
     Example:
 
@@ -132,13 +131,17 @@ class Decoder(Stack):
         x = self.finish(x)
         return (x, weights) if return_weights else x
 
-    def step(self, x, cache, memory, place, memory_mask):
-        """`DecoderBlock.step` through the stack; `cache` and `memory` have an entry a block."""
-        new_cache = []
-        for block, its_cache, its_memory in zip(self.blocks, cache, memory, strict=True):
-            x, its_cache = block.step(x, its_cache, its_memory, place, memory_mask)
-            new_cache.append(its_cache)
-        return self.finish(x), new_cache
+    def decode_step(self, x, step, cache, memory, memory_mask):
+        """Decodes one position; `cache` and `memory` are lists with one entry per block.
+
+        Returns:
+            `[rows, d_model]`, and the list of updated caches.
+        """
+        caches = []
+        for block, block_cache, block_memory in zip(self.blocks, cache, memory, strict=True):
+            x, block_cache = block.decode_step(x, step, block_cache, block_memory, memory_mask)
+            caches.append(block_cache)
+        return self.finish(x), caches
 
     def empty_cache(self, sentences, length, beams=1):
         return [block.empty_cache(sentences, length, beams) for block in self.blocks]

@@ -1,4 +1,4 @@
-"""The encoder (§3.1): a stack of blocks, each self-attention and then feed-forward."""
+"""The encoder (§3.1): a stack of blocks of self-attention and feed-forward."""
 
 import keras
 
@@ -8,18 +8,18 @@ from t2t_keras.layers.block import Block, Stack
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class EncoderBlock(Block):
-    """Self-attention, then feed-forward, each inside `Residual`.
+    """Self-attention and a feed-forward network, each inside `Residual`.
 
     Args: see `Block`.
 
     Call arguments:
         x: `[batch, length, d_model]`.
         mask: boolean `[batch, length]`, True at real tokens, or any mask that
-            `MultiHeadAttention` takes. Not given: the Keras mask of `x`.
+            `MultiHeadAttention` accepts. Default: the Keras mask of `x`.
         return_weights: also return `{"self_attention": [batch, heads, length, length]}`.
 
     Returns:
-        `[batch, length, d_model]`, and the weights by name if they are asked for.
+        `[batch, length, d_model]`, and with `return_weights` the weights by name.
 
     Example:
 
@@ -32,7 +32,7 @@ class EncoderBlock(Block):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.self_attention = self.make_attention("self_attention")
+        self.self_attention = self.make_attention("self_attention", positions=self.positions)
         self.feed_forward = self.make_feed_forward("feed_forward")
 
     def build(self, x_shape):
@@ -48,20 +48,20 @@ class EncoderBlock(Block):
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class Encoder(Stack):
-    """N encoder blocks on a sequence of vectors.
+    """A stack of N encoder blocks.
 
     Args:
         num_layers: N.
-        **block: the settings of each block, see `Block`.
+        **block: settings of each block, see `Block`.
 
     Call arguments:
-        x: `[batch, length, d_model]`, embedded and with positions.
+        x: `[batch, length, d_model]`, embeddings with positions.
         mask: see `EncoderBlock`.
         return_weights: also return the weights of every head, by block:
             `{"0/self_attention": …, "1/self_attention": …}`.
 
     Returns:
-        `[batch, length, d_model]`, and the weights by name if they are asked for.
+        `[batch, length, d_model]`, and with `return_weights` the weights by name.
 
     Example:
 

@@ -1,26 +1,29 @@
-"""Where in the sequence a token stands (§3.5): fixed sinusoids, or a trained table.
+"""Positional encodings (§3.5): fixed sinusoids, or a trained table.
 
-Both layers add the encoding to the (scaled) embeddings. `start` is the number of the first
-position they are given, so that decoding one position at a time uses the same code.
+`POSITIONAL_ENCODINGS` lists the kinds that `TransformerConfig.positions` can name. An encoding may
+act on the embeddings, as both of the paper's do, and on the queries and keys of self-attention.
 """
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import keras
 import numpy as np
 from keras import ops
 
-from t2t_keras.checks import check, check_boolean, check_integer, check_sequence
+from t2t_keras.checks import check, check_boolean, check_choice, check_integer, check_sequence
 from t2t_keras.layers.precision import at_least_float32
 
 
 def sinusoids(positions, d_model, interleaved=True):
-    """`PE(pos, 2i) = sin(pos / 10000^(2i/d_model))`, `PE(pos, 2i+1) = cos(same)`.
+    """Computes `PE(pos, 2i) = sin(pos / 10000^(2i/d_model))`, `PE(pos, 2i+1) = cos(same)`.
 
     Args:
         positions: float32 `[length]`.
         d_model: even width of the encoding.
-        interleaved: sine and cosine side by side, as the paper writes it. False gives the
-            form of tensor2tensor: all sines, then all cosines, and the exponents reach
-            exactly 1, `i / (d_model/2 − 1)` instead of `2i / d_model`.
+        interleaved: sine and cosine side by side, as the paper writes it. False is the form of
+            tensor2tensor: all sines come first, then all cosines, and the exponents are
+            `i / (d_model/2 − 1)` instead of `2i / d_model`, so that the last one is exactly 1.
 
     Returns:
         `[length, d_model]`.
@@ -34,17 +37,56 @@ def sinusoids(positions, d_model, interleaved=True):
     return ops.reshape(waves, (-1, d_model))
 
 
-@keras.saving.register_keras_serializable("t2t_keras")
-class SinusoidalPositionalEncoding(keras.layers.Layer):
-    """Adds the paper's sinusoids. Has no weights and no longest length.
+class PositionalEncoding(keras.layers.Layer):
+    """Base of the positional encodings. On its own it leaves the embeddings unchanged.
 
     Args:
-        interleaved: see `sinusoids`.
-        offset: number given to the first position. The paper counts from 0.
+        offset: index of the first position. The paper counts from 0.
 
     Call arguments:
         x: `[batch, length, d_model]`.
-        start: how many positions stand before `x`; a number or a scalar tensor.
+        start: number of positions before `x`, an int or a scalar tensor; 0 for whole sequences.
+
+    Returns:
+        `x` with its positions encoded.
+    """
+
+    longest = None  # the number of positions that can be encoded; None: no limit
+
+    def __init__(self, offset=0, **kwargs):
+        super().__init__(**kwargs)
+        check_integer("offset", offset, at_least=0)
+        self.supports_masking = True
+        self.offset = offset
+
+    def call(self, x, start=0):
+        return x
+
+    def check_length(self, length, start=0):
+        """Raises `ValueError` for positions beyond `longest`, where both arguments are ints."""
+        known = isinstance(length, int) and isinstance(start, int)
+        if self.longest is not None and known and start + length > self.longest:
+            raise ValueError(
+                f"A sequence must have at most {self.longest} positions, the limit of its "
+                f"positional encoding. Received: {start + length} positions. Shorten the "
+                "sequence, or use an encoding without a limit, such as sinusoidal positions"
+            )
+
+    def get_config(self):
+        return {**super().get_config(), "offset": self.offset}
+
+
+@keras.saving.register_keras_serializable("t2t_keras")
+class SinusoidalPositionalEncoding(PositionalEncoding):
+    """Adds the paper's sinusoids. It has no weights and no limit of length.
+
+    Args:
+        interleaved: see `sinusoids`.
+        offset: index of the first position. The paper counts from 0.
+
+    Call arguments:
+        x: `[batch, length, d_model]`.
+        start: number of positions before `x`, an int or a scalar tensor.
 
     Returns:
         `x` plus the encoding of its positions.
@@ -60,12 +102,9 @@ class SinusoidalPositionalEncoding(keras.layers.Layer):
     """
 
     def __init__(self, interleaved=True, offset=0, **kwargs):
-        super().__init__(**kwargs)
+        super().__init__(offset, **kwargs)
         check_boolean("interleaved", interleaved)
-        check_integer("offset", offset, at_least=0)
-        self.supports_masking = True
         self.interleaved = interleaved
-        self.offset = offset
 
     def build(self, x_shape):
         check_sequence("x", x_shape)
@@ -78,28 +117,33 @@ class SinusoidalPositionalEncoding(keras.layers.Layer):
         return x + ops.cast(sinusoids(positions, d_model, self.interleaved), x.dtype)
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "interleaved": self.interleaved,
-            "offset": self.offset,
-        }
+        return {**super().get_config(), "interleaved": self.interleaved}
+
+
+def check_sinusoid_width(d_model, interleaved=True):
+    """Checks that d_model holds pairs of sine and cosine; tensor2tensor divides by d/2 − 1."""
+    check(
+        d_model % 2 == 0 and (interleaved or d_model >= 4),
+        "d_model",
+        d_model,
+        f"even{'' if interleaved else ' and at least 4'} with sinusoidal positions",
+    )
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class LearnedPositionalEncoding(keras.layers.Layer):
+class LearnedPositionalEncoding(PositionalEncoding):
     """Adds a trained vector for each position (Table 3, row E).
 
-    A longer sequence than the table is an error. Where the length is not known while a graph is
-    traced, XLA could not raise one: there the positions beyond the table are NaN, so that it
-    shows at once.
+    A sequence that is longer than the table raises an error. In a traced graph of unknown
+    length XLA cannot raise one; there the positions beyond the table become NaN.
 
     Args:
         max_length: rows of the table.
-        offset: row given to the first position.
+        offset: row of the first position.
 
     Call arguments:
         x: `[batch, length, d_model]`.
-        start: how many positions stand before `x`; a number or a scalar tensor.
+        start: number of positions before `x`, an int or a scalar tensor.
 
     Returns:
         `x` plus the encoding of its positions.
@@ -111,13 +155,14 @@ class LearnedPositionalEncoding(keras.layers.Layer):
     """
 
     def __init__(self, max_length, offset=0, **kwargs):
-        super().__init__(**kwargs)
+        super().__init__(offset, **kwargs)
         check_integer("max_length", max_length)
-        check_integer("offset", offset, at_least=0)
         check(offset < max_length, "offset", offset, f"below max_length={max_length}")
-        self.supports_masking = True
         self.max_length = max_length
-        self.offset = offset
+
+    @property
+    def longest(self):
+        return self.max_length - self.offset
 
     def build(self, x_shape):
         check_sequence("x", x_shape)
@@ -135,30 +180,58 @@ class LearnedPositionalEncoding(keras.layers.Layer):
         encoding = ops.take(self.table, ops.minimum(rows, self.max_length - 1), axis=0)
         return x + ops.where(rows[:, None] < self.max_length, encoding, float("nan"))
 
-    def check_length(self, length, start=0):
-        """Refuses what lies beyond the table, wherever the lengths are known."""
-        room = self.max_length - self.offset
-        if isinstance(length, int) and isinstance(start, int) and start + length > room:
-            raise ValueError(
-                f"A sequence must not be longer than its learned positions, which end at "
-                f"{room} (max_length={self.max_length}, offset={self.offset}). "
-                f"Received: {start + length} positions. Shorten the sequence, or use "
-                "sinusoidal positions, which have no end"
-            )
-
     def get_config(self):
-        return {
-            **super().get_config(),
-            "max_length": self.max_length,
-            "offset": self.offset,
-        }
+        return {**super().get_config(), "max_length": self.max_length}
 
 
-def check_sinusoid_width(d_model, interleaved=True):
-    """A sine and a cosine each: the width must be even, and tensor2tensor divides by d/2 − 1."""
+def check_learned_offset(config):
     check(
-        d_model % 2 == 0 and (interleaved or d_model >= 4),
-        "d_model",
-        d_model,
-        f"even{'' if interleaved else ' and at least 4'} with sinusoidal positions",
+        config.position_offset < config.max_length,
+        "position_offset",
+        config.position_offset,
+        f"below max_length={config.max_length} with learned positions",
     )
+
+
+class Kind(NamedTuple):
+    """A kind of positional encoding."""
+
+    # Checks the settings of a TransformerConfig; raises ValueError.
+    check: Callable
+    # Makes the `PositionalEncoding` that the embeddings pass through, from a TransformerConfig
+    # and the keyword arguments of any Keras layer.
+    make: Callable
+    # Encodes queries or keys of self-attention: a function of x, `[..., length, d_k]`, and of
+    # its positions, int32 `[length]`, or a scalar where all of x is at one position. None: the
+    # kind acts on the embeddings alone.
+    encode_heads: Callable | None = None
+
+
+# `TransformerConfig.positions` → its kind.
+POSITIONAL_ENCODINGS = {
+    "sinusoidal": Kind(
+        check=lambda config: check_sinusoid_width(config.d_model),
+        make=lambda config, **layer: SinusoidalPositionalEncoding(
+            offset=config.position_offset, **layer
+        ),
+    ),
+    "learned": Kind(
+        check=check_learned_offset,
+        make=lambda config, **layer: LearnedPositionalEncoding(
+            config.max_length, config.position_offset, **layer
+        ),
+    ),
+    # tensor2tensor's sinusoids
+    "concatenated": Kind(
+        check=lambda config: check_sinusoid_width(config.d_model, interleaved=False),
+        make=lambda config, **layer: SinusoidalPositionalEncoding(
+            interleaved=False, offset=config.position_offset, **layer
+        ),
+    ),
+}
+
+
+def kind_of_positions(name):
+    """Returns the `Kind` of a name; raises `ValueError` with the nearest one if there is none."""
+    check_choice("positions", name, POSITIONAL_ENCODINGS)
+    return POSITIONAL_ENCODINGS[name]

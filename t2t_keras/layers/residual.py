@@ -1,6 +1,4 @@
-"""What stands around every sub-layer (§3.1, §5.4): residual connection, dropout, norm."""
-
-import inspect
+"""The wrapper of every sub-layer (§3.1, §5.4): residual connection, dropout, layer norm."""
 
 import keras
 
@@ -11,23 +9,22 @@ from t2t_keras.checks import check_boolean, check_positive, check_rate
 class Residual(keras.layers.Layer):
     """`LayerNorm(x + Dropout(Sublayer(x)))`.
 
-    With `pre_norm` the norm moves to the sub-layer's input, `x + Dropout(Sublayer(LayerNorm(x)))`,
-    and a stack of such layers needs one more norm at its end.
+    With `pre_norm` the norm moves to the sub-layer's input, `x + Dropout(Sublayer(LayerNorm(x)))`.
+    A stack of pre-norm layers needs one more norm at its end.
 
-    If the sub-layer returns a tuple, its first element takes part in the sum and the others
-    (attention weights, a cache) are passed on.
+    If the sub-layer returns a tuple, its first element is added to `x`, and the others
+    (attention weights, a cache) are returned unchanged.
 
     Args:
         sublayer: a layer that keeps the shape of its first argument.
         dropout: rate on the sub-layer's output, before the sum.
         pre_norm: norm before the sub-layer instead of after the sum.
-        norm_epsilon: what the norm adds to the variance. The paper does not say; 1e-6 is
-            what its authors' code used.
+        norm_epsilon: constant that the norm adds to the variance. The paper does not state it;
+            1e-6 is the value in its authors' code.
 
     Call arguments:
-        x: `[batch, length, width]`.
-        memory, mask, memory_mask: passed to the sub-layer if its `call` has such an argument.
-        **options: passed to the sub-layer; no tensors.
+        x: `[batch, length, width]`, or any shape that the sub-layer accepts.
+        memory, return_weights, **tensors: passed to the sub-layer if given.
 
     Example:
 
@@ -42,7 +39,6 @@ class Residual(keras.layers.Layer):
         check_positive("norm_epsilon", norm_epsilon)
         self.supports_masking = True
         self.sublayer = sublayer
-        self.sublayer_arguments = tuple(inspect.signature(sublayer.call).parameters)
         self.pre_norm = pre_norm
         self.norm = layer_norm(norm_epsilon, self.dtype_policy)
         self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
@@ -54,22 +50,18 @@ class Residual(keras.layers.Layer):
             shapes = (x_shape,) if memory_shape is None else (x_shape, memory_shape)
             self.sublayer.build(*shapes)
 
-    def call(self, x, memory=None, mask=None, memory_mask=None, **options):
-        tensors = {"memory": memory, "mask": mask, "memory_mask": memory_mask}
-        taken = {
-            name: tensor
-            for name, tensor in tensors.items()
-            if tensor is not None and name in self.sublayer_arguments
-        }
-        return self.around(self.sublayer, x, **taken, **options)
-
-    def around(self, function, x, *args, **kwargs):
-        """The formula, around the sub-layer itself or around one of its methods."""
-        outputs = function(self.norm(x) if self.pre_norm else x, *args, **kwargs)
-        outputs, *rest = outputs if isinstance(outputs, tuple) else (outputs,)
+    # Keras builds the layer from the shapes of named arguments, hence `memory`, and takes only
+    # tensors in the rest, hence `return_weights`. Masks are not named: Keras fills in the
+    # sub-layer's own mask arguments, as far as it has any.
+    def call(self, x, memory=None, return_weights=False, **tensors):
+        if memory is not None:
+            tensors["memory"] = memory
+        options = {"return_weights": True} if return_weights else {}
+        outputs = self.sublayer(self.norm(x) if self.pre_norm else x, **tensors, **options)
+        outputs, *others = outputs if isinstance(outputs, tuple) else (outputs,)
         x = x + self.dropout(outputs)
         x = x if self.pre_norm else self.norm(x)
-        return (x, *rest) if rest else x
+        return (x, *others) if others else x
 
     def get_config(self):
         return {
@@ -87,5 +79,5 @@ class Residual(keras.layers.Layer):
 
 
 def layer_norm(epsilon, dtype):
-    """The norm of this package: over the last axis, computed in float32 at least."""
+    """Returns the layer norm of this package: over the last axis, in float32 or wider."""
     return keras.layers.LayerNormalization(epsilon=epsilon, dtype=dtype, name="norm")

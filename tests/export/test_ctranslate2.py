@@ -224,6 +224,14 @@ def test_what_is_wrong_is_said_and_nothing_is_left_behind(
     assert not list(tmp_path.iterdir())
 
 
+def test_positions_that_are_no_table_of_vectors_are_refused(tmp_path, pieces, monkeypatch):
+    model = make_model()
+    monkeypatch.setattr(model.config, "positions", "rotary")
+    with pytest.raises(ValueError, match=r"`positions` must be one of .* positions='rotary'"):
+        save_ctranslate2(model, pieces, tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
 def test_without_the_package_it_says_what_to_install(tmp_path, model, pieces, monkeypatch):
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
     with pytest.raises(ValueError, match=r'pip install "t2t-keras\[ctranslate2\]"'):

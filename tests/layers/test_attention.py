@@ -5,7 +5,7 @@ from helpers import array, check_layer, disturbed, gradients, vectors
 from keras import ops
 
 from t2t_keras.layers import MultiHeadAttention, scaled_dot_product_attention
-from t2t_keras.layers.attention import place_of
+from t2t_keras.layers.decoding_cache import decoding_step
 
 
 def test_scaled_dot_product_is_the_formula():
@@ -96,8 +96,8 @@ def test_step_by_step_equals_all_at_once():
     cache = attention.empty_cache(2, 7)
     shapes = [part.shape for part in cache]
     for position in range(5):
-        place = place_of(cache, position, beams=1)
-        output, cache = attention.step(x[:, position], cache, place)
+        step = decoding_step(cache, position, beams=1)
+        output, cache = attention(x[:, position], step=step, cache=cache)
         np.testing.assert_allclose(array(output), expected[:, position], atol=1e-6)
     assert [part.shape for part in cache] == shapes
 
@@ -113,7 +113,7 @@ def test_a_mask_that_would_not_be_used_is_refused():
     attention = MultiHeadAttention(num_heads=2, d_model=8)
     with pytest.raises(ValueError, match="over a memory use `memory_mask`"):
         attention(x, memory, mask=np.ones((1, 4), bool))
-    with pytest.raises(ValueError, match="`memory_mask` goes with a `memory`"):
+    with pytest.raises(ValueError, match="`memory_mask` requires a `memory`"):
         attention(x, memory_mask=np.ones((1, 3), bool))
     with pytest.raises(ValueError, match="a memory with causal=True"):
         MultiHeadAttention(num_heads=2, d_model=8, causal=True)(x, memory)

@@ -3,7 +3,7 @@ from helpers import array, check_layer, vectors
 from keras import ops
 
 from t2t_keras.layers import Decoder, DecoderBlock, Encoder, SharedEmbedding
-from t2t_keras.layers.attention import place_of
+from t2t_keras.layers.decoding_cache import decoding_step
 
 BLOCK = {"d_model": 8, "d_ff": 16, "num_heads": 2}
 
@@ -62,10 +62,11 @@ def test_steps_with_several_hypotheses_a_sentence_equal_the_whole():
     )
     cache, keys_values = layer.empty_cache(2, 4, beams=3), layer.keys_and_values(memory)
     for position in range(4):
-        place = place_of(cache[0], position, beams=3)
-        step = ops.array(x[:, position])
-        found, cache = layer.step(step, cache, keys_values, place, mask[:, None, None])
-        np.testing.assert_allclose(array(found), expected[:, position], atol=1e-5)
+        step = decoding_step(cache[0], position, beams=3)
+        outputs, cache = layer.decode_step(
+            ops.array(x[:, position]), step, cache, keys_values, memory_mask=mask
+        )
+        np.testing.assert_allclose(array(outputs), expected[:, position], atol=1e-5)
     assert keys_values[0].keys.shape[0] == 2
 
 

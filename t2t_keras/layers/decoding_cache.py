@@ -1,0 +1,106 @@
+"""The cache that lets a decoder compute one position at a time.
+
+A cache has one row per sentence. All hypotheses of a sentence share that row: beam b writes its
+keys and values at position p into slot `p · beams + b`, and nothing is ever moved. A mask says
+which slots each hypothesis can see.
+
+The arrays of a decoding step come in two layouts. Projections work on *rows*, `[sentences · beams,
+width]`, with the hypotheses of a sentence next to each other. Attention works on *heads*,
+`[sentences, heads, beams, width of a head]`.
+"""
+
+from typing import Any, NamedTuple
+
+from keras import ops
+
+
+class KeysValues(NamedTuple):
+    """The keys and values of one attention layer, split into heads."""
+
+    keys: Any  # [batch, heads, length, d_k]
+    values: Any  # [batch, heads, length, d_v]
+
+
+def empty_cache(sentences, slots, num_heads, d_k, d_v, dtype):
+    """Returns zeros for the keys and values of one attention layer."""
+    return KeysValues(
+        ops.zeros((sentences, num_heads, slots, d_k), dtype),
+        ops.zeros((sentences, num_heads, slots, d_v), dtype),
+    )
+
+
+class DecodingStep(NamedTuple):
+    """Where one decoding step reads and writes; computed once and shared by all layers."""
+
+    position: Any  # int32 scalar
+    new_slots: Any  # [sentences · beams · heads, 3]: sentence, head and slot of each new key
+    visible: Any  # [sentences or 1, 1, beams, slots]: the slots that each hypothesis sees
+    to_heads: Any  # [sentences · beams · heads]: indices that reorder rows into heads
+    to_rows: Any  # the inverse of `to_heads`
+
+    @property
+    def beams(self):
+        return self.visible.shape[2]
+
+    def write(self, cache, keys, values):
+        """Returns the cache with this position in it.
+
+        Args:
+            keys: `[sentences · beams · heads, d_k]`.
+            values: `[sentences · beams · heads, d_v]`.
+        """
+        # One index per vector: TensorFlow updates those in place, but copies the cache for a slice.
+        return KeysValues(
+            ops.scatter_update(cache.keys, self.new_slots, keys),
+            ops.scatter_update(cache.values, self.new_slots, values),
+        )
+
+    def split_heads(self, x, num_heads):
+        """Rows `[sentences · beams, heads · width]` → `[sentences, heads, beams, width]`."""
+        # A lookup of rows and as few axes as possible: for a single position, TensorFlow spends
+        # more time around a product than in it.
+        width = x.shape[-1] // num_heads
+        x = ops.reshape(x, (-1, width))
+        if self.beams > 1:
+            x = ops.take(x, self.to_heads, axis=0)
+        return ops.reshape(x, (-1, num_heads, self.beams, width))
+
+    def join_heads(self, x):
+        """Heads `[sentences, heads, beams, width]` → `[sentences · beams, heads · width]`."""
+        _, num_heads, _, width = x.shape
+        if self.beams > 1:
+            x = ops.take(ops.reshape(x, (-1, width)), self.to_rows, axis=0)
+        return ops.reshape(x, (-1, num_heads * width))
+
+
+def decoding_step(cache, position, beams, visible=None):
+    """Returns the `DecodingStep` of a position.
+
+    Args:
+        cache: the `KeysValues` of any layer, from `empty_cache`.
+        position: index of the position, from 0.
+        beams: hypotheses per sentence.
+        visible: boolean `[sentences, beams, slots]`: the slots that hold a hypothesis, including
+            the one it writes now. None: each beam sees its own slots.
+    """
+    position = ops.cast(position, "int32")
+    sentences, heads, slots, _ = ops.shape(cache.keys)
+    new = position * beams + ops.arange(beams, dtype="int32")
+    axes = (ops.arange(sentences, dtype="int32"), new, ops.arange(heads, dtype="int32"))
+    sentence, slot, head = (ops.reshape(x, (-1,)) for x in ops.meshgrid(*axes, indexing="ij"))
+    rows = ops.arange(sentences * beams * heads, dtype="int32")
+    to_heads, to_rows = (
+        ops.reshape(ops.transpose(ops.reshape(rows, (-1, *inner)), (0, 2, 1)), (-1,))
+        for inner in ((beams, heads), (heads, beams))
+    )
+    if visible is None:
+        visible = own_slots(position, beams, slots)
+    new_slots = ops.stack([sentence, head, slot], axis=-1)
+    return DecodingStep(position, new_slots, visible[:, None], to_heads, to_rows)
+
+
+def own_slots(position, beams, slots):
+    """Returns a mask `[1, beams, slots]`: each beam sees what it wrote up to `position`."""
+    indices = ops.arange(slots, dtype="int32")
+    own = indices % beams == ops.arange(beams, dtype="int32")[:, None]
+    return (own & (indices // beams <= position))[None]
