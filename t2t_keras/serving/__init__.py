@@ -1,1 +1,1 @@
-"""An HTTP server for SavedModels, which speaks TensorFlow Serving's REST interface."""
+"""An HTTP server for SavedModels that speaks TensorFlow Serving's REST interface."""

@@ -1,8 +1,8 @@
-"""Requests that come at the same time are computed together.
+"""Batches of rows from requests that arrive at about the same time.
 
-Rows of a signature wait in the order in which they came. A batch takes the first of them and as
-many of the next as fit; each request gets its own rows back. Requests of many rows are computed
-in parts, one after another, so that others get their turn in between.
+Each signature has a queue. A batch takes the first rows of the queue and as many of the next as
+fit, and each request gets its own rows back. A request with many rows is computed in parts, one
+after the other, so that other requests get their turn in between.
 """
 
 import asyncio
@@ -15,11 +15,11 @@ from absl import logging
 
 from t2t_keras.serving.limits import Refusal
 
-PADDED = 500  # bytes a row that a full batch may have, padded to the longest of them
+BYTES_PER_ROW = 500  # a batch, padded to its longest row, has at most batch limit × this many bytes
 
 
 class Workers:
-    """The threads in which models compute, and how many rows are waiting for them.
+    """The threads in which models compute, and the count of rows in flight.
 
     Args:
         limits: `Limits`.
@@ -34,10 +34,10 @@ class Workers:
 
     @contextlib.contextmanager
     def admitted(self, rows):
-        """Counts the rows of a request until it is answered, or refuses it."""
+        """Counts the rows of a request until it is answered. Refuses more than the queue holds."""
         if rows > self.limits.queue:
             raise Refusal(
-                413, f"The request has {rows:,} rows; at most {self.limits.queue:,} are taken"
+                413, f"The request has {rows:,} rows; at most {self.limits.queue:,} are allowed"
             )
         if self.rows + rows > self.limits.queue:
             raise Refusal(429, "Too many requests are waiting. Try again in a moment")
@@ -57,7 +57,7 @@ class Workers:
 
 
 class Job:
-    """Rows of one request."""
+    """Rows of one request that go into one batch."""
 
     def __init__(self, inputs):
         loop = asyncio.get_running_loop()
@@ -65,46 +65,46 @@ class Job:
         self.outputs = loop.create_future()
         self.rows = len(next(iter(inputs.values())))
         self.width = widths(inputs).max()
-        # Arrays can be put one behind the other if they differ in rows alone.
+        # Jobs can be concatenated if their arrays differ in the number of rows alone.
         self.shape = {name: array.shape[1:] for name, array in inputs.items()}
 
 
 class Batcher:
-    """Computes what is asked of one signature of one version.
+    """Computes the requests for one signature of one version.
 
     Args:
         signature: a `Signature`.
-        workers: `Workers`, which all batchers share.
+        workers: the `Workers` that all batchers share.
     """
 
     def __init__(self, signature, workers):
         self.signature, self.workers, self.limits = signature, workers, workers.limits
-        self.jobs, self.came = collections.deque(), asyncio.Event()
+        self.jobs, self.arrival = collections.deque(), asyncio.Event()
         self.running = set()
         self.task = asyncio.create_task(self.work())
 
     async def __call__(self, inputs):
-        """Arrays by name to arrays by name, a row for each row."""
+        """Computes one request: arrays by name to arrays by name, in the same order of rows."""
         width = widths(inputs)
         with self.workers.admitted(len(width)):
-            order = np.argsort(width, kind="stable")  # those of one length go together
+            order = np.argsort(width, kind="stable")  # rows of similar length share a batch
             parts, values = [], 0
             for rows in self.parts(order, width):
                 job = Job({name: array[rows] for name, array in inputs.items()})
                 self.jobs.append(job)
-                self.came.set()
+                self.arrival.set()
                 parts.append(await job.outputs)
                 values += sum(array.size for array in parts[-1].values())
                 if values > self.limits.answer:
                     raise Refusal(
                         413,
-                        f"The answer would have more than {self.limits.answer:,} values. Ask for "
+                        f"The answer would have more than {self.limits.answer:,} values. Send "
                         "fewer or shorter texts",
                     )
         return joined(parts, np.argsort(order))
 
     def parts(self, order, width):
-        """Cuts rows, the shortest first, into what goes into one batch."""
+        """Splits rows, given shortest first, into parts that fit into one batch each."""
         part = []
         for row in order:
             if part and not self.fits(len(part) + 1, width[row]):
@@ -115,11 +115,11 @@ class Batcher:
 
     def fits(self, rows, width):
         limit = self.limits.batch
-        return rows <= limit and rows * width <= limit * PADDED
+        return rows <= limit and rows * width <= limit * BYTES_PER_ROW
 
     async def work(self):
         while True:
-            await self.filled()
+            await self.rows_to_compute()
             await self.workers.free.acquire()
             batch = self.next_batch()
             if not batch:
@@ -129,29 +129,29 @@ class Batcher:
             self.running.add(task)
             task.add_done_callback(self.running.discard)
 
-    async def filled(self):
-        """Waits for the first rows, and then a moment for others to go with them."""
+    async def rows_to_compute(self):
+        """Waits for the first rows, then a moment for more rows to join them."""
         while not self.jobs:
-            self.came.clear()
-            await self.came.wait()
-        if self.signature.alone:
+            self.arrival.clear()
+            await self.arrival.wait()
+        if not self.signature.batchable:
             return
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(self.jobs[0].arrived + self.limits.wait / 1000):
                 while sum(job.rows for job in self.jobs) < self.limits.batch:
-                    self.came.clear()
-                    await self.came.wait()
+                    self.arrival.clear()
+                    await self.arrival.wait()
 
     def next_batch(self):
         batch, rows, width = [], 0, 0
         while self.jobs:
             job = self.jobs[0]
-            if job.outputs.done():  # its client has gone
+            if job.outputs.done():  # the client has disconnected
                 self.jobs.popleft()
                 continue
             rows, width = rows + job.rows, max(width, job.width)
-            if batch and (
-                self.signature.alone or job.shape != batch[0].shape or not self.fits(rows, width)
+            if batch and not (
+                self.signature.batchable and job.shape == batch[0].shape and self.fits(rows, width)
             ):
                 break
             batch.append(self.jobs.popleft())
@@ -164,13 +164,13 @@ class Batcher:
             self.workers.free.release()
 
     async def answer(self, batch):
-        rows = np.cumsum([job.rows for job in batch])
+        ends = np.cumsum([job.rows for job in batch])
         try:
             inputs = {
                 name: np.concatenate([job.inputs[name] for job in batch])
                 for name in self.signature.inputs
             }
-            outputs = await self.workers.run(self.signature, inputs, int(rows[-1]))
+            outputs = await self.workers.run(self.signature, inputs, int(ends[-1]))
         except Exception as error:
             if len(batch) == 1:
                 if not isinstance(error, Refusal):
@@ -178,10 +178,10 @@ class Batcher:
                 if not batch[0].outputs.done():
                     batch[0].outputs.set_exception(error)
                 return
-            for job in batch:  # what was wrong with one must not be the end of the others
+            for job in batch:  # one bad job must not fail the others
                 await self.answer([job])
             return
-        for job, end in zip(batch, rows, strict=True):
+        for job, end in zip(batch, ends, strict=True):
             if not job.outputs.done():
                 own = {name: array[end - job.rows : end] for name, array in outputs.items()}
                 job.outputs.set_result(own)
@@ -191,7 +191,7 @@ class Batcher:
 
 
 def widths(inputs):
-    """How long each row is: the bytes of its longest text, or how many numbers it has."""
+    """Returns the width of each row: the bytes of its longest text, or its count of numbers."""
     columns = []
     for array in inputs.values():
         rows = array.reshape(len(array), -1)
@@ -203,7 +203,7 @@ def widths(inputs):
 
 
 def joined(parts, order):
-    """The outputs of parts as those of all rows, in that order; what is shorter is filled up."""
+    """Concatenates the outputs of parts, padded to a common shape, and reorders the rows."""
     if len(parts) == 1:
         return {name: array[order] for name, array in parts[0].items()}
     return {name: stacked([part[name] for part in parts])[order] for name in parts[0]}
@@ -212,8 +212,8 @@ def joined(parts, order):
 def stacked(arrays):
     rows = sum(len(array) for array in arrays)
     inner = np.max([array.shape[1:] for array in arrays], axis=0).astype(int)
-    filler = b"" if arrays[0].dtype == object else 0
-    whole = np.full((rows, *inner), filler, arrays[0].dtype)
+    padding = b"" if arrays[0].dtype == object else 0
+    whole = np.full((rows, *inner), padding, arrays[0].dtype)
     start = 0
     for array in arrays:
         whole[(slice(start, start + len(array)), *map(slice, array.shape[1:]))] = array

@@ -1,4 +1,4 @@
-"""What a server takes on, and how it says no to more."""
+"""The limits of a server and the exception that turns a request away."""
 
 import dataclasses
 
@@ -6,11 +6,11 @@ from t2t_keras.checks import check, check_integer
 
 
 class Refusal(Exception):
-    """What a client is answered when a request can not be met.
+    """Tells a client why its request is not served.
 
     Args:
         status: the HTTP status.
-        message: for the client. It names what was given and what is allowed.
+        message: text for the client: what was received and what is allowed.
     """
 
     def __init__(self, status, message):
@@ -20,17 +20,17 @@ class Refusal(Exception):
 
 @dataclasses.dataclass
 class Limits:
-    batch: int = 32  # rows that are computed together
-    wait: float = 2.0  # milliseconds that a batch waits to be filled
-    workers: int = 2  # batches at a time
-    queue: int = 1000  # rows of all clients, waiting or being computed; more is answered with 429
-    body: int = 1_000_000  # bytes of a request; more is answered with 413, as are longer lines
-    line: int = 4000  # bytes of a text
-    # bytes of a text whose answer grows with its square, as attention does
+    batch: int = 32  # rows computed together
+    wait: float = 2.0  # milliseconds that a batch waits for more rows
+    workers: int = 2  # batches computed at the same time
+    queue: int = 1000  # rows in flight, of all clients; further requests get HTTP 429
+    body: int = 1_000_000  # bytes of a request; larger ones get HTTP 413
+    line: int = 4000  # bytes of a text; longer ones get HTTP 413
+    # bytes of a text whose answer grows with the text, as attention weights do
     attention_line: int = 500
-    answer: int = 4_000_000  # numbers and strings of an answer
-    patience: int = 30  # seconds for a client to send its request
-    grace: int = 30  # seconds to finish what is in hand when stopped
+    answer: int = 4_000_000  # numbers and strings in an answer; larger ones get HTTP 413
+    patience: int = 30  # seconds in which a client must send its request, or it gets HTTP 408
+    grace: int = 30  # seconds to finish the requests in flight after a signal to stop
 
     def validate(self):
         for field in dataclasses.fields(self):

@@ -1,4 +1,4 @@
-"""What a server counts, for Prometheus."""
+"""A server's metrics, in Prometheus' text format."""
 
 import contextlib
 import time
@@ -10,7 +10,7 @@ ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 class Metrics:
-    """The figures of one server."""
+    """The metrics of one server."""
 
     def __init__(self):
         registry = self.registry = CollectorRegistry()
@@ -19,34 +19,37 @@ class Metrics:
         )
         self.seconds = Histogram(
             "t2t_request_seconds",
-            "From a request's arrival to its answer.",
+            "Seconds from the arrival of a request to its answer.",
             ["route"],
             buckets=SECONDS,
             registry=registry,
         )
         self.batch_rows = Histogram(
             "t2t_batch_rows",
-            "Rows that were computed together.",
+            "Rows in a batch.",
             ["signature"],
             buckets=ROWS,
             registry=registry,
         )
         self.batch_seconds = Histogram(
             "t2t_batch_seconds",
-            "How long the model took for a batch.",
+            "Seconds to compute a batch.",
             ["signature"],
             buckets=SECONDS,
             registry=registry,
         )
         self.waiting = Gauge(
-            "t2t_waiting_rows", "Rows waiting or being computed.", registry=registry
+            "t2t_waiting_rows", "Rows in flight: waiting or being computed.", registry=registry
         )
         self.version = Gauge(
-            "t2t_model_version", "The version that answers; 0: none yet.", registry=registry
+            "t2t_model_version",
+            "Version of the model that answers; 0 until one is loaded.",
+            registry=registry,
         )
 
     @contextlib.contextmanager
     def computing(self, signature, rows):
+        """Records the rows of a batch and the time spent in the `with` block."""
         self.batch_rows.labels(signature).observe(rows)
         with self.batch_seconds.labels(signature).time():
             yield

@@ -1,4 +1,4 @@
-"""A SavedModel in memory: its signatures, as arrays in and arrays out."""
+"""A SavedModel in memory: its signatures as functions from arrays to arrays."""
 
 import functools
 import re
@@ -10,28 +10,30 @@ import tensorflow as tf
 from tensorflow.core.framework import types_pb2
 from tensorflow.core.protobuf import saved_model_pb2
 
+from t2t_keras.export.batchable import read_batchable
 from t2t_keras.export.loading import load
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.tensors import Spec
 
-WARM_UP = b"A b."
+WARM_UP_TEXT = b"A b."
 
 
 class Signature(NamedTuple):
-    """One of the functions that a model offers."""
+    """One function of a model."""
 
     name: str
-    inputs: dict  # a Spec for each name
-    outputs: dict
-    call: Any  # arrays by name to tensors by name
+    inputs: dict  # input name to `Spec`
+    outputs: dict  # output name to `Spec`
+    batchable: bool  # whether rows of different requests may share a batch
+    call: Any  # takes tensors by name and returns tensors by name
 
     @property
-    def alone(self):
-        """Whether the shape of an answer depends on what is computed beside it."""
+    def answer_grows(self):
+        """Whether the size of a row's answer is unknown and may grow with the text."""
         return any(None in spec.shape[1:] for spec in self.outputs.values())
 
     def run(self, inputs):
-        """Arrays by name to arrays by name."""
+        """Computes a batch: arrays by name to arrays by name."""
         tensors = {
             name: tf.constant(inputs[name], getattr(tf, spec.dtype))
             for name, spec in self.inputs.items()
@@ -39,49 +41,51 @@ class Signature(NamedTuple):
         try:
             return {name: tensor.numpy() for name, tensor in self.call(**tensors).items()}
         except tf.errors.InvalidArgumentError as error:
-            # What the model itself asserts of its input is for the client; all else is a fault.
+            # A failed assertion in the model is the client's mistake; other errors are ours.
             if asserted := re.search(r"assertion failed: \[([^]]*)\]", error.message):
-                words = f": {asserted[1]}" if asserted[1] else ""
-                raise Refusal(400, f"The model does not take this input{words}") from None
+                reason = f": {asserted[1]}" if asserted[1] else ""
+                raise Refusal(400, f"The model rejects this input{reason}") from None
             raise
 
 
 class Model:
-    """A SavedModel, loaded.
+    """A loaded SavedModel.
 
     Args:
-        folder: where it lies.
+        folder: its folder.
     """
 
     def __init__(self, folder):
         self.folder = Path(folder)
         self.loaded = load(folder)
+        batchable = read_batchable(folder)
         self.signatures = {
-            name: signature_of(name, function) for name, function in self.loaded.signatures.items()
+            name: signature_of(name, function, name in batchable)
+            for name, function in self.loaded.signatures.items()
         }
 
     def warm_up(self):
-        """Calls every signature once: the first call is slow, and shows whether it works."""
+        """Calls each signature once: the first call is slow and shows whether it works."""
         for signature in self.signatures.values():
             signature.run({name: one_row(spec) for name, spec in signature.inputs.items()})
 
     @functools.cached_property
     def metadata(self):
-        """The signatures as TensorFlow Serving describes them."""
+        """The signatures in the form of TensorFlow Serving's metadata."""
         file = self.folder / "saved_model.pb"
         graph = saved_model_pb2.SavedModel.FromString(file.read_bytes()).meta_graphs[0]
         return {
             name: {
-                "inputs": {key: described(tensor) for key, tensor in each.inputs.items()},
-                "outputs": {key: described(tensor) for key, tensor in each.outputs.items()},
-                "method_name": each.method_name,
+                "inputs": {key: tensor_info(tensor) for key, tensor in signature.inputs.items()},
+                "outputs": {key: tensor_info(tensor) for key, tensor in signature.outputs.items()},
+                "method_name": signature.method_name,
                 "defaults": {},
             }
-            for name, each in graph.signature_def.items()
+            for name, signature in graph.signature_def.items()
         }
 
 
-def signature_of(name, function):
+def signature_of(name, function, batchable):
     _, inputs = function.structured_input_signature
     inputs, outputs = (
         {key: Spec(spec.dtype.name, shape_of(spec)) for key, spec in sorted(specs.items())}
@@ -90,10 +94,10 @@ def signature_of(name, function):
     for key, spec in {**inputs, **outputs}.items():
         if spec.shape is None or spec.shape[:1] != (None,):
             raise ValueError(
-                f"Signature {name!r} can not be served: its tensor {key!r} does not have a row for "
-                f"each sentence, but the shape {spec.shape}"
+                f"Signature {name!r} cannot be served: the first axis of its tensor {key!r} must "
+                f"be of unknown size, a row for each text. Received: shape {spec.shape}"
             )
-    return Signature(name, inputs, outputs, function)
+    return Signature(name, inputs, outputs, batchable, function)
 
 
 def shape_of(spec):
@@ -103,12 +107,12 @@ def shape_of(spec):
 def one_row(spec):
     shape = [size or 1 for size in spec.shape]
     if spec.dtype == "string":
-        return np.full(shape, WARM_UP, object)
+        return np.full(shape, WARM_UP_TEXT, object)
     return np.ones(shape, spec.dtype)
 
 
-def described(tensor):
-    """A tensor's `TensorInfo` as JSON writes it."""
+def tensor_info(tensor):
+    """Returns a `TensorInfo` as a dict for JSON."""
     dimensions = [{"size": str(axis.size), "name": axis.name} for axis in tensor.tensor_shape.dim]
     return {
         "dtype": types_pb2.DataType.Name(tensor.dtype),

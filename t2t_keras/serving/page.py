@@ -1,4 +1,4 @@
-"""The page at the root: one file that asks the REST interface and needs nothing else."""
+"""The web page at the server's root: one file that calls the REST interface."""
 
 import html
 from pathlib import Path
@@ -10,5 +10,5 @@ TEMPLATE = Path(__file__).with_name("page.html")
 
 
 def page(name):
-    """The page as HTML, for the model of that name."""
+    """Returns the HTML page for the model `name`."""
     return assembled(TEMPLATE, address=quote(name, safe=""), name=html.escape(name))

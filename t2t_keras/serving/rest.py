@@ -1,7 +1,7 @@
-"""The bodies of TensorFlow Serving's REST interface: requests read, answers written.
+"""Request and response bodies of TensorFlow Serving's REST interface.
 
-A request gives rows ("instances") or columns ("inputs"), and is answered in the same way.
-https://www.tensorflow.org/tfx/serving/api_rest describes it.
+A request has rows ("instances") or columns ("inputs"), and its answer has the same form. See
+https://www.tensorflow.org/tfx/serving/api_rest.
 """
 
 import json
@@ -17,21 +17,21 @@ ANSWERS = {ROWS: "predictions", COLUMNS: "outputs"}
 
 
 class Query(NamedTuple):
-    """What a request asks for."""
+    """A parsed request body."""
 
     signature: str
     form: str  # "instances" or "inputs"
-    given: Any  # what stands there, not looked at yet
+    values: Any  # the JSON value of that key, not checked yet
 
 
 def query_of(body):
-    """Reads the body of a request: bytes to a `Query`."""
+    """Parses a request body, given as bytes, to a `Query`."""
     try:
         request = json.loads(body.decode())
     except UnicodeDecodeError as error:
         raise Refusal(
             400,
-            f"The body is no UTF-8 (byte {error.start:,}). Text in another encoding can be sent as "
+            f"The body is not UTF-8 (byte {error.start:,}). Send text in other encodings as "
             'base64: {"b64": "…"}',
         ) from None
     except json.JSONDecodeError as error:
@@ -49,18 +49,22 @@ def query_of(body):
         raise Refusal(400, "'signature_name' must be a string")
     forms = [form for form in (ROWS, COLUMNS) if form in request]
     if len(forms) != 1:
-        which = "both are" if forms else "neither is"
-        raise Refusal(400, f"Give either {ROWS!r} (rows) or {COLUMNS!r} (columns): {which} there")
+        received = "both" if forms else "neither"
+        raise Refusal(
+            400,
+            f"The body must have either {ROWS!r} (rows) or {COLUMNS!r} (columns). "
+            f"Received: {received}",
+        )
     return Query(signature or DEFAULT, forms[0], request[forms[0]])
 
 
 def inputs_of(query, specs, longest):
-    """The arrays that a query gives, one for each input of the signature.
+    """Converts a query to arrays, one for each input of the signature.
 
     Args:
         query: a `Query`.
         specs: the `Spec` of each input.
-        longest: how many bytes a string may have.
+        longest: maximum bytes of a string.
 
     Returns:
         NumPy arrays by name, all with the same number of rows.
@@ -70,49 +74,51 @@ def inputs_of(query, specs, longest):
     rows = {name: len(array) for name, array in arrays.items()}
     if len(set(rows.values())) > 1:
         counts = ", ".join(f"{name} {count}" for name, count in rows.items())
-        raise Refusal(400, f"All inputs must have as many rows. Received: {counts}")
+        raise Refusal(400, f"All inputs must have the same number of rows. Received: {counts}")
     return arrays
 
 
 def columns_of(query, specs):
-    """What is given for each input, whichever form it has."""
-    given, only = query.given, next(iter(specs)) if len(specs) == 1 else None
+    """Returns the JSON value of each input, from rows or columns."""
+    values, only = query.values, next(iter(specs)) if len(specs) == 1 else None
     if query.form == COLUMNS:
-        if only and not is_object(given):
-            return {only: given}
-        check_names(given, specs, "'inputs'")
-        return given
-    if not isinstance(given, list) or not given:
+        if only and not names_inputs(values):
+            return {only: values}
+        check_names(values, specs, "'inputs'")
+        return values
+    if not isinstance(values, list) or not values:
         raise Refusal(400, f"{ROWS!r} must be a list of one row or more")
-    if only and not any(is_object(row) for row in given):
-        return {only: given}
-    for number, row in enumerate(given):
-        check_names(row, specs, f"Row {number}")
-    return {name: [row[name] for row in given] for name in specs}
+    if only and not any(names_inputs(row) for row in values):
+        return {only: values}
+    for index, row in enumerate(values):
+        check_names(row, specs, f"Row {index}")
+    return {name: [row[name] for row in values] for name in specs}
 
 
-def is_object(value):
-    """Whether a value names inputs; base64 in its object is a value itself."""
+def names_inputs(value):
+    """Whether a value is an object from input names to values, not a base64 string."""
     return isinstance(value, dict) and set(value) != {BASE64}
 
 
-def check_names(given, specs, where):
-    wanted = ", ".join(specs)
-    if not isinstance(given, dict):
-        raise Refusal(400, f"{where} must be an object with the inputs: {wanted}")
-    for name in given:
+def check_names(value, specs, where):
+    required = ", ".join(specs)
+    if not isinstance(value, dict):
+        raise Refusal(400, f"{where} must be an object with the inputs: {required}")
+    for name in value:
         if name not in specs:
+            suggestion = nearest(name[:80], specs)
             raise Refusal(
                 400,
-                f"{where} has no input {name[:80]!r}{nearest(name[:80], specs)}. It has: {wanted}",
+                f"{where} has an unknown input {name[:80]!r}{suggestion}. The inputs are: "
+                f"{required}",
             )
-    missing = [name for name in specs if name not in given]
+    missing = [name for name in specs if name not in value]
     if missing:
-        raise Refusal(400, f"{where} lacks {', '.join(missing)}. The inputs are: {wanted}")
+        raise Refusal(400, f"{where} lacks {', '.join(missing)}. The inputs are: {required}")
 
 
 def answer_of(form, outputs):
-    """The body that answers a query of that form, as bytes."""
+    """Returns the response body, as bytes, for a query of that form."""
     values = {name: values_of(name, array) for name, array in outputs.items()}
     if len(values) == 1:
         (answer,) = values.values()

@@ -1,11 +1,11 @@
-"""The server: which address answers with what, from the first request to the last.
+"""The HTTP server: its routes, and its life from the first request to the last.
 
-GET  /                                         the page
-GET  /healthz                                  200 while requests are answered, else 503
-GET  /metrics                                  for Prometheus
-GET  /v1/models/NAME[/versions/V]              which versions there are, and how they are
-GET  /v1/models/NAME[/versions/V]/metadata     the signatures
-POST /v1/models/NAME[/versions/V]:predict
+GET  /                                         web page
+GET  /healthz                                  200 while requests are served, otherwise 503
+GET  /metrics                                  metrics for Prometheus
+GET  /v1/models/NAME[/versions/V]              status of the versions
+GET  /v1/models/NAME[/versions/V]/metadata     signatures
+POST /v1/models/NAME[/versions/V]:predict      predictions
 """
 
 import asyncio
@@ -26,16 +26,16 @@ from t2t_keras.serving.versions import Versions
 
 MODEL = r"/v1/models/{name:[^/:]+}"
 VERSION = MODEL + r"/versions/{version:\d{1,18}}"
-LAST_WORDS = 5.0  # seconds that answers may still be on their way when all are computed
-ALWAYS = {"metrics"}  # answered while stopping, too
+SEND_SECONDS = 5.0  # time to send computed answers when the server stops
+AVAILABLE_WHILE_STOPPING = {"metrics"}
 
 
 class Server:
-    """Serves the newest version in a folder until it is told to stop.
+    """Serves the newest version in a folder until it receives SIGTERM or SIGINT.
 
     Args:
-        name: of the model.
-        folder: where its numbered versions lie.
+        name: name of the model.
+        folder: the folder with its numbered versions.
         limits: `Limits`.
     """
 
@@ -45,30 +45,30 @@ class Server:
         self.versions = Versions(name, folder, self.workers)
         self.page = page(name)
         self.stop = asyncio.Event()
-        self.in_hand, self.idle = 0, asyncio.Event()
+        self.in_flight, self.idle = 0, asyncio.Event()
         self.idle.set()
-        self.receiving = set()  # a timeout for each body that is still to come
+        self.receiving = set()  # the timeouts of request bodies that are still arriving
 
     async def run(self, sock, started):
-        """Serves.
+        """Serves on a socket.
 
         Args:
             sock: a bound socket.
-            started: called with the number of the version as soon as there is one.
+            started: called with the version's number once the first version is loaded.
         """
         runner = web.AppRunner(
             self.application(),
-            handler_cancellation=True,  # nothing is computed for clients that have gone
+            handler_cancellation=True,  # nothing is computed for disconnected clients
             access_log=None,
-            shutdown_timeout=LAST_WORDS,
+            shutdown_timeout=SEND_SECONDS,
         )
         await runner.setup()
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.asked_to_stop, number)
+        for signum in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(signum, self.on_signal, signum)
         try:
             await web.SockSite(runner, sock).start()
-            if await self.until_stopped(self.versions.begin()):
+            if await self.until_stopped(self.versions.start()):
                 started(self.versions.current.number)
                 await self.until_stopped(self.versions.watch())
             await self.finish()
@@ -76,7 +76,7 @@ class Server:
             await runner.cleanup()
 
     async def until_stopped(self, work):
-        """Does some work; gives whether it was done before the server was told to stop."""
+        """Awaits `work`. Returns whether it was done before the server had to stop."""
         work, stop = asyncio.ensure_future(work), asyncio.create_task(self.stop.wait())
         await asyncio.wait([work, stop], return_when=asyncio.FIRST_COMPLETED)
         for task in (work, stop):
@@ -86,12 +86,12 @@ class Server:
         work.result()
         return True
 
-    def asked_to_stop(self, number):
+    def on_signal(self, signum):
         if self.stop.is_set():
-            os._exit(128 + number)  # asked twice: at once
-        logging.info("Stopping: what is in hand is finished")
+            os._exit(128 + signum)  # the second signal ends the process at once
+        logging.info("Stopping after the requests in flight")
         self.stop.set()
-        for timeout in self.receiving:  # a request that is not here yet is not in hand
+        for timeout in self.receiving:  # a request that is still arriving is refused
             timeout.reschedule(asyncio.get_running_loop().time())
 
     async def finish(self):
@@ -99,7 +99,7 @@ class Server:
             async with asyncio.timeout(self.limits.grace):
                 await self.idle.wait()
         except TimeoutError:
-            logging.warning("%d requests are left behind", self.in_hand)
+            logging.warning("%d requests are not answered", self.in_flight)
 
     def application(self):
         app = web.Application(middlewares=[self.answered], client_max_size=self.limits.body)
@@ -115,20 +115,20 @@ class Server:
 
     @web.middleware
     async def answered(self, request, handler):
-        """Counts every request, and says in TensorFlow Serving's form what is wrong with it."""
+        """Counts each request and turns exceptions into TensorFlow Serving's error answers."""
         started = time.perf_counter()
         route = (request.match_info.route.name or "unknown").removesuffix("_of_version")
         headers = {}
         try:
-            if self.stop.is_set() and route not in ALWAYS:
+            if self.stop.is_set() and route not in AVAILABLE_WHILE_STOPPING:
                 raise Refusal(503, "The server is stopping")
             response = await handler(request)
         except Refusal as refusal:
             response = self.error(refusal.status, refusal.message)
         except web.HTTPRequestEntityTooLarge:
-            response = self.error(413, f"A request may have {self.limits.body:,} bytes")
+            response = self.error(413, f"A request may have at most {self.limits.body:,} bytes")
         except web.RequestPayloadError:
-            response = self.error(400, "The body can not be decoded as its headers say")
+            response = self.error(400, "The body cannot be decoded as its headers say")
         except web.HTTPException as error:
             if error.status == 405:
                 headers["Allow"] = error.headers["Allow"]
@@ -136,11 +136,11 @@ class Server:
                 error.status, f"Malformed request: {request.method} {request.path[:200]}"
             )
         except asyncio.CancelledError:
-            self.metrics.answered(route, 499, started)  # the client has gone
+            self.metrics.answered(route, 499, started)  # the client has disconnected
             raise
         except Exception:
             logging.exception("%s failed", route)
-            response = self.error(500, "The server could not answer this request")
+            response = self.error(500, "The server failed to answer this request")
         if response.status in (429, 503):
             headers["Retry-After"] = "1"
         response.headers.update(headers)
@@ -157,18 +157,17 @@ class Server:
 
     async def health(self, request):
         if self.versions.current is None:
-            raise Refusal(503, "The model is being loaded")
+            raise Refusal(503, "The model is still loading")
         return web.Response(text="ok\n")
 
     async def show_metrics(self, request):
         return web.Response(body=self.metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     async def status(self, request):
-        name, number = asked_for(request)
-        return self.reply(self.versions.status(name, number))
+        return self.reply(self.versions.status(*model_and_version(request)))
 
     async def metadata(self, request):
-        name, number = asked_for(request)
+        name, number = model_and_version(request)
         version = self.versions.find(name, number)
         return self.reply(
             {
@@ -182,43 +181,43 @@ class Server:
         )
 
     async def predict(self, request):
-        name, number = asked_for(request)
+        name, number = model_and_version(request)
         self.versions.check_name(name)
         if request.match_info["verb"] != "predict":
             raise Refusal(
                 400,
-                f"{request.match_info['verb']!r} is not offered: the signatures take and give "
+                f"{request.match_info['verb']!r} is not supported: the signatures take and return "
                 "tensors. Use ':predict'",
             )
         query = query_of(await self.body(request))
         if self.stop.is_set():
             raise Refusal(503, "The server is stopping")
-        self.in_hand += 1
+        self.in_flight += 1
         self.idle.clear()
         try:
-            with self.versions.find(name, number).used() as version:
-                return await self.computed(query, version)
+            with self.versions.find(name, number).in_use() as version:
+                return await self.compute(query, version)
         finally:
-            self.in_hand -= 1
-            if not self.in_hand:
+            self.in_flight -= 1
+            if not self.in_flight:
                 self.idle.set()
 
-    async def computed(self, query, version):
+    async def compute(self, query, version):
         batcher = version.batchers.get(query.signature)
         if batcher is None:
             raise Refusal(
                 404,
                 f"Serving signature name: {query.signature[:80]!r} not found in signature def. "
-                f"There are: {', '.join(version.batchers)}",
+                f"Available: {', '.join(version.batchers)}",
             )
         signature = batcher.signature
-        longest = self.limits.attention_line if signature.alone else self.limits.line
+        longest = self.limits.attention_line if signature.answer_grows else self.limits.line
         outputs = await batcher(inputs_of(query, signature.inputs, longest))
         body = await asyncio.to_thread(answer_of, query.form, outputs)
         return web.Response(body=body, content_type="application/json")
 
     async def body(self, request):
-        """The body of a request, however slowly it comes, up to a limit."""
+        """Reads the body of a request within the limits on its size and time."""
         if (request.content_length or 0) > self.limits.body:
             raise web.HTTPRequestEntityTooLarge(self.limits.body, request.content_length)
         try:
@@ -237,7 +236,7 @@ class Server:
         return web.Response(body=as_json(value), content_type="application/json")
 
 
-def asked_for(request):
-    """The model and the version that an address names."""
+def model_and_version(request):
+    """Returns the model and the version, or None, that the path names."""
     number = request.match_info.get("version")
     return request.match_info["name"], None if number is None else int(number)

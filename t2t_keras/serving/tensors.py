@@ -1,4 +1,4 @@
-"""Values of JSON to arrays and back, as TensorFlow Serving maps them."""
+"""Conversion between JSON values and arrays, with TensorFlow Serving's conventions."""
 
 import base64
 import binascii
@@ -8,29 +8,35 @@ import numpy as np
 
 from t2t_keras.serving.limits import Refusal
 
-KINDS = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+JSON_TYPES = {
+    dict: "an object",
+    list: "a list",
+    str: "a string",
+    bool: "a boolean",
+    type(None): "null",
+}
 BASE64 = "b64"
-BINARY = "_bytes"  # how the name of an output ends whose strings are no text
+BINARY = "_bytes"  # suffix of outputs with binary strings, written as base64
 
 
 class Spec(NamedTuple):
-    """A tensor as a signature declares it."""
+    """The type and shape of a tensor in a signature."""
 
     dtype: str  # "string", "float32", "int32", "bool", …
-    shape: tuple  # None where any size will do; the first axis is that of the rows
+    shape: tuple  # None for an axis of any size; the first axis is the rows
 
 
 def array_of(name, values, spec, longest):
-    """The array that nested lists of JSON make up.
+    """Converts nested lists from JSON to an array.
 
     Args:
-        name: of the input, for messages.
-        values: what was given.
-        spec: the `Spec` that it must have.
-        longest: how many bytes a string may have.
+        name: name of the input, for error messages.
+        values: the nested lists.
+        spec: the required `Spec`.
+        longest: maximum bytes of a string.
 
     Returns:
-        A NumPy array; of objects, which are bytes, for strings.
+        A NumPy array. Strings become an object array of bytes.
     """
     shape, inner = [], values
     while isinstance(inner, list):
@@ -39,65 +45,71 @@ def array_of(name, values, spec, longest):
             break
         inner = inner[0]
     if 0 in shape:
-        raise Refusal(400, f"Input {name!r} is empty: give one row or more")
-    allowed = zip(spec.shape, shape, strict=False)
-    if len(shape) != len(spec.shape) or any(size not in (None, given) for size, given in allowed):
+        raise Refusal(400, f"Input {name!r} is empty. Send one row or more")
+    sizes = zip(spec.shape, shape, strict=False)
+    if len(shape) != len(spec.shape) or any(size not in (None, given) for size, given in sizes):
         raise Refusal(
             400,
-            f"Input {name!r} must have the shape {written(spec.shape)}. "
-            f"Received: one of shape {written(shape)}",
+            f"Input {name!r} must have the shape {shape_text(spec.shape)}. "
+            f"Received: shape {shape_text(shape)}",
         )
     leaves = []
-    gather(name, values, shape, leaves)
-    made = [leaf_of(name, leaf, spec.dtype, longest) for leaf in leaves]
-    array = np.empty(len(made), object if spec.dtype == "string" else spec.dtype)
-    array[:] = made
+    collect_leaves(name, values, shape, leaves)
+    converted = [leaf_of(name, leaf, spec.dtype, longest) for leaf in leaves]
+    array = np.empty(len(converted), object if spec.dtype == "string" else spec.dtype)
+    array[:] = converted
     return array.reshape(shape)
 
 
-def written(shape):
-    """
-    >>> written((None, 3))
+def shape_text(shape):
+    """Formats a shape for error messages.
+
+    >>> shape_text((None, 3))
     '[any, 3]'
     """
     return f"[{', '.join('any' if size is None else str(size) for size in shape)}]"
 
 
-def gather(name, values, shape, leaves):
-    """Appends what stands in nested lists, all of which must be as long as the first."""
+def collect_leaves(name, values, shape, leaves):
+    """Appends the values in nested lists to `leaves` and checks that the lists have `shape`."""
     if not shape:
         if isinstance(values, list):
-            raise Refusal(400, f"Input {name!r}: a list stands beside single values")
+            raise Refusal(400, f"Input {name!r} mixes lists and single values at the same depth")
         leaves.append(values)
         return
     if not isinstance(values, list) or len(values) != shape[0]:
-        found = len(values) if isinstance(values, list) else KINDS.get(type(values), "a number")
+        received = f"a list of {len(values)}" if isinstance(values, list) else type_of(values)
         raise Refusal(
-            400, f"Input {name!r}: its lists must be of one length, {shape[0]}. Received: {found}"
+            400,
+            f"Input {name!r}: all lists at the same depth must have the same length, {shape[0]}. "
+            f"Received: {received}",
         )
     for value in values:
-        gather(name, value, shape[1:], leaves)
+        collect_leaves(name, value, shape[1:], leaves)
 
 
 def leaf_of(name, value, dtype, longest):
-    """One value as the dtype asks for it, or a `Refusal`."""
+    """Checks a single value and converts it to the dtype."""
     if dtype == "string":
         return bytes_of(name, value, longest)
     kind = np.dtype(dtype).kind
-    right = {
-        "b": isinstance(value, bool),
-        "f": isinstance(value, int | float) and not isinstance(value, bool),
-    }.get(kind, isinstance(value, int) and not isinstance(value, bool))
-    if not right:
+    is_bool = isinstance(value, bool)
+    if kind == "b":
+        valid = is_bool
+    elif kind == "f":
+        valid = isinstance(value, int | float) and not is_bool
+    else:
+        valid = isinstance(value, int) and not is_bool
+    if not valid:
         raise wrong_type(name, value, dtype)
     if kind in "iu":
         limits = np.iinfo(dtype)
         if not limits.min <= value <= limits.max:
-            raise Refusal(400, f"Input {name!r}: a number is too large for {dtype}")
+            raise Refusal(400, f"Input {name!r}: a number is out of range for {dtype}")
     try:
         return float(value) if kind == "f" else value
     except OverflowError:
-        raise Refusal(400, f"Input {name!r}: a number is too large for {dtype}") from None
+        raise Refusal(400, f"Input {name!r}: a number is out of range for {dtype}") from None
 
 
 def bytes_of(name, value, longest):
@@ -105,33 +117,40 @@ def bytes_of(name, value, longest):
         try:
             text = base64.b64decode(value[BASE64] + "=" * (-len(value[BASE64]) % 4), validate=True)
         except (binascii.Error, ValueError):
-            raise Refusal(400, f"Input {name!r}: what {BASE64!r} holds is no base64") from None
+            raise Refusal(
+                400, f"Input {name!r}: the value of {BASE64!r} is not valid base64"
+            ) from None
     elif isinstance(value, str):
         try:
             text = value.encode()
         except UnicodeEncodeError:
             raise Refusal(
-                400, f"Input {name!r}: a string holds half of a surrogate pair, which is no text"
+                400, f"Input {name!r}: a string contains an unpaired surrogate, which is not text"
             ) from None
     else:
         raise wrong_type(name, value, 'a string, or {"b64": "…"} for bytes')
     if len(text) > longest:
         raise Refusal(
-            413, f"Input {name!r}: a text has {len(text):,} bytes; at most {longest:,} are taken"
+            413, f"Input {name!r}: a text has {len(text):,} bytes; at most {longest:,} are allowed"
         )
     return text
 
 
-def wrong_type(name, value, wanted):
-    found = KINDS.get(type(value), "a number")
-    return Refusal(400, f"Input {name!r}: every value must be {wanted}. Received: {found}")
+def wrong_type(name, value, required):
+    return Refusal(
+        400, f"Input {name!r}: each value must be {required}. Received: {type_of(value)}"
+    )
+
+
+def type_of(value):
+    return JSON_TYPES.get(type(value), "a number")
 
 
 def values_of(name, array):
-    """An output as JSON knows it: nested lists, in which what is no number is None.
+    """Converts an output to nested lists for JSON, with None for NaN and infinities.
 
-    TensorFlow Serving writes NaN and Infinity, which are not JSON, and strict readers refuse the
-    whole answer. As it does, a float32 is written with the few digits that tell it from the next.
+    TensorFlow Serving writes NaN and Infinity, which are not JSON: strict parsers reject the
+    whole answer. As there, a float32 is written with the fewest digits that identify it.
     """
     if array.dtype == object:
         return text_values(array.tolist(), name.endswith(BINARY))

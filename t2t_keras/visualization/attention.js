@@ -1,62 +1,66 @@
-// Attention as lines between words, and the choice of what is shown. Every page that includes this
-// has the elements #chooser, #kinds, #layers, #heads, #explained and #picture, and calls show().
+// Draws attention as lines between words, with choosers for kind, layer and head. A page that
+// includes this has the elements #chooser, #kinds, #layers, #heads, #explained and #picture, and
+// calls show().
 "use strict";
 const picture = document.getElementById("picture");
-let start = "";  // what is shown where the address says nothing
-let data = null;  // for each kind: title, looking and lookedAt (words), layers of heads of rows
+let start = "";  // the view to show if the address names none
+let data = null;  // for each kind: title, queries and keys (words), layers[layer][head][query][key]
 
 const EXPLAINED = {
-  "encoder-self": "On the left the source's words, on the right the same words, which they look at.",
-  "decoder-self": "On the left each word as it is written, on the right the words that were " +
-    "written before; <s> is the beginning.",
-  "decoder-cross": "On the left each word as it is written, on the right the source's words.",
+  "encoder-self": "Lines lead from each source word (left) to the source words that it attends to " +
+    "(right).",
+  "decoder-self": "Lines lead from each word being written (left) to the earlier words that it " +
+    "attends to (right); <s> is the beginning.",
+  "decoder-cross": "Lines lead from each word being written (left) to the source words that it " +
+    "attends to (right).",
 };
 const COLUMNS = {
-  "encoder-self": ["looks", "is looked at"],
-  "decoder-self": ["being written", "read so far"],
-  "decoder-cross": ["being written", "source"],
+  "encoder-self": ["source", "source"],
+  "decoder-self": ["word being written", "earlier words"],
+  "decoder-cross": ["word being written", "source"],
 };
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7b4fc9",
+const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7b4fc9",
   "#8c564b"];
-const colour = (head) => COLOURS[head] ?? `hsl(${Math.round(head * 137.5) % 360} 55% 48%)`;
+const color = (head) => COLORS[head] ?? `hsl(${Math.round(head * 137.5) % 360} 55% 48%)`;
 const ROW = 25, TOP = 34, SHARE = 48, GAP = 8;  // pixels
 const LONGEST = 26;  // characters of a word
-const FAINTEST = 10;  // thousandths: weaker lines cannot be seen, and there are many of them
+const FAINTEST = 10;  // thousandths; the many weaker lines would be invisible
 
-// What is shown. The address says it too, so that a view can be linked:
-// #decoder-cross-3-2 is head 2 of layer 3, #decoder-cross-3-all-from5 all heads and what the
-// fifth word on the left looks at, #encoder-self-1-4-to2 who looks at the second on the right.
+// The current view. It is also in the address, so that it can be linked:
+//   #decoder-cross-3-2          layer 3, head 2
+//   #decoder-cross-3-all-from5  layer 3, all heads, the fifth word on the left pinned
+//   #encoder-self-1-4-to2       layer 1, head 4, the second word on the right pinned
 const shown = { kind: "encoder-self", layer: 1, head: "all", pinned: null };
 
 function readAddress() {
   const [, kind, layer, head, side, word] = (location.hash || start).match(
     /^#(\w+-\w+)(?:-(\d+)(?:-(\d+|all)(?:-(from|to)(\d+))?)?)?$/) ?? [];
   shown.kind = kind in data ? kind : Object.keys(data)[0];
-  const { layers, looking, lookedAt } = data[shown.kind];
-  const within = (number, count) => Math.min(Math.max(Number(number) || 1, 1), count);
+  const { layers, queries, keys } = data[shown.kind];
+  const within = (value, count) => Math.min(Math.max(Number(value) || 1, 1), count);
   shown.layer = within(layer, layers.length);
   shown.head = head > 0 ? within(head, layers[0].length) : "all";
   shown.pinned = side
-    ? { side, word: within(word, (side === "from" ? looking : lookedAt).length) - 1 } : null;
+    ? { side, word: within(word, (side === "from" ? queries : keys).length) - 1 } : null;
 }
 
 function writeAddress() {
-  if (location.protocol === "about:") return;  // inside a report: it has no address of its own
+  if (location.protocol === "about:") return;  // in the iframe of a report there is no address
   const { kind, layer, head, pinned } = shown;
   const word = pinned ? `-${pinned.side}${pinned.word + 1}` : "";
   history.replaceState(null, "", `#${kind}-${layer}-${head}${word}`);
 }
 
 function element(parent, name, attributes = {}, text = null) {
-  const namespace = parent.namespaceURI;  // that of HTML, or of SVG
-  const made = document.createElementNS(namespace, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text !== null) made.textContent = text;
-  parent.append(made);
-  return made;
+  const namespace = parent.namespaceURI;  // HTML or SVG
+  const child = document.createElementNS(namespace, name);
+  for (const [key, value] of Object.entries(attributes)) child.setAttribute(key, value);
+  if (text !== null) child.textContent = text;
+  parent.append(child);
+  return child;
 }
 
-// The choosers are radio buttons: arrow keys go through them.
+// Fills a chooser with radio buttons, which the arrow keys can move between.
 function chooser(id, name, choices, chosen, choose) {
   const group = document.getElementById(id);
   const values = JSON.stringify(choices);
@@ -64,7 +68,7 @@ function chooser(id, name, choices, chosen, choose) {
     group.dataset.values = values;
     group.querySelectorAll("label").forEach((label) => label.remove());
     for (const [value, text, tint] of choices) {
-      const label = element(group, "label", tint ? { style: `--colour: ${tint}` } : {});
+      const label = element(group, "label", tint ? { style: `--color: ${tint}` } : {});
       const input = element(label, "input", { type: "radio", name, value });
       element(label, "span", {}, text);
       input.addEventListener("change", () => choose(value));
@@ -75,9 +79,9 @@ function chooser(id, name, choices, chosen, choose) {
   }
 }
 
-function change(what) {
+function change(view) {
   const kind = shown.kind;
-  Object.assign(shown, what);
+  Object.assign(shown, view);
   if (shown.kind !== kind) shown.pinned = null;
   writeAddress();
   draw();
@@ -85,31 +89,31 @@ function change(what) {
 
 function draw() {
   const kinds = Object.entries(data).map(([name, { title }]) => [name, title]);
-  const { layers, looking, lookedAt } = data[shown.kind];
+  const { layers, queries, keys } = data[shown.kind];
   const heads = layers[shown.layer - 1];
-  const numbers = (count) => Array.from({ length: count }, (_, i) => i + 1);
+  const fromOne = (count) => Array.from({ length: count }, (_, i) => i + 1);
   chooser("kinds", "kind", kinds, shown.kind, (kind) => change({ kind }));
-  chooser("layers", "layer", numbers(layers.length).map((n) => [n, n]), shown.layer,
+  chooser("layers", "layer", fromOne(layers.length).map((n) => [n, n]), shown.layer,
     (layer) => change({ layer }));
-  chooser("heads", "head", [["all", "all"], ...numbers(heads.length).map((n) => [n, n, colour(n - 1)])],
+  chooser("heads", "head", [["all", "all"], ...fromOne(heads.length).map((n) => [n, n, color(n - 1)])],
     shown.head, (head) => change({ head }));
   document.getElementById("explained").textContent = EXPLAINED[shown.kind] +
-    " The stronger a line, the larger the weight. Point at a word, or go there with tab and arrow" +
-    " keys, to see its part; click or press Enter to keep it.";
-  drawPicture(looking, lookedAt, heads);
+    " Stronger lines mean larger weights. Point at a word, or move to it with the tab and arrow" +
+    " keys, to see its weights alone. Click it or press Enter to pin it.";
+  drawPicture(queries, keys, heads);
 }
 
-function drawPicture(looking, lookedAt, heads) {
+function drawPicture(queries, keys, heads) {
   const chosen = shown.head === "all" ? heads.map((_, h) => h) : [shown.head - 1];
   const width = Math.max(picture.parentElement.clientWidth, 340);
-  const height = TOP + ROW * Math.max(looking.length, lookedAt.length) + 6;
+  const height = TOP + ROW * Math.max(queries.length, keys.length) + 6;
   picture.replaceChildren();
   picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
   const lines = element(picture, "g", { class: "lines" });
 
-  // Words first: the lines go from where they end to where they begin.
+  // The words come first, because their widths determine where the lines start and end.
   const y = (row) => TOP + ROW * (row + 0.5);
-  const sides = { from: column(looking, "from", y), to: column(lookedAt, "to", y) };
+  const sides = { from: column(queries, "from", y), to: column(keys, "to", y) };
   const middle = Math.min(Math.max(width - sides.from.width - sides.to.width - 2 * SHARE, 110), 460);
   const edge = (width - middle + sides.from.width - sides.to.width) / 2;
   place(sides.from, edge, -1);
@@ -120,24 +124,24 @@ function drawPicture(looking, lookedAt, heads) {
 
   const spread = Math.min(3.5, (ROW - 10) / chosen.length);
   const drawn = [];
-  chosen.forEach((head, place) => {
-    const aside = (place - (chosen.length - 1) / 2) * spread;
+  chosen.forEach((head, index) => {
+    const offset = (index - (chosen.length - 1) / 2) * spread;
     heads[head].forEach((row, from) => row.forEach((weight, to) => {
       if (weight < FAINTEST) return;
       const line = element(lines, "line", {
-        x1: edge, y1: y(from) + aside, x2: edge + middle, y2: y(to) + aside,
-        stroke: colour(head), "stroke-opacity": weight / 1000,
+        x1: edge, y1: y(from) + offset, x2: edge + middle, y2: y(to) + offset,
+        stroke: color(head), "stroke-opacity": weight / 1000,
       });
       drawn.push({ line, from, to });
     }));
   });
 
-  // How much each word of the other side has to do with this one: the mean of the chosen heads.
+  // The weight between two words: the mean over the chosen heads.
   const share = (from, to) =>
     chosen.reduce((sum, head) => sum + heads[head][from][to], 0) / chosen.length / 1000;
   const shareOf = (side, word, other) => side === "from" ? share(word, other) : share(other, word);
 
-  function light(side, word) {
+  function highlight(side, word) {
     lines.classList.toggle("few", Boolean(side));
     for (const { line, ...ends } of drawn) {
       line.style.display = side && ends[side] !== word ? "none" : "";
@@ -151,25 +155,25 @@ function drawPicture(looking, lookedAt, heads) {
       });
     }
   }
-  const rest = () => light(shown.pinned?.side, shown.pinned?.word);
+  const reset = () => highlight(shown.pinned?.side, shown.pinned?.word);
 
-  function keep(side, word) {
+  function togglePin(side, word) {
     const same = shown.pinned?.side === side && shown.pinned?.word === word;
     shown.pinned = same ? null : { side, word };
     writeAddress();
-    mark();
-    rest();
+    markPinned();
+    reset();
   }
 
-  function mark() {
+  function markPinned() {
     for (const [side, { words }] of Object.entries(sides)) {
       words.forEach(({ group }, word) => group.setAttribute(
         "aria-pressed", shown.pinned?.side === side && shown.pinned?.word === word));
     }
   }
 
-  // One stop of the tab key; the arrow keys go on from there.
-  function go(side, word) {
+  // The tab key reaches one word; the arrow keys move the focus from there.
+  function focusWord(side, word) {
     const words = sides[side].words;
     const next = words[Math.min(Math.max(word, 0), words.length - 1)].group;
     picture.querySelectorAll('[tabindex="0"]').forEach((e) => e.setAttribute("tabindex", "-1"));
@@ -183,20 +187,20 @@ function drawPicture(looking, lookedAt, heads) {
         .map((other, n) => [shareOf(side, word, n), other.text])
         .sort((a, b) => b[0] - a[0]).slice(0, 3).filter(([part]) => part >= 0.005)
         .map(([part, name]) => `${name} ${Math.round(100 * part)} %`).join(", ");
-      const verb = side === "from" ? "looks at" : "is looked at by";
+      const verb = side === "from" ? "attends to" : "is attended to by";
       group.setAttribute("aria-label", `${text} ${verb} ${others || "none"}`);
-      group.addEventListener("pointerenter", () => light(side, word));
-      group.addEventListener("pointerleave", rest);
-      group.addEventListener("focus", () => light(side, word));
-      group.addEventListener("blur", rest);
-      group.addEventListener("click", () => keep(side, word));
+      group.addEventListener("pointerenter", () => highlight(side, word));
+      group.addEventListener("pointerleave", reset);
+      group.addEventListener("focus", () => highlight(side, word));
+      group.addEventListener("blur", reset);
+      group.addEventListener("click", () => togglePin(side, word));
       group.addEventListener("keydown", (event) => {
         const steps = {
-          ArrowUp: () => go(side, word - 1), ArrowDown: () => go(side, word + 1),
-          ArrowLeft: () => go("from", word), ArrowRight: () => go("to", word),
-          Home: () => go(side, 0), End: () => go(side, words.length - 1),
-          Enter: () => keep(side, word), " ": () => keep(side, word),
-          Escape: () => { shown.pinned = null; writeAddress(); mark(); light(); },
+          ArrowUp: () => focusWord(side, word - 1), ArrowDown: () => focusWord(side, word + 1),
+          ArrowLeft: () => focusWord("from", word), ArrowRight: () => focusWord("to", word),
+          Home: () => focusWord(side, 0), End: () => focusWord(side, words.length - 1),
+          Enter: () => togglePin(side, word), " ": () => togglePin(side, word),
+          Escape: () => { shown.pinned = null; writeAddress(); markPinned(); highlight(); },
         };
         if (!steps[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
         event.preventDefault();
@@ -205,11 +209,11 @@ function drawPicture(looking, lookedAt, heads) {
     });
   }
   sides.from.words[0].group.setAttribute("tabindex", "0");
-  mark();
-  rest();
+  markPinned();
+  reset();
 }
 
-// The words of one side, not yet at their place, and how wide the widest is.
+// Creates the words of one side, not yet placed, and measures the widest.
 function column(texts, side, y) {
   const words = texts.map((text, row) => {
     const group = element(picture, "g", { class: "word", tabindex: "-1", role: "button" });
@@ -224,7 +228,7 @@ function column(texts, side, y) {
   return { words, width: Math.max(...widths) * 1.08 + 2 * GAP };  // bold letters are wider
 }
 
-// Puts a column's words left (-1) or right (1) of x.
+// Places the words of a column to the left (-1) or right (1) of x.
 function place({ words, width }, x, direction) {
   const anchor = direction < 0 ? "end" : "start";
   for (const { rect, label, share } of words) {
@@ -237,22 +241,22 @@ function place({ words, width }, x, direction) {
   }
 }
 
-function show(weights, first = "") {
+function show(weights, firstView = "") {
   data = weights;
-  start = first;
-  showAgain();
+  start = firstView;
+  redraw();
 }
 
-function showAgain() {
+function redraw() {
   if (!data) return;
   readAddress();
   draw();
 }
 
 document.getElementById("chooser").addEventListener("submit", (event) => event.preventDefault());
-addEventListener("hashchange", showAgain);
+addEventListener("hashchange", redraw);
 let resized;
 addEventListener("resize", () => {
   cancelAnimationFrame(resized);
-  resized = requestAnimationFrame(showAgain);
+  resized = requestAnimationFrame(redraw);
 });

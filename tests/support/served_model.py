@@ -1,8 +1,8 @@
-"""A SavedModel with the signatures of an exported run, made of plain operations in a second.
+"""A SavedModel with the signatures of an exported run, built from plain operations in a second.
 
-It translates by turning the words' order round, which is as quickly computed as checked. A text
-with "slow" takes a while, one with "nan" has no score, one with "refuse" is refused, and one with
-"fail" fails.
+It "translates" by reversing the order of the words, so that answers are quick to compute and to
+check. Some words in a text have a special effect: "slow" takes a while, "nan" has no score,
+"refuse" fails an assertion of the model, and "fail" raises an error.
 """
 
 import os
@@ -10,15 +10,18 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from t2t_keras.export.batchable import write_batchable
+
 LAYERS, HEADS, N_BEST = 2, 3, 4
 TEXT = tf.TensorSpec([None], tf.string)
+BATCHABLE = ("serving_default", "translate_n_best", "score")
 
 
 class Backwards(tf.Module):
-    """Turns the order of words round.
+    """Reverses the order of words.
 
     Args:
-        mark: the word that every translation begins with, to tell versions from each other.
+        mark: first word of every translation, which identifies the version.
     """
 
     def __init__(self, mark):
@@ -54,24 +57,24 @@ class Backwards(tf.Module):
 
     def n_best(self, text):
         text = slowly(text)
-        refused = tf.debugging.assert_equal(holds(text, "refuse"), False, "this it will not do")
-        one = tf.strings.to_number(tf.where(holds(text, "fail"), "none", "1"))
+        refused = tf.debugging.assert_equal(contains(text, "refuse"), False, "not this word")
+        one = tf.strings.to_number(tf.where(contains(text, "fail"), "none", "1"))
         with tf.control_dependencies([refused]):
             words = tf.strings.split(text)[:, ::-1]
         best = tf.strings.reduce_join(words, axis=-1, separator=" ")
-        signs = tf.constant(["", "!", "?", " …"][:N_BEST])
-        translations = self.mark + " " + best[:, None] + signs
+        endings = tf.constant(["", "!", "?", " …"][:N_BEST])
+        translations = self.mark + " " + best[:, None] + endings
         scores = -0.1 * one[:, None] * tf.range(1, N_BEST + 1, dtype=tf.float32)
-        return translations, tf.where(holds(text, "nan")[:, None], float("nan"), scores)
+        return translations, tf.where(contains(text, "nan")[:, None], float("nan"), scores)
 
 
-def holds(text, word):
+def contains(text, word):
     return tf.strings.regex_full_match(text, f"(?s).*{word}.*")
 
 
 def slowly(text):
-    """The same text, after half a second or so of products if one has "slow" in it."""
-    rounds = tf.where(tf.reduce_any(holds(text, "slow")), 400, 0)
+    """Returns the text, after about half a second of matrix products if it contains "slow"."""
+    rounds = tf.where(tf.reduce_any(contains(text, "slow")), 400, 0)
 
     def product(n, matrix):
         return n + 1, matrix @ matrix
@@ -83,30 +86,30 @@ def slowly(text):
 
 
 def pieces(text):
-    """Pieces of up to five letters, then the end."""
+    """Splits words into pieces of up to five letters and appends the end token."""
     words = "▁" + tf.strings.split(text)
     cut = tf.strings.regex_replace(words.flat_values, r"(\S{5})", r"\1 ")
-    found = tf.RaggedTensor.from_row_splits(tf.strings.split(cut), words.row_splits)
-    found = found.merge_dims(1, 2)
-    end = tf.fill([found.nrows(), 1], "</s>")
-    return tf.concat([found, end], axis=1)
+    of_words = tf.RaggedTensor.from_row_splits(tf.strings.split(cut), words.row_splits)
+    of_texts = of_words.merge_dims(1, 2)
+    end = tf.fill([of_texts.nrows(), 1], "</s>")
+    return tf.concat([of_texts, end], axis=1)
 
 
 def weights(rows, columns, causal=False):
-    """`[batch, layers, heads, rows, columns]`, of which each row sums to 1."""
+    """Returns weights `[batch, layers, heads, rows, columns]` whose rows sum to 1."""
     i = tf.range(tf.reduce_max(rows))[:, None]
     j = tf.range(tf.reduce_max(columns))[None]
     near = -tf.abs(tf.cast(i - j, tf.float32))
     sharpness = 0.5 + tf.reshape(tf.range(LAYERS * HEADS, dtype=tf.float32), [LAYERS, HEADS, 1, 1])
-    seen = tf.sequence_mask(columns, tf.reduce_max(columns))[:, None, None, None]
+    visible = tf.sequence_mask(columns, tf.reduce_max(columns))[:, None, None, None]
     if causal:
-        seen &= j <= i
-    scores = tf.where(seen, near * sharpness, -1e9)
+        visible &= j <= i
+    scores = tf.where(visible, near * sharpness, -1e9)
     return tf.nn.softmax(scores)
 
 
 def write_version(export, number, mark=None, signatures=None):
-    """Writes a version into an export folder, whole or not at all; each begins with its mark."""
+    """Writes a complete version into an export folder. Its translations begin with `mark`."""
     model = Backwards(mark or f"v{number}:")
     offered = {
         "serving_default": model.translate,
@@ -117,4 +120,5 @@ def write_version(export, number, mark=None, signatures=None):
     unfinished = Path(export) / f".{number}"
     offered = {name: offered[name] for name in signatures or offered}
     tf.saved_model.save(model, str(unfinished), signatures=offered)
+    write_batchable(unfinished, BATCHABLE)
     os.rename(unfinished, Path(export) / str(number))

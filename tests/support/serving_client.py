@@ -1,8 +1,9 @@
-"""A server of the tests' own SavedModel, and clients that ask it."""
+"""A server of the tests' own SavedModel, and client functions that send it requests."""
 
 import contextlib
 import json
 import re
+import time
 import urllib.error
 import urllib.request
 
@@ -11,13 +12,13 @@ from commands import running
 
 @contextlib.contextmanager
 def served(folder, *flags):
-    """A server of a folder, and its address."""
+    """Runs a server of a folder and yields its process and address."""
     with running("serve", folder, "--port=0", *flags) as process:
         yield process, re.search(r"http://[^/]+", process.line()).group()
 
 
 def predict(address, body, path="v1/models/backwards:predict", **headers):
-    """Status and answer; `body` is what JSON makes of it, or bytes as they are."""
+    """Posts `body`, bytes or a value for JSON, and returns the status and the parsed answer."""
     body = body if isinstance(body, bytes) else json.dumps(body).encode()
     return opened(urllib.request.Request(f"{address}/{path}", body, headers))
 
@@ -42,9 +43,19 @@ def not_json(word):
 
 
 def backwards(text, mark="v1:"):
+    """Returns the translation that the served model gives for a text."""
     return " ".join([mark, *reversed(text.split())])
 
 
-def figure(address, name):
-    found = re.search(rf"^{re.escape(name)} (\S+)$", get(address, "metrics")[1], re.M)
-    return float(found.group(1)) if found else 0.0
+def metric(address, name):
+    """Returns the value of a metric, with its labels in `name`; 0 if it is absent."""
+    match = re.search(rf"^{re.escape(name)} (\S+)$", get(address, "metrics")[1], re.M)
+    return float(match.group(1)) if match else 0.0
+
+
+def until(condition, seconds=60):
+    """Waits until a condition holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "the condition does not hold in time"
+        time.sleep(0.05)

@@ -1,0 +1,31 @@
+"""Metrics in the text format of Prometheus."""
+
+import time
+
+from t2t_keras.serving.metrics import Metrics
+
+
+def test_requests_batches_and_the_version_are_reported():
+    metrics = Metrics()
+    metrics.answered("predict", 200, time.perf_counter())
+    metrics.answered("predict", 404, time.perf_counter())
+    with metrics.computing("score", 7):
+        pass
+    metrics.waiting.set(3)
+    metrics.version.set(2)
+    lines = metrics.text().decode().splitlines()
+    for line in (
+        't2t_requests_total{code="200",route="predict"} 1.0',
+        't2t_request_seconds_count{route="predict"} 2.0',
+        't2t_batch_rows_sum{signature="score"} 7.0',
+        't2t_batch_seconds_count{signature="score"} 1.0',
+        "t2t_waiting_rows 3.0",
+        "t2t_model_version 2.0",
+    ):
+        assert line in lines
+
+
+def test_each_server_has_its_own_metrics():
+    first, second = Metrics(), Metrics()
+    first.version.set(5)
+    assert "t2t_model_version 0.0" in second.text().decode()

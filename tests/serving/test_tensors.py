@@ -1,0 +1,76 @@
+"""JSON values become arrays and arrays become JSON values."""
+
+import numpy as np
+import pytest
+
+from t2t_keras.serving.limits import Refusal
+from t2t_keras.serving.tensors import Spec, array_of, values_of
+
+TEXTS = Spec("string", (None,))
+
+
+def array(values, spec=TEXTS, longest=10):
+    return array_of("x", values, spec, longest)
+
+
+def test_strings_become_bytes_and_base64_is_decoded():
+    assert array(["a", "ü", {"b64": "/2EgYg=="}]).tolist() == [b"a", "ü".encode(), b"\xffa b"]
+
+
+def test_base64_needs_no_padding():
+    assert array([{"b64": "/2EgYg"}]).tolist() == [b"\xffa b"]
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [([[1, 2], [3, 4]], "int32"), ([[1, 2.5]], "float32"), ([[True], [False]], "bool")],
+)
+def test_nested_lists_become_arrays(values, dtype):
+    found = array(values, Spec(dtype, (None, None)))
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, values)
+
+
+@pytest.mark.parametrize(
+    ("values", "spec", "status", "message"),
+    [
+        ([], TEXTS, 400, "Input 'x' is empty"),
+        ([[]], Spec("int32", (None, None)), 400, "Input 'x' is empty"),
+        ("a", TEXTS, 400, "must have the shape [any]. Received: shape []"),
+        ([["a"]], TEXTS, 400, "Received: shape [1, 1]"),
+        ([[1]], Spec("int32", (None, 2)), 400, "must have the shape [any, 2]"),
+        (["a", ["b"]], TEXTS, 400, "mixes lists and single values"),
+        ([[1], [2, 3]], Spec("int32", (None, None)), 400, "length, 1. Received: a list of 2"),
+        ([[1], 2], Spec("int32", (None, None)), 400, "Received: a number"),
+        ([3], TEXTS, 400, "must be a string, or"),
+        ([None], TEXTS, 400, "Received: null"),
+        ([True], Spec("int32", (None,)), 400, "must be int32. Received: a boolean"),
+        ([1.5], Spec("int32", (None,)), 400, "must be int32. Received: a number"),
+        ([2**31], Spec("int32", (None,)), 400, "out of range for int32"),
+        ([10**400], Spec("float32", (None,)), 400, "out of range for float32"),
+        ([1], Spec("bool", (None,)), 400, "must be bool"),
+        ([{"b64": "%"}], TEXTS, 400, "not valid base64"),
+        (["\ud800"], TEXTS, 400, "unpaired surrogate"),
+        (["x" * 11], TEXTS, 413, "a text has 11 bytes; at most 10 are allowed"),
+    ],
+)
+def test_wrong_values_are_refused_with_a_reason(values, spec, status, message):
+    with pytest.raises(Refusal) as error:
+        array(values, spec)
+    assert error.value.status == status
+    assert message in error.value.message
+
+
+def test_nan_and_infinities_become_null():
+    values = np.array([[np.inf, 1], [-np.inf, np.nan]], "float32")
+    assert values_of("scores", values) == [[None, 1.0], [None, None]]
+
+
+def test_float32_is_written_with_the_fewest_digits_that_identify_it():
+    assert values_of("scores", np.array([0.1, -3.0], "float32")) == [0.1, -3.0]
+
+
+def test_bytes_become_text_or_base64_by_the_name_of_the_output():
+    values = np.array([b"a\xff"], object)
+    assert values_of("x", values) == ["a\ufffd"]
+    assert values_of("x_bytes", values) == [{"b64": "Yf8="}]
