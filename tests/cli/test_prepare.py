@@ -64,11 +64,3 @@ def test_prepare_names_what_is_wrong(toy_data, toy_corpus, arguments, message):
     assert result.returncode == 2, result.stderr
     assert message in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.stderr
-
-
-def test_benchmark_times_batches(toy_data):
-    result = command("benchmark", "data", f"--data={toy_data[1]}", "--rounds=1", "--steps=3")
-    assert result.returncode == 0, result.stderr
-    title, speed, first, late = result.stdout.splitlines()
-    assert "pairs, medians of 1 rounds" in title
-    assert "real tokens a second" in speed and "step 0" in first and "step 100,000" in late
