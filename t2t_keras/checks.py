@@ -1,7 +1,7 @@
-"""The one way in which a wrong setting is reported.
+"""Checks of settings, with one form of message.
 
-Every message names the setting, says what is allowed and shows what was given.
-Settings are checked where they enter: when a layer or a config is made.
+Every message names the setting, states what is allowed and shows the value received. Settings are
+checked when a layer or a config is created.
 """
 
 import difflib
@@ -15,13 +15,13 @@ def check(condition, name, value, allowed):
 
 
 def check_integer(name, value, at_least=1):
-    """Checks for an int of at least `at_least`; neither `True` nor NumPy's integers are one."""
+    """Checks for an int of at least `at_least`; booleans and NumPy integers do not qualify."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     check(whole and value >= at_least, name, value, f"a whole number of at least {at_least}")
 
 
 def check_rate(name, value):
-    """Checks for a share that may be none but never all: a dropout rate, a smoothing."""
+    """Checks for a number in [0, 1), such as a dropout rate or a label smoothing."""
     number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     check(number and 0 <= value < 1, name, value, "a number of at least 0 and below 1")
 
@@ -45,7 +45,7 @@ def check_sequence(name, shape, width=None):
 
 
 def check_choice(name, value, choices):
-    """Checks for one of `choices`, and names the nearest one to a misspelt value."""
+    """Checks for one of `choices`; the message suggests the nearest one to a misspelt value."""
     allowed = "one of " + ", ".join(repr(choice) for choice in choices)
     if isinstance(value, str):
         allowed += nearest(value, choices)
@@ -53,6 +53,6 @@ def check_choice(name, value, choices):
 
 
 def nearest(name, names):
-    """Returns ' (did you mean ...?)' for the closest of `names`, or nothing if none is close."""
+    """Returns ' (did you mean ...?)' with the closest of `names`, or '' if none is close."""
     close = difflib.get_close_matches(name.lower(), list(names), n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""

@@ -9,20 +9,20 @@ from t2t_keras.layers.precision import at_least_float32
 
 
 def token_cross_entropy(labels, logits, label_smoothing=0.0):
-    """The loss of each position in nats, whether it is padding or not; see `token_losses`."""
+    """Computes the loss of each position in nats, including padding; see `token_losses`."""
     return token_losses(labels, logits, label_smoothing)[0]
 
 
 def token_losses(labels, logits, label_smoothing):
-    """The loss of each position in nats, smoothed and plain, whether it is padding or not.
+    """Computes the smoothed and the unsmoothed loss of each position in nats, including padding.
 
     The target distribution q is 1 − ε on the label and ε spread evenly over the other V − 1
-    tokens. It is never built: with `log p = z − log Σ exp z` the sum over it becomes
+    tokens. It is never built. With `log p = z − log Σ exp z`, the cross-entropy is
 
         log Σ exp z − (1 − ε) z_label − ε / (V − 1) · (Σ z − z_label)
 
-    Its gradient is p − q. That is said here and not left to the chain rule, which goes through
-    an array of the size of the logits once for each of these terms.
+    Its gradient is p − q. It is written out here because the chain rule would pass over an array
+    of the size of the logits once for each of these terms.
 
     Args:
         labels: integers `[...]`.
@@ -30,11 +30,11 @@ def token_losses(labels, logits, label_smoothing):
         label_smoothing: ε.
 
     Returns:
-        Two arrays `[...]` in float32: with smoothing, and the negative log-likelihood of the
-        label, which is what perplexity is made of.
+        Two arrays `[...]` in float32: the smoothed loss, and the negative log-likelihood of the
+        label, from which perplexity is computed.
     """
     labels = ops.cast(labels, "int32")[..., None]
-    share = label_smoothing / (logits.shape[-1] - 1)  # of each token but the label
+    share = label_smoothing / (logits.shape[-1] - 1)  # q of each token except the label
 
     @ops.custom_gradient
     def losses(logits):
@@ -47,11 +47,11 @@ def token_losses(labels, logits, label_smoothing):
             smoothed = unsmoothed + label_smoothing * label_logit - share * others
 
         def gradient(upstream):
-            of_smoothed, of_plain = upstream[..., :1], upstream[..., 1:]
-            of_both = of_smoothed + of_plain
+            d_smoothed, d_unsmoothed = upstream[..., :1], upstream[..., 1:]
+            d_both = d_smoothed + d_unsmoothed
             p = ops.exp(logits - log_normalizer)
-            at_label = of_both * ops.exp(-unsmoothed) - of_both + label_smoothing * of_smoothed
-            return put_along_last_axis(p * of_both - share * of_smoothed, labels, at_label)
+            at_label = d_both * ops.exp(-unsmoothed) - d_both + label_smoothing * d_smoothed
+            return put_along_last_axis(p * d_both - share * d_smoothed, labels, at_label)
 
         return ops.concatenate([smoothed, unsmoothed], axis=-1), gradient
 
@@ -60,15 +60,15 @@ def token_losses(labels, logits, label_smoothing):
 
 
 def put_along_last_axis(x, indices, values):
-    """`x` with one element of its last axis replaced: `indices` and `values` are `[..., 1]`."""
+    """Replaces one element of the last axis; `indices` and `values` are `[..., 1]`."""
     shape, width = ops.shape(x), x.shape[-1]
     rows = ops.reshape(x, (-1, width))
-    places = ops.stack([ops.arange(ops.shape(rows)[0]), ops.reshape(indices, (-1,))], axis=-1)
-    return ops.reshape(ops.scatter_update(rows, places, ops.reshape(values, (-1,))), shape)
+    elements = ops.stack([ops.arange(ops.shape(rows)[0]), ops.reshape(indices, (-1,))], axis=-1)
+    return ops.reshape(ops.scatter_update(rows, elements, ops.reshape(values, (-1,))), shape)
 
 
 def token_weights(labels, sample_weight=None):
-    """How much each position counts: padding 0, a real token 1 or its `sample_weight`.
+    """Returns the weight of each position: 0 for padding, 1 or its `sample_weight` for a token.
 
     Args:
         labels: `[batch, length]`.
@@ -85,16 +85,16 @@ def token_weights(labels, sample_weight=None):
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class LabelSmoothedCrossEntropy(keras.losses.Loss):
-    """Mean loss of the real tokens of a batch; padding (label 0) counts nowhere.
+    """Mean loss of the real tokens of a batch. Padding (label 0) is ignored.
 
-    `loss(labels, logits)` is what `model.compile(loss=…)` needs: the sum over the tokens of
-    the batch divided once by their number. Where a batch is spread over replicas or
-    accumulated from parts, add up the results of `sum_and_count` and divide at the end: the
-    mean of the parts' means is something else. Over several batches Keras reports just that
-    mean of means as `loss`; `Perplexity` is exact over all their tokens.
+    `loss(labels, logits)`, for `model.compile(loss=…)`, is the sum over the tokens of the batch,
+    divided once by their number. For a batch that is spread over replicas or accumulated from
+    parts, add up the results of `sum_and_count` and divide at the end: the mean of the parts'
+    means is a different value. Over several batches, Keras reports that mean of means as `loss`;
+    `Perplexity` is exact over all their tokens.
 
     Args:
-        label_smoothing: ε. The paper: 0.1.
+        label_smoothing: ε. The paper uses 0.1.
 
     Example:
 
@@ -113,17 +113,19 @@ class LabelSmoothedCrossEntropy(keras.losses.Loss):
         self.label_smoothing = label_smoothing
 
     def sum_and_count(self, labels, logits, sample_weight=None):
-        """The sum of the real tokens' losses, and their number (or the sum of their weights)."""
+        """Returns the sum of the real tokens' losses and the number of these tokens.
+
+        With `sample_weight`, the losses are weighted and the number is the sum of the weights.
+        """
         total, _, count = self.sums(labels, logits, sample_weight)
         return total, count
 
     def sums(self, labels, logits, sample_weight=None):
-        """As `sum_and_count`, and between them the sum without smoothing, for perplexity."""
+        """Returns the sum of losses, their sum without smoothing (for perplexity) and the count."""
         check_labels(labels, logits)
         weights = token_weights(labels, sample_weight)
-        smoothed, plain = token_losses(labels, logits, self.label_smoothing)
-        weights_of_losses = ops.cast(weights, smoothed.dtype)
-        total, unsmoothed = (ops.sum(loss * weights_of_losses) for loss in (smoothed, plain))
+        losses = token_losses(labels, logits, self.label_smoothing)
+        total, unsmoothed = (ops.sum(loss * ops.cast(weights, loss.dtype)) for loss in losses)
         return total, unsmoothed, ops.sum(weights)
 
     def __call__(self, y_true, y_pred, sample_weight=None):
@@ -140,6 +142,6 @@ def check_labels(labels, logits):
         a != b and a is not None and b is not None for a, b in known
     ):
         raise ValueError(
-            "Labels [batch, length] go with logits [batch, length, vocabulary]. Received: "
+            "Labels [batch, length] require logits [batch, length, vocabulary]. Received: "
             f"labels of shape {tuple(labels.shape)}, logits of shape {tuple(logits.shape)}"
         )

@@ -1,4 +1,4 @@
-"""What is reported while training: perplexity and accuracy over real tokens."""
+"""Training metrics over real tokens: accuracy and perplexity."""
 
 import keras
 from keras import ops
@@ -8,7 +8,7 @@ from t2t_keras.losses import check_labels, token_cross_entropy, token_weights
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class TokenAccuracy(keras.metrics.Mean):
-    """The share of real tokens whose logit is the largest of the vocabulary.
+    """Share of real tokens with the largest logit of the vocabulary.
 
     Example:
 
@@ -27,12 +27,12 @@ class TokenAccuracy(keras.metrics.Mean):
         super().update_state(right, sample_weight=token_weights(y_true, sample_weight))
 
     def update_with_mean(self, accuracy, count):
-        """Adds `count` tokens whose accuracy is known already."""
+        """Adds `count` tokens with a known accuracy."""
         super().update_state(accuracy, sample_weight=count)
 
 
 def right_tokens(labels, logits):
-    """True where the largest logit is that of the label."""
+    """Returns a boolean for each token: whether its label has the largest logit."""
     return ops.equal(ops.cast(labels, "int32"), ops.cast(ops.argmax(logits, axis=-1), "int32"))
 
 
@@ -40,14 +40,14 @@ def right_tokens(labels, logits):
 class Perplexity(keras.metrics.Mean):
     """`exp` of the mean cross-entropy of the real tokens, without label smoothing (§6.2).
 
-    It is a perplexity per piece of the vocabulary, not per word: it can only be compared
-    where the vocabulary is the same.
+    It is a perplexity per piece of the vocabulary, not per word, so it is comparable only between
+    models with the same vocabulary.
 
     Example:
 
     >>> perplexity = Perplexity()
     >>> perplexity.update_state(np.array([[1, 2, 0]]), np.zeros((1, 3, 8), "float32"))
-    >>> round(float(perplexity.result()), 4)  # an even guess among 8
+    >>> round(float(perplexity.result()), 4)  # a uniform guess among 8
     8.0
     """
 
@@ -60,7 +60,7 @@ class Perplexity(keras.metrics.Mean):
         super().update_state(losses, sample_weight=token_weights(y_true, sample_weight))
 
     def update_with_mean(self, loss, count):
-        """Adds `count` tokens whose mean cross-entropy is known already."""
+        """Adds `count` tokens with a known mean cross-entropy."""
         super().update_state(loss, sample_weight=count)
 
     def result(self):

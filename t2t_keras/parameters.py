@@ -1,4 +1,4 @@
-"""How many weights a model has and where they are, without making all of them."""
+"""Counts of a model's weights by path and by part, without creating all of them."""
 
 import dataclasses
 import math
@@ -7,10 +7,10 @@ from t2t_keras.transformer import Transformer
 
 
 def parameter_counts(config):
-    """Counts the trained weights of the model that `config` describes.
+    """Counts the trainable weights of the model that `config` describes.
 
-    A stack's blocks are alike, so that a model of one block each is made and counted, and its
-    block counted again for each of the others.
+    All blocks of a stack have the same shapes, so the model is built with one block per stack,
+    and that block is counted once for each layer.
 
     Args:
         config: a `TransformerConfig`.
@@ -32,7 +32,7 @@ def parameter_counts(config):
 
 
 def grouped_counts(counts):
-    """Adds up `parameter_counts` by part: embeddings and positions, each stack's sub-layers."""
+    """Sums `parameter_counts` by part: embeddings, positions, and each stack's sub-layers."""
     groups = {}
     for path, count in counts.items():
         part, *inside = path.split("/")

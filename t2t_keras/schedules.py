@@ -8,15 +8,15 @@ from t2t_keras.checks import check_integer, check_positive
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class TransformerSchedule(keras.optimizers.schedules.LearningRateSchedule):
-    """`d_model^−0.5 · min(step^−0.5, step · warmup_steps^−1.5)`, steps counted from 1.
+    """`d_model^−0.5 · min(step^−0.5, step · warmup_steps^−1.5)`, with steps counted from 1.
 
-    Keras counts steps from 0, so its step s is the formula's s + 1: the first update has a
-    small learning rate and not none.
+    Keras counts steps from 0, so its step s is the formula's s + 1. The first update thus has a
+    small learning rate instead of 0.
 
     Args:
-        d_model: width of the model; wider ones learn with smaller steps.
-        warmup_steps: where the peak is. The paper: 4000.
-        scale: a factor on everything. The paper: 1.
+        d_model: width of the model; a wider model gets a smaller learning rate.
+        warmup_steps: number of steps until the peak. The paper uses 4000.
+        scale: factor on the learning rate. The paper has none.
 
     Example:
 

@@ -18,7 +18,7 @@ from t2t_keras.transformer_config import TransformerConfig
 
 
 class DecodingMemory(NamedTuple):
-    """What decoding needs of a batch of source sentences. It is the same at every step."""
+    """Keys, values and padding mask of a batch of source sentences, the same at every step."""
 
     keys_values: Any  # the `KeysValues` of each decoder block's cross-attention
     mask: Any  # [sentences, source_length]

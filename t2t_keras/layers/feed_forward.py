@@ -9,7 +9,7 @@ ACTIVATIONS = ("relu", "gelu", "swish")
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class FeedForward(keras.layers.Layer):
-    """`max(0, x W₁ + b₁) W₂ + b₂`, the same weights at every position.
+    """`max(0, x W₁ + b₁) W₂ + b₂`, with the same weights at every position.
 
     Args:
         d_model: width of the output.

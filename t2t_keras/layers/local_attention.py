@@ -1,7 +1,7 @@
 """Restricted self-attention (§4): each position sees only the r positions around it.
 
-Time and memory grow as n·r: the sequence is cut into blocks, and the queries of a block
-meet the keys of their own block and its neighbours. No n × n matrix exists at any moment.
+Time and memory grow as n·r. The sequence is cut into blocks, and the queries of a block attend to
+the keys of their own block and its neighbors. No n × n matrix is ever created.
 """
 
 import keras
@@ -14,22 +14,22 @@ from t2t_keras.layers.masks import reach
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class LocalSelfAttention(keras.layers.Layer):
-    """Multi-head self-attention within a neighbourhood, equal to the masked form in value.
+    """Multi-head self-attention within a neighbourhood of each position.
 
-    The values are those of `MultiHeadAttention` with `local_mask(length, neighbourhood)`;
-    its weights, `self.attention`, may be shared with one.
+    The outputs equal those of `MultiHeadAttention` with `local_mask(length, neighbourhood)`. The
+    weights are in such a layer, `self.attention`.
 
     Args:
         num_heads: h.
         d_model: width of the output.
-        neighbourhood: r, how many positions each position sees. It is centred; an even one
-            reaches one further to the left.
+        neighbourhood: r, the number of positions that each position sees. It is centered; an
+            even one reaches one position further to the left.
         d_k, d_v, dropout, use_bias: see `MultiHeadAttention`.
-        causal: the neighbourhood is the last r positions, the current one included.
+        causal: the neighbourhood is the current position and the r − 1 before it.
 
     Call arguments:
         x: `[batch, length, width]`.
-        mask: boolean `[batch, length]`, True at real tokens. Not given: the Keras mask of `x`.
+        mask: boolean `[batch, length]`, True at real tokens. Default: the Keras mask of `x`.
 
     Returns:
         `[batch, length, d_model]`.
@@ -83,13 +83,21 @@ class LocalSelfAttention(keras.layers.Layer):
         return attention.output_projection(attention.join_heads(heads))
 
     def attend_in_blocks(self, queries, keys, values, mask):
-        """`[batch, heads, length, …]` in and out, through blocks of the longer reach."""
+        """Attends within blocks as long as the longer reach of the neighbourhood.
+
+        Args:
+            queries, keys, values: `[batch, heads, length, width of a head]`.
+            mask: boolean `[batch, length]`, or None.
+
+        Returns:
+            The heads, `[batch, heads, length, d_v]`.
+        """
         left, right = reach(self.neighbourhood, self.causal)
         block = max(left, right, 1)
         length = ops.shape(queries)[2]
         if isinstance(length, int):
-            block = min(block, max(length, 1))  # a short sequence is one block of its own length
-        count = -(-length // block)  # blocks, the last one filled up
+            block = min(block, max(length, 1))  # a short sequence is a single block
+        count = -(-length // block)  # number of blocks; the last one is padded
         real = ops.arange(count * block) < length  # [positions]
         if mask is not None:
             if len(mask.shape) != 2:
@@ -106,7 +114,7 @@ class LocalSelfAttention(keras.layers.Layer):
             x = ops.pad(x, [(0, 0), (0, 0), (0, count * block - length), (0, 0)])
             return ops.reshape(x, (batch_size, heads, count, block, width))
 
-        # A key's offset from a query, for the keys from one block to the left on.
+        # The offset of each key from each query; the keys start one block to the left.
         offsets = ops.arange(-block, (2 if right else 1) * block)[None] - ops.arange(block)[:, None]
         near = (offsets >= -left) & (offsets <= right)  # [query, key]
         heads, _ = scaled_dot_product_attention(
@@ -130,10 +138,12 @@ class LocalSelfAttention(keras.layers.Layer):
 
 
 def with_neighbours(blocks, axis, right):
-    """Joins each block, along `axis`, to the block on its left and, if asked, on its right.
+    """Concatenates each block with its neighbors; beyond both ends they are zeros.
 
     Args:
-        blocks: `[batch, heads, count, …]`; beyond both ends stand zeros.
+        blocks: `[batch, heads, count, …]`.
+        axis: the axis to concatenate along.
+        right: include the neighbor on the right, not only the one on the left.
     """
     count = blocks.shape[2] if blocks.shape[2] is not None else ops.shape(blocks)[2]
     ends = [(0, 0)] * len(blocks.shape)

@@ -1,28 +1,28 @@
-"""Who may look at whom (§3.2.3).
+"""Attention masks (§3.2.3): padding, causal and local.
 
-A mask is boolean and True where a query may look at a key. Masks of one batch combine
-with `&`. Ids: 0 is padding, everywhere in this package.
+A mask is boolean, and True where a query may attend to a key. Masks of one batch combine with
+`&`. Id 0 is padding everywhere in this package.
 """
 
 from keras import ops
 
 
 def padding_mask(ids):
-    """True at real tokens: `[batch, length]`, for the keys of a sequence of ids."""
+    """Returns a mask `[batch, length]` for the keys of a sequence of ids: True at real tokens."""
     return ops.not_equal(ids, 0)
 
 
 def causal_mask(length):
-    """Position i sees positions up to i of its own sequence: `[1, queries, keys]`."""
+    """Returns a mask `[1, queries, keys]`: position i sees positions up to i."""
     positions = ops.arange(length)
     return (positions[None, :] <= positions[:, None])[None]
 
 
 def local_mask(length, neighbourhood, causal=False):
-    """Position i sees the `neighbourhood` positions around it: `[1, queries, keys]`.
+    """Returns a mask `[1, queries, keys]`: position i sees its `neighbourhood` positions.
 
-    The neighbourhood is centred on i; an even one reaches one further to the left. With
-    `causal` it is the last `neighbourhood` positions, i included.
+    The neighbourhood is centered on i; an even one reaches one position further to the left.
+    With `causal` it is i and the positions before it.
     """
     left, right = reach(neighbourhood, causal)
     positions = ops.arange(length)
@@ -31,16 +31,16 @@ def local_mask(length, neighbourhood, causal=False):
 
 
 def reach(neighbourhood, causal=False):
-    """How far a neighbourhood of that many positions goes to the left and to the right."""
+    """Returns how many positions a neighbourhood extends to the left and to the right."""
     right = 0 if causal else (neighbourhood - 1) // 2
     return neighbourhood - 1 - right, right
 
 
 def over_heads(mask):
-    """Brings a mask to `[batch, heads, queries, keys]`, with ones where it broadcasts.
+    """Reshapes a mask to `[batch, heads, queries, keys]`, with axes of 1 where it broadcasts.
 
     Args:
-        mask: boolean, `[batch, keys]` (padding), `[batch, queries, keys]`, or one mask a
+        mask: boolean, `[batch, keys]` (padding), `[batch, queries, keys]`, or one mask per
             head, `[batch, heads, queries, keys]`. None stays None: everything is allowed.
     """
     if mask is None:

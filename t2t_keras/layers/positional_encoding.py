@@ -37,6 +37,7 @@ def sinusoids(positions, d_model, interleaved=True):
     return ops.reshape(waves, (-1, d_model))
 
 
+@keras.saving.register_keras_serializable("t2t_keras")
 class PositionalEncoding(keras.layers.Layer):
     """Base of the positional encodings. On its own it leaves the embeddings unchanged.
 

@@ -1,7 +1,7 @@
-"""Where numbers must not be rounded to half precision.
+"""Protection from half precision.
 
-Under a mixed policy the layers multiply in bfloat16; what sums many terms or spans many
-orders of magnitude (softmax, positions, logits, loss) is computed through this function.
+Under a mixed policy the layers multiply in bfloat16. Sums of many terms and values that span many
+orders of magnitude (softmax, positions, logits, loss) are computed in float32 instead.
 """
 
 import keras
@@ -9,5 +9,5 @@ from keras import ops
 
 
 def at_least_float32(x):
-    """Casts half precision up to float32 and leaves float32 and float64 as they are."""
+    """Casts half precision to float32; leaves float32 and float64 unchanged."""
     return ops.cast(x, keras.backend.result_type(x.dtype, "float32"))

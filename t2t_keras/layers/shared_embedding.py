@@ -1,4 +1,4 @@
-"""The one matrix of the model (§3.4): it reads tokens in and writes tokens out."""
+"""The shared embedding matrix (§3.4): it embeds tokens and projects vectors to logits."""
 
 import keras
 from keras import ops
@@ -12,24 +12,24 @@ from t2t_keras.layers.precision import at_least_float32
 class SharedEmbedding(keras.layers.Layer):
     """Source embedding, target embedding and pre-softmax projection with one weight matrix.
 
-    `layer(ids)` looks vectors up and multiplies them by √d_model; `layer(x, project=True)`, or
-    `layer.project(x)`, gives the logits, without that factor. The matrix belongs to this layer
-    alone, so that it is counted once and saved once.
+    `layer(ids)` looks up vectors and multiplies them by √d_model. `layer(x, project=True)`, or
+    `layer.project(x)`, computes logits without that factor. The matrix belongs to this layer
+    alone, so it is counted once and saved once.
 
     Args:
-        vocab_size: rows of the matrix; ids run from 0 to vocab_size − 1, 0 is padding.
+        vocab_size: rows of the matrix. Ids run from 0 (padding) to vocab_size − 1.
         d_model: columns of the matrix.
         output_bias: a bias on the logits. The paper has none.
         mask_zero: attach a Keras mask to the vectors, False at padding, for the layers that
-            follow. `Transformer` does without and hands its masks on itself.
+            follow. `Transformer` sets it to False and passes its masks explicitly.
 
     Call arguments:
         inputs: ids `[batch, length]`; or with `project` vectors `[..., d_model]`.
-        project: give logits instead of looking up.
+        project: compute logits instead of looking up vectors.
 
     Returns:
-        `[batch, length, d_model]`; or logits `[..., vocab_size]` in float32, whatever the
-        vectors are.
+        `[batch, length, d_model]`; or logits `[..., vocab_size]`, in float32 even for vectors in
+        half precision.
 
     Example:
 
@@ -42,8 +42,8 @@ class SharedEmbedding(keras.layers.Layer):
     """
 
     def __init__(self, vocab_size, d_model, output_bias=False, mask_zero=True, **kwargs):
-        # Nothing is rounded to half precision on its way in: ids may come as floats, the rows
-        # are looked up before they are rounded, and logits come of the float32 matrix.
+        # No autocast, because nothing may be rounded to half precision on its way in: ids may be
+        # floats, rows are looked up before they are rounded, and logits use the float32 matrix.
         super().__init__(autocast=False, **kwargs)
         check_integer("vocab_size", vocab_size)
         check_integer("d_model", d_model)
@@ -56,7 +56,7 @@ class SharedEmbedding(keras.layers.Layer):
         self.mask_zero = mask_zero
 
     def build(self, inputs_shape=None):
-        # Scaled by √d_model these have variance 1, the scale of the positional encoding.
+        # Multiplied by √d_model, vectors have variance 1, the scale of the positional encoding.
         self.matrix = self.add_weight(
             shape=(self.vocab_size, self.d_model),
             initializer=keras.initializers.RandomNormal(stddev=self.d_model**-0.5),
@@ -82,13 +82,13 @@ class SharedEmbedding(keras.layers.Layer):
         return logits if self.bias is None else logits + ops.cast(self.bias, x.dtype)
 
     def project(self, x):
-        # Through the layer's call, so that a functional model sees the matrix and trains it.
+        # A call of the layer, so that a functional model tracks the matrix and trains it.
         return self(x, project=True)
 
     def compute_mask(self, inputs, previous=None):
-        # Ids may come as floats (keras.Input makes them so), vectors of one row each as [rows, d].
-        whole = "int" in keras.backend.standardize_dtype(inputs.dtype)
-        ids = len(inputs.shape) == 2 and (whole or inputs.shape[-1] != self.d_model)
+        # Ids may be floats (the default of keras.Input), and vectors may be [rows, d_model].
+        integers = "int" in keras.backend.standardize_dtype(inputs.dtype)
+        ids = len(inputs.shape) == 2 and (integers or inputs.shape[-1] != self.d_model)
         return padding_mask(inputs) if self.mask_zero and ids else previous
 
     def get_config(self):
