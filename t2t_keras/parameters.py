@@ -1,7 +1,9 @@
-"""Counts of a model's weights by path and by part, without creating all of them."""
+"""Counts of a model's weights by path and by part, without creating them."""
 
 import dataclasses
 import math
+
+import keras
 
 from t2t_keras.transformer import Transformer
 
@@ -19,7 +21,8 @@ def parameter_counts(config):
         A dict from the path of each weight, such as "encoder/block_0/feed_forward/norm/gamma",
         to the number of its elements.
     """
-    model = Transformer(dataclasses.replace(config, num_layers=1), name="model")
+    with keras.StatelessScope(initialize_variables=False):  # shapes without values
+        model = Transformer(dataclasses.replace(config, num_layers=1), name="model")
     one_block = {
         weight.path.removeprefix("model/"): math.prod(weight.shape)
         for weight in model.trainable_weights
