@@ -12,24 +12,21 @@ import tempfile
 from absl import flags
 
 
-def load_backend(find_devices=True):
-    """Imports Keras and its backend, as the first step of a command's work.
+def load_backend():
+    """Imports Keras and its backend, and finds the devices, before a command's work begins.
 
-    What they print is dropped, unless loading fails or --verbosity is 1 or higher.
-
-    Args:
-        find_devices: also look for GPUs, which prints a few lines more. A process that forks
-            workers for the GPU must not.
+    The lines that this prints are dropped, unless it fails or --verbosity is 1 or higher.
     """
     show = flags.FLAGS["verbosity"].value >= 1
+    if not show:
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # no INFO lines after loading, either
     with contextlib.nullcontext() if show else standard_error_held():
         import keras
 
         if keras.config.backend() == "tensorflow":
             import tensorflow as tf
 
-            if find_devices:
-                tf.config.list_physical_devices()
+            tf.config.list_physical_devices()
 
 
 @contextlib.contextmanager

@@ -66,7 +66,7 @@ def resolve_config(arguments, default=None):
 
 def loaded(config):
     """Returns the path, the ":VARIANT" and the `Experiment` of a config."""
-    load_backend(find_devices=False)
+    load_backend()
     from t2t_keras.experiment import find_config, load_experiment
 
     experiment = load_experiment(config)

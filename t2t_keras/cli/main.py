@@ -6,6 +6,7 @@ then imports the part of the package that does the work.
 
 import copy
 import functools
+import logging as python_logging
 import os
 import signal
 import sys
@@ -72,9 +73,23 @@ def check_flags(argv):
     flags.FLAGS["verbosity"].value = parsed["verbosity"].value  # for `load_backend`
 
 
-def show_info():
-    """Shows log messages of level INFO, or lower if --verbosity asks for them."""
+def show_info(form="%(message)s"):
+    """Shows log messages of level INFO, or lower if --verbosity asks for them.
+
+    Args:
+        form: format of a line, as in the module `logging`.
+    """
     logging.set_verbosity(max(logging.INFO, logging.get_verbosity()))
+    logging.get_absl_handler().setFormatter(Formatter(form))
+
+
+class Formatter(python_logging.Formatter):
+    """Adds the level to warnings and errors."""
+
+    def format(self, record):
+        line = super().format(record)
+        important = record.levelno > python_logging.INFO
+        return f"{record.levelname}: {line}" if important else line
 
 
 def one_run(arguments):

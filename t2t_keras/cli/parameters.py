@@ -16,7 +16,7 @@ VOCABULARY_SIZES = (37000, 41100)
 
 def main(arguments):
     no_arguments(arguments)
-    load_backend(find_devices=False)
+    load_backend()
     if CONFIG.value is None:
         print_table3()
     else:

@@ -67,7 +67,7 @@ def main(arguments):
         raise ValueError("--output=FOLDER is required: the folder for the prepared data")
     CONFIG.value.validate()
     check_source()
-    load_backend(find_devices=False)
+    load_backend()
     from pipelines.prepare import prepare
     from pipelines.tokenizers import load_tokenizer
 

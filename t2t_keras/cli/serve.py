@@ -60,7 +60,7 @@ LIMITS = (
 
 
 def main(arguments):
-    show_info()
+    show_info("%(asctime)s %(message)s")
     folder, name = find_versions(Path(one_run(arguments)))
     if NAME.value is not None:
         name = NAME.value
