@@ -13,10 +13,11 @@ TABLES = ("table1", "table2", "table3", "table4")
 
 
 def setting(*tables, default=None, trains=False):
-    """A field of `Plan`.
+    """Returns a field of `Plan`.
 
     Args:
-        tables: numbers of the tables that read it; every other table rejects it.
+        *tables: numbers of the tables that read it; every other table rejects it.
+        default: its default value.
         trains: whether only training reads it. A plan with `run` trains nothing and rejects it.
     """
     metadata = {"tables": [f"table{number}" for number in tables], "trains": trains}
@@ -27,8 +28,8 @@ def setting(*tables, default=None, trains=False):
 class Plan:
     """What to reproduce: a table, its data, and all changes to the paper's settings.
 
-    Every field but `command` and `overrides` is also a flag of t2t-reproduce. A wrong value, a
-    setting that the table does not read, and settings that contradict each other raise a
+    t2t-reproduce has a flag for every field but `table`, `command` and `overrides`. A wrong value,
+    a setting that the table does not read, and settings that contradict each other raise a
     `ValueError` that names the flags.
 
         Plan("table3", rows=["base", "C_N2"], steps=500)
@@ -55,7 +56,7 @@ class Plan:
 
     # Rows, training text and held-out text
     rows: Sequence[str] | None = setting(2, 3)  # names of rows; None: all
-    source: str | None = setting(2, 3, trains=True)  # files to train on: path, glob or list
+    source: str | None = setting(2, 3, trains=True)  # to train on: paths or globs, with commas
     target: str | None = setting(2, 3, trains=True)  # translations of `source`
     data: str | None = setting(2, 3, trains=True)  # folder written by t2t-prepare
     tfds: str | None = setting(2, 3)  # TensorFlow data set
@@ -72,8 +73,8 @@ class Plan:
     run: str | None = setting(2, 4)  # existing run to score; nothing is trained
 
     # Treebanks
-    train: str | None = setting(4)  # trees to train on: path, glob or list
-    automatic: str | None = setting(4)  # automatically parsed trees: path, glob or list
+    train: str | None = setting(4)  # trees to train on: paths or globs, with commas
+    automatic: str | None = setting(4)  # automatically parsed trees: paths or globs, with commas
     ratio: float | None = setting(4)  # automatic trees per gold tree; None: all of both
     dev: str | None = setting(4)  # trees to score; section 22 in the paper
     test: str | None = setting(4)  # trees to score; section 23 in the paper
@@ -81,12 +82,8 @@ class Plan:
 
     def __post_init__(self):
         check_choice("TABLE", self.table, TABLES)
-        for name, value in self.given().items():
-            if isinstance(value, os.PathLike):
-                setattr(self, name, os.fspath(value))
-            elif name in ("test_source", "test_target"):
-                setattr(self, name, [os.fspath(path) for path in value])
         self.check_tables()
+        self.normalize()
         self.check_values()
         if self.run:
             self.check_nothing_trains()
@@ -112,6 +109,18 @@ class Plan:
             if value != defaults[name] and value not in (None, "", [], (), {})
         }
 
+    def normalize(self):
+        """Turns paths into texts, and lengths into sorted integers."""
+        for name in ("rows", "lengths", "test_source", "test_target"):
+            if isinstance(value := getattr(self, name), str):
+                raise ValueError(f"`{name}` must be a list. Received: {name}={value!r}")
+        for name, value in self.given().items():
+            if isinstance(value, os.PathLike):
+                setattr(self, name, os.fspath(value))
+            elif name in ("test_source", "test_target"):
+                setattr(self, name, [os.fspath(path) for path in value])
+        self.lengths = sorted_lengths(self.lengths)
+
     def check_tables(self):
         for field in settings():
             tables = field.metadata["tables"]
@@ -127,7 +136,6 @@ class Plan:
         for name in ("divide", "divide_layers", "steps"):
             if getattr(self, name) is not None:
                 check_integer(name, getattr(self, name))
-        self.lengths = sorted_lengths(self.lengths)
         if self.ratio is not None:
             check_positive("ratio", self.ratio)
             if not self.automatic:
@@ -175,7 +183,7 @@ class Plan:
 
 
 def settings():
-    """Returns the fields of `Plan` that not every table has, and their metadata."""
+    """Returns all fields of `Plan` but `table`."""
     return [field for field in dataclasses.fields(Plan) if field.name != "table"]
 
 

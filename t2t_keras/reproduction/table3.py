@@ -118,12 +118,9 @@ def score_row(plan, folder, row, recipe, base, text):
         reads=dev_files,
     )
     lines, references = read_lines(output), read_lines(target)
-    changed = differences(base.experiment, recipe.experiment)
     return Result(
         row=row,
-        changed=", ".join(
-            f"{name.split('.')[-1]} {shown(value)}" for name, (_, value) in changed.items()
-        ),
+        changed=changed_settings(base, recipe),
         steps=recipe.experiment.training.steps,
         perplexity=perplexity_of(scores),
         bleu=bleu(lines, references),
@@ -131,6 +128,12 @@ def score_row(plan, folder, row, recipe, base, text):
         millions=facts_of(run).millions,
         trained=trained_experiment(run),
     )
+
+
+def changed_settings(base, recipe):
+    """Describes the differences of a row's recipe from that of base."""
+    changed = differences(base.experiment, recipe.experiment)
+    return ", ".join(f"{name.split('.')[-1]} {shown(new)}" for name, (_, new) in changed.items())
 
 
 def perplexity_of(path):

@@ -32,6 +32,8 @@ def sorted_lengths(lengths):
         lengths: integers, or decimal texts from a flag.
     """
     lengths = [int(n) if isinstance(n, str) and n.isdecimal() else n for n in lengths]
+    if not lengths:
+        raise ValueError("`lengths` must have at least one length. Received: none")
     for length in lengths:
         check_integer("lengths", length)
     return tuple(sorted(set(lengths)))

@@ -56,6 +56,8 @@ TEXT = {"source": "a", "target": "b"}
         ("table3", {"run": "x"}, "--run is for table2 and table4 only"),
         ("table1", {"overrides": {"model.d_model": 8}}, "--config is for table2 and table3 and"),
         ("table1", {"lengths": ["1024", "many"]}, "`lengths` must be"),
+        ("table1", {"lengths": "1024"}, "`lengths` must be a list"),
+        ("table3", {"rows": "base"}, "`rows` must be a list"),
         ("table1", {"d_model": 0}, "`d_model` must be"),
         ("table1", {"rounds": 0}, "`rounds` must be"),
         ("table3", {"divide": 0}, "`divide` must be"),

@@ -51,18 +51,18 @@ def write_results(folder, costs, **changed):
 
 
 def test_an_interrupted_table_resumes_and_measures_nothing_twice(tmp_path):
-    arguments = ["table1", f"--output={tmp_path}", *FLAGS]
-    with running("reproduce", *arguments, "--lengths=16,24") as process:
+    arguments = ["table1", f"--output={tmp_path}", *FLAGS, "--lengths=16"]
+    with running("reproduce", *arguments) as process:
         end = time.monotonic() + 60
         while not lines_of(tmp_path) and time.monotonic() < end:
             time.sleep(0.02)
         assert process.stop(signal.SIGINT) == 130, process.errors()
         assert "interrupted" in process.errors()
     first = lines_of(tmp_path)
-    assert 2 <= len(first) < 10
+    assert 1 <= len(first) < 5
     with (tmp_path / "table1.jsonl").open("a") as file:
         file.write('{"layer": "recurr')  # as if the process had been killed while it wrote
-    result = command("reproduce", *arguments, "--lengths=16")
+    result = command("reproduce", *arguments)
     assert result.returncode == 0, result.stderr
     lines = lines_of(tmp_path)
     assert lines[: len(first)] == first

@@ -1,9 +1,12 @@
 """Table 2: from text to BLEU and cost, at a size that trains in seconds."""
 
+import json
+
 import pytest
 from reproduced import (
     SEARCH,
     cells,
+    copying_start,
     reproduce_command,
     started_stages,
     without_circumstances,
@@ -13,7 +16,7 @@ from reproduced import (
 from pipelines.toy_grammar import pairs
 from t2t_keras.evaluation.bleu import bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu
-from t2t_keras.reproduction import Plan, reproduce
+from t2t_keras.reproduction import Plan, reproduce, stages
 from t2t_keras.reproduction.table2 import PAPER
 from t2t_keras.runs.text_files import read_lines
 from t2t_keras.training.checkpoints import Checkpoints
@@ -80,8 +83,8 @@ def test_an_interrupted_training_saves_and_resumes(plan, results):
     assert "SIGINT" in log
     assert steps and steps[-1] < 200
     assert resumed.returncode == 0, resumed.stderr
-    stages = ["train", "average", "translate-one", "translate-two"]
-    assert started_stages(resumed.stderr) == [f"ende_base: {stage}" for stage in stages]
+    remaining = ["train", "average", "translate-one", "translate-two"]
+    assert started_stages(resumed.stderr) == [f"ende_base: {stage}" for stage in remaining]
 
 
 def test_the_table_has_both_scores_of_each_test_set_beside_the_papers(corpus, plan, results):
@@ -122,16 +125,25 @@ def test_a_run_with_other_settings_is_refused(corpus, plan, results, capsys):
     assert started_stages(capsys.readouterr().err) == []
 
 
-def test_an_existing_run_is_only_scored(corpus, plan, results):
-    result = reproduce_command(
-        *("table2", "--rows=ende_base", f"--output={corpus / 'other'}"),
-        f"--run={plan.folder / 'ende_base' / 'run'}",
-        *(f"--test_source={corpus}/one.en", f"--test_target={corpus}/one.de"),
-        overrides=SEARCH,
+def test_an_existing_run_is_only_translated_and_scored(corpus, plan, results, monkeypatch):
+    row, started = plan.folder / "ende_base", []
+    monkeypatch.setattr(stages, "start_command", copying_start(row / "one.out", started))
+    text = reproduce(
+        Plan(
+            "table2",
+            output=corpus / "other",
+            rows=["ende_base"],
+            run=row / "run",
+            test_source=plan.test_source[:1],
+            test_target=plan.test_target[:1],
+            overrides=SEARCH,
+        )
     )
-    assert started_stages(result.stderr) == ["ende_base: translate-one"], result.stderr
-    assert cells(corpus / "other" / "table2.csv")[0] == cells(plan.folder / "table2.csv")[0]
-    assert "its averaged weights" in result.stdout
+    ((command, arguments),) = started
+    own = json.loads((row / "stages.json").read_text())["translate-one"][-1]
+    assert (command, arguments[:-1]) == (own[0], own[1][:-1]), "all but the output"
+    assert cells(corpus / "other" / "table2.csv") == cells(plan.folder / "table2.csv")[:1]
+    assert "its averaged weights" in text
 
 
 def test_the_paper_prints_these_figures():

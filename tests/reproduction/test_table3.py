@@ -5,10 +5,11 @@ import math
 import pytest
 from reproduced import TINY, cells, reproduce_command, started_stages
 
-from t2t_keras.evaluation.bleu import bleu
+from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.experiment import find_config, load_config_file, load_experiment
 from t2t_keras.reproduction import Plan, reproduce
-from t2t_keras.reproduction.table3 import recipe_of
+from t2t_keras.reproduction.table3 import Result, changed_settings, recipe_of, write_results
+from t2t_keras.reproduction.texts import EncodedText
 from t2t_keras.runs.text_files import read_lines
 
 OVERRIDES = TINY | {
@@ -18,49 +19,75 @@ OVERRIDES = TINY | {
 }
 
 
+REDUCTIONS = {"divide": 32, "divide_layers": 6, "steps": 2}
+
+
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    """The output folder of a table with two rows, and the command's result."""
+    """The output folder of a table with the row base, and the command's result."""
     folder = tmp_path_factory.mktemp("table3")
-    flags = ["--rows=base,big", "--divide=32", "--divide_layers=6", "--steps=2"]
-    result = reproduce_command("table3", *flags, f"--output={folder}", overrides=OVERRIDES)
+    flags = [f"--{name}={value}" for name, value in REDUCTIONS.items()]
+    result = reproduce_command(
+        *("table3", "--rows=base", f"--output={folder}", *flags), overrides=OVERRIDES
+    )
     assert result.returncode == 0, result.stderr
     return folder, result
 
 
-def test_rows_share_a_text_and_each_is_trained_scored_and_translated(table):
-    stages = [f"{row}: {stage}" for row in ("base", "big") for stage in RUN_STAGES]
-    assert started_stages(table[1].stderr) == ["toy grammar: prepare", *stages]
-
-
-RUN_STAGES = ("train", "score", "translate")
-
-
-def test_a_row_differs_from_base_as_the_papers_does(table):
-    base, big = cells(table[0] / "table3.csv")
-    assert big["what differs"].startswith("d_model 32, d_ff 128, num_heads 16, dropout 0.3")
-    assert "model.dropout 0.2 (paper 0.1)" in table[1].stdout
-    assert (base["steps"], big["steps"]) == ("2", "6"), "three times as many, as in the paper"
-    assert (big["paper PPL"], big["paper PPL − base"]) == ("4.33", "-0.59")
-    assert float(big["10⁶ weights − base"]) > 0 and base["10⁶ weights − base"] == "+0.000"
+def test_a_row_is_trained_scored_and_translated(table):
+    stages = ["toy grammar: prepare", "base: train", "base: score", "base: translate"]
+    assert started_stages(table[1].stderr) == stages
+    assert (table[0] / "table3.md").read_text() == table[1].stdout
 
 
 def test_perplexity_and_bleu_are_those_of_the_held_out_text(table):
-    for row in cells(table[0] / "table3.csv"):
-        folder = table[0] / row["row"]
-        scores = [line.split("\t") for line in read_lines(folder / "dev.scores")]
-        log_p, pieces = sum(float(s[0]) for s in scores), sum(int(s[2]) for s in scores)
-        assert float(row["PPL"]) == pytest.approx(math.exp(-log_p / pieces), abs=1e-3)
-        texts = read_lines(folder / "dev.out"), read_lines(table[0] / "dev.de")
-        assert row["sacreBLEU"] == f"{bleu(*texts).score:.1f}"
+    (row,) = cells(table[0] / "table3.csv")
+    scores = [line.split("\t") for line in read_lines(table[0] / "base" / "dev.scores")]
+    log_p, pieces = sum(float(s[0]) for s in scores), sum(int(s[2]) for s in scores)
+    assert float(row["PPL"]) == pytest.approx(math.exp(-log_p / pieces), abs=1e-3)
+    texts = read_lines(table[0] / "base" / "dev.out"), read_lines(table[0] / "dev.de")
+    assert row["sacreBLEU"] == f"{bleu(*texts).score:.1f}"
+
+
+def test_reductions_of_all_rows_are_noted(table):
+    assert "model.dropout 0.2 (paper 0.1)" in table[1].stdout
+    assert "Trained on 400 sentence pairs" in table[1].stdout
 
 
 def test_a_row_that_was_trained_for_longer_is_refused(table):
-    reductions = {"divide": 32, "divide_layers": 6, "steps": 1, "overrides": OVERRIDES}
-    plan = Plan("table3", output=table[0], rows=["base"], **reductions)
-    message = "already been trained for 2 steps.* different --output. Received: 1 steps"
+    reductions = REDUCTIONS | {"steps": 1}
+    plan = Plan("table3", output=table[0], rows=["base"], overrides=OVERRIDES, **reductions)
+    message = r"already been trained for 2 steps\. .* different --output\. Received: 1 steps"
     with pytest.raises(ValueError, match=message):
         reproduce(plan)
+
+
+def test_big_has_three_times_the_steps_as_in_the_paper():
+    plan = Plan("table3", overrides=OVERRIDES, **REDUCTIONS)
+    assert recipe_of(plan, "base").experiment.training.steps == 2
+    assert recipe_of(plan, "big").experiment.training.steps == 6
+
+
+def test_a_row_is_compared_with_base_and_with_the_papers_row(tmp_path):
+    plan = Plan("table3", overrides=OVERRIDES, **REDUCTIONS)
+    base, big = recipe_of(plan, "base"), recipe_of(plan, "big")
+    score = Score("BLEU", 20.0, "signature", lines=300)
+    results = [
+        Result("base", "", 2, 5.0, score, score, 0.5, base.experiment),
+        Result(
+            *("big", changed_settings(base, big), 6, 4.5, score._replace(score=22.0)),
+            *(score, 1.25, big.experiment),
+        ),
+    ]
+    (tmp_path / "report.json").write_text('{"counts": {"kept": 400}}')
+    text = EncodedText(tmp_path, None, ("dev.en", "dev.de"))
+    write_results(plan, tmp_path, results, base, text)
+    base, big = cells(tmp_path / "table3.csv")
+    assert big["what differs"].startswith("d_model 32, d_ff 128, num_heads 16, dropout 0.3")
+    assert (big["PPL"], big["PPL − base"], base["PPL − base"]) == ("4.500", "-0.500", "+0.000")
+    assert (big["sacreBLEU − base"], big["BLEU − base"]) == ("+2.0", "+0.0")
+    assert (big["paper PPL"], big["paper PPL − base"]) == ("4.33", "-0.59")
+    assert (big["10⁶ weights − base"], big["paper 10⁶ weights − base"]) == ("+0.750", "+148")
 
 
 def test_overrides_leave_the_difference_of_a_row():

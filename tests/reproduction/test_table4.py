@@ -1,11 +1,22 @@
 """Table 4: from trees to F1, at a size that trains in seconds."""
 
+import dataclasses
+import json
+
 import pytest
-from reproduced import SEARCH, TINY, cells, reproduce_command, started_stages, write_lines
+from reproduced import (
+    SEARCH,
+    TINY,
+    cells,
+    copying_start,
+    reproduce_command,
+    started_stages,
+    write_lines,
+)
 
 from pipelines.treebank import read_trees
 from t2t_keras.evaluation.bracketing import bracketing
-from t2t_keras.reproduction import Plan, reproduce
+from t2t_keras.reproduction import Plan, reproduce, stages
 from t2t_keras.runs.parsing import tree_of
 from t2t_keras.runs.text_files import read_lines
 
@@ -50,8 +61,8 @@ def table(treebanks, tmp_path_factory):
 
 
 def test_trees_become_a_run_and_its_parses(table):
-    stages = ["prepare", "train", "average", "parse-dev"]
-    assert started_stages(table[1].stderr) == [f"parsing: {stage}" for stage in stages]
+    expected = ["prepare", "train", "average", "parse-dev"]
+    assert started_stages(table[1].stderr) == [f"parsing: {stage}" for stage in expected]
     (row,) = cells(table[0] / "table4.csv")
     assert int(row["repaired"]) + int(row["failed"]) == 12, "two steps teach nothing"
 
@@ -73,13 +84,18 @@ def test_sentences_of_the_training_text_are_left_out_of_f1(treebanks, table):
     assert row["F1 with these"] == f"{bracketing(golds, parses)[0].f1:.2f}"
 
 
-def test_an_existing_run_is_only_scored(treebanks, table, tmp_path):
-    training = [f"--{name}={treebanks[name]}" for name in ("train", "automatic", "ratio")]
-    flags = [f"--run={table[0] / 'run'}", f"--output={tmp_path}", f"--test={treebanks['dev']}"]
-    result = reproduce_command("table4", *flags, *training, overrides=SEARCH)
-    assert started_stages(result.stderr) == ["parsing: parse-test"], result.stderr
+def test_an_existing_run_only_parses(treebanks, table, tmp_path, monkeypatch):
+    folder, started = table[0], []
+    monkeypatch.setattr(stages, "start_command", copying_start(folder / "dev.brackets", started))
+    trees = {name: treebanks[name] for name in ("train", "automatic", "ratio")}
+    search = SEARCH | {"search.extra_length": 9}
+    plan = Plan("table4", run=folder / "run", output=tmp_path, test=treebanks["dev"], **trees)
+    reproduce(dataclasses.replace(plan, overrides=search))
+    ((command, arguments),) = started
+    own = json.loads((folder / "stages.json").read_text())["parse-dev"][-1]
+    assert (command, arguments[:-2]) == (own[0], own[1][:-2]), "all but the input and the output"
     (row,) = cells(tmp_path / "table4.csv")
-    assert row == cells(table[0] / "table4.csv")[0] | {"scored on": "test"}
+    assert row == cells(folder / "table4.csv")[0] | {"scored on": "test"}
 
 
 def test_a_run_that_was_trained_on_other_trees_is_refused(treebanks, table, tmp_path):
