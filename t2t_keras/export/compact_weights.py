@@ -5,6 +5,9 @@ import functools
 import keras
 import tensorflow as tf
 
+from t2t_keras.checks import check_choice
+from t2t_keras.export.dtypes import SAVED_MODEL_DTYPES
+
 
 class CompactWeights(tf.Module):
     """The weights of a model, as a SavedModel stores them.
@@ -19,6 +22,7 @@ class CompactWeights(tf.Module):
 
     def __init__(self, model, dtype):
         super().__init__()
+        check_choice("dtype", dtype, SAVED_MODEL_DTYPES)
         self.stored = []
         self.variables_of_model = []
         if dtype == "float32":

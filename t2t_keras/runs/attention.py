@@ -32,7 +32,7 @@ class SentenceAttention(NamedTuple):
         with Progress("drawing", len(self.heads), "images") as progress:
             for done, heads in enumerate(self.heads, 1):
                 path = folder / f"{heads.name}.png"
-                heat_maps(path, heads.weights, heads.looking, heads.looked_at, heads.title)
+                heat_maps(path, heads.weights, heads.queries, heads.keys, heads.title)
                 progress.to(done)
         html = page(self.heads, self.source, self.translation)
         (folder / "index.html").write_text(html, encoding="utf-8")
@@ -40,6 +40,7 @@ class SentenceAttention(NamedTuple):
 
 def attention(run, sentence, translation=None, pieces=False, weights=None, **search):
     """Returns the `SentenceAttention` of a run; see `Run.attention`."""
+    run.experiment()  # raises a clear error if the folder is not a run
     tokenizer = run.tokenizer()
     source = encoded(tokenizer, "sentence", sentence)
     target = None if translation is None else encoded(tokenizer, "translation", translation)

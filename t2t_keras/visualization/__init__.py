@@ -1,1 +1,1 @@
-"""Pictures of attention and of learning, from arrays and words."""
+"""Pictures and pages of attention and training, from arrays and words."""

@@ -1,15 +1,15 @@
-"""HTML made of elements, in which whatever text is given stays text."""
+"""HTML built from elements, so that no text can become markup."""
 
 import base64
 from xml.etree import ElementTree
 
 
 def element(name, *children, **attributes):
-    """An HTML element.
+    """Returns an HTML element.
 
     Args:
         name: its tag.
-        *children: elements and texts, in their order. None is left out.
+        *children: elements and texts, in order. None is left out.
         **attributes: `class_` is the attribute "class".
 
     Example:
@@ -18,19 +18,19 @@ def element(name, *children, **attributes):
     '<p class="note">a &lt; b, <b>always</b></p>'
     """
     names = {key.rstrip("_"): str(value) for key, value in attributes.items()}
-    made = ElementTree.Element(name, names)
+    result = ElementTree.Element(name, names)
     for child in children:
         if isinstance(child, ElementTree.Element):
-            made.append(child)
-        elif child is not None and len(made):
-            made[-1].tail = (made[-1].tail or "") + str(child)
+            result.append(child)
+        elif child is not None and len(result):
+            result[-1].tail = (result[-1].tail or "") + str(child)
         elif child is not None:
-            made.text = (made.text or "") + str(child)
-    return made
+            result.text = (result.text or "") + str(child)
+    return result
 
 
-def html_of(made):
-    return ElementTree.tostring(made, encoding="unicode", method="html")
+def html_of(tree):
+    return ElementTree.tostring(tree, encoding="unicode", method="html")
 
 
 def paragraph(*children, **attributes):
@@ -42,17 +42,17 @@ def section(title, *children):
 
 
 def table(names, rows, numbers=()):
-    """A table.
+    """Returns a table.
 
     Args:
-        names: of the columns.
+        names: names of the columns.
         rows: lists of texts and elements.
-        numbers: the columns that stand to the right, counted from 0.
+        numbers: indices of the columns that are aligned to the right.
     """
 
     def cells(kind, row):
-        looks = ({"class_": "number"} if i in numbers else {} for i in range(len(row)))
-        return [element(kind, cell, **look) for cell, look in zip(row, looks, strict=True)]
+        styles = ({"class_": "number"} if i in numbers else {} for i in range(len(row)))
+        return [element(kind, cell, **style) for cell, style in zip(row, styles, strict=True)]
 
     head = element("thead", element("tr", *cells("th", names)))
     body = element("tbody", *(element("tr", *cells("td", row)) for row in rows))
@@ -60,21 +60,17 @@ def table(names, rows, numbers=()):
 
 
 def bar(share):
-    """A bar of which `share`, from 0 to 1, is filled."""
+    """Returns a bar that is filled up to `share`, from 0 to 1."""
     filled = element("span", "", style=f"width: {100 * min(max(share, 0), 1):.1f}%")
     return element("span", filled, class_="bar")
 
 
-def picture(png, described):
-    """An image, from the bytes of a PNG file.
-
-    Args:
-        described: what is to be seen on it, for who cannot see it.
-    """
+def picture(png, description):
+    """Returns an image from the bytes of a PNG file, with a description for screen readers."""
     data = base64.b64encode(png).decode()
-    return element("img", src=f"data:image/png;base64,{data}", alt=described)
+    return element("img", src=f"data:image/png;base64,{data}", alt=description)
 
 
 def folded(title, *children):
-    """What is seen when its title is clicked."""
+    """Returns content that is hidden until its title is clicked."""
     return element("details", element("summary", title), *children)

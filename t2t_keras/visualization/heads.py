@@ -1,4 +1,4 @@
-"""The heads of an attention sub-layer as weights between words, whatever sub-words they had."""
+"""The heads of an attention sub-layer as weights between words, joined from sub-words."""
 
 from typing import Any, NamedTuple
 
@@ -6,14 +6,14 @@ import numpy as np
 
 
 class Heads(NamedTuple):
-    """All heads of one sub-layer, for one sentence."""
+    """All heads of one sub-layer on one sentence."""
 
     stack: str  # "encoder" or "decoder"
     layer: int  # from 1
     kind: str  # "self_attention" or "cross_attention"
-    weights: Any  # [heads, looking, looked_at]; every row sums to 1
-    looking: list  # the words that look: the queries
-    looked_at: list  # the words that are looked at: the keys
+    weights: Any  # [heads, queries, keys]; each row sums to 1
+    queries: list  # the words that attend
+    keys: list  # the words attended to
 
     @property
     def name(self):
@@ -25,40 +25,41 @@ class Heads(NamedTuple):
 
 
 def heads_of(weights, source, read, written):
-    """The heads of every sub-layer, between words.
+    """Returns the heads of each sub-layer, with weights between words.
 
     Args:
-        weights: what `Transformer.attention_weights` gives: for each sub-layer
-            `[1, heads, queries, keys]`.
-        source: the source's words, as (text, number of pieces).
-        read: the words that the decoder read: begin and the translation.
-        written: the words that it wrote: the translation and end. Each is one step ahead of
-            what was read, and names the queries of the decoder.
+        weights: for each sub-layer `[1, heads, queries, keys]`, as returned by
+            `Transformer.attention_weights`.
+        source: the words of the source, as (text, number of pieces).
+        read: the words that the decoder reads: begin, then the translation.
+        written: the words that the decoder writes: the translation, then end. They label its
+            queries.
 
     Returns:
         A list of `Heads`, in the order of `weights`.
     """
-    found = []
+    result = []
     for name, array in weights.items():
         stack, layer, kind = name.split("/")
-        looking = source if stack == "encoder" else written
-        looked_at = read if (stack, kind) == ("decoder", "self_attention") else source
-        sizes = [[pieces for _, pieces in words] for words in (looking, looked_at)]
-        texts = [[text for text, _ in words] for words in (looking, looked_at)]
-        found.append(Heads(stack, int(layer) + 1, kind, joined(array[0], *sizes), *texts))
-    return found
+        queries = source if stack == "encoder" else written
+        keys = read if (stack, kind) == ("decoder", "self_attention") else source
+        sizes = [[pieces for _, pieces in words] for words in (queries, keys)]
+        texts = [[text for text, _ in words] for words in (queries, keys)]
+        result.append(Heads(stack, int(layer) + 1, kind, joined(array[0], *sizes), *texts))
+    return result
 
 
 def joined(weights, query_pieces, key_pieces):
-    """Weights between words, from weights between their pieces; rows still sum to 1.
+    """Joins weights between pieces to weights between words; rows still sum to 1.
+
+    The weight of a key word is the sum over its pieces, that of a query word the mean.
 
     Args:
         weights: `[..., queries, keys]`.
-        query_pieces, key_pieces: how many pieces each word has.
+        query_pieces, key_pieces: number of pieces of each word.
 
     Returns:
-        `[..., words, words]`: what a word is given is the sum over its pieces, what it gives
-        the mean over them.
+        `[..., query words, key words]`.
 
     Example:
 

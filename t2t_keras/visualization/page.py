@@ -1,4 +1,4 @@
-"""One page on which attention can be looked through: no network, no other file."""
+"""The attention page: one file to browse all heads, without a network."""
 
 import json
 from pathlib import Path
@@ -14,28 +14,29 @@ TITLES = {
 
 
 def page(sub_layers, sentence, translation, start=""):
-    """The page as HTML, with all weights in it.
+    """Returns the page as HTML that contains all weights.
 
     Args:
         sub_layers: a list of `Heads`.
-        sentence, translation: what stands above.
-        start: what is shown where the address says nothing, for example "#decoder-cross-6".
+        sentence, translation: the texts shown at the top.
+        start: the view to show if the address names none, for example "#decoder-cross-6".
     """
     data = {"sentence": sentence, "translation": translation, "start": start, "kinds": {}}
     for heads in sub_layers:
         name = f"{heads.stack}-{heads.kind.removesuffix('_attention')}"
-        words = {"looking": heads.looking, "lookedAt": heads.looked_at}
+        words = {"queries": heads.queries, "keys": heads.keys}
         kind = data["kinds"].setdefault(name, {"title": TITLES[name], **words, "layers": []})
         kind["layers"].append(thousandths(heads.weights))
-    return assembled(HERE / "page.html", data=harmless(data))
+    return assembled(HERE / "page.html", data=script_safe(data))
 
 
 def assembled(template, **parts):
-    """A page with the picture of attention in it.
+    """Fills a template and adds the attention picture's style and script to it.
 
     Args:
-        template: the file of the page. `{{style}}` and `{{script}}` stand where the picture's go.
-        parts: what else goes where its name stands.
+        template: path of the page's template. The style and script replace `{{style}}` and
+            `{{script}}`.
+        parts: further texts; each replaces its name in double braces.
     """
     text = template.read_text(encoding="utf-8")
     shared = {"style": HERE / "attention.css", "script": HERE / "attention.js"}
@@ -47,12 +48,12 @@ def assembled(template, **parts):
 
 
 def thousandths(weights):
-    """Weights as whole numbers: exact enough to draw, and a third of the size."""
+    """Returns weights as integers: exact enough to draw, and a third of the size."""
     return np.rint(np.asarray(weights) * 1000).astype(int).tolist()
 
 
-def harmless(data):
-    """JSON in which nothing can end the `<script>` that it stands in."""
+def script_safe(data):
+    """Returns JSON that cannot end the `<script>` element that contains it."""
     text = json.dumps(data, separators=(",", ":"))
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")

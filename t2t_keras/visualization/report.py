@@ -1,4 +1,4 @@
-"""A report of a run, one page that works offline, for somebody who did not run it."""
+"""The report of a run: one page that works offline, for readers who did not run it."""
 
 import datetime
 import functools
@@ -15,73 +15,77 @@ from t2t_keras.visualization.document import (
     table,
 )
 from t2t_keras.visualization.page import page
-from t2t_keras.visualization.report_of_training import learning, making, schedule, settings, weights
+from t2t_keras.visualization.training_report import (
+    learning,
+    origin,
+    schedule,
+    settings,
+    weights,
+)
 
 TEMPLATE = Path(__file__).with_name("report.html")
 EXAMPLES = {
-    "best": ("The best", "Long ones first among equals."),
-    "middle": (
-        "In the middle",
-        "In the order of the scores, half of the other lines come before these, and half after.",
-    ),
-    "worst": ("The worst", "Often the reference says something else, or says it otherwise."),
-    "all": ("All of them", "There are no more."),
+    "best": ("Best", "Among equal scores, the longest sources."),
+    "middle": ("Middle", "Half of the remaining lines score higher, half lower."),
+    "worst": ("Worst", "Often the reference differs in content, or says the same differently."),
+    "all": ("All lines", "The test set has no more."),
 }
 
 
 class RunFacts(NamedTuple):
-    """What a run knows of itself."""
+    """A run's name, settings and recorded results."""
 
     name: str
     experiment: Any  # its settings, an `Experiment`
-    base: Any  # the paper's base model, in the same form
-    weights: dict  # how many each part has
+    base: Any  # the `Experiment` of the paper's base model
+    weights: dict  # from each part of the model to its number of weights
     evaluations: list  # dicts as in `metrics.jsonl`
-    versions: dict  # of each package
+    versions: dict  # from package to version
     command: list  # the words of the command line
 
 
 class Example(NamedTuple):
-    """A sentence and its translations."""
+    """A test sentence with its reference and the model's output."""
 
     line: int  # from 1
-    score: float  # its sentence BLEU
+    score: float  # sentence BLEU
     source: str
     reference: str
     output: str
 
 
 class Attention(NamedTuple):
-    """The heads on one sentence."""
+    """The attention on one sentence."""
 
     example: Example
     heads: list  # `Heads` of every sub-layer
 
 
 class TestFacts(NamedTuple):
-    """What came out on a test set."""
+    """The results on a test set."""
 
     name: str
-    part: str  # how many of its lines
-    how: str  # weights and search
-    scores: list  # of all lines together: `Score`s, BLEU first
+    part: str  # which of its lines, for example "its first 200 lines"
+    how: str  # weights and search, for example "weights: averaged; beam 4"
+    scores: list  # `Score`s of all lines together, BLEU first
     by_length: list  # `LengthGroup`s
-    examples: dict  # lists of `Example`s, for some of the names in `EXAMPLES`
+    examples: dict  # from names in `EXAMPLES` to lists of `Example`s
     attention: Attention | None
 
 
 def chosen(lines, most):
-    """The best, the middle and the worst lines, long ones first among equals; or all, if few.
+    """Returns the best, middle and worst lines, or all lines if there are few.
+
+    Among equal scores, long sources come first. No line is in two groups.
 
     Args:
         lines: `Example`s.
-        most: how many of each.
+        most: maximum size of each group.
     """
     count = min(most, len(lines) // 3)
     best = sorted(lines, key=lambda line: (-line.score, -len(line.source)))
     if not count:
         return {"all": best}
-    # Where many have the same score, none is to be found twice.
     worst = sorted(best[count:], key=lambda line: (line.score, -len(line.source)))
     middle = [line for line in best[count:] if line not in worst[:count]]
     start = (len(middle) - count) // 2
@@ -93,23 +97,23 @@ def chosen(lines, most):
 
 
 def report(run, test=None):
-    """The report as HTML, with everything in it that it shows.
+    """Returns the report as one HTML page.
 
     Args:
         run: `RunFacts`.
-        test: `TestFacts`. None: there was no test set, which the report says.
+        test: `TestFacts`. None: the report says that no test set was given.
     """
-    title = f"Report of the run {run.name}"
+    title = f"Report on run {run.name}"
     parts = [
         element("h1", title),
         summary(run, test),
-        figures(run, test),
+        key_figures(run, test),
         *(test_sections(test) if test else [no_test()]),
         learning(run),
         schedule(run),
         settings(run),
         weights(run),
-        making(run),
+        origin(run),
     ]
     text = TEMPLATE.read_text(encoding="utf-8").replace("{{title}}", html.escape(title))
     return text.replace("{{body}}", html_of(element("main", *parts)))
@@ -118,58 +122,54 @@ def report(run, test=None):
 def summary(run, test):
     model, training = run.experiment.model, run.experiment.training
     text = (
-        f"A Transformer of {model.num_layers} + {model.num_layers} layers, {model.d_model} wide, "
-        f"with {count_of(sum(run.weights.values()))} weights"
+        f"A Transformer with {model.num_layers} + {model.num_layers} layers, d_model "
+        f"{model.d_model} and {count_text(sum(run.weights.values()))} weights"
     )
     if not run.evaluations:
         return paragraph(text + f", to be trained for {training.steps:,} steps.")
     last = run.evaluations[-1]
     text += f", trained for {last['step']:,} of {training.steps:,} steps"
     if "tokens" in last:
-        text += f" on {count_of(last['tokens'])} tokens, source and target together"
+        text += f" on {count_text(last['tokens'])} tokens (source and target together)"
     if "seconds" in last:
-        text += f", in {duration(last['seconds'])}"
+        text += f" in {duration(last['seconds'])}"
     text += ". "
     if test:
         score = test.scores[0]
-        text += (
-            f"On {test.name} ({test.part}) its translations reach {score.name} {score.score:.1f}."
-        )
+        text += f"{score.name} on {test.name} ({test.part}): {score.score:.1f}."
     return paragraph(text.rstrip())
 
 
-def figures(run, test):
-    """The numbers that one looks for first."""
-    short = functools.partial(count_of, million="M", billion="G")
-    found = []
+def key_figures(run, test):
+    short = functools.partial(count_text, million="M", billion="G")
+    figures = []
     if test:
         score = test.scores[0]
         text = f"{score.score:.1f}{interval_of(score)}"
-        found.append((text, f"{score.name} on {score.lines:,} lines"))
-    found.append((short(sum(run.weights.values())), "weights"))
+        figures.append((text, f"{score.name} on {score.lines:,} lines"))
+    figures.append((short(sum(run.weights.values())), "weights"))
     last = run.evaluations[-1] if run.evaluations else {}
-    shown = {
-        "perplexity": ("{:.2f}".format, "perplexity a piece, held out"),
-        "tokens": (short, "tokens seen"),
-        "seconds": (duration, "time of training, hours"),
-        "flops": ("{:.1e}".format, "FLOPs of training"),
+    formats = {
+        "perplexity": ("{:.2f}".format, "held-out perplexity per token"),
+        "tokens": (short, "training tokens"),
+        "seconds": (duration, "training time (h:mm:ss)"),
+        "flops": ("{:.1e}".format, "training FLOPs"),
     }
-    for name, (written, words) in shown.items():
+    for name, (format_value, label) in formats.items():
         if last.get(name) is not None:
-            found.append((written(last[name]), words))
+            figures.append((format_value(last[name]), label))
     items = [
-        element("li", element("strong", value), element("span", words)) for value, words in found
+        element("li", element("strong", value), element("span", label)) for value, label in figures
     ]
     return element("ul", *items, class_="figures")
 
 
 def no_test():
     return section(
-        "What it translates",
+        "Translations",
         paragraph(
-            "No test set was given, so that this report holds only what the run itself recorded. "
-            "With one it also shows BLEU, also by length of sentence, the best and the worst "
-            "translations, and attention: ",
+            "No test set was given, so this report shows only what the run recorded. With a test "
+            "set it also shows BLEU, BLEU by sentence length, example translations and attention: ",
             element("code", "t2t-report RUN --source=test.en --reference=test.de"),
         ),
     )
@@ -177,10 +177,10 @@ def no_test():
 
 def test_sections(test):
     yield section(
-        "How good it is",
-        paragraph(f"{test.name}, {test.part}, translated by {test.how}."),
+        "Scores",
+        paragraph(f"{test.name}, {test.part} ({test.how})."),
         table(
-            ["metric", "score", "lines", "computed as"],
+            ["metric", "score", "lines", "signature"],
             [
                 [
                     score.name,
@@ -193,35 +193,36 @@ def test_sections(test):
             numbers=(1, 2),
         ),
         paragraph(
-            "BLEU counts how many words, and sequences of up to four words, the output shares with "
-            "its reference, from 0 to 100; chrF does so with characters. A good translation in "
-            "other words scores low. Only scores of the same lines with the same signature can be "
-            "compared. ± is the 95 % interval over lines drawn anew.",
+            "BLEU measures how many words, and sequences of up to four words, the output shares "
+            "with its reference, from 0 to 100; chrF does the same for characters. A good "
+            "translation in different words scores low. Compare only scores of the same lines with "
+            "the same signature. ± is the 95 % confidence interval, from bootstrap resampling of "
+            "the lines.",
             class_="note",
         ),
-        element("h3", "By length of the source sentence"),
+        element("h3", "BLEU by source length"),
         by_length(test.by_length),
     )
     yield section(
-        "What it translates",
+        "Translations",
         paragraph(
-            "Chosen by sentence BLEU, which says how far one line agrees with its reference. Where "
-            "that is little, the translation may be wrong, or right in other words: read them."
+            "Selected by sentence BLEU, which measures how far a line agrees with its reference. A "
+            "low score can mean a wrong translation, or a right one in different words."
         ),
-        *(part for name, found in test.examples.items() for part in examples(name, found)),
+        *(part for name, lines in test.examples.items() for part in examples(name, lines)),
     )
     if test.attention:
         yield attention(*test.attention)
 
 
 def attention(example, heads):
-    rows = max(len(each.looking) for each in heads)
+    rows = max(len(each.queries) for each in heads)
     return section(
-        "What it looks at",
+        "Attention",
         paragraph(
-            f"The attention weights of every head on line {example.line:,}, a sentence of middling "
-            "length. In cross-attention the words of the translation stand on the left, and lines "
-            "lead to the words of the source that the model looked at when it wrote them."
+            f"The attention weights of every head on line {example.line:,}, a sentence of median "
+            "length. For cross-attention, lines lead from each word of the translation (left) to "
+            "the source words that the model attended to when it wrote that word (right)."
         ),
         element(
             "iframe",
@@ -247,37 +248,37 @@ def by_length(groups):
         "div",
         table(["words", "lines", "BLEU", ""], rows, numbers=(0, 1, 2)),
         paragraph(
-            "Words are what spaces separate. Few lines say little: see the intervals, which groups "
-            "of fewer than ten lines do not have.",
+            "Words are separated by spaces. The score of a small group is uncertain: see its "
+            "interval. Groups of fewer than ten lines have none.",
             class_="note",
         ),
     )
 
 
-def examples(name, found):
-    title, explained = EXAMPLES[name]
+def examples(name, lines):
+    title, explanation = EXAMPLES[name]
     items = []
-    for each in found:
-        score = element("div", f"{each.score:.1f}", element("small", f"line {each.line:,}"))
+    for line in lines:
+        score = element("div", f"{line.score:.1f}", element("small", f"line {line.line:,}"))
         score.set("class", "score")
         texts = [
-            element("p", element("small", side), element("bdi", text or "(nothing)"))
+            element("p", element("small", side), element("bdi", text or "(empty)"))
             for side, text in (
-                ("source", each.source),
-                ("reference", each.reference),
-                ("output", each.output),
+                ("source", line.source),
+                ("reference", line.reference),
+                ("output", line.output),
             )
         ]
         items.append(element("li", score, *texts))
-    return element("h3", title), paragraph(explained), element("ul", *items, class_="pairs")
+    return element("h3", title), paragraph(explanation), element("ul", *items, class_="pairs")
 
 
-def count_of(number, million="million", billion="billion"):
-    """A number as one says it: 2.9 million."""
+def count_text(count, million="million", billion="billion"):
+    """Formats a large count for reading: 2.9 million."""
     for size, name in ((1e9, billion), (1e6, million)):
-        if number >= size:
-            return f"{number / size:.1f} {name}"
-    return f"{number:,.0f}"
+        if count >= size:
+            return f"{count / size:.1f} {name}"
+    return f"{count:,.0f}"
 
 
 def duration(seconds):

@@ -1,4 +1,4 @@
-"""The report of a run: what stands in it, and that texts stay texts."""
+"""t2t-report writes a page with everything in it, on which texts stay texts."""
 
 import base64
 import html.parser
@@ -9,14 +9,8 @@ import pytest
 from commands import command
 from untrained import toy_tokenizer, untrained_run
 
-from t2t_keras.experiment import Experiment
-from t2t_keras.training.training_config import TrainingConfig
-from t2t_keras.visualization.document import element, html_of, table
-from t2t_keras.visualization.report import Example, RunFacts, chosen
-from t2t_keras.visualization.report_of_training import schedule
-
 SOURCES = ["</script><script>alert(1)</script>", "A dog &amp; a <b>cat</b>.", "", "The {{body}} of"]
-SOURCES += [f"The horse number {number} sleeps." for number in range(12)]
+SOURCES += [f"The horse number {n} sleeps." for n in range(12)]
 EVALUATIONS = [
     {"step": step, "train_loss": 6 / step, "loss": loss, "perplexity": 9.0, "bleu": 2.0 * step}
     | {"tokens": 3_000_000 * step, "seconds": 3700.0 * step, "flops": 1e15, "learning_rate": 1e-4}
@@ -25,7 +19,7 @@ EVALUATIONS = [
 
 
 class Page(html.parser.HTMLParser):
-    """What a browser makes of a page: its tags, its texts by tag, the attributes of each."""
+    """A parsed page: its tags with their attributes, and its texts by tag."""
 
     def __init__(self, text):
         super().__init__()
@@ -61,7 +55,7 @@ def run(tmp_path_factory):
     return folder
 
 
-def test_the_report_of_a_run_on_a_test_set(run):
+def test_the_report_shows_the_run_and_its_results_on_a_test_set(run):
     flags = [f"--source={run}/test.en", f"--reference={run}/test.de"]
     result = command("report", run, *flags, "--beam=1", "--extra_length=3", "--examples=9")
     assert result.returncode == 0, result.stderr
@@ -69,12 +63,12 @@ def test_the_report_of_a_run_on_a_test_set(run):
     text = (run / "report.html").read_text()
     page = Page(text)
     assert page.texts["h2"] == [
-        *("How good it is", "What it translates", "What it looks at", "How it learned"),
-        *("The learning rate", "Settings", "Weights", "How it was made"),
+        *("Scores", "Translations", "Attention", "Training"),
+        *("Learning rate", "Settings", "Weights", "Command and versions"),
     ]
-    assert page.texts["h3"][1:] == ["The best", "In the middle", "The worst"]
-    assert page.texts["h1"] == ["Report of the run a <i>toy"] == page.texts["title"]
-    # Whatever the texts hold, they are texts, and nothing comes from elsewhere.
+    assert page.texts["h3"][1:] == ["Best", "Middle", "Worst"]
+    assert page.texts["h1"] == ["Report on run a <i>toy"] == page.texts["title"]
+    # No text becomes markup, and nothing is loaded from elsewhere.
     assert len(page.all("script")) == 1 and not page.all("b") and not page.all("i")
     shown = page.texts["bdi"]
     assert len(shown) == 3 * 15 and set(shown) & set(SOURCES[:2])
@@ -86,15 +80,15 @@ def test_the_report_of_a_run_on_a_test_set(run):
     data = json.loads(attention.texts["script"][0])
     assert data["start"] == "#decoder-cross-1" and data["sentence"] in SOURCES
 
-    said = " ".join(page.texts["p"])
-    assert "trained for 3 of 100,000 steps on 9.0 million tokens" in said
-    assert "5.00 after 1 steps and 4.50 in the end" in said and "lowest, 4.00, after 2" in said
-    assert "test.en (16 lines)" in said and "trained on the embedded toy grammar" in said
+    text = " ".join(page.texts["p"])
+    assert "trained for 3 of 100,000 steps on 9.0 million tokens" in text
+    assert "5.00 at step 1 and 4.50 at the last evaluation, step 3" in text
+    assert "test.en (16 lines)" in text and "Trained on the embedded toy grammar" in text
     settings = page.texts["code"]
     assert settings[settings.index("model.d_model") + 1 :][:2] == ["16", "512"]
 
 
-def test_the_report_of_a_run_alone_says_what_is_missing(run, tmp_path):
+def test_without_a_test_set_or_evaluations_the_report_says_so(run, tmp_path):
     output = tmp_path / "report.html"
     (run / "metrics.jsonl").rename(run / "hidden")
     try:
@@ -105,72 +99,27 @@ def test_the_report_of_a_run_alone_says_what_is_missing(run, tmp_path):
     page = Page(output.read_text())
     assert "No test set was given" in " ".join(page.texts["p"])
     assert "no evaluation yet: the first comes after 1,000 steps" in " ".join(page.texts["p"])
-    assert len(page.all("img")) == 1  # the schedule, which is known beforehand
+    assert len(page.all("img")) == 1  # the planned schedule
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "takes one run's folder"),
-        (["{0}/none"], "is no run"),
-        (["{0}", "--source={0}/test.en"], "give both, or neither"),
+        (["{0}/none"], "is not a run"),
+        (["{0}", "--source={0}/test.en"], "give both or neither"),
         (["{0}", "--source={0}/test.en", "--reference={0}/short.de"], "Received: 16 and 1"),
         (["{0}", "--source={0}/none", "--reference={0}/none"], "No such file"),
         (["{0}", "--limit=0"], "limit"),
-        (["{0}", "--output={0}"], "which is a folder"),
+        (["{0}", "--output={0}"], "a folder"),
         (
             ["{0}", "--source={0}/test.en", "--reference={0}/test.de", "--output={0}/none/page"],
             "No such file or directory",
         ),
     ],
 )
-def test_report_names_what_is_wrong(run, arguments, message):
+def test_mistakes_end_with_one_message_and_exit_code_2(run, arguments, message):
     result = command("report", *(argument.format(run) for argument in arguments))
     assert result.returncode == 2, result.stderr
     assert message in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.stderr
-
-
-@pytest.mark.parametrize(("count", "most"), [(3, 5), (15, 5), (16, 5), (17, 5), (40, 2)])
-@pytest.mark.parametrize("scores", [[0.0], [0.0, 0.0, 1.0, 50.0], range(1000)])
-def test_best_middle_and_worst_are_different_lines_in_their_order(count, most, scores):
-    lines = [
-        Example(i, scores[i % len(scores)], "word " * (i % 7), "reference", "output")
-        for i in range(count)
-    ]
-    found = chosen(lines, most)
-    assert list(found) == ["best", "middle", "worst"]
-    assert [len(each) for each in found.values()] == [min(most, count // 3)] * 3
-    shown = [*found["best"], *found["middle"], *found["worst"][::-1]]
-    assert len(set(shown)) == len(shown)
-    numbers = [line.score for line in shown]
-    assert numbers == sorted(numbers, reverse=True)
-    others = [line.score for line in lines if line not in shown]
-    assert all(numbers[0] >= score >= numbers[-1] for score in others)
-    for name, sign in (("best", -1), ("worst", 1)):
-        order = [(sign * line.score, -len(line.source)) for line in found[name]]
-        assert order == sorted(order)
-
-
-def test_two_lines_are_all_there_are():
-    lines = [Example(i, float(i), "source", "reference", "output") for i in range(2)]
-    assert chosen(lines, 5) == {"all": lines[::-1]}
-
-
-@pytest.mark.parametrize(
-    ("steps", "said"),
-    [
-        (16_000, "for 4,000 steps, the warm-up, to 6.99e-04, then falls"),
-        (1000, "to the end, to 1.75e-04 at step 1,000: the warm-up has 4,000."),
-    ],
-)
-def test_the_report_tells_of_a_peak_only_if_it_is_reached(steps, said):
-    experiment = Experiment(training=TrainingConfig(steps=steps))
-    facts = RunFacts("run", experiment, experiment, {}, [], {}, [])
-    assert f"It rises {said}" in html_of(schedule(facts))
-
-
-def test_elements_keep_the_order_of_texts_and_escape_them():
-    made = element("p", "a<", element("b", "&"), ">c", None, element("i"), "d", class_='"x"')
-    assert html_of(made) == '<p class="&quot;x&quot;">a&lt;<b>&amp;</b>&gt;c<i></i>d</p>'
-    assert '<td class="number">1</td>' in html_of(table(["a", "b"], [["x", "1"]], numbers=[1]))

@@ -1,4 +1,4 @@
-"""The part of a report that says how a run was trained, and with which settings."""
+"""The sections of a report about a run's training and settings."""
 
 import datetime
 import io
@@ -18,11 +18,11 @@ from t2t_keras.visualization.document import (
     table,
 )
 
-LINES_OF_HISTORY = 12  # evaluations in the table; the picture has all of them
+HISTORY_ROWS = 12  # evaluations in the table; the picture shows all of them
 
 
 def learning(run):
-    title = "How it learned"
+    title = "Training"
     if not run.evaluations:
         every = run.experiment.training.evaluate_every
         return section(
@@ -33,49 +33,49 @@ def learning(run):
     curves(file, {run.name: run.evaluations})
     return section(
         title,
-        paragraph(what_it_read(run.experiment.data)),
-        paragraph(how_it_went(run.evaluations)),
+        paragraph(data_text(run.experiment.data)),
+        paragraph(loss_text(run.evaluations)),
         picture(file.getvalue(), "Loss, perplexity, BLEU and learning rate over the steps"),
         paragraph(
-            "Perplexity says among how many equally likely pieces the model hesitates on average. "
-            "Held out are sentences that it is not trained on; BLEU in this picture is theirs, as "
-            "the model translated them while it was trained.",
+            "A perplexity of k means that the model is as uncertain, on average, as if it chose "
+            "among k equally likely tokens. Held-out sentences are not used for training. The BLEU "
+            "in this picture is that of greedy translations of held-out sentences.",
             class_="note",
         ),
-        folded("In numbers", history(run.evaluations)),
+        folded("Table", history(run.evaluations)),
     )
 
 
-def what_it_read(data):
-    text = f"It was trained on {data.folder or 'the embedded toy grammar'}"
+def data_text(data):
+    text = f"Trained on {data.folder or 'the embedded toy grammar'}"
     if data.dev_source:
-        return f"{text}, and evaluated on {data.dev_source} and {data.dev_target}."
+        return f"{text}; evaluated on {data.dev_source} and {data.dev_target}."
     if not data.folder:
-        return f"{text}, and evaluated on combinations of words that the training does not have."
-    return f"{text}, and not evaluated on anything else."
+        return f"{text}; evaluated on combinations of words that are not in the training text."
+    return f"{text}; not evaluated on held-out text."
 
 
-def how_it_went(evaluations):
+def loss_text(evaluations):
     name = "loss" if evaluations[-1].get("loss") is not None else "train_loss"
-    of = "held-out" if name == "loss" else "training"
+    kind = "held-out" if name == "loss" else "training"
     losses = {each["step"]: each[name] for each in evaluations if finite(each.get(name))}
     if not losses:
         return "No loss was recorded."
     first, last, best = min(losses), max(losses), min(losses, key=losses.get)
-    text = f"The {of} loss was {losses[first]:.2f} after {first:,} steps"
+    text = f"The {kind} loss was {losses[first]:.2f} at step {first:,}"
     if last != first:
-        text += f" and {losses[last]:.2f} in the end, after {last:,}"
+        text += f" and {losses[last]:.2f} at the last evaluation, step {last:,}"
     text += "."
     if best != last:
-        text += f" It was lowest, {losses[best]:.2f}, after {best:,}."
+        text += f" It was lowest at step {best:,}: {losses[best]:.2f}."
     elif last != first:
-        text += " It was still falling at the last evaluation."
+        text += " It was still falling."
     return text
 
 
 def history(evaluations):
-    every = math.ceil(len(evaluations) / LINES_OF_HISTORY)
-    kept = evaluations[::-every][::-1]  # the last one is among them
+    every = math.ceil(len(evaluations) / HISTORY_ROWS)
+    kept = evaluations[::-every][::-1]  # includes the last evaluation
     columns = {
         "step": "{:,}",
         "train_loss": "{:.3f}",
@@ -104,24 +104,25 @@ def history(evaluations):
 def schedule(run):
     model, training = run.experiment.model, run.experiment.training
     rate = TransformerSchedule(model.d_model, training.warmup_steps, training.learning_rate)
-    # Keras counts from 0, the paper and this report from 1.
+    # Keras counts steps from 0; the paper and this report count from 1.
     peak, last = (float(rate(step - 1)) for step in (training.warmup_steps, training.steps))
     scale = "" if training.learning_rate == 1 else f"{training.learning_rate:g} · "
     if training.steps > training.warmup_steps:
         course = (
-            f"It rises for {training.warmup_steps:,} steps, the warm-up, to {peak:.2e}, then falls "
-            f"with the inverse square root of the step, to {last:.2e} at step {training.steps:,}."
+            f"It rises to {peak:.2e} during the warm-up of {training.warmup_steps:,} steps, then "
+            f"falls with the inverse square root of the step, to {last:.2e} at step "
+            f"{training.steps:,}."
         )
     else:
         course = (
-            f"It rises to the end, to {last:.2e} at step {training.steps:,}: the warm-up has "
-            f"{training.warmup_steps:,}."
+            f"It rises throughout, to {last:.2e} at step {training.steps:,}, because the warm-up "
+            f"has {training.warmup_steps:,} steps."
         )
     file = io.BytesIO()
     reached = run.evaluations[-1]["step"] if run.evaluations else None
     schedule_curve(file, rate, training.steps, reached)
     return section(
-        "The learning rate",
+        "Learning rate",
         paragraph(
             element(
                 "code",
@@ -136,15 +137,14 @@ def schedule(run):
 
 def settings(run):
     ours, base = (
-        {name: value_of(value) for name, value in each.flat().items()}
+        {name: setting_text(value) for name, value in each.flat().items()}
         for each in (run.experiment, run.base)
     )
     different = [name for name in ours if ours[name] != base[name]]
     return section(
         "Settings",
         paragraph(
-            f"{len(different)} of {len(ours)} settings differ from the paper's base model and its "
-            "training."
+            f"{len(different)} of {len(ours)} settings differ from those of the paper's base model."
         ),
         table(
             ["setting", "here", "base"],
@@ -166,37 +166,39 @@ def settings(run):
 
 
 def weights(run):
-    whole = sum(run.weights.values())
+    total = sum(run.weights.values())
     rows = [
-        [part, f"{count:,}", f"{count / whole:.1%}", bar(count / max(run.weights.values()))]
+        [part, f"{count:,}", f"{count / total:.1%}", bar(count / max(run.weights.values()))]
         for part, count in run.weights.items()
     ]
     return section(
         "Weights",
-        paragraph(f"{whole:,} numbers were learned:"),
+        paragraph(f"The model has {total:,} weights."),
         table(["part", "weights", "share", ""], rows, numbers=(1, 2)),
     )
 
 
-def making(run):
-    parts = [paragraph("The command:"), element("pre", element("code", shlex.join(run.command)))]
+def origin(run):
+    parts = [paragraph("Command:"), element("pre", element("code", shlex.join(run.command)))]
     last = run.evaluations[-1] if run.evaluations else {}
     if last.get("flops"):
         parts.append(
             paragraph(
-                f"Training cost {last['flops']:.1e} floating-point operations, counted as the "
-                "paper's Table 2 does: time × devices × the rate that a device sustains."
+                f"Training cost {last['flops']:.1e} floating-point operations, estimated as in the "
+                "paper's Table 2: time × devices × the sustained rate of a device."
             )
         )
     parts.append(
-        table(["package", "version"], [[name, found] for name, found in run.versions.items()])
+        table(["package", "version"], [[name, version] for name, version in run.versions.items()])
     )
     today = datetime.date.today().isoformat()
-    return section("How it was made", *parts, paragraph(f"Report of {today}.", class_="note"))
+    return section(
+        "Command and versions", *parts, paragraph(f"Report written on {today}.", class_="note")
+    )
 
 
-def value_of(value):
-    """A setting as one reads it."""
+def setting_text(value):
+    """Formats a setting; empty ones become a dash."""
     if value is None or value == "" or value == () or value == []:
         return "–"
     return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,36 @@
+"""The selection of example translations in a report; tests/cli/test_report.py reads the page."""
+
+import pytest
+
+from t2t_keras.visualization.report import Example, chosen, count_text, duration
+
+
+@pytest.mark.parametrize(("count", "most"), [(3, 5), (15, 5), (16, 5), (17, 5), (40, 2)])
+@pytest.mark.parametrize("scores", [[0.0], [0.0, 0.0, 1.0, 50.0], range(1000)])
+def test_best_middle_and_worst_are_distinct_lines_in_order(count, most, scores):
+    lines = [
+        Example(i, scores[i % len(scores)], "word " * (i % 7), "reference", "output")
+        for i in range(count)
+    ]
+    groups = chosen(lines, most)
+    assert list(groups) == ["best", "middle", "worst"]
+    assert [len(group) for group in groups.values()] == [min(most, count // 3)] * 3
+    shown = [*groups["best"], *groups["middle"], *groups["worst"][::-1]]
+    assert len(set(shown)) == len(shown)
+    ordered = [line.score for line in shown]
+    assert ordered == sorted(ordered, reverse=True)
+    others = [line.score for line in lines if line not in shown]
+    assert all(ordered[0] >= score >= ordered[-1] for score in others)
+    for name, sign in (("best", -1), ("worst", 1)):
+        keys = [(sign * line.score, -len(line.source)) for line in groups[name]]
+        assert keys == sorted(keys)
+
+
+def test_fewer_than_three_lines_are_all_shown():
+    lines = [Example(i, float(i), "source", "reference", "output") for i in range(2)]
+    assert chosen(lines, 5) == {"all": lines[::-1]}
+
+
+def test_counts_and_durations_are_easy_to_read():
+    assert [count_text(n) for n in (999, 2_900_000, 5e9)] == ["999", "2.9 million", "5.0 billion"]
+    assert duration(3700.4) == "1:01:40"
