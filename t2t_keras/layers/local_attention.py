@@ -129,9 +129,11 @@ class LocalSelfAttention(keras.layers.Layer):
         return heads[:, :, :length]
 
     def get_config(self):
+        shared = ("num_heads", "d_model", "d_k", "d_v", "dropout", "use_bias")
+        attention = self.attention.get_config()
         return {
-            **self.attention.get_config(),
             **super().get_config(),
+            **{name: attention[name] for name in shared},
             "neighbourhood": self.neighbourhood,
             "causal": self.causal,
         }

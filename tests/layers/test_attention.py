@@ -6,6 +6,7 @@ from keras import ops
 
 from t2t_keras.layers import MultiHeadAttention, scaled_dot_product_attention
 from t2t_keras.layers.decoding_cache import decoding_step
+from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
 
 
 def test_scaled_dot_product_is_the_formula():
@@ -17,7 +18,7 @@ def test_scaled_dot_product_is_the_formula():
     np.testing.assert_allclose(array(outputs), expected @ v, atol=1e-6)
 
 
-def test_what_may_not_be_seen_has_weight_zero_exactly():
+def test_masked_keys_have_weight_zero_exactly():
     q, k, v = vectors(1, 3, 4), vectors(1, 3, 4), vectors(1, 3, 4)
     mask = np.array([[[1, 0, 0], [1, 1, 0], [0, 0, 1]]], bool)
     _, weights = scaled_dot_product_attention(*map(ops.array, (q, k, v)), ops.array(mask))
@@ -25,7 +26,7 @@ def test_what_may_not_be_seen_has_weight_zero_exactly():
     np.testing.assert_allclose(array(weights).sum(-1), 1, atol=1e-6)
 
 
-def test_a_query_that_may_look_nowhere_gets_zeros_and_finite_gradients():
+def test_a_query_without_visible_keys_gets_zeros_and_finite_gradients():
     attention = MultiHeadAttention(num_heads=2, d_model=8)
     x = ops.array(vectors(2, 3, 8))
     mask = np.array([[1, 1, 0], [0, 0, 0]], bool)
@@ -37,7 +38,7 @@ def test_a_query_that_may_look_nowhere_gets_zeros_and_finite_gradients():
         assert np.any(gradient)
 
 
-def test_a_memory_of_one_position_gives_its_value_without_a_warning():
+def test_a_memory_of_one_position_returns_its_value_without_a_warning():
     attention = MultiHeadAttention(num_heads=2, d_model=8)
     x, memory = ops.array(vectors(1, 3, 8)), ops.array(vectors(1, 1, 8, seed=1))
     outputs = array(attention(x, memory))
@@ -47,12 +48,11 @@ def test_a_memory_of_one_position_gives_its_value_without_a_warning():
 
 def test_contract_of_multi_head_attention(tmp_path):
     settings = {"num_heads": 2, "d_model": 8, "d_k": 3, "d_v": 5, "dropout": 0.1}
-    check_layer(MultiHeadAttention, settings, [vectors(2, 4, 8)], 4, tmp_path)
-    settings |= {"use_bias": True, "causal": True}
+    settings |= {"use_bias": True, "causal": True, "positions": "sinusoidal"}
     check_layer(MultiHeadAttention, settings, [vectors(2, 4, 6)], 8, tmp_path, output_width=8)
 
 
-def test_contract_over_a_memory_of_another_width(tmp_path):
+def test_contract_with_a_memory_of_different_width(tmp_path):
     settings = {"num_heads": 2, "d_model": 8}
     inputs = [vectors(2, 4, 8), vectors(2, 6, 10)]
     layer = check_layer(MultiHeadAttention, settings, inputs, 4, tmp_path)
@@ -60,13 +60,13 @@ def test_contract_over_a_memory_of_another_width(tmp_path):
     assert tuple(weights.shape) == (2, 2, 4, 6)
 
 
-def test_queries_and_values_have_widths_of_their_own():
+def test_queries_and_values_may_have_different_widths():
     layer = MultiHeadAttention(num_heads=2, d_model=8, d_k=3, d_v=5)
     layer.build((None, None, 8))
     assert [tuple(weight.shape) for weight in layer.weights] == [(8, 6), (8, 6), (8, 10), (10, 8)]
 
 
-def test_the_keras_mask_is_the_mask_that_is_given():
+def test_keras_masks_act_like_explicit_masks():
     attention = MultiHeadAttention(num_heads=2, d_model=8)
     tokens = np.array([[3, 4, 0, 0], [5, 6, 7, 8]])
     embedding = keras.layers.Embedding(10, 8, mask_zero=True)
@@ -82,15 +82,20 @@ def test_the_keras_mask_is_the_mask_that_is_given():
     assert not np.allclose(array(attention(query, x)), array(attention(query, bare)))
 
 
-def test_dropout_acts_on_the_weights_in_training_only():
+def test_dropout_acts_in_training_only():
     attention = MultiHeadAttention(num_heads=2, d_model=8, dropout=0.5)
     x = ops.array(vectors(2, 5, 8))
     np.testing.assert_array_equal(array(attention(x)), array(attention(x, training=False)))
     assert not np.allclose(array(attention(x)), array(attention(x, training=True)))
 
 
-def test_step_by_step_equals_all_at_once():
-    attention = disturbed_attention()
+def test_cached_decoding_equals_uncached():
+    attention = MultiHeadAttention(num_heads=2, d_model=8, d_k=3, d_v=5, causal=True, use_bias=True)
+    attention.build((None, None, 8))
+    check_cached_decoding(disturbed(attention))
+
+
+def check_cached_decoding(attention):
     x = ops.array(vectors(2, 5, 8))
     expected = array(attention(x))
     cache = attention.empty_cache(2, 7)
@@ -102,13 +107,32 @@ def test_step_by_step_equals_all_at_once():
     assert [part.shape for part in cache] == shapes
 
 
-def disturbed_attention():
-    attention = MultiHeadAttention(num_heads=2, d_model=8, d_k=3, d_v=5, causal=True, use_bias=True)
-    attention.build((None, None, 8))
-    return disturbed(attention)
+def test_encodings_of_queries_and_keys_act_in_self_attention(monkeypatch):
+    def scaled(x, positions):
+        return x * ops.cast(1 + positions, x.dtype)[..., None]
+
+    kind = POSITIONAL_ENCODINGS["sinusoidal"]._replace(encode_heads=scaled)
+    monkeypatch.setitem(POSITIONAL_ENCODINGS, "scaled", kind)
+    settings = {"num_heads": 2, "d_model": 8, "causal": True}
+    attention = MultiHeadAttention(**settings, positions="scaled")
+    x = ops.array(vectors(2, 5, 8))
+    _, weights = attention(x, return_weights=True)
+
+    plain = MultiHeadAttention(**settings)
+    plain.build((None, None, 8))
+    plain.set_weights(attention.get_weights())
+    queries, keys = (plain.split_heads(f(x), 4) for f in (plain.query, plain.key))
+    factors = np.arange(1, 6, dtype="float32")[:, None]
+    _, expected = scaled_dot_product_attention(
+        queries * factors, keys * factors, keys, np.tri(5, dtype=bool)
+    )
+    np.testing.assert_allclose(array(weights), array(expected), atol=1e-6)
+    check_cached_decoding(attention)
+    with pytest.raises(ValueError, match="a memory with positions='scaled'"):
+        MultiHeadAttention(num_heads=2, d_model=8, positions="scaled")(x, x)
 
 
-def test_a_mask_that_would_not_be_used_is_refused():
+def test_arguments_that_would_not_be_used_are_refused():
     x, memory = ops.array(vectors(1, 3, 8)), ops.array(vectors(1, 4, 8))
     attention = MultiHeadAttention(num_heads=2, d_model=8)
     with pytest.raises(ValueError, match="over a memory use `memory_mask`"):
@@ -117,6 +141,8 @@ def test_a_mask_that_would_not_be_used_is_refused():
         attention(x, memory_mask=np.ones((1, 3), bool))
     with pytest.raises(ValueError, match="a memory with causal=True"):
         MultiHeadAttention(num_heads=2, d_model=8, causal=True)(x, memory)
+    with pytest.raises(ValueError, match=r"given together. Received: cache alone"):
+        attention(x, cache=attention.empty_cache(1, 4))
     with pytest.raises(ValueError, match=r"`queries` must have the shape .*\(3, 8\)"):
         MultiHeadAttention(num_heads=2, d_model=8)(x[0])
 
@@ -140,6 +166,7 @@ def test_the_softmax_is_computed_in_float32():
         ({"d_v": 2.5}, "`d_v` must be .* Received: d_v=2.5"),
         ({"dropout": 1.5}, "`dropout` must be .* below 1. Received: dropout=1.5"),
         ({"causal": 1}, "`causal` must be True or False. Received: causal=1"),
+        ({"positions": "learnt"}, "`positions` must be one of .*did you mean 'learned'"),
     ],
 )
 def test_wrong_settings_are_named(settings, message):

@@ -14,7 +14,7 @@ def test_contract_of_block_and_stack(tmp_path):
     check_layer(Encoder, {"num_layers": 2, **BLOCK}, inputs, 2 * 12, tmp_path)
 
 
-def test_a_pre_norm_stack_ends_in_a_norm_and_a_post_norm_stack_does_not_add_one():
+def test_only_a_pre_norm_stack_adds_a_final_norm():
     x = ops.array(vectors(2, 4, 8))
     for pre_norm, weights in ((False, 24), (True, 26)):
         encoder = Encoder(num_layers=2, **BLOCK, pre_norm=pre_norm)
@@ -34,18 +34,18 @@ def test_settings_reach_every_block():
     assert len(encoder.weights) == 2 * 16
 
 
-def test_padding_changes_nothing():
+def test_padding_is_ignored():
     encoder = Encoder(num_layers=2, **BLOCK)
     x, mask = vectors(1, 6, 8), np.array([[1, 1, 1, 0, 0, 0]], bool)
     other = x.copy()
     other[:, 3:] = 7
     expected = array(encoder(ops.array(x[:, :3])))
     for padded in (x, other):
-        found = array(encoder(ops.array(padded), mask=mask))[:, :3]
-        np.testing.assert_allclose(found, expected, atol=1e-5)
+        masked = array(encoder(ops.array(padded), mask=mask))[:, :3]
+        np.testing.assert_allclose(masked, expected, atol=1e-5)
 
 
-def test_every_head_gives_its_weights():
+def test_weights_of_every_head_are_returned_by_name():
     encoder = Encoder(num_layers=2, **BLOCK)
     x = ops.array(vectors(2, 4, 8))
     outputs, weights = encoder(x, return_weights=True)
@@ -56,7 +56,7 @@ def test_every_head_gives_its_weights():
     np.testing.assert_array_equal(array(outputs), array(encoder(x)))
 
 
-def test_a_misspelt_setting_is_an_error():
+def test_wrong_settings_are_refused():
     with pytest.raises((TypeError, ValueError), match="d_fff"):
         Encoder(num_layers=1, **BLOCK, d_fff=3)
     with pytest.raises(ValueError, match=r"`attention_dropout` must be .*=1.5"):

@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pytest
 from helpers import array, check_layer, disturbed, gradients, vectors
@@ -21,23 +22,23 @@ def local(neighbourhood, **settings):
     ("neighbourhood", "length"), [(1, 7), (2, 9), (5, 1), (5, 32), (16, 32), (33, 77), (200, 32)]
 )
 @pytest.mark.parametrize("causal", [False, True])
-def test_it_equals_the_masked_form(neighbourhood, length, causal):
+def test_output_equals_masked_attention(neighbourhood, length, causal):
     layer, x = local(neighbourhood, causal=causal), ops.array(vectors(2, length, 8))
     masked = layer.attention(x, mask=local_mask(length, neighbourhood, causal))
     np.testing.assert_allclose(array(layer(x)), array(masked), atol=1e-5)
 
 
-def test_it_equals_the_masked_form_where_there_is_padding():
+def test_output_equals_masked_attention_with_padding():
     layer, x = local(5), ops.array(vectors(2, 20, 8))
     padding = np.arange(20) < np.array([[20], [6]])
     both = array(local_mask(20, 5)).astype(bool) & padding[:, None, :]
     masked = array(layer.attention(x, mask=both))
-    found = array(layer(x, mask=padding))
-    np.testing.assert_allclose(found, masked, atol=1e-5)
-    assert (found[1, 8:] == 0).all()  # nothing real within reach
+    outputs = array(layer(x, mask=padding))
+    np.testing.assert_allclose(outputs, masked, atol=1e-5)
+    assert (outputs[1, 8:] == 0).all()  # no real token within reach
 
 
-def test_gradients_equal_those_of_the_masked_form():
+def test_gradients_equal_those_of_masked_attention():
     layer, x = local(7), ops.array(vectors(2, 30, 8))
     mask = local_mask(30, 7)
     blocked = gradients(layer, lambda: ops.sum(layer(x) ** 2))
@@ -51,10 +52,8 @@ def test_contract(tmp_path):
     check_layer(LocalSelfAttention, settings, [vectors(2, 9, 8)], 4, tmp_path)
 
 
-def test_no_array_of_n_by_n_is_made():
-    """The largest array inside grows with n as n does, not as its square."""
-    import keras
-
+def test_no_n_by_n_array_is_created():
+    """The largest intermediate array grows linearly with n."""
     sizes = {}
     for length in (1024, 2048):
         layer, x = local(65), ops.zeros((1, length, 8))
@@ -71,16 +70,16 @@ def test_no_array_of_n_by_n_is_made():
     assert sizes[2048] <= 2.1 * sizes[1024]
 
 
-def test_a_short_sequence_is_not_filled_up_to_a_long_neighbourhood(monkeypatch):
-    blocks = []
+def test_a_short_sequence_is_not_padded_to_a_long_neighbourhood(monkeypatch):
+    block_lengths = []
 
-    def watched(queries, *rest):
-        blocks.append(queries.shape[-2])
+    def recording(queries, *rest):
+        block_lengths.append(queries.shape[-2])
         return scaled_dot_product_attention(queries, *rest)
 
-    monkeypatch.setattr(local_attention, "scaled_dot_product_attention", watched)
+    monkeypatch.setattr(local_attention, "scaled_dot_product_attention", recording)
     local(2001)(ops.array(vectors(1, 10, 8)))
-    assert blocks == [10]
+    assert block_lengths == [10]
 
 
 def test_wrong_settings_are_named():

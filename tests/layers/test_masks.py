@@ -7,18 +7,18 @@ from t2t_keras.layers import causal_mask, local_mask, padding_mask
 from t2t_keras.layers.masks import over_heads
 
 
-def test_padding_is_what_is_zero():
+def test_zeros_are_padding():
     mask = array(padding_mask(ids(2, 4, [4, 1])))
     np.testing.assert_array_equal(mask, [[1, 1, 1, 1], [1, 0, 0, 0]])
 
 
-def test_a_position_sees_itself_and_the_past():
+def test_a_position_sees_itself_and_earlier_positions():
     np.testing.assert_array_equal(array(causal_mask(3))[0], [[1, 0, 0], [1, 1, 0], [1, 1, 1]])
 
 
 @pytest.mark.parametrize("neighbourhood", [1, 2, 3, 6, 7])
 @pytest.mark.parametrize("causal", [False, True])
-def test_a_neighbourhood_of_r_holds_r_positions(neighbourhood, causal):
+def test_a_neighbourhood_of_r_has_r_positions(neighbourhood, causal):
     mask = array(local_mask(20, neighbourhood, causal))[0]
     seen = np.flatnonzero(mask[10]) - 10
     assert len(seen) == neighbourhood
@@ -31,7 +31,7 @@ def test_a_neighbourhood_of_r_holds_r_positions(neighbourhood, causal):
         assert seen.max() == -seen.min() - 1
 
 
-def test_masks_of_two_three_and_four_axes_are_taken():
+def test_masks_may_have_two_three_or_four_axes():
     assert over_heads(None) is None
     assert tuple(over_heads(ops.ones((2, 5))).shape) == (2, 1, 1, 5)
     assert tuple(over_heads(ops.ones((2, 4, 5))).shape) == (2, 1, 4, 5)

@@ -1,11 +1,18 @@
 import math
 
+import keras
 import numpy as np
 import pytest
 from helpers import array, check_layer, vectors
 from keras import ops
 
+from t2t_keras import TransformerConfig
 from t2t_keras.layers import LearnedPositionalEncoding, SinusoidalPositionalEncoding
+from t2t_keras.layers.positional_encoding import (
+    POSITIONAL_ENCODINGS,
+    PositionalEncoding,
+    kind_of_positions,
+)
 
 
 def encoding(length, width, **settings):
@@ -13,26 +20,25 @@ def encoding(length, width, **settings):
 
 
 def test_sine_and_cosine_are_interleaved():
-    found = encoding(1000, 6)
+    waves = encoding(1000, 6)
     for pos in (0, 1, 2, 999):
         for i in range(3):
             angle = pos / 10000 ** (2 * i / 6)
-            assert found[pos, 2 * i] == pytest.approx(math.sin(angle), abs=1e-4)
-            assert found[pos, 2 * i + 1] == pytest.approx(math.cos(angle), abs=1e-4)
+            assert waves[pos, 2 * i] == pytest.approx(math.sin(angle), abs=1e-4)
+            assert waves[pos, 2 * i + 1] == pytest.approx(math.cos(angle), abs=1e-4)
 
 
 def test_the_concatenated_form_is_that_of_tensor2tensor():
-    found = encoding(40, 8, interleaved=False, offset=2)
+    waves = encoding(40, 8, interleaved=False, offset=2)
     for pos in (0, 1, 39):
         for i in range(4):
             angle = (pos + 2) / 10000 ** (i / 3)
-            assert found[pos, i] == pytest.approx(math.sin(angle), abs=1e-5)
-            assert found[pos, 4 + i] == pytest.approx(math.cos(angle), abs=1e-5)
+            assert waves[pos, i] == pytest.approx(math.sin(angle), abs=1e-5)
+            assert waves[pos, 4 + i] == pytest.approx(math.cos(angle), abs=1e-5)
 
 
-def test_contract_of_both(tmp_path):
+def test_contract(tmp_path):
     inputs = [vectors(2, 4, 8)]
-    check_layer(SinusoidalPositionalEncoding, {}, inputs, 0, tmp_path)
     settings = {"interleaved": False, "offset": 3}
     check_layer(SinusoidalPositionalEncoding, settings, inputs, 0, tmp_path)
     check_layer(LearnedPositionalEncoding, {"max_length": 9}, inputs, 1, tmp_path)
@@ -50,19 +56,20 @@ def test_one_position_at_a_time_equals_all_at_once(layer):
     x = ops.array(vectors(1, 10, 8))
     expected = array(layer(x))
     for position in range(10):
-        found = array(layer(x[:, position : position + 1], start=position))
-        np.testing.assert_allclose(found[:, 0], expected[:, position], atol=1e-6)
+        encoded = array(layer(x[:, position : position + 1], start=position))
+        np.testing.assert_allclose(encoded[:, 0], expected[:, position], atol=1e-6)
 
 
 def test_learned_positions_are_rows_of_the_table():
     layer = LearnedPositionalEncoding(max_length=5, offset=1)
     x = vectors(2, 4, 8)
-    found = array(layer(ops.array(x)))
-    np.testing.assert_allclose(found, x + array(layer.table)[1:], atol=1e-6)
+    encoded = array(layer(ops.array(x)))
+    np.testing.assert_allclose(encoded, x + array(layer.table)[1:], atol=1e-6)
 
 
 def test_a_sequence_longer_than_the_table_is_refused():
     layer = LearnedPositionalEncoding(max_length=5, offset=1)
+    assert layer.longest == 4
     with pytest.raises(ValueError, match=r"at most 4 positions.*Received: 5 positions"):
         layer(ops.zeros((1, 5, 8)))
     with pytest.raises(ValueError, match="Received: 5 positions"):
@@ -70,24 +77,22 @@ def test_a_sequence_longer_than_the_table_is_refused():
 
 
 @pytest.mark.parametrize("xla", [False, True])
-def test_beyond_the_table_is_not_a_number_where_no_error_can_be_raised(xla):
-    import keras
-
+def test_positions_beyond_the_table_are_nan_in_a_graph_of_unknown_length(xla):
     layer = LearnedPositionalEncoding(max_length=5)
     layer.build((None, None, 8))
 
     if keras.backend.backend() == "jax":
         import jax
 
-        found = jax.jit(lambda start: layer(ops.zeros((1, 3, 8)), start=start))(3)
+        encoded = jax.jit(lambda start: layer(ops.zeros((1, 3, 8)), start=start))(3)
     else:
         import tensorflow as tf
 
-        anything = tf.TensorSpec((None, None, 8), tf.float32)
-        function = tf.function(layer, input_signature=[anything], jit_compile=xla)
-        found = function(ops.zeros((1, 8, 8)))[:, 3:6]
-    found = array(found)[0]
-    assert np.isfinite(found[:2]).all() and np.isnan(found[2:]).all()
+        unknown = tf.TensorSpec((None, None, 8), tf.float32)
+        function = tf.function(layer, input_signature=[unknown], jit_compile=xla)
+        encoded = function(ops.zeros((1, 8, 8)))[:, 3:6]
+    encoded = array(encoded)[0]
+    assert np.isfinite(encoded[:2]).all() and np.isnan(encoded[2:]).all()
 
 
 def test_positions_are_computed_in_float32_under_mixed_precision():
@@ -102,3 +107,34 @@ def test_an_odd_width_is_refused():
         encoding(3, 7)
     with pytest.raises(ValueError, match="even and at least 4"):
         encoding(3, 2, interleaved=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "longest", "encoding_of_zeros"),
+    [
+        ("sinusoidal", None, lambda layer: encoding(3, 8, offset=2)),
+        ("concatenated", None, lambda layer: encoding(3, 8, offset=2, interleaved=False)),
+        ("learned", 5, lambda layer: array(layer.table)[2:5]),
+    ],
+)
+def test_a_kind_makes_its_layer_from_a_config(name, longest, encoding_of_zeros):
+    config = TransformerConfig(
+        vocab_size=9, d_model=8, num_heads=2, positions=name, max_length=7, position_offset=2
+    )
+    layer = kind_of_positions(name).make(config, name="positions")
+    encoded = array(layer(ops.zeros((1, 3, 8))))[0]
+    np.testing.assert_allclose(encoded, encoding_of_zeros(layer), atol=1e-6)
+    assert layer.name == "positions"
+    assert layer.longest == longest
+
+
+def test_every_kind_is_a_choice_and_an_unknown_one_suggests_the_nearest():
+    with pytest.raises(ValueError, match="did you mean 'concatenated'") as error:
+        kind_of_positions("concatened")
+    assert all(repr(name) in str(error.value) for name in POSITIONAL_ENCODINGS)
+
+
+def test_the_base_encoding_leaves_embeddings_unchanged_and_has_no_limit():
+    x, layer = vectors(1, 3, 8), PositionalEncoding()
+    np.testing.assert_array_equal(array(layer(ops.array(x))), x)
+    layer.check_length(10**6)

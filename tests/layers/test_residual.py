@@ -1,8 +1,9 @@
 import numpy as np
+import pytest
 from helpers import array, check_layer, disturbed, vectors
 from keras import ops
 
-from t2t_keras.layers import FeedForward, MultiHeadAttention, Residual
+from t2t_keras.layers import FeedForward, MultiHeadAttention, Residual, SharedEmbedding
 
 
 def residual(**settings):
@@ -12,22 +13,21 @@ def residual(**settings):
 
 
 def test_contract(tmp_path):
-    for pre_norm in (False, True):
-        settings = {"sublayer": FeedForward(d_model=8, d_ff=16), "pre_norm": pre_norm}
-        check_layer(Residual, settings, [vectors(2, 4, 8)], 6, tmp_path)
+    settings = {"sublayer": FeedForward(d_model=8, d_ff=16), "pre_norm": True}
+    check_layer(Residual, settings, [vectors(2, 4, 8)], 6, tmp_path)
 
 
-def test_post_norm_norms_the_sum():
+def test_post_norm_normalizes_the_sum():
     layer, x = residual(), ops.array(vectors(2, 3, 8))
     np.testing.assert_allclose(array(layer(x)), array(layer.norm(x + layer.sublayer(x))), atol=1e-6)
 
 
-def test_pre_norm_norms_what_the_sublayer_sees():
+def test_pre_norm_normalizes_the_input_of_the_sublayer():
     layer, x = residual(pre_norm=True), ops.array(vectors(2, 3, 8))
     np.testing.assert_allclose(array(layer(x)), array(x + layer.sublayer(layer.norm(x))), atol=1e-6)
 
 
-def test_dropout_stands_before_the_sum():
+def test_dropout_acts_before_the_sum():
     layer, x = residual(dropout=0.5, pre_norm=True), ops.array(vectors(50, 3, 8))
     difference = array(layer(x, training=True)) - array(x)
     dropped = np.abs(difference) < 1e-6
@@ -36,7 +36,7 @@ def test_dropout_stands_before_the_sum():
     np.testing.assert_allclose(difference[~dropped], expected[~dropped], atol=1e-5)
 
 
-def test_the_norm_is_computed_in_float32_and_rounded_last():
+def test_the_norm_is_computed_in_float32():
     layer = Residual(FeedForward(d_model=8, d_ff=16), dtype="mixed_bfloat16")
     layer.build((None, None, 8))
     x = ops.cast(100 + vectors(4, 5, 8), "bfloat16")
@@ -46,7 +46,7 @@ def test_the_norm_is_computed_in_float32_and_rounded_last():
     np.testing.assert_allclose(array(layer.norm(x)), exact, rtol=2**-8)
 
 
-def test_what_else_the_sublayer_returns_is_passed_on():
+def test_further_results_of_the_sublayer_are_returned():
     layer = Residual(MultiHeadAttention(num_heads=2, d_model=8))
     x = ops.array(vectors(2, 3, 8))
     outputs, weights = layer(x, return_weights=True)
@@ -61,3 +61,24 @@ def test_memory_and_masks_reach_the_sublayer():
     masked = array(layer(x, memory, memory_mask=mask))
     np.testing.assert_allclose(masked[1:], array(layer(x[1:], memory[1:, :1])), atol=1e-6)
     assert not np.allclose(masked, array(layer(x, memory)))
+
+
+@pytest.mark.parametrize("pre_norm", [False, True])
+def test_keras_masks_reach_the_sublayer(pre_norm):
+    layer = Residual(MultiHeadAttention(num_heads=2, d_model=8), pre_norm=pre_norm)
+    padded, short = np.array([[4, 5, 0, 0]]), np.array([[4, 5]])
+    embedding = SharedEmbedding(20, 8)
+    x, memory = ops.array(vectors(1, 3, 8)), embedding(padded)
+    np.testing.assert_allclose(
+        array(layer(memory))[:, :2], array(layer(embedding(short))), atol=1e-6
+    )
+    np.testing.assert_allclose(
+        array(layer(x, memory)), array(layer(x, embedding(short))), atol=1e-6
+    )
+    feed_forward = residual(pre_norm=pre_norm)  # its sub-layer has no mask argument
+    assert tuple(feed_forward(memory).shape) == (1, 4, 8)
+
+
+def test_arguments_that_the_sublayer_does_not_accept_are_refused():
+    with pytest.raises(TypeError, match="mask"):
+        residual()(ops.array(vectors(1, 3, 8)), mask=np.ones((1, 3), bool))

@@ -17,14 +17,14 @@ def test_contract(tmp_path):
     check_layer(SharedEmbedding, settings, [ids(2, 5)], 1, tmp_path, output_width=16)
 
 
-def test_looking_up_scales_by_the_root_of_the_width_and_projecting_does_not():
+def test_only_lookup_scales_by_the_root_of_the_width():
     layer = embedding()
     matrix, tokens, x = array(layer.matrix), ids(2, 5), vectors(2, 5, 16)
     np.testing.assert_allclose(array(layer(tokens)), matrix[tokens] * 4, atol=1e-6)
     np.testing.assert_allclose(array(layer.project(ops.array(x))), x @ matrix.T, atol=1e-5)
 
 
-def test_the_bias_is_on_the_logits_only():
+def test_the_bias_acts_on_the_logits_only():
     layer = disturbed(embedding(output_bias=True))
     matrix, bias = map(array, layer.weights)
     x = vectors(2, 5, 16)
@@ -32,12 +32,12 @@ def test_the_bias_is_on_the_logits_only():
     np.testing.assert_allclose(array(layer(ids(1, 3))), matrix[ids(1, 3)] * 4, atol=1e-6)
 
 
-def test_vectors_begin_with_variance_one():
+def test_initial_vectors_have_variance_one():
     layer = SharedEmbedding(vocab_size=1000, d_model=64)
     assert abs(array(layer(np.arange(1000)[None])).std() - 1) < 0.02
 
 
-def test_logits_are_float32_under_mixed_precision_without_rounding_to_half():
+def test_logits_are_float32_under_mixed_precision():
     layer = embedding(dtype="mixed_bfloat16")
     x = ops.cast(vectors(2, 5, 16), "bfloat16")
     logits = layer.project(x)
@@ -47,7 +47,7 @@ def test_logits_are_float32_under_mixed_precision_without_rounding_to_half():
 
 def test_a_functional_model_trains_the_matrix_through_the_projection(tmp_path):
     tied = SharedEmbedding(vocab_size=50, d_model=16)
-    tokens = keras.Input((None,))  # float32, as Keras makes it
+    tokens = keras.Input((None,))  # float32, the default of Keras
     model = keras.Model(tokens, tied.project(keras.layers.Dense(16)(tied(tokens))))
     assert len(model.weights) == 3
     only_projecting = SharedEmbedding(vocab_size=50, d_model=16)
@@ -66,7 +66,7 @@ def test_a_functional_model_trains_the_matrix_through_the_projection(tmp_path):
     )
 
 
-def test_padding_becomes_the_keras_mask():
+def test_padding_is_the_keras_mask():
     layer, attention = embedding(), MultiHeadAttention(num_heads=2, d_model=16)
     tokens = ids(2, 6, [6, 3])
     masked = array(attention(layer(tokens)))

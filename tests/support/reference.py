@@ -1,7 +1,7 @@
-"""The forward pass of the paper in NumPy float64, written from its formulas alone.
+"""The paper's forward pass in NumPy float64, written from its formulas.
 
-It shares no code with the layers, loops over heads where they batch, and serves as the
-measure of what they compute.
+It shares no code with the layers and loops over heads and sentences. The tests compare the model's
+logits with it.
 """
 
 import math
@@ -10,10 +10,10 @@ import numpy as np
 
 
 def forward(weights, config, source, target):
-    """Logits `[batch, target_length, vocabulary]`.
+    """Returns logits `[batch, target_length, vocabulary]`.
 
     Args:
-        weights: a dict from path ("encoder/block_0/…/kernel") to float64 array.
+        weights: a dict from path ("encoder/block_0/…/kernel") to a float64 array.
         config: a resolved `TransformerConfig`.
         source, target: integer ids `[batch, length]`.
     """
@@ -84,8 +84,10 @@ def embed(weights, config, matrix, ids, positions):
         for i in range(d // 2):
             if config.positions == "sinusoidal":
                 angle, sine, cosine = pos / 10000 ** (2 * i / d), 2 * i, 2 * i + 1
-            else:  # tensor2tensor's form
+            elif config.positions == "concatenated":
                 angle, sine, cosine = pos / 10000 ** (i / (d / 2 - 1)), i, d // 2 + i
+            else:
+                raise ValueError(f"no formula for positions={config.positions!r}")
             encoding[row, sine] = np.sin(angle)
             encoding[row, cosine] = np.cos(angle)
     return x + encoding
@@ -105,9 +107,9 @@ def last_norm(weights, config, stack, x):
 
 
 def layer_norm(x, gamma, beta, config):
-    centred = x - x.mean(axis=-1, keepdims=True)
-    deviation = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + config.norm_epsilon)
-    return centred / deviation * gamma + beta
+    centered = x - x.mean(axis=-1, keepdims=True)
+    deviation = np.sqrt((centered**2).mean(axis=-1, keepdims=True) + config.norm_epsilon)
+    return centered / deviation * gamma + beta
 
 
 def attention(weights, config, path, queries, memory, allowed):
