@@ -1,8 +1,8 @@
-"""The paper's base model (Table 3, row "base"), 63 million parameters at 37,000 pieces.
+"""The paper's base model (Table 3, row "base"): 63 million parameters with 37,000 pieces.
 
     t2t-parameters --config=base
 
-Every other config states its differences to this one.
+All other configs start from it and set what differs.
 """
 
 from t2t_keras.checks import check
@@ -10,5 +10,5 @@ from t2t_keras.experiment import Experiment
 
 
 def get_config(variant=""):
-    check(not variant, "variant", variant, "empty: this config has none")
+    check(not variant, "variant", variant, "empty: this config has no variants")
     return Experiment()

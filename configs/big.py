@@ -1,9 +1,9 @@
-"""The paper's big model (Table 3, row "big"), 214 million parameters at 37,000 pieces.
+"""The paper's big model (Table 3, row "big"): 214 million parameters with 37,000 pieces.
 
-t2t-parameters --config=big          # dropout 0.3, as for English-German
-t2t-parameters --config=big:enfr     # dropout 0.1, as for English-French (§6.1)
+    t2t-parameters --config=big          # English–German: dropout 0.3
+    t2t-parameters --config=big:enfr     # English–French: dropout 0.1 (§6.1)
 
-English-French has a vocabulary of 32,000 word pieces (§5.1).
+For English–French the vocabulary has 32,000 word pieces (§5.1).
 """
 
 from pipelines.vocabulary import VocabularyConfig

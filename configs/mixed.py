@@ -1,11 +1,11 @@
-"""A model for some 270,000 mixed sentence pairs: half the base model's width, 16,000 byte pairs.
+"""A model for about 270,000 mixed sentence pairs: half the base model's width, 16,000 byte pairs.
 
     t2t-prepare --config=mixed --source=train.en --target=train.de --output=data/mixed
     t2t-train --config=mixed --data=data/mixed --run=runs/mixed \\
         --dev_source=dev.en --dev_target=dev.de
 
-Measured at half its widths and a quarter of its steps: sacreBLEU 32.9 on short sentences of daily
-life, 7.5 on news (the README's "Table 2, measured").
+Measured with half its widths and a quarter of its steps: sacreBLEU 32.9 on short everyday
+sentences and 7.5 on news (see "Table 2" in t2t_keras/reproduction/README.md).
 """
 
 from t2t_keras.checks import check
@@ -15,7 +15,7 @@ from t2t_keras.transformer_config import TransformerConfig
 
 
 def get_config(variant=""):
-    check(not variant, "variant", variant, "empty: this config has none")
+    check(not variant, "variant", variant, "empty: this config has no variants")
     experiment = Experiment(
         model=TransformerConfig(
             vocab_size=16000, num_layers=4, d_model=256, d_ff=1024, num_heads=4, dropout=0.2

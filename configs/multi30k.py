@@ -1,11 +1,11 @@
-"""A small model for Multi30k En–De: 29,000 captions, 8,000 byte pairs, some 50 epochs.
+"""A small model for Multi30k En–De: 29,000 captions, 8,000 byte pairs, about 50 epochs.
 
     t2t-prepare --config=multi30k --source=train.en --target=train.de --output=data/multi30k
     t2t-train --config=multi30k --data=data/multi30k --run=runs/multi30k \\
         --dev_source=val.en --dev_target=val.de
 
-Measured: sacreBLEU 39.8 on test_2016_flickr with the last 5 checkpoints averaged and beam 4; 70
-minutes on two CPU cores (the README's "A model of Multi30k").
+Measured: sacreBLEU 39.8 on test_2016_flickr, with the last 5 checkpoints averaged and beam 4,
+after 70 minutes on two CPU cores (see "Multi30k" in configs/README.md).
 """
 
 from t2t_keras.checks import check
@@ -15,12 +15,12 @@ from t2t_keras.transformer_config import TransformerConfig
 
 
 def get_config(variant=""):
-    check(not variant, "variant", variant, "empty: this config has none")
+    check(not variant, "variant", variant, "empty: this config has no variants")
     experiment = Experiment(
         model=TransformerConfig(
             vocab_size=8000, num_layers=4, d_model=128, d_ff=512, num_heads=4, dropout=0.3
         ),
-        # 50 epochs of 12,500 tokens a side are 2,400 steps; smaller batches learn faster here.
+        # In batches of 12,500 tokens, 50 epochs are 2,400 steps; smaller batches learn faster here.
         training=TrainingConfig(
             steps=7000,
             warmup_steps=2000,

@@ -3,10 +3,9 @@
     t2t-parameters --config=parsing                  # WSJ only, 16,000 pieces
     t2t-parameters --config=parsing:semi_supervised  # 32,000 pieces
 
-The paper chose its dropout rates on section 22 and does not print them. The 0.2 here is what
-its authors' code, tensor2tensor, sets in `transformer_parsing_base`. The heads are d_model / h
-= 128 wide. Parses are searched for with beam 21, α = 0.3, and up to 300 tokens more than the
-sentence has.
+The paper selected its dropout rates on section 22 and does not print them. The value 0.2 is from
+`transformer_parsing_base` in tensor2tensor, its authors' code. The heads have d_k = d_model / h =
+128. The search uses beam 21, α = 0.3 and an output length of up to 300 tokens more than the source.
 """
 
 from t2t_keras.checks import check_choice
@@ -30,7 +29,7 @@ def get_config(variant=""):
         search=SearchConfig(beam=21, alpha=0.3, extra_length=300),
     )
     experiment.data.vocabulary.size = VOCABULARY[variant]
-    # A tree is much longer than its words, and its brackets may well be another one's.
+    # A tree is much longer than its sentence, and different sentences may have the same brackets.
     experiment.data.cleaning.max_ratio = 0
     experiment.data.cleaning.max_characters = 0
     experiment.data.cleaning.duplicates = False

@@ -1,4 +1,4 @@
-"""A small parser for some 20,000 trees: `parsing` with an eighth of its widths.
+"""A small parser for about 20,000 trees: `parsing` with an eighth of its width.
 
     t2t-prepare --config=small_treebank --treebank=train.trees --leaves=word --output=data/trees
     t2t-train --config=small_treebank --data=data/trees --run=runs/trees \\
@@ -6,10 +6,10 @@
     t2t-train --config=small_treebank --data=data/trees --run=runs/trees
     t2t-evaluate runs/trees --treebank=dev.trees
 
-Short sentences first, and the words themselves among the brackets. From sentences of every length,
-with XX for every word, a model of this size learned for 2,500 steps what trees look like, and
-nothing of the sentence. Copying words is learned soon, and with it the place in the sentence. The
-README's "Table 4, measured" says what was run, much like this, and how good it got.
+The first 2,200 steps train on short sentences, and the leaves of the trees are the words. With XX
+for every word and sentences of every length, a model of this size learned in 2,500 steps what
+trees look like, but ignored the sentence. It learns to copy words early, and with it to follow the
+sentence. For a similar run and its scores see "Table 4" in t2t_keras/reproduction/README.md.
 """
 
 from t2t_keras.checks import check
@@ -17,7 +17,7 @@ from t2t_keras.experiment import load_experiment
 
 
 def get_config(variant=""):
-    check(not variant, "variant", variant, "empty: this config has none")
+    check(not variant, "variant", variant, "empty: this config has no variants")
     experiment = load_experiment("parsing")
     model, training, data = experiment.model, experiment.training, experiment.data
     model.d_model, model.d_ff, model.num_heads = 128, 256, 4

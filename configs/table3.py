@@ -1,9 +1,9 @@
-"""Every row of the paper's Table 3, the variations on the base model, by name.
+"""The rows of the paper's Table 3, the variations of the base model.
 
-    t2t-parameters                            # all rows beside the paper's counts
+    t2t-parameters                            # all rows next to the paper's counts
     t2t-parameters --config=table3:B_dk16     # one row in detail
 
-A row's name is its letter in the table and what differs from base.
+The name of a row is its letter in the table, followed by its difference from base.
 """
 
 from t2t_keras.checks import check_choice
@@ -36,7 +36,7 @@ MODELS = {
 STEPS = {"big": 300_000}  # 100,000 elsewhere
 LABEL_SMOOTHING = {"D_smoothing0.0": 0.0, "D_smoothing0.2": 0.2}  # 0.1 elsewhere
 
-# "params ×10⁶" where the table prints it.
+# Column "params ×10⁶", where the table prints it.
 PRINTED_MILLIONS = {
     "base": 65,
     "B_dk16": 58,
@@ -51,7 +51,7 @@ PRINTED_MILLIONS = {
     "big": 213,
 }
 
-# "PPL (dev)" and "BLEU (dev)", of newstest2013; BLEU as paper_bleu.py counts it.
+# Columns "PPL (dev)" and "BLEU (dev)", on newstest2013; BLEU as computed by paper_bleu.py.
 PRINTED_PERPLEXITY = {
     "base": 4.92,
     "A_h1": 5.29,

@@ -1,10 +1,10 @@
-"""Data and training in which the rows of Table 3 learn the toy grammar in some three minutes each.
+"""Settings with which each row of Table 3 learns the toy grammar in about three minutes.
 
     t2t-reproduce table3
 
-takes them where no text is given, with an eighth of the paper's widths and half of its layers. Deep
-and narrow, a model needs a smaller learning rate than the quick start's, and smaller batches let
-it make more steps in the same time.
+uses this config when it is given no text, with an eighth of the paper's widths and half its layers.
+Such deep and narrow models need a smaller learning rate than the quick start's. Smaller batches
+allow more steps in the same time.
 """
 
 from t2t_keras.checks import check
@@ -12,7 +12,7 @@ from t2t_keras.experiment import load_experiment
 
 
 def get_config(variant=""):
-    check(not variant, "variant", variant, "empty: this config has none")
+    check(not variant, "variant", variant, "empty: this config has no variants")
     experiment = load_experiment("quickstart")
     experiment.training.steps = 3000
     experiment.training.warmup_steps = 200

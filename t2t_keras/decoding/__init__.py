@@ -1,1 +1,1 @@
-"""From a trained model to hypotheses. Written on Keras alone."""
+"""Search: source ids in, hypotheses out. Written on Keras alone, for any backend."""

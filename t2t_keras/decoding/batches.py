@@ -1,18 +1,18 @@
-"""Sequences put together by length, so that little of a batch is padding."""
+"""Batches of sequences of similar length, so that little of a batch is padding."""
 
 import numpy as np
 
-WIDTHS = 8  # batches are as wide as a multiple of this, so that few shapes are compiled
+WIDTH_MULTIPLE = 8  # batch widths are multiples of this, so that few shapes are compiled
 
 
 def batches(lengths, tokens):
-    """Numbers of sequences, batch by batch; the longest first, because it needs most memory.
+    """Yields lists of sequence indices, the longest sequences first: they need most memory.
 
     Args:
-        lengths: {number: how long the sequence is}.
-        tokens: rows × width of a batch, at most (one row is always taken).
+        lengths: {index: length of the sequence}.
+        tokens: maximum of rows × width. A sequence that exceeds it alone is its own batch.
     """
-    order = sorted(lengths, key=lambda number: -lengths[number])
+    order = sorted(lengths, key=lambda index: -lengths[index])
     while order:
         rows = max(1, tokens // rounded(lengths[order[0]]))
         yield order[:rows]
@@ -20,11 +20,14 @@ def batches(lengths, tokens):
 
 
 def padded(sequences, longest=None):
-    """The ids of some sequences, int32 `[rows, width]`.
+    """Pads sequences to a common width, a multiple of `WIDTH_MULTIPLE`.
 
     Args:
-        sequences: ids of each.
-        longest: the greatest width that is allowed. None: any is.
+        sequences: a list of sequences of ids.
+        longest: maximum width. None: no maximum.
+
+    Returns:
+        int32 `[rows, width]`.
     """
     width = rounded(max(map(len, sequences)))
     width = width if longest is None else min(width, longest)
@@ -35,4 +38,5 @@ def padded(sequences, longest=None):
 
 
 def rounded(length):
-    return -(-length // WIDTHS) * WIDTHS
+    """Rounds a length up to a multiple of `WIDTH_MULTIPLE`."""
+    return -(-length // WIDTH_MULTIPLE) * WIDTH_MULTIPLE

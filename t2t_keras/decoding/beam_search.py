@@ -1,19 +1,22 @@
 """Beam search (§6.1; Wu et al. 2016, arXiv 1609.08144, §7).
 
-A sentence has two sets of hypotheses, `beam` of each. The live ones are still being written and
-are kept by their probability. The finished ones have ended and are kept by their score
+Each sentence has two sets of up to `beam` hypotheses. Live hypotheses are still being written
+and are ranked by log P. Finished hypotheses have ended and are ranked by their score:
 
-    log P / ((5 + length) / 6)^α        length: the tokens of the hypothesis, its end included
+    log P / ((5 + length) / 6)^α        length: tokens of the hypothesis, its end included
 
-At every step the 2 · beam likeliest continuations of the live ones are looked at. Those that end
-are finished if they are among the `beam` likeliest. However many end, at least `beam` do not: the
-likeliest of these are the next live ones.
+Each step considers the 2 · beam most likely continuations of the live hypotheses. Those that end
+become finished if they are among the `beam` most likely. The `beam` most likely of the others
+become the next live hypotheses. There are always enough of these: a live hypothesis has only one
+continuation that ends, so at most `beam` of the candidates end.
 
-**When to stop.** A live hypothesis of probability P can only lose probability, and the penalty is
-largest at the greatest length that it may reach. Since log P ≤ 0 and α ≥ 0, no continuation of
-it can score more than log P / ((5 + limit) / 6)^α. Where this is not above the score of the last
-finished hypothesis that is wanted, for the likeliest live one, nothing that is still to come
-changes the result.
+**When to stop.** A live hypothesis can only lose probability, and the penalty is largest at the
+length limit. Since log P ≤ 0 and α ≥ 0, no continuation of a live hypothesis can score more than
+
+    log P / ((5 + limit) / 6)^α
+
+A sentence is finished when this bound for its most likely live hypothesis does not exceed the
+score of its finished hypothesis of rank `n_best`. No later step can then change the result.
 """
 
 from typing import Any, NamedTuple
@@ -21,37 +24,37 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from t2t_keras.decoding.constraints import NEVER, next_tokens
+from t2t_keras.decoding.constraints import IMPOSSIBLE, next_tokens
 from t2t_keras.decoding.hypotheses import (
     END,
     Hypotheses,
     best,
-    limits_of,
-    longer,
-    newest_of,
+    extended,
+    length_limits,
+    newest_tokens,
     penalty,
-    written,
+    with_token,
 )
 
 
 class BeamState(NamedTuple):
-    """What goes from step to step; the sentences are the first axis of all but `position`."""
+    """The state between two steps; the first axis of each array but `position` is the sentences."""
 
-    position: Any  # how many tokens are written
-    limits: Any  # how many may be: [sentences]
+    position: Any  # tokens written so far
+    limits: Any  # maximum length of each sentence's output: [sentences]
     live: Hypotheses  # scores: log P
     finished: Hypotheses
     visible: Any  # [sentences, beam, room · beam]: see `Transformer.decode_step`
-    extras: dict  # {"prefix": …} or nothing, see `next_tokens`
+    extras: dict  # {"prefix": see `next_tokens`}, or empty
     memory: Any
     cache: Any
 
 
 class BeamSearch:
-    """Beam search with a model; `decoding/search.py` says how its methods are called.
+    """Beam search with a model; see `decoding/search.py` for how its methods are called.
 
     Args:
-        model: a `Transformer`, or what decodes as it does.
+        model: a `Transformer` or an `Ensemble`.
         config: a `SearchConfig`.
     """
 
@@ -59,26 +62,26 @@ class BeamSearch:
         self.model, self.config = model, config
 
     def start(self, source, room, longest=None, extras=None):
-        """The state before the first token.
+        """Returns the state before the first token.
 
         Args:
             source: ids `[sentences, source_length]`.
-            room: for how many tokens there is room at first.
-            longest: the longest output, its end included. Each sentence has a limit of its
-                own besides: its tokens and `config.extra_length`. None: no other.
-            extras: {"prefix": see `next_tokens`}, or nothing.
+            room: number of tokens for which the arrays have room at first.
+            longest: maximum output length, the end included. None: no maximum. Each sentence
+                also has its own limit: its source length plus `config.extra_length`.
+            extras: {"prefix": see `next_tokens`}, or None.
         """
         beam = self.config.beam
         memory, cache = self.model.start_decoding(source, room, beam)
         sentences = ops.shape(source)[0]
-        nothing = ops.zeros((sentences, beam, room), "int32")
-        # One hypothesis is live at first: `beam` equal ones would go on as one.
-        first = ops.where(ops.arange(beam) == 0, 0.0, NEVER) + ops.zeros((sentences, 1))
+        no_tokens = ops.zeros((sentences, beam, room), "int32")
+        # One hypothesis is live at first: `beam` empty ones would all continue in the same way.
+        first_only = ops.where(ops.arange(beam) == 0, 0.0, IMPOSSIBLE)
         return BeamState(
             ops.convert_to_tensor(0, "int32"),
-            limits_of(source, longest, self.config),
-            Hypotheses(nothing, first),
-            Hypotheses(nothing, ops.full((sentences, beam), NEVER)),
+            length_limits(source, longest, self.config),
+            Hypotheses(no_tokens, first_only + ops.zeros((sentences, 1))),
+            Hypotheses(no_tokens, ops.full((sentences, beam), IMPOSSIBLE)),
             ops.zeros((sentences, beam, room * beam), "bool"),
             extras or {},
             memory,
@@ -86,38 +89,40 @@ class BeamSearch:
         )
 
     def unfinished(self, state):
-        """Which sentences may still find something better: `[sentences]`."""
-        limits, live = state.limits, state.live.scores[:, 0]
-        going = (state.position < limits) & (live > NEVER)
+        """Returns for each sentence whether its result may still improve: `[sentences]`."""
+        limits, likeliest = state.limits, state.live.scores[:, 0]
+        open_sentences = (state.position < limits) & (likeliest > IMPOSSIBLE)
         if self.config.early_stopping:
-            bound = live / penalty(limits, self.config.alpha)
-            going = going & (bound > state.finished.scores[:, self.config.n_best - 1])
-        return going
+            bound = likeliest / penalty(limits, self.config.alpha)
+            worst_result = state.finished.scores[:, self.config.n_best - 1]
+            open_sentences = open_sentences & (bound > worst_result)
+        return open_sentences
 
     def step(self, state):
-        """One token more for each live hypothesis."""
+        """Returns the state after one more token."""
         beam, alpha = self.config.beam, self.config.alpha
         position, limits, live, finished, visible, *_ = state
         slots = ops.arange(ops.shape(visible)[2], dtype="int32")
         own = slots % beam == ops.arange(beam)[:, None]
         visible = visible | (own & (slots // beam == position))
-        newest = ops.reshape(newest_of(live.tokens, position), (-1,))
+        newest = ops.reshape(newest_tokens(live.tokens, position), (-1,))
         logits, cache = self.model.decode_step(newest, position, state.cache, state.memory, visible)
         candidates, parents, newest = self.continuations(live, logits, position, state.extras)
 
-        # A hypothesis ends by its end, or, if none of its sentence did, at the limit.
+        # An end token finishes a hypothesis. A sentence that reaches its limit with no finished
+        # hypothesis is cut off there: its live hypotheses count as finished.
         position, limits = position + 1, limits[:, None]
         at_limit = position >= limits
         likely = ops.arange(newest.shape[1]) < beam
         ends = (newest == END) & likely
-        none = ~ops.any(ends, axis=1, keepdims=True) & (finished.scores[:, :1] == NEVER)
+        none = ~ops.any(ends, axis=1, keepdims=True) & (finished.scores[:, :1] == IMPOSSIBLE)
         ended = (ends | (at_limit & none & likely)) & (position <= limits)
         scores = candidates.scores / penalty(position, alpha)
-        ended = Hypotheses(candidates.tokens, ops.where(ended, scores, NEVER))
-        finished, _ = best(together(finished, ended), beam)
-        goes_on = (newest != END) & ~at_limit
-        unfinished = Hypotheses(candidates.tokens, ops.where(goes_on, candidates.scores, NEVER))
-        live, chosen = best(unfinished, beam)
+        ended = Hypotheses(candidates.tokens, ops.where(ended, scores, IMPOSSIBLE))
+        finished, _ = best(concatenated(finished, ended), beam)
+        continues = (newest != END) & ~at_limit
+        scores = ops.where(continues, candidates.scores, IMPOSSIBLE)
+        live, chosen = best(Hypotheses(candidates.tokens, scores), beam)
         origin = ops.take_along_axis(parents, chosen, axis=1)
         visible = ops.take_along_axis(visible, origin[..., None], axis=1)
         return state._replace(
@@ -125,42 +130,46 @@ class BeamSearch:
         )
 
     def continuations(self, live, logits, position, extras):
-        """The 2 · beam likeliest continuations of each sentence's live hypotheses.
+        """Returns the 2 · beam most likely continuations of each sentence's live hypotheses.
 
         Returns:
-            `Hypotheses` with their log P, the hypotheses that they go on from, their new tokens.
+            `Hypotheses` scored by log P; the index of the live hypothesis that each continues;
+            their new tokens.
         """
         beam, vocabulary = self.config.beam, logits.shape[-1]
         logits = ops.reshape(logits, (-1, beam, vocabulary))
         log_p, tokens = next_tokens(logits, 2 * beam, live.tokens, position, self.config, **extras)
-        each = tokens.shape[-1]
-        log_p = ops.reshape(log_p + live.scores[..., None], (-1, beam * each))
-        scores, chosen = ops.top_k(log_p, min(2 * beam, beam * each))
-        tokens = ops.reshape(tokens, (-1, beam * each))
+        per_hypothesis = tokens.shape[-1]
+        log_p = ops.reshape(log_p + live.scores[..., None], (-1, beam * per_hypothesis))
+        scores, chosen = ops.top_k(log_p, min(2 * beam, beam * per_hypothesis))
+        tokens = ops.reshape(tokens, (-1, beam * per_hypothesis))
         newest = ops.take_along_axis(tokens, chosen, axis=1)
-        parents = chosen // each
+        parents = chosen // per_hypothesis
         before = ops.take_along_axis(live.tokens, parents[..., None], axis=1)
-        return Hypotheses(written(before, position, newest), scores), parents, newest
+        return Hypotheses(with_token(before, position, newest), scores), parents, newest
 
     def with_room(self, state, room):
-        """The state with room for more tokens."""
+        """Returns the state with room for `room` tokens."""
         beam = self.config.beam
         return state._replace(
-            live=state.live._replace(tokens=longer(state.live.tokens, 2, room)),
-            finished=state.finished._replace(tokens=longer(state.finished.tokens, 2, room)),
-            visible=longer(state.visible, 2, room * beam),
-            cache=keras.tree.map_structure(lambda x: longer(x, 2, room * beam), state.cache),
+            live=state.live._replace(tokens=extended(state.live.tokens, 2, room)),
+            finished=state.finished._replace(tokens=extended(state.finished.tokens, 2, room)),
+            visible=extended(state.visible, 2, room * beam),
+            cache=keras.tree.map_structure(lambda x: extended(x, 2, room * beam), state.cache),
         )
 
     def hypotheses(self, state):
-        """The best: `config.n_best` a sentence. One that found no end within its limit is cut
-        off there, and is only among them if no other did."""
+        """Returns the `config.n_best` best hypotheses of each sentence.
+
+        A hypothesis that was cut off at the limit is among them only if none has ended.
+        """
         tokens, scores = state.finished
         return Hypotheses(tokens[:, : self.config.n_best], scores[:, : self.config.n_best])
 
 
-def together(some, others):
+def concatenated(first, second):
+    """Concatenates two sets of `Hypotheses` of each sentence."""
     return Hypotheses(
-        ops.concatenate([some.tokens, others.tokens], axis=1),
-        ops.concatenate([some.scores, others.scores], axis=1),
+        ops.concatenate([first.tokens, second.tokens], axis=1),
+        ops.concatenate([first.scores, second.scores], axis=1),
     )

@@ -1,7 +1,7 @@
-"""What may be written next: forced beginnings, pieces that are banned, n-grams that would repeat.
+"""Constraints on the next token: prefixes, banned tokens, repeated n-grams.
 
-What is forbidden gets −∞ and is never chosen. The others keep the probability that the model
-gives them: the score of a hypothesis is log P of the model, whatever was forbidden on the way.
+A forbidden token gets −∞ and is never chosen. Every other token keeps its probability: the score
+of a hypothesis is the model's log P, whatever the constraints.
 """
 
 import numpy as np
@@ -10,76 +10,74 @@ from keras import ops
 from t2t_keras.decoding.hypotheses import BEGIN, PADDING
 from t2t_keras.decoding.likeliest import likeliest, log_normalizer
 
-NEVER = -np.inf  # the score of what does not exist
+IMPOSSIBLE = -np.inf  # log P of a forbidden token, score of a missing hypothesis
 
 
 def next_tokens(logits, count, tokens, position, config, prefix=None):
-    """The likeliest tokens that may come next.
+    """Returns the most likely next tokens of each hypothesis.
 
     Args:
         logits: `[sentences, hypotheses, vocabulary]`.
-        count: how many of each hypothesis; fewer than that may be allowed.
-        tokens: what is written so far, `[sentences, hypotheses, length]`.
-        position: how many tokens that are.
+        count: number of tokens for each hypothesis; fewer may be allowed.
+        tokens: tokens written so far, `[sentences, hypotheses, length]`.
+        position: number of tokens written so far.
         config: a `SearchConfig`.
-        prefix: ids `[sentences, prefix_length]` that the outputs must begin with; padding
-            behind them. None: no such.
+        prefix: ids `[sentences, prefix_length]` that the outputs must begin with, padded at
+            the end. None: no prefix.
 
     Returns:
-        log P of them, −∞ for what is not allowed, and their ids; `[sentences, hypotheses, count]`.
+        Their log P, −∞ where not allowed, and their ids; `[sentences, hypotheses, count]`.
     """
-    # Padding and begin are soon passed over; a mask over the whole vocabulary takes its time.
+    # Padding and begin are removed from two extra candidates: cheaper than to mask the vocabulary.
     values, ids = likeliest(logits, min(count + 2, logits.shape[-1]))
     normalizer = log_normalizer(logits, values[..., 0])[..., None]
     if config.constrained or prefix is not None:
-        logits = allowed(logits, tokens, position, config, prefix)
+        logits = mask_forbidden(logits, tokens, position, config, prefix)
         values, ids = likeliest(logits, min(count, logits.shape[-1]))
-    values = ops.where((ids == PADDING) | (ids == BEGIN), NEVER, values)
+    values = ops.where((ids == PADDING) | (ids == BEGIN), IMPOSSIBLE, values)
     return values - normalizer, ids
 
 
-def allowed(logits, tokens, position, config, prefix=None):
-    """The logits, −∞ where a token may not come next.
-
-    Args: as of `next_tokens`.
-    """
+def mask_forbidden(logits, tokens, position, config, prefix=None):
+    """Returns the logits with −∞ for every forbidden token; arguments as in `next_tokens`."""
     vocabulary = logits.shape[-1]
-    forbidden = marked((PADDING, BEGIN, *config.banned), vocabulary)
+    forbidden = id_mask((PADDING, BEGIN, *config.banned), vocabulary)
     if config.no_repeat_ngram:
-        forbidden = forbidden | repeating(tokens, position, config.no_repeat_ngram, vocabulary)
+        forbidden = forbidden | repeats_ngram(tokens, position, config.no_repeat_ngram, vocabulary)
     if config.first:
-        forbidden = forbidden | ((position == 0) & ~marked(config.first, vocabulary))
+        forbidden = forbidden | ((position == 0) & ~id_mask(config.first, vocabulary))
     if prefix is not None:
-        place = ops.minimum(position, ops.shape(prefix)[1] - 1)
-        wanted = ops.take(prefix, place, axis=1)[:, None, None]
-        forced = (position < ops.shape(prefix)[1]) & (wanted != PADDING)
-        forbidden = ops.where(forced, ops.arange(vocabulary) != wanted, forbidden)
-    return ops.where(forbidden, NEVER, logits)
+        index = ops.minimum(position, ops.shape(prefix)[1] - 1)
+        required = ops.take(prefix, index, axis=1)[:, None, None]
+        forced = (position < ops.shape(prefix)[1]) & (required != PADDING)
+        forbidden = ops.where(forced, ops.arange(vocabulary) != required, forbidden)
+    return ops.where(forbidden, IMPOSSIBLE, logits)
 
 
-def marked(ids, vocabulary):
-    """True at these ids: `[vocabulary]`."""
+def id_mask(ids, vocabulary):
+    """Returns booleans `[vocabulary]`, True at these ids."""
     return np.isin(np.arange(vocabulary), ids)
 
 
-def repeating(tokens, position, n, vocabulary):
-    """True where a token would complete an n-gram that its hypothesis has already.
+def repeats_ngram(tokens, position, n, vocabulary):
+    """Returns whether each token would complete an n-gram that its hypothesis already has.
 
     Returns:
-        `[sentences, hypotheses, vocabulary]`.
+        Booleans `[sentences, hypotheses, vocabulary]`.
     """
     sentences, hypotheses, length = ops.shape(tokens)
     starts = ops.arange(length, dtype="int32")
-    complete = starts + n <= position  # n-grams that begin here are written to their end
+    complete = starts + n <= position  # the n-gram that starts here has been written in full
+    # Whether its first n − 1 tokens are the newest n − 1 of the hypothesis.
     same = ops.broadcast_to(complete, (sentences, hypotheses, length))
     for i in range(n - 1):
-        ours = ops.take(tokens, ops.maximum(position - n + 1 + i, 0), axis=2)[..., None]
-        same = same & (ops.roll(tokens, -i, axis=2) == ours)
-    # Where nothing repeats, it is padding that is marked: nobody writes it anyway.
-    ends = ops.where(same, ops.roll(tokens, 1 - n, axis=2), PADDING)
-    rows = ops.reshape(ends, (-1, length))
-    numbers = ops.arange(ops.shape(rows)[0], dtype="int32")[:, None] + ops.zeros_like(rows)
-    places = ops.reshape(ops.stack([numbers, rows], axis=-1), (-1, 2))
-    marks = ops.zeros((ops.shape(rows)[0], vocabulary), "bool")
+        newest = ops.take(tokens, ops.maximum(position - n + 1 + i, 0), axis=2)[..., None]
+        same = same & (ops.roll(tokens, -i, axis=2) == newest)
+    # Its last token would repeat it. Elsewhere padding is marked, which is forbidden anyway.
+    last = ops.where(same, ops.roll(tokens, 1 - n, axis=2), PADDING)
+    ids = ops.reshape(last, (-1, length))
+    rows = ops.arange(ops.shape(ids)[0], dtype="int32")[:, None] + ops.zeros_like(ids)
+    places = ops.reshape(ops.stack([rows, ids], axis=-1), (-1, 2))
+    marks = ops.zeros((ops.shape(ids)[0], vocabulary), "bool")
     marks = ops.scatter_update(marks, places, ops.ones(ops.shape(places)[:1], "bool"))
     return ops.reshape(marks, (sentences, hypotheses, vocabulary))

@@ -1,4 +1,4 @@
-"""Several models that decide together: the mean of their log-probabilities."""
+"""An ensemble of models, which decodes with the mean of their log-probabilities."""
 
 from keras import ops
 
@@ -6,13 +6,13 @@ from t2t_keras.checks import check
 
 
 class Ensemble:
-    """Decodes as a `Transformer` does, with what its models find likely on the whole.
+    """Decodes as a `Transformer` does, with the mean of its models' log-probabilities as logits.
 
-    The mean of their log-probabilities is the logarithm of a probability up to a constant: the
-    search divides by what all tokens have together, as it does with any logits.
+    The mean is a log-probability up to a constant, which the search removes: it normalizes all
+    logits.
 
     Args:
-        models: `Transformer`s with the same vocabulary; they may differ in everything else.
+        models: `Transformer`s with the same vocabulary; everything else may differ.
     """
 
     def __init__(self, models):
@@ -23,25 +23,27 @@ class Ensemble:
 
     @property
     def longest(self):
-        known = [model.longest for model in self.models if model.longest is not None]
-        return min(known, default=None)
+        """The smallest `longest` of the models; None: no model has a limit."""
+        limits = [model.longest for model in self.models if model.longest is not None]
+        return min(limits, default=None)
 
     def __call__(self, inputs):
-        return mean_of([model(inputs) for model in self.models])
+        return mean_log_probabilities([model(inputs) for model in self.models])
 
     def start_decoding(self, source, max_length, beams=1):
-        started = [model.start_decoding(source, max_length, beams) for model in self.models]
-        memories, caches = zip(*started, strict=True)
+        states = [model.start_decoding(source, max_length, beams) for model in self.models]
+        memories, caches = zip(*states, strict=True)
         return list(memories), list(caches)
 
     def decode_step(self, tokens, position, cache, memory, visible=None):
-        stepped = [
-            model.decode_step(tokens, position, its_cache, its_memory, visible)
-            for model, its_cache, its_memory in zip(self.models, cache, memory, strict=True)
+        results = [
+            model.decode_step(tokens, position, model_cache, model_memory, visible)
+            for model, model_cache, model_memory in zip(self.models, cache, memory, strict=True)
         ]
-        logits, caches = zip(*stepped, strict=True)
-        return mean_of(logits), list(caches)
+        logits, caches = zip(*results, strict=True)
+        return mean_log_probabilities(logits), list(caches)
 
 
-def mean_of(logits):
+def mean_log_probabilities(logits):
+    """Averages the log-probabilities of several models, given the logits of each."""
     return sum(ops.log_softmax(each) for each in logits) / len(logits)

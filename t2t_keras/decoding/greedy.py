@@ -1,4 +1,4 @@
-"""Greedy decoding: at every step the likeliest token."""
+"""Greedy decoding: each step chooses the most likely token."""
 
 from typing import Any, NamedTuple
 
@@ -10,31 +10,33 @@ from t2t_keras.decoding.hypotheses import (
     END,
     PADDING,
     Hypotheses,
-    limits_of,
-    longer,
-    newest_of,
+    extended,
+    length_limits,
+    newest_tokens,
     penalty,
-    written,
+    with_token,
 )
 from t2t_keras.layers.decoding_cache import own_slots
 
 
 class GreedyState(NamedTuple):
-    """What goes from step to step; the sentences are the first axis of all but `position`."""
+    """The state between two steps; the first axis of each array but `position` is the sentences."""
 
-    position: Any  # how many tokens are written
-    limits: Any  # how many may be: [sentences]
+    position: Any  # tokens written so far
+    limits: Any  # maximum length of each sentence's output: [sentences]
     hypotheses: Hypotheses  # scores: log P
-    going: Any  # which of them have not ended: [sentences, hypotheses]
-    extras: dict  # {"prefix": see `next_tokens`, "draws": see `Sampling`}, or less
+    live: Any  # which hypotheses have not ended: [sentences, hypotheses]
+    extras: dict  # may hold "prefix" (see `next_tokens`) and "draws" (see `draws_of`)
     memory: Any
     cache: Any
 
 
 class Greedy:
-    """Greedy decoding; `decoding/search.py` says how its methods are called.
+    """Greedy decoding with a model; see `decoding/search.py` for how its methods are called.
 
-    Args: as of `BeamSearch`.
+    Args:
+        model: a `Transformer` or an `Ensemble`.
+        config: a `SearchConfig`.
     """
 
     count = 1  # hypotheses a sentence
@@ -43,10 +45,10 @@ class Greedy:
         self.model, self.config = model, config
 
     def start(self, source, room, longest=None, extras=None):
-        """Arguments: as of `BeamSearch`; sampling has its "draws" among the extras."""
+        """Returns the state before the first token; arguments as in `BeamSearch.start`."""
         memory, cache = self.model.start_decoding(source, room, self.count)
         rows = (ops.shape(source)[0], self.count)
-        limits = limits_of(source, longest, self.config)
+        limits = length_limits(source, longest, self.config)
         return GreedyState(
             ops.convert_to_tensor(0, "int32"),
             limits,
@@ -58,51 +60,52 @@ class Greedy:
         )
 
     def unfinished(self, state):
-        """Which sentences have a hypothesis that has not ended: `[sentences]`."""
-        return ops.any(state.going, axis=1)
+        """Returns for each sentence whether a hypothesis is still being written: `[sentences]`."""
+        return ops.any(state.live, axis=1)
 
     def step(self, state):
-        """One token more for each hypothesis that has not ended."""
-        position, (tokens, log_p), going = state.position, state.hypotheses, state.going
-        newest = ops.reshape(newest_of(tokens, position), (-1,))
+        """Returns the state after one more token."""
+        position, (tokens, log_p), live = state.position, state.hypotheses, state.live
+        newest = ops.reshape(newest_tokens(tokens, position), (-1,))
         visible = None
         if self.count > 1:
             slots = ops.shape(tokens)[2] * self.count
             visible = own_slots(position, self.count, slots)
         logits, cache = self.model.decode_step(newest, position, state.cache, state.memory, visible)
         logits = ops.reshape(logits, (-1, self.count, logits.shape[-1]))
-        gained, chosen = self.choose(logits, state)
-        chosen = ops.where(going, chosen, PADDING)
+        token_log_p, chosen = self.choose(logits, state)
+        chosen = ops.where(live, chosen, PADDING)
         position = position + 1
         return state._replace(
             position=position,
             hypotheses=Hypotheses(
-                written(tokens, state.position, chosen),
-                log_p + ops.where(going, gained, 0.0),
+                with_token(tokens, state.position, chosen),
+                log_p + ops.where(live, token_log_p, 0.0),
             ),
-            going=going & (chosen != END) & (position < state.limits[:, None]),
+            live=live & (chosen != END) & (position < state.limits[:, None]),
             cache=cache,
         )
 
     def choose(self, logits, state):
-        """log P and id of each hypothesis' next token."""
+        """Returns log P and id of the next token of each hypothesis."""
         prefix = state.extras.get("prefix")
         log_p, ids = next_tokens(
             logits, 1, state.hypotheses.tokens, state.position, self.config, prefix
         )
-        first = ops.argmax(log_p, axis=-1)[..., None]
-        return tuple(ops.take_along_axis(x, first, axis=-1)[..., 0] for x in (log_p, ids))
+        likeliest = ops.argmax(log_p, axis=-1)[..., None]
+        return tuple(ops.take_along_axis(x, likeliest, axis=-1)[..., 0] for x in (log_p, ids))
 
     def with_room(self, state, room):
-        """The state with room for more tokens."""
+        """Returns the state with room for `room` tokens."""
         tokens, log_p = state.hypotheses
+        slots = room * self.count
         return state._replace(
-            hypotheses=Hypotheses(longer(tokens, 2, room), log_p),
-            cache=keras.tree.map_structure(lambda x: longer(x, 2, room * self.count), state.cache),
+            hypotheses=Hypotheses(extended(tokens, 2, room), log_p),
+            cache=keras.tree.map_structure(lambda x: extended(x, 2, slots), state.cache),
         )
 
     def hypotheses(self, state):
-        """Those of each sentence, with their scores: log P, divided as beam search does."""
+        """Returns the hypotheses of each sentence, scored as in beam search."""
         tokens, log_p = state.hypotheses
         lengths = ops.sum(ops.cast(tokens != PADDING, "int32"), axis=-1)
         return Hypotheses(tokens, log_p / penalty(lengths, self.config.alpha))

@@ -1,4 +1,4 @@
-"""What every search is about: hypotheses, how long they may be, how they are scored."""
+"""Hypotheses: their tokens, their length limits, their scores."""
 
 from typing import Any, NamedTuple
 
@@ -8,45 +8,45 @@ PADDING, BEGIN, END = 0, 1, 2
 
 
 class Hypotheses(NamedTuple):
-    """Hypotheses of each sentence, the best first."""
+    """The hypotheses of each sentence, best first."""
 
-    tokens: Any  # [sentences, hypotheses, length]: end (2) behind the last token, then padding
-    scores: Any  # [sentences, hypotheses]; −∞ where there are fewer
+    tokens: Any  # [sentences, hypotheses, length]: tokens, end (2), padding (0)
+    scores: Any  # [sentences, hypotheses]; −∞ for a missing hypothesis
 
 
-def limits_of(source, longest, config):
-    """How many tokens the output of each sentence may have, its end included."""
+def length_limits(source, longest, config):
+    """Returns the maximum output length of each sentence, the end included: `[sentences]`."""
     lengths = ops.sum(ops.cast(ops.not_equal(source, PADDING), "int32"), axis=1)
     limits = lengths + config.extra_length
     return limits if longest is None else ops.minimum(limits, longest)
 
 
 def penalty(length, alpha):
-    """What GNMT divides log P by."""
+    """Returns the GNMT length penalty, ((5 + length) / 6)^α; log P is divided by it."""
     return ((5.0 + ops.cast(length, "float32")) / 6.0) ** alpha
 
 
 def best(hypotheses, count):
-    """The `count` of the highest scores, and where they stood."""
+    """Returns the `count` hypotheses with the highest scores, and their indices."""
     scores, chosen = ops.top_k(hypotheses.scores, count)
     tokens = ops.take_along_axis(hypotheses.tokens, chosen[..., None], axis=1)
     return Hypotheses(tokens, scores), chosen
 
 
-def newest_of(tokens, position):
-    """The tokens at the position before: begin, if there is none."""
+def newest_tokens(tokens, position):
+    """Returns the tokens at `position − 1`, or begin at position 0."""
     last = ops.take(tokens, ops.maximum(position - 1, 0), axis=-1)
     return ops.where(position == 0, BEGIN, last)
 
 
-def written(tokens, position, new):
-    """`tokens` with `new` at `position`."""
+def with_token(tokens, position, new):
+    """Returns `tokens` with `new` at `position`."""
     here = ops.arange(ops.shape(tokens)[-1], dtype="int32") == position
     return ops.where(here, new[..., None], tokens)
 
 
-def longer(x, axis, length):
-    """`x` with zeros behind, up to `length` on `axis`."""
+def extended(x, axis, length):
+    """Returns `x` padded with zeros at the end of `axis`, up to `length`."""
     widths = [(0, 0)] * len(x.shape)
     widths[axis] = (0, length - ops.shape(x)[axis])
     return ops.pad(x, widths)

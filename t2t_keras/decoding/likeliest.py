@@ -1,4 +1,4 @@
-"""The likeliest next tokens, and log P of them, for little more than one look at the logits."""
+"""Top-k tokens and their log P, in little more than one pass over the logits."""
 
 import math
 
@@ -6,17 +6,17 @@ from keras import ops
 
 
 def likeliest(logits, count):
-    """`ops.top_k`, in a sixth of its time on a large vocabulary.
+    """Computes `ops.top_k`, six times as fast on a large vocabulary.
 
-    The vocabulary is cut into groups. The `count` largest logits lie in the `count` groups whose
-    maxima are largest; only these are looked at closely.
+    The vocabulary is split into groups. The `count` largest logits are all in the `count` groups
+    with the largest maxima, so only these groups are searched.
 
     Args:
         logits: `[..., vocabulary]`.
-        count: how many.
+        count: k.
 
     Returns:
-        The `count` largest logits, the largest first, and their ids.
+        The `count` largest logits in descending order, and their ids: `[..., count]` each.
     """
     vocabulary = logits.shape[-1]
     size = group_size(vocabulary)
@@ -28,22 +28,22 @@ def likeliest(logits, count):
     grouped = ops.reshape(logits, (-1, groups, size))
     _, chosen = ops.top_k(ops.max(grouped, axis=-1), count)
     rows = ops.arange(ops.shape(chosen)[0], dtype="int32")[:, None]
-    # All groups of all rows in one line: whole groups are then copied, and not single logits.
+    # With the groups of all rows on one axis, whole groups are copied and not single logits.
     chosen = ops.cast(chosen, "int32")
-    closely = ops.take(ops.reshape(logits, (-1, size)), rows * groups + chosen, axis=0)
-    values, places = ops.top_k(ops.reshape(closely, (-1, count * size)), count)
+    candidates = ops.take(ops.reshape(logits, (-1, size)), rows * groups + chosen, axis=0)
+    values, places = ops.top_k(ops.reshape(candidates, (-1, count * size)), count)
     places = ops.cast(places, "int32")
     ids = ops.take_along_axis(chosen, places // size, axis=1) * size + places % size
     return ops.reshape(values, (*shape, count)), ops.reshape(ids, (*shape, count))
 
 
 def group_size(vocabulary):
-    """The divisor of the vocabulary's size that is nearest to its root, a bit below it."""
+    """Returns the divisor of the vocabulary size that is nearest to 0.75 times its square root."""
     root = math.isqrt(vocabulary)
     divisors = [size for size in range(root // 4 + 1, 4 * root) if vocabulary % size == 0]
     return min(divisors, key=lambda size: abs(size - 0.75 * root), default=1)
 
 
 def log_normalizer(logits, largest):
-    """`logsumexp(logits)`, from the largest logit: log of what its softmax was divided by."""
+    """Computes `logsumexp(logits)` from the largest logit and its probability."""
     return largest - ops.log(ops.max(ops.softmax(logits), axis=-1))

@@ -1,8 +1,9 @@
-"""The search that a `SearchConfig` asks for.
+"""Runs the search method that a `SearchConfig` selects.
 
-Every search has the same methods: `start` gives a state, `step` the state with one token more,
-`unfinished` says which sentences are still open, `with_room` makes room for more tokens, and
-`hypotheses` are what was found. All arrays of a state but `position` have the sentences first.
+Every search method has the same five methods. `start` returns the first state, `step` the state
+after one more token, and `with_room` the state with room for more tokens. `unfinished` returns
+which sentences are not finished, `hypotheses` the result. The first axis of every array in a
+state is the sentences; only `position` is a scalar.
 """
 
 import keras
@@ -14,26 +15,30 @@ from t2t_keras.decoding.sampling import Sampling, draws_of
 
 
 def method_of(model, config):
-    """The search, made for a model."""
+    """Returns the search method that `config` selects, for `model`."""
     if config.method == "sample":
         return Sampling(model, config)
     return Greedy(model, config) if config.beam == 1 else BeamSearch(model, config)
 
 
 def search(model, source, max_length, config, prefix=None, indices=None):
-    """Searches for the best translations of each sentence, in one graph if called in one.
+    """Searches for the best translations of each sentence.
+
+    The search is part of the graph if it is called inside `tf.function` or `jax.jit`.
 
     Args:
-        model: a `Transformer`, or an `Ensemble` of several.
+        model: a `Transformer` or an `Ensemble`.
         source: ids `[sentences, source_length]`.
-        max_length: of the longest output, its end included. Each sentence has a limit of its
-            own besides: its tokens and `config.extra_length`.
+        max_length: maximum output length, the end included. Each sentence also has its own
+            limit: its source length plus `config.extra_length`.
         config: a `SearchConfig`.
-        prefix: ids `[sentences, prefix_length]` that the outputs must begin with.
-        indices: the index of each sentence, which seeds its samples. None: 0, 1, 2, …
+        prefix: ids `[sentences, prefix_length]` that the outputs must begin with, padded at
+            the end. None: no prefix.
+        indices: index of each sentence, which selects its random numbers in sampling.
+            None: 0, 1, 2, ….
 
     Returns:
-        `Hypotheses`, `config.n_best` a sentence.
+        `Hypotheses`, `config.n_best` for each sentence.
     """
     method = method_of(model, config)
     extras = {} if prefix is None else {"prefix": ops.convert_to_tensor(prefix, "int32")}
@@ -45,17 +50,17 @@ def search(model, source, max_length, config, prefix=None, indices=None):
 
 
 def advance(method, state, until):
-    """The state after so many tokens, or as soon as all sentences are finished."""
+    """Steps until position `until`, or until all sentences are finished; returns the state."""
     flat = keras.tree.flatten(state)
 
     def packed(parts):
         return keras.tree.pack_sequence_as(state, list(parts))
 
-    def more(*parts):
-        now = packed(parts)
-        return (now.position < until) & ops.any(method.unfinished(now))
+    def continues(*parts):
+        current = packed(parts)
+        return (current.position < until) & ops.any(method.unfinished(current))
 
     def step(*parts):
         return tuple(keras.tree.flatten(method.step(packed(parts))))
 
-    return packed(ops.while_loop(more, step, tuple(flat)))
+    return packed(ops.while_loop(continues, step, tuple(flat)))

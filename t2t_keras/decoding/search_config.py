@@ -1,4 +1,4 @@
-"""How translations are searched for."""
+"""Settings of the search."""
 
 import dataclasses
 
@@ -10,21 +10,22 @@ class SearchConfig:
     """Settings of the search (§6.1).
 
     Args:
-        method: "beam", or "sample": tokens are drawn at random by their probability.
-        beam: hypotheses that are pursued at a time. 1: greedy. The paper: 4; parsing: 21.
-        alpha: of the length penalty. 0: none. The paper: 0.6; parsing: 0.3.
-        extra_length: tokens that an output may have more than its source. The paper: 50;
+        method: "beam" for beam search, or "sample" to draw tokens at random by their probability.
+        beam: beam width; 1 is greedy search. The paper: 4; parsing: 21.
+        alpha: α of the length penalty; 0 is no penalty. The paper: 0.6; parsing: 0.3.
+        extra_length: maximum output length minus source length, in tokens. The paper: 50;
             parsing: 300.
-        n_best: how many hypotheses are wanted. Sampling draws so many.
-        early_stopping: end as soon as no live hypothesis can come to be among the best. The
-            results are the same without.
-        temperature: sampling divides the logits by it.
-        top_k: sampling draws among so many of the likeliest tokens. 0: among all.
-        top_p: sampling draws among the likeliest tokens that together have this probability.
-        seed: of sampling. The sample of a line depends on it and on the line's number alone.
+        n_best: hypotheses returned for each sentence; in sampling, hypotheses drawn.
+        early_stopping: stop when no live hypothesis can become one of the `n_best` best.
+            The results are the same without.
+        temperature: divisor of the logits in sampling.
+        top_k: sampling draws from the `top_k` most likely tokens; 0: from all.
+        top_p: sampling draws from the fewest most likely tokens with a total probability of at
+            least `top_p`.
+        seed: random seed for sampling. A sample depends only on it and on the line's index.
         banned: ids that are never written.
-        first: ids of which an output must begin with one. Empty: it may begin with any.
-        no_repeat_ngram: no sequence of so many tokens is written twice. 0: it may be.
+        first: ids with which an output may begin; empty: all.
+        no_repeat_ngram: length of n-grams that an output may contain only once; 0: no constraint.
     """
 
     method: str = "beam"
@@ -43,11 +44,11 @@ class SearchConfig:
 
     @property
     def constrained(self):
-        """Whether something is forbidden that usually is not."""
+        """Whether the settings forbid more tokens than padding and begin."""
         return bool(self.banned or self.first or self.no_repeat_ngram)
 
     def validate(self):
-        """Raises `ValueError` for the first wrong setting."""
+        """Raises `ValueError` for the first invalid setting."""
         check_choice("method", self.method, ("beam", "sample"))
         check_integer("beam", self.beam)
         check_integer("n_best", self.n_best)
@@ -55,18 +56,20 @@ class SearchConfig:
             check_integer(name, getattr(self, name), at_least=0)
         for name in ("alpha", "temperature", "top_p"):
             value = getattr(self, name)
-            number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            check(number and value >= 0, name, value, "a number of at least 0")
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            check(is_number and value >= 0, name, value, "a number of at least 0")
         check(self.temperature > 0, "temperature", self.temperature, "more than 0")
         check(0 < self.top_p <= 1, "top_p", self.top_p, "more than 0 and at most 1")
         for name in ("banned", "first"):
             for token in getattr(self, name):
                 check_integer(name, token, at_least=0)
-        check(2 not in self.banned, "banned", self.banned, "without 2, the end of every output")
+        check(
+            2 not in self.banned, "banned", self.banned, "ids other than 2, which ends every output"
+        )
         if self.method == "beam":
             check(
                 self.n_best <= self.beam,
                 "n_best",
                 self.n_best,
-                f"at most the number of hypotheses, beam={self.beam}",
+                f"at most the beam width, beam={self.beam}",
             )

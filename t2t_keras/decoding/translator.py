@@ -1,4 +1,4 @@
-"""Text in, text out: sentences are put together by length, and come back in their order."""
+"""Text in, text out: encoding, batching by length, search, decoding."""
 
 from typing import NamedTuple
 
@@ -15,13 +15,13 @@ class Translation(NamedTuple):
 
     text: str
     score: float
-    parts: list  # (ids of the source, ids of the translation), ends included; see `Translator`
+    parts: list  # (source ids, translation ids), ends included, of each part of the text
 
 
 class Job(NamedTuple):
-    """A text to be translated, or a part of one that is too long."""
+    """A text to translate, or one part of a text that is too long."""
 
-    text: int  # the number of the text
+    text_index: int
     ids: np.ndarray
     prefix: list
 
@@ -29,61 +29,62 @@ class Job(NamedTuple):
 class Translator:
     """Translates lists of texts.
 
-    A text of more than `longest` tokens is cut into parts, between two words if it can be; what
-    is found for them is put together again.
+    A text of more than `longest` tokens is cut into parts, between two words where possible.
+    Its translation joins the translations of the parts.
 
     Args:
-        tokenizer: has `encode(texts)`, `decode(sequences)` and `begins_word`, which says of each
-            id whether it begins a word.
-        decode: called with source ids `[rows, length]`, the numbers of the texts, and ids
-            `[rows, prefix_length]` that the outputs begin with, or None; gives `Hypotheses`.
-        batch_tokens: rows × length of a batch, at most (one row is always taken).
-        longest: tokens of a source, its end included.
+        tokenizer: has `encode(texts)`, `decode(sequences)` and `begins_word`, an array that
+            holds for each id whether it begins a word.
+        decode: function from source ids `[rows, length]`, the indices of the texts, and ids
+            `[rows, prefix_length]` that the outputs must begin with, or None, to `Hypotheses`.
+        batch_tokens: maximum of rows × length of a batch; a longer text is its own batch.
+        longest: maximum tokens of a source, its end included.
     """
 
     def __init__(self, tokenizer, decode, batch_tokens=4096, longest=None):
         self.tokenizer, self.decode, self.batch_tokens = tokenizer, decode, batch_tokens
         self.longest = min(longest or LONGEST, LONGEST)
 
-    def translate(self, texts, advanced=lambda count: None, prefixes=None, first=0):
-        """The translations of each text.
+    def translate(self, texts, on_progress=lambda count: None, prefixes=None, first_index=0):
+        """Translates each text.
 
         Args:
-            texts: a list. A text without a token is translated to nothing.
-            advanced: called with the number of texts that are done so far.
-            prefixes: texts, one for each, that the translations begin with. None: no such.
-            first: the number of the first text. What sampling draws depends on it.
+            texts: a list. The translation of an empty text is empty.
+            on_progress: called with the number of texts translated so far.
+            prefixes: a text for each text, with which its translations begin. None: no prefixes.
+            first_index: index of the first text, which selects its random numbers in sampling.
 
         Returns:
-            For each text a list of `Translation`s, the best first.
+            A list of `Translation`s for each text, best first.
         """
         jobs = self.jobs(texts, prefixes)
-        found, done = [None] * len(jobs), 0
-        lengths = {number: len(job.ids) + 1 for number, job in enumerate(jobs)}
+        translations, done = [None] * len(jobs), 0
+        lengths = {index: len(job.ids) + 1 for index, job in enumerate(jobs)}
         for batch in batches(lengths, self.batch_tokens):
-            of_batch = self.translate_batch([jobs[number] for number in batch], first)
-            for number, translations in zip(batch, of_batch, strict=True):
-                found[number] = translations
+            results = self.translate_batch([jobs[index] for index in batch], first_index)
+            for index, result in zip(batch, results, strict=True):
+                translations[index] = result
             done += len(batch)
-            advanced(len(texts) * done // len(jobs))
-        results = [[] for _ in texts]
-        for job, translations in zip(jobs, found, strict=True):
-            results[job.text].append(translations)
-        return [joined(parts) for parts in results]
+            on_progress(len(texts) * done // len(jobs))
+        parts = [[] for _ in texts]
+        for job, result in zip(jobs, translations, strict=True):
+            parts[job.text_index].append(result)
+        return [joined(parts_of_text) for parts_of_text in parts]
 
     def jobs(self, texts, prefixes):
+        """Returns a `Job` for each part of each text; only its first part has the prefix."""
         encoded = self.tokenizer.encode(texts) if texts else []
         starts = [[] for _ in texts]
         if prefixes is not None:
             starts = [list(ids) for ids in self.tokenizer.encode(prefixes)]
         jobs = []
-        for number, (ids, start) in enumerate(zip(encoded, starts, strict=True)):
+        for index, (ids, start) in enumerate(zip(encoded, starts, strict=True)):
             parts = self.parts(ids)
-            jobs += [Job(number, part, [] if i else start) for i, part in enumerate(parts)]
+            jobs += [Job(index, part, [] if i else start) for i, part in enumerate(parts)]
         return jobs
 
     def parts(self, ids):
-        """The ids of a text; of one that is too long, those of its parts."""
+        """Splits the ids of a text into parts that are short enough, each as long as possible."""
         room, begins = self.longest - 1, self.tokenizer.begins_word[ids]
         cuts = [0]
         while len(ids) - cuts[-1] > room:
@@ -92,24 +93,25 @@ class Translator:
             cuts.append(first + words[-1] if len(words) else last)
         return np.split(ids, cuts[1:]) if len(ids) else []
 
-    def translate_batch(self, jobs, first):
+    def translate_batch(self, jobs, first_index):
+        """Yields the `Translation`s of each job."""
         source = padded([[*job.ids, END] for job in jobs], self.longest)
         prefix = None
         if any(job.prefix for job in jobs):
             prefix = padded([job.prefix for job in jobs])
-        numbers = [first + job.text for job in jobs]
-        tokens, scores = (np.asarray(part) for part in self.decode(source, numbers, prefix))
-        for job, hypotheses, of_job in zip(jobs, tokens, scores, strict=True):
-            found = zip(self.tokenizer.decode(hypotheses), of_job, hypotheses, strict=True)
+        indices = [first_index + job.text_index for job in jobs]
+        tokens, scores = (np.asarray(part) for part in self.decode(source, indices, prefix))
+        for job, hypotheses, job_scores in zip(jobs, tokens, scores, strict=True):
+            texts = self.tokenizer.decode(hypotheses)
             yield [
                 Translation(text, float(score), [([*job.ids, END], ids[ids != PADDING])])
-                for text, score, ids in found
+                for text, score, ids in zip(texts, job_scores, hypotheses, strict=True)
                 if np.isfinite(score)
             ]
 
 
 def joined(parts):
-    """The translations of a text, from those of its parts: the best of each, the second, …"""
+    """Joins the translations of a text's parts: the best of each, then the second of each, …"""
     if len(parts) == 1:
         return parts[0]
     if not parts or not all(parts):

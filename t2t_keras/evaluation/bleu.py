@@ -1,11 +1,11 @@
-"""Scores of translations as they are compared between papers: sacreBLEU, with its signature."""
+"""BLEU and chrF as papers report them: computed by sacreBLEU, with its signature."""
 
 from typing import NamedTuple
 
 import sacrebleu
 from sacrebleu.significance import PairedTest
 
-SAMPLES = 1000  # of the bootstrap
+SAMPLES = 1000  # bootstrap samples
 
 
 class Score(NamedTuple):
@@ -15,29 +15,34 @@ class Score(NamedTuple):
     score: float
     signature: str
     lines: int
-    interval: float | None = None  # 95 % of the resampled test sets are at most this far away
-    p_value: float | None = None  # of being no different from the system compared with
+    interval: float | None = None  # half the width of the 95 % bootstrap interval
+    p_value: float | None = None  # of the null hypothesis that the two systems are equal
 
 
 def bleu(hypotheses, references, samples=0):
-    """BLEU of one system with one reference a line: 13a tokenisation, cased.
+    """Returns BLEU with one reference a line, cased, with 13a tokenization.
 
     Args:
         hypotheses, references: lists of texts.
-        samples: how often the lines are drawn anew for the interval. 0: no interval.
+        samples: bootstrap samples for the interval; 0: no interval.
     """
     return scored("BLEU", sacrebleu.BLEU(), hypotheses, references, samples)
 
 
 def chrf(hypotheses, references, samples=0):
-    """chrF2, the same way: an F-score of characters, which no tokenisation changes."""
-    return scored("chrF", Chrf(), hypotheses, references, samples)
+    """Returns chrF2, an F-score of character n-grams, which needs no tokenization.
+
+    Args:
+        hypotheses, references: lists of texts.
+        samples: bootstrap samples for the interval; 0: no interval.
+    """
+    return scored("chrF", FloatChrf(), hypotheses, references, samples)
 
 
-class Chrf(sacrebleu.CHRF):
-    """sacreBLEU's own, whose resampled scores are of one type.
+class FloatChrf(sacrebleu.CHRF):
+    """sacreBLEU's chrF with every score a Python float.
 
-    Theirs are NumPy's numbers or a plain 0.0, and their mean refuses a mixture of both.
+    sacreBLEU mixes NumPy scalars with a plain 0.0, and cannot take the mean of such a mixture.
     """
 
     def _compute_f_score(self, statistics):
@@ -45,9 +50,9 @@ class Chrf(sacrebleu.CHRF):
 
 
 def sentence_bleu(hypotheses, references):
-    """BLEU of each line alone, in which what is too short for a 4-gram counts up to what it has.
+    """Returns the BLEU of each line, without the n-gram orders for which the line is too short.
 
-    Good for finding lines to look at. Its mean is not the BLEU of the lines together.
+    Use it to find good and bad lines. Its mean is not the BLEU of all lines.
     """
     check_lines(hypotheses, references)
     metric = sacrebleu.BLEU(effective_order=True)
@@ -56,6 +61,7 @@ def sentence_bleu(hypotheses, references):
 
 
 def scored(name, metric, hypotheses, references, samples=0):
+    """Returns the `Score` of a sacreBLEU metric."""
     check_lines(hypotheses, references)
     result = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=samples or 1)
     interval = result._ci if samples else None
@@ -63,30 +69,41 @@ def scored(name, metric, hypotheses, references, samples=0):
 
 
 def compared(hypotheses, others, references, samples=SAMPLES):
-    """BLEU and chrF of two systems on the same lines, by paired bootstrap resampling.
+    """Compares two systems on the same lines by paired bootstrap resampling.
+
+    Args:
+        hypotheses, others, references: lists of texts.
+        samples: bootstrap samples.
 
     Returns:
-        The scores of the first system, then those of the other, each with its interval; those of
-        the first also with the probability that it is no different.
+        [BLEU, chrF] of `hypotheses`, and [BLEU, chrF] of `others`. All have an interval; the
+        first two also have the p-value of the comparison.
     """
     check_lines(hypotheses, references)
     check_lines(others, references)
     metrics = {"BLEU": sacrebleu.BLEU(), "chrF": sacrebleu.CHRF()}
     systems = [("others", list(others)), ("hypotheses", list(hypotheses))]
-    signatures, found = PairedTest(
+    signatures, results = PairedTest(
         systems, metrics, [list(references)], test_type="bs", n_samples=samples
     )()
-    del found["System"]
+    del results["System"]
 
-    def of_system(number):
-        results = [of_metric[number] for of_metric in found.values()]
+    def scores_of(system):
+        rows = zip(metrics, signatures.values(), results.values(), strict=True)
         return [
-            Score(name, result.score, str(signature), len(references), result.ci, result.p_value)
-            for name, signature, result in zip(metrics, signatures.values(), results, strict=True)
+            Score(
+                name,
+                by_system[system].score,
+                str(signature),
+                len(references),
+                by_system[system].ci,
+                by_system[system].p_value,
+            )
+            for name, signature, by_system in rows
         ]
 
-    ours, theirs = of_system(1), of_system(0)
-    if list(hypotheses) == list(others):  # no resampling tells them apart: sacreBLEU says p ≈ 0
+    ours, theirs = scores_of(1), scores_of(0)
+    if list(hypotheses) == list(others):  # sacreBLEU reports p ≈ 0 for equal outputs
         ours = [score._replace(p_value=1.0) for score in ours]
     return ours, theirs
 
@@ -98,4 +115,4 @@ def check_lines(hypotheses, references):
             f"{len(hypotheses):,} and {len(references):,}"
         )
     if not references:
-        raise ValueError("There is nothing to score: both have no line at all")
+        raise ValueError("There is nothing to score: hypotheses and references have no lines")

@@ -1,12 +1,15 @@
-"""Labelled brackets of parses, counted as EVALB counts them with COLLINS.prm. PAPER: §6.3, Table 4.
+"""Labeled brackets of parses, counted as EVALB does with COLLINS.prm (§6.3, Table 4).
 
-A bracket is a constituent's label, and where it begins and ends. Punctuation is no word, traces
-and `TOP` do not count, `NP-SBJ` is `NP`, `PRT` is `ADVP`, and of equal brackets each counts.
+A bracket is the label of a constituent with its start and its end. Punctuation is not counted as
+words, traces and `TOP` are ignored, `NP-SBJ` equals `NP`, `PRT` equals `ADVP`, and each of several
+equal brackets counts.
 
-Two things are not EVALB's, so that no sentence is lost. A parse that is missing or has other words
-counts as one without brackets: EVALB leaves such sentences out. And where gold and parse disagree
-about which words are punctuation, as a model's XX for every tag does, the gold tree says which:
-EVALB gives those up as errors, and everywhere else the counts are the same.
+Two rules differ from EVALB's, so that every sentence is counted:
+
+- A parse that is missing or has other words counts as a parse without brackets. EVALB leaves the
+  sentence out.
+- If gold tree and parse disagree about which words are punctuation, the gold tree decides. (A
+  model that writes the tag XX for every word disagrees always.) EVALB reports an error.
 """
 
 import collections
@@ -15,25 +18,26 @@ import re
 
 TRACE = "-NONE-"
 PUNCTUATION = {",", ":", "``", "''", "."}
-# The outermost bracket of the Penn Treebank's own files has no label at all.
-NOT_COUNTED = {"TOP", "", TRACE, *PUNCTUATION}
+# In the Penn Treebank's files, the outermost bracket has no label.
+IGNORED_LABELS = {"TOP", "", TRACE, *PUNCTUATION}
 EQUAL = {"PRT": "ADVP"}
-SHORT = 40  # words, up to which a sentence is also counted among the short ones
+SHORT = 40  # maximum words of a short sentence
 
 
 @dataclasses.dataclass(frozen=True)
 class Bracketing:
-    """What was counted in some sentences; percentages of it.
+    """Counts over a set of sentences, and the percentages computed from them.
 
     Args:
-        sentences: all but those that are skipped.
-        skipped: sentences of nothing but punctuation and traces.
-        failed: sentences whose parse is missing or has other words. All their gold brackets are
-            missed, and all their tags.
-        complete: sentences whose brackets are exactly the gold ones.
-        matched, gold, parsed: brackets in both, in the gold trees, in the parses.
-        crossing: brackets of parses that overlap one of the gold tree without nesting.
-        words, tagged: words that count, and those with the gold tree's tag.
+        sentences: sentences that are not skipped.
+        skipped: sentences that consist of punctuation and traces.
+        failed: sentences whose parse is missing or has other words. All their gold brackets and
+            tags are missed.
+        complete: sentences whose brackets are exactly the gold brackets.
+        matched, gold, parsed: brackets in both trees, in the gold trees, in the parses.
+        crossing: brackets of parses that overlap a gold bracket without nesting.
+        words: words without punctuation.
+        tagged: words with the gold tag.
     """
 
     sentences: int = 0
@@ -70,7 +74,7 @@ class Bracketing:
 
     @property
     def average_crossing(self):
-        """Crossing brackets in a sentence that has a parse."""
+        """Crossing brackets per sentence that has a parse."""
         return percentage(self.crossing, self.sentences - self.failed) / 100
 
     @property
@@ -83,90 +87,91 @@ def percentage(part, whole):
 
 
 def bracketing(golds, parses):
-    """Counts over a treebank.
+    """Compares the parses of a treebank with its gold trees.
 
     Args:
-        golds: trees. A tree has a `label`, `children` and `is_leaf`; a leaf's label is its tag
-            and its only child its word. `leaves()` are those from left to right.
-        parses: as many trees; None is a failed parse.
+        golds: trees. A tree has `label`, `children`, `is_leaf` and `leaves()`, which returns its
+            leaves from left to right. The label of a leaf is its tag, its only child its word.
+        parses: a tree for each gold tree; None for a failed parse.
 
     Returns:
-        The `Bracketing` of all sentences, and that of those of at most `SHORT` words.
+        The `Bracketing` of all sentences, and the `Bracketing` of sentences of at most `SHORT`
+        words.
     """
     if len(golds) != len(parses):
         raise ValueError(
-            "Gold trees and parses must be equally many, an empty line for each that failed. "
-            f"Received: {len(golds):,} and {len(parses):,}"
+            "There must be as many parses as gold trees, with an empty line for each failed parse. "
+            f"Received: {len(golds):,} gold trees and {len(parses):,} parses"
         )
     if not golds:
-        raise ValueError("There is nothing to score: no gold tree at all")
-    everything = short = Bracketing()
+        raise ValueError("There is nothing to score: there are no gold trees")
+    total = short = Bracketing()
     for gold, parse in zip(golds, parses, strict=True):
-        counted = compared(gold, parse)
-        everything += counted
+        counts = compared(gold, parse)
+        total += counts
         if length(gold) <= SHORT:
-            short += counted
-    return everything, short
+            short += counts
+    return total, short
 
 
 def compared(gold, parse):
-    """The `Bracketing` of one sentence."""
+    """Returns the `Bracketing` of one sentence."""
     tokens = tokens_of(gold)
-    counts = counting(tokens)
-    if not any(counts):
+    is_word = word_flags(tokens)
+    if not any(is_word):
         return Bracketing(skipped=1)
-    wanted = brackets_of(gold, counts)
-    failure = Bracketing(sentences=1, failed=1, gold=len(wanted), words=sum(counts))
+    expected = brackets_of(gold, is_word)
+    failure = Bracketing(sentences=1, failed=1, gold=len(expected), words=sum(is_word))
     if parse is None:
         return failure
     parse_tokens = tokens_of(parse)
-    parse_counts = counting(parse_tokens)
-    if words_of(parse_tokens, parse_counts) != words_of(tokens, counts):
-        parse_counts = counts  # another idea of what is punctuation, or really other words
+    parse_is_word = word_flags(parse_tokens)
+    if words_of(parse_tokens, parse_is_word) != words_of(tokens, is_word):
         if words_of(parse_tokens) != words_of(tokens):
             return failure
-    found = brackets_of(parse, parse_counts)
-    matched = (collections.Counter(wanted) & collections.Counter(found)).total()
-    tags = zip(tags_of(tokens, counts), tags_of(parse_tokens, parse_counts), strict=True)
+        parse_is_word = is_word  # they disagree about punctuation only: the gold tree decides
+    found = brackets_of(parse, parse_is_word)
+    matched = (collections.Counter(expected) & collections.Counter(found)).total()
+    tags = zip(tags_of(tokens, is_word), tags_of(parse_tokens, parse_is_word), strict=True)
     return Bracketing(
         sentences=1,
-        complete=int(matched == len(wanted) == len(found)),
+        complete=int(matched == len(expected) == len(found)),
         matched=matched,
-        gold=len(wanted),
+        gold=len(expected),
         parsed=len(found),
-        crossing=crossing(wanted, found),
-        words=sum(counts),
-        tagged=sum(one == other for one, other in tags),
+        crossing=crossing(expected, found),
+        words=sum(is_word),
+        tagged=sum(tag == parse_tag for tag, parse_tag in tags),
     )
 
 
 def length(tree):
-    """A sentence's length is that with punctuation, without traces."""
+    """Returns the number of words of a sentence, with punctuation, without traces."""
     return len(tokens_of(tree))
 
 
 def tokens_of(tree):
-    """(tag, word) of all that is no trace."""
+    """Returns (tag, word) of each leaf that is not a trace."""
     return [(leaf.label, leaf.children[0]) for leaf in tree.leaves() if leaf.label != TRACE]
 
 
-def counting(tokens):
-    """Whether each token is one of the words that brackets stand around."""
+def word_flags(tokens):
+    """Returns for each token whether it is a word and not punctuation."""
     return [tag not in PUNCTUATION for tag, _ in tokens]
 
 
-def words_of(tokens, counts=None):
-    counts = [True] * len(tokens) if counts is None else counts
-    return [word for (_, word), counted in zip(tokens, counts, strict=True) if counted]
+def words_of(tokens, flags=None):
+    flags = [True] * len(tokens) if flags is None else flags
+    return [word for (_, word), is_word in zip(tokens, flags, strict=True) if is_word]
 
 
-def tags_of(tokens, counts):
-    return [tag for (tag, _), counted in zip(tokens, counts, strict=True) if counted]
+def tags_of(tokens, flags):
+    return [tag for (tag, _), is_word in zip(tokens, flags, strict=True) if is_word]
 
 
-def brackets_of(tree, counts):
-    """The brackets that count: (label, start, end), in numbers of words that count."""
-    found, remaining = [], iter(counts)
+def brackets_of(tree, flags):
+    """Returns the brackets (label, start, end) of a tree; positions count words alone."""
+    brackets, remaining = [], iter(flags)
 
     def walk(tree, start):
         if tree.is_leaf:
@@ -175,23 +180,23 @@ def brackets_of(tree, counts):
         for child in tree.children:
             end = walk(child, end)
         label = label_of(tree)
-        if end > start and label not in NOT_COUNTED:
-            found.append((label, start, end))
+        if end > start and label not in IGNORED_LABELS:
+            brackets.append((label, start, end))
         return end
 
     walk(tree, 0)
-    return found
+    return brackets
 
 
 def label_of(tree):
-    """The label without function tags; a label of which nothing would be left stays."""
+    """Returns the label without function tags, unless nothing would be left of it."""
     label = re.split("[-=]", tree.label)[0] or tree.label
     return EQUAL.get(label, label)
 
 
-def crossing(wanted, found):
-    """How many brackets of `found` overlap one of `wanted`, neither being inside the other."""
-    spans = {(start, end) for _, start, end in wanted}
+def crossing(expected, found):
+    """Counts the brackets of `found` that overlap one of `expected` without nesting."""
+    spans = {(start, end) for _, start, end in expected}
     return sum(
         any(start < left < end < right or left < start < right < end for left, right in spans)
         for _, start, end in found

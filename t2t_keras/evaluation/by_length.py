@@ -1,41 +1,41 @@
-"""BLEU of short and of long sentences: where a model begins to lose the thread."""
+"""BLEU by sentence length, which shows from which length on a model fails."""
 
 from typing import NamedTuple
 
 from t2t_keras.evaluation.bleu import bleu, check_lines
 
-ENDS = (5, 10, 15, 20, 25, 30, 40, 50, 75, 100)  # words of the longest source of each group
-ENOUGH = 10  # lines: fewer say nothing about how far a score may be off
+ENDS = (5, 10, 15, 20, 25, 30, 40, 50, 75, 100)  # maximum source words of each group
+ENOUGH = 10  # lines; an interval from fewer would mean nothing
 
 
 class LengthGroup(NamedTuple):
-    """The score of the sentences whose sources have so many words."""
+    """BLEU of the lines with `first` to `last` source words."""
 
     first: int
-    last: int | None  # None: however many
+    last: int | None  # None: no maximum
     lines: int
     score: float
-    interval: float | None  # None: too few lines
+    interval: float | None  # None: not sampled, or too few lines
 
 
 def bleu_by_length(sources, hypotheses, references, samples=0, ends=ENDS):
-    """BLEU of the lines, grouped by the words of their source; groups without a line are left out.
+    """Returns BLEU for groups of lines, by the number of words in their source.
 
     Args:
         sources, hypotheses, references: lists of texts.
-        samples: how often lines are drawn anew for the intervals. 0: no intervals.
-        ends: the most words of each group; behind the last stands one more for all the rest.
+        samples: bootstrap samples for the intervals; 0: no intervals.
+        ends: maximum source words of each group. One more group holds all longer lines.
 
     Returns:
-        A list of `LengthGroup`s, the short ones first.
+        A list of `LengthGroup`s in ascending order, without empty groups.
     """
     check_lines(hypotheses, references)
     words = [len(source.split()) for source in sources]
-    found = []
+    groups = []
     for first, last in zip((0, *(end + 1 for end in ends)), (*ends, None), strict=True):
-        of_group = [i for i, n in enumerate(words) if first <= n and (last is None or n <= last)]
-        if of_group:
-            texts = ([lines[i] for i in of_group] for lines in (hypotheses, references))
-            score = bleu(*texts, samples=samples if len(of_group) >= ENOUGH else 0)
-            found.append(LengthGroup(first, last, len(of_group), score.score, score.interval))
-    return found
+        members = [i for i, n in enumerate(words) if first <= n and (last is None or n <= last)]
+        if members:
+            texts = ([lines[i] for i in members] for lines in (hypotheses, references))
+            score = bleu(*texts, samples=samples if len(members) >= ENOUGH else 0)
+            groups.append(LengthGroup(first, last, len(members), score.score, score.interval))
+    return groups

@@ -1,7 +1,7 @@
-"""BLEU as the paper's Table 2 counts it: tokenised, compound-split, cased.
+"""BLEU as in the paper's Table 2: cased, on tokenized text with compounds split.
 
-It is another metric than sacreBLEU: on the same output some 0.7 to 1.5 higher on newstest2014,
-0.1 on Multi30k. Never compare one with the other.
+It is a different metric from sacreBLEU. On the same output it is about 0.7 to 1.5 higher on
+newstest2014, and 0.1 higher on Multi30k. Never compare one with the other.
 """
 
 import re
@@ -13,11 +13,11 @@ from t2t_keras.evaluation.bleu import scored
 
 
 def paper_bleu(hypotheses, references, language="de"):
-    """What multi-bleu gives after Moses' tokeniser and the splitting of compounds.
+    """Returns the BLEU that multi-bleu computes after Moses tokenization and compound splitting.
 
     Args:
         hypotheses, references: lists of texts.
-        language: whose rules of punctuation and abbreviations are followed.
+        language: language whose Moses rules for punctuation and abbreviations apply.
     """
     punctuation = sacremoses.MosesPunctNormalizer(language)
     tokenizer = sacremoses.MosesTokenizer(language)
@@ -26,7 +26,7 @@ def paper_bleu(hypotheses, references, language="de"):
         tokens = tokenizer.tokenize(punctuation.normalize(text), return_str=True, escape=False)
         return split_compounds(tokens)
 
-    # multi-bleu: the tokens as they are, nothing smoothed.
+    # As in multi-bleu, there is no further tokenization and no smoothing.
     metric = sacrebleu.BLEU(tokenize="none", smooth_method="none", force=True)
     sides = ([prepared(text) for text in side] for side in (hypotheses, references))
     score = scored("paper's BLEU", metric, *sides)
@@ -34,5 +34,5 @@ def paper_bleu(hypotheses, references, language="de"):
 
 
 def split_compounds(text):
-    """`a-b` → `a ##AT##-##AT## b`, from left to right and not overlapping."""
+    """Replaces `a-b` by `a ##AT##-##AT## b`, from left to right, without overlaps."""
     return re.sub(r"(\S)-(\S)", r"\1 ##AT##-##AT## \2", text)

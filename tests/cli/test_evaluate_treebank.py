@@ -49,8 +49,8 @@ def test_evaluate_scores_a_file_of_parses(tmp_path):
         (["{0}", "--parses={0}/two", "--treebank={0}/two"], "takes a run's folder or --parses"),
         (
             ["--parses={0}/one", "--treebank={0}/two"],
-            "Gold trees and parses must be equally many, an empty line for each that failed. "
-            "Received: 2 and 1",
+            "There must be as many parses as gold trees, with an empty line for each failed parse. "
+            "Received: 2 gold trees and 1 parses",
         ),
         (["--parses={0}/none", "--treebank={0}/two"], "No such file"),
         (["--parses={0}/two", "--treebank={0}/none"], "There is no treebank file"),

@@ -8,7 +8,7 @@ from t2t_keras.decoding.likeliest import group_size, likeliest, log_normalizer
 
 @pytest.mark.parametrize("vocabulary", [6, 97, 1000, 8000])
 @pytest.mark.parametrize("shape", [(3,), (2, 4)])
-def test_they_are_those_of_top_k(vocabulary, shape):
+def test_it_equals_top_k(vocabulary, shape):
     logits = np.random.default_rng(0).normal(size=(*shape, vocabulary)).astype("float32")
     values, ids = likeliest(ops.array(logits), 5)
     order = np.argsort(-logits, axis=-1)[..., :5]
@@ -16,7 +16,7 @@ def test_they_are_those_of_top_k(vocabulary, shape):
     np.testing.assert_array_equal(array(values), np.take_along_axis(logits, order, axis=-1))
 
 
-def test_the_likeliest_may_all_be_neighbours():
+def test_all_of_the_largest_may_be_in_one_group():
     logits = np.zeros((1, 1000), "float32")
     logits[0, 500:510] = np.arange(10) + 1
     _, ids = likeliest(ops.array(logits), 10)
@@ -24,16 +24,16 @@ def test_the_likeliest_may_all_be_neighbours():
 
 
 @pytest.mark.parametrize("vocabulary", [37000, 32000, 16000, 8000, 1000])
-def test_usual_vocabularies_can_be_cut_into_groups(vocabulary):
+def test_usual_vocabulary_sizes_can_be_split_into_groups(vocabulary):
     size = group_size(vocabulary)
     assert vocabulary % size == 0 and 20 < size < 400
 
 
-def test_the_normalizer_is_that_of_the_softmax():
+def test_the_normalizer_equals_logsumexp():
     logits = 30 * np.random.default_rng(0).normal(size=(4, 500)).astype("float32")
     logits[1] -= 1e4
-    found = array(log_normalizer(ops.array(logits), ops.array(logits.max(-1))))
-    wide = logits.astype("float64")
-    largest = wide.max(-1, keepdims=True)
-    expected = np.log(np.exp(wide - largest).sum(-1)) + largest[:, 0]
-    np.testing.assert_allclose(found, expected, atol=1e-3, rtol=1e-6)
+    normalizer = array(log_normalizer(ops.array(logits), ops.array(logits.max(-1))))
+    logits = logits.astype("float64")
+    largest = logits.max(-1, keepdims=True)
+    expected = np.log(np.exp(logits - largest).sum(-1)) + largest[:, 0]
+    np.testing.assert_allclose(normalizer, expected, atol=1e-3, rtol=1e-6)

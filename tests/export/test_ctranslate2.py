@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sentencepiece
 from helpers import OTHER_SYSTEMS, array, tiny_model
-from searches import found, log_p_of
+from searches import log_p_of, run_search
 
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import VocabularyConfig, learn
@@ -74,7 +74,7 @@ def make_model(**settings):
 
 
 def ours(model, source, **settings):
-    return found(model, source, length=LIMIT, extra_length=LIMIT, **settings)
+    return run_search(model, source, length=LIMIT, extra_length=LIMIT, **settings)
 
 
 def theirs(folder, pieces, source, **options):

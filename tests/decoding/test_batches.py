@@ -1,0 +1,34 @@
+import numpy as np
+import pytest
+
+from t2t_keras.decoding.batches import WIDTH_MULTIPLE, batches, padded
+
+LENGTHS = {index: 1 + 7 * index % 41 for index in range(50)}
+
+
+def test_every_sequence_is_in_one_batch():
+    found = [index for batch in batches(LENGTHS, 64) for index in batch]
+    assert sorted(found) == sorted(LENGTHS)
+
+
+def test_the_longest_sequences_come_first():
+    found = [LENGTHS[index] for batch in batches(LENGTHS, 64) for index in batch]
+    assert found == sorted(LENGTHS.values(), reverse=True)
+
+
+def test_rows_times_width_has_a_maximum():
+    for batch in batches(LENGTHS, 64):
+        width = padded([[5] * LENGTHS[index] for index in batch]).shape[1]
+        assert len(batch) * width <= 64
+
+
+def test_a_sequence_above_the_maximum_is_its_own_batch():
+    assert list(batches({0: 3, 1: 100, 2: 3}, 16)) == [[1], [0, 2]]
+
+
+@pytest.mark.parametrize(("longest", "width"), [(None, WIDTH_MULTIPLE), (5, 5), (100, 8)])
+def test_sequences_are_padded_to_a_common_width(longest, width):
+    ids = padded([[3, 4, 5, 6], [7]], longest)
+    assert ids.shape == (2, width) and ids.dtype == np.int32
+    assert ids[0].tolist() == [3, 4, 5, 6] + [0] * (width - 4)
+    assert ids[1].tolist() == [7] + [0] * (width - 1)

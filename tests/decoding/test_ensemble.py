@@ -1,0 +1,42 @@
+import numpy as np
+import pytest
+from helpers import tiny_model
+from searches import SOURCE, model_that_ends, run_search, uncached_log_softmax
+
+from t2t_keras.decoding.ensemble import Ensemble
+
+
+def test_an_ensemble_of_equal_models_finds_what_each_finds():
+    model = model_that_ends(num_layers=1)
+    tokens, scores = run_search(model)
+    ensemble_tokens, ensemble_scores = run_search(Ensemble([model, model]))
+    np.testing.assert_array_equal(ensemble_tokens, tokens)
+    np.testing.assert_allclose(ensemble_scores, scores, atol=1e-4)
+
+
+@pytest.mark.one_backend
+def test_an_ensemble_follows_the_mean_of_the_log_probabilities():
+    models = [model_that_ends(num_layers=1), model_that_ends(2, num_layers=1, d_model=8)]
+    tokens = run_search(Ensemble(models), beam=1)[0][:, 0]
+    log_p = sum(uncached_log_softmax(model, SOURCE, tokens) for model in models)
+    log_p[..., :2] = -np.inf
+    lengths = (tokens > 0).sum(-1)
+    for row, likeliest, length in zip(tokens, log_p.argmax(-1), lengths, strict=True):
+        np.testing.assert_array_equal(row[:length], likeliest[:length])
+    assert lengths.max() >= 10
+    assert not np.array_equal(tokens, run_search(models[0], beam=1)[0][:, 0])
+
+
+def test_models_must_share_a_vocabulary():
+    with pytest.raises(ValueError, match=r"one vocabulary.*\[40, 50\]"):
+        Ensemble([model_that_ends(num_layers=1), tiny_model(num_layers=1)])
+    with pytest.raises(ValueError, match="one or more models"):
+        Ensemble([])
+
+
+def test_the_smallest_length_limit_applies():
+    limited = [
+        tiny_model(num_layers=1, positions="learned", max_length=length) for length in (9, 12)
+    ]
+    assert Ensemble([*limited, tiny_model(num_layers=1)]).longest == 9
+    assert Ensemble([tiny_model(num_layers=1)]).longest is None

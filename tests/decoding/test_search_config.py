@@ -1,0 +1,38 @@
+import subprocess
+import sys
+
+import pytest
+from commands import ROOT
+
+from t2t_keras.decoding.search_config import SearchConfig
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"method": "sampel"}, "`method` must be one of 'beam', 'sample' .did you mean 'sample'"),
+        ({"beam": 0}, "`beam` must be"),
+        ({"alpha": -0.1}, "`alpha` must be a number of at least 0"),
+        ({"extra_length": -1}, "`extra_length` must be"),
+        ({"n_best": 5}, "`n_best` must be at most the beam width, beam=4"),
+        ({"temperature": 0}, "`temperature` must be more than 0"),
+        ({"top_p": 1.5}, "`top_p` must be more than 0 and at most 1"),
+        ({"banned": (2,)}, "`banned` must be ids other than 2"),
+    ],
+)
+def test_an_invalid_setting_is_named(settings, message):
+    with pytest.raises(ValueError, match=message):
+        SearchConfig(**settings).validate()
+
+
+def test_sampling_draws_any_number_of_hypotheses():
+    SearchConfig(method="sample", beam=1, n_best=50).validate()
+
+
+def test_a_command_reads_settings_without_loading_keras():
+    program = (
+        "import sys; sys.orig_argv = ['python', 't2t-translate']; "
+        "import t2t_keras.decoding.search_config; "
+        "assert not {'keras', 'numpy', 'tensorflow'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
