@@ -1,1 +1,1 @@
-"""From text to batches. Imports nothing of `t2t_keras`: datasets and tokenizers are handed in."""
+"""Text in, batches out. This package imports nothing from `t2t_keras`."""

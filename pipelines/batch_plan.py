@@ -1,9 +1,9 @@
-"""Which examples make up batch s: buckets by length, a full shuffle, resumed for nothing.
+"""Which examples make up batch s: buckets by length, shuffled anew every epoch.
 
-The plan is computed on the lengths alone. Every epoch has the same number of batches, so that
-batch s is batch `s mod n` of epoch `s div n`, and its rows are a function of (lengths, seed,
-epoch): nothing is replayed and nothing is buffered. PAPER: §5.1, "sentence pairs were batched
-together by approximate sequence length".
+The plan is computed from the lengths alone. Every epoch has the same number of batches n, so batch
+s is batch `s mod n` of epoch `s div n`. Its rows are a function of (lengths, seed, epoch): a run
+resumes at any step without replaying or buffering earlier batches. PAPER: §5.1, "sentence pairs
+were batched together by approximate sequence length".
 """
 
 import dataclasses
@@ -15,14 +15,14 @@ from pipelines.checks import check_whole_number
 
 @dataclasses.dataclass
 class BatchConfig:
-    """How examples are put into batches.
+    """Settings for grouping examples into batches.
 
     Args:
-        tokens: budget of a batch on each side, source and target, padding included.
-        buckets: how many shapes at most.
-        max_length: the longest sequence, on either side, begin or end included.
-        too_long: what becomes of a pair with a longer one: "drop" or "truncate".
-        multiple: the rows of a batch are a multiple of this, and so of the number of replicas.
+        tokens: maximum number of positions of a batch on each side, padding included.
+        buckets: maximum number of batch shapes.
+        max_length: maximum length of a sequence on either side, its begin or end included.
+        too_long: treatment of pairs with a longer sequence: "drop" or "truncate".
+        multiple: the number of rows is a multiple of this. The number of replicas should divide it.
     """
 
     tokens: int = 25000
@@ -35,6 +35,7 @@ class BatchConfig:
         self.validate()
 
     def validate(self):
+        """Raises `ValueError` for the first wrong setting."""
         for name in ("tokens", "buckets", "max_length", "multiple"):
             check_whole_number(name, getattr(self, name))
         if self.too_long not in ("drop", "truncate"):
@@ -51,31 +52,31 @@ class BatchConfig:
 
 
 def best_boundaries(lengths, buckets):
-    """The widths that pad least: dynamic programming over the histogram of lengths.
+    """Returns the bucket widths that need the least padding, by dynamic programming.
 
-    A bucket (a, b] costs b positions for each of its sequences. The cheapest way to cover the
-    lengths up to b with k buckets ends in some bucket (a, b] after the cheapest way to cover
-    those up to a with k − 1.
+    Bucket (a, b] takes b positions for each of its sequences. The cheapest cover of the lengths
+    up to b with k buckets consists of some bucket (a, b] and the cheapest cover of the lengths up
+    to a with k − 1 buckets.
 
     Args:
-        lengths: integers of at least 1, one for each sequence.
-        buckets: how many widths at most.
+        lengths: integers of at least 1, one per sequence.
+        buckets: maximum number of widths.
 
     Returns:
-        Increasing integers, the last of which is the longest length.
+        An increasing list of integers that ends with the largest length.
     """
     present, counts = np.unique(lengths, return_counts=True)
-    until = np.concatenate([[0], np.cumsum(counts)])  # sequences of the first i lengths present
+    until = np.concatenate([[0], np.cumsum(counts)])  # sequences with a length in present[:i]
     width = np.concatenate([[0], present])
-    # Positions spent if one bucket holds the lengths number start … end − 1: [start, end].
-    spent = (until[None, :] - until[:, None]) * width[None, :]
-    spent = np.where(np.arange(len(width))[:, None] < np.arange(len(width)), spent, np.inf)
+    # cost[i, j]: positions of one bucket that holds the lengths present[i:j].
+    cost = (until[None, :] - until[:, None]) * width[None, :]
+    cost = np.where(np.arange(len(width))[:, None] < np.arange(len(width)), cost, np.inf)
 
-    least = np.full(len(width), np.inf)  # for the first i lengths, with the buckets so far
+    least = np.full(len(width), np.inf)  # cheapest cover of present[:i] so far
     least[0] = 0
-    starts = []  # of the last bucket, for each i, one array for each number of buckets
+    starts = []  # one array per bucket count: where the last bucket starts, for each i
     for _ in range(min(buckets, len(present))):
-        total = least[:, None] + spent
+        total = least[:, None] + cost
         starts.append(total.argmin(axis=0))
         least = total.min(axis=0)
     boundaries, end = [], len(present)
@@ -86,23 +87,24 @@ def best_boundaries(lengths, buckets):
 
 
 class BatchPlan:
-    """Every epoch's batches of one corpus.
+    """The batches of every epoch of one corpus.
 
     Args:
-        lengths: integers `[examples, 2]`: how long source and target are in a batch, their end
-            and begin included.
+        lengths: integers `[examples, 2]`: the lengths of source and target in a batch, with begin
+            or end included.
         config: a `BatchConfig`.
-        seed: of the order. None: examples in order of length, for evaluation; no example is
-            left out then, however long it is, and the last batch of a bucket has rows of padding.
+        seed: random seed for the order. None: the order of lengths, for evaluation. An evaluation
+            keeps every example, however long, and fills the last batch of a bucket with rows of
+            padding.
 
     Attributes:
-        boundaries: the widths of the buckets.
-        rows: how many rows a batch of each bucket has, at most as many as the budget allows.
-        batches_of: how many batches of each bucket an epoch has.
-        steps: batches an epoch.
-        too_long: how many examples are longer than `config.max_length`.
-        cut_at: to what length they are cut, if they are.
-        left_over: examples that an epoch leaves out, fewer than a batch has rows.
+        boundaries: widths of the buckets.
+        rows: number of rows of a batch, for each bucket.
+        batches_of: number of batches per epoch, for each bucket.
+        steps: number of batches per epoch.
+        too_long: number of examples longer than `config.max_length`.
+        cut_at: length at which sequences are truncated, or None.
+        left_over: number of examples that an epoch leaves out, less than one batch.
     """
 
     def __init__(self, lengths, config=None, seed=None):
@@ -112,9 +114,9 @@ class BatchPlan:
             check_whole_number("seed", seed, at_least=0)
         if lengths.ndim != 2 or lengths.shape[1] != 2 or (lengths < 1).any():
             raise ValueError(
-                "`lengths` must be [examples, 2], each at least 1: those of the id store and one "
-                f"more, for begin or end. Received: lengths of shape {lengths.shape}, the smallest "
-                f"{lengths.min(initial=1)}"
+                "`lengths` must be integers [examples, 2] of at least 1. Pass `store.lengths + 1`, "
+                f"which counts begin or end. Received: an array of shape {lengths.shape} with "
+                f"minimum {lengths.min(initial=1)}"
             )
         longer = lengths.max(axis=1)
         too_long = longer > config.max_length
@@ -130,9 +132,9 @@ class BatchPlan:
         kept = np.flatnonzero(~too_long)
         if not len(kept):
             raise ValueError(
-                f"No example is at most max_length={config.max_length} long: there is nothing to "
-                f"put into batches. Received: {len(longer)} examples"
-                + (f", the shortest {longer.min()} long" if len(longer) else "")
+                f"No example fits into max_length={config.max_length}, so there are no batches. "
+                f"Received: {len(longer)} examples"
+                + (f", the shortest of length {longer.min()}" if len(longer) else "")
             )
         self.seed = seed
         self.lengths = lengths
@@ -140,64 +142,67 @@ class BatchPlan:
         self.examples = kept
         order = np.argsort(longer[kept], kind="stable")
         ends = np.searchsorted(longer[kept][order], self.boundaries[:-1], "right")
-        self.members = np.split(order, ends)  # whom each bucket holds, the shortest first
+        self.members = np.split(order, ends)  # indices into `examples` by bucket, shortest first
         sizes = np.array([len(members) for members in self.members])
         most = config.tokens // self.boundaries // config.multiple * config.multiple
-        most = np.maximum(most, config.multiple)  # an evaluation may hold what is over the budget
+        # In an evaluation, a single example may exceed the budget.
+        most = np.maximum(most, config.multiple)
         if seed is None:
             self.batches_of = -(-sizes // most)
             even = -(-sizes // self.batches_of)
             self.rows = -(-even // config.multiple) * config.multiple
             self.left_over = 0
         else:
-            self.rows, self.batches_of, self.left_over = rolled_up(sizes, most, config.multiple)
+            self.rows, self.batches_of, self.left_over = even_batches(sizes, most, config.multiple)
         self.steps = int(self.batches_of.sum())
         if not self.steps:
             raise ValueError(
-                f"{len(kept)} examples do not fill one batch, whose rows are a multiple of "
-                f"{config.multiple}"
+                f"{len(kept)} examples do not fill one batch, which needs a multiple of "
+                f"{config.multiple} rows"
             )
-        self.planned = {}  # the batches of the epochs asked for last, by their number
+        self.epochs = {}  # the batches of the last two epochs that were asked for
 
     def batch(self, step):
-        """Batch `step`, counted from 0 through all epochs.
+        """Returns one batch as (example indices, width, number of rows).
 
-        Returns:
-            The numbers of its examples, its width, and its number of rows, which is larger
-            than the number of examples only where an evaluation's bucket ends.
+        There are more rows than examples only at the end of a bucket in an evaluation.
+
+        Args:
+            step: index of the batch, counted from 0 across all epochs.
         """
         epoch, index = divmod(step, self.steps)
-        planned = self.planned.get(epoch)
-        if planned is None:
-            planned = self.in_order() if self.seed is None else self.shuffled(epoch)
-            # Two epochs, for whoever reads ahead and whoever asks what was read.
-            self.planned = {**dict(list(self.planned.items())[-1:]), epoch: planned}
-        return planned[index]
+        batches = self.epochs.get(epoch)
+        if batches is None:
+            batches = self.in_order() if self.seed is None else self.shuffled(epoch)
+            # Two epochs: one for a reader that is ahead, one for questions about earlier batches.
+            self.epochs = {**dict(list(self.epochs.items())[-1:]), epoch: batches}
+        return batches[index]
 
     def share_of_real_tokens(self):
-        """How much of the first epoch's batches is not padding, counting both sides."""
-        planned = [self.batch(step) for step in range(self.steps)]
-        real = sum(int(self.lengths[examples].sum()) for examples, _, _ in planned)
-        return real / sum(2 * width * rows for _, width, rows in planned)
+        """Returns the share of non-padding positions in the first epoch, both sides together."""
+        batches = [self.batch(step) for step in range(self.steps)]
+        real = sum(int(self.lengths[examples].sum()) for examples, _, _ in batches)
+        return real / sum(2 * width * rows for _, width, rows in batches)
 
     def shuffled(self, epoch):
-        """An epoch's batches: each bucket shuffled, from the narrowest on, then their order.
+        """Returns the batches of an epoch in random order, each bucket shuffled.
 
-        What a bucket has left over when its last whole batch is full goes up into the next.
+        Buckets are filled from the narrowest to the widest. Examples left over after the last full
+        batch of a bucket move up to the next bucket.
         """
         random = np.random.default_rng((self.seed, epoch))
-        batches, left = [], np.zeros(0, int)
+        batches, left_over = [], np.zeros(0, int)
         for own, rows, count, width in zip(
             self.members, self.rows, self.batches_of, self.boundaries, strict=True
         ):
-            members = random.permutation(np.concatenate([left, own]))
-            left = members[count * rows :]
+            members = random.permutation(np.concatenate([left_over, own]))
+            left_over = members[count * rows :]
             for chosen in members[: count * rows].reshape(count, rows):
                 batches.append((self.examples[chosen], int(width), int(rows)))
         return [batches[i] for i in random.permutation(len(batches))]
 
     def in_order(self):
-        """Every example once, from the shortest to the longest."""
+        """Returns batches that hold every example once, from the shortest to the longest."""
         batches = []
         for own, rows, width in zip(self.members, self.rows, self.boundaries, strict=True):
             for first in range(0, len(own), rows):
@@ -206,18 +211,23 @@ class BatchPlan:
         return batches
 
 
-def rolled_up(sizes, most, multiple):
-    """How many rows a batch of each bucket has, how many batches, and what is left at the end.
+def even_batches(sizes, most, multiple):
+    """Returns rows and number of batches for each bucket, and the number of examples left over.
 
-    A bucket's sentences are spread evenly over as few batches as the budget allows, so that
-    hardly any have to go up into the next bucket, where they would be padded more.
+    A bucket's examples are spread evenly over as few batches as the budget allows. So few of them
+    move up to the next bucket, where they would need more padding.
+
+    Args:
+        sizes: number of examples, for each bucket.
+        most: maximum rows of a batch, for each bucket.
+        multiple: the number of rows is a multiple of this.
     """
-    rows, batches, left = [], [], 0
+    rows, counts, left_over = [], [], 0
     for size, most_rows in zip(sizes.tolist(), most.tolist(), strict=True):
-        available = size + left
+        available = size + left_over
         fewest = max(1, -(-available // most_rows))
         even = max(multiple, available // fewest // multiple * multiple)
-        count, left = divmod(available, even)
+        count, left_over = divmod(available, even)
         rows.append(even)
-        batches.append(count)
-    return np.array(rows), np.array(batches), left
+        counts.append(count)
+    return np.array(rows), np.array(counts), left_over

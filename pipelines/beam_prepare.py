@@ -1,8 +1,8 @@
-"""The same preparation as an Apache Beam pipeline, for corpora that outgrow a machine.
+"""Preparation as an Apache Beam pipeline, for corpora that are too large for one machine.
 
-Cleaning and encoding run on whatever runner Beam is given (extra `beam`); the folder must be one
-that all its workers see. The store is to the byte the one that `prepare` makes, and either goes on
-with what the other began. The vocabulary is learned where this is started.
+Cleaning and encoding run on any Beam runner (extra `beam`). All workers must share the output
+folder. The vocabulary is learned on the machine that starts the pipeline. The resulting store is
+identical to that of `prepare`, byte for byte, and each can resume what the other began.
 """
 
 from collections import Counter
@@ -12,23 +12,23 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipelines import cleaned_text
 from pipelines.cleaned_text import lines_of, part_folder, parts_in, shard_of, write_part
-from pipelines.cleaning import fingerprint, judge
+from pipelines.cleaning import active_rules, fingerprint, judge
 from pipelines.id_store import Shard
 from pipelines.prepare import prepare_by
 from pipelines.tokenizers import load_tokenizer
 
 
 def prepare_with_beam(source, folder, config=None, tokenizer=None, options=()):
-    """`prepare`, its cleaning and encoding done by Beam.
+    """Converts a corpus to an id store like `prepare`, with cleaning and encoding on Beam.
 
     Args:
-        source: as for `prepare`, with `chunks`: files that are not packed, or TFDS.
-        folder, config, tokenizer: as for `prepare`.
-        options: Beam's own, for example ["--runner=FlinkRunner"]; none: it runs here.
+        source: a source with `chunks`: uncompressed files or a TFDS data set.
+        folder, config, tokenizer: see `prepare`.
+        options: Beam options, such as ["--runner=FlinkRunner"]. None or empty: Beam's local runner.
     """
     if not hasattr(source, "chunks"):
         raise ValueError(
-            "Beam reads files or TFDS, which can be read in parts. "
+            "Beam needs a source that can be read in parts: text files or a TFDS data set. "
             f"Received: {type(source).__name__}"
         )
     options = PipelineOptions(list(options or ()))
@@ -44,28 +44,29 @@ def prepare_with_beam(source, folder, config=None, tokenizer=None, options=()):
 
 
 def clean_in_parts(chunks, folder, config, normalization, options):
-    """Each chunk's kept pairs as a part of its own.
+    """Cleans every chunk and writes it as a part.
 
-    Duplicates may lie in different chunks: of all pairs with one fingerprint, the first is kept.
+    Duplicates may be in different chunks. The first pair with a given fingerprint is kept, so a
+    first pass over all chunks finds the position of each first pair.
     """
     with beam.Pipeline(options=options) as pipeline:
-        numbered = pipeline | beam.Create(list(enumerate(chunks))) | beam.Reshuffle()
+        indexed = pipeline | beam.Create(list(enumerate(chunks))) | beam.Reshuffle()
         first = (
-            numbered
+            indexed
             | beam.FlatMapTuple(
-                lambda number, chunk: fingerprints(number, chunk, config, normalization)
+                lambda index, chunk: fingerprints(index, chunk, config, normalization)
             )
             | beam.CombinePerKey(min)
-            | beam.Values()  # (chunk, position)
+            | beam.Values()  # (chunk index, position)
         )
         (
-            {"chunk": numbered, "first": first}
+            {"chunk": indexed, "first": first}
             | beam.CoGroupByKey()
             | beam.MapTuple(
-                lambda number, found: write_chunk(
-                    part_folder(folder, number),
-                    found["chunk"][0],
-                    set(found["first"]),
+                lambda index, group: write_chunk(
+                    part_folder(folder, index),
+                    group["chunk"][0],
+                    set(group["first"]),
                     config,
                     normalization,
                 )
@@ -73,36 +74,44 @@ def clean_in_parts(chunks, folder, config, normalization, options):
         )
 
 
-def fingerprints(number, chunk, config, normalization):
-    """(fingerprint, (chunk, position)) of each pair that the other rules keep."""
-    ignored = Counter()
+def fingerprints(index, chunk, config, normalization):
+    """Yields (fingerprint, (chunk index, position)) for each pair that the other rules keep."""
+    rules, ignored = active_rules(config), Counter()
     for position, pair in enumerate(chunk):
-        kept = judge(*pair, config, normalization, ignored)
+        kept = judge(*pair, rules, normalization, ignored)
         if kept:
-            key = fingerprint(kept[0]) if config.duplicates else (number, position)
-            yield key, (number, position)
+            key = fingerprint(kept[0]) if config.duplicates else (index, position)
+            yield key, (index, position)
 
 
 def write_chunk(part, chunk, first, config, normalization):
-    """Cleans a chunk again, now that it is known which of its pairs come first."""
-    counts = Counter()
+    """Cleans a chunk once more and writes its part without duplicates.
+
+    Args:
+        part: the folder of the part.
+        chunk: an iterable of pairs of bytes.
+        first: the positions of all pairs to keep.
+        config: a `CleaningConfig`.
+        normalization: the `Normalization` of every text.
+    """
+    rules, counts = active_rules(config), Counter()
 
     def kept_pairs():
         for position, pair in enumerate(chunk):
             counts["read"] += 1
-            kept = judge(*pair, config, normalization, counts)
+            kept = judge(*pair, rules, normalization, counts)
             if kept and position in first:
                 counts["kept"] += 1
                 counts.update(kept[1])
                 yield kept[0]
             elif kept:
-                counts["duplicate"] += 1
+                counts["duplicates"] += 1
 
     write_part(kept_pairs(), part, counts)
 
 
 def encode_in_parts(folder, options):
-    """A shard for each part; shards that are there are left as they are."""
+    """Encodes every part that has no shard yet."""
     parts = parts_in(folder / "cleaned")
     missing = [part for part in parts if not shard_of(part, folder).exists()]
     with beam.Pipeline(options=options) as pipeline:
@@ -115,6 +124,7 @@ def encode_in_parts(folder, options):
 
 
 def encode_part(part, folder):
+    """Encodes one part of the cleaned text and writes its shard."""
     tokenizer = load_tokenizer(folder / "vocabulary")
     sides = [tokenizer.encode(lines_of(part / side)) for side in ("source", "target")]
     Shard.of(zip(*sides, strict=True)).write(shard_of(part, folder))

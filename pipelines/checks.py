@@ -1,9 +1,30 @@
-"""How a wrong setting is reported here: by its name, with what is allowed and what was given."""
+"""Errors about settings. Each names the setting, the allowed values and the value received."""
 
 
 def check_whole_number(name, value, at_least=1):
-    """Raises `ValueError` unless the setting is an int of at least `at_least`."""
+    """Raises `ValueError` unless `value` is an int of at least `at_least`."""
     if not isinstance(value, int) or isinstance(value, bool) or value < at_least:
         raise ValueError(
             f"`{name}` must be a whole number of at least {at_least}. Received: {name}={value!r}"
         )
+
+
+def size_too_large(size, largest):
+    """Returns the error for a vocabulary that has more pieces than the text yields."""
+    return ValueError(
+        f"The text is too small for a vocabulary of {size:,} pieces: it can have at most "
+        f"{largest:,}. Received: size={size}"
+    )
+
+
+def size_too_small(size, smallest):
+    """Returns the error for a vocabulary that has fewer pieces than the text has characters."""
+    return ValueError(
+        f"A vocabulary of {size:,} pieces cannot hold all characters of the text: it needs at "
+        f"least {smallest:,}, or a smaller `character_coverage`. Received: size={size}"
+    )
+
+
+def no_text():
+    """Returns the error for a vocabulary that is to be learned from nothing."""
+    return ValueError("There is no text to learn a vocabulary from")

@@ -1,8 +1,8 @@
-"""The text that cleaning keeps, as plain lines in parts, until all of it is encoded.
+"""The cleaned text, stored as plain lines in parts until all of it is encoded.
 
     cleaned/part-000000/source, target, counts.json
 
-A part comes from so many pairs read, whoever reads them, and becomes a shard.
+A part holds the pairs that are kept of `PART` pairs read, and becomes one shard of the id store.
 """
 
 import itertools
@@ -14,35 +14,48 @@ from pipelines.cleaning import Seen, clean
 from pipelines.progress import Progress
 from pipelines.whole import read_json, whole_folder, write_json
 
-PART = 100_000  # pairs read for one part, and for one shard
+PART = 100_000  # pairs read for one part
 
 
 def clean_all(source, folder, config, normalization):
-    """The kept pairs in parts, each from as many pairs read."""
+    """Cleans a source and writes the kept pairs in parts.
+
+    Args:
+        source: an iterable of pairs of bytes, see `sources.py`.
+        folder: the folder for the parts.
+        config: a `CleaningConfig`.
+        normalization: the `Normalization` of every text.
+    """
     seen, counts = Seen(), Counter()
     with Progress("reading and cleaning", unit="pairs") as progress:
 
-        def watched(pairs, of_part):
-            for pair in clean(pairs, config, of_part, seen, normalization):
-                progress.to(counts["read"] + of_part["read"])
+        def cleaned(pairs, part_counts):
+            for pair in clean(pairs, config, part_counts, seen, normalization):
+                progress.to(counts["read"] + part_counts["read"])
                 yield pair
 
-        for number, pairs in enumerate(in_parts(source)):
-            of_part = Counter()
-            write_part(watched(pairs, of_part), part_folder(folder, number), of_part)
-            counts.update(of_part)
+        for index, pairs in enumerate(in_parts(source)):
+            part_counts = Counter()
+            write_part(cleaned(pairs, part_counts), part_folder(folder, index), part_counts)
+            counts.update(part_counts)
         progress.to(counts["read"])
 
 
 def in_parts(source):
-    """The pairs in runs of `PART`, none of them empty."""
+    """Yields iterators over `PART` pairs each. None of them is empty."""
     pairs = iter(source)
     for first in pairs:
         yield itertools.chain([first], itertools.islice(pairs, PART - 1))
 
 
 def write_part(pairs, folder, counts):
-    """Cleaned pairs as the files `source` and `target`, with their counts beside them."""
+    """Writes cleaned pairs and their counts.
+
+    Args:
+        pairs: an iterable of (source, target) strings.
+        folder: the folder of the part.
+        counts: the counts of the cleaning, complete when `pairs` is exhausted.
+    """
     words, characters = Counter(), Counter()
     with (
         whole_folder(folder) as unfinished,
@@ -55,12 +68,12 @@ def write_part(pairs, folder, counts):
                 file.write(text + "\n")
                 words[side] += text.count(" ") + 1 if text else 0
                 characters[side] += len(text)
-        counted = {"pairs": counts, "words": words, "characters": characters}
-        write_json(unfinished / "counts.json", counted)
+        all_counts = {"pairs": counts, "words": words, "characters": characters}
+        write_json(unfinished / "counts.json", all_counts)
 
 
 def total_counts(cleaned):
-    """What was counted, all parts together."""
+    """Returns the sum of the counts of all parts."""
     total = {"pairs": Counter(), "words": Counter(), "characters": Counter()}
     for part in parts_in(cleaned):
         for name, counts in read_json(part / "counts.json").items():
@@ -70,20 +83,27 @@ def total_counts(cleaned):
 
 
 def parts_in(cleaned):
+    """Returns the folders of all finished parts, in order."""
     return sorted(path for path in cleaned.glob("part-*") if path.suffix != ".unfinished")
 
 
-def part_folder(cleaned, number):
-    return cleaned / f"part-{number:06}"
+def part_folder(cleaned, index):
+    return cleaned / f"part-{index:06}"
 
 
 def shard_of(part, folder):
-    """The shard that a part of the cleaned text becomes."""
+    """Returns the path of the shard that a part becomes."""
     return folder / part.name.replace("part", "shard")
 
 
 def sampled_lines(cleaned, pairs, config):
-    """Both sides of at most `sample_pairs` pairs, the same ones for the same seed."""
+    """Yields the lines of a random sample of the pairs: all sources, then all targets.
+
+    Args:
+        cleaned: the folder of the parts.
+        pairs: number of pairs in all parts.
+        config: a `VocabularyConfig` with the sample's size and seed.
+    """
     chosen = np.ones(pairs, bool)
     if pairs > config.sample_pairs:
         random = np.random.default_rng(config.seed)
@@ -95,6 +115,7 @@ def sampled_lines(cleaned, pairs, config):
 
 
 def lines_of(path):
+    """Yields the lines of a text file without their ends. Only "\\n" ends a line."""
     with open(path, encoding="utf-8", newline="\n") as file:
         for line in file:
             yield line.rstrip("\n")

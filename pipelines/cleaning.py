@@ -1,33 +1,36 @@
-"""Which sentence pairs are kept, rule by rule, and how many each rule dropped or changed.
+"""The rules that decide which sentence pairs are kept, and a count for each rule.
 
-A rule that is off drops nothing; nothing is dropped without being counted.
+A rule that is off drops nothing, and every dropped pair is counted. To add a rule, add a field to
+`CleaningConfig` and an entry to `RULES`.
 """
 
 import dataclasses
 import hashlib
 import itertools
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from pipelines.normalization import CONTROL_CHARACTERS, Normalization
 
-CHUNK = 10_000  # pairs looked at together
+CHUNK = 10_000  # pairs processed together
 
 
 @dataclasses.dataclass
 class CleaningConfig:
-    """The rules; each can be turned off on its own.
+    """The cleaning rules. Each can be turned off separately.
 
     Args:
         nfc: compose characters (Unicode NFC).
-        control_characters: remove them.
-        empty: drop a pair with an empty side.
-        invalid_utf8: drop a pair that is not UTF-8. Off: what is not is replaced by U+FFFD.
-        identical: drop a pair whose sides are the same, which is not translated.
-        duplicates: drop a pair that was there before.
-        max_characters: drop a pair with a longer side. 0: off.
-        max_ratio: drop a pair one side of which has more than this times the characters of the
-            other, where fewer than 20 count as 20. 0: off.
+        control_characters: remove control characters.
+        empty: drop pairs with an empty side.
+        invalid_utf8: drop pairs that are not UTF-8. If off, malformed bytes become U+FFFD.
+        identical: drop pairs with two equal sides, which are untranslated.
+        duplicates: drop pairs that occurred earlier in the corpus.
+        max_characters: drop pairs with a side longer than this. 0: off.
+        max_ratio: drop pairs with one side more than this many times as long as the other, in
+            characters. Fewer than 20 characters count as 20. 0: off.
     """
 
     nfc: bool = True
@@ -40,133 +43,172 @@ class CleaningConfig:
     max_ratio: float = 4.0
 
     def validate(self):
+        """Raises `ValueError` for the first wrong setting."""
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if field.type is bool:
-                right = isinstance(value, bool)
+                valid = isinstance(value, bool)
             else:
-                right = isinstance(value, int | float) and not isinstance(value, bool)
-                right = right and (value == 0 or value >= 1)
-            if not right:
+                valid = isinstance(value, int | float) and not isinstance(value, bool)
+                valid = valid and (value == 0 or value >= 1)
+            if not valid:
                 allowed = "True or False" if field.type is bool else "0 (off) or at least 1"
                 raise ValueError(
                     f"`{field.name}` must be {allowed}. Received: {field.name}={value!r}"
                 )
 
     def normalization(self):
-        """What the tokenizer is to do to every text, later ones included."""
+        """Returns the `Normalization` that the tokenizer applies to every text."""
         return Normalization(nfc=self.nfc, control_characters=self.control_characters)
 
-    @classmethod
-    def keep_everything(cls):
-        """No rule: for test sets, where every line counts."""
-        return cls(
-            empty=False,
-            invalid_utf8=False,
-            identical=False,
-            duplicates=False,
-            max_characters=0,
-            max_ratio=0,
-        )
+
+class Pair(NamedTuple):
+    """The facts about a normalized sentence pair that the rules test."""
+
+    source: str
+    target: str
+    shorter: int  # characters of the shorter side
+    longer: int  # characters of the longer side
+    is_utf8: bool  # whether both sides were valid UTF-8
 
 
-# What a count means, in the report's words.
-DROPPED = {
-    "invalid_utf8": "not UTF-8",
-    "empty": "empty side",
-    "too_long": "too long",
-    "ratio": "lengths too different",
-    "identical": "source = target",
-    "duplicate": "duplicates",
-}
-CHANGED = {
+class Rule(NamedTuple):
+    """A rule that drops pairs.
+
+    Args:
+        name: the field of `CleaningConfig` that turns the rule on, and the key of its count.
+        reason: the words for its count in the report.
+        drops: a function of a `Pair` and the setting that returns whether to drop the pair. None:
+            the rule compares pairs with each other, see `Seen`.
+    """
+
+    name: str
+    reason: str
+    drops: Callable | None
+
+
+# In the order of application: a pair counts for the first rule that drops it.
+RULES = (
+    Rule("invalid_utf8", "not UTF-8", lambda pair, _: not pair.is_utf8),
+    Rule("empty", "empty side", lambda pair, _: not pair.shorter),
+    Rule("max_characters", "too long", lambda pair, limit: pair.longer > limit),
+    Rule(
+        "max_ratio",
+        "lengths too different",
+        lambda pair, limit: pair.longer > limit * max(pair.shorter, 20),
+    ),
+    Rule("identical", "source = target", lambda pair, _: pair.source == pair.target),
+    Rule("duplicates", "duplicates", None),
+)
+# Changes of pairs that are kept, with the words for their counts in the report.
+CHANGES = {
     "nfc": "composed by NFC",
     "control_characters": "control characters removed",
-    "replaced": "what is not UTF-8 replaced",
+    "replaced": "malformed UTF-8 replaced",
 }
+# Old keys of counts, from before each count had the name of its setting.
+FORMER_NAMES = {"too_long": "max_characters", "ratio": "max_ratio", "duplicate": "duplicates"}
 
 
 def clean(pairs, config, counts, seen=None, normalization=None):
-    """Yields the pairs that are kept, normalised.
+    """Yields the pairs that are kept, as normalized strings.
 
     Args:
-        pairs: of bytes.
+        pairs: an iterable of (source, target) in bytes.
         config: a `CleaningConfig`.
-        counts: a `collections.Counter`, to which is added: "read", "kept", what was dropped
-            under the names of `DROPPED`, and of what is kept how many pairs were changed under
-            those of `CHANGED`.
-        seen: what earlier pairs of the corpus were, if there are any.
-        normalization: a tokenizer's own. None: the config's.
+        counts: a `collections.Counter` to update. Its keys are "read", "kept", the names in `RULES`
+            for dropped pairs, and the names in `CHANGES` for kept pairs.
+        seen: the `Seen` of earlier pairs of the corpus, if any.
+        normalization: the `Normalization` of an existing tokenizer. None: the config's.
     """
-    pairs, seen = iter(pairs), Seen() if seen is None else seen
+    pairs, seen, rules = iter(pairs), Seen() if seen is None else seen, active_rules(config)
     normalization = config.normalization() if normalization is None else normalization
     while chunk := list(itertools.islice(pairs, CHUNK)):
         counts["read"] += len(chunk)
-        judged = [judge(*pair, config, normalization, counts) for pair in chunk]
-        kept = [pair_and_changes for pair_and_changes in judged if pair_and_changes]
+        judged = [judge(*pair, rules, normalization, counts) for pair in chunk]
+        kept = [texts_and_changes for texts_and_changes in judged if texts_and_changes]
         if config.duplicates and kept:
-            new = seen.first_time(np.array([fingerprint(pair) for pair, _ in kept], "uint64"))
-            counts["duplicate"] += len(kept) - int(new.sum())
+            new = seen.first_time(np.array([fingerprint(texts) for texts, _ in kept], "uint64"))
+            counts["duplicates"] += len(kept) - int(new.sum())
             kept = list(itertools.compress(kept, new))
         counts["kept"] += len(kept)
-        for pair, changes in kept:
+        for texts, changes in kept:
             counts.update(changes)
-            yield pair
+            yield texts
 
 
-def judge(source, target, config, normalization, counts):
-    """The normalised pair and what was changed in it, or None if a rule but that of duplicates
-    drops it."""
-    changed, sides = set(), []
-    for raw in (source, target):
+def active_rules(config):
+    """Returns the rules for single pairs that are on, as (name, function, setting)."""
+    rules = ((rule.name, rule.drops, getattr(config, rule.name)) for rule in RULES)
+    return [(name, drops, setting) for name, drops, setting in rules if drops and setting]
+
+
+def judge(source, target, rules, normalization, counts):
+    """Applies rules to a pair of bytes.
+
+    Args:
+        source, target: bytes.
+        rules: the result of `active_rules`.
+        normalization: the `Normalization` of every text.
+        counts: a `collections.Counter`, to which a dropped pair is added.
+
+    Returns:
+        The normalized texts and the set of their changes, or None if a rule drops the pair.
+    """
+    decoded, is_utf8 = [], True
+    for side in (source, target):
         try:
-            text = raw.decode("utf-8")
+            decoded.append(side.decode("utf-8"))
         except UnicodeDecodeError:
-            if config.invalid_utf8:
-                counts["invalid_utf8"] += 1
-                return None
-            changed.add("replaced")
-            text = raw.decode("utf-8", "replace")
-        normalized = normalization(text)
-        if normalized != text:
-            if normalization.control_characters and CONTROL_CHARACTERS.search(text):
-                changed.add("control_characters")
-            if normalization.nfc and Normalization(nfc=False)(text) != Normalization()(text):
-                changed.add("nfc")
-        sides.append(normalized)
-    shorter, longer = sorted(map(len, sides))
-    if config.empty and not shorter:
-        reason = "empty"
-    elif config.max_characters and longer > config.max_characters:
-        reason = "too_long"
-    elif config.max_ratio and longer > config.max_ratio * max(shorter, 20):
-        reason = "ratio"
-    elif config.identical and sides[0] == sides[1]:
-        reason = "identical"
-    else:
-        return tuple(sides), changed
-    counts[reason] += 1
-    return None
+            decoded.append(side.decode("utf-8", "replace"))
+            is_utf8 = False
+    texts = normalization(decoded[0]), normalization(decoded[1])
+    pair = Pair(*texts, *sorted(map(len, texts)), is_utf8)
+    for name, drops, setting in rules:
+        if drops(pair, setting):
+            counts[name] += 1
+            return None
+    changes = set() if is_utf8 else {"replaced"}
+    for before, after in zip(decoded, texts, strict=True):
+        if before != after:
+            changes.update(changes_of(before, normalization))
+    return texts, changes
 
 
-def fingerprint(pair):
-    """64 bits of a pair: among 36 million pairs, the chance that any two agree is 1 in 30,000."""
-    digest = hashlib.blake2b("\n".join(pair).encode(), digest_size=8).digest()
+def changes_of(text, normalization):
+    """Yields the names of the changes that the normalization makes to a text."""
+    if normalization.control_characters and CONTROL_CHARACTERS.search(text):
+        yield "control_characters"
+    if normalization.nfc and Normalization(nfc=False)(text) != Normalization()(text):
+        yield "nfc"
+
+
+def with_current_names(counts):
+    """Renames counts that were written under former names."""
+    return {FORMER_NAMES.get(name, name): count for name, count in counts.items()}
+
+
+def fingerprint(texts):
+    """Returns a 64-bit hash of a pair.
+
+    Among 36 million pairs, the probability that any two hashes collide is 1 in 30,000.
+    """
+    digest = hashlib.blake2b("\n".join(texts).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little")
 
 
 class Seen:
-    """Which fingerprints were there before, in eight bytes each.
+    """The set of all earlier fingerprints, in eight bytes each.
 
-    Sorted runs, each more than twice as long as the next, so that few are searched and each
-    fingerprint is merged only a few times.
+    Fingerprints are kept in sorted runs, each more than twice as long as the next. So there are few
+    runs to search, and each fingerprint is merged only a few times.
     """
 
     def __init__(self):
         self.runs = []
 
     def first_time(self, fingerprints):
-        """For each fingerprint, whether neither an earlier call nor this one had it before."""
+        """Returns a boolean array: whether each fingerprint occurs for the first time."""
         distinct, first = np.unique(fingerprints, return_index=True)
         new = np.zeros(len(fingerprints), bool)
         new[first] = True

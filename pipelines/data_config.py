@@ -1,4 +1,4 @@
-"""The settings of data: where it is, how it is cleaned, cut into pieces and put into batches."""
+"""The settings of a run's data: its location, cleaning, vocabulary and batches."""
 
 import dataclasses
 
@@ -10,14 +10,14 @@ from pipelines.vocabulary import VocabularyConfig
 
 @dataclasses.dataclass
 class DataConfig:
-    """All that is to be said about data: where it is, cleaning, sub-words, batches.
+    """Settings for the data of a run.
 
     Args:
-        folder: what t2t-prepare made, to be trained on. "": the toy grammar.
-        toy_pairs: how many sentences of the toy grammar.
-        dev_source, dev_target: text files to evaluate on while training. "": none, or the
-            toy grammar's unseen combinations.
-        dev_pairs: how many of their lines, the first ones. 0: all.
+        folder: folder of training data from t2t-prepare. "": the toy grammar.
+        toy_pairs: number of training pairs from the toy grammar.
+        dev_source, dev_target: text files for evaluation during training. "": none, or the test
+            split if the toy grammar is the training data.
+        dev_pairs: number of lines of these files to use, from the first. 0: all.
     """
 
     folder: str = ""

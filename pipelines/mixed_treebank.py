@@ -1,7 +1,7 @@
-"""Gold trees and automatically parsed ones in one file, in an exact ratio. PAPER: §6.3.
+"""One file of gold trees and automatically parsed trees in an exact ratio. PAPER: §6.3.
 
-Which trees go where is a function of the files and the ratio alone. Their order does not matter:
-batches are drawn from all of them anew in every epoch.
+The number of copies of each tree is a function of the files and the ratio alone. The order of the
+file does not matter, because every epoch draws its batches from all of it.
 """
 
 import itertools
@@ -11,33 +11,34 @@ from pipelines.treebank import TreebankPairs
 
 
 def write_mixed(path, gold, automatic, ratio=None):
-    """Writes both treebanks to one file, a tree a line, without traces and function tags.
+    """Writes two treebanks to one file, one tree per line, without traces and function tags.
 
-    With a ratio, the smaller of the two, measured by it, is repeated from its start, in order and
-    as often as it takes, the last time perhaps in part; of the larger one every tree stands once.
+    With a ratio, the treebank that is too small for it is repeated from its start, in order, until
+    the ratio is exact. The other one is written once.
 
     Args:
+        path: the file to write.
         gold, automatic: files, as for `read_trees`.
-        ratio: automatic trees for each gold one. None: every tree of both stands once.
+        ratio: number of automatic trees per gold tree. None: every tree is written once.
 
     Returns:
-        How many gold trees and how many automatic ones the file has.
+        The numbers of gold and of automatic trees in the file.
     """
     banks = [TreebankPairs(files) for files in (gold, automatic)]
     with open(path, "w", encoding="utf-8") as file:
-        sizes = [written(file, bank.trees()) for bank in banks]
+        sizes = [write_trees(file, bank.trees()) for bank in banks]
         for bank, size in zip(banks, sizes, strict=True):
             if not size:
-                raise SourceError(f"{bank.files[0]} holds no tree")
-        wanted = amounts(*sizes, ratio)
-        for bank, size, amount in zip(banks, sizes, wanted, strict=True):
-            for done in range(size, amount, size):
-                written(file, itertools.islice(bank.trees(), amount - done))
-    return wanted
+                raise SourceError(f"{bank.files[0]} contains no tree")
+        totals = amounts(*sizes, ratio)
+        for bank, size, total in zip(banks, sizes, totals, strict=True):
+            for done in range(size, total, size):
+                write_trees(file, itertools.islice(bank.trees(), total - done))
+    return totals
 
 
 def amounts(gold, automatic, ratio):
-    """How many trees of two treebanks stand in the mixture, the larger one's all once."""
+    """Returns how many trees of each treebank the mixture holds, given their sizes."""
     if ratio is None:
         return gold, automatic
     if automatic >= ratio * gold:
@@ -45,8 +46,8 @@ def amounts(gold, automatic, ratio):
     return gold, round(ratio * gold)
 
 
-def written(file, trees):
-    """Writes trees, a line each; returns how many."""
+def write_trees(file, trees):
+    """Writes trees, one per line, and returns their number."""
     count = 0
     for tree in trees:
         file.write(f"{tree}\n")

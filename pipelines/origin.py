@@ -1,4 +1,4 @@
-"""What a prepared folder was made from, so that a change of it is noticed."""
+"""The inputs and settings that a prepared folder was made from, to detect changes."""
 
 import dataclasses
 import hashlib
@@ -6,21 +6,28 @@ import json
 
 from pipelines.whole import read_json
 
-FORMAT = 1  # of the folder; one of another format is refused
+FORMAT = 1  # format of a prepared folder; folders of a different format are refused
 
 
-def refuse_other_things(folder):
+def refuse_other_files(folder):
+    """Raises `ValueError` if a folder holds anything that a preparation does not write."""
     ours = ("cleaned", "preparation", "vocabulary", "shard-", "store.", "report", ".lock")
     others = sorted(path.name for path in folder.iterdir() if not path.name.startswith(ours))
     if others:
         raise ValueError(
-            f"{folder} has other things in it ({', '.join(others[:3])}). Give the name of a new "
+            f"{folder} contains other files ({', '.join(others[:3])}). Give the name of a new "
             "folder"
         )
 
 
 def origin_of(source, config, tokenizer):
-    """Everything on which the ids depend, under the name by which a change is reported."""
+    """Returns everything that the encoded data depends on, as a dictionary.
+
+    Args:
+        source: a source of pairs, see `sources.py`.
+        config: a `DataConfig`.
+        tokenizer: an existing tokenizer, or None if one is to be learned.
+    """
     cleaning = dataclasses.asdict(config.cleaning)
     if tokenizer is None:
         vocabulary = dataclasses.asdict(config.vocabulary)
@@ -33,37 +40,41 @@ def origin_of(source, config, tokenizer):
 
 
 def digest(contents):
+    """Returns a 128-bit digest of bytes, in hexadecimal."""
     return hashlib.blake2b(contents, digest_size=16).hexdigest()
 
 
 def cleaned_from(origin):
-    """On what the cleaned text depends, which is all but how it is encoded."""
+    """Returns the part of an origin that the cleaned text depends on: all except the encoding."""
     normalization = origin["vocabulary"] if "contents" in origin["vocabulary"] else None
     return {**origin, "vocabulary": normalization}
 
 
-def known_origin(folder, origin):
-    """Whether this preparation was begun before; refuses to go on with something else."""
+def is_begun(folder, origin):
+    """Returns whether a folder was begun from this origin.
+
+    Raises `ValueError` if it was begun from a different one.
+    """
     known = read_json(folder / "preparation.json")
     if known is None:
         return False
-    changed = sorted(
-        name for name in known.keys() | origin.keys() if known.get(name) != origin.get(name)
-    )
-    if changed:
-        details = []
-        for name in changed:
-            old, new = known.get(name), origin.get(name)
-            if isinstance(old, dict) and isinstance(new, dict):
-                details += [
-                    f"{name}.{field} (then {old.get(field)!r}, now {new.get(field)!r})"
-                    for field in sorted(old.keys() | new.keys())
-                    if old.get(field) != new.get(field)
-                ]
-            else:
-                details.append(name)
+    changes = []
+    for name in sorted(known.keys() | origin.keys()):
+        before, now = known.get(name), origin.get(name)
+        if before == now:
+            continue
+        if isinstance(before, dict) and isinstance(now, dict):
+            changes += [
+                f"{name}.{field} (was {before.get(field)!r}, is {now.get(field)!r})"
+                for field in sorted(before.keys() | now.keys())
+                if before.get(field) != now.get(field)
+            ]
+        else:
+            changes.append(name)
+    if changes:
         raise ValueError(
-            f"{folder} was prepared from something else; changed since: {', '.join(details)}. "
-            "Give another output folder, or delete this one to prepare it anew"
+            f"{folder} was prepared from different input or settings. Changed: "
+            f"{', '.join(changes)}. Give a different output folder, or delete this one to prepare "
+            "it anew"
         )
     return True

@@ -1,14 +1,14 @@
-"""From text to an id store: clean, learn the sub-words, encode, report.
+"""Preparation of a corpus: clean it, learn the vocabulary, encode, report.
 
-Each step's result is written beside its place and then renamed, so that it is whole or absent:
-when the work is interrupted, the same call goes on with the first step or shard that is missing.
+Every result is complete or absent. After an interruption, the same call resumes with the first
+step or shard that is missing.
 
     FOLDER/
-      cleaned/            the text that is kept, in parts, until all of it is encoded
-      preparation.json    what it is made from; other inputs or settings are refused
+      cleaned/            the kept text in parts, until all of it is encoded
+      preparation.json    inputs and settings; different ones are refused
       vocabulary/         the tokenizer
-      shard-000000/ …     the ids, a shard for each part
-      store.json          which shards there are
+      shard-000000/ …     the ids, one shard per part
+      store.json          the list of shards
       report.json, report.txt
 """
 
@@ -16,29 +16,25 @@ import dataclasses
 import shutil
 from pathlib import Path
 
-import numpy as np
-
-from pipelines.cleaned_text import clean_all, parts_in, sampled_lines, shard_of, total_counts
+from pipelines.cleaned_text import clean_all, sampled_lines, total_counts
 from pipelines.data_config import DataConfig
 from pipelines.id_store import IdStore, Shard, contents_of, shards_in
-from pipelines.origin import cleaned_from, known_origin, origin_of, refuse_other_things
-from pipelines.progress import Progress
+from pipelines.origin import cleaned_from, is_begun, origin_of, refuse_other_files
 from pipelines.report import dropped_text, make_report, report_text
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.vocabulary import learn
 from pipelines.whole import only_one, read_json, whole_folder, write_json
 
-BATCH = 512  # lines tokenised together
-
 
 def prepare(source, folder, config=None, tokenizer=None):
-    """Turns a corpus into an id store with its vocabulary.
+    """Converts a corpus to an id store with its vocabulary.
 
     Args:
-        source: pairs of bytes with a `fingerprint`, see `sources.py`.
-        folder: where to, or what was begun there before.
+        source: a source of pairs, see `sources.py`.
+        folder: the output folder, new or from an interrupted preparation.
         config: a `DataConfig`.
-        tokenizer: an existing one, whose normalization then counts. None: one is learned.
+        tokenizer: an existing tokenizer, whose normalization then replaces the config's. None: a
+            tokenizer is learned.
 
     Returns:
         The report, as a dictionary.
@@ -47,36 +43,42 @@ def prepare(source, folder, config=None, tokenizer=None):
 
 
 def prepare_by(clean_into, encode_into, source, folder, config=None, tokenizer=None):
-    """`prepare`, its two long steps done by the given functions."""
+    """Prepares a corpus with the given functions for cleaning and encoding.
+
+    Args:
+        clean_into: function of (source, folder, cleaning config, normalization) that writes the
+            parts of the cleaned text.
+        encode_into: function of (folder, tokenizer) that writes the missing shards.
+        source, folder, config, tokenizer: see `prepare`.
+    """
     config = DataConfig() if config is None else config
     config.validate()
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with only_one(folder):
-        refuse_other_things(folder)
+        refuse_other_files(folder)
         origin = origin_of(source, config, tokenizer)
-        begun = known_origin(folder, origin)
-        if not begun or not is_finished(folder):
+        if not is_begun(folder, origin) or not is_finished(folder):
             finish(clean_into, encode_into, source, folder, config, tokenizer, origin)
         return renewed_report(folder, config)
 
 
 def finish(clean_into, encode_into, source, folder, config, tokenizer, origin):
-    """Does whatever is not done yet."""
+    """Runs all steps that are not finished yet."""
     cleaned = folder / "cleaned"
     normalization = config.cleaning.normalization()
     if tokenizer is not None:
         normalization = tokenizer.normalization
     if read_json(cleaned / "origin.json", {}) != cleaned_from(origin):
-        shutil.rmtree(cleaned, ignore_errors=True)  # nothing yet, or other text or rules
+        shutil.rmtree(cleaned, ignore_errors=True)  # absent, or from a different text or rules
         with whole_folder(cleaned) as unfinished:
             clean_into(source, unfinished, config.cleaning, normalization)
             write_json(unfinished / "origin.json", cleaned_from(origin))
     counts = total_counts(cleaned)
     if not counts["kept"]:
         raise ValueError(
-            f"No pair of {counts['read']:,} is left after cleaning "
-            f"({dropped_text(counts)}): turn off the rule that dropped them"
+            f"Cleaning dropped all {counts['read']:,} pairs ({dropped_text(counts)}). Turn off the "
+            "rule that dropped them"
         )
     if not (folder / "preparation.json").exists():
         shutil.rmtree(folder / "vocabulary", ignore_errors=True)
@@ -94,8 +96,15 @@ def finish(clean_into, encode_into, source, folder, config, tokenizer, origin):
     shutil.rmtree(cleaned)
 
 
+def encode_all(folder, tokenizer):
+    """Encodes the cleaned text with `tf.data`, on all cores of this machine."""
+    from pipelines.graph_encoding import encode_parts  # loads TensorFlow
+
+    encode_parts(folder, tokenizer)
+
+
 def is_finished(folder):
-    """Whether everything is there; removes what an interrupted ending left behind."""
+    """Returns whether all results exist. If so, removes what an interruption left behind."""
     if not (folder / "report.json").exists() or not (folder / "store.json").exists():
         return False
     if set(contents_of(folder)) - set(shards_in(folder)):
@@ -105,49 +114,15 @@ def is_finished(folder):
     return True
 
 
-def encode_all(folder, tokenizer):
-    """Encodes the kept text on all cores; shards that are there are left as they are."""
-    import tensorflow as tf  # here, so that settings can be read without it
-
-    graph = tokenizer.in_graph()
-    sizes = {
-        part: read_json(part / "counts.json")["pairs"].get("kept", 0)
-        for part in parts_in(folder / "cleaned")
-    }
-    with Progress("encoding", sum(sizes.values()), unit="pairs") as progress:
-        missing = [part for part in sizes if not shard_of(part, folder).exists()]
-        progress.begin_at(sum(sizes[part] for part in sizes if part not in missing))
-        for part in missing:
-            lines = (tf.data.TextLineDataset(str(part / side)) for side in ("source", "target"))
-            encoded = (
-                tf.data.Dataset.zip(*lines)
-                .batch(BATCH)
-                .map(
-                    lambda *sides: tuple(graph.tokenize_normalized(side) for side in sides),
-                    num_parallel_calls=tf.data.AUTOTUNE,
-                )
-                .prefetch(tf.data.AUTOTUNE)
-            )
-            ids, lengths = ([], []), ([], [])  # of source and target
-            for sides in encoded:
-                for side, ragged in enumerate(sides):
-                    ids[side].append(ragged.flat_values.numpy())
-                    lengths[side].append(ragged.row_lengths().numpy())
-                progress.to(progress.done + len(lengths[0][-1]))
-            flat = np.concatenate([np.zeros(0, "int32"), *ids[0], *ids[1]])
-            lengths = (np.concatenate([np.zeros(0, "int64"), *side]) for side in lengths)
-            Shard.of_lengths(flat, *lengths).write(shard_of(part, folder))
-
-
 def write_report(folder, store, counts, config):
-    """The last step, and the sign that all others are done."""
+    """Writes the report. report.json comes last and marks the preparation as finished."""
     report = make_report(store, load_tokenizer(folder / "vocabulary"), counts, config.batches)
     (folder / "report.txt").write_text(report_text(report), encoding="utf-8")
     write_json(folder / "report.json", report)
 
 
 def renewed_report(folder, config):
-    """The report, with the batches that today's settings give."""
+    """Returns the report. If the batch settings have changed, renews it first."""
     report = read_json(folder / "report.json")
     if report["batches"]["settings"] != dataclasses.asdict(config.batches):
         write_report(folder, IdStore.read(folder), report["counts"], config)

@@ -1,4 +1,4 @@
-"""Progress of long work: one moving line on a terminal, plain lines now and then elsewhere."""
+"""Progress of long work: one updated line on a terminal, occasional plain lines elsewhere."""
 
 import datetime
 import sys
@@ -6,16 +6,16 @@ import time
 
 
 class Progress:
-    """Counts up to a total that may be unknown.
+    """A counter that displays its progress.
 
         with Progress("encoding", total, unit="pairs") as progress:
             progress.to(done)
 
     Args:
-        task: what is being done.
-        total: how much there is to do. None: unknown.
-        unit: what is counted.
-        stream: where to write. None: standard error.
+        task: name of the work.
+        total: the final count. None: unknown.
+        unit: name of the things counted.
+        stream: stream to write to. None: standard error.
         every: seconds between plain lines.
     """
 
@@ -25,7 +25,7 @@ class Progress:
         self.terminal = self.stream.isatty()
         self.every = 0.1 if self.terminal else every
         self.started = self.shown_at = time.monotonic()
-        self.first = None  # what had been done when the counting began
+        self.first = None  # the count at which the clock was started
         self.done = 0
         self.width = 0
 
@@ -39,7 +39,7 @@ class Progress:
         self.stream.flush()
 
     def to(self, done):
-        """Says that `done` of the total are done."""
+        """Sets the count, and displays it if the last display is old enough."""
         if self.first is None:
             self.first, self.started = self.done, time.monotonic()
         self.done = done
@@ -47,10 +47,11 @@ class Progress:
             self.show()
 
     def begin_at(self, done):
-        """Says that `done` were done before and do not count for the rate."""
+        """Sets the count to the result of earlier work, which does not affect the rate."""
         self.first = self.done = done
 
     def show(self):
+        """Displays the count, the rate, and the time elapsed and left."""
         self.shown_at = now = time.monotonic()
         seconds = max(now - self.started, 1e-9)
         rate = (self.done - (self.first or 0)) / seconds
@@ -71,7 +72,8 @@ class Progress:
 
 
 def duration(seconds):
-    """
+    """Rounds to whole seconds and returns a `timedelta`, which prints as a clock does.
+
     >>> print(duration(3725))
     1:02:05
     """

@@ -1,22 +1,22 @@
-"""What a preparation came to: pairs kept and dropped, pieces, lengths, how full batches will be."""
+"""The report of a preparation: pairs kept and dropped, pieces, lengths, padding of the batches."""
 
 import dataclasses
 
 import numpy as np
 
 from pipelines.batch_plan import BatchPlan
-from pipelines.cleaning import CHANGED, DROPPED
+from pipelines.cleaning import CHANGES, RULES, with_current_names
 from pipelines.id_store import SIDES
-from pipelines.tokenizers import UNKNOWN
+from pipelines.special_ids import UNKNOWN
 
 
 def make_report(store, tokenizer, counts, batches):
-    """The figures, as a dictionary that can be written as JSON.
+    """Returns the report as a dictionary that can be written as JSON.
 
     Args:
         store: an `IdStore`.
-        tokenizer: what it was encoded with.
-        counts: what the cleaning counted, with "words" and "characters" of each side.
+        tokenizer: the tokenizer that the store was encoded with.
+        counts: the counts of the cleaning, with "words" and "characters" for each side.
         batches: a `BatchConfig`.
     """
     sides = {}
@@ -48,11 +48,11 @@ def make_report(store, tokenizer, counts, batches):
 
 
 def batches_report(store, config):
-    """How full an epoch's batches are, measured on the first one."""
+    """Returns the number, shapes and padding of an epoch's batches, measured on the first epoch."""
     report = {"settings": dataclasses.asdict(config)}
     try:
         plan = BatchPlan(store.lengths + 1, config, seed=0)
-    except ValueError as error:  # a corpus too small for one batch is prepared all the same
+    except ValueError as error:  # too small for one batch, which is no reason to fail
         return {**report, "problem": str(error)}
     return {
         **report,
@@ -67,33 +67,38 @@ def batches_report(store, config):
 
 
 def report_text(report):
-    """The report as a person reads it."""
+    """Returns the report as text for readers."""
     counts, vocabulary = report["counts"], report["vocabulary"]
     lines = [
         f"pairs       {counts['read']:,} read, {counts['kept']:,} kept",
         f"dropped     {dropped_text(counts)}",
-        f"changed     {listed(counts, CHANGED)}",
+        f"changed     {listed(counts, CHANGES)}",
         f"vocabulary  {vocabulary['size']:,} pieces ({vocabulary['kind']})",
     ]
     for side, figures in report["sides"].items():
         lines.append(
             f"{side}      {figures['words']:,} words, {figures['pieces']:,} pieces: "
-            f"{figures['pieces_a_word']:.2f} a word, {figures['unknown']:.3%} unknown, "
-            f"{figures['in_bytes']:.3%} written in bytes; the longest sentence has "
-            f"{figures['longest']:,}"
+            f"{figures['pieces_a_word']:.2f} per word, {figures['unknown']:.3%} unknown, "
+            f"{figures['in_bytes']:.3%} bytes; the longest sentence has "
+            f"{figures['longest']:,} pieces"
         )
-    lines += ["", "pieces on the longer side", *histogram_lines(report["histogram"]), ""]
-    return "\n".join([*lines, *batch_lines(report["batches"])]) + "\n"
+    lines += [
+        "",
+        "pairs by number of pieces on the longer side",
+        *histogram_lines(report["histogram"]),
+    ]
+    return "\n".join([*lines, "", *batch_lines(report["batches"])]) + "\n"
 
 
 def dropped_text(counts):
-    """How many pairs each rule dropped, in words."""
-    return listed(counts, DROPPED)
+    """Returns how many pairs each rule dropped, in words."""
+    return listed(with_current_names(counts), {rule.name: rule.reason for rule in RULES})
 
 
-def listed(counts, names):
-    found = [f"{counts[name]:,} {words}" for name, words in names.items() if counts.get(name)]
-    return ", ".join(found) or "nothing"
+def listed(counts, words):
+    """Returns the counts that are not 0, each with its words."""
+    items = [f"{counts[name]:,} {words[name]}" for name in words if counts.get(name)]
+    return ", ".join(items) or "nothing"
 
 
 def histogram_lines(histogram):
@@ -105,17 +110,17 @@ def histogram_lines(histogram):
 
 def batch_lines(batches):
     settings = batches["settings"]
-    budget = f"batches     up to {settings['tokens']:,} tokens a side"
+    budget = f"batches     up to {settings['tokens']:,} tokens per side"
     if "problem" in batches:
         return [f"{budget}: {batches['problem']}"]
     shapes = ", ".join(
         f"{rows} × {width}" for rows, width in zip(batches["rows"], batches["widths"], strict=True)
     )
-    too_long = "cut" if settings["too_long"] == "truncate" else "left out"
+    too_long = "truncated" if settings["too_long"] == "truncate" else "left out"
     return [
-        f"{budget}: {batches['steps']:,} an epoch, in {len(batches['rows'])} shapes",
+        f"{budget}: {batches['steps']:,} per epoch, in {len(batches['rows'])} shapes",
         f"            {batches['real']:.1%} of their positions hold real tokens",
         f"            {batches['too_long']:,} pairs of more than {settings['max_length']} tokens "
-        f"{too_long}, {batches['left_over']:,} left over each epoch",
+        f"{too_long}, {batches['left_over']:,} left over in each epoch",
         f"            rows × width: {shapes}",
     ]

@@ -1,9 +1,9 @@
-"""Where sentence pairs come from: text files, one tab-separated file, or a Python iterable.
+"""Sources of sentence pairs: text files, tab-separated files, Python iterables.
 
-Every source is an iterable of pairs of bytes, one pair a line, that can be read again from the
-start, and has a `fingerprint()` by which a change is noticed. Bytes, because a line that is not
-UTF-8 must be counted and dropped by the cleaning, not end the reading. Whatever is wrong with a
-file is said with its name and line. TensorFlow Datasets: `tfds_source.py`.
+A source is an iterable of pairs of bytes, one pair per line, that can be read repeatedly. Its
+`fingerprint()` changes when the text changes. Pairs are bytes because a line that is not UTF-8 is
+dropped and counted by the cleaning, and must not stop the reading. Wrong input raises a
+`SourceError` with the file and the line. TensorFlow Datasets are read by `tfds_source.py`.
 """
 
 import glob
@@ -15,15 +15,15 @@ from pathlib import Path
 
 
 class SourceError(ValueError):
-    """Something is wrong with what the user gave: the message says what and what to do."""
+    """Wrong input from the user. The message says what is wrong and how to fix it."""
 
 
 class TextFiles:
-    """A pair of line-aligned text files, or as many on either side as a glob finds.
+    """Line-aligned text files: line n of the target translates line n of the source.
 
     Args:
-        source, target: a path, a glob, or several of these separated by commas; `.gz` files are
-            unpacked while reading. Files are read in the order of their names.
+        source, target: a path, a glob, or several of them separated by commas. `.gz` files are
+            decompressed while reading. The matches of a glob are read in the order of their names.
     """
 
     def __init__(self, source, target):
@@ -43,31 +43,32 @@ class TextFiles:
                 raise SourceError(
                     f"Source and target must have the same number of lines: {self.named('source')}"
                     f" has {counts[0]:,}, {self.named('target')} has {counts[1]:,}. Line n of one "
-                    "is the translation of line n of the other; find where they part, for example "
-                    "with `paste`"
+                    "is the translation of line n of the other. Find where they diverge, for "
+                    "example with `paste`"
                 )
             yield source, target
         if not number:
             raise SourceError(f"{self.named('source')} and {self.named('target')} are empty")
 
     def fingerprint(self):
-        """What tells one text from another."""
+        """Returns a digest of the text of each side."""
         return {f"{side} text": digest_of(files) for side, files in self.files.items()}
 
     def named(self, side):
+        """Returns the name of one side's files, for messages."""
         files = self.files[side]
-        return str(files[0]) if len(files) == 1 else f"{len(files)} files from {files[0]} on"
+        return str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more files"
 
     def chunks(self, size):
-        """The same pairs in parts that can be read independently, each of `size` pairs."""
-        for _ in self:  # as many lines on one side as on the other, or an error
+        """Returns sources of `size` pairs each that can be read independently of each other."""
+        for _ in self:  # checks that both sides have the same number of lines
             pass
-        sides = [places_in(self.files[side], size) for side in ("source", "target")]
-        return [PartOfFiles(places, size) for places in zip(*sides, strict=True)]
+        sides = [line_starts(self.files[side], size) for side in ("source", "target")]
+        return [PartOfFiles(starts, size) for starts in zip(*sides, strict=True)]
 
 
 class TabSeparatedFile:
-    """One file with a pair on each line: source, a tab, target. Further columns are ignored.
+    """A file with one pair per line: source, tab, target. Further columns are ignored.
 
     An empty line is a pair with empty sides.
     """
@@ -76,10 +77,10 @@ class TabSeparatedFile:
         self.files = find_files("pairs", path)
 
     def __iter__(self):
-        found = False
+        is_empty = True
         for path in self.files:
             for number, line in enumerate(lines_of([path]), start=1):
-                found = True
+                is_empty = False
                 columns = line.split(b"\t") if line else [b"", b""]
                 if len(columns) < 2:
                     raise SourceError(
@@ -87,22 +88,22 @@ class TabSeparatedFile:
                         f"Received: {shown(line)}"
                     )
                 yield columns[0], columns[1]
-        if not found:
+        if is_empty:
             raise SourceError(f"{self.files[0]} is empty")
 
     def chunks(self, size):
-        """The same pairs in parts that can be read independently, each of `size` pairs."""
-        for _ in self:
+        """Returns sources of `size` pairs each that can be read independently of each other."""
+        for _ in self:  # checks every line
             pass
-        return [PartOfFiles([place], size) for place in places_in(self.files, size)]
+        return [PartOfFiles([start], size) for start in line_starts(self.files, size)]
 
     def fingerprint(self):
-        """What tells one text from another."""
+        """Returns a digest of the text."""
         return {"text": digest_of(self.files)}
 
 
 class Pairs:
-    """A Python iterable of (source, target) strings; a list, or a function that makes one."""
+    """A Python iterable of (source, target) strings: a list, or a function that returns one."""
 
     def __init__(self, pairs):
         self.pairs = pairs
@@ -111,27 +112,26 @@ class Pairs:
         pairs = self.pairs() if callable(self.pairs) else self.pairs
         if iter(pairs) is pairs and not callable(self.pairs):
             raise SourceError(
-                "Pairs are read more than once (vocabulary, then encoding): give a list or a "
-                f"function that returns an iterator. Received: {type(pairs).__name__}, which is "
-                "spent after one reading"
+                "Pairs are read more than once, so they must be a list or a function that returns "
+                f"an iterator. Received: {type(pairs).__name__}, which can be read only once"
             )
         number = 0
         for number, pair in enumerate(pairs, start=1):
-            two = isinstance(pair, tuple | list) and len(pair) == 2
-            if not two or not all(isinstance(text, str | bytes) for text in pair):
+            is_pair = isinstance(pair, tuple | list) and len(pair) == 2
+            if not is_pair or not all(isinstance(text, str | bytes) for text in pair):
                 raise SourceError(
                     f"Pair {number} must be (source, target), two texts. Received: {pair!r}"
                 )
-            # Half a surrogate pair is no UTF-8, which is the cleaning's business.
+            # An unpaired surrogate becomes malformed UTF-8, which the cleaning handles.
             yield tuple(
                 text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
                 for text in pair
             )
         if not number:
-            raise SourceError("There are no pairs. Received: nothing")
+            raise SourceError("There must be at least one pair. Received: none")
 
     def fingerprint(self):
-        """What tells one text from another."""
+        """Returns a digest of the pairs."""
         digest = hashlib.blake2b(digest_size=16)
         for pair in self:
             digest.update(b"\n".join(pair) + b"\n\n")
@@ -139,56 +139,67 @@ class Pairs:
 
 
 class PartOfFiles:
-    """Some consecutive pairs of line-aligned files, or of one with tabs.
+    """Consecutive pairs of line-aligned files or of a tab-separated file.
 
     Args:
-        places: for each side (files, byte): where its first line begins.
-        size: how many lines.
+        starts: for each side, the first line of the part, as (files, byte offset), see
+            `line_starts`.
+        size: number of lines.
     """
 
-    def __init__(self, places, size):
-        self.places = places
+    def __init__(self, starts, size):
+        self.starts = starts
         self.size = size
 
     def __iter__(self):
-        lines = [itertools.islice(lines_of(files, byte), self.size) for files, byte in self.places]
+        lines = [itertools.islice(lines_of(files, byte), self.size) for files, byte in self.starts]
         if len(lines) == 1:
             return (tuple(line.split(b"\t")[:2]) if line else (b"", b"") for line in lines[0])
         return zip(*lines, strict=True)
 
 
-def places_in(files, size):
-    """Where every `size`-th line begins: the files from its own on, and the byte in that one."""
-    places, number = [], 0
+def line_starts(files, size):
+    """Returns the position of every `size`-th line.
+
+    Returns:
+        A list of (the remaining files, starting with the one that contains the line, and its byte
+        offset in that file).
+    """
+    starts, number = [], 0
     for index, path in enumerate(files):
         if path.suffix == ".gz":
-            raise SourceError(f"{path} cannot be read in parts: unpack it first")
+            raise SourceError(f"{path} cannot be read in parts. Decompress it first")
         byte = 0
         with open(path, "rb") as file:
             for line in file:
                 if number % size == 0:
-                    places.append((files[index:], byte))
+                    starts.append((files[index:], byte))
                 number += 1
                 byte += len(line)
-    return places
+    return starts
 
 
-def find_files(side, paths):
-    """The files that a path, a glob or a comma-separated list of these means, each checked."""
+def find_files(name, paths):
+    """Returns the files that a path, a glob or a comma-separated list of them denotes.
+
+    Args:
+        name: what the files hold, for messages, such as "source".
+        paths: a string or a path.
+    """
     files = []
     for pattern in str(paths).split(","):
         matches = sorted(glob.glob(pattern)) or [pattern]
         files += [Path(path) for path in matches]
     for path in files:
         if path.is_dir():
-            raise SourceError(f"The {side} text must be a file. Received: the folder {path}")
+            raise SourceError(f"The {name} text must be a file. Received: the folder {path}")
         if not path.is_file():
-            raise SourceError(f"There is no {side} file {path}, and no file matches that pattern")
+            raise SourceError(f"There is no {name} file {path}, and no file matches that pattern")
     return files
 
 
 def digest_of(files):
-    """A digest of what is in some files, whatever their names and ages."""
+    """Returns a digest of the contents of files, independent of their names and dates."""
     digest = hashlib.blake2b(digest_size=16)
     for path in files:
         with open(path, "rb") as file:
@@ -197,48 +208,49 @@ def digest_of(files):
 
 
 def lines_of(files, byte=0):
-    """The lines of some files one after another, without their ends.
+    """Yields the lines of several files, without their line ends.
 
     Args:
-        files: paths.
-        byte: where to begin in the first file.
+        files: a list of paths.
+        byte: offset in the first file at which to begin.
     """
     for path in files:
         opened = gzip.open if path.suffix == ".gz" else open
         try:
             with opened(path, "rb") as file:
                 file.seek(byte)
-                at_beginning, byte = byte == 0, 0
+                is_first, byte = byte == 0, 0
                 for line in file:
-                    if at_beginning:
-                        at_beginning = False
-                        refuse_markup(path, line)
-                        line = line.removeprefix(b"\xef\xbb\xbf")  # a byte order mark
+                    if is_first:
+                        is_first = False
+                        check_is_plain_text(path, line)
+                        line = line.removeprefix(b"\xef\xbb\xbf")  # byte order mark
                     yield line.rstrip(b"\r\n")
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise SourceError(
-                f"{path} is not a whole gzip file ({error}): fetch it again, or rename it if it "
-                "is plain text"
+                f"{path} is not a complete gzip file ({error}). Download it again, or rename it "
+                "if it is plain text"
             ) from error
 
 
-def refuse_markup(path, line):
-    """Test sets are often handed out as SGML or XML, whose lines are not sentences."""
+def check_is_plain_text(path, line):
+    """Refuses files whose first line shows that they are SGML, XML, UTF-16 or gzip."""
     start = line.lstrip(b"\xef\xbb\xbf \t").lower()
     if start.startswith((b"<srcset", b"<refset", b"<tstset", b"<!doctype", b"<?xml", b"<doc ")):
         raise SourceError(
-            f"{path} is SGML or XML, not one sentence a line: {shown(line)}. Take the text out of "
-            "its <seg> elements first, one a line"
+            f"{path} is SGML or XML, not one sentence per line: {shown(line)}. Extract the text of "
+            "its <seg> elements first, one per line"
         )
     if line.startswith((b"\xff\xfe", b"\xfe\xff")) or 4 * line.count(0) > len(line) > 1:
         raise SourceError(
-            f"{path} is UTF-16 or no text at all: {shown(line)}. Convert it, for example with "
+            f"{path} is UTF-16 or not text: {shown(line)}. Convert it, for example with "
             "`iconv -f UTF-16 -t UTF-8`"
         )
     if line.startswith(b"\x1f\x8b"):
-        raise SourceError(f"{path} is packed with gzip: rename it so that it ends in .gz")
+        raise SourceError(f"{path} is compressed with gzip. Rename it so that it ends in .gz")
 
 
-def shown(line, most=60):
+def shown(line, longest=60):
+    """Returns a line as a quoted string for messages, cut after `longest` characters."""
     text = line.decode("utf-8", "replace").rstrip()
-    return repr(text if len(text) <= most else text[:most] + "…")
+    return repr(text if len(text) <= longest else text[:longest] + "…")

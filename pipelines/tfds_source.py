@@ -1,4 +1,4 @@
-"""Sentence pairs from TensorFlow Datasets, for example `wmt14_translate/de-en`."""
+"""Sentence pairs from TensorFlow Datasets, such as `wmt14_translate/de-en`."""
 
 import itertools
 from pathlib import Path
@@ -10,31 +10,31 @@ from pipelines.sources import SourceError
 
 
 class TfdsPairs:
-    """The pairs of a TFDS data set, downloaded and prepared if it is not there yet.
+    """The pairs of a TFDS data set, which is downloaded and prepared if necessary.
 
     Args:
-        name: as TFDS spells it, with or without "tfds:" before it; or the folder of a data set
-            that is prepared already; or a builder.
-        languages: names of the source's and the target's feature, for example ("en", "de").
-            None: the data set's own order.
-        split: which part, for example "train" or "train[:1%]".
-        data_dir: where prepared data sets lie. None: TFDS' own place.
+        name: TFDS name of the data set, with or without the prefix "tfds:"; or the folder of a
+            prepared data set; or a builder.
+        languages: names of the source and target features, such as ("en", "de"). None: the order
+            of the data set.
+        split: split to read, such as "train" or "train[:1%]".
+        data_dir: folder of prepared data sets. None: TFDS's default.
     """
 
     def __init__(self, name, languages=None, split="train", data_dir=None):
-        self.builder = make_builder(name, data_dir)
+        self.builder = find_builder(name, data_dir)
         self.split = split
         self.name = self.builder.info.full_name
-        self.languages = self.find_languages(languages)
+        self.languages = self.checked_languages(languages)
 
-    def find_languages(self, languages):
+    def checked_languages(self, languages):
         info = self.builder.info
         if languages is None:
-            # Some data sets have three supervised keys; the first two are input and output.
+            # Some data sets have three supervised keys. The first two are input and output.
             languages = (info.supervised_keys or list(info.features))[:2]
         languages = tuple(languages)
-        wrong = [name for name in languages if name not in info.features]
-        if wrong or len(languages) != 2:
+        unknown = [name for name in languages if name not in info.features]
+        if unknown or len(languages) != 2:
             raise SourceError(
                 f"`languages` must be two of {self.name}'s features: {', '.join(info.features)}. "
                 f"Received: {','.join(map(str, languages))}"
@@ -42,28 +42,28 @@ class TfdsPairs:
         return languages
 
     def prepare(self):
-        """Downloads and prepares the data set, unless that was done before."""
+        """Downloads and prepares the data set unless that is already done."""
         try:
             self.builder.download_and_prepare()
         except ImportError as error:
             raise SourceError(
-                f"TFDS needs a package to prepare {self.name} that is not installed: {error}"
+                f"Preparing {self.name} needs a package that is not installed: {error}"
             ) from error
-        except Exception as error:  # whatever the download, a mirror or a parser may raise
+        except Exception as error:  # downloads, mirrors and parsers raise all kinds of errors
             raise SourceError(
-                f"TFDS could not prepare {self.name}: {type(error).__name__}: {error}. Try again, "
-                "for mirrors are often down; or prepare it where that works and give that "
-                "folder as `data_dir`; or fetch the texts by hand and give them as files, one "
-                "sentence a line"
+                f"TFDS could not prepare {self.name}: {type(error).__name__}: {error}. Try again "
+                "later, because mirrors are often down; or prepare it on a different machine and "
+                "give that folder as `data_dir`; or download the texts yourself and give them as "
+                "files with one sentence per line"
             ) from error
 
     def __iter__(self):
         self.prepare()
         try:
-            read = self.builder.as_dataset(
+            data = self.builder.as_dataset(
                 split=self.split,
                 shuffle_files=False,
-                # One file after another: the same order every time.
+                # Read one file after the other, so that the order is always the same.
                 read_config=tfds.ReadConfig(
                     interleave_cycle_length=1, try_autocache=False, add_tfds_id=False
                 ),
@@ -73,10 +73,10 @@ class TfdsPairs:
                 f"{self.name} has no split {self.split!r}: {error}. It has: "
                 f"{', '.join(self.builder.info.splits)}"
             ) from error
-        examples = self.whole(tfds.as_numpy(read))
+        examples = self.undamaged(tfds.as_numpy(data))
         first = next(examples, None)
         if first is None:
-            raise SourceError(f"{self.name} has nothing in its split {self.split!r}")
+            raise SourceError(f"The split {self.split!r} of {self.name} is empty")
         for example in itertools.chain([first], examples):
             source, target = (example[name] for name in self.languages)
             if not isinstance(source, bytes) or not isinstance(target, bytes):
@@ -85,7 +85,8 @@ class TfdsPairs:
                 )
             yield source, target
 
-    def whole(self, examples):
+    def undamaged(self, examples):
+        """Yields the examples, and raises `SourceError` at a damaged one."""
         try:
             yield from examples
         except tf.errors.DataLossError as error:
@@ -95,7 +96,7 @@ class TfdsPairs:
             ) from error
 
     def chunks(self, size):
-        """The same pairs in parts that can be read independently, each of `size` pairs."""
+        """Returns sources of `size` pairs each that can be read independently of each other."""
         self.prepare()
         if "[" in self.split or "+" in self.split:
             raise SourceError(f"Only a whole split can be read in parts. Received: {self.split!r}")
@@ -106,7 +107,7 @@ class TfdsPairs:
         ]
 
     def fingerprint(self):
-        """What tells one text from another without reading it."""
+        """Returns the name, version and sizes of the data set, without reading it."""
         self.prepare()
         sizes = {
             name: [split.num_bytes, *split.shard_lengths]
@@ -115,7 +116,8 @@ class TfdsPairs:
         return {"data set": f"{self.name} {self.languages} {self.split} {sizes}"}
 
 
-def make_builder(name, data_dir):
+def find_builder(name, data_dir):
+    """Returns the TFDS builder of a name, a folder or a builder."""
     if isinstance(name, tfds.core.DatasetBuilder):
         return name
     name = str(name).removeprefix("tfds:")
@@ -123,10 +125,10 @@ def make_builder(name, data_dir):
         if (Path(name) / "dataset_info.json").is_file():
             return tfds.builder_from_directory(name)
         return tfds.builder(name, data_dir=data_dir)
-    except Exception as error:  # TFDS raises several kinds for a name that it does not know
-        said = str(error).strip().splitlines()
+    except Exception as error:  # TFDS raises several kinds of errors for an unknown name
+        message = str(error).strip().splitlines()
         raise SourceError(
             f"TFDS has no data set {name!r}{f' in {data_dir}' if data_dir else ''}: "
-            f"{said[0] if said else type(error).__name__}. A data set of your own must be built "
-            "first (`tfds build`), then found through its folder or `data_dir`"
+            f"{message[0] if message else type(error).__name__}. Build a data set of your own "
+            "first (`tfds build`), then give its folder or `data_dir`"
         ) from error

@@ -1,10 +1,11 @@
-"""Sub-words: text to ids and back, outside of any graph.
+"""Sub-word tokenizers: text to ids and back, in plain Python.
 
-Byte-pair encoding by SentencePiece (the paper's En–De vocabulary) and word pieces (its En–Fr one,
-Wu et al. 2016), each with one vocabulary for both languages. Ids 0 to 3 are padding, begin, end
-and unknown. `in_graph()` gives the same ids inside a `tf.data` or serving graph.
+There are two kinds, each with one vocabulary for both languages: byte pairs by SentencePiece (the
+paper's En–De vocabulary) and word pieces (its En–Fr vocabulary, Wu et al. 2016). Ids 0 to 3 are
+padding, begin, end and unknown. `in_graph()` returns a tokenizer with the same ids for `tf.data`
+and serving graphs.
 
-A tokenizer is a folder: `tokenizer.json` and the model's own file.
+On disk, a tokenizer is a folder with `tokenizer.json` and a model file.
 """
 
 import dataclasses
@@ -16,21 +17,24 @@ import numpy as np
 import sentencepiece
 
 from pipelines.normalization import SPACE_SIGN, Normalization
-
-PADDING, BEGIN, END, UNKNOWN = range(4)
-# Marks that no normalised text can hold, because they are made of the space sign.
-SPECIAL_PIECES = [f"{SPACE_SIGN}{name}" for name in ("padding", "begin", "end", "unknown")]
-CONTINUES = f"##{SPACE_SIGN}"  # before a word piece that does not begin its word
-MARKS = {PADDING: "<pad>", BEGIN: "<s>", END: "</s>"}  # how pictures write what is no text
-UNKNOWN_SURFACE = "\u2047"  # how SentencePiece writes an unknown piece: a double question mark
+from pipelines.special_ids import (
+    BEGIN,
+    CONTINUES,
+    END,
+    MARKS,
+    PADDING,
+    SPECIAL_PIECES,
+    UNKNOWN,
+    UNKNOWN_SURFACE,
+)
 
 
 class BytePairTokenizer:
-    """Byte pairs.
+    """A byte-pair tokenizer.
 
     Args:
-        model: a SentencePiece model, as bytes.
-        normalization: what is done to a text first.
+        model: a serialized SentencePiece model, as bytes.
+        normalization: the `Normalization` of every text.
     """
 
     kind = "bpe"
@@ -43,46 +47,48 @@ class BytePairTokenizer:
         ids = [getattr(self.processor, f"{name}_id")() for name in ("pad", "bos", "eos", "unk")]
         if ids != [PADDING, BEGIN, END, UNKNOWN]:
             raise ValueError(
-                "A SentencePiece model must be made with pad_id=0, bos_id=1, eos_id=2, unk_id=3. "
-                f"Received: {ids}"
+                "A SentencePiece model must be trained with pad_id=0, bos_id=1, eos_id=2, "
+                f"unk_id=3. Received: {ids}"
             )
         self.size = self.processor.get_piece_size()
         self.byte_ids = [id for id in range(self.size) if self.processor.is_byte(id)]
         self.begins_word = begins_word(self)
 
     def encode(self, texts):
-        """Ids of each text, an int32 array; neither begin nor end."""
-        normalized = [self.normalization(text) for text in several(texts)]
+        """Returns an int32 array of ids for each text, without begin and end."""
+        normalized = [self.normalization(text) for text in check_is_list(texts)]
         return [np.array(ids, "int32") for ids in self.processor.encode(normalized, num_threads=-1)]
 
     def decode(self, sequences):
-        """The text of each sequence of ids; padding, begin and end are passed over."""
+        """Returns the text of each sequence of ids, ignoring padding, begin and end."""
+        # Byte pieces that do not form valid UTF-8 become U+FFFD.
         texts = self.processor.decode([[int(id) for id in ids] for ids in sequences])
-        # Bytes that a model has put together may be no UTF-8: then they are U+FFFD.
         return [text.strip(" ") for text in texts]
 
     def pieces(self, ids):
-        """How each id is written; a piece that begins a word begins with `SPACE_SIGN`."""
+        """Returns the piece of each id. A piece that begins a word starts with `SPACE_SIGN`."""
         return [self.processor.id_to_piece(int(id)) for id in ids]
 
     def contents(self):
+        """Returns the bytes of the model file."""
         return self.model
 
     def in_graph(self):
+        """Returns the same tokenizer as a TensorFlow graph."""
         from pipelines.graph_tokenizers import GraphBytePairTokenizer  # loads TensorFlow
 
         return GraphBytePairTokenizer(self.model, self.normalization)
 
 
 class WordPieceTokenizer:
-    """Word pieces: from each word, again and again the longest piece that it begins with.
+    """A word-piece tokenizer: it repeatedly takes the longest piece that starts the rest of a word.
 
     Args:
-        vocabulary: the pieces in the order of their ids, the first four `SPECIAL_PIECES`.
-        normalization: what is done to a text first.
+        vocabulary: the pieces in the order of their ids, beginning with `SPECIAL_PIECES`.
+        normalization: the `Normalization` of every text.
 
-    Words are what stands between spaces, so that the text comes back as it was. A character
-    that the vocabulary does not have is unknown.
+    Words are split at spaces only, so decoding restores the text exactly. A character without a
+    piece is unknown.
     """
 
     kind = "word_pieces"
@@ -98,26 +104,29 @@ class WordPieceTokenizer:
             )
         self.ids = {piece: id for id, piece in enumerate(self.vocabulary)}
         if len(self.ids) != len(self.vocabulary):
-            raise ValueError("A word piece must stand only once in the vocabulary")
+            raise ValueError(
+                "Word pieces must be distinct. "
+                f"Received: {len(self.vocabulary)} pieces, {len(self.ids)} of them distinct"
+            )
         self.longest = max(len(piece.removeprefix(CONTINUES)) for piece in self.vocabulary)
         self.size = len(self.vocabulary)
         self.begins_word = begins_word(self)
-        self.known_words = {}  # words seen before, with their ids
+        self.ids_of_words = {}  # cache
 
     def encode(self, texts):
-        """Ids of each text, an int32 array; neither begin nor end."""
-        words = (self.normalization(text).split(" ") for text in several(texts))
+        """Returns an int32 array of ids for each text, without begin and end."""
+        texts = (self.normalization(text).split(" ") for text in check_is_list(texts))
         return [
-            np.array(list(itertools.chain.from_iterable(self.encode_word(w) for w in row)), "int32")
-            for row in words
+            np.array(list(itertools.chain.from_iterable(map(self.encode_word, text))), "int32")
+            for text in texts
         ]
 
     def encode_word(self, word):
-        if word not in self.known_words:
-            if len(self.known_words) > 100_000:
-                self.known_words.clear()
-            self.known_words[word] = self.longest_first(word)
-        return self.known_words[word]
+        if word not in self.ids_of_words:
+            if len(self.ids_of_words) > 100_000:
+                self.ids_of_words.clear()
+            self.ids_of_words[word] = self.longest_first(word)
+        return self.ids_of_words[word]
 
     def longest_first(self, word):
         ids, start = [], 0
@@ -132,10 +141,11 @@ class WordPieceTokenizer:
         return ids
 
     def decode(self, sequences):
-        """The text of each sequence of ids; padding, begin and end are passed over."""
+        """Returns the text of each sequence of ids, ignoring padding, begin and end."""
         return ["".join(map(self.surface, ids)).strip(" ") for ids in sequences]
 
     def surface(self, id):
+        """Returns the text of one id, with a leading space if it begins a word."""
         if id in (PADDING, BEGIN, END):
             return ""
         if id == UNKNOWN:
@@ -144,28 +154,30 @@ class WordPieceTokenizer:
         return piece.removeprefix(CONTINUES) if piece.startswith(CONTINUES) else f" {piece}"
 
     def pieces(self, ids):
-        """How each id is written; a piece that begins a word begins with `SPACE_SIGN`."""
+        """Returns the piece of each id. A piece that begins a word starts with `SPACE_SIGN`."""
         return [self.surface(int(id)).replace(" ", SPACE_SIGN) for id in ids]
 
     def contents(self):
+        """Returns the bytes of the vocabulary file."""
         return "".join(f"{piece}\n" for piece in self.vocabulary).encode()
 
     def in_graph(self):
+        """Returns the same tokenizer as a TensorFlow graph."""
         from pipelines.graph_tokenizers import GraphWordPieceTokenizer  # loads TensorFlow
 
         return GraphWordPieceTokenizer(self.vocabulary, self.normalization)
 
 
 def begins_word(tokenizer):
-    """Of each id, whether it begins a word."""
+    """Returns a boolean array `[size]`: whether the piece of each id begins a word."""
     pieces = tokenizer.pieces(range(tokenizer.size))
     return np.array([piece.startswith(SPACE_SIGN) for piece in pieces])
 
 
 def words(tokenizer, ids):
-    """The words that ids make up: for each its text and how many pieces it has.
+    """Joins ids to words and returns a list of (text, number of pieces).
 
-    Padding, begin and end are words of their own, written as `MARKS` says.
+    Padding, begin and end are words of their own, written as in `MARKS`.
     """
     groups = []
     for id, piece in zip(ids, tokenizer.pieces(ids), strict=True):
@@ -173,26 +185,26 @@ def words(tokenizer, ids):
         if after_a_mark or id in MARKS or piece.startswith(SPACE_SIGN):
             groups.append([])
         groups[-1].append(int(id))
-    # Bytes become the character that they are; a space sign alone would be no text.
+    # Decoding turns bytes into characters. A group that decodes to nothing is a lone space sign.
     decoded = zip(groups, tokenizer.decode(groups), strict=True)
     return [(MARKS.get(group[0]) or text or SPACE_SIGN, len(group)) for group, text in decoded]
 
 
 def lone_pieces(tokenizer, ids):
-    """The same for readers who want to see the pieces: each is a word."""
+    """Returns a list of (piece, 1), one entry per id: `words` without joining."""
     pieces = zip(ids, tokenizer.pieces(ids), strict=True)
     return [(MARKS.get(int(id), piece), 1) for id, piece in pieces]
 
 
-def several(texts):
-    """Refuses one text where a list of texts is wanted: it would be taken letter by letter."""
+def check_is_list(texts):
+    """Returns `texts`, but refuses a lone text, whose characters would be encoded one by one."""
     if isinstance(texts, str | bytes):
         raise ValueError(f"`texts` must be a list of texts. Received: texts={texts!r}")
     return texts
 
 
 def save_tokenizer(tokenizer, folder):
-    """Writes a tokenizer into a folder, whose `tokenizer.json` comes last."""
+    """Writes a tokenizer to a folder, `tokenizer.json` last."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / tokenizer.file).write_bytes(tokenizer.contents())
@@ -205,7 +217,7 @@ def save_tokenizer(tokenizer, folder):
 
 
 def load_tokenizer(folder):
-    """Reads what `save_tokenizer` wrote."""
+    """Reads a tokenizer that `save_tokenizer` wrote."""
     folder = Path(folder)
     try:
         settings = json.loads((folder / "tokenizer.json").read_text())
@@ -216,7 +228,7 @@ def load_tokenizer(folder):
         return WordPieceTokenizer(lines[:-1], normalization)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
         raise ValueError(
-            f"{folder} holds no readable vocabulary ({error}). It needs the files that "
-            "t2t-prepare wrote: tokenizer.json and "
+            f"{folder} holds no readable vocabulary ({error}). It must contain the files that "
+            "t2t-prepare writes: tokenizer.json and "
             f"{BytePairTokenizer.file} or {WordPieceTokenizer.file}"
         ) from error

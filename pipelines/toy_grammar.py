@@ -1,12 +1,12 @@
-"""A toy corpus: English sentences and their German translations, endless and seeded.
+"""A toy corpus: random English sentences with their German translations, unlimited and seeded.
 
-It needs no download, and it is a toy: a hundred words or so in a few hundred forms, and no sentence
-that anybody wrote. But what makes German hard is in it: gender, case and adjective endings that
-agree, verbs that follow their subject's person, the finite verb in second place, participles and
-infinitives at the end, subordinate and relative clauses with their verb last.
+It needs no download. The vocabulary is small, about a hundred words in a few hundred forms, but the
+sentences have the features that make German hard: gender, case, adjective endings, agreement of
+verb and subject, the finite verb in second place, participles and infinitives at the end, and
+subordinate and relative clauses with the verb last.
 
-The test split holds combinations of a verb and a noun that the training split never shows, so
-that whoever does well on it has learned the grammar and not the sentences.
+Every sentence of the test split has a combination of a verb and a noun that no training sentence
+has. So a model that does well on it has learned the grammar, not the sentences.
 """
 
 import dataclasses
@@ -43,33 +43,40 @@ from pipelines.toy_words import (
 )
 
 SPLITS = ("train", "test")
-ONE_IN = 10  # of the combinations of verb and noun are kept for the test split
+ONE_IN = 10  # one in ten combinations of verb and noun is reserved for the test split
 
 
 @dataclasses.dataclass
 class Phrase:
-    """A noun phrase in both languages, with what has to agree with it."""
+    """A noun phrase in both languages, with the features that other words agree with."""
 
     english: list
     german: list
-    person: int = 2  # 0 I, 1 you, 2 he, she, it
+    person: int = 2  # 0: I, 1: you, 2: he, she, it
     plural: bool = False
     definite: bool = True
     noun: Noun | None = None
 
 
 class Sentence:
-    """One sentence in the making: random choices, and the combinations that it came to hold."""
+    """A sentence pair that is being generated.
 
-    def __init__(self, choices):
-        self.random = choices
+    Args:
+        random: a `random.Random`.
+
+    Attributes:
+        combinations: the (German verb, German noun) combinations that the sentence contains.
+    """
+
+    def __init__(self, random):
+        self.random = random
         self.combinations = set()
 
     def chance(self, probability):
         return self.random.random() < probability
 
     def make(self):
-        """A pair of sentences."""
+        """Generates the sentence and returns it as (English, German)."""
         kind = self.random.choices(
             ["statement", "question", "two clauses", "that"], weights=[6, 1, 2, 2]
         )[0]
@@ -93,7 +100,7 @@ class Sentence:
         return clause.english_question(), clause.german_question()
 
     def reported(self):
-        """The man knows that …: the German verb of the second clause stands last."""
+        """Returns a sentence such as "The man knows that …", in words of both languages."""
         verb = self.random.choice(WITH_CLAUSE)
         subject = self.subject(verb)
         inner = Clause(self)
@@ -112,7 +119,7 @@ class Sentence:
         german = [german, *other.german_subordinate()]
         if self.chance(0.5):
             return [*main.english(), *english], [*main.german_main(), ",", *german]
-        # The clause in front takes the first place: the verb comes right after it.
+        # A clause in front takes the first place, so the German verb follows immediately.
         return [*english, ",", *main.english()], [*german, ",", *main.german_question()]
 
     def subject(self, verb, nouns=PEOPLE, relative=False):
@@ -122,7 +129,7 @@ class Sentence:
         return self.noun_phrase(verb, nouns, "nominative", relative and self.chance(0.12))
 
     def noun_phrase(self, verb, nouns, case, relative=False):
-        """A determiner, perhaps an adjective, a noun, perhaps a clause about it."""
+        """Returns a determiner and a noun, perhaps with an adjective and a relative clause."""
         noun, plural = self.random.choice(nouns), self.chance(0.3)
         self.combinations.add((verb.german[0], noun.german))
         form = "p" if plural else noun.gender
@@ -162,7 +169,7 @@ class Sentence:
         return phrase
 
     def add_relative_clause(self, phrase, form):
-        """The dog that sees the cat; the dog that the cat sees."""
+        """Adds a clause such as "that sees the cat" or "that the cat sees" to a noun phrase."""
         if phrase.noun in THINGS or self.chance(0.4):
             verbs = WITH_THING if phrase.noun in THINGS else WITH_PERSON
             verb = self.random.choice(verbs)
@@ -182,7 +189,7 @@ class Sentence:
 
 
 class Clause:
-    """Subject, verb, objects, time and place, to be put into either language's order."""
+    """Subject, verb, objects, time and place, which are then ordered for each language."""
 
     def __init__(self, sentence, with_tense=None):
         choose = sentence.random
@@ -213,20 +220,18 @@ class Clause:
             tenses.remove("modal")
         self.tense = choose.choice(tenses)
         self.modal = choose.choice(MODALS) if self.tense == "modal" else None
-        # Denied is only what is definite ("kein" is another matter) and is no duty ("must not"
-        # is "darf nicht").
+        # Only definite objects are negated, because others need "kein", and "must" is not, because
+        # "must not" is "darf nicht".
         definite = all(phrase.definite for phrase in self.objects)
         duty = self.modal and self.modal[0][0] == "must"
         self.negated = definite and not duty and sentence.chance(0.15)
-        # Behind a relative clause, the time would be that clause's; and a state has none.
-        times, relative = (
-            TIMES[self.tense],
-            any("that" in phrase.english for phrase in [self.subject, *self.objects]),
-        )
+        # After a relative clause, the time would belong to that clause. States have no time.
+        times = TIMES[self.tense]
+        relative = any("that" in phrase.english for phrase in [self.subject, *self.objects])
         timeless = state or relative
         self.time = choose.choice(sorted(times)) if not timeless and sentence.chance(0.35) else None
         self.place = None
-        still = kind != "both" and self.verb.german[0] != "kommen"  # nobody goes anywhere
+        still = kind != "both" and self.verb.german[0] != "kommen"  # without movement
         if still and not relative and not self.negated and sentence.chance(0.2):
             self.place = choose.choice(sorted(PLACES))
 
@@ -250,7 +255,7 @@ class Clause:
         return [*front, *subject.english, *words, *self.english_rest(not time_in_front)]
 
     def english_question(self):
-        """Does the man see the dog?"""
+        """Returns a question such as "Does the man see the dog?", in words."""
         verb = [self.verb.english[0]]
         modal = self.modal[0][0] if self.modal else None
         if modal and not modal.endswith(" to"):
@@ -265,13 +270,13 @@ class Clause:
         return "does" if self.subject.person == 2 and not self.subject.plural else "do"
 
     def english_rest(self, with_time=True):
-        """Objects, place, time."""
+        """Returns the words after the verb: objects, place, time."""
         rest = [word for phrase in self.objects for word in phrase.english]
         rest += [self.place] if self.place else []
         return rest + ([self.time] if self.time and with_time else [])
 
     def german_main(self, time_in_front=False):
-        """The finite verb stands second, whatever stands first."""
+        """Returns a main clause in words. The finite verb comes second."""
         if time_in_front:
             time = TIMES[self.tense][self.time]
             return [time, *self.german_question(with_time=False)]
@@ -279,16 +284,17 @@ class Clause:
         return [*self.subject.german, finite, *self.german_middle(), *last]
 
     def german_question(self, with_time=True):
+        """Returns a question in words. The finite verb comes first."""
         finite, last = self.german_verbs()
         return [finite, *self.subject.german, *self.german_middle(with_time), *last]
 
     def german_subordinate(self):
-        """The finite verb stands last, behind what depends on it."""
+        """Returns a subordinate clause in words. The finite verb comes last."""
         finite, last = self.german_verbs()
         return [*self.subject.german, *self.german_middle(), *last, finite]
 
     def german_verbs(self):
-        """The finite verb, and what stands at the end of a main clause."""
+        """Returns the finite verb, and a list of the verbs at the end of a main clause."""
         if self.modal:
             return german_finite(self.modal[1], self.subject), [self.verb.german[0]]
         if self.tense == "past":
@@ -297,7 +303,7 @@ class Clause:
         return german_finite(self.verb.german, self.subject), []
 
     def german_middle(self, with_time=True):
-        """Time, objects (dative before accusative), negation or place."""
+        """Returns the words between the verbs: time, objects (dative first), negation or place."""
         middle = [TIMES[self.tense][self.time]] if self.time and with_time else []
         middle += [word for phrase in self.objects for word in phrase.german]
         middle += ["nicht"] if self.negated else []
@@ -309,31 +315,31 @@ def english_present(verb, subject):
 
 
 def german_finite(forms, subject):
-    """The form that agrees with the subject; in the plural that of the infinitive (sein: sind)."""
+    """Returns the form that agrees with the subject. Plurals use the infinitive or "sind"."""
     if subject.plural:
         return "sind" if forms is BE else forms[0]
     return forms[1 + subject.person]
 
 
 def written(words, end):
-    """Words as a sentence: a capital, commas where they belong, the end."""
+    """Joins words to a sentence with a capital letter, spacing of commas and an end."""
     text = " ".join([*words, end]).replace(" ,", ",").replace(",,", ",")
     text = text.replace(f", {end}", end).replace(f" {end}", end)
     return text[0].upper() + text[1:]
 
 
 def held_out(combination):
-    """Whether a verb and a noun meet in the test split only."""
+    """Returns whether a combination of verb and noun is reserved for the test split."""
     return zlib.crc32(" ".join(combination).encode()) % ONE_IN == 0
 
 
 def sentences(split="train", seed=0):
-    """Yields pairs (English, German) without end.
+    """Yields an unlimited number of pairs (English, German).
 
     Args:
-        split: "train", or "test", where every sentence holds a combination of verb and noun
-            that no sentence of "train" does.
-        seed: the same seed, the same sentences.
+        split: "train" or "test". Every pair of "test" has a combination of verb and noun that no
+            pair of "train" has.
+        seed: random seed.
     """
     if split not in SPLITS:
         raise ValueError(f"`split` must be one of {SPLITS}. Received: split={split!r}")
@@ -346,5 +352,5 @@ def sentences(split="train", seed=0):
 
 
 def pairs(count, split="train", seed=0):
-    """The first `count` of the `sentences`, as a list."""
+    """Returns the first `count` pairs of `sentences` as a list."""
     return list(itertools.islice(sentences(split, seed), count))

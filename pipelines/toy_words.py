@@ -1,4 +1,4 @@
-"""The words of the toy grammar, English and German, and the endings that German puts on them."""
+"""The vocabulary of the toy grammar: English and German words, and German inflectional endings."""
 
 import dataclasses
 
@@ -9,7 +9,7 @@ class Noun:
     english_plural: str
     german: str
     german_plural: str
-    gender: str  # m, f, n
+    gender: str  # m, f or n
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Verb:
 
 
 def table(text, make):
-    """Rows of words, `_` for a space within a word."""
+    """Parses rows of words. An underscore is a space within a word."""
     rows = (line.split() for line in text.strip().splitlines())
     return [make(*(word.replace("_", " ") for word in row)) for row in rows]
 
@@ -131,7 +131,7 @@ WITH_CLAUSE = table(
     """,
     verb,
 )
-STATES = ("kennen", "lieben", "brauchen", "vergessen")  # not wanted, nor done at a time
+STATES = ("kennen", "lieben", "brauchen", "vergessen")  # without modal verb and time
 HAVE = ("haben", "habe", "hast", "hat")
 BE = ("sein", "bin", "bist", "ist")
 MODALS = [
@@ -151,7 +151,7 @@ ADJECTIVES = {
     "expensive": "teur",
 }
 OF_PEOPLE = ("small", "big", "old", "beautiful", "good")
-# English pronoun, German pronoun, person (0 I, 1 you, 2 he), plural.
+# English pronoun, German pronoun, person (0: I, 1: you, 2: he, she, it), plural.
 PRONOUNS = [
     ("I", "ich", 0, False),
     ("you", "du", 1, False),
@@ -175,7 +175,7 @@ TIMES = {
 }
 CONJUNCTIONS = {"because": "weil", "when": "wenn", "if": "wenn", "although": "obwohl"}
 
-# Endings by case and by gender, or p for plural.
+# Endings by case, and by gender or p for plural.
 DER = {
     "nominative": {"m": "der", "f": "die", "n": "das", "p": "die"},
     "accusative": {"m": "den", "f": "die", "n": "das", "p": "die"},
@@ -191,7 +191,8 @@ EIN = {
     "accusative": {"m": "en", "f": "e", "n": "", "p": "e"},
     "dative": {"m": "em", "f": "er", "n": "em", "p": "en"},
 }
-# An adjective's ending after der and dieser; after ein and mein; with nothing before it.
+# Adjective endings: weak after "der" and "dieser", mixed after "ein" and "mein", strong without a
+# determiner.
 WEAK = {
     "nominative": {"m": "e", "f": "e", "n": "e", "p": "en"},
     "accusative": {"m": "en", "f": "e", "n": "e", "p": "en"},

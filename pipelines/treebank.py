@@ -1,12 +1,12 @@
-"""Penn-style trees as token sequences, and back. PAPER: §6.3, English constituency parsing.
+"""Conversion of Penn-style trees to token sequences and back. PAPER: §6.3, constituency parsing.
 
     (S (NP (PRP I)) (VP (VBP see) (NP (PRP you))))
     words    I see you
     brackets (S (NP PRP )NP (VP VBP (NP PRP )NP )VP )S
 
-A closing bracket names what it closes. What stands for a word among the brackets is its tag,
-or `XX` for every tag (Vinyals et al. 2015, whom the paper follows), or the word itself, its tag
-dropped. With tags, words and brackets together are the tree again, exactly.
+A closing bracket repeats the label of its constituent. Among the brackets, each word is replaced by
+its tag, or by `XX` (Vinyals et al. 2015, whom the paper follows), or kept without its tag. With
+tags, words and brackets together determine the tree exactly.
 """
 
 import dataclasses
@@ -17,13 +17,13 @@ import re
 from pipelines.sources import SourceError, digest_of, find_files, lines_of, shown
 
 LEAVES = ("tag", "XX", "word")
-DEEPEST = 300  # nobody's sentence; the deepest tree of CRAFT has 37 constituents in each other
-ROOT = "TOP"  # put over what a repair finds lying beside each other
+DEEPEST = 300  # nesting limit, far above real sentences: CRAFT's deepest tree has 37 levels
+ROOT = "TOP"  # label over several trees that a repair joins
 
 
 @dataclasses.dataclass
 class Tree:
-    """A constituent: a label over other trees, or a tag over one word.
+    """A constituent, which is a label over child trees, or a leaf, which is a tag over a word.
 
     >>> tree = parse("(NP (DT the) (NN dog))")
     >>> tree.label, tree.children[1], tree.words()
@@ -40,7 +40,7 @@ class Tree:
         return isinstance(self.children[0], str)
 
     def leaves(self):
-        """The tags with their words, from left to right."""
+        """Yields the leaves from left to right."""
         if self.is_leaf:
             yield self
         else:
@@ -48,26 +48,28 @@ class Tree:
                 yield from child.leaves()
 
     def words(self):
+        """Returns the words from left to right."""
         return [leaf.children[0] for leaf in self.leaves()]
 
     def __str__(self):
-        # Not through str(), whose own steps would count against Python's limit to recursion.
+        # Calls __str__ directly: str() would take up more of Python's recursion limit.
         inside = self.children if self.is_leaf else [child.__str__() for child in self.children]
         return f"({self.label} {' '.join(inside)})"
 
 
 def read_trees(paths):
-    """Yields the trees of some files, whether a tree has one line or several.
+    """Yields the trees of files. A tree may span several lines.
 
     Args:
-        paths: a path, a glob, or several with commas; `.gz` is unpacked.
+        paths: a path, a glob, or several of them separated by commas. `.gz` files are decompressed.
     """
     for path in find_files("treebank", paths):
         lines = enumerate(lines_of([path]), start=1)
-        yield from trees_of(((number, utf8(path, number, line)) for number, line in lines), path)
+        decoded = ((number, decode(path, number, line)) for number, line in lines)
+        yield from trees_of(decoded, path)
 
 
-def utf8(path, number, line):
+def decode(path, number, line):
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -75,39 +77,43 @@ def utf8(path, number, line):
 
 
 def parse(text):
-    """The one tree that a string holds."""
+    """Returns the tree that a string contains."""
     trees = list(trees_of(enumerate(text.split("\n"), start=1), "The text"))
     if len(trees) != 1:
-        raise SourceError(f"The text must hold one tree. Received: {len(trees)}")
+        raise SourceError(f"The text must contain exactly one tree. Received: {len(trees)}")
     return trees[0]
 
 
 def trees_of(lines, path):
-    """Yields trees from numbered lines."""
-    open_trees, begun = [], 0  # labels and children of what is not closed yet; the first one's line
+    """Yields the trees in lines, which are given as (line number, line).
+
+    Args:
+        lines: the lines.
+        path: name of their file, for messages.
+    """
+    open_trees = []  # [label, children] of each constituent that is not closed yet
+    first_line = 0  # line number of the outermost of them
     for number, line in lines:
         where = f"{path}, line {number}"
         tokens = re.findall(r"[()]|[^\s()]+", line)
         for token in tokens:
             if token == "(":
-                begun = begun if open_trees else number
+                first_line = first_line if open_trees else number
                 open_trees.append([None, []])
                 if len(open_trees) > DEEPEST:
                     raise SourceError(
-                        f"{where}: more than {DEEPEST} constituents inside each other: "
-                        f"{shown(line.encode())}"
+                        f"{where}: more than {DEEPEST} nested constituents: {shown(line.encode())}"
                     )
             elif not open_trees:
                 raise SourceError(
-                    f"{where}: {token!r} stands outside of every tree. A tree begins with a "
-                    f"bracket and ends with its last one: {shown(line.encode())}"
+                    f"{where}: {token!r} is outside of all trees. A tree begins with an opening "
+                    f"bracket and ends with the matching one: {shown(line.encode())}"
                 )
             elif token == ")":
                 label, children = open_trees.pop()
                 if not children:
                     raise SourceError(
-                        f"{where}: the constituent ({label or ''}) has neither word nor "
-                        f"constituents: {shown(line.encode())}"
+                        f"{where}: the constituent ({label or ''}) is empty: {shown(line.encode())}"
                     )
                 tree = Tree(label or "", children)
                 if open_trees:
@@ -120,40 +126,40 @@ def trees_of(lines, path):
                 add_child(open_trees[-1], token, where, line)
     if open_trees:
         raise SourceError(
-            f"{path}, line {begun}: the tree that begins here is never closed; "
+            f"{path}, line {first_line}: the tree that begins here is never closed: "
             f"{len(open_trees)} closing brackets are missing at the end"
         )
 
 
 def add_child(parent, child, where, line):
-    """A constituent has constituents, or one word and nothing else."""
+    """Adds a child tree or a word to an open constituent, which may have trees or one word."""
     children = parent[1]
     if children and (isinstance(child, str) or isinstance(children[0], str)):
         raise SourceError(
-            f"{where}: in ({parent[0] or ''} …), a word must be alone under its tag, as in "
+            f"{where}: in ({parent[0] or ''} …), a word must be the only child of its tag, as in "
             f"(NN dog): {shown(line.encode())}"
         )
     children.append(child)
 
 
 def without_traces(tree):
-    """The tree as parsers are scored on it: no empty elements, no function tags (NP-SBJ → NP).
+    """Removes empty elements and function tags (NP-SBJ → NP), as is usual for scoring parsers.
 
     Returns:
-        A new tree, or None if it held nothing but traces.
+        A new tree, or None if the tree contains nothing but traces.
     """
     if tree.label == "-NONE-":
         return None
     if tree.is_leaf:
         return Tree(tree.label, list(tree.children))
     children = [kept for kept in map(without_traces, tree.children) if kept]
-    # -LRB- and the like are labels of their own.
+    # Labels such as -LRB- consist of the separator itself and are kept.
     label = re.split(r"[-=|]", tree.label)[0] or tree.label
     return Tree(label, children) if children else None
 
 
 def linearized(tree, leaves="tag"):
-    """A tree's words and its brackets: two lists of tokens."""
+    """Returns the words and the brackets of a tree, as two lists of tokens."""
     check_leaves(leaves)
 
     def brackets(tree):
@@ -169,43 +175,50 @@ def linearized(tree, leaves="tag"):
 
 
 def texts_of(tree, leaves="tag"):
-    """The pair of texts that a tree is to a model."""
+    """Returns the words and the brackets of a tree as (source, target) texts."""
     return tuple(" ".join(side) for side in linearized(tree, leaves))
 
 
 def tree_of(words, brackets, leaves="tag"):
-    """The tree of words and brackets; `ValueError` if they are not those of one.
+    """Returns the tree of words and brackets. Raises `ValueError` if they do not form one.
 
-    With `leaves` other than "tag", every tag is XX.
+    If `leaves` is not "tag", every tag of the result is XX.
     """
     check_leaves(leaves)
-    repaired, exact = repair(words, brackets, leaves)
-    if not exact:
+    tree, is_exact = repair(words, brackets, leaves)
+    if not is_exact:
         raise ValueError(
-            f"These brackets are not those of a tree over {len(words)} words; repair() makes "
-            f"them so. Received: {' '.join(brackets)}"
+            f"`brackets` must form a tree over {len(words)} words, otherwise use repair(). "
+            f"Received: {' '.join(brackets)}"
         )
-    return repaired
+    return tree
 
 
 def repair(words, brackets, leaves="tag"):
-    """A tree over exactly these words, whatever a model wrote.
+    """Returns a tree over exactly these words, from any brackets that a model wrote.
 
-    Closing brackets that close nothing are passed over, and those that close an outer
-    constituent close the inner ones too. Constituents without words vanish. Leaves too many are
-    passed over, missing ones come at the end; but leaves that are words are matched with the
-    sentence's, so that one left out or written otherwise does not move those behind it. What then
-    lies beside each other comes under `ROOT`. Constituents deeper than can be read are passed over.
+    - A closing bracket without an opening one is ignored. One that closes an outer constituent
+      also closes the inner ones.
+    - Constituents without words are removed, and so are constituents deeper than `DEEPEST`.
+    - Surplus leaves are ignored, and missing ones are added at the end. Leaves that are words are
+      aligned with the words of the sentence, so that an omitted or altered word does not shift the
+      words after it.
+    - Several trees are joined under `ROOT`.
+
+    Args:
+        words: a list of words.
+        brackets: a list of tokens.
+        leaves: the form of the leaves among the brackets, one of `LEAVES`.
 
     Returns:
-        The tree, and whether nothing had to be repaired.
+        The tree, and whether it is exact, without any repair.
     """
     check_leaves(leaves)
     if not words:
         raise ValueError("A tree needs at least one word. Received: none")
     written = [token for token in brackets if token[0] not in "()"]
-    groups = matched(written, words) if leaves == "word" else in_order(written, words)
-    top, exact, next_group = Tree(ROOT, []), written == words or leaves != "word", iter(groups)
+    groups = aligned(written, words) if leaves == "word" else in_order(written, words)
+    top, is_exact, groups = Tree(ROOT, []), written == words or leaves != "word", iter(groups)
     stack = [top]  # the open constituents, the innermost last
 
     def close():
@@ -216,51 +229,60 @@ def repair(words, brackets, leaves="tag"):
 
     for token in brackets:
         if token.startswith("(") and len(stack) == DEEPEST:
-            exact = False
+            is_exact = False
         elif token.startswith("("):
-            # A second tree beside the first is not one tree.
-            exact = exact and not (len(stack) == 1 and top.children)
+            is_second_tree = len(stack) == 1 and top.children
+            is_exact = is_exact and not is_second_tree
             stack.append(Tree(token[1:], []))
         elif token.startswith(")"):
             depth = len(stack) - 1
             while depth and stack[depth].label != token[1:]:
                 depth -= 1
-            exact = exact and depth == len(stack) - 1 > 0
+            is_exact = is_exact and depth == len(stack) - 1 > 0
             while depth and len(stack) > depth:
-                exact = close() and exact
+                is_exact = close() and is_exact
         else:
-            group = next(next_group)
-            beside = len(stack) == 1 and top.children
-            exact = exact and len(group) == 1 and not beside and (leaves != "XX" or token == "XX")
-            label = token if leaves == "tag" else "XX"
-            stack[-1].children.extend(Tree(label, [word]) for word in group)
-    for word in next(next_group):
-        exact = False
+            group = next(groups)
+            is_second_tree = len(stack) == 1 and top.children
+            is_leaf = len(group) == 1 and (leaves != "XX" or token == "XX")
+            is_exact = is_exact and is_leaf and not is_second_tree
+            tag = token if leaves == "tag" else "XX"
+            stack[-1].children.extend(Tree(tag, [word]) for word in group)
+    for word in next(groups):
+        is_exact = False
         stack[-1].children.append(Tree("XX", [word]))
     while len(stack) > 1:
-        exact = False
+        is_exact = False
         close()
     if len(top.children) == 1:
-        return top.children[0], exact
+        return top.children[0], is_exact
     return top, False
 
 
 def in_order(written, words):
-    """For each leaf that was written the word that it stands for, in a list; then the others."""
+    """Assigns words to leaves one by one.
+
+    Returns:
+        For each leaf, a list with its word or none, and at the end a list of the other words.
+    """
     count = len(written)
-    return [words[place : place + 1] for place in range(count)] + [words[count:]]
+    return [words[i : i + 1] for i in range(count)] + [words[count:]]
 
 
-def matched(written, words):
-    """The same for leaves that are words themselves: those that are equal belong together.
+def aligned(written, words):
+    """Assigns words to leaves that are words themselves, by aligning equal ones.
 
-    Words that were not written come to the leaf before them.
+    Words that were not written go to the leaf before them.
+
+    Returns:
+        For each leaf, a list of its words. At the end an empty list, or all words if there are no
+        leaves.
     """
     groups = [[] for _ in [*written, None]]
     matcher = difflib.SequenceMatcher(None, written, words, autojunk=False)
     for _, begin, end, first, last in matcher.get_opcodes():
-        for number, word in enumerate(words[first:last], begin):
-            groups[max(min(number, end - 1), 0)].append(word)
+        for leaf, word in enumerate(words[first:last], begin):
+            groups[max(min(leaf, end - 1), 0)].append(word)
     return groups
 
 
@@ -270,12 +292,12 @@ def check_leaves(leaves):
 
 
 class TreebankPairs:
-    """A treebank as a source of pairs: the words, and the brackets over them.
+    """A treebank as a source of pairs of words and brackets.
 
     Args:
-        paths: as for `read_trees`.
-        leaves: what stands for a word, "tag", "XX" or "word".
-        traces: whether to leave empty elements and function tags in.
+        paths: files, as for `read_trees`.
+        leaves: the form of a word among the brackets: "tag", "XX" or "word".
+        traces: whether to keep empty elements and function tags.
     """
 
     def __init__(self, paths, leaves="XX", traces=False):
@@ -285,6 +307,7 @@ class TreebankPairs:
         self.traces = traces
 
     def trees(self):
+        """Yields the trees, without traces unless `traces` is set."""
         trees = itertools.chain.from_iterable(read_trees(path) for path in self.files)
         for tree in trees:
             tree = tree if self.traces else without_traces(tree)
@@ -292,20 +315,20 @@ class TreebankPairs:
                 yield tree
 
     def __iter__(self):
-        found = False
+        is_empty = True
         for tree in self.trees():
-            found = True
+            is_empty = False
             yield tuple(text.encode() for text in texts_of(tree, self.leaves))
-        if not found:
-            raise SourceError(f"{self.files[0]} holds no tree")
+        if is_empty:
+            raise SourceError(f"{self.files[0]} contains no tree")
 
     def symbols(self):
-        """The brackets, which are to be one piece each in a vocabulary."""
-        found = set()
+        """Returns all brackets. A vocabulary should have one piece for each of them."""
+        symbols = set()
         for tree in self.trees():
-            found.update(t for t in linearized(tree, self.leaves)[1] if t[0] in "()")
-        return sorted(found)
+            symbols.update(t for t in linearized(tree, self.leaves)[1] if t[0] in "()")
+        return sorted(symbols)
 
     def fingerprint(self):
-        """What tells one text from another."""
+        """Returns a digest of the files, and the settings that affect the pairs."""
         return {"treebank": digest_of(self.files), "leaves": [self.leaves, self.traces]}

@@ -1,7 +1,7 @@
-"""What is written whole or not at all, and by one process at a time.
+"""Files and folders that are either complete or absent, and locks.
 
-Whatever ends a process, a file or folder that has its name is complete: it was filled beside its
-place and then renamed.
+A file or folder is written under a temporary name and then renamed, so that under its final name
+it is complete even if the process is killed.
 """
 
 import contextlib
@@ -13,39 +13,37 @@ import uuid
 from pathlib import Path
 
 
-class whole_folder:
-    """Lets a folder be filled that gets its name only when it is whole.
+@contextlib.contextmanager
+def whole_folder(folder):
+    """Yields a temporary folder, which is renamed to `folder` when the block ends without error.
 
-    If somebody else has finished it meanwhile, theirs stays: what is done twice is the same.
+    If a different process has finished the same folder in the meantime, that one is kept: both
+    have the same contents.
     """
-
-    def __init__(self, folder):
-        self.folder = Path(folder)
-        name = f"{self.folder.name}.{uuid.uuid4().hex}.unfinished"
-        self.unfinished = self.folder.with_name(name)
-
-    def __enter__(self):
-        self.unfinished.mkdir(parents=True)
-        return self.unfinished
-
-    def __exit__(self, kind, error, traceback):
-        if kind is None and not self.folder.exists():
+    folder = Path(folder)
+    unfinished = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}.unfinished")
+    unfinished.mkdir(parents=True)
+    try:
+        yield unfinished
+        if not folder.exists():
             try:
-                self.unfinished.rename(self.folder)
+                unfinished.rename(folder)
             except OSError:
-                if not self.folder.exists():
+                if not folder.exists():
                     raise
-        shutil.rmtree(self.unfinished, ignore_errors=True)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def write_json(path, contents):
-    """Writes a file that is whole or absent."""
+    """Writes a JSON file that is complete or absent."""
     unfinished = path.with_name(path.name + ".unfinished")
     unfinished.write_text(json.dumps(contents, indent=2) + "\n", encoding="utf-8")
     unfinished.rename(path)
 
 
 def read_json(path, absent=None):
+    """Returns the contents of a JSON file, or `absent` if there is no such file."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -58,15 +56,15 @@ def read_json(path, absent=None):
 
 @contextlib.contextmanager
 def only_one(folder):
-    """Holds a lock on the folder, which the system lets go whatever ends the process."""
+    """Locks a folder against other processes. The system releases the lock if this one dies."""
     with open(Path(folder) / ".lock", "a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.seek(0)
             raise ValueError(
-                f"{folder} is in use by process {file.read() or '?'}: wait for it, or give "
-                "another folder"
+                f"{folder} is in use by process {file.read() or '?'}. Wait until it ends, or give "
+                "a different folder"
             ) from None
         file.truncate(0)
         file.write(str(os.getpid()))

@@ -52,7 +52,7 @@ def test_prepare_reads_trees(toy_corpus):
         (["--pairs={0}/train.tsv", "--output={0}/train.en"], "File exists"),
         (
             ["--pairs={0}/train.tsv", "--output={0}/data", *SMALL_CORPUS[:1]],
-            "prepared from something else",
+            "prepared from different input or settings",
         ),
         (["--pairs={0}/train.tsv", "--output={0}/z"], "can have at most"),
         (["--pairs=x", "--output=x", "--vocabulary={0}"], "holds no readable vocabulary"),

@@ -15,9 +15,9 @@ from pipelines.sources import Pairs, TabSeparatedFile, TextFiles
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import VocabularyConfig
 
-# Duplicates within a part and across parts, and something for the other rules.
-CORPUS = [*pairs(700), *pairs(100), ("", "leer"), *pairs(3), ("same", "same"), *pairs(50, seed=2)]
-# Beam's own direct runner looks for a new version of itself first and warns about what it lacks.
+# With duplicates within a part and across parts, and with pairs for other rules.
+CORPUS = [*pairs(300), *pairs(100), ("", "leer"), *pairs(3), ("same", "same"), *pairs(50, seed=2)]
+# Beam's local runner looks for newer versions of Beam and warns about missing packages.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
@@ -28,67 +28,79 @@ def contents(folder):
 
 def config():
     batches = BatchConfig(tokens=1000, max_length=60)
-    return DataConfig(vocabulary=VocabularyConfig(size=450), batches=batches)
+    return DataConfig(vocabulary=VocabularyConfig(size=350), batches=batches)
 
 
-@pytest.fixture(autouse=True)
-def several_parts(monkeypatch):
-    monkeypatch.setattr(cleaned_text, "PART", 130)
+@pytest.fixture(autouse=True, scope="module")
+def small_parts():
+    """Cuts the corpus into four parts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cleaned_text, "PART", 130)
+        yield
 
 
-@pytest.fixture
-def files(tmp_path):
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("texts")
     half = len(CORPUS) // 2
     for name, part in (("1", CORPUS[:half]), ("2", CORPUS[half:])):
-        (tmp_path / f"{name}.en").write_text("".join(f"{s}\n" for s, _ in part))
-    (tmp_path / "all.de").write_text("".join(f"{t}\n" for _, t in CORPUS))
-    (tmp_path / "all.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in CORPUS))
-    return tmp_path
+        (folder / f"{name}.en").write_text("".join(f"{s}\n" for s, _ in part))
+    (folder / "all.de").write_text("".join(f"{t}\n" for _, t in CORPUS))
+    (folder / "all.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in CORPUS))
+    return folder
 
 
-@pytest.mark.parametrize("kind", ["two files", "one file"])
-def test_beam_makes_the_same_store(files, kind):
-    if kind == "two files":
-        source = TextFiles(files / "*.en", files / "all.de")
-    else:
-        source = TabSeparatedFile(files / "all.tsv")
-    expected = prepare(source, files / "local", config())
-    report = prepare_with_beam(source, files / "beam", config())
-    assert report == expected
-    assert len(IdStore.read(files / "beam").shards) == 7
-    assert contents(files / "beam") == contents(files / "local")
-    assert prepare_with_beam(source, files / "beam", config()) == expected
+@pytest.fixture(scope="module")
+def prepared(files):
+    """The data of the tab-separated file without Beam, and its report."""
+    folder = files / "prepared"
+    return folder, prepare(TabSeparatedFile(files / "all.tsv"), folder, config())
+
+
+def test_beam_writes_the_same_store(files, prepared, tmp_path):
+    expected, report = prepared
+    source = TabSeparatedFile(files / "all.tsv")
+    assert prepare_with_beam(source, tmp_path / "beam", config()) == report
+    assert len(IdStore.read(tmp_path / "beam").shards) == 4
+    assert contents(tmp_path / "beam") == contents(expected)
+    assert prepare_with_beam(source, tmp_path / "beam", config()) == report
+
+
+def test_beam_reads_line_aligned_files(files, prepared, tmp_path):
+    expected, report = prepared
+    source = TextFiles(files / "*.en", files / "all.de")
+    assert prepare_with_beam(source, tmp_path / "beam", config()) == report
+    same = {name: data for name, data in contents(expected).items() if "shard-" in name}
+    assert same.items() <= contents(tmp_path / "beam").items()
 
 
 @pytest.mark.parametrize("begun_by", [prepare, prepare_with_beam])
-def test_either_goes_on_with_what_the_other_began(files, monkeypatch, begun_by):
+def test_each_resumes_what_the_other_began(files, prepared, tmp_path, monkeypatch, begun_by):
+    expected, report = prepared
     source = TabSeparatedFile(files / "all.tsv")
-    expected = prepare(source, files / "expected", config())
     with monkeypatch.context() as patch:
         patch.setattr(preparation, "save_tokenizer", None)
         with pytest.raises(TypeError):
-            begun_by(source, files / "data", config())
+            begun_by(source, tmp_path / "data", config())
     other = prepare if begun_by is prepare_with_beam else prepare_with_beam
-    assert other(source, files / "data", config()) == expected
-    assert contents(files / "data") == contents(files / "expected")
+    assert other(source, tmp_path / "data", config()) == report
+    assert contents(tmp_path / "data") == contents(expected)
 
 
-def test_a_part_done_twice_is_as_if_done_once(files):
-    prepare(TabSeparatedFile(files / "all.tsv"), files / "data", config())
-    part = files / "part-000000"
+def test_a_part_may_be_encoded_twice(prepared, tmp_path):
+    folder, _ = prepared
+    part = tmp_path / "part-000000"
+    cleaned_text.write_part([("a dog", "ein Hund")], part, {"kept": 1})
+    (tmp_path / "vocabulary").symlink_to(folder / "vocabulary")
     for _ in range(2):
-        cleaned_text.write_part([("a dog", "ein Hund")], part, {"kept": 1})
-    (files / "vocabulary").symlink_to(files / "data" / "vocabulary")
-    for _ in range(2):
-        encode_part(part, files)
-    assert len(IdStore([Shard.read(files / "shard-000000")])) == 1
+        encode_part(part, tmp_path)
+    assert len(IdStore([Shard.read(tmp_path / "shard-000000")])) == 1
 
 
-def test_what_cannot_be_read_in_parts_is_refused(files):
-    with pytest.raises(ValueError, match=r"Beam reads files or TFDS.* Received: Pairs"):
-        prepare_with_beam(Pairs(CORPUS), files / "beam", config())
-    (files / "all.en.gz").write_bytes(gzip.compress((files / "1.en").read_bytes()))
-    (files / "1.de").write_bytes((files / "1.en").read_bytes())
-    packed = TextFiles(files / "all.en.gz", files / "1.de")
-    with pytest.raises(ValueError, match=r"all.en.gz cannot be read in parts: unpack it"):
-        prepare_with_beam(packed, files / "beam", config())
+def test_sources_that_cannot_be_read_in_parts_are_refused(files, tmp_path):
+    with pytest.raises(ValueError, match=r"text files or a TFDS data set. Received: Pairs"):
+        prepare_with_beam(Pairs(CORPUS), tmp_path / "beam", config())
+    (tmp_path / "a.en.gz").write_bytes(gzip.compress((files / "1.en").read_bytes()))
+    compressed = TextFiles(tmp_path / "a.en.gz", files / "1.en")
+    with pytest.raises(ValueError, match=r"a.en.gz cannot be read in parts. Decompress it"):
+        prepare_with_beam(compressed, tmp_path / "beam", config())

@@ -1,10 +1,8 @@
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -13,32 +11,45 @@ import pipelines.cleaned_text as cleaned_text
 import pipelines.prepare as preparation
 from pipelines.batch_plan import BatchConfig
 from pipelines.data_config import DataConfig
-from pipelines.id_store import IdStore, Shard
-from pipelines.prepare import prepare
+from pipelines.id_store import SIDES, IdStore, Shard
+from pipelines.prepare import prepare, prepare_by
 from pipelines.sources import Pairs, TextFiles
 from pipelines.tokenizers import load_tokenizer
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import VocabularyConfig, learn
 from pipelines.whole import only_one
 
-CORPUS = [*pairs(3000), ("", "leer"), ("same", "same"), pairs(1)[0]]
+CORPUS = [*pairs(700), ("", "leer"), ("same", "same"), pairs(1)[0]]
+KEPT = list(dict.fromkeys(CORPUS[:700]))
+PART = 200  # four parts
 
 
 def config(**vocabulary):
     batches = BatchConfig(tokens=1000, max_length=60)
-    return DataConfig(vocabulary=VocabularyConfig(size=500, **vocabulary), batches=batches)
+    vocabulary = VocabularyConfig(**{"size": 400, **vocabulary})
+    return DataConfig(vocabulary=vocabulary, batches=batches)
 
 
 @pytest.fixture(autouse=True, scope="module")
-def several_parts():
-    """Parts so small that the corpus has seven of them."""
+def small_parts():
+    """Cuts the corpus into small parts, and learns each vocabulary only once."""
+    learned = {}
+
+    def learn_once(texts, config, normalization, folder):
+        key = repr((texts := list(texts), config, normalization))
+        if key not in learned:
+            learned[key] = learn(texts, config, normalization, folder)
+        return learned[key]
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cleaned_text, "PART", 450)
+        patch.setattr(cleaned_text, "PART", PART)
+        patch.setattr(preparation, "learn", learn_once)
         yield
 
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
+    """A prepared folder, and its report."""
     folder = tmp_path_factory.mktemp("data") / "toy"
     return folder, prepare(Pairs(CORPUS), folder, config())
 
@@ -51,39 +62,43 @@ def contents(folder):
     }
 
 
-def interrupted(monkeypatch, owner, name, after):
-    """Lets the method `name` be called `after` times before it is as if Ctrl-C were pressed."""
+def times(folder):
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.name != ".lock"}
+
+
+def interrupt(monkeypatch, owner, name, after):
+    """Replaces a function by one that raises KeyboardInterrupt after some successful calls."""
     original, calls = getattr(owner, name), []
 
-    def once(*arguments, **named):
+    def interrupted(*arguments, **named):
         if len(calls) == after:
             raise KeyboardInterrupt
         calls.append(1)
         return original(*arguments, **named)
 
-    monkeypatch.setattr(owner, name, once)
+    monkeypatch.setattr(owner, name, interrupted)
 
 
 def test_the_store_holds_the_kept_pairs_in_order(prepared):
     folder, _ = prepared
     store, tokenizer = IdStore.read(folder), load_tokenizer(folder / "vocabulary")
-    expected = list(dict.fromkeys(CORPUS[:3000]))
-    assert len(store) == len(expected)
-    for column, side in enumerate(("source", "target")):
+    assert len(store) == len(KEPT)
+    assert len(store.shards) == 4
+    for column, side in enumerate(SIDES):
         ids = store.gather(side, range(len(store)), store.lengths[:, column].max())
-        assert tokenizer.decode(ids) == [pair[column] for pair in expected]
+        assert tokenizer.decode(ids) == [pair[column] for pair in KEPT]
 
 
 def test_the_report_accounts_for_every_pair(prepared):
     folder, report = prepared
     counts = report["counts"]
-    assert counts["read"] == 3003
+    assert counts["read"] == 703
     assert counts["empty"] == counts["identical"] == 1
-    assert counts["kept"] + counts["empty"] + counts["identical"] + counts["duplicate"] == 3003
+    assert counts["kept"] + counts["empty"] + counts["identical"] + counts["duplicates"] == 703
     store = IdStore.read(folder)
     source = report["sides"]["source"]
     assert source["pieces"] == store.lengths[:, 0].sum()
-    assert source["words"] == sum(len(s.split()) for s, _ in dict.fromkeys(CORPUS[:3000]))
+    assert source["words"] == sum(len(s.split()) for s, _ in KEPT)
     assert source["pieces_a_word"] == source["pieces"] / source["words"]
     assert sum(report["histogram"]) == len(store)
     text = (folder / "report.txt").read_text()
@@ -91,25 +106,25 @@ def test_the_report_accounts_for_every_pair(prepared):
     assert re.search(r"\d\d\.\d% of their positions hold real tokens", text)
 
 
-def test_done_it_does_nothing_again(prepared, monkeypatch):
+def test_a_finished_preparation_is_not_repeated(prepared, monkeypatch):
     folder, report = prepared
-    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.name != ".lock"}
+    before = times(folder)
     for name in ("clean_all", "learn", "encode_all", "write_report"):
         monkeypatch.setattr(preparation, name, None)
     assert prepare(Pairs(CORPUS), folder, config()) == report
-    after = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.name != ".lock"}
-    assert after == before
+    assert times(folder) == before
 
 
-def test_other_batches_renew_the_report_and_nothing_else(prepared, tmp_path):
+def test_different_batch_settings_renew_only_the_report(prepared):
     folder, report = prepared
-    other = config()
-    other.batches = BatchConfig(tokens=500, max_length=60, buckets=3)
-    shards = {name: data for name, data in contents(folder).items() if "shard" in name}
-    renewed = prepare(Pairs(CORPUS), folder, other)
+    different = config()
+    different.batches = BatchConfig(tokens=500, max_length=60, buckets=3)
+    before = times(folder)
+    renewed = prepare(Pairs(CORPUS), folder, different)
     assert len(renewed["batches"]["widths"]) == 3
     assert renewed["sides"] == report["sides"]
-    assert shards == {name: data for name, data in contents(folder).items() if "shard" in name}
+    changed = {path.name for path, time in times(folder).items() if time != before[path]}
+    assert changed - {folder.name} == {"report.json", "report.txt"}
     assert prepare(Pairs(CORPUS), folder, config()) == report
 
 
@@ -117,207 +132,209 @@ def test_other_batches_renew_the_report_and_nothing_else(prepared, tmp_path):
     ("owner", "name", "after"),
     [
         (cleaned_text, "write_part", 0),
-        (cleaned_text, "write_part", 4),
+        (cleaned_text, "write_part", 2),
         (preparation, "learn", 0),
         (preparation, "save_tokenizer", 0),
         (Shard, "write", 0),
-        (Shard, "write", 3),
+        (Shard, "write", 2),
         (preparation, "make_report", 0),
         (preparation, "report_text", 0),
-        (preparation.shutil, "rmtree", 12),
+        (shutil, "rmtree", 9),  # the temporary folder of the first shard
+        (shutil, "rmtree", 12),  # the cleaned text, in the end
     ],
 )
-def test_interrupted_anywhere_it_goes_on_to_the_same_bytes(
+def test_an_interrupted_preparation_resumes_to_the_same_bytes(
     prepared, tmp_path, monkeypatch, owner, name, after
 ):
     expected, _ = prepared
+    folder = tmp_path / "toy"
     with monkeypatch.context() as patch:
-        interrupted(patch, owner, name, after)
+        interrupt(patch, owner, name, after)
         with pytest.raises(KeyboardInterrupt):
-            prepare(Pairs(CORPUS), tmp_path / "toy", config())
+            prepare(Pairs(CORPUS), folder, config())
     if owner is Shard:
-        finished = [p for p in (tmp_path / "toy").glob("shard-*") if p.suffix != ".unfinished"]
+        finished = [path for path in folder.glob("shard-*") if path.suffix != ".unfinished"]
         assert len(finished) == after
-        with pytest.raises(ValueError, match="once more if it was interrupted"):
-            IdStore.read(tmp_path / "toy")
-    stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "toy").glob("shard-*/*")}
-    prepare(Pairs(CORPUS), tmp_path / "toy", config())
-    assert contents(tmp_path / "toy") == contents(expected)
-    for path, stamp in stamps.items():
-        assert path.stat().st_mtime_ns == stamp, "a finished shard was made again"
+        with pytest.raises(ValueError, match="again if it was interrupted"):
+            IdStore.read(folder)
+    before = {path: path.stat().st_mtime_ns for path in folder.glob("shard-??????/*")}
+    prepare(Pairs(CORPUS), folder, config())
+    assert contents(folder) == contents(expected)
+    for path, time in before.items():
+        assert path.stat().st_mtime_ns == time, "a finished shard was encoded again"
 
 
-def test_a_half_written_shard_never_counts(prepared, tmp_path):
-    folder, _ = prepared
-    shard = Shard.read(folder / "shard-000000")
-    shard.write(tmp_path / "shard-000000")
-    (tmp_path / "shard-000001.abc.unfinished").mkdir()
-    assert len(IdStore.read(tmp_path)) == len(shard)
+def encode_one_part_and_wait(folder, tokenizer):
+    """Encodes the first part without TensorFlow, which takes long to load, and then hangs."""
+    part = cleaned_text.parts_in(folder / "cleaned")[0]
+    sides = [tokenizer.encode(cleaned_text.lines_of(part / side)) for side in SIDES]
+    Shard.of(zip(*sides, strict=True)).write(cleaned_text.shard_of(part, folder))
+    print("encoded", flush=True)
+    sys.stdin.read()
 
 
-def test_killed_it_goes_on(prepared, tmp_path):
-    """A process of its own, killed once its first shard is there."""
+def prepare_one_part_and_wait(folder):
+    cleaned_text.PART = PART
+    encode = encode_one_part_and_wait
+    prepare_by(cleaned_text.clean_all, encode, Pairs(CORPUS), folder, config())
+
+
+def test_a_killed_preparation_resumes_to_the_same_bytes(prepared, tmp_path):
     expected, _ = prepared
-    code = f"""
-import sys; sys.path.insert(0, {str(os.path.dirname(__file__))!r})
-import time
-from test_prepare import *
-cleaned_text.PART = 450
-original = Shard.write
-def slow(self, folder):
-    original(self, folder)
-    time.sleep(60)
-Shard.write = slow
-prepare(Pairs(CORPUS), {str(tmp_path / "toy")!r}, config())
-"""
-    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
-    while not (tmp_path / "toy" / "shard-000000").exists() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert [path.name for path in (tmp_path / "toy").glob("shard-*")] == ["shard-000000"]
-    prepare(Pairs(CORPUS), tmp_path / "toy", config())
-    assert contents(tmp_path / "toy") == contents(expected)
+    folder = tmp_path / "toy"
+    code = (
+        f"import sys; sys.path[:0] = {[os.getcwd(), os.path.dirname(__file__)]}\n"
+        f"import test_prepare; test_prepare.prepare_one_part_and_wait({str(folder)!r})"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    with process:
+        assert process.stdout.readline() == b"encoded\n"
+        with pytest.raises(ValueError, match=rf"in use by process {process.pid}. Wait"):
+            prepare(Pairs(CORPUS), folder, config())
+        process.kill()
+    assert [path.name for path in folder.glob("shard-*")] == ["shard-000000"]
+    prepare(Pairs(CORPUS), folder, config())
+    assert contents(folder) == contents(expected)
 
 
-def test_a_lost_or_damaged_shard_is_made_anew(prepared, tmp_path):
+def test_only_a_lost_shard_is_encoded_again(prepared, tmp_path):
     expected, report = prepared
-    shutil.copytree(expected, tmp_path / "toy")
-    shutil.rmtree(tmp_path / "toy" / "shard-000002")
+    folder = tmp_path / "toy"
+    shutil.copytree(expected, folder)
+    shutil.rmtree(folder / "shard-000002")
     with pytest.raises(ValueError, match="has lost shard-000002"):
-        IdStore.read(tmp_path / "toy")
-    stamp = (tmp_path / "toy" / "shard-000001" / "ids.npy").stat().st_mtime_ns
-    assert prepare(Pairs(CORPUS), tmp_path / "toy", config()) == report
-    assert contents(tmp_path / "toy") == contents(expected)
-    assert (tmp_path / "toy" / "shard-000001" / "ids.npy").stat().st_mtime_ns == stamp
+        IdStore.read(folder)
+    kept = folder / "shard-000001" / "ids.npy"
+    before = kept.stat().st_mtime_ns
+    assert prepare(Pairs(CORPUS), folder, config()) == report
+    assert contents(folder) == contents(expected)
+    assert kept.stat().st_mtime_ns == before
 
 
-def test_a_mistake_can_be_mended_in_the_same_folder(prepared, tmp_path):
-    """Nothing is kept of what came to nothing, so nothing stands in the way."""
+def test_a_refused_setting_or_corpus_leaves_nothing_behind(prepared, tmp_path):
     expected, _ = prepared
-    too_large = config()
-    too_large.vocabulary.size = 50_000
     with pytest.raises(ValueError, match="can have at most"):
-        prepare(Pairs(CORPUS), tmp_path / "toy", too_large)
-    with pytest.raises(ValueError, match="No pair of 1 is left"):
+        prepare(Pairs(CORPUS), tmp_path / "toy", config(size=50_000))
+    with pytest.raises(ValueError, match="Cleaning dropped all 1 pairs"):
         prepare(Pairs(CORPUS[-2:-1]), tmp_path / "toy", config())
     prepare(Pairs(CORPUS), tmp_path / "toy", config())
     assert contents(tmp_path / "toy") == contents(expected)
 
 
-def test_another_size_cleans_nothing_again(tmp_path, monkeypatch):
-    too_large = config()
-    too_large.vocabulary.size = 50_000
+def test_a_refused_vocabulary_size_keeps_the_cleaned_text(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="can have at most"):
-        prepare(Pairs(CORPUS[:900]), tmp_path / "toy", too_large)
+        prepare(Pairs(CORPUS), tmp_path / "toy", config(size=50_000))
     monkeypatch.setattr(preparation, "clean_all", None)
-    prepare(Pairs(CORPUS[:900]), tmp_path / "toy", config())
+    prepare(Pairs(CORPUS), tmp_path / "toy", config())
 
 
-def test_damaged_notes_are_named(prepared, tmp_path):
+def test_a_damaged_file_is_named(prepared, tmp_path):
     shutil.copytree(prepared[0], tmp_path / "toy")
     (tmp_path / "toy" / "preparation.json").write_text('{"format": 1, ')
     with pytest.raises(ValueError, match=r"preparation.json is damaged .* Delete it"):
         prepare(Pairs(CORPUS), tmp_path / "toy", config())
 
 
-def test_a_whole_number_of_parts_has_no_empty_one(tmp_path):
-    report = prepare(Pairs(CORPUS[:900]), tmp_path / "toy", config())
-    assert report["counts"]["read"] == 900
+def test_a_corpus_of_whole_parts_has_no_empty_part(tmp_path):
+    report = prepare(Pairs(CORPUS[: 2 * PART]), tmp_path / "toy", config(size=350))
+    assert report["counts"]["read"] == 2 * PART
     assert len(IdStore.read(tmp_path / "toy").shards) == 2
 
 
-def test_changed_inputs_and_settings_are_noticed(prepared):
+def test_changed_input_and_settings_are_refused_by_name(prepared):
     folder, _ = prepared
     before = contents(folder)
-    with pytest.raises(ValueError, match=r"something else; changed since: pairs\. Give another"):
+    with pytest.raises(ValueError, match=r"different input or settings. Changed: pairs\. Give"):
         prepare(Pairs(CORPUS[1:]), folder, config())
-    with pytest.raises(ValueError, match=r"vocabulary.seed \(then 1, now 2\)"):
+    with pytest.raises(ValueError, match=r"vocabulary.seed \(was 1, is 2\)"):
         prepare(Pairs(CORPUS), folder, config(seed=2))
     assert contents(folder) == before
 
 
-def test_a_file_is_known_by_what_is_in_it(tmp_path):
-    (tmp_path / "a.en").write_text("".join(f"{e}\n" for e, _ in CORPUS[:500]))
-    (tmp_path / "a.de").write_text("".join(f"{g}\n" for _, g in CORPUS[:500]))
-    small = config()
-    small.vocabulary.size = 400
-    prepare(TextFiles(tmp_path / "a.en", tmp_path / "a.de"), tmp_path / "data", small)
+def test_files_are_recognized_by_their_contents(prepared, tmp_path):
+    for column, name in enumerate(("a.en", "a.de")):
+        (tmp_path / name).write_text("".join(f"{pair[column]}\n" for pair in CORPUS))
+    prepare(TextFiles(tmp_path / "a.en", tmp_path / "a.de"), tmp_path / "data", config())
     os.utime(tmp_path / "a.en", (1, 1))
     (tmp_path / "a.de").rename(tmp_path / "b.de")
     files = TextFiles(tmp_path / "a.en", tmp_path / "b.de")
-    prepare(files, tmp_path / "data", small)
+    prepare(files, tmp_path / "data", config())
     with (tmp_path / "b.de").open("a") as file:
         file.write("Noch eine Zeile.\n")
-    with pytest.raises(ValueError, match="changed since: target text"):
-        prepare(files, tmp_path / "data", small)
+    with pytest.raises(ValueError, match="Changed: target text"):
+        prepare(files, tmp_path / "data", config())
 
 
-def test_a_given_vocabulary_is_used(prepared, tmp_path):
+def test_an_existing_vocabulary_is_used(prepared, tmp_path):
     folder, _ = prepared
     tokenizer = load_tokenizer(folder / "vocabulary")
-    prepare(Pairs(CORPUS[:600]), tmp_path / "more", config(), tokenizer)
+    prepare(Pairs(CORPUS[:300]), tmp_path / "more", config(), tokenizer)
     assert load_tokenizer(tmp_path / "more" / "vocabulary").model == tokenizer.model
-    other = learn([side for pair in CORPUS for side in pair], VocabularyConfig(size=500, seed=1))
-    other.model = other.model[::-1]
-    with pytest.raises(ValueError, match=r"changed since: vocabulary.contents"):
-        prepare(Pairs(CORPUS[:600]), tmp_path / "more", config(), other)
     whole, part = IdStore.read(folder), IdStore.read(tmp_path / "more")
     np.testing.assert_array_equal(part.lengths, whole.lengths[: len(part)])
+    tokenizer.model = tokenizer.model[::-1]
+    with pytest.raises(ValueError, match=r"Changed: vocabulary.contents"):
+        prepare(Pairs(CORPUS[:300]), tmp_path / "more", config(), tokenizer)
 
 
-def test_a_given_vocabulary_normalises_as_it_always_does(prepared, tmp_path):
+def test_the_normalization_of_an_existing_vocabulary_replaces_the_settings(prepared, tmp_path):
     tokenizer = load_tokenizer(prepared[0] / "vocabulary")
-    raw = config()
-    raw.cleaning.nfc = False
+    without_nfc = config()
+    without_nfc.cleaning.nfc = False
     texts = [(f"Der Hund {n} scha\u0308ft.", f"The dog {n} sle\u0301eps.") for n in range(40)]
-    prepare(Pairs(texts), tmp_path / "data", raw, tokenizer)
+    prepare(Pairs(texts), tmp_path / "data", without_nfc, tokenizer)
     expected = [len(ids) for ids in tokenizer.encode([source for source, _ in texts])]
     assert IdStore.read(tmp_path / "data").lengths[:, 0].tolist() == expected
 
 
 def test_word_pieces_are_prepared_in_the_same_way(tmp_path):
-    small = config(kind="word_pieces")
-    prepare(Pairs(CORPUS[:1000]), tmp_path / "toy", small)
+    prepare(Pairs(CORPUS[:100]), tmp_path / "toy", config(kind="word_pieces", size=300))
     store, tokenizer = IdStore.read(tmp_path / "toy"), load_tokenizer(tmp_path / "toy/vocabulary")
-    ids = tokenizer.encode([target for _, target in dict.fromkeys(CORPUS[:1000])])
+    assert tokenizer.kind == "word_pieces"
+    ids = tokenizer.encode([target for _, target in dict.fromkeys(CORPUS[:100])])
     np.testing.assert_array_equal(store.lengths[:, 1], [len(sentence) for sentence in ids])
 
 
-def test_a_sample_is_learned_from_and_is_the_same_for_a_seed(tmp_path):
-    models = []
-    for number, seed in enumerate((1, 1, 2)):
-        folder = tmp_path / str(number)
-        prepare(Pairs(CORPUS), folder, config(sample_pairs=300, seed=seed))
-        models.append(load_tokenizer(folder / "vocabulary").model)
-    assert models[0] == models[1] != models[2]
+def test_a_vocabulary_is_learned_from_the_sample(prepared, tmp_path, monkeypatch):
+    samples = []
+
+    def learn(texts, *_):
+        samples.append(list(texts))
+        return load_tokenizer(prepared[0] / "vocabulary")
+
+    monkeypatch.setattr(preparation, "learn", learn)
+    prepare(Pairs(CORPUS), tmp_path / "toy", config(sample_pairs=300))
+    (sample,) = samples
+    assert len(sample) == 2 * 300 and set(sample) < {text for pair in KEPT for text in pair}
 
 
-def test_a_folder_with_other_things_in_it_is_refused(tmp_path):
+def test_a_folder_with_other_files_is_refused(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(ValueError, match=r"other things in it \(thesis.tex\). Give the name"):
+    with pytest.raises(ValueError, match=r"contains other files \(thesis.tex\). Give the name"):
         prepare(Pairs(CORPUS), tmp_path, config())
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
 
 
-def test_two_at_once_are_refused(prepared):
+def test_a_second_preparation_of_the_same_folder_is_refused(prepared):
     folder, _ = prepared
     with (
         only_one(folder),
-        pytest.raises(ValueError, match=r"in use by process \d+: wait"),
+        pytest.raises(ValueError, match=r"in use by process \d+. Wait"),
     ):
         prepare(Pairs(CORPUS), folder, config())
 
 
-def test_when_cleaning_leaves_nothing_it_says_why(tmp_path):
-    with pytest.raises(ValueError, match=r"No pair of 2 is left .*\(2 source = target\)"):
+def test_a_corpus_of_which_nothing_is_kept_is_refused_with_the_rule(tmp_path):
+    with pytest.raises(ValueError, match=r"dropped all 2 pairs \(2 source = target\)"):
         prepare(Pairs([("a", "a"), ("b", "b")]), tmp_path / "data", config())
 
 
-def test_a_corpus_too_small_for_a_batch_is_prepared_all_the_same(tmp_path):
-    small = config()
-    small.vocabulary.size = 320
-    report = prepare(Pairs(CORPUS[:5]), tmp_path / "data", small)
+def test_a_corpus_smaller_than_a_batch_is_prepared(tmp_path):
+    report = prepare(Pairs(CORPUS[:5]), tmp_path / "data", config(size=320))
     assert "examples do not fill one batch" in report["batches"]["problem"]
     assert "do not fill one batch" in (tmp_path / "data" / "report.txt").read_text()

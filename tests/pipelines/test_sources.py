@@ -15,7 +15,7 @@ def write(tmp_path):
     return write
 
 
-def test_lines_are_pairs_and_can_be_read_again(write):
+def test_line_aligned_files_can_be_read_repeatedly(write):
     source = TextFiles(
         write("a.en", b"one\ntwo\r\n\nthree"), write("a.de", b"eins\nzwei\n\ndrei\n")
     )
@@ -24,12 +24,12 @@ def test_lines_are_pairs_and_can_be_read_again(write):
     assert list(source) == expected
 
 
-def test_only_the_ends_of_lines_that_files_have_end_a_line(write):
+def test_only_newlines_end_a_line(write):
     text = "a\u2028b\x0bc\x0cd\x85e\rf".encode()
     assert list(TextFiles(write("a", text), write("b", b"x"))) == [(text, b"x")]
 
 
-def test_packed_files_globs_and_lists(write, tmp_path):
+def test_compressed_files_globs_and_lists_are_read(write, tmp_path):
     write("1.en.gz", b"one\n")
     write("2.en", b"two\nthree\n")
     write("all.de", "\ufeffeins\nzwei\ndrei\n".encode())
@@ -39,33 +39,35 @@ def test_packed_files_globs_and_lists(write, tmp_path):
     assert list(TextFiles(listed, tmp_path / "all.de")) == expected
 
 
-@pytest.mark.parametrize(("source", "target", "said"), [(3, 5, "3.* has 5"), (5, 3, "5.* has 3")])
-def test_unequal_line_counts_are_counted(write, source, target, said):
+@pytest.mark.parametrize(
+    ("source", "target", "message"), [(3, 5, "3.* has 5"), (5, 3, "5.* has 3")]
+)
+def test_different_line_counts_are_named(write, source, target, message):
     files = TextFiles(write("a.en", b"x\n" * source), write("a.de", b"y\n" * target))
-    with pytest.raises(SourceError, match=rf"a.en has {said}.*find where they part"):
+    with pytest.raises(SourceError, match=rf"a.en has {message}.*Find where they diverge"):
         list(files)
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b'<srcset setid="newstest2013">\n', "is SGML or XML, not one sentence a line"),
+        (b'<srcset setid="newstest2013">\n', "is SGML or XML, not one sentence per line"),
         (b'<?xml version="1.0"?>\n', "is SGML or XML"),
-        (gzip.compress(b"one\n"), "is packed with gzip: rename it so that it ends in .gz"),
-        ("one\n".encode("utf-16"), "is UTF-16 or no text at all.*iconv"),
-        ("one\n".encode("utf-16-le"), "is UTF-16 or no text at all"),
+        (gzip.compress(b"one\n"), "is compressed with gzip. Rename it so that it ends in .gz"),
+        ("one\n".encode("utf-16"), "is UTF-16 or not text.*iconv"),
+        ("one\n".encode("utf-16-le"), "is UTF-16 or not text"),
     ],
-    ids=["SGML", "XML", "gzip", "UTF-16", "UTF-16 without a mark"],
+    ids=["SGML", "XML", "gzip", "UTF-16", "UTF-16 without byte order mark"],
 )
-def test_what_is_not_plain_text_is_refused(write, content, message):
+def test_files_that_are_not_plain_text_are_refused(write, content, message):
     with pytest.raises(SourceError, match=rf"a.sgm {message}"):
         list(TextFiles(write("a.sgm", content), write("a.de", b"eins\n")))
 
 
-def test_a_broken_archive_is_named(write):
+def test_damaged_gzip_files_are_named(write):
     path = write("a.en.gz", b"one\n" * 1000)
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(SourceError, match=r"a.en.gz is not a whole gzip file"):
+    with pytest.raises(SourceError, match=r"a.en.gz is not a complete gzip file"):
         list(TextFiles(path, write("a.de", b"eins\n" * 1000)))
     plain = write("b.en.gz", b"")
     plain.write_bytes(b"plain text\n")
@@ -85,9 +87,9 @@ def test_missing_and_empty_files_are_named(write, tmp_path):
         list(TextFiles(write("empty.en", b""), write("empty.de", b"")))
 
 
-def test_tab_separated_pairs(write):
-    path = write("pairs.tsv", b"one\teins\ntwo\tzwei\tattribution\n")
-    assert list(TabSeparatedFile(path)) == [(b"one", b"eins"), (b"two", b"zwei")]
+def test_tab_separated_pairs_are_read(write):
+    path = write("pairs.tsv", b"one\teins\ntwo\tzwei\tattribution\n\n")
+    assert list(TabSeparatedFile(path)) == [(b"one", b"eins"), (b"two", b"zwei"), (b"", b"")]
     broken = write("broken.tsv", b"one\teins\ntwo zwei\n")
     with pytest.raises(SourceError, match=r"broken.tsv, line 2: .*tab.*Received: 'two zwei'"):
         list(TabSeparatedFile(broken))
@@ -95,13 +97,28 @@ def test_tab_separated_pairs(write):
         list(TabSeparatedFile(write("empty.tsv", b"")))
 
 
-def test_python_pairs():
+def test_chunks_hold_the_pairs_of_the_whole(write, tmp_path):
+    write("1.en", b"a\nb\nc\n")
+    write("2.en", b"d\ne\n")
+    target = write("all.de", b"A\nB\nC\nD\nE\n")
+    for source in (
+        TextFiles(f"{tmp_path}/*.en", target),
+        TabSeparatedFile(write("all.tsv", b"a\tA\nb\tB\n\nd\tD\te\nf\tF\n")),
+    ):
+        chunks = [list(chunk) for chunk in source.chunks(2)]
+        assert [len(chunk) for chunk in chunks] == [2, 2, 1]
+        assert [pair for chunk in chunks for pair in chunk] == list(source)
+
+
+def test_python_pairs_are_encoded():
     expected = [("ä".encode(), b"b"), (b"\xff", b"d")]
     pairs = [("ä", "b"), [b"\xff", "d"]]
     assert list(Pairs(pairs)) == expected
-    made = Pairs(lambda: iter(pairs))
-    assert list(made) == list(made) == expected
-    with pytest.raises(SourceError, match="spent after one reading"):
+    function = Pairs(lambda: iter(pairs))
+    assert list(function) == list(function) == expected
+    with pytest.raises(SourceError, match="can be read only once"):
         list(Pairs(iter(pairs)))
     with pytest.raises(SourceError, match="Pair 2 must be"):
         list(Pairs([("a", "b"), ("c",)]))
+    with pytest.raises(SourceError, match="at least one pair"):
+        list(Pairs([]))

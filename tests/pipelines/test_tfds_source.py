@@ -36,7 +36,7 @@ BUILDER = """
 
 @pytest.fixture(scope="module")
 def data_dir(tmp_path_factory):
-    """A data set built by its own code in a temporary folder; that code is then forgotten."""
+    """A folder of prepared data sets with one that its own module has built."""
     folder = tmp_path_factory.mktemp("tfds")
     (folder / "phrasebook.py").write_text(textwrap.dedent(BUILDER))
     sys.path.insert(0, str(folder))
@@ -53,7 +53,7 @@ def expected():
     return {(f"Sentence {n}".encode(), f"Satz {n} ü".encode()) for n in range(25)}
 
 
-def test_a_built_data_set_is_found_by_name_and_by_folder(data_dir, expected):
+def test_a_prepared_data_set_is_found_by_name_and_by_folder(data_dir, expected):
     source = TfdsPairs("tfds:phrasebook", ["en", "de"], data_dir=data_dir)
     assert set(source) == expected
     assert list(source) == list(source)
@@ -61,36 +61,36 @@ def test_a_built_data_set_is_found_by_name_and_by_folder(data_dir, expected):
     assert list(by_folder) == list(source)
 
 
-def test_a_builder_of_ones_own(data_dir, expected):
+def test_a_builder_is_accepted(data_dir, expected):
     builder = tfds.builder("phrasebook", data_dir=data_dir)
     assert set(TfdsPairs(builder, ("en", "de"))) == expected
 
 
-def test_languages_and_splits(data_dir, expected):
-    own_order = TfdsPairs("phrasebook", data_dir=data_dir)
-    assert set(own_order) == {(german, english) for english, german in expected}
+def test_languages_and_splits_can_be_chosen(data_dir, expected):
+    default_order = TfdsPairs("phrasebook", data_dir=data_dir)
+    assert set(default_order) == {(german, english) for english, german in expected}
     assert len(list(TfdsPairs("phrasebook", split="validation", data_dir=data_dir))) == 3
     assert len(list(TfdsPairs("phrasebook", split="train[:7]", data_dir=data_dir))) == 7
     both = TfdsPairs("phrasebook", split="train+validation", data_dir=data_dir)
     assert len(list(both)) == 28
 
 
-def test_its_parts_are_the_whole(data_dir):
+def test_chunks_hold_the_pairs_of_the_whole(data_dir):
     source = TfdsPairs("phrasebook", ["en", "de"], data_dir=data_dir)
-    parts = source.chunks(10)
-    assert [len(list(part)) for part in parts] == [10, 10, 5]
-    assert [pair for part in parts for pair in part] == list(source)
+    chunks = [list(chunk) for chunk in source.chunks(10)]
+    assert [len(chunk) for chunk in chunks] == [10, 10, 5]
+    assert [pair for chunk in chunks for pair in chunk] == list(source)
     with pytest.raises(SourceError, match="Only a whole split"):
         TfdsPairs("phrasebook", split="train[:7]", data_dir=data_dir).chunks(3)
 
 
-def test_a_change_is_noticed(data_dir):
+def test_the_fingerprint_depends_on_the_languages(data_dir):
     first = TfdsPairs("phrasebook", ["en", "de"], data_dir=data_dir).fingerprint()
     assert first == TfdsPairs("phrasebook", ["en", "de"], data_dir=data_dir).fingerprint()
     assert first != TfdsPairs("phrasebook", ["de", "en"], data_dir=data_dir).fingerprint()
 
 
-def test_wmt14_without_a_network():
+def test_wmt14_is_read():
     with tfds.testing.mock_data(num_examples=12):
         source = TfdsPairs("tfds:wmt14_translate/de-en", ["en", "de"])
         pairs = list(source)
@@ -121,12 +121,12 @@ def test_a_damaged_record_is_named(data_dir, tmp_path):
         (("phrasebook", None, "test"), "has no split 'test'.* It has: train, validation"),
     ],
 )
-def test_what_is_wrong_is_named(data_dir, arguments, message):
+def test_wrong_arguments_are_refused_by_name(data_dir, arguments, message):
     with pytest.raises(SourceError, match=message):
         list(TfdsPairs(*arguments, data_dir=data_dir))
 
 
-def test_a_failing_download_says_what_to_do(tmp_path):
+def test_the_error_for_a_failed_download_suggests_solutions(tmp_path):
     class Down(tfds.core.GeneratorBasedBuilder):
         VERSION = tfds.core.Version("1.0.0")
 
@@ -141,12 +141,12 @@ def test_a_failing_download_says_what_to_do(tmp_path):
             yield from ()
 
     source = TfdsPairs(Down(data_dir=tmp_path), ["en", "de"])
-    message = r"could not prepare down/1.0.0: ConnectionError: the mirror is down.*one sentence a"
+    message = r"could not prepare down/1.0.0: ConnectionError: the mirror is down.*one sentence per"
     with pytest.raises(SourceError, match=message):
         list(source)
 
 
-def test_table_3_is_measured_on_a_data_sets_own_splits(data_dir, tmp_path):
+def test_table_3_is_reproduced_on_the_splits_of_a_data_set(data_dir, tmp_path):
     small = ["model.d_model=16", "model.d_ff=16", "model.num_layers=1", "search.extra_length=0"]
     small += ["data.vocabulary.size=280", "data.batches.tokens=512", "data.batches.max_length=64"]
     arguments = [

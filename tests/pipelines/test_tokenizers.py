@@ -1,15 +1,11 @@
-import random
-
 import numpy as np
 import pytest
-import tensorflow as tf
+import sentencepiece
+from toy_tokenizers import KINDS, TOY_TEXTS, UGLY_TEXTS, toy_tokenizer
 
 from pipelines.normalization import Normalization
+from pipelines.special_ids import BEGIN, END, PADDING, SPECIAL_PIECES, UNKNOWN
 from pipelines.tokenizers import (
-    BEGIN,
-    END,
-    PADDING,
-    UNKNOWN,
     BytePairTokenizer,
     WordPieceTokenizer,
     load_tokenizer,
@@ -17,92 +13,45 @@ from pipelines.tokenizers import (
     save_tokenizer,
     words,
 )
-from pipelines.toy_grammar import pairs
-from pipelines.vocabulary import VocabularyConfig, learn
-
-TEXTS = [side for pair in pairs(2000) for side in pair]
-UGLY = [
-    "",
-    "   ",
-    "two  spaces\tand\u00a0more ",
-    "NUL \x00 and BEL \x07",
-    "e\u0301 is é, o\u0308 is ö",
-    "🙂 👨\u200d👩\u200d👧 🏳️\u200d🌈",
-    "שלום עולם \u202e und عربي",
-    "zero\u200bwidth \ufeffmark",
-    "日本語のテキスト、한국어",
-    "x" * 10_000,
-    "Der Hund. " * 1_000,
-    "é" * 10_000,
-    "<s> </s> <pad> <unk> <0x41> ▁padding ##▁Hund ## #",
-    "line\nbreaks\r\nand\u2028others\u0085",
-    "\u2047 ⁇ \ufffd",
-    "\U0010ffff\ue000",
-    b"not \xff\xfe UTF-8 \xed\xa0\x80 \xf0\x9f",
-    *(bytes(random.Random(seed).choices(range(256), k=30)) for seed in range(200)),
-    *("".join(map(chr, random.Random(s).choices(range(0x20, 0x2FF), k=20))) for s in range(200)),
-]
 
 
-@pytest.fixture(scope="module", params=["bpe", "bpe without bytes", "word_pieces"])
+@pytest.fixture(params=KINDS)
 def tokenizer(request):
-    config = VocabularyConfig(kind=request.param.split()[0], size=500)
-    config.byte_fallback = request.param == "bpe"
-    return learn(map(Normalization(), TEXTS), config)
+    return toy_tokenizer(request.param)
 
 
-def as_bytes(texts):
-    return [text.encode() if isinstance(text, str) else text for text in texts]
+only_with_bytes = pytest.mark.parametrize("tokenizer", ["bpe"], indirect=True)
 
 
-@pytest.mark.parametrize("texts", [UGLY, TEXTS], ids=["ugly", "toy"])
-def test_the_same_ids_in_the_graph_and_out_of_it(tokenizer, texts):
-    expected = [ids.tolist() for ids in tokenizer.encode(texts)]
-    graph = tokenizer.in_graph()
-    assert graph.tokenize(tf.constant(as_bytes(texts))).to_list() == expected
-    compiled = tf.function(graph.tokenize)
-    for first in range(0, len(texts), 100):
-        found = compiled(tf.constant(as_bytes(texts[first : first + 100]))).to_list()
-        assert found == expected[first : first + 100]
+def test_text_is_restored_from_its_ids(tokenizer):
+    assert tokenizer.decode(tokenizer.encode(TOY_TEXTS)) == TOY_TEXTS
 
 
-def test_the_same_text_from_the_same_ids(tokenizer):
-    choices = random.Random(0)
-    sequences = [ids.tolist() for ids in tokenizer.encode(UGLY)]
-    sequences += [choices.choices(range(tokenizer.size), k=12) for _ in range(500)]
-    expected = tokenizer.decode(sequences)
-    graph = tokenizer.in_graph()
-    ragged = tf.ragged.constant(sequences, dtype="int32")
-    for ids in (ragged, ragged.to_tensor()):
-        found = [text.decode() for text in graph.detokenize(ids).numpy()]
-        assert found == expected
+@only_with_bytes
+def test_byte_pieces_restore_every_text(tokenizer):
+    restored = tokenizer.decode(tokenizer.encode(UGLY_TEXTS))
+    assert restored == [Normalization()(text) for text in UGLY_TEXTS]
 
 
-def test_the_text_comes_back(tokenizer):
-    assert tokenizer.decode(tokenizer.encode(TEXTS)) == TEXTS
-
-
-@pytest.mark.parametrize("tokenizer", ["bpe"], indirect=True)
-def test_with_bytes_every_text_comes_back(tokenizer):
-    assert tokenizer.decode(tokenizer.encode(UGLY)) == [Normalization()(text) for text in UGLY]
-
-
-def test_what_was_never_seen_is_unknown_and_nothing_else_is(tokenizer):
+def test_only_unseen_characters_are_unknown_and_only_without_bytes(tokenizer):
     ids = np.concatenate(tokenizer.encode(["日 Hund 日 q§"]))
     if len(tokenizer.byte_ids):
         assert UNKNOWN not in ids
     else:
         assert (ids == UNKNOWN).sum() >= 3
-    assert not {PADDING, BEGIN, END} & set(np.concatenate(tokenizer.encode(UGLY)))
-    assert UNKNOWN not in np.concatenate(tokenizer.encode(TEXTS))
+    assert UNKNOWN not in np.concatenate(tokenizer.encode(TOY_TEXTS))
 
 
-def test_padding_begin_and_end_are_no_text(tokenizer):
+def test_text_never_contains_padding_begin_or_end(tokenizer):
+    assert not {PADDING, BEGIN, END} & set(np.concatenate(tokenizer.encode(UGLY_TEXTS)))
+
+
+def test_padding_begin_and_end_are_ignored_in_decoding(tokenizer):
     ids = tokenizer.encode(["Der Hund schläft."])[0].tolist()
     assert tokenizer.decode([[BEGIN, *ids, END, PADDING]]) == ["Der Hund schläft."]
 
 
-def test_pieces_say_where_words_begin(tokenizer):
+def test_pieces_show_where_words_begin(tokenizer):
     pieces = tokenizer.pieces(tokenizer.encode(["Der Hund schläft."])[0])
     assert "".join(pieces) == "▁Der▁Hund▁schläft."
 
@@ -110,63 +59,50 @@ def test_pieces_say_where_words_begin(tokenizer):
 def test_pieces_are_joined_to_words(tokenizer):
     text = "Der Hund schläft, glaube ich."
     ids = [BEGIN, *tokenizer.encode([text])[0], END, PADDING]
-    found = words(tokenizer, ids)
-    assert [word for word, _ in found] == ["<s>", *text.split(), "</s>", "<pad>"]
-    assert sum(pieces for _, pieces in found) == len(ids)
-    assert max(pieces for _, pieces in found) > 1
-    assert [pieces for word, pieces in found if word in ("<s>", "</s>", "<pad>")] == [1, 1, 1]
+    joined = words(tokenizer, ids)
+    assert [word for word, _ in joined] == ["<s>", *text.split(), "</s>", "<pad>"]
+    assert sum(pieces for _, pieces in joined) == len(ids)
+    assert max(pieces for _, pieces in joined) > 1
+    assert [pieces for word, pieces in joined if word in ("<s>", "</s>", "<pad>")] == [1, 1, 1]
 
 
-def test_lone_pieces_are_shown_as_they_are(tokenizer):
+def test_lone_pieces_are_not_joined(tokenizer):
     ids = [*tokenizer.encode(["Der Hund schläft."])[0], END]
-    found = lone_pieces(tokenizer, ids)
-    assert "".join(piece for piece, _ in found) == "▁Der▁Hund▁schläft.</s>"
-    assert [pieces for _, pieces in found] == [1] * len(ids)
+    pieces = lone_pieces(tokenizer, ids)
+    assert "".join(piece for piece, _ in pieces) == "▁Der▁Hund▁schläft.</s>"
+    assert [count for _, count in pieces] == [1] * len(ids)
 
 
-@pytest.mark.parametrize("tokenizer", ["bpe"], indirect=True)
-def test_bytes_are_joined_to_their_character(tokenizer):
+@only_with_bytes
+def test_bytes_are_joined_to_characters(tokenizer):
     ids = tokenizer.encode(["Hund 日本 €"])[0]
     assert [word for word, _ in words(tokenizer, ids)] == ["Hund", "日本", "€"]
     assert [word for word, _ in lone_pieces(tokenizer, ids)][-3:] == ["<0xE2>", "<0x82>", "<0xAC>"]
-    half = ids[:-1]  # a model may write a part of a character
-    assert words(tokenizer, half)[-1][0].strip("\ufffd") == ""
+    incomplete = ids[:-1]  # a model may write a part of a character
+    assert words(tokenizer, incomplete)[-1][0].strip("\ufffd") == ""
 
 
-def test_a_word_without_text_has_a_sign(tokenizer):
+def test_a_word_without_text_is_shown_as_a_space_sign(tokenizer):
     assert words(tokenizer, []) == []
     assert all(text for text, _ in words(tokenizer, range(tokenizer.size)))
 
 
-def test_saved_and_loaded_it_is_the_same(tokenizer, tmp_path):
+def test_a_saved_tokenizer_is_loaded_unchanged(tokenizer, tmp_path):
     save_tokenizer(tokenizer, tmp_path)
     loaded = load_tokenizer(tmp_path)
     assert type(loaded) is type(tokenizer) and loaded.size == tokenizer.size
     assert loaded.normalization == tokenizer.normalization
-    for found, expected in zip(loaded.encode(UGLY), tokenizer.encode(UGLY), strict=True):
-        np.testing.assert_array_equal(found, expected)
+    for ids, expected in zip(loaded.encode(UGLY_TEXTS), tokenizer.encode(UGLY_TEXTS), strict=True):
+        np.testing.assert_array_equal(ids, expected)
 
 
-def test_an_exported_graph_tokenises_without_this_package(tokenizer, tmp_path):
-    graph = tokenizer.in_graph()
-    module = tf.Module()
-    module.graph = graph
-    module.ids = tf.function(
-        lambda texts: graph.tokenize(texts).to_tensor(),
-        input_signature=[tf.TensorSpec([None], tf.string)],
-    )
-    tf.saved_model.save(module, str(tmp_path))
-    found = tf.saved_model.load(str(tmp_path)).ids(tf.constant(TEXTS[:5]))
-    np.testing.assert_array_equal(found, graph.tokenize(tf.constant(TEXTS[:5])).to_tensor())
-
-
-def test_one_text_is_not_taken_for_many(tokenizer):
+def test_a_lone_text_is_refused(tokenizer):
     with pytest.raises(ValueError, match=r"`texts` must be a list of texts. Received: texts='ab'"):
         tokenizer.encode("ab")
 
 
 def test_a_folder_without_a_vocabulary_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"holds no readable vocabulary .* t2t-prepare wrote"):
+    with pytest.raises(ValueError, match=r"holds no readable vocabulary .* t2t-prepare writes"):
         load_tokenizer(tmp_path)
     (tmp_path / "tokenizer.json").write_text('{"kind": "bpe", "normalization": {}}')
     (tmp_path / "bpe.model").write_bytes(b"nonsense")
@@ -174,13 +110,26 @@ def test_a_folder_without_a_vocabulary_is_refused(tmp_path):
         load_tokenizer(tmp_path)
 
 
-def test_foreign_models_must_number_as_ours_do(tmp_path):
-    import sentencepiece
-
+def test_sentencepiece_models_with_other_special_ids_are_refused(tmp_path):
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(TEXTS), model_prefix=f"{tmp_path}/m", vocab_size=200, minloglevel=2
+        sentence_iterator=iter(TOY_TEXTS),
+        model_prefix=f"{tmp_path}/m",
+        vocab_size=200,
+        minloglevel=2,
     )
     with pytest.raises(ValueError, match=r"pad_id=0, bos_id=1.*Received: \[-1, 1, 2, 0\]"):
         BytePairTokenizer((tmp_path / "m.model").read_bytes())
+
+
+def test_word_pieces_must_be_distinct_and_begin_with_the_special_pieces():
     with pytest.raises(ValueError, match="The first word pieces must be"):
         WordPieceTokenizer(["a", "b"])
+    with pytest.raises(ValueError, match="Received: 6 pieces, 5 of them distinct"):
+        WordPieceTokenizer([*SPECIAL_PIECES, "a", "a"])
+
+
+def test_word_pieces_are_found_longest_first():
+    vocabulary = [*SPECIAL_PIECES, "a", "ab", "##▁b", "##▁bc", "##▁c"]
+    tokenizer = WordPieceTokenizer(vocabulary)
+    pieces = [tokenizer.pieces(ids) for ids in tokenizer.encode(["abbc abc", "ab?b"])]
+    assert pieces == [["▁ab", "bc", "▁ab", "c"], ["▁ab", "▁⁇▁", "b"]]

@@ -27,25 +27,25 @@ def random_tree(choices, depth=0):
 
 
 @pytest.mark.parametrize("text", [SENTENCE, "(NN dog)", "( (S (NN dog)))", "(A (B (C (D d))))"])
-def test_words_and_brackets_are_the_tree(text):
+def test_words_and_brackets_determine_the_tree(text):
     words, brackets = linearized(parse(text))
     assert str(tree_of(words, brackets)) == text
 
 
-def test_the_deepest_tree_comes_back():
+def test_the_deepest_tree_is_restored():
     text = "(S " * (DEEPEST - 1) + "(NN dog)" + ")" * (DEEPEST - 1)
     assert str(tree_of(*linearized(parse(text)))) == text
 
 
-def test_every_tree_comes_back():
+def test_random_trees_are_restored():
     choices = random.Random(0)
     for _ in range(2000):
         tree = parse(random_tree(choices))
         for leaves in LEAVES:
             words, brackets = linearized(tree, leaves)
-            back = tree_of(words, brackets, leaves)
-            assert linearized(back, leaves) == (words, brackets)
-            assert (str(back) == str(tree)) == (leaves == "tag" or has_only_xx(tree))
+            restored = tree_of(words, brackets, leaves)
+            assert linearized(restored, leaves) == (words, brackets)
+            assert (str(restored) == str(tree)) == (leaves == "tag" or has_only_xx(tree))
 
 
 def has_only_xx(tree):
@@ -60,10 +60,10 @@ def has_only_xx(tree):
         ("word", "(S (NP I )NP (VP see (NP the dog )NP )VP . )S"),
     ],
 )
-def test_what_stands_for_a_word(leaves, brackets):
-    words, found = linearized(parse(SENTENCE), leaves)
+def test_the_form_of_leaves_among_brackets(leaves, brackets):
+    words, tokens = linearized(parse(SENTENCE), leaves)
     assert words == ["I", "see", "the", "dog", "."]
-    assert " ".join(found) == brackets
+    assert " ".join(tokens) == brackets
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_what_stands_for_a_word(leaves, brackets):
         (")S )S (", "( (XX a) (XX b))"),
     ],
 )
-def test_a_repair(brackets, expected):
+def test_wrong_brackets_are_repaired(brackets, expected):
     tree, exact = repair(["a", "b"], brackets.split(), "XX")
     assert str(tree) == expected
     assert exact == (brackets == "(S XX XX )S")
@@ -98,13 +98,13 @@ def test_a_repair(brackets, expected):
         ("(S (NP a b )NP )S", "(S (NP (XX a) (XX b) (XX c) (XX d)))"),
     ],
 )
-def test_words_that_are_written_find_their_places(brackets, expected):
+def test_leaves_that_are_words_are_aligned_with_the_sentence(brackets, expected):
     tree, exact = repair(["a", "b", "c", "d"], brackets.split(), "word")
     assert str(tree) == expected and not exact
 
 
 @pytest.mark.parametrize("leaves", LEAVES)
-def test_whatever_is_repaired_is_a_tree_over_the_words(leaves):
+def test_random_brackets_become_a_tree_over_the_words(leaves):
     choices = random.Random(0)
     tokens = ["(A", "(B", ")A", ")B", "XX", "w0", "w1"]
     for _ in range(5000):
@@ -115,18 +115,18 @@ def test_whatever_is_repaired_is_a_tree_over_the_words(leaves):
         assert str(parse(str(tree))) == str(tree)
         assert exact == (linearized(tree, leaves) == (words, brackets))
         if not exact:
-            with pytest.raises(ValueError, match="are not those of a tree over"):
+            with pytest.raises(ValueError, match="must form a tree over"):
                 tree_of(words, brackets, leaves)
 
 
-def test_trees_of_many_lines_and_packed_files(tmp_path):
+def test_trees_of_several_lines_and_compressed_files_are_read(tmp_path):
     text = f"( (S\n  (NP (NN a))\n\n  (VP (VB b)) ))\n{SENTENCE}\n(X (Y y)) (X (Z z))\n"
     (tmp_path / "trees.mrg.gz").write_bytes(gzip.compress(text.encode()))
-    found = [str(tree) for tree in read_trees(tmp_path / "*.mrg.gz")]
-    assert found == ["( (S (NP (NN a)) (VP (VB b))))", SENTENCE, "(X (Y y))", "(X (Z z))"]
+    trees = [str(tree) for tree in read_trees(tmp_path / "*.mrg.gz")]
+    assert trees == ["( (S (NP (NN a)) (VP (VB b))))", SENTENCE, "(X (Y y))", "(X (Z z))"]
 
 
-def test_traces_and_function_tags_are_taken_off():
+def test_traces_and_function_tags_are_removed():
     tree = parse(
         "(S (NP-SBJ-1 (NNS dogs)) (VP (VBP want) (S (NP-SBJ (-NONE- *-1)) (VP (TO to) "
         "(VP (VB bark))))) (-LRB- -LRB-) (PRT|ADVP (RP up)) (NP=2 (NN x)))"
@@ -141,28 +141,28 @@ def test_traces_and_function_tags_are_taken_off():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("(S (NN a))\n(S (NN b)))", r"line 2: '\)' stands outside of every tree"),
-        ("(S (NN a))\nwords\n", "line 2: 'words' stands outside of every tree"),
+        ("(S (NN a))\n(S (NN b)))", r"line 2: '\)' is outside of all trees"),
+        ("(S (NN a))\nwords\n", "line 2: 'words' is outside of all trees"),
         (
             "(S (NN a))\n(S\n(NN b)\n",
-            "line 2: the tree that begins here is never closed; 1 closing",
+            "line 2: the tree that begins here is never closed: 1 closing",
         ),
-        ("(S (NP ) (NN a))", r"line 1: the constituent \(NP\) has neither word nor"),
-        ("(S (NN a b))", r"line 1: in \(NN …\), a word must be alone under its tag"),
-        ("(S\n (NP a (NN b)))", r"line 2: in \(NP …\), a word must be alone"),
+        ("(S (NP ) (NN a))", r"line 1: the constituent \(NP\) is empty"),
+        ("(S (NN a b))", r"line 1: in \(NN …\), a word must be the only child of its tag"),
+        ("(S\n (NP a (NN b)))", r"line 2: in \(NP …\), a word must be the only child"),
         (b"(S (NN \xff))", "line 1: not UTF-8"),
-        ("(S " * 3000, "line 1: more than 300 constituents inside each other"),
-        ("", "holds no tree"),
+        ("(S " * 3000, "line 1: more than 300 nested constituents"),
+        ("", "contains no tree"),
     ],
 )
-def test_a_malformed_file_is_named_with_its_line(tmp_path, text, message):
+def test_malformed_files_are_refused_with_the_line(tmp_path, text, message):
     path = tmp_path / "bad.clean"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(SourceError, match=message):
         list(TreebankPairs(path))
 
 
-def test_a_treebank_is_a_source_of_pairs(tmp_path):
+def test_a_treebank_yields_pairs_of_words_and_brackets(tmp_path):
     path = tmp_path / "trees"
     path.write_text(f"{SENTENCE}\n(S (NP-SBJ (NN a)))\n(S (-NONE- *))\n")
     source = TreebankPairs(path)
@@ -174,7 +174,7 @@ def test_a_treebank_is_a_source_of_pairs(tmp_path):
     assert source.fingerprint() != TreebankPairs(path, leaves="tag").fingerprint()
 
 
-def test_wrong_settings_are_named():
+def test_wrong_arguments_are_refused():
     with pytest.raises(ValueError, match=r"`leaves` must be one of .* Received: leaves='pos'"):
         linearized(parse(SENTENCE), "pos")
     with pytest.raises(ValueError, match="at least one word"):

@@ -1,0 +1,28 @@
+import pytest
+
+from pipelines.batch_plan import BatchConfig
+from pipelines.cleaning import CleaningConfig
+from pipelines.data_config import DataConfig
+from pipelines.vocabulary import VocabularyConfig
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"toy_pairs": 0}, "`toy_pairs` must be a whole number of at least 1"),
+        ({"dev_pairs": -1}, "`dev_pairs` must be a whole number of at least 0"),
+        ({"dev_source": "dev.en"}, "`dev_source` and `dev_target` go together"),
+        ({"cleaning": CleaningConfig(max_ratio=0.5)}, "`max_ratio` must be"),
+        ({"vocabulary": VocabularyConfig(kind="unigram")}, "`kind` must be"),
+    ],
+)
+def test_wrong_settings_of_all_parts_are_refused_by_name(settings, message):
+    with pytest.raises(ValueError, match=message):
+        DataConfig(**settings).validate()
+
+
+def test_changed_batch_settings_are_validated_again():
+    config = DataConfig(batches=BatchConfig())
+    config.batches.tokens = 1
+    with pytest.raises(ValueError, match="`tokens` must be at least"):
+        config.validate()

@@ -1,0 +1,7 @@
+from pipelines.normalization import Normalization
+from pipelines.special_ids import CONTINUES, SPECIAL_PIECES
+
+
+def test_normalized_text_cannot_contain_special_pieces():
+    text = Normalization()(" ".join(["a", *SPECIAL_PIECES, f"{CONTINUES}b"]))
+    assert not any(mark in text for mark in (*SPECIAL_PIECES, CONTINUES))

@@ -1,0 +1,67 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+from pipelines.whole import only_one, read_json, whole_folder, write_json
+
+
+def test_a_folder_gets_its_name_when_it_is_complete(tmp_path):
+    with whole_folder(tmp_path / "folder") as unfinished:
+        (unfinished / "file").write_text("contents")
+        assert not (tmp_path / "folder").exists()
+    assert (tmp_path / "folder" / "file").read_text() == "contents"
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_failure_leaves_no_folder(tmp_path):
+    with pytest.raises(KeyboardInterrupt), whole_folder(tmp_path / "folder") as unfinished:
+        (unfinished / "file").write_text("contents")
+        raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
+
+
+def test_two_writers_of_the_same_folder_do_not_disturb_each_other(tmp_path):
+    with whole_folder(tmp_path / "folder") as first, whole_folder(tmp_path / "folder") as second:
+        assert first != second
+        for folder in (first, second):
+            (folder / "file").write_text("contents")
+    assert (tmp_path / "folder" / "file").read_text() == "contents"
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_json_files_are_read_back_and_damaged_ones_are_named(tmp_path):
+    path = tmp_path / "settings.json"
+    assert read_json(path, absent={}) == {}
+    write_json(path, {"a": [1, 2]})
+    assert read_json(path) == {"a": [1, 2]}
+    assert [file.name for file in tmp_path.iterdir()] == ["settings.json"]
+    path.write_text('{"a": ')
+    with pytest.raises(ValueError, match=r"settings.json is damaged .* Delete it"):
+        read_json(path)
+
+
+def test_a_second_process_is_refused_until_the_first_one_dies(tmp_path):
+    code = f"""
+from pipelines.whole import only_one
+with only_one({str(tmp_path)!r}):
+    print("locked", flush=True)
+    input()
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.getcwd()},
+    )
+    with process:
+        assert process.stdout.readline() == b"locked\n"
+        with (
+            pytest.raises(ValueError, match=rf"in use by process {process.pid}. Wait"),
+            only_one(tmp_path),
+        ):
+            pass
+        process.kill()
+    with only_one(tmp_path):
+        pass
