@@ -1,4 +1,4 @@
-"""Brackets that were counted by hand."""
+"""Bracket counts compared with counts by hand and with a second way of counting."""
 
 import collections
 import dataclasses
@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from pipelines.treebank import DEEPEST, Tree, parse
+from pipelines.treebank import Tree, parse
 from t2t_keras.evaluation.bracketing import Bracketing, bracketing, compared, length
-from t2t_keras.runs.parsing import line_of, tree_on
 
+# Brackets are given as label and span; the words before the colon have their positions.
 # the 0  dog 1  sees 2  a 3  cat 4: S 0–5, NP 0–2, VP 2–5, NP 3–5
 DOG = "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (DT a) (NN cat))) (. .)))"
 # S 0–4, NP 0–2, VP 2–4
@@ -20,20 +20,20 @@ TRACES = (
     "(VP (TO to) (VP (VB bark))))))"
 )
 
-# name: gold, parse, brackets matched, gold, of the parse, crossing
+# name: gold tree, parse, matched, gold, parsed and crossing brackets
 BY_HAND = {
-    "the same": (DOG, DOG, 4, 4, 4, 0),
-    # ADJP 3–5 in place of NP 3–5
-    "another label": (
+    "equal trees": (DOG, DOG, 4, 4, 4, 0),
+    # ADJP 3–5 instead of NP 3–5
+    "a different label": (
         *(DOG, "(S (NP (DT the) (NN dog)) (VP (VBZ sees) (ADJP (DT a) (NN cat))) (. .))"),
         *(3, 4, 4, 0),
     ),
     # VP 2–5 is missing
-    "a bracket missing": (
+    "a missing bracket": (
         *(DOG, "(S (NP (DT the) (NN dog)) (VBZ sees) (NP (DT a) (NN cat)) (. .))"),
         *(3, 4, 3, 0),
     ),
-    # ADVP 0–2 and FRAG 0–2 too many
+    # ADVP 0–2 and FRAG 0–2 in excess
     "a longer unary chain": (
         *(FOUR, "(S (ADVP (FRAG (NP (DT a) (NN b)))) (VP (VB c) (RB d)))"),
         *(3, 3, 5, 0),
@@ -49,33 +49,33 @@ BY_HAND = {
         "(S (NP (DT a) (NN b)) (VP (VB c)))",
         *(3, 4, 3, 0),
     ),
-    # a 0  b 1: S 0–2, NP 0–1, VP 1–2 wherever the punctuation hangs
-    "punctuation hangs elsewhere": (
+    # a 0  b 1: S 0–2, NP 0–1, VP 1–2, wherever punctuation is attached
+    "punctuation attached elsewhere": (
         "(S (`` ``) (NP (NN a)) (, ,) (VP (VB b) (: ;)) ('' '') (. .))",
         "(S (NP (`` ``) (NN a) (, ,)) (VP (VB b)) (: ;) ('' '') (. .))",
         *(3, 3, 3, 0),
     ),
-    # brackets are words: PRN 1–4, and PRN 2–3
-    "round brackets are no punctuation": (
+    # Brackets are words: PRN 1–4 in one tree, PRN 2–3 in the other.
+    "round brackets count as words": (
         "(NP (NN a) (PRN (-LRB- -LRB-) (NN b) (-RRB- -RRB-)))",
         "(NP (NN a) (-LRB- -LRB-) (PRN (NN b)) (-RRB- -RRB-))",
         *(1, 2, 2, 0),
     ),
-    # S 0–1, NP 0–1; the PRN has no words
-    "a constituent of nothing but punctuation": (
+    # S 0–1, NP 0–1; PRN has no words
+    "a constituent of punctuation": (
         *("(S (NP (NN a)) (PRN (, ,) (: -)))", "(S (NP (NN a)) (, ,) (: -))"),
         *(2, 2, 2, 0),
     ),
     # give 0  up 1: VP 0–2, PRT 1–2
-    "ADVP is PRT": (
+    "ADVP equals PRT": (
         *("(VP (VB give) (PRT (RP up)))", "(VP (VB give) (ADVP (RB up)))"),
         *(2, 2, 2, 0),
     ),
-    "ADVP with a function tag is PRT": (
+    "ADVP with a function tag equals PRT": (
         *("(VP (VB give) (ADVP-TMP (RB up)))", "(VP (VB give) (PRT (RP up)))"),
         *(2, 2, 2, 0),
     ),
-    "no TOP": (DOG, DOG.removeprefix("(TOP ")[:-1], 4, 4, 4, 0),
+    "without TOP": (DOG, DOG.removeprefix("(TOP ")[:-1], 4, 4, 4, 0),
     "a root without a label": (f"( {FOUR})", f"(TOP {FOUR})", 3, 3, 3, 0),
     "ROOT counts": (FOUR, f"(ROOT {FOUR})", 3, 3, 4, 0),
     # S 0–4, NP 0–1, ADVP 1–2, VP 2–4, NP 3–4
@@ -93,15 +93,15 @@ BY_HAND = {
         *(6, 6, 6, 0),
     ),
     # S 2–4 is missing
-    "traces, and a bracket missing": (
+    "traces and a missing bracket": (
         *(TRACES, "(S (NP (NNS dogs)) (VP (VBP want) (VP (TO to) (VP (VB bark)))))"),
         *(5, 6, 5, 0),
     ),
-    "other traces": (TRACES, TRACES.replace("*-1", "*T*"), 6, 6, 6, 0),
+    "different traces": (TRACES, TRACES.replace("*-1", "*T*"), 6, 6, 6, 0),
     # X 1–3 overlaps NP 0–2 and VP 2–4
     "crossing": (FOUR, "(S (DT a) (X (NN b) (VB c)) (RB d))", 1, 3, 2, 1),
-    # X 1–4 overlaps NP 0–2 alone
-    "crossing at its beginning": (
+    # X 1–4 overlaps only NP 0–2
+    "crossing at its start": (
         *(FOUR, "(S (DT a) (X (NN b) (VP (VB c) (RB d))))"),
         *(2, 3, 3, 1),
     ),
@@ -110,15 +110,15 @@ BY_HAND = {
         *(FOUR, "(S (X (DT a) (Y (NN b) (VB c))) (RB d))"),
         *(1, 3, 3, 2),
     ),
-    # NP 0–2 as VP, VP 2–4 as NP
-    "a label elsewhere is no match": (
+    # VP 0–2 instead of NP, NP 2–4 instead of VP
+    "a label in another place is no match": (
         *(FOUR, "(S (VP (DT a) (NN b)) (NP (VB c) (RB d)))"),
         *(1, 3, 3, 0),
     ),
-    # TOP alone
-    "no bracket at all": (FOUR, "(TOP (DT a) (NN b) (VB c) (RB d))", 0, 3, 0, 0),
-    "a tag alone": ("(NP (NN a))", "(NN a)", 0, 1, 0, 0),
-    # S 0–2, NP 0–1, VP 1–2; PRN stands around what is punctuation in the gold tree
+    # only TOP
+    "no brackets": (FOUR, "(TOP (DT a) (NN b) (VB c) (RB d))", 0, 3, 0, 0),
+    "only a tag": ("(NP (NN a))", "(NN a)", 0, 1, 0, 0),
+    # S 0–2, NP 0–1, VP 1–2; PRN holds only punctuation of the gold tree
     "XX for every tag": (
         "(S (NP (NN a)) (, ,) (VP (VB b)) (. .))",
         "(S (NP (XX a) (XX ,)) (VP (XX b)) (PRN (XX .)))",
@@ -128,14 +128,14 @@ BY_HAND = {
         *(DOG, "(S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (DT a) (NN cat))))"),
         *(4, 4, 4, 0),
     ),
-    # The gold tree has the say. ' is a word, a 0  ' 1  b 2: NP 0–3, and NP 0–2 or NP 0–1
-    "punctuation by mistake": (
+    # The gold tree decides: ' is a word. a 0  ' 1  b 2: NP 0–3, and NP 0–2 or NP 0–1
+    "a word tagged as punctuation by mistake": (
         "(NP (NP (NNS a) (POS ')) (NN b))",
         "(NP (NP (NNS a)) ('' ') (NN b))",
         *(1, 2, 2, 0),
     ),
-    # ' is none, a 0  b 1: NP 0–2, NP 0–1
-    "no punctuation by mistake": (
+    # The gold tree decides: ' is punctuation. a 0  b 1: NP 0–2, NP 0–1
+    "punctuation tagged as a word by mistake": (
         "(NP (NP (NNS a)) ('' ') (NN b))",
         "(NP (NP (NNS a) (POS ')) (NN b))",
         *(2, 2, 2, 0),
@@ -144,19 +144,19 @@ BY_HAND = {
 
 
 @pytest.mark.parametrize("name", BY_HAND)
-def test_by_hand(name):
-    gold, found, *counts = BY_HAND[name]
-    result = compared(parse(gold), parse(found))
+def test_counts_equal_those_by_hand(name):
+    gold, other, *counts = BY_HAND[name]
+    result = compared(parse(gold), parse(other))
     assert [result.matched, result.gold, result.parsed, result.crossing] == counts
     assert (result.sentences, result.failed) == (1, 0)
     assert result.complete == (result.matched == result.gold == result.parsed)
     if "mistake" not in name and name != "XX for every tag":
-        turned = compared(parse(found), parse(gold))
-        assert [turned.matched, turned.parsed, turned.gold] == counts[:3]
+        swapped = compared(parse(other), parse(gold))
+        assert [swapped.matched, swapped.parsed, swapped.gold] == counts[:3]
 
 
 @pytest.mark.parametrize(
-    "found",
+    "failed",
     [
         None,
         FOUR.replace("VB c", "VB see"),
@@ -165,18 +165,19 @@ def test_by_hand(name):
         FOUR.replace("(RB d)", "(. d)"),
     ],
 )
-def test_a_failed_parse_misses_every_bracket(found):
+def test_a_failed_parse_misses_every_bracket(failed):
     gold = parse(FOUR.replace("(RB d)", "(RB d) (NN .)"))
-    found = found and parse(found)
-    assert compared(gold, found) == Bracketing(sentences=1, failed=1, gold=3, words=5)
+    assert compared(gold, failed and parse(failed)) == Bracketing(
+        sentences=1, failed=1, gold=3, words=5
+    )
 
 
-def test_other_punctuation_is_no_failure_but_other_words_are():
+def test_different_words_are_a_failure_and_different_punctuation_is_not():
     assert not compared(parse("(S (NN a) (. .))"), parse("(S (NN a) (. !))")).failed
     assert compared(parse("(S (NN a) (. .))"), parse("(S (NN b) (. .))")).failed
 
 
-def test_a_treebank_against_itself():
+def test_a_treebank_scores_100_against_itself():
     golds = [parse(text) for text in (DOG, FOUR, TRACES)]
     for score in bracketing(golds, golds):
         assert (score.precision, score.recall, score.f1, score.complete_match) == (100,) * 4
@@ -184,8 +185,8 @@ def test_a_treebank_against_itself():
         assert (score.average_crossing, score.tagging_accuracy, score.words) == (0, 100, 5 + 4 + 4)
 
 
-def test_a_corpus_adds_up_brackets_and_not_percentages():
-    # 4 of 4 and 4; 1 of 3 and 2, of which one crosses; nothing of 3
+def test_a_treebank_is_scored_by_the_sums_of_its_counts():
+    # Matched, gold and parsed brackets: 4, 4, 4; 1, 3, 2 and one of them crosses; 0, 3, 0.
     golds = [parse(DOG), parse(FOUR), parse(FOUR)]
     parses = [parse(DOG), parse("(S (DT a) (X (NN b) (RP c)) (RB d))"), None]
     score, _ = bracketing(golds, parses)
@@ -194,18 +195,18 @@ def test_a_corpus_adds_up_brackets_and_not_percentages():
     assert score.precision == pytest.approx(500 / 6)
     assert score.f1 == pytest.approx(2 * 50 * (500 / 6) / (50 + 500 / 6))
     assert score.complete_match == pytest.approx(100 / 3)
-    assert score.average_crossing == pytest.approx(1 / 2), "of those that have a parse"
+    assert score.average_crossing == pytest.approx(1 / 2), "per sentence with a parse"
     assert score.tagging_accuracy == pytest.approx(100 * (5 + 3) / (5 + 4 + 4))
 
 
-def test_forty_words_are_short_with_punctuation_and_without_traces():
+def test_a_short_sentence_has_at_most_40_words_with_punctuation_without_traces():
     def sentence(words, more):
         return parse(f"(S {'(NN a) ' * words}{more})")
 
     golds = [sentence(39, "(. .)"), sentence(40, "(. .)"), sentence(40, "(NP (-NONE- *))")]
     assert [length(gold) for gold in golds] == [40, 41, 40]
-    everything, short = bracketing(golds, golds)
-    assert (everything.sentences, short.sentences) == (3, 2)
+    total, short = bracketing(golds, golds)
+    assert (total.sentences, short.sentences) == (3, 2)
 
 
 def test_a_sentence_of_punctuation_is_skipped():
@@ -213,24 +214,25 @@ def test_a_sentence_of_punctuation_is_skipped():
     assert compared(gold, None) == compared(gold, gold) == Bracketing(skipped=1)
 
 
-def test_what_does_not_go_together_is_refused():
-    with pytest.raises(ValueError, match=r"must be equally many.*Received: 1 and 2"):
+def test_treebanks_that_do_not_correspond_are_refused():
+    message = "as many parses as gold trees.*Received: 1 gold trees and 2 parses"
+    with pytest.raises(ValueError, match=message):
         bracketing([parse(FOUR)], [parse(FOUR), None])
     with pytest.raises(ValueError, match="nothing to score"):
         bracketing([], [])
 
 
-def test_it_is_the_same_as_deleting_first_and_counting_then():
-    """Another way to the counts: what does not count is cut out of the trees."""
+def test_counts_equal_those_of_trees_without_ignored_parts():
+    """Counts a second way: punctuation and ignored labels are first removed from the trees."""
     choices = random.Random(0)
     total = Bracketing()
     for _ in range(500):
         leaves = [f"({choices.choice(['NN', 'VB', ',', '.'])} w{n})" for n in range(8)]
-        gold, found = (parse(random_brackets(choices, leaves)) for _ in range(2))
-        result = compared(gold, found)
+        trees = [parse(random_brackets(choices, leaves)) for _ in range(2)]
+        result = compared(*trees)
         if not result.skipped:
-            wanted, got = (collections.Counter(counted_spans(tree)) for tree in (gold, found))
-            counts = ((wanted & got).total(), wanted.total(), got.total())
+            gold, parsed = (collections.Counter(counted_spans(tree)) for tree in trees)
+            counts = ((gold & parsed).total(), gold.total(), parsed.total())
             assert (result.matched, result.gold, result.parsed) == counts
         total += result
     assert 0 < total.matched < total.gold and total.crossing and total.complete < 500
@@ -247,7 +249,7 @@ def random_brackets(choices, leaves):
 
 
 def counted_spans(tree):
-    """(label, first word, last word), from a tree whose words are all different."""
+    """Yields (label, first word, last word) of a tree in which no word occurs twice."""
     if tree.is_leaf:
         return
     words = [leaf.children[0] for leaf in tree.leaves() if leaf.label not in (",", ".")]
@@ -258,32 +260,9 @@ def counted_spans(tree):
         yield from counted_spans(child)
 
 
-@pytest.mark.parametrize(
-    ("brackets", "line", "repaired"),
-    [
-        ("(S (NP XX )NP XX )S", "(S (NP (XX a)) (XX b))", False),
-        ("(S (NP XX )NP XX", "(S (NP (XX a)) (XX b))", True),
-        ("XX XX", "(TOP (XX a) (XX b))", True),
-        ("", "", False),
-    ],
-)
-def test_a_line_of_what_a_run_wrote(brackets, line, repaired):
-    assert line_of(["a", "b"], brackets, "XX") == (line, repaired)
-    assert str(tree_on(line) or "") == line
-
-
-def test_what_nests_too_deep_is_repaired_to_what_can_be_read():
-    line, repaired = line_of(["a", "b"], "(S " * 5000, "XX")
-    assert repaired and line.count("(S") == DEEPEST - 1
-    assert tree_on(line).words() == ["a", "b"]
-    assert line_of([], "(S XX )S", "XX") == ("", False), "nothing to parse"
-
-
-def test_all_the_evaluation_needs_of_a_tree():
-    """No tree of `pipelines` has to be handed in."""
-
+def test_any_class_of_trees_with_a_few_attributes_is_accepted():
     @dataclasses.dataclass
-    class Other:
+    class OtherTree:
         label: str
         children: list
         is_leaf: bool = False
@@ -293,8 +272,8 @@ def test_all_the_evaluation_needs_of_a_tree():
 
     def other(tree):
         if tree.is_leaf:
-            return Other(tree.label, tree.children, True)
-        return Other(tree.label, [other(child) for child in tree.children])
+            return OtherTree(tree.label, tree.children, True)
+        return OtherTree(tree.label, [other(child) for child in tree.children])
 
     assert isinstance(parse(DOG), Tree)
     assert compared(other(parse(DOG)), other(parse(DOG))) == compared(parse(DOG), parse(DOG))
