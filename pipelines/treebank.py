@@ -23,7 +23,7 @@ ROOT = "TOP"  # label over several trees that a repair joins
 
 @dataclasses.dataclass
 class Tree:
-    """A constituent, which is a label over child trees, or a leaf, which is a tag over a word.
+    """A constituent (a label over child trees) or a leaf (a tag over one word).
 
     >>> tree = parse("(NP (DT the) (NN dog))")
     >>> tree.label, tree.children[1], tree.words()
@@ -85,11 +85,11 @@ def parse(text):
 
 
 def trees_of(lines, path):
-    """Yields the trees in lines, which are given as (line number, line).
+    """Yields the trees in some lines.
 
     Args:
-        lines: the lines.
-        path: name of their file, for messages.
+        lines: an iterable of (line number, line).
+        path: name of the file, for messages.
     """
     open_trees = []  # [label, children] of each constituent that is not closed yet
     first_line = 0  # line number of the outermost of them
@@ -153,7 +153,7 @@ def without_traces(tree):
     if tree.is_leaf:
         return Tree(tree.label, list(tree.children))
     children = [kept for kept in map(without_traces, tree.children) if kept]
-    # Labels such as -LRB- consist of the separator itself and are kept.
+    # Labels that begin with a separator, such as -LRB-, are kept.
     label = re.split(r"[-=|]", tree.label)[0] or tree.label
     return Tree(label, children) if children else None
 

@@ -7,7 +7,8 @@ import numpy as np
 from keras import ops
 
 from pipelines.progress import Progress
-from pipelines.tokenizers import BEGIN, END, PADDING, lone_pieces, words
+from pipelines.special_ids import BEGIN, END, PADDING
+from pipelines.tokenizers import lone_pieces, words
 from t2t_keras.visualization.heads import heads_of
 from t2t_keras.visualization.heat_maps import heat_maps
 from t2t_keras.visualization.page import page

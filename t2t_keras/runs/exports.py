@@ -7,7 +7,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from pipelines.tokenizers import MARKS
+from pipelines.special_ids import MARKS
 from pipelines.whole import only_one, read_json, whole_folder, write_json
 from t2t_keras.checks import check_choice
 from t2t_keras.decoding.search_config import SearchConfig

@@ -5,7 +5,8 @@ import shutil
 
 from commands import UGLY, command
 
-from pipelines.tokenizers import SPECIAL_PIECES, WordPieceTokenizer, save_tokenizer
+from pipelines.special_ids import SPECIAL_PIECES
+from pipelines.tokenizers import WordPieceTokenizer, save_tokenizer
 
 
 def test_translate_answers_every_line_whatever_it_is(toy_run, tmp_path):

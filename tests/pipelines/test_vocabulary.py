@@ -2,8 +2,7 @@ import functools
 
 import pytest
 
-from pipelines.normalization import Normalization
-from pipelines.tokenizers import SPACE_SIGN
+from pipelines.normalization import SPACE_SIGN, Normalization
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import KINDS, VocabularyConfig, learn
 
