@@ -1,17 +1,41 @@
-"""What a model is evaluated on while it is trained: batches for the loss, texts for BLEU."""
+"""Held-out text for evaluation during training: batches for the loss, sentences for BLEU."""
+
+import dataclasses
 
 from t2t_keras.evaluation.bleu import bleu
 
 
-class HeldOut:
-    """Sentence pairs that the training does not see.
+@dataclasses.dataclass(frozen=True)
+class Example:
+    """A translation to show beside its source and reference."""
+
+    source: str
+    reference: str
+    output: str
+
+
+@dataclasses.dataclass(frozen=True)
+class TranslationResults:
+    """The results of translating the held-out text.
 
     Args:
-        data: `data.distributed(strategy)` gives the batches of one pass.
-        sources, references: the texts.
-        translator: `translator.translate(texts)` gives `Translation`s of each text,
-            the best first.
-        shown: how many translations to show.
+        metrics: values by name, for `metrics.jsonl`.
+        examples: `Example`s to show.
+    """
+
+    metrics: dict
+    examples: list
+
+
+class HeldOut:
+    """Sentence pairs that are kept out of the training text.
+
+    Args:
+        data: `data.distributed(strategy)` returns the batches of one pass.
+        sources, references: the sentences.
+        translator: `translator.translate(texts)` returns a list of `Translation`s for each text,
+            best first.
+        shown: the number of example translations.
     """
 
     def __init__(self, data, sources, references, translator, shown=3):
@@ -22,14 +46,11 @@ class HeldOut:
         return self.data.distributed(strategy)
 
     def translate(self):
-        """BLEU, and lines that show some translations."""
-        found = [best[0].text for best in self.translator.translate(list(self.sources))]
-        score = bleu(found, self.references)
-        examples = []
-        for number in range(min(self.shown, len(found))):
-            examples += [
-                f"  source     {self.sources[number]}",
-                f"  reference  {self.references[number]}",
-                f"  output     {found[number]}",
-            ]
-        return {"bleu": score.score, "bleu_signature": score.signature, "examples": examples}
+        """Translates all sentences and returns `TranslationResults` with BLEU."""
+        outputs = [best[0].text for best in self.translator.translate(list(self.sources))]
+        score = bleu(outputs, self.references)
+        triples = list(zip(self.sources, self.references, outputs, strict=True))
+        return TranslationResults(
+            metrics={"bleu": score.score, "bleu_signature": score.signature},
+            examples=[Example(*triple) for triple in triples[: self.shown]],
+        )

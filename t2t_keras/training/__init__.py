@@ -1,7 +1,8 @@
-"""Training: the step, the trainer, checkpoints. TensorFlow lives here; the model does without.
+"""Training on TensorFlow: the training step, the trainer, checkpoints.
 
-`TrainableTransformer` is the `Transformer` that the package offers: on TensorFlow with the step of
-`replica_step.py`, on any other backend with Keras' own. `Adam` likewise.
+The package offers `TrainableTransformer` as `Transformer`. On TensorFlow it has the training step
+of `replica_step.py`; on other backends it is the plain model with Keras' own step. `Adam` has a
+fused update on TensorFlow and is Keras' own elsewhere.
 """
 
 import keras

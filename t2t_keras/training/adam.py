@@ -1,7 +1,7 @@
-"""Adam (§5.3), its update done by one TensorFlow kernel a weight.
+"""Adam (§5.3) with one TensorFlow kernel per weight array.
 
-The same formula as `keras.optimizers.Adam`, which spells it out in a dozen operations, each of
-which goes through all weights and moments in memory once more.
+The formula is that of `keras.optimizers.Adam`, which computes it in a dozen operations. Each of
+them reads and writes all weights and moments once more.
 """
 
 import keras
@@ -11,14 +11,14 @@ from keras import ops
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class Adam(keras.optimizers.Adam):
-    """`keras.optimizers.Adam` for TensorFlow with a fused update; the same settings.
+    """`keras.optimizers.Adam` with a fused update and the same settings.
 
-    `amsgrad`, sparse gradients and weights of less than float32 take Keras' way.
+    Keras' update is used with `amsgrad`, for sparse gradients, and for weights other than float32.
     """
 
     def update_step(self, gradient, variable, learning_rate):
-        whole = isinstance(gradient, tf.Tensor) and variable.dtype == tf.float32
-        if self.amsgrad or not whole:
+        is_dense = isinstance(gradient, tf.Tensor)
+        if self.amsgrad or not is_dense or variable.dtype != tf.float32:
             return super().update_step(gradient, variable, learning_rate)
         step = ops.cast(self.iterations + 1, "float32")
         index = self._get_variable_index(variable)

@@ -1,9 +1,9 @@
-"""A run's state on disk: written whole or not at all, resumed bit for bit, averaged (§6.1).
+"""Checkpoints: written whole or not at all, resumed bit for bit, averaged (§6.1).
 
-A checkpoint is one file of arrays, `checkpoints/step-00001000.npz`: the weights, the optimizer's
-moments, the seeds of the dropout layers, and what the run knows about itself. It is written
-beside its place, brought to the disk and renamed, so that whatever ends the process leaves the
-older ones usable. Every array has a checksum; a damaged file is found out when it is read.
+A checkpoint is one file of arrays, `checkpoints/step-00001000.npz`. It holds the weights, the
+optimizer's moments, the seeds of the dropout layers and the run's progress. It is written under a
+temporary name, synced to disk and renamed, so that a process that ends at any moment leaves the
+older checkpoints usable. Every array has a checksum, which is verified on reading.
 """
 
 import contextlib
@@ -18,15 +18,15 @@ from t2t_keras.checks import check_integer, nearest
 
 
 class DamagedCheckpoint(ValueError):
-    """The file is not a whole checkpoint."""
+    """A checkpoint file is incomplete, altered or missing."""
 
 
 class Checkpoints:
-    """The checkpoints of one run, the newest `keep` of them and the best one.
+    """The checkpoints of one run: the newest `keep` and the best.
 
     Args:
         folder: `RUN/checkpoints`.
-        keep: how many to keep.
+        keep: the number of newest checkpoints to keep.
     """
 
     def __init__(self, folder, keep=5):
@@ -35,7 +35,7 @@ class Checkpoints:
         self.keep = keep
 
     def steps(self):
-        """The steps of which there is a checkpoint, the oldest first."""
+        """Returns the steps of all checkpoints, oldest first."""
         names = (path.stem for path in self.folder.glob("step-*.npz"))
         return sorted(int(name.removeprefix("step-")) for name in names)
 
@@ -43,12 +43,12 @@ class Checkpoints:
         return self.folder / f"step-{step:08}.npz"
 
     def save(self, step, state, notes):
-        """Writes a checkpoint and deletes those that are too old.
+        """Writes a checkpoint and deletes those that are no longer kept.
 
         Args:
-            step: how many steps were done.
+            step: the number of steps done.
             state: arrays by name, see `state_of`.
-            notes: a dict for JSON, given back by `load`.
+            notes: a dict that can be stored as JSON; `load` returns it.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.path(step)
@@ -64,8 +64,8 @@ class Checkpoints:
                 unfinished.unlink()
             raise OSError(
                 f"The checkpoint of step {step:,} could not be written ({error}). The newest one "
-                f"in {self.folder} is that of step {max(self.steps(), default=0):,}: make room and "
-                "start the same command again"
+                f"in {self.folder} is from step {max(self.steps(), default=0):,}: make room and "
+                "run the same command to resume"
             ) from error
         unfinished.rename(path)
         kept = {*self.steps()[-self.keep :], self.best()}
@@ -74,12 +74,12 @@ class Checkpoints:
                 self.path(old).unlink()
 
     def load(self, step):
-        """The state and the notes of a checkpoint."""
+        """Returns the state and the notes of a checkpoint."""
         path = self.path(step)
         try:
             with zipfile.ZipFile(path) as file:
                 if damaged := file.testzip():
-                    raise ValueError(f"{damaged} has another checksum")
+                    raise ValueError(f"wrong checksum of {damaged}")
             with np.load(path) as file:
                 state = {name: file[name] for name in file.files}
             notes = json.loads(state.pop("notes").tobytes())
@@ -88,74 +88,80 @@ class Checkpoints:
         return state, notes
 
     def load_newest(self, warn):
-        """The newest checkpoint that is whole, or None if the run has none.
+        """Returns the newest checkpoint that can be read, or None if the run has none.
 
         Args:
-            warn: called with a sentence about each damaged one that is passed over.
+            warn: called with a message about each damaged checkpoint that is skipped.
         """
         steps = self.steps()
         for step in reversed(steps):
             try:
                 return self.load(step)
             except DamagedCheckpoint as error:
-                warn(f"{error}. Falling back to the one before it")
+                warn(f"{error}. Falling back to the previous checkpoint")
         if steps:
             raise DamagedCheckpoint(
                 f"None of the {len(steps)} checkpoints in {self.folder} can be read. Delete "
-                "them to begin again from the first step"
+                "them to start again from the first step"
             )
         return None
 
     def note_best(self, step):
-        """Marks a checkpoint as the best so far; it is kept whatever its age."""
+        """Marks a checkpoint as the best so far, which is kept however old it is."""
         (self.folder / "best.unfinished").write_text(json.dumps({"step": step}) + "\n")
         (self.folder / "best.unfinished").rename(self.folder / "best.json")
 
     def best(self):
-        """The step of the best checkpoint, or None."""
+        """Returns the step of the best checkpoint, or None."""
         path = self.folder / "best.json"
         return json.loads(path.read_text())["step"] if path.exists() else None
 
 
 def state_of(model):
-    """Everything that training changes, as arrays by name."""
+    """Returns everything that training changes, as arrays by name."""
     variables = named("model", model.variables) | named("optimizer", model.optimizer.variables)
     return {name: variable.numpy() for name, variable in variables.items()}
 
 
 def restore(model, state):
-    """Puts a state back; says which array does not fit if one does not."""
-    wanted = named("model", model.variables)
+    """Assigns a state to a model; raises `ValueError` for the first array that does not fit.
+
+    Args:
+        model: a built model.
+        state: arrays by name, as from `state_of`. The optimizer's may be missing altogether.
+    """
+    variables = named("model", model.variables)
     if any(name.startswith("optimizer/") for name in state):
-        wanted |= named("optimizer", model.optimizer.variables)
-    for name, variable in wanted.items():
+        variables |= named("optimizer", model.optimizer.variables)
+    for name, variable in variables.items():
         if name not in state:
             raise ValueError(
-                f"The checkpoint has no {name}{nearest(name, state)}: it is that of another model"
+                f"The checkpoint has no {name}{nearest(name, state)}: it belongs to a different "
+                "model"
             )
         if state[name].shape != tuple(variable.shape):
             raise ValueError(
-                f"{name} has the shape {tuple(variable.shape)}, and {state[name].shape} in the "
-                "checkpoint: it is that of another model"
+                f"{name} has the shape {tuple(variable.shape)} in the model and "
+                f"{state[name].shape} in the checkpoint: it belongs to a different model"
             )
-    for name, variable in wanted.items():
+    for name, variable in variables.items():
         variable.assign(state[name])
 
 
 def named(kind, variables):
-    """Variables by their number: Keras' names differ between models of the same kind."""
-    return {f"{kind}/{number:04}": variable for number, variable in enumerate(variables)}
+    """Names variables by index, because Keras' own names differ between equal models."""
+    return {f"{kind}/{index:04}": variable for index, variable in enumerate(variables)}
 
 
 def average(checkpoints, last):
-    """The mean of the weights of the newest checkpoints (§6.1: 5, or 20 for the big model).
+    """Averages the weights of the newest checkpoints (§6.1: 5, or 20 for the big model).
 
     Args:
-        checkpoints: `Checkpoints`.
-        last: how many.
+        checkpoints: a `Checkpoints`.
+        last: the number of checkpoints to average.
 
     Returns:
-        Arrays by name, as of `state_of`, without the optimizer's; and the steps they are of.
+        Arrays by name, as from `state_of` but without the optimizer's; and the checkpoints' steps.
     """
     check_integer("last", last)
     steps = checkpoints.steps()[-last:]

@@ -1,7 +1,7 @@
-"""The machines and devices of one job: how they are found, and how they agree.
+"""The devices and machines of a job.
 
-Several machines run the same command, each with its own TF_CONFIG. They meet in every update; so
-whatever ends a run, or starts it, has to be known to all of them at the same step.
+Every machine runs the same command with its own TF_CONFIG. The machines exchange gradients in every
+update, so they must all start from the same step and stop after the same step.
 """
 
 import contextlib
@@ -12,11 +12,11 @@ import tensorflow as tf
 
 
 class LostMachine(OSError):
-    """Another machine of the job is gone."""
+    """Another machine of the job has ended or cannot be reached."""
 
 
-# What TensorFlow raises when an exchange with another machine fails.
-LOST = (
+# Errors that TensorFlow raises when an exchange with another machine fails.
+EXCHANGE_ERRORS = (
     tf.errors.UnavailableError,
     tf.errors.AbortedError,
     tf.errors.CancelledError,
@@ -27,10 +27,10 @@ LOST = (
 
 
 def find_strategy(tpu=None):
-    """A TPU if one is named, the machines of TF_CONFIG, several GPUs, or whatever there is.
+    """Returns a strategy: a named TPU, the machines of TF_CONFIG, several GPUs, or one device.
 
     Args:
-        tpu: name or address of a Cloud TPU, "local" on its own machine. None: no TPU.
+        tpu: name or address of a Cloud TPU; "local" on the TPU's own machine. None: no TPU.
     """
     if tpu is not None:
         resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu)
@@ -47,7 +47,7 @@ def find_strategy(tpu=None):
 
 
 def check_cluster(text):
-    """Refuses a TF_CONFIG that does not say which machines there are and which one this is."""
+    """Raises `ValueError` unless TF_CONFIG lists the machines and identifies this one."""
     try:
         config = json.loads(text)
         task, cluster = config["task"], config["cluster"]
@@ -60,7 +60,7 @@ def check_cluster(text):
 
 
 class Machines:
-    """The machines that a strategy spans.
+    """The machines of a strategy.
 
     Args:
         strategy: a `tf.distribute` strategy.
@@ -68,49 +68,49 @@ class Machines:
 
     def __init__(self, strategy):
         self.strategy = strategy
-        # Whether this machine is the one that writes. (A TPU's machines are driven by one.)
+        # The chief is the machine that writes files. One machine drives all of a TPU.
         self.is_chief, self.count = True, 1
         if isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
             resolver = strategy.cluster_resolver
             cluster = resolver.cluster_spec().as_dict()
-            first = "chief" if "chief" in cluster else "worker"
-            self.is_chief = (resolver.task_type, resolver.task_id) == (first, 0)
+            chief_type = "chief" if "chief" in cluster else "worker"
+            self.is_chief = (resolver.task_type, resolver.task_id) == (chief_type, 0)
             self.count = sum(len(cluster.get(kind, ())) for kind in ("chief", "worker"))
 
         @tf.function
         def gather(value):
-            def of_replica(value):
+            def on_replica(value):
                 return tf.distribute.get_replica_context().all_gather(value[None], axis=0)
 
-            return strategy.run(of_replica, args=(value,))
+            return strategy.run(on_replica, args=(value,))
 
         self.gather = gather
 
     @contextlib.contextmanager
     def chief_first(self):
-        """The chief does what is in this block, then all others do."""
+        """Runs the block on the chief first, then on all other machines."""
         if not self.is_chief:
-            self.everyones(0)
+            self.all_values(0)
         yield
         if self.is_chief:
-            self.everyones(0)
+            self.all_values(0)
 
     @contextlib.contextmanager
     def watched(self):
-        """Says that a machine is gone where TensorFlow says that an exchange failed."""
+        """Raises `LostMachine` when an exchange with another machine fails in the block."""
         try:
             yield
-        except LOST as error:
+        except EXCHANGE_ERRORS as error:
             if self.count == 1:
                 raise
             reason = str(error).strip().splitlines()[0]
             raise LostMachine(
-                f"another machine of this job ended or cannot be reached ({reason}). Start the "
-                "same command on all of them again: it goes on from the newest checkpoint"
+                f"another machine of this job ended or cannot be reached ({reason}). Run the same "
+                "command on all machines to resume from the newest checkpoint"
             ) from error
 
-    def everyones(self, value):
-        """The whole numbers that all machines give here; each waits for all the others."""
+    def all_values(self, value):
+        """Waits for all machines and returns the set of the integers that they pass."""
         if self.count == 1:
             return {value}
         gathered = self.gather(tf.constant(value, tf.int64))

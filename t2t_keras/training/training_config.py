@@ -1,4 +1,4 @@
-"""The settings of the training regime (§5)."""
+"""Settings of the training regime (§5)."""
 
 import dataclasses
 
@@ -7,24 +7,25 @@ from t2t_keras.checks import check, check_choice, check_integer, check_positive,
 
 @dataclasses.dataclass
 class TrainingConfig:
-    """How long, how fast, how often.
+    """Settings of the optimization, of evaluations and of checkpoints.
 
     Args:
-        steps: updates. The paper: 100,000 (base), 300,000 (big).
-        seed: of the weights, the dropout and the order of the data.
+        steps: number of updates. The paper: 100,000 (base), 300,000 (big).
+        seed: random seed for the initial weights, dropout and the order of the data.
         label_smoothing: ε of the loss. The paper: 0.1.
-        warmup_steps: of the schedule. The paper: 4,000.
-        learning_rate: a factor on the schedule. The paper: 1.
-        accumulate: into how many parts a replica's rows are cut to fit its memory.
-        clip_norm: gradients are scaled down to this norm. 0: never, as in the paper.
+        warmup_steps: warm-up steps of the learning rate schedule. The paper: 4,000.
+        learning_rate: factor on the learning rate schedule. The paper: 1.
+        accumulate: number of parts into which a device cuts its rows, to fit its memory.
+        clip_norm: largest norm of the gradients; larger ones are scaled down. 0: no limit, as in
+            the paper.
         precision: "float32" or "mixed_bfloat16".
-        xla: "auto", "on" or "off".
-        log_every: steps between two lines.
+        xla: "auto", "on" or "off"; "auto" compiles the step where there is a GPU or TPU.
+        log_every: steps between two lines of progress.
         evaluate_every: steps between two evaluations.
-        checkpoint_every: steps between two checkpoints. 0: by time alone.
-        checkpoint_minutes: minutes between two checkpoints. The paper: 10. 0: by steps alone.
-        keep: how many checkpoints are kept.
-        patience: stop after so many evaluations without a better loss. 0: never.
+        checkpoint_every: steps between two checkpoints. 0: by time only.
+        checkpoint_minutes: minutes between two checkpoints. The paper: 10. 0: by steps only.
+        keep: number of newest checkpoints to keep, besides the best.
+        patience: evaluations without a lower loss after which training stops. 0: never.
     """
 
     steps: int = 100_000
@@ -44,7 +45,7 @@ class TrainingConfig:
     patience: int = 0
 
     def validate(self):
-        """Raises `ValueError` for the first wrong setting."""
+        """Raises `ValueError` for the first invalid setting."""
         for name in ("steps", "warmup_steps", "accumulate", "log_every", "evaluate_every", "keep"):
             check_integer(name, getattr(self, name))
         for name in ("seed", "checkpoint_every", "patience"):
@@ -61,5 +62,5 @@ class TrainingConfig:
             self.checkpoint_every or self.checkpoint_minutes,
             "checkpoint_every",
             self.checkpoint_every,
-            "at least 1 where checkpoint_minutes is 0: a run without checkpoints can be lost",
+            "at least 1 where checkpoint_minutes is 0, or a killed run would lose everything",
         )

@@ -1,5 +1,6 @@
-"""A trainer of a model that takes seconds, for the tests of what a trainer does."""
+"""A trainer that finishes in seconds, for tests of training."""
 
+import functools
 from pathlib import Path
 
 import keras
@@ -9,59 +10,97 @@ import tensorflow as tf
 from pipelines.batch_plan import BatchConfig, BatchPlan
 from pipelines.dataset import TrainingData
 from pipelines.id_store import IdStore, Shard
+from t2t_keras.evaluation.held_out import Example, TranslationResults
 from t2t_keras.experiment import Experiment
+from t2t_keras.training.checkpoints import restore, state_of
 from t2t_keras.training.trainer import Trainer
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
 
 
-def data(count=160, seed=0):
-    numbers = np.random.default_rng(seed)
+@functools.cache
+def training_data():
+    random = np.random.default_rng(0)
 
     def sentence():
-        return numbers.integers(4, 20, numbers.integers(1, 9))
+        return random.integers(4, 20, random.integers(1, 9))
 
-    store = IdStore([Shard.of([(sentence(), sentence()) for _ in range(count)])])
+    store = IdStore([Shard.of([(sentence(), sentence()) for _ in range(160)])])
     plan = BatchPlan(store.lengths + 1, BatchConfig(tokens=160, buckets=3, max_length=10), seed=1)
     return TrainingData(store, plan)
 
 
 class HeldOut:
-    """Loss on the training's own batches, and a score that is made up."""
+    """The training data as held-out data, with an invented BLEU."""
 
     def distributed(self, strategy):
-        plan = BatchPlan(data().store.lengths + 1, BatchConfig(tokens=400, max_length=10))
-        return TrainingData(data().store, plan).distributed(strategy)
+        store = training_data().store
+        plan = BatchPlan(store.lengths + 1, BatchConfig(tokens=400, max_length=10))
+        return TrainingData(store, plan).distributed(strategy)
 
     def translate(self):
-        return {"bleu": 12.5, "bleu_signature": "made up", "examples": ["  source     x"]}
+        metrics = {"bleu": 12.5, "bleu_signature": "invented"}
+        return TranslationResults(metrics, [Example("a source", "a reference", "an output")])
 
 
-def trainer(folder, strategy=None, held_out=None, callbacks=(), dropout=0.2, **settings):
-    settings = {"steps": 20, "checkpoint_every": 4, "evaluate_every": 10, "log_every": 5} | settings
+@functools.cache
+def compiled_model(strategy, dropout, learning_rate, xla):
+    """Returns a model and its initial state.
+
+    Trainers share the model, because tracing its forward and backward pass takes seconds.
+    """
+    keras.utils.set_random_seed(1)
     experiment = Experiment(
         model=TransformerConfig(
             vocab_size=20, num_layers=1, d_model=16, d_ff=16, num_heads=2, dropout=dropout
         ),
-        training=TrainingConfig(warmup_steps=10, **settings),
+        training=TrainingConfig(warmup_steps=10, learning_rate=learning_rate, xla=xla),
     )
-    keras.utils.set_random_seed(1)
-    strategy = strategy or tf.distribute.get_strategy()
     with strategy.scope():
         model = experiment.compiled_model(metrics=[], by_products=True)
         model.optimizer.build(model.trainable_variables)
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        return Trainer(
-            model, data(), experiment.training, folder, held_out, strategy, callbacks, rate=2e9
-        )
+    return model, state_of(model)
 
 
-def weights(made):
-    return [v.numpy() for v in made.model.variables] + [
-        v.numpy() for v in made.model.optimizer.variables
-    ]
+def new_trainer(
+    folder,
+    strategy=None,
+    held_out=None,
+    callbacks=(),
+    dropout=0.2,
+    learning_rate=1.0,
+    xla="auto",
+    **settings,
+):
+    """Returns a trainer whose model is in its initial state.
+
+    It invalidates earlier trainers with the same options, which share the model.
+    """
+    settings = {"steps": 20, "checkpoint_every": 4, "evaluate_every": 10, "log_every": 5} | settings
+    strategy = strategy or tf.distribute.get_strategy()
+    model, initial_state = compiled_model(strategy, dropout, learning_rate, xla)
+    restore(model, initial_state)
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return Trainer(
+        model,
+        training_data(),
+        TrainingConfig(**settings),
+        folder,
+        held_out,
+        strategy,
+        callbacks,
+        rate=2e9,
+    )
 
 
-def assert_same(ours, theirs):
-    for a, b in zip(ours, theirs, strict=True):
-        np.testing.assert_array_equal(a, b)
+def final_state(folder, *arguments, **settings):
+    """Trains to the last step and returns the state of model and optimizer, arrays by name."""
+    trainer = new_trainer(folder, *arguments, **settings)
+    assert trainer.train() is None
+    return state_of(trainer.model)
+
+
+def assert_same_bits(state, expected):
+    assert state.keys() == expected.keys()
+    for name, array in expected.items():
+        np.testing.assert_array_equal(state[name], array, err_msg=name)

@@ -1,0 +1,153 @@
+import io
+import os
+
+import keras
+import pytest
+
+from t2t_keras.evaluation.held_out import Example
+from t2t_keras.training import console as console_module
+from t2t_keras.training.console import Console
+from t2t_keras.training.training_config import TrainingConfig
+
+LOGS = {"loss": 2.0, "perplexity": 7.0}
+HELD_OUT = {"step": 10, "loss": 1.5, "token_accuracy": 0.25, "bleu": 12.5, "flops": 3e9}
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class Training:
+    """Drives a console; every step takes a second and reads 100 tokens."""
+
+    def __init__(self, monkeypatch, stream, **settings):
+        self.step, self.time = 0, 0.0
+        self.stream = stream
+        monkeypatch.setattr(console_module.time, "monotonic", lambda: self.time)
+        config = TrainingConfig(steps=50, log_every=10)
+        self.console = Console(
+            config, lambda: (self.step, 100 * self.step), stream=stream, **settings
+        )
+        model = keras.Sequential()
+        model.compile(keras.optimizers.Adam(0.5))
+        self.console.set_model(model)
+        self.console.on_train_begin()
+        self.console.on_epoch_begin(0)
+
+    def take_steps(self, count, seconds=1.0):
+        for _ in range(count):
+            self.step += 1
+            self.time += seconds
+            self.console.on_train_batch_end(self.step - 1, LOGS)
+
+    @property
+    def text(self):
+        return self.stream.getvalue()
+
+
+@pytest.fixture
+def training(monkeypatch):
+    return Training(monkeypatch, io.StringIO())
+
+
+@pytest.fixture
+def on_terminal(monkeypatch):
+    monkeypatch.setattr(
+        console_module.shutil, "get_terminal_size", lambda: os.terminal_size((100, 24))
+    )
+    return Training(monkeypatch, Terminal())
+
+
+def test_a_log_gets_a_line_every_log_every_steps(training):
+    training.take_steps(9)
+    assert training.text == ""
+    training.take_steps(1)
+    assert training.text == (
+        "step 10/50  loss 2.0000  perplexity 7.00  learning rate 5.000e-01  100 tokens/s  "
+        "0:00:40 left\n"
+    )
+
+
+def test_speed_is_measured_since_the_previous_line(training):
+    training.take_steps(10)
+    training.take_steps(10, seconds=0.5)
+    assert "200 tokens/s  0:00:15 left" in training.text.splitlines()[1]
+
+
+def test_evaluations_do_not_count_as_training_time(training):
+    training.take_steps(5)
+    training.time += 1000
+    training.console.on_epoch_begin(1)
+    training.take_steps(5)
+    assert "100 tokens/s" in training.text
+
+
+def test_an_evaluation_is_one_line(training):
+    training.console.on_epoch_end(0, HELD_OUT)
+    assert training.text == "held out:  loss 1.5  token accuracy 0.25  bleu 12.5\n"
+
+
+def test_an_evaluation_without_held_out_data_prints_nothing(training):
+    training.console.on_epoch_end(0, {"step": 10, "train_loss": 2.0})
+    assert training.text == ""
+
+
+def test_examples_are_three_aligned_lines(training):
+    training.console.show_examples([Example("A dog.", "Ein Hund.", "Hund.")])
+    assert training.text == "  source     A dog.\n  reference  Ein Hund.\n  output     Hund.\n"
+
+
+def test_a_terminal_shows_a_moving_bar(on_terminal):
+    on_terminal.take_steps(25)
+    *_, line = on_terminal.text.split("\r")
+    assert line == (
+        "25/50  [===============               ]  loss 2.0000  perplexity 7.00  100 tokens/s  "
+        "0:00:25 left\x1b[K"
+    )
+    assert "\n" not in on_terminal.text
+
+
+def test_the_bar_is_redrawn_a_few_times_per_second(on_terminal):
+    on_terminal.take_steps(9, seconds=0.01)
+    assert on_terminal.text.count("\r") == 0
+    on_terminal.take_steps(20, seconds=0.01)
+    assert on_terminal.text.count("\r") == 2
+
+
+@pytest.mark.parametrize("columns", [40, 70])
+def test_a_narrow_terminal_gets_no_line_that_wraps(monkeypatch, on_terminal, columns):
+    size = os.terminal_size((columns, 24))
+    monkeypatch.setattr(console_module.shutil, "get_terminal_size", lambda: size)
+    on_terminal.take_steps(1)
+    assert len(on_terminal.text.strip("\r").removesuffix("\x1b[K")) < columns
+
+
+def test_other_lines_start_below_the_bar(on_terminal):
+    on_terminal.take_steps(1)
+    on_terminal.console.on_epoch_end(0, HELD_OUT)
+    on_terminal.console.show_examples([Example("a", "b", "c")])
+    assert "left\x1b[K\nheld out:  loss" in on_terminal.text
+    assert "12.5\n  source     a\n" in on_terminal.text
+    on_terminal.take_steps(1)
+    on_terminal.console.on_train_end()
+    assert on_terminal.text.endswith("left\x1b[K\n")
+
+
+def test_only_the_chief_prints_progress_and_all_print_notices(monkeypatch):
+    training = Training(monkeypatch, io.StringIO(), is_chief=False)
+    training.take_steps(10)
+    training.console.on_epoch_end(0, HELD_OUT)
+    assert training.text == ""
+    training.console.stopping()
+    assert training.text.startswith("\nStopping after this step and saving.")
+
+
+def test_each_compiled_shape_is_announced_once(training, caplog):
+    caplog.set_level("INFO", logger="absl")
+    for shape in [(8, 20), (16, 10), (8, 20)]:
+        training.console.compiling(shape)
+    assert caplog.messages == [
+        "Compiling the step with XLA for batches of 8 x 20 (shape 1)",
+        "Compiling the step with XLA for batches of 16 x 10 (shape 2)",
+    ]

@@ -1,0 +1,22 @@
+import pytest
+
+from t2t_keras.training.training_config import TrainingConfig
+
+
+def test_the_defaults_are_valid():
+    TrainingConfig().validate()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"steps": 0}, "`steps` must be a whole number of at least 1"),
+        ({"precision": "float16"}, "`precision` must be one of 'float32', 'mixed_bfloat16'"),
+        ({"xla": "yes"}, "`xla` must be one of"),
+        ({"clip_norm": -1.0}, "`clip_norm` must be a positive number"),
+        ({"checkpoint_minutes": 0.0}, "`checkpoint_every` must be at least 1 where"),
+    ],
+)
+def test_an_invalid_setting_is_named(settings, message):
+    with pytest.raises(ValueError, match=message):
+        TrainingConfig(**settings).validate()
