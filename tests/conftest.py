@@ -1,3 +1,6 @@
+import fcntl
+import pickle
+
 import keras
 import pytest
 from commands import SMALL_CORPUS, TINY_RUN, command
@@ -7,7 +10,7 @@ from pipelines.toy_grammar import pairs
 if keras.config.backend() == "tensorflow":
     import tensorflow as tf
 
-    # Two devices of one processor, for the tests of strategies; it must be said before first use.
+    # Two logical devices for the tests of strategies. Must be set before TensorFlow is used.
     tf.config.set_logical_device_configuration(
         tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
     )
@@ -15,24 +18,45 @@ if keras.config.backend() == "tensorflow":
 
 @pytest.fixture(scope="session")
 def replicas():
-    """Two replicas. One strategy for all tests: two of them in a process mix up their exchanges."""
+    """A strategy with two replicas. Two such strategies in one process mix up their exchanges."""
     return tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
 
 
 @pytest.fixture(autouse=True)
 def same_start():
-    """Every test begins from the same random state."""
+    """Starts every test from the same random state."""
     keras.utils.set_random_seed(0)
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory, worker_id):
+    """A function that makes a folder once for all test processes.
+
+    It takes a name and a function of the folder, and returns that function's result.
+    """
+    base = tmp_path_factory.getbasetemp()
+    base = base if worker_id == "master" else base.parent
+
+    def made_once(name, make):
+        folder, result = base / "shared" / name, base / f"{name}.pickle"
+        with open(base / f"{name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not result.exists():
+                folder.mkdir(parents=True)
+                result.write_bytes(pickle.dumps(make(folder)))
+        return pickle.loads(result.read_bytes())
+
+    return made_once
 
 
 @pytest.fixture(scope="session")
 def toy_corpus(tmp_path_factory):
     """A folder with small texts of the toy grammar."""
     folder = tmp_path_factory.mktemp("toy_corpus")
-    made = pairs(1200)
-    (folder / "train.en").write_text("".join(f"{english}\n" for english, _ in made))
-    (folder / "train.de").write_text("".join(f"{german}\n" for _, german in made))
-    (folder / "train.tsv").write_text("".join(f"{e}\t{g}\n" for e, g in made))
+    texts = pairs(1200)
+    (folder / "train.en").write_text("".join(f"{english}\n" for english, _ in texts))
+    (folder / "train.de").write_text("".join(f"{german}\n" for _, german in texts))
+    (folder / "train.tsv").write_text("".join(f"{e}\t{g}\n" for e, g in texts))
     (folder / "short.de").write_text("Ein Satz.\n")
     (folder / "trees").write_text("(S (NP (NN a)) (VP (VB b)))\n" * 200)
     return folder
@@ -40,25 +64,33 @@ def toy_corpus(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def toy_data(toy_corpus):
-    """What t2t-prepare said, and the folder that it made of them."""
+    """The result of t2t-prepare on the small texts, and its output folder."""
     files = [f"--source={toy_corpus}/train.en", f"--target={toy_corpus}/train.de"]
     folder = toy_corpus / "data"
     return command("prepare", *files, f"--output={folder}", *SMALL_CORPUS), folder
 
 
 @pytest.fixture(scope="session")
-def toy_run(tmp_path_factory):
-    """What t2t-train said, and the folder of its run."""
-    folder = tmp_path_factory.mktemp("runs") / "toy"
-    return command("train", f"--run={folder}", "--config.training.steps=4", *TINY_RUN), folder
+def toy_run(shared):
+    """The result of t2t-train with a tiny model, and its run's folder. Tests change copies only."""
+
+    def train(folder):
+        run = folder / "toy"
+        return command("train", f"--run={run}", "--config.training.steps=4", *TINY_RUN), run
+
+    return shared("toy_run", train)
 
 
 @pytest.fixture(scope="session")
-def backwards_export(tmp_path_factory):
-    """The export folder of a run named "backwards", with version 1."""
-    from served_model import write_version  # needs TensorFlow, which the tests on JAX do without
+def backwards_export(shared):
+    """The export folder of a run named "backwards", with version 1. Tests do not change it."""
 
-    folder = tmp_path_factory.mktemp("runs") / "backwards" / "export"
-    folder.mkdir(parents=True)
-    write_version(folder, 1)
-    return folder
+    def write(folder):
+        from served_model import write_version  # needs TensorFlow
+
+        export = folder / "backwards" / "export"
+        export.mkdir(parents=True)
+        write_version(export, 1)
+        return export
+
+    return shared("backwards_export", write)

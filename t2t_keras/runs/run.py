@@ -191,19 +191,26 @@ class Run(TrainedModel):
             vocabulary: folder of the sub-word model.
             command: the words of the command line.
         """
+        self.check_folder()
         self.folder.mkdir(parents=True, exist_ok=True)
         if self.config_file.exists():
             self.check_unchanged(experiment, vocabulary)
         else:
-            others = {path.name for path in self.folder.iterdir()} - {".lock", "vocabulary"}
-            if others:
-                raise ValueError(
-                    f"{self.folder} is not a run, and it contains other things "
-                    f"({', '.join(sorted(others)[:3])}). Give the name of a new folder"
-                )
             with whole_folder(self.folder / "vocabulary") as unfinished:
                 shutil.copytree(vocabulary, unfinished, dirs_exist_ok=True)
         write_settings(self.config_file, experiment, command)
+
+    def check_folder(self):
+        """Rejects a folder that is not a run but contains other things."""
+        if self.config_file.exists() or not self.folder.exists():
+            return
+        # A process that was killed while it created the run may have left unfinished files.
+        names = {path.name for path in self.folder.iterdir() if path.suffix != ".unfinished"}
+        if others := names - {".lock", "vocabulary"}:
+            raise ValueError(
+                f"{self.folder} is not a run, and it contains other things "
+                f"({', '.join(sorted(others)[:3])}). Give the name of a new folder"
+            )
 
     def join(self, experiment, vocabulary):
         """Checks that another machine has begun the run with these settings."""

@@ -68,6 +68,8 @@ def train(experiment, folder, tpu=None, export=True, command=(), show=logging.in
     strategy = find_strategy(tpu)
     machines = Machines(strategy)
     run = Run(folder)
+    if machines.is_chief:
+        run.check_folder()  # before anything is written there
     with machines.watched(), run.locked() if machines.is_chief else contextlib.nullcontext():
         trainer = make_trainer(experiment, run, strategy, machines, command)
         with strategy.scope():

@@ -1,7 +1,7 @@
-"""Runs the package's commands, each in a process of its own that starts at once.
+"""Runs the package's commands, each in a process that starts at once.
 
-Importing TensorFlow takes seconds. So one process imports it, and every command is a fork of
-that one: it has its own arguments, flags, streams and exit code, as if started by a shell.
+Importing TensorFlow takes seconds. One process imports it, and every command is a fork of that
+process with its own arguments, flags, streams and exit code, as if a shell had started it.
 """
 
 import atexit
@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 PARENT = None
-# Flags of a vocabulary that 1,200 sentences give, and of a run that takes seconds.
+# Flags for data of 1,200 sentences, and for a run that takes seconds.
 SMALL_CORPUS = ["--config.data.vocabulary.size=400", "--config.data.batches.tokens=4000"]
 TINY_RUN = [
     "--config.model.num_layers=1",
@@ -29,11 +29,14 @@ TINY_RUN = [
     "--config.model.d_ff=16",
     "--config.data.toy_pairs=300",
     "--config.data.vocabulary.size=400",
+    "--config.data.dev_pairs=20",
+    "--config.search.beam=2",
+    "--config.search.extra_length=0",
     "--config.training.log_every=2",
     "--config.training.evaluate_every=4",
     "--config.training.checkpoint_every=2",
 ]
-# Lines that a user may send.
+# Unusual lines that a user may translate.
 UGLY = [
     "The dog sleeps.",
     "",
@@ -49,9 +52,9 @@ def command(name, *arguments, stdin="", interrupt_after=None, read=True, at_stag
     """Runs `t2t-NAME` as `python -m t2t_keras.cli.NAME` does.
 
     Args:
-        stdin: text. None: an open pipe that nobody writes to.
-        interrupt_after: seconds after which Ctrl-C is pressed.
-        read: whether anybody reads its output, or has closed it like `head`.
+        stdin: text. None: an open pipe without a writer.
+        interrupt_after: seconds until Ctrl-C. None: no Ctrl-C.
+        read: False closes standard output's reader, as `head` does.
         at_stage: for t2t-reproduce, whose stages are then forks, too. {index: "SIGNAL"} sends it a
             signal as soon as the stage of that index, a training, has written a checkpoint.
 
@@ -66,20 +69,20 @@ def command(name, *arguments, stdin="", interrupt_after=None, read=True, at_stag
             "read": read,
             "at_stage": at_stage,
         }
-        code = asked(request)
+        code = answer_to(request)
         out, err = ((Path(folder) / f).read_text(encoding="utf-8") for f in ("stdout", "stderr"))
     return subprocess.CompletedProcess(request["argv"], code, out, err)
 
 
 class Running:
-    """A command that goes on until it is told to stop."""
+    """A command that runs beside the test until it is stopped."""
 
     def __init__(self, request):
-        self.pid = asked(request | {"background": True})
+        self.pid = answer_to(request | {"background": True})
         self.folder, self.code = Path(request["folder"]), None
 
     def line(self, seconds=60):
-        """The first line of its output, as soon as it is there."""
+        """Waits for the first line of output and returns it."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             text = (self.folder / "stdout").read_text(encoding="utf-8")
@@ -92,21 +95,21 @@ class Running:
         return (self.folder / "stderr").read_text(encoding="utf-8")
 
     def stop(self, number=signal.SIGTERM):
-        """Sends a signal and gives the exit code, at any time."""
+        """Sends a signal, unless the command has ended, and returns the exit code."""
         if self.code is None:
             os.kill(self.pid, number)
         return self.wait()
 
     def wait(self):
-        """Gives the exit code when it has ended by itself."""
+        """Waits for the end and returns the exit code."""
         if self.code is None:
-            self.code = asked({"wait_for": self.pid, "interrupt_after": None})
+            self.code = answer_to({"wait_for": self.pid, "interrupt_after": None})
         return self.code
 
 
 @contextlib.contextmanager
 def running(name, *arguments, package="t2t_keras.cli."):
-    """Runs `t2t-NAME`, or another package's module, beside the test, as a `Running`."""
+    """Starts `t2t-NAME`, or a module of a different package, and yields a `Running`."""
     with tempfile.TemporaryDirectory() as folder:
         for stream in ("stdin", "stdout"):
             (Path(folder) / stream).touch()
@@ -129,14 +132,15 @@ def request_of(name, arguments, folder):
     }
 
 
-def asked(request):
-    process = parent()
+def answer_to(request):
+    """Sends a request to the parent process and returns the integer that it answers."""
+    process = parent_process()
     process.stdin.write(json.dumps(request) + "\n")
     process.stdin.flush()
     return int(process.stdout.readline())
 
 
-def parent():
+def parent_process():
     global PARENT
     if PARENT is None:
         PARENT = subprocess.Popen(
@@ -153,8 +157,8 @@ def parent():
 
 
 def serve():
-    """The parent: imports what all commands need, then forks one for each request."""
-    for module in ("tensorflow_text", "t2t_keras.experiment"):
+    """Imports what commands need, then forks a command for each request."""
+    for module in ("tensorflow_text", "t2t_keras.runs"):
         importlib.import_module(module)
     for line in sys.stdin:
         request = json.loads(line)
@@ -172,7 +176,7 @@ def serve():
 
 
 def run(request):
-    """The child: never returns."""
+    """Redirects the streams of a fork and becomes the command. Never returns."""
     folder = Path(request["folder"])
     streams = [os.open(folder / "stdin", os.O_RDONLY)]
     if request["wait_for_input"]:
@@ -192,7 +196,7 @@ def run(request):
 
 
 def become(argv, module):
-    """Runs a module as a command, and ends the process as it ends. Never returns."""
+    """Runs a module as a command and exits with its code. Never returns."""
     sys.argv = argv
     code = 0
     try:

@@ -1,4 +1,4 @@
-"""What an installed command does: imports the command's module and calls its `entry`.
+"""Starts a command as its installed script does: by a call of its module's `entry`.
 
 Run as `console_script NAME ARGUMENT …`.
 """

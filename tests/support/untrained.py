@@ -1,35 +1,58 @@
-"""Runs that have learned nothing: made in a second, they write a few words and end."""
+"""Runs with random weights, created in a second. They write a few words and end."""
 
+import functools
 import re
+
+import keras
 
 from pipelines.tokenizers import save_tokenizer
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import VocabularyConfig, learn
 from t2t_keras.experiment import Experiment
 from t2t_keras.runs import Run
+from t2t_keras.training.checkpoints import named
 from t2t_keras.transformer_config import TransformerConfig
 
 SMALL = {"vocab_size": 400, "num_layers": 1, "d_model": 16, "d_ff": 16, "num_heads": 2}
 
 
+@functools.cache
+def learned_tokenizer():
+    return learn([text for pair in pairs(200) for text in pair], VocabularyConfig(size=400))
+
+
 def toy_tokenizer(folder):
-    """Learns 400 pieces, writes them into the folder, and returns the tokenizer."""
-    tokenizer = learn([text for pair in pairs(200) for text in pair], VocabularyConfig(size=400))
+    """Writes a vocabulary of 400 pieces to a folder and returns its tokenizer."""
+    tokenizer = learned_tokenizer()
     save_tokenizer(tokenizer, folder)
     return tokenizer
 
 
 def untrained_run(folder, vocabulary, tokenizer, end=6.0, **settings):
-    """A `Run` that writes whole words, so that what it writes has the same pieces when read.
+    """Returns a `Run` with averaged weights that favor whole words.
 
-    How many it writes depends on `end`, the bias of the end.
+    Whole words have the same pieces when they are read again.
+
+    Args:
+        folder: path of the run's folder.
+        vocabulary, tokenizer: as written by `toy_tokenizer`.
+        end: bias of the end token; a larger one makes translations shorter.
+        **settings: further settings of the model.
     """
     experiment = Experiment(TransformerConfig(**SMALL, output_bias=True, **settings))
-    likely = [4.0 * bool(re.match(r"▁[a-z]{3}", p)) for p in tokenizer.pieces(range(400))]
-    likely[2] = end
+    bias = [4.0 * bool(re.match(r"▁[a-z]{3}", piece)) for piece in tokenizer.pieces(range(400))]
+    bias[2] = end
     run = Run(folder)
     run.begin(experiment, vocabulary)
     model = experiment.new_model()
-    model.embedding.bias.assign(likely)
+    model.embedding.bias.assign(bias)
     model.save_weights(run.averaged_weights)
     return run
+
+
+def save_checkpoint(run, step):
+    """Saves a checkpoint with weights that depend on the step, without the optimizer's state."""
+    keras.utils.set_random_seed(step)
+    model = run.experiment().new_model()
+    weights = named("model", model.variables)
+    run.checkpoints.save(step, {name: array.numpy() for name, array in weights.items()}, {})

@@ -1,0 +1,210 @@
+import dataclasses
+import json
+import shutil
+
+import keras
+import numpy as np
+import pytest
+
+from pipelines.special_ids import SPECIAL_PIECES
+from pipelines.tokenizers import WordPieceTokenizer, save_tokenizer
+from t2t_keras.experiment import Experiment
+from t2t_keras.runs import Run
+
+
+def weights_of(model):
+    return [weight.numpy() for weight in model.weights]
+
+
+def weights_in_checkpoint(run, step):
+    state, _ = run.checkpoints.load(step)
+    arrays = [state[name] for name in sorted(state)]
+    return [array for array in arrays if array.dtype == "float32"]  # without random seeds
+
+
+def assert_equal(ours, theirs):
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+# Weights
+
+
+def test_default_weights_are_the_averaged_ones_or_else_the_newest_step(copied):
+    assert copied.default_weights() == "averaged"
+    assert copied.weights_file() == copied.averaged_weights
+    copied.averaged_weights.unlink()
+    assert copied.default_weights() == "6"
+    assert copied.weights_file() == copied.checkpoints.path(6)
+    shutil.rmtree(copied.checkpoints.folder)
+    with pytest.raises(ValueError, match="has no weights yet: its first checkpoint is to come"):
+        copied.weights_file()
+
+
+@pytest.mark.parametrize(("weights", "step"), [("newest", 6), ("best", 4), ("2", 2), (2, 2)])
+def test_a_checkpoint_is_named_by_its_step_or_as_newest_or_best(copied, weights, step):
+    assert copied.weights_file(weights) == copied.checkpoints.path(step)
+
+
+def test_unknown_weights_are_answered_with_those_that_exist(copied, run):
+    with pytest.raises(
+        ValueError, match=r"no weights '3'. It has: 2, 4, 6, newest, best, averaged"
+    ):
+        copied.weights_file("3")
+    with pytest.raises(ValueError, match=r"no weights 'newest'. It has: averaged"):
+        run.weights_file("newest")
+    copied.averaged_weights.unlink()
+    shutil.rmtree(copied.checkpoints.folder)
+    with pytest.raises(ValueError, match=r"no weights 'best'. It has: none yet"):
+        copied.weights_file("best")
+
+
+def test_the_model_has_the_weights_that_are_asked_for(copied):
+    assert_equal(weights_of(copied.model("4")), weights_in_checkpoint(copied, 4))
+    assert_equal(weights_of(copied.model("newest")), weights_in_checkpoint(copied, 6))
+    assert_equal(weights_of(copied.model()), weights_of(copied.model("averaged")))
+
+
+def test_average_writes_the_mean_of_the_last_checkpoints(copied):
+    assert copied.average(last=2) == [4, 6]
+    means = [
+        np.mean(arrays, axis=0)
+        for arrays in zip(*(weights_in_checkpoint(copied, step) for step in (4, 6)), strict=True)
+    ]
+    for ours, mean in zip(weights_of(copied.model("averaged")), means, strict=True):
+        np.testing.assert_allclose(ours, mean, rtol=1e-6)
+    with pytest.raises(ValueError, match=r"has 3 checkpoints. Received: last=9. Average fewer"):
+        copied.average(last=9)
+
+
+def test_averaging_that_fails_leaves_the_old_averaged_weights(copied, monkeypatch):
+    before = copied.averaged_weights.read_bytes()
+
+    def fail_halfway(model, path):
+        path.write_bytes(b"half")
+        raise OSError("no space left")
+
+    monkeypatch.setattr(keras.Model, "save_weights", fail_halfway)
+    with pytest.raises(OSError, match="no space left"):
+        copied.average(last=2)
+    assert copied.averaged_weights.read_bytes() == before
+
+
+def test_translations_are_those_of_the_newest_averaged_weights(copied):
+    texts, options = ["The dog sleeps.", "The cat sleeps."], {"beam": 1, "extra_length": 3}
+    first = copied.translate(texts, **options)
+    translator = copied.translator(n_best=1, **options)
+    assert copied.translator(n_best=1, **options) is translator, "kept"
+    copied.average(last=2)
+    second = copied.translate(texts, **options)
+    assert second != first
+    assert copied.translator(n_best=1, **options) is not translator
+
+
+# The run's beginning
+
+
+def test_a_new_run_has_its_settings_and_vocabulary(tmp_path, vocabulary):
+    run = Run(tmp_path / "new" / "run")
+    experiment = Experiment()
+    experiment.model.vocab_size = 400
+    experiment.training.steps = 7
+    run.begin(experiment, vocabulary, ["t2t-train", "--run=run"])
+    assert run.experiment().flat() == experiment.flat()
+    assert json.loads(run.config_file.read_text())["command"] == ["t2t-train", "--run=run"]
+    assert run.tokenizer().size == 400
+    assert run.evaluations() == []
+
+
+def test_a_run_may_be_resumed_with_settings_of_another_kind(copied, vocabulary):
+    experiment = copied.experiment()
+    experiment.training.steps, experiment.search.beam = 77, 3
+    copied.begin(experiment, vocabulary)
+    copied.join(experiment, vocabulary)
+    assert copied.experiment().flat() == experiment.flat()
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value", "message"),
+    [
+        ("model", "d_ff", 32, r"was started with model.d_ff=16.* Received: 32"),
+        ("model", "positions", "learned", "was started with model.positions='sinusoidal'"),
+        ("training", "seed", 3, r"was started with training.seed=1.* Received: 3"),
+    ],
+)
+def test_the_model_and_the_seed_of_a_run_are_fixed(copied, vocabulary, part, name, value, message):
+    before, experiment = copied.config_file.read_bytes(), copied.experiment()
+    settings = dataclasses.replace(getattr(experiment, part), **{name: value})
+    experiment = dataclasses.replace(experiment, **{part: settings})
+    for begin in (copied.begin, copied.join):
+        with pytest.raises(ValueError, match=message):
+            begin(experiment, vocabulary)
+    assert copied.config_file.read_bytes() == before
+
+
+def test_the_vocabulary_of_a_run_is_fixed(copied, tmp_path):
+    save_tokenizer(WordPieceTokenizer([*SPECIAL_PIECES, "a"]), tmp_path / "other")
+    for begin in (copied.begin, copied.join):
+        with pytest.raises(ValueError, match="was started with a different vocabulary"):
+            begin(copied.experiment(), tmp_path / "other")
+
+
+def test_a_folder_with_other_things_is_refused_and_left_as_it_is(tmp_path, vocabulary):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    run = Run(tmp_path)
+    with pytest.raises(ValueError, match=r"is not a run, and it contains .*\(thesis.tex\)"):
+        run.begin(Experiment(), vocabulary)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_run_begins_where_a_killed_process_left_unfinished_files(tmp_path, vocabulary):
+    (tmp_path / "vocabulary").mkdir()
+    (tmp_path / "vocabulary.0a1b.unfinished").mkdir()
+    (tmp_path / "config.json.unfinished").write_text("{")
+    (tmp_path / ".lock").touch()
+    shutil.copytree(vocabulary, tmp_path / "vocabulary", dirs_exist_ok=True)
+    Run(tmp_path).begin(Experiment(), vocabulary)
+    assert Run(tmp_path).experiment().flat() == Experiment().flat()
+
+
+def test_another_machine_joins_only_where_it_sees_the_folder(tmp_path, vocabulary):
+    with pytest.raises(ValueError, match=r"not visible here. All machines need the same folder"):
+        Run(tmp_path).join(Experiment(), vocabulary)
+
+
+def test_a_run_is_trained_by_one_process_at_a_time(copied):
+    with (
+        copied.locked(),
+        pytest.raises(ValueError, match="is in use by process"),
+        Run(copied.folder).locked(),
+    ):
+        pass
+
+
+# Reading a run
+
+
+def test_a_folder_without_settings_is_not_a_run(tmp_path):
+    for call in (Run(tmp_path).experiment, Run(tmp_path).evaluations, Run(tmp_path).export):
+        with pytest.raises(ValueError, match=r"is not a run: it has no config.json. t2t-train"):
+            call()
+
+
+def test_evaluations_are_the_whole_lines_of_the_metrics_file(copied):
+    assert copied.evaluations() == []
+    with pytest.raises(ValueError, match=r"no evaluation .* yet. The first comes after 1,000"):
+        copied.evaluations(required=True)
+    (copied.folder / "metrics.jsonl").write_text('{"step": 2, "loss": 1.5}\n{"step": 4, "lo')
+    assert copied.evaluations(required=True) == [{"step": 2, "loss": 1.5}]
+
+
+def test_a_run_knows_how_its_data_was_prepared(copied, tmp_path, vocabulary):
+    assert copied.prepared_with("leaves") is None, "it learned the toy grammar"
+    experiment = copied.experiment()
+    experiment.data.folder = str(tmp_path / "data")
+    copied.begin(experiment, vocabulary)
+    assert copied.prepared_with("leaves") is None, "its data is gone"
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "preparation.json").write_text('{"leaves": ["tag", 3]}')
+    assert copied.prepared_with("leaves") == ["tag", 3]
+    assert copied.prepared_with("other") is None
