@@ -8,8 +8,8 @@ from t2t_keras import LabelSmoothedCrossEntropy
 from t2t_keras.losses import token_cross_entropy
 
 
-def by_hand(labels, logits, smoothing):
-    """Σ −p log q with the target distribution written out, in float64."""
+def expected_losses(labels, logits, smoothing):
+    """Computes Σ −p log q in float64, with the target distribution written out."""
     logits = logits.astype("float64")
     log_q = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
     size = logits.shape[-1]
@@ -19,11 +19,11 @@ def by_hand(labels, logits, smoothing):
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.2, 0.9])
-def test_it_is_the_formula(smoothing):
+def test_the_loss_equals_the_formula(smoothing):
     labels, logits = ids(3, 5, [5, 3, 0]), 5 * vectors(3, 5, 50)
-    expected = by_hand(labels, logits, smoothing)
-    found = token_cross_entropy(ops.array(labels), ops.array(logits), smoothing)
-    np.testing.assert_allclose(array(found), expected, rtol=1e-5)
+    expected = expected_losses(labels, logits, smoothing)
+    losses = token_cross_entropy(ops.array(labels), ops.array(logits), smoothing)
+    np.testing.assert_allclose(array(losses), expected, rtol=1e-5)
 
     real = labels != 0
     loss = LabelSmoothedCrossEntropy(smoothing)
@@ -39,12 +39,12 @@ def test_the_gradient_is_the_models_distribution_minus_the_target():
     layer.logits = variable
     labels = np.array([[4, 0]], "int32")
     loss = LabelSmoothedCrossEntropy(0.1)
-    (found,) = gradients(layer, lambda: loss(ops.array(labels), ops.convert_to_tensor(variable)))
+    (gradient,) = gradients(layer, lambda: loss(ops.array(labels), ops.convert_to_tensor(variable)))
     logits = array(variable)[0, 0].astype("float64")
     expected = np.exp(logits) / np.exp(logits).sum() - 0.02
     expected[4] += 0.02 - 0.9
-    np.testing.assert_allclose(found[0, 0], expected, atol=1e-6)
-    np.testing.assert_array_equal(found[0, 1], 0)
+    np.testing.assert_allclose(gradient[0, 0], expected, atol=1e-6)
+    np.testing.assert_array_equal(gradient[0, 1], 0)
 
 
 def test_large_logits_do_not_overflow():
@@ -52,18 +52,18 @@ def test_large_logits_do_not_overflow():
     assert float(LabelSmoothedCrossEntropy(0.0)(np.array([[1]]), logits)) == pytest.approx(2e4)
 
 
-def test_sample_weights_count_sentences_or_tokens():
+def test_sample_weights_may_be_per_sentence_or_per_token():
     labels, logits = ids(2, 4, [4, 2]), vectors(2, 4, 50)
-    losses = by_hand(labels, logits, 0.1)
+    losses = expected_losses(labels, logits, 0.1)
     loss = LabelSmoothedCrossEntropy(0.1)
     expected = losses[0].mean()
     assert float(loss(labels, logits, np.array([1.0, 0.0]))) == pytest.approx(expected, rel=1e-5)
-    weights = np.array([[1, 0, 0, 0], [0, 2, 5, 5]], "float32")  # the 5s stand on padding
+    weights = np.array([[1, 0, 0, 0], [0, 2, 5, 5]], "float32")  # the 5s are at padding
     expected = (losses[0, 0] + 2 * losses[1, 1]) / 3
     assert float(loss(labels, logits, weights)) == pytest.approx(expected, rel=1e-5)
 
 
-def test_a_batch_of_padding_costs_nothing():
+def test_the_loss_of_a_batch_of_padding_is_zero():
     loss = LabelSmoothedCrossEntropy()
     assert float(loss(np.zeros((2, 3), "int32"), vectors(2, 3, 50))) == 0
 
@@ -76,8 +76,8 @@ def test_the_parts_of_a_batch_add_up_to_the_whole():
     assert total / count == pytest.approx(float(loss(labels, logits)), rel=1e-6)
 
 
-def test_it_is_what_fit_minimises():
-    model, loss = tiny_model(dropout=0.0), LabelSmoothedCrossEntropy()
+def test_fit_minimizes_this_loss():
+    model, loss = tiny_model(dropout=0.0, num_layers=1), LabelSmoothedCrossEntropy()
     inputs = {"source": ids(4, 6), "target": ids(4, 5, [5, 4, 1, 1])}
     labels = ids(4, 5, [5, 4, 1, 1], seed=3)
     expected = float(loss(labels, model(inputs)))
@@ -86,8 +86,7 @@ def test_it_is_what_fit_minimises():
     assert history.history["loss"][0] == pytest.approx(expected, rel=1e-5)
 
 
-def test_no_one_hot_of_the_vocabulary_is_made():
-    """Besides the logits themselves, few arrays of their size: none is compared or gathered."""
+def test_no_one_hot_array_of_the_vocabulary_is_created():
     labels, logits = ops.array(ids(2, 3)), ops.array(vectors(2, 3, 50))
     if keras.backend.backend() == "jax":
         import jax
@@ -102,7 +101,7 @@ def test_no_one_hot_of_the_vocabulary_is_made():
         assert not [op for op in graph.get_operations() if op.type == "OneHot"]
 
 
-def test_round_trip_and_wrong_settings():
+def test_serialization_and_wrong_settings():
     loss = keras.losses.deserialize(keras.losses.serialize(LabelSmoothedCrossEntropy(0.2)))
     assert loss.label_smoothing == 0.2
     with pytest.raises(ValueError, match=r"`label_smoothing` must be .* label_smoothing=1"):
@@ -114,5 +113,5 @@ def test_round_trip_and_wrong_settings():
 
 def test_half_precision_logits_are_summed_in_float32():
     labels, logits = ids(2, 5), ops.cast(vectors(2, 5, 4000), "bfloat16")
-    found = token_cross_entropy(ops.array(labels), logits, 0.1)
-    np.testing.assert_allclose(array(found), by_hand(labels, array(logits), 0.1), rtol=1e-4)
+    losses = array(token_cross_entropy(ops.array(labels), logits, 0.1))
+    np.testing.assert_allclose(losses, expected_losses(labels, array(logits), 0.1), rtol=1e-4)

@@ -9,11 +9,11 @@ from t2t_keras import LabelSmoothedCrossEntropy, Perplexity, TokenAccuracy
 def batches():
     for seed, real in ((0, [5, 2]), (1, [1, 1]), (2, [5, 5])):
         labels, logits = ids(2, 5, real, seed=seed), vectors(2, 5, 50, seed=seed)
-        logits[0, 0, labels[0, 0]] = 9  # some are right
+        logits[0, 0, labels[0, 0]] = 9  # at least one correct token
         yield labels, logits
 
 
-def test_both_are_means_over_the_real_tokens_of_all_batches():
+def test_metrics_are_means_over_the_real_tokens_of_all_batches():
     accuracy, perplexity = TokenAccuracy(), Perplexity()
     right = tokens = 0
     negative_log_likelihood = 0.0
@@ -40,13 +40,13 @@ def test_both_are_means_over_the_real_tokens_of_all_batches():
     )
 
 
-def test_an_even_guess_has_the_perplexity_of_the_vocabulary():
+def test_the_perplexity_of_a_uniform_guess_is_the_vocabulary_size():
     perplexity = Perplexity()
     perplexity.update_state(ids(2, 4), np.zeros((2, 4, 50), "float32"))
     assert float(perplexity.result()) == pytest.approx(50, rel=1e-5)
 
 
-def test_sample_weights_are_heeded():
+def test_sample_weights_are_used():
     accuracy = TokenAccuracy()
     labels = np.array([[3, 4], [5, 0]])
     logits = np.zeros((2, 2, 6), "float32")
@@ -56,6 +56,6 @@ def test_sample_weights_are_heeded():
 
 
 @pytest.mark.parametrize("metric", [TokenAccuracy(), Perplexity()])
-def test_round_trip(metric):
+def test_serialization(metric):
     twin = keras.metrics.deserialize(keras.metrics.serialize(metric))
     assert type(twin) is type(metric) and twin.name == metric.name

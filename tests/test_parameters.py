@@ -17,8 +17,8 @@ EXPERIMENTS = {f"table3:{row}": TABLE3.get_config(row) for row in TABLE3.MODELS}
 }
 
 
-def by_hand(c):
-    """The count from the widths, written out; `c` has the plain paper's parts only."""
+def expected_count(c):
+    """Computes the number of weights from the widths; `c` has only the paper's own options."""
     d_k, d_v = c.d_k or c.d_model // c.num_heads, c.d_v or c.d_model // c.num_heads
     attention = c.d_model * c.num_heads * (d_k + d_k + d_v) + c.num_heads * d_v * c.d_model
     feed_forward = c.d_model * c.d_ff + c.d_ff + c.d_ff * c.d_model + c.d_model
@@ -32,30 +32,31 @@ def by_hand(c):
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_the_count_equals_the_formula(name):
     config = EXPERIMENTS[name].model
-    assert sum(parameter_counts(config).values()) == by_hand(config)
+    assert sum(parameter_counts(config).values()) == expected_count(config)
 
 
-def test_the_base_model_has_this_many():
+def test_the_base_model_has_63_million_weights():
     assert sum(parameter_counts(TransformerConfig()).values()) == 63_045_632
 
 
 @pytest.mark.parametrize("row", ["B_dk16", "B_dk32", "C_N2", "C_N4", "C_N8", "C_dff4096"])
 def test_differences_to_base_are_the_printed_ones(row):
-    """Of the rows that keep d_model, since their differences do not hang on the vocabulary."""
+    """Rows with the d_model of base, so that the vocabulary does not matter."""
     printed = TABLE3.PRINTED_MILLIONS[row] - TABLE3.PRINTED_MILLIONS["base"]
-    difference = by_hand(TABLE3.get_config(row).model) - by_hand(TransformerConfig())
+    model = TABLE3.get_config(row).model
+    difference = expected_count(model) - expected_count(TransformerConfig())
     assert round(difference / 1e6) == printed
 
 
 @pytest.mark.parametrize("vocab_size", [41_004, 41_208])
 @pytest.mark.parametrize("row", sorted(set(TABLE3.PRINTED_MILLIONS) - {"big"}))
-def test_with_the_vocabulary_they_imply_all_printed_counts_but_bigs_are_met(row, vocab_size):
+def test_every_printed_count_except_that_of_big_implies_this_vocabulary(row, vocab_size):
     config = TABLE3.get_config(row).model
     config.vocab_size = vocab_size
-    assert round(by_hand(config) / 1e6) == TABLE3.PRINTED_MILLIONS[row]
+    assert round(expected_count(config) / 1e6) == TABLE3.PRINTED_MILLIONS[row]
 
 
-def test_counting_agrees_with_a_model_that_has_values():
+def test_counts_equal_those_of_a_created_model():
     options = {"source_vocab_size": 30, "output_bias": True, "attention_bias": True}
     config = TransformerConfig(**TINY, pre_norm=True, positions="learned", **options)
     counts = parameter_counts(config)

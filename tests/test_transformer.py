@@ -22,36 +22,25 @@ from t2t_keras import LabelSmoothedCrossEntropy, TokenAccuracy, Transformer, Tra
 
 
 @pytest.mark.one_backend
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"d_k": 16},
-        {"num_heads": 4, "d_k": 128, "d_v": 64},
-        {"positions": "learned", "max_length": 20},
-        {"pre_norm": True},
-    ],
-    ids=["base", "Table 3 B", "d_k above d_v", "learned positions", "pre-norm"],
-)
-def test_logits_equal_an_independent_numpy_forward_pass_at_full_size(settings):
-    config = TransformerConfig(**settings)
-    agree_with_numpy(disturbed(Transformer(config), scale=0.01), config.vocab_size)
+def test_logits_of_the_base_model_equal_an_independent_numpy_forward_pass():
+    config = TransformerConfig(vocab_size=2000)  # only the number of pieces is smaller
+    check_against_numpy(disturbed(Transformer(config), scale=0.01), config.vocab_size)
 
 
 @pytest.mark.parametrize(
     "settings",
     [
-        OTHER_SYSTEMS,
-        {"activation": "gelu"},
-        {"positions": "learned", "position_offset": 2},
+        {**OTHER_SYSTEMS, "num_layers": 3, "d_model": 64, "d_ff": 128, "num_heads": 4},
+        {"activation": "gelu", "d_k": 4},
+        {"positions": "learned", "position_offset": 2, "d_k": 12, "d_v": 5},
         {"source_vocab_size": 40, "attention_bias": True, "norm_epsilon": 0.1},
     ],
 )
-def test_logits_equal_the_numpy_forward_pass_with_the_options_of_other_systems(settings):
-    agree_with_numpy(tiny_model(**settings), vocab_size=40)
+def test_logits_equal_the_numpy_forward_pass_with_every_setting(settings):
+    check_against_numpy(tiny_model(**settings), vocab_size=40)
 
 
-def agree_with_numpy(model, vocab_size):
+def check_against_numpy(model, vocab_size):
     inputs = {
         "source": ids(2, 12, [12, 7], vocab_size),
         "target": ids(2, 10, [10, 4], vocab_size, seed=1),
@@ -61,14 +50,13 @@ def agree_with_numpy(model, vocab_size):
         for weight in model.weights
     }
     expected = forward(weights, model.config, **inputs)
-    found = array(model(inputs))
-    assert expected.std() > 0.1  # there is something to agree on
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+    assert expected.std() > 0.1
+    np.testing.assert_allclose(array(model(inputs)), expected, rtol=0, atol=1e-4)
 
 
 @pytest.mark.one_backend
-@pytest.mark.parametrize("settings", [{}, {"pre_norm": True}, {"positions": "learned"}])
-def test_a_future_token_changes_no_earlier_logit(settings):
+@pytest.mark.parametrize("settings", [{}, {"pre_norm": True, "positions": "learned"}])
+def test_later_tokens_do_not_change_earlier_logits(settings):
     model, inputs = tiny_model(**settings), pairs()
     before = array(model(inputs))
     for position in range(1, 6):
@@ -80,34 +68,37 @@ def test_a_future_token_changes_no_earlier_logit(settings):
 
 
 @pytest.mark.one_backend
-def test_padding_changes_nothing():
+def test_padding_is_ignored():
     model, inputs = tiny_model(), pairs()
     short = array(model(inputs))
     padded = {name: np.pad(value, ((0, 0), (0, 5))) for name, value in inputs.items()}
     np.testing.assert_allclose(array(model(padded))[:, :6], short, atol=1e-5)
-    # A sentence alone, without its padding, is what it is in a batch.
+    # A sentence without padding has the same logits alone as in the batch.
     alone = {"source": inputs["source"][1:2, :4], "target": inputs["target"][1:2]}
     np.testing.assert_allclose(array(model(alone))[0], short[1], atol=1e-5)
 
 
-def test_xla_gives_the_same_logits():
-    model, inputs = tiny_model(), tensors(pairs())
+def test_logits_under_xla_are_the_same():
+    model, inputs = tiny_model(num_layers=1), tensors(pairs())
     np.testing.assert_allclose(array(compiled(model)(inputs)), array(model(inputs)), atol=1e-5)
 
 
-@pytest.mark.parametrize("settings", [{}, OTHER_SYSTEMS, {"positions": "learned"}])
+PLAIN_AND_ALL_OPTIONS = [{}, {**OTHER_SYSTEMS, "positions": "learned"}]
+
+
+@pytest.mark.parametrize("settings", PLAIN_AND_ALL_OPTIONS)
 def test_gradients_reach_every_weight(settings):
     model, inputs = tiny_model(**settings), tensors(pairs(vocab_size=40))
     loss = LabelSmoothedCrossEntropy()
     labels = ops.array(pairs(seed=5)["target"])
-    found = gradients(model, lambda: loss(labels, model(inputs)))
-    for weight, gradient in zip(model.trainable_weights, found, strict=True):
+    values = gradients(model, lambda: loss(labels, model(inputs)))
+    for weight, gradient in zip(model.trainable_weights, values, strict=True):
         assert gradient is not None and np.any(gradient), weight.path
 
 
-@pytest.mark.parametrize("settings", [{}, OTHER_SYSTEMS, {"positions": "learned"}])
-def test_keras_file_and_config_round_trip(settings, tmp_path):
-    model, inputs = tiny_model(**settings), pairs(vocab_size=40)
+@pytest.mark.parametrize("settings", PLAIN_AND_ALL_OPTIONS)
+def test_keras_files_and_configs_restore_the_model(settings, tmp_path):
+    model, inputs = tiny_model(**settings, num_layers=1), pairs(vocab_size=40)
     expected = array(model(inputs))
     model.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
@@ -117,6 +108,24 @@ def test_keras_file_and_config_round_trip(settings, tmp_path):
     twin = Transformer.from_config(model.get_config())
     twin.load_weights(tmp_path / "model.weights.h5")
     np.testing.assert_array_equal(array(twin(inputs)), expected)
+
+
+def test_the_order_and_the_paths_of_the_weights_do_not_change():
+    """Checkpoints refer to weights by their index, weight files by their path."""
+    model = Transformer(TransformerConfig(**{**TINY, "num_layers": 1}, positions="learned"))
+    attention = [f"attention/{name}/kernel" for name in ("query", "key", "value", "output")]
+    norm = ["norm/gamma", "norm/beta"]
+    network = [f"network/{name}" for name in ("inner/kernel", "inner/bias")]
+    network += [f"network/{name}" for name in ("outer/kernel", "outer/bias")]
+    expected = ["embedding/matrix", "source_positions/table", "target_positions/table"]
+    for stack, sublayers in (
+        ("encoder", ["self_attention"]),
+        ("decoder", ["self_attention", "cross_attention"]),
+    ):
+        for sublayer in sublayers:
+            expected += [f"{stack}/block_0/{sublayer}/{name}" for name in attention + norm]
+        expected += [f"{stack}/block_0/feed_forward/{name}" for name in network + norm]
+    assert [weight.path.split("/", 1)[1] for weight in model.weights] == expected
 
 
 def test_the_shared_matrix_is_counted_once_and_saved_once(tmp_path):
@@ -134,7 +143,7 @@ def test_the_shared_matrix_is_counted_once_and_saved_once(tmp_path):
     assert len(saved) == 1
 
 
-def test_the_weights_exist_as_soon_as_the_model_does():
+def test_weights_are_created_with_the_model():
     model = Transformer(TransformerConfig(**TINY))
     assert model.built
     assert model.count_params() == sum(np.prod(weight.shape) for weight in model.weights) > 0
@@ -149,7 +158,7 @@ def test_a_separate_source_embedding_is_one_more_matrix():
     assert not np.allclose(array(separate(inputs)), before)
 
 
-def test_attention_weights_of_every_head_have_a_name():
+def test_attention_weights_of_every_head_are_returned_by_name():
     model, inputs = tiny_model(), pairs()
     weights = model.attention_weights(inputs)
     assert list(weights) == [
@@ -163,10 +172,10 @@ def test_attention_weights_of_every_head_have_a_name():
     cross = array(weights["decoder/1/cross_attention"])
     assert cross.shape == (3, 2, 6, 7)
     np.testing.assert_allclose(cross.sum(-1), 1, atol=1e-5)
-    assert (cross[2, :, :, 2:] == 0).all()  # padding of the source
+    assert (cross[2, :, :, 2:] == 0).all()  # padding in the source
 
 
-def test_mixed_precision_keeps_weights_and_logits_in_float32_and_the_rest_close():
+def test_mixed_precision_keeps_weights_and_logits_in_float32():
     model = tiny_model()
     mixed = Transformer(model.config, dtype="mixed_bfloat16")
     mixed.set_weights(model.get_weights())
@@ -186,8 +195,8 @@ def test_mixed_precision_keeps_weights_and_logits_in_float32_and_the_rest_close(
 
 
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
-def test_a_sentence_that_is_all_padding_gives_finite_numbers_and_gradients(dtype):
-    model = tiny_model(dtype=dtype)
+def test_a_sentence_of_padding_has_finite_logits_and_gradients(dtype):
+    model = tiny_model(dtype=dtype, num_layers=1)
     inputs = pairs()
     inputs["source"][1] = 0
     inputs["target"][1] = 0
@@ -201,17 +210,17 @@ def test_a_sentence_that_is_all_padding_gives_finite_numbers_and_gradients(dtype
     assert np.isfinite(array(logits)).all()
 
 
-def test_dropout_stands_where_the_paper_has_it():
-    """On both sums of embedding and position and on every sub-layer's output (§5.4)."""
+def test_dropout_acts_where_the_paper_applies_it():
+    """On both sums of embeddings and positions, and on every sub-layer's output (§5.4)."""
     model = tiny_model(dropout=0.3, attention_dropout=0.2)
     assert (model.source_dropout.rate, model.target_dropout.rate) == (0.3, 0.3)
     tokens = ops.array(ids(2, 5))
     for embed in (model.embed_source, model.embed_target):
-        whole = array(embed(tokens))
-        dropped = array(embed(tokens, training=True))
-        gone = dropped == 0
-        assert 0.1 < gone.mean() < 0.5
-        np.testing.assert_allclose(dropped[~gone], whole[~gone] / 0.7, rtol=1e-5)
+        full = array(embed(tokens))
+        with_dropout = array(embed(tokens, training=True))
+        dropped = with_dropout == 0
+        assert 0.1 < dropped.mean() < 0.5
+        np.testing.assert_allclose(with_dropout[~dropped], full[~dropped] / 0.7, rtol=1e-5)
     for stack in (model.encoder, model.decoder):
         for block in stack.blocks:
             assert block.self_attention.dropout.rate == block.feed_forward.dropout.rate == 0.3
@@ -219,36 +228,40 @@ def test_dropout_stands_where_the_paper_has_it():
     assert model.decoder.blocks[1].cross_attention.dropout.rate == 0.3
 
 
-def test_dropout_is_active_in_training_alone():
-    model, inputs = tiny_model(dropout=0.5), pairs()
+def test_dropout_is_active_in_training_only():
+    model, inputs = tiny_model(dropout=0.5, num_layers=1), pairs()
     np.testing.assert_array_equal(array(model(inputs)), array(model(inputs, training=False)))
     first, second = (array(model(inputs, training=True)) for _ in range(2))
     assert not np.allclose(first, second)
 
 
 def test_fit_trains_with_dropout_and_evaluates_without():
-    inputs = pairs()
-    for dropout, same in ((0.5, False), (0.0, True)):
-        model = tiny_model(dropout=dropout)
-        model.compile(keras.optimizers.SGD(0.0), LabelSmoothedCrossEntropy())
-        trained = model.fit(inputs, inputs["target"], verbose=0).history["loss"][0]
-        evaluated = model.evaluate(inputs, inputs["target"], verbose=0)
-        assert (abs(trained - evaluated) < 1e-5) == same
+    model, inputs, loss = (
+        tiny_model(dropout=0.5, num_layers=1),
+        pairs(),
+        LabelSmoothedCrossEntropy(),
+    )
+    model.compile(keras.optimizers.SGD(0.0), loss)
+    without_dropout = float(loss(inputs["target"], model(inputs)))
+    training_loss = model.fit(inputs, inputs["target"], verbose=0).history["loss"][0]
+    evaluation_loss = model.evaluate(inputs, inputs["target"], verbose=0)
+    assert abs(training_loss - without_dropout) > 1e-3
+    assert evaluation_loss == pytest.approx(without_dropout, rel=1e-5)
 
 
-def test_it_stands_inside_another_keras_model():
-    transformer, inputs = tiny_model(), pairs()
-    places = {name: keras.Input((None,), dtype="int32", name=name) for name in inputs}
-    model = keras.Model(places, keras.layers.Softmax()(transformer(places)))
+def test_a_transformer_can_be_part_of_a_functional_model():
+    transformer, inputs = tiny_model(num_layers=1), pairs()
+    symbols = {name: keras.Input((None,), dtype="int32", name=name) for name in inputs}
+    model = keras.Model(symbols, keras.layers.Softmax()(transformer(symbols)))
     expected = array(keras.ops.softmax(transformer(inputs)))
     np.testing.assert_allclose(model.predict(inputs, verbose=0), expected, atol=1e-5)
 
 
-def test_compile_and_fit_learn_to_copy():
+def test_compile_and_fit_train_a_model_to_copy():
     random = np.random.default_rng(0)
     source = random.integers(3, 20, (512, 6)).astype("int32")
     source[:, 5] = 2
-    source[::2, 3:] = (2, 0, 0)  # half of the sentences are shorter
+    source[::2, 3:] = (2, 0, 0)  # every other sentence is shorter
     target = np.concatenate([np.ones((512, 1), "int32"), source[:, :-1]], axis=1)
     target[source == 0] = 0
     config = TransformerConfig(
@@ -261,12 +274,12 @@ def test_compile_and_fit_learn_to_copy():
         metrics=[TokenAccuracy()],
     )
     inputs = {"source": source, "target": target}
-    model.fit(inputs, source, batch_size=32, epochs=40, verbose=0)
-    assert model.evaluate(inputs, source, verbose=0, return_dict=True)["token_accuracy"] > 0.99
+    model.fit(inputs, source, batch_size=32, epochs=14, verbose=0)
+    assert model.evaluate(inputs, source, verbose=0, return_dict=True)["token_accuracy"] > 0.95
     assert model.predict(inputs, verbose=0).shape == (512, 6, 20)
 
 
-def test_a_setting_changed_later_is_checked_when_the_model_is_made():
+def test_a_changed_setting_is_checked_when_the_model_is_created():
     config = TransformerConfig(**TINY)
     config.dropout = 2
     with pytest.raises(ValueError, match="`dropout`"):
@@ -275,11 +288,16 @@ def test_a_setting_changed_later_is_checked_when_the_model_is_made():
         Transformer(dataclasses.asdict(TransformerConfig(**TINY)))
 
 
-def test_the_models_config_is_resolved_and_the_users_is_left_alone():
+def test_the_config_of_the_model_is_a_resolved_copy():
     config = TransformerConfig(**TINY)
     model = Transformer(config)
     assert (model.config.d_k, model.config.d_v) == (8, 8)
     assert config.d_k is None
+
+
+@pytest.fixture(scope="module")
+def model():
+    return tiny_model()
 
 
 @pytest.mark.parametrize(
@@ -299,9 +317,9 @@ def test_the_models_config_is_resolved_and_the_users_is_left_alone():
         ({"source": ids(1, 3), "target": ids(3, 3)}, "same number of rows. Received: 1 and 3"),
     ],
 )
-def test_wrong_inputs_are_named(inputs, message):
+def test_wrong_inputs_are_refused(inputs, message, model):
     with pytest.raises(ValueError, match=message):
-        tiny_model()(inputs)
+        model(inputs)
 
 
 def test_a_sequence_longer_than_learned_positions_is_refused():

@@ -14,7 +14,7 @@ def test_the_defaults_are_the_base_model():
     assert config.positions == "sinusoidal" and not config.pre_norm
 
 
-def test_a_resolved_config_stays_as_it_is():
+def test_resolving_twice_changes_nothing():
     resolved = TransformerConfig(**TINY, d_v=5).resolved()
     assert (resolved.d_k, resolved.d_v) == (8, 5)
     assert dataclasses.asdict(resolved.resolved()) == dataclasses.asdict(resolved)
@@ -23,7 +23,7 @@ def test_a_resolved_config_stays_as_it_is():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"d_model": 15}, "`d_model` must be even .* d_model=15"),
+        ({"d_model": 15, "num_heads": 3}, "`d_model` must be even .* d_model=15"),
         ({"d_model": np.int64(16)}, r"`d_model` must be a whole number .*np.int64\(16\)"),
         ({"num_heads": 0}, "`num_heads` must be .*at least 1. Received: num_heads=0"),
         ({"num_heads": 3}, "`num_heads` must be a divisor of d_model=16"),
@@ -44,6 +44,6 @@ def test_a_resolved_config_stays_as_it_is():
         ({"norm_epsilon": 0}, "`norm_epsilon` must be a positive number. .*norm_epsilon=0"),
     ],
 )
-def test_wrong_settings_are_named_with_what_is_allowed(settings, message):
+def test_wrong_settings_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         TransformerConfig(**{**TINY, **settings})

@@ -1,4 +1,4 @@
-"""The Transformer, one position at a time."""
+"""Cached decoding with the Transformer, one position at a time."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,7 @@ from helpers import OTHER_SYSTEMS, array, compiled, ids, pairs, tensors, tiny_mo
 from keras import ops
 
 
-@pytest.mark.parametrize(
-    "settings", [{}, OTHER_SYSTEMS, {"positions": "learned"}, {"d_k": 3, "d_v": 5}]
-)
+@pytest.mark.parametrize("settings", [OTHER_SYSTEMS, {"positions": "learned", "d_k": 3, "d_v": 5}])
 def test_cached_decoding_equals_uncached(settings):
     model, inputs = tiny_model(**settings), pairs(vocab_size=40)
     expected = array(model(inputs))
@@ -19,7 +17,7 @@ def test_cached_decoding_equals_uncached(settings):
         np.testing.assert_allclose(array(logits), expected[:, position], rtol=0, atol=1e-5)
 
 
-def test_the_beams_of_a_sentence_share_its_memory():
+def test_hypotheses_of_a_sentence_share_its_memory():
     model, inputs = tiny_model(), pairs()
     target = ids(6, 4)  # two hypotheses for each of three sentences
     expected = array(model({"source": inputs["source"].repeat(2, axis=0), "target": target}))
@@ -31,44 +29,44 @@ def test_the_beams_of_a_sentence_share_its_memory():
 
 
 @pytest.mark.one_backend
-def test_a_hypothesis_may_go_on_from_another_and_nothing_is_copied():
+def test_a_hypothesis_may_continue_a_different_one():
     model, source = tiny_model(), pairs()["source"][:1]
-    targets = np.array([[1, 5, 6, 7], [1, 5, 9, 4]])  # both go on from what was hypothesis 1
+    targets = np.array([[1, 5, 6, 7], [1, 5, 9, 4]])  # both continue hypothesis 1
     expected = array(model({"source": source.repeat(2, axis=0), "target": targets}))
     memory, cache = model.start_decoding(ops.array(source), max_length=4, beams=2)
-    fed = np.array([[1, 8, 6, 7], [1, 5, 9, 4]])
+    tokens = np.array([[1, 8, 6, 7], [1, 5, 9, 4]])
     visible = np.zeros((1, 2, 8), "bool")
     for position in range(4):
         if position == 2:
             visible[:, 0] = visible[:, 1]
         visible[:, [0, 1], [2 * position, 2 * position + 1]] = True
         logits, cache = model.decode_step(
-            ops.array(fed[:, position]), position, cache, memory, ops.array(visible)
+            ops.array(tokens[:, position]), position, cache, memory, ops.array(visible)
         )
         if position >= 2:
             np.testing.assert_allclose(array(logits), expected[:, position], rtol=0, atol=1e-5)
 
 
 def test_a_compiled_step_serves_every_position():
-    """The shapes of the cache never change, so that XLA compiles the step once."""
+    """The shapes of the cache never change, so XLA compiles the step once."""
     model, inputs = tiny_model(), tensors(pairs())
     expected = array(model(inputs))
     memory, cache = model.start_decoding(inputs["source"], max_length=6)
-    traced = []
+    traces = []
 
     def step(tokens, position, cache, memory):
-        traced.append(position)
+        traces.append(position)
         return model.decode_step(tokens, position, cache, memory)
 
     step = compiled(step)
     for position in range(6):
-        number = ops.convert_to_tensor(position, dtype="int32")
-        logits, cache = step(inputs["target"][:, position], number, cache, memory)
+        index = ops.convert_to_tensor(position, dtype="int32")
+        logits, cache = step(inputs["target"][:, position], index, cache, memory)
         np.testing.assert_allclose(array(logits), expected[:, position], rtol=0, atol=1e-5)
-    assert len(traced) == 1
+    assert len(traces) == 1
 
 
-def test_decoding_refuses_what_does_not_fit():
+def test_wrong_arguments_are_refused():
     model = tiny_model()
     source, token = ops.array(ids(2, 3)), ops.array([1, 1])
     with pytest.raises(ValueError, match="`max_length` must be"):
