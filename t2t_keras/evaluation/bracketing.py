@@ -8,8 +8,8 @@ Two rules differ from EVALB's, so that every sentence is counted:
 
 - A parse that is missing or has other words counts as a parse without brackets. EVALB leaves the
   sentence out.
-- If gold tree and parse disagree about which words are punctuation, the gold tree decides. (A
-  model that writes the tag XX for every word disagrees always.) EVALB reports an error.
+- If gold tree and parse disagree about which words are punctuation, the gold tree decides. EVALB
+  reports an error. A model that writes the tag XX for every word always disagrees.
 """
 
 import collections

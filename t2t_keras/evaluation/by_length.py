@@ -1,4 +1,4 @@
-"""BLEU by sentence length, which shows from which length on a model fails."""
+"""BLEU by sentence length, which shows at which length translations get worse."""
 
 from typing import NamedTuple
 
