@@ -188,7 +188,7 @@ def tree_of(words, brackets, leaves="tag"):
     tree, is_exact = repair(words, brackets, leaves)
     if not is_exact:
         raise ValueError(
-            f"`brackets` must form a tree over {len(words)} words, otherwise use repair(). "
+            f"`brackets` must form a tree over {len(words)} words; repair() accepts any. "
             f"Received: {' '.join(brackets)}"
         )
     return tree

@@ -10,7 +10,7 @@ class Terminal(io.StringIO):
 
 
 def displayed(stream, monkeypatch, seconds, **settings):
-    """Counts to 400 in four steps of some seconds and returns what is displayed."""
+    """Counts to 400 in four steps of some seconds each and returns the output."""
     clock = iter(range(0, 1000, seconds))
     monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
     with Progress("reading", 400, "pairs", stream=stream, **settings) as counter:
