@@ -1,4 +1,4 @@
-"""What CTranslate2 finds with an exported model is what our own search finds."""
+"""CTranslate2, with an exported model, finds the translations that our own search finds."""
 
 import sys
 
@@ -41,21 +41,24 @@ def model():
 
 @pytest.fixture(scope="module")
 def plain(model, source):
-    """What our beam search finds without a length penalty."""
+    """The results of our beam search without a length penalty."""
     return ours(model, source, alpha=0.0)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, model, pieces, tokenizer):
-    """The model, and its SentencePiece model with it."""
-    place = tmp_path_factory.mktemp("ctranslate2")
-    (place / "bpe.model").write_bytes(tokenizer.model)
-    save_ctranslate2(model, pieces, place / "model", files=[place / "bpe.model"])
-    return place / "model"
+    """The exported model, with its SentencePiece model."""
+    parent = tmp_path_factory.mktemp("ctranslate2")
+    (parent / "bpe.model").write_bytes(tokenizer.model)
+    save_ctranslate2(model, pieces, parent / "model", files=[parent / "bpe.model"])
+    return parent / "model"
 
 
 def make_model(**settings):
-    """Its sentences end at different times: the end's logit follows one wave of the positions."""
+    """Makes a model with outputs of different lengths.
+
+    The logit of the end follows one sinusoid of the positions.
+    """
     model = tiny_model(**{"vocab_size": SIZE, "output_bias": True, **settings})
     random = np.random.default_rng(1)
     for weight in model.weights:
@@ -78,30 +81,30 @@ def ours(model, source, **settings):
 
 
 def theirs(folder, pieces, source, **options):
-    """CTranslate2's results, by default where it searches as ours does for α = 0."""
+    """Returns CTranslate2's results, by default with settings equal to ours for α = 0."""
     options = {"beam_size": 4, "length_penalty": 0, "max_decoding_length": LIMIT, **options}
     options |= {"min_decoding_length": 0, "return_scores": True, "return_end_token": True}
     translator = ctranslate2.Translator(str(folder), intra_threads=1)
-    return translator.translate_batch([written(pieces, row)[:-1] for row in source], **options)
+    return translator.translate_batch([pieces_of(pieces, row)[:-1] for row in source], **options)
 
 
-def written(pieces, ids):
+def pieces_of(pieces, ids):
     return [pieces[id] for id in ids if id]
 
 
 def check_same(results, pieces, tokens, scores, rtol=1e-4):
     best = [result.hypotheses[0] for result in results]
-    assert best == [written(pieces, row) for row in tokens[:, 0]]
+    assert best == [pieces_of(pieces, row) for row in tokens[:, 0]]
     np.testing.assert_allclose([r.scores[0] for r in results], scores[:, 0], rtol, atol=1e-4)
 
 
-def test_it_finds_the_same_for_100_sentences_of_the_toy_grammar(folder, pieces, source, plain):
+def test_beam_search_finds_equal_translations_for_100_sentences(folder, pieces, source, plain):
     check_same(theirs(folder, pieces, source), pieces, *plain)
     tokens = plain[0][:, 0]
     assert len({tuple(row) for row in tokens}) > 50 and len(set((tokens > 0).sum(-1))) > 10
 
 
-def test_greedy_decoding_writes_the_same(folder, model, pieces, source):
+def test_greedy_search_finds_equal_translations(folder, model, pieces, source):
     tokens, scores = ours(model, source[:20], beam=1, alpha=0.0)
     check_same(theirs(folder, pieces, source[:20], beam_size=1), pieces, tokens, scores)
 
@@ -115,16 +118,18 @@ def test_greedy_decoding_writes_the_same(folder, model, pieces, source):
         {"activation": "gelu", "attention_bias": True, "d_k": 9, "d_v": 5, "num_layers": 1},
     ],
 )
-def test_it_finds_the_same_with_every_setting(tmp_path, pieces, source, settings):
+def test_every_model_setting_is_exported(tmp_path, pieces, source, settings):
     model, source = make_model(**settings), source[:20]
     tokens, scores = ours(model, source, alpha=0.0)
     save_ctranslate2(model, pieces, tmp_path / "model")
-    # Without a bias, padding and begin have a share of what our model believes.
+    # Without an output bias, our model gives padding and begin a share of the probability.
     rtol = 1e-4 if model.config.output_bias else 0.02
     check_same(theirs(tmp_path / "model", pieces, source), pieces, tokens, scores, rtol)
 
 
-def test_gnmts_penalty_chooses_the_same_from_an_n_best_list(folder, model, pieces, source, plain):
+def test_gnmts_penalty_selects_our_translation_from_an_n_best_list(
+    folder, model, pieces, source, plain
+):
     source, alpha = source[:30], 1.5
     tokens, scores = (x[:, 0] for x in ours(model, source, alpha=alpha))
     ended = (tokens == 2).any(-1)
@@ -136,11 +141,11 @@ def test_gnmts_penalty_chooses_the_same_from_an_n_best_list(folder, model, piece
             for hypothesis, log_p in zip(result.hypotheses, result.scores, strict=True)
             if hypothesis[-1] == pieces[2]
         )
-        assert hypothesis == written(pieces, row)
+        assert hypothesis == pieces_of(pieces, row)
         assert best == pytest.approx(score, rel=1e-4)
 
 
-def test_padding_and_begin_are_never_written(tmp_path, pieces, source):
+def test_padding_and_begin_are_never_pieces_of(tmp_path, pieces, source):
     model = make_model()
     bias = array(model.embedding.bias).copy()
     bias[:2] = 100
@@ -150,21 +155,21 @@ def test_padding_and_begin_are_never_written(tmp_path, pieces, source):
         assert not {piece for row in result.hypotheses for piece in row} & set(pieces[:2])
 
 
-def test_text_goes_through_sentencepiece_alone(folder, tokenizer, pieces, source):
+def test_sentencepiece_alone_converts_text_to_pieces_and_back(folder, tokenizer, pieces, source):
     processor = sentencepiece.SentencePieceProcessor(str(folder / "bpe.model"))
-    assert processor.encode(TEXTS, out_type=str) == [written(pieces, ids)[:-1] for ids in source]
+    assert processor.encode(TEXTS, out_type=str) == [pieces_of(pieces, ids)[:-1] for ids in source]
     result = theirs(folder, pieces, source[:1])[0].hypotheses[0]
     ids = [pieces.index(piece) for piece in result]
     assert [processor.decode(result)] == tokenizer.decode([ids])
 
 
-def test_its_attention_is_what_alignments_are_made_of(folder, model, pieces, source):
+def test_returned_attention_is_the_attention_of_our_alignments(folder, model, pieces, source):
     row = source[0][source[0] > 0]
     options = {"return_attention": True, "max_decoding_length": 5}
     result = theirs(folder, pieces, row[None], **options)[0]
     target = np.array([[pieces.index(piece) for piece in result.hypotheses[0]]])
     expected = array(attention_between(model, row[None], target))[0]
-    # Without a column for the end, which CTranslate2 has added itself.
+    # CTranslate2 adds the end of the source itself and returns no column for it.
     np.testing.assert_allclose(result.attention[0], expected[:, :-1], atol=1e-5)
 
 
@@ -172,33 +177,35 @@ def test_its_attention_is_what_alignments_are_made_of(folder, model, pieces, sou
     ("quantization", "size", "error"),
     [("float32", 1, 1e-5), ("bfloat16", 0.5, 0.02), ("float16", 0.5, 0.005), ("int8", 0.4, 0.1)],
 )
-def test_quantized_it_is_smaller_and_nearly_the_same(
+def test_quantized_models_are_smaller_and_score_nearly_the_same(
     folder, tmp_path, model, pieces, source, quantization, size, error
 ):
     save_ctranslate2(model, pieces, tmp_path / "model", quantization)
-    places = 2048 * 16 * 4  # bytes of the table of positions, which int8 leaves as it is
-    rest = places if quantization == "int8" else 0
-    sizes = [(path / "model.bin").stat().st_size - rest for path in (tmp_path / "model", folder)]
+    table = 2048 * 16 * 4  # bytes of the table of positions, which int8 leaves in float32
+    unchanged = table if quantization == "int8" else 0
+    paths = (tmp_path / "model", folder)
+    sizes = [(path / "model.bin").stat().st_size - unchanged for path in paths]
     assert sizes[0] / sizes[1] == pytest.approx(size, abs=0.1)
     tokens = source[:2, :8].copy()
     tokens[:, -1] = 2
     scored = ctranslate2.Translator(str(tmp_path / "model"), intra_threads=1).score_batch(
-        [written(pieces, row)[:-1] for row in tokens], [written(pieces, row)[:-1] for row in tokens]
+        [pieces_of(pieces, row)[:-1] for row in tokens],
+        [pieces_of(pieces, row)[:-1] for row in tokens],
     )
     for row, result in zip(tokens, scored, strict=True):
         assert sum(result.log_probs) == pytest.approx(log_p_of(model, row, row), rel=error)
 
 
-def test_a_folder_is_only_replaced_when_that_is_allowed(tmp_path, model, pieces):
-    place = tmp_path / "model"
-    save_ctranslate2(model, pieces, place)
-    with pytest.raises(ValueError, match="exists already"):
-        save_ctranslate2(model, pieces, place, "int8")
-    before = (place / "model.bin").stat().st_size
-    save_ctranslate2(model, pieces, place, "int8", force=True)
-    assert (place / "model.bin").stat().st_size < before
+def test_only_force_replaces_a_folder_and_only_a_ctranslate2_model(tmp_path, model, pieces):
+    folder = tmp_path / "model"
+    save_ctranslate2(model, pieces, folder)
+    with pytest.raises(ValueError, match="already exists"):
+        save_ctranslate2(model, pieces, folder, "int8")
+    before = (folder / "model.bin").stat().st_size
+    save_ctranslate2(model, pieces, folder, "int8", force=True)
+    assert (folder / "model.bin").stat().st_size < before
     (tmp_path / "letters").mkdir()
-    with pytest.raises(ValueError, match="is no model of CTranslate2 and is not replaced"):
+    with pytest.raises(ValueError, match="is not a CTranslate2 model, so it is not replaced"):
         save_ctranslate2(model, pieces, tmp_path / "letters", force=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["letters", "model"]
 
@@ -207,8 +214,11 @@ def test_a_folder_is_only_replaced_when_that_is_allowed(tmp_path, model, pieces)
     ("arguments", "message"),
     [
         ({"quantization": "int9"}, r"did you mean 'int8'"),
-        ({"pieces": ["a"]}, "`pieces` must be 400 different strings.* Received: 1, 1 of them"),
-        ({"pieces": ["a"] * SIZE}, "Received: 400, 1 of them different"),
+        (
+            {"pieces": ["a"]},
+            "`pieces` must be 400 distinct strings.* Received: 1 strings, 1 of them",
+        ),
+        ({"pieces": ["a"] * SIZE}, "Received: 400 strings, 1 of them distinct"),
         (
             {"source_pieces": [str(id) for id in range(SIZE)]},
             r"`source_pieces\[2\]` must be '</s>'",
@@ -216,15 +226,13 @@ def test_a_folder_is_only_replaced_when_that_is_allowed(tmp_path, model, pieces)
         ({"files": ["absent"]}, "absent does not exist"),
     ],
 )
-def test_what_is_wrong_is_said_and_nothing_is_left_behind(
-    tmp_path, model, pieces, arguments, message
-):
+def test_mistakes_are_named_and_leave_nothing_behind(tmp_path, model, pieces, arguments, message):
     with pytest.raises(ValueError, match=message):
         save_ctranslate2(model, folder=tmp_path / "model", **{"pieces": pieces, **arguments})
     assert not list(tmp_path.iterdir())
 
 
-def test_positions_that_are_no_table_of_vectors_are_refused(tmp_path, pieces, monkeypatch):
+def test_positional_encodings_without_a_table_of_vectors_are_refused(tmp_path, pieces, monkeypatch):
     model = make_model()
     monkeypatch.setattr(model.config, "positions", "rotary")
     with pytest.raises(ValueError, match=r"`positions` must be one of .* positions='rotary'"):
@@ -232,7 +240,7 @@ def test_positions_that_are_no_table_of_vectors_are_refused(tmp_path, pieces, mo
     assert not list(tmp_path.iterdir())
 
 
-def test_without_the_package_it_says_what_to_install(tmp_path, model, pieces, monkeypatch):
+def test_without_ctranslate2_the_error_says_what_to_install(tmp_path, model, pieces, monkeypatch):
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
     with pytest.raises(ValueError, match=r'pip install "t2t-keras\[ctranslate2\]"'):
         save_ctranslate2(model, pieces, tmp_path / "model")

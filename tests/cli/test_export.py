@@ -1,0 +1,41 @@
+"""t2t-export names what is wrong and leaves nothing behind; tests/export tests the formats."""
+
+import keras
+import numpy as np
+import pytest
+from commands import command
+from untrained import toy_tokenizer, untrained_run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("export")
+    tokenizer = toy_tokenizer(folder / "vocabulary")
+    return untrained_run(folder / "toy", folder / "vocabulary", tokenizer)
+
+
+def test_a_keras_file_gives_the_logits_of_the_run(run):
+    exported = command("export", run.folder, "--format=keras")
+    assert exported.stdout == f"{run.folder / 'model.keras'}\n", exported.stderr
+    model = keras.saving.load_model(run.folder / "model.keras")
+    inputs = {"source": np.array([[5, 6, 2]]), "target": np.array([[1, 7]])}
+    np.testing.assert_array_equal(model(inputs), run.model()(inputs))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "takes one run's folder. Received: none"),
+        (["nowhere"], "nowhere is not a run"),
+        (["{0}", "--sample"], "a SavedModel cannot sample"),
+        (["{0}", "--n_best=9"], "`n_best` must be at most"),
+        (["{0}", "--dtype=int4"], "value should be one of <float32|bfloat16|int8"),
+        (["{0}", "--dtype=float16"], "`dtype` must be one of 'float32', 'bfloat16', 'int8'"),
+        (["{0}", "--format=keras", "--output={0}/model.h5"], "ends in .keras"),
+    ],
+)
+def test_mistakes_end_with_one_message_and_exit_code_2(run, arguments, message):
+    result = command("export", *(argument.format(run.folder) for argument in arguments))
+    assert result.returncode == 2 and "Traceback" not in result.stderr
+    assert message in result.stderr.strip().splitlines()[-1]
+    assert not list(run.folder.glob("export/[0-9]*"))

@@ -1,0 +1,54 @@
+"""Compact weights need fewer bytes and change the logits little."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from helpers import array, pairs, tensors, tiny_model
+
+from t2t_keras.export.compact_weights import CompactWeights
+from t2t_keras.export.saved_model import graph, write
+
+
+@pytest.mark.parametrize(("dtype", "bytes_per_weight"), [("bfloat16", 2), ("int8", 1)])
+def test_matrices_are_stored_in_fewer_bytes_and_logits_change_little(dtype, bytes_per_weight):
+    model, inputs = tiny_model(), tensors(pairs())
+    expected = array(model(inputs))
+    weights = CompactWeights(model, dtype)
+    matrices = [variable for variable in model.variables if len(variable.shape) > 1]
+    stored = sum(parts[0].numpy().nbytes for parts in weights.stored)
+    assert stored == bytes_per_weight * sum(np.size(matrix) for matrix in matrices)
+    function = tf.function(weights.used_by(lambda: model(inputs)), autograph=False)
+    difference = np.abs(array(function()) - expected)
+    assert 0 < difference.max() < 0.05 * expected.std()
+
+
+def test_a_savedmodel_with_int8_weights_is_smaller_and_answers_alike(tmp_path):
+    model = tiny_model(num_layers=1, d_model=64, d_ff=256)
+    inputs = {name: tf.constant(x) for name, x in pairs().items()}
+    ids = tf.TensorSpec([None, None], tf.int32)
+
+    def logits_of(source, target):
+        return {"logits": model({"source": source, "target": target})}
+
+    sizes, logits = [], []
+    for dtype in ("float32", "int8"):
+        function = CompactWeights(model, dtype).used_by(logits_of)
+        write(tmp_path / dtype, {"serving_default": graph(function, ids, ids)})
+        sizes.append(sum(p.stat().st_size for p in (tmp_path / dtype).glob("variables/*")))
+        signature = tf.saved_model.load(tmp_path / dtype).signatures["serving_default"]
+        logits.append(signature(**inputs)["logits"])
+    assert sizes[1] < 0.4 * sizes[0]
+    assert 0 < np.abs(logits[1] - logits[0]).max() < 0.1 * np.std(logits[0])
+
+
+def test_float32_uses_the_models_own_weights():
+    model = tiny_model()
+    weights = CompactWeights(model, "float32")
+    assert not weights.stored
+    inputs = tensors(pairs())
+    np.testing.assert_array_equal(weights.used_by(model)(inputs), model(inputs))
+
+
+def test_an_unknown_dtype_is_refused():
+    with pytest.raises(ValueError, match=r"must be one of .*'int8' \(did you mean 'int8'\?\)"):
+        CompactWeights(tiny_model(), "int4")

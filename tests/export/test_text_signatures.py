@@ -1,0 +1,44 @@
+"""Graphs split texts and form batches as the Python code does."""
+
+import numpy as np
+import tensorflow as tf
+
+from t2t_keras.decoding.translator import Translator
+from t2t_keras.export.text_signatures import in_batches, joined, parts
+
+
+def test_long_texts_are_split_as_a_translator_splits_them():
+    class Tokenizer:
+        begins_word = np.arange(10) > 6
+
+    random = np.random.default_rng(0)
+    texts = [random.integers(3, 10, n).astype("int32") for n in (0, 1, 9, 10, 11, 0, 57, 200, 0)]
+    texts += [np.full(35, 4, "int32")]
+    translator = Translator(Tokenizer(), None, longest=11)
+    expected = [(n, *part) for n, ids in enumerate(texts) for part in translator.parts(ids)]
+    ids = tf.ragged.constant([ids.tolist() for ids in texts], dtype=tf.int32)
+    split, text_of = parts(ids, tf.constant(Tokenizer.begins_word), 10)
+    assert [(n, *p) for n, p in zip(text_of.numpy(), split.to_list(), strict=True)] == expected
+    assert max(map(len, expected)) == 11, "the index of the text, and ten ids"
+
+
+def test_batches_hold_the_longest_rows_first_and_results_keep_their_order():
+    batches = []
+
+    def double(rows):
+        batches.append(rows.numpy().tolist())
+        return (tf.cast(rows, tf.float32) * 2,)
+
+    lengths = tf.constant([3, 30, 8, 17, 1])
+    (result,) = in_batches(double, lengths, 48, (tf.zeros([0]),))
+    assert result.numpy().tolist() == [0, 2, 4, 6, 8]
+    assert batches == [[1], [3, 2], [0, 4]]
+
+
+def test_translations_of_parts_are_joined_and_their_scores_added():
+    texts = tf.constant([["a", "b"], ["c\nd", ""], ["e", "f"]])
+    scores = tf.constant([[-1.0, -2.0], [-3.0, -4.0], [-5.0, -np.inf]])
+    outputs = joined(texts, scores, tf.constant([0, 0, 2]), 3)
+    assert outputs["translations"].numpy().tolist() == [[b"a c d", b"b"], [b"", b""], [b"e", b""]]
+    lowest = np.finfo("float32").min
+    np.testing.assert_array_equal(outputs["scores"], [[-4, -6], [0, lowest], [-5, lowest]])
