@@ -145,7 +145,7 @@ def test_gnmts_penalty_selects_our_translation_from_an_n_best_list(
         assert best == pytest.approx(score, rel=1e-4)
 
 
-def test_padding_and_begin_are_never_pieces_of(tmp_path, pieces, source):
+def test_padding_and_begin_are_never_written(tmp_path, pieces, source):
     model = make_model()
     bias = array(model.embedding.bias).copy()
     bias[:2] = 100
