@@ -2,19 +2,19 @@
 
 import doctest
 import importlib
-from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
+from commands import ROOT
 
 import t2t_keras
 from t2t_keras import layers
 
-PACKAGE = Path(t2t_keras.__file__).parent
 MODULES = sorted(
-    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
-    for path in PACKAGE.rglob("*.py")
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for package in ("t2t_keras", "pipelines")
+    for path in (ROOT / package).rglob("*.py")
     if ">>> " in path.read_text(encoding="utf-8")
 )
 
@@ -22,6 +22,7 @@ MODULES = sorted(
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name):
     module = importlib.import_module(name)
-    names = {**vars(layers), **vars(t2t_keras), **vars(module), "keras": keras, "np": np}
+    public = {name: getattr(t2t_keras, name) for name in t2t_keras.__all__}
+    names = {**vars(layers), **public, **vars(module), "keras": keras, "np": np}
     result = doctest.testmod(module, extraglobs=names)
     assert result.attempted and not result.failed
