@@ -120,7 +120,7 @@ def main(arguments):
             "takes one table: table1, table2, table3 or table4. "
             f"Received: {' '.join(arguments) or 'none'}"
         )
-    load_backend(find_devices=False)  # table 1 forks, and stages need the GPUs' memory
+    load_backend()
     from t2t_keras.reproduction import Plan, reproduce
 
     # main.run adds --config=base to the arguments.

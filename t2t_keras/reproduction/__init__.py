@@ -14,7 +14,7 @@ def reproduce(plan):
     Markdown and CSV. An interrupted call can be repeated and resumes where it stopped.
 
     Table 1 forks this process for each measurement. Call it before TensorFlow or JAX has computed
-    anything.
+    anything, and in a script under `if __name__ == "__main__":`.
 
     Args:
         plan: a `Plan`.

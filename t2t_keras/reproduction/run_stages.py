@@ -103,8 +103,10 @@ def default_weights(run):
     """Returns the `Weights` that every command uses by default."""
     name = run.default_weights()
     if name == "averaged":
-        return Weights(name, run.averaged_weights, "its averaged weights")
-    return Weights(name, checkpoints_of(run).path(int(name)), f"those of step {int(name):,}")
+        return Weights(name, run.averaged_weights, "the run's averaged weights")
+    return Weights(
+        name, checkpoints_of(run).path(int(name)), f"the checkpoint of step {int(name):,}"
+    )
 
 
 def translate(stages, stage, run, weights, search, source, output):
@@ -147,11 +149,7 @@ def facts_of(run):
 
 
 def trained_experiment(run):
-    """Returns the settings that a run was really trained with.
-
-    Its config does not know the number of steps done so far, the size of the vocabulary, and the
-    cleaning rules that its text was prepared with.
-    """
+    """Returns a run's settings, with its steps so far, vocabulary size and cleaning rules."""
     experiment = run.experiment()
     experiment.training.steps = steps_of(run)
     experiment.data.vocabulary.size = experiment.model.vocab_size

@@ -17,7 +17,7 @@ from pipelines.progress import Progress
 from pipelines.whole import only_one
 from t2t_keras.layers import LocalSelfAttention, MultiHeadAttention
 from t2t_keras.layers.attention import head_widths
-from t2t_keras.reproduction.forked import call_in_fork
+from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.layer_cost import MEMORY, memory, seconds
 from t2t_keras.reproduction.table_writer import circumstances, number, this_machine, write_table
 from t2t_keras.visualization.scaling import scaling
@@ -58,8 +58,8 @@ def reproduce(plan):
             "kernel": plan.kernel,
             "rounds": plan.rounds,
             "backend": keras.config.backend(),
-            # Forked, because listing the devices starts the backend.
-            "machine": call_in_fork(this_machine),
+            # In a child, because listing the devices starts the backend.
+            "machine": call_in_child(this_machine),
         }
         results = measure(plan, plan.folder / "table1.jsonl", settings)
         table = {name: {n: results[name, n] for n in plan.lengths} for name in PAPER}
@@ -113,8 +113,8 @@ def measure_layer(name, new_layer, lengths, settings):
     if not lengths:
         return []
     try:
-        sizes = [call_in_fork(memory, new_layer, n, width) for n in lengths]
-        times = call_in_fork(seconds, new_layer, lengths, width, rounds)
+        sizes = [call_in_child(memory, new_layer, n, width) for n in lengths]
+        times = call_in_child(seconds, new_layer, lengths, width, rounds)
     except RuntimeError as error:
         raise ValueError(
             f"{name} could not be measured at n = {', '.join(map(str, lengths))} ({error}). If "

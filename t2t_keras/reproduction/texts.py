@@ -91,6 +91,7 @@ def encoded_text(plan, folder, name, recipe, data_set, languages):
 
 
 def encoded_files(folder, name, recipe, source, target, dev):
+    """Encodes text files; the arguments are those of `encoded_text` and `EncodedText`."""
     reads = [*find_files("source", source), *find_files("target", target)]
     stages = prepare(folder, name, recipe, [f"--source={source}", f"--target={target}"], reads)
     return EncodedText(folder / "data", stages, dev)

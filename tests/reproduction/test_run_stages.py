@@ -16,9 +16,10 @@ def test_the_default_weights_are_averaged_ones_or_those_of_the_newest_step(tmp_p
     checkpoint = tmp_path / "checkpoints" / "step-00001200.npz"
     checkpoint.parent.mkdir()
     checkpoint.touch()
-    assert default_weights(run) == ("1200", checkpoint, "those of step 1,200")
+    assert default_weights(run) == ("1200", checkpoint, "the checkpoint of step 1,200")
     run.averaged_weights.touch()
-    assert default_weights(run) == ("averaged", run.averaged_weights, "its averaged weights")
+    averaged = run.averaged_weights
+    assert default_weights(run) == ("averaged", averaged, "the run's averaged weights")
 
 
 def test_an_existing_run_must_have_settings(tmp_path):

@@ -25,9 +25,9 @@ FLAGS = [f"--{name}={value}" for name, value in SETTINGS.items()]
 
 
 @pytest.fixture
-def no_forks(monkeypatch):
+def no_children(monkeypatch):
     """Calls functions directly: this process may have started its backend."""
-    monkeypatch.setattr(table1, "call_in_fork", lambda function, *args: function(*args))
+    monkeypatch.setattr(table1, "call_in_child", lambda function, *args: function(*args))
 
 
 def lines_of(folder):
@@ -77,7 +77,7 @@ def test_an_interrupted_table_resumes_and_measures_nothing_twice(tmp_path):
     assert f"--output={tmp_path}" in result.stdout.splitlines()[-1], "the command line"
 
 
-def test_exponents_are_fitted_from_1024_on(tmp_path, no_forks):
+def test_exponents_are_fitted_from_1024_on(tmp_path, no_children):
     """The costs are powers of n from 1,024 on and constant below."""
     write_results(
         tmp_path,
@@ -102,7 +102,7 @@ def test_exponents_are_fitted_from_1024_on(tmp_path, no_forks):
 
 
 @pytest.mark.parametrize("name", ["d_model", "machine"])
-def test_results_of_other_settings_are_refused(tmp_path, name, no_forks):
+def test_results_of_other_settings_are_refused(tmp_path, name, no_children):
     write_results(tmp_path, [("recurrent", 64, 1.0)], **{name: 32})
     message = f"was measured with {name}=32.* different --output. Received: {name}="
     with pytest.raises(ValueError, match=message):

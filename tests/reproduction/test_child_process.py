@@ -1,0 +1,34 @@
+"""Calls in child processes."""
+
+import os
+import signal
+
+import pytest
+
+from t2t_keras.reproduction import child_process
+from t2t_keras.reproduction.child_process import call_in_child
+
+# Python and JAX warn about forks of a process with threads. These children use none of them.
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:.*fork")
+
+
+def test_the_result_comes_from_a_different_process():
+    assert call_in_child(os.getpid) != os.getpid()
+    assert call_in_child(divmod, 7, 3) == (2, 1)
+
+
+def test_a_child_on_a_gpu_is_the_fork_of_a_clean_process(monkeypatch):
+    monkeypatch.setattr(child_process, "start_method", lambda: "forkserver")
+    assert call_in_child(os.getppid) != os.getpid()
+    with pytest.raises(RuntimeError, match="ZeroDivisionError: "):
+        call_in_child(divmod, 7, 0)
+
+
+def test_an_exception_is_reported_with_its_type():
+    with pytest.raises(RuntimeError, match=r"ValueError: invalid literal for int\(\)"):
+        call_in_child(int, "x")
+
+
+def test_the_death_of_the_process_is_reported():
+    with pytest.raises(RuntimeError, match="the process ended with code -9"):
+        call_in_child(signal.raise_signal, signal.SIGKILL)
