@@ -39,7 +39,7 @@ class Console(keras.callbacks.Callback):
         self.start_timing()
 
     def on_epoch_begin(self, epoch, logs=None):
-        self.start_timing()  # without the time of the evaluation before
+        self.start_timing()  # excludes the time of the last evaluation
 
     def on_train_batch_end(self, batch, logs=None):
         if not self.is_chief:
@@ -53,6 +53,7 @@ class Console(keras.callbacks.Callback):
             rate = f"learning rate {float(self.model.optimizer.learning_rate):.3e}"
             loss, perplexity, speed, left = self.figures(logs)
             self.print("  ".join([f"step {self.steps()}", loss, perplexity, rate, speed, left]))
+        if is_due:
             self.start_timing()
 
     def on_epoch_end(self, epoch, logs=None):

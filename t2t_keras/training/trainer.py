@@ -230,7 +230,7 @@ class Trainer:
             if self.is_chief:
                 self.checkpoints.note_best(self.step)
         elif self.stopped_early:
-            self.asked_to_stop = f"{self.config.patience} evaluations brought no lower loss"
+            self.asked_to_stop = f"no lower loss in {self.config.patience} evaluations"
 
     @property
     def stopped_early(self):

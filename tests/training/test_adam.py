@@ -18,15 +18,15 @@ def updated(optimizer, gradients=GRADIENTS, dtype="float32"):
     return [variable.numpy() for variable in (weights, *optimizer.variables)]
 
 
-def both(**settings):
+def fused_and_keras_adam(**settings):
     schedule = keras.optimizers.schedules.ExponentialDecay(0.1, 2, 0.5)
     settings = {"beta_1": 0.9, "beta_2": 0.98, "epsilon": 1e-9} | settings
     return (make(schedule, **settings) for make in (Adam, keras.optimizers.Adam))
 
 
 @pytest.mark.parametrize("settings", [{}, {"amsgrad": True}], ids=str)
-def test_the_fused_update_is_adams(settings):
-    ours, keras_own = both(**settings)
+def test_the_fused_update_matches_keras(settings):
+    ours, keras_own = fused_and_keras_adam(**settings)
     for result, array in zip(updated(ours), updated(keras_own), strict=True):
         np.testing.assert_allclose(result, array, rtol=1e-5)
 
@@ -39,8 +39,8 @@ def test_the_fused_update_is_adams(settings):
     ],
     ids=["sparse gradients", "half precision"],
 )
-def test_keras_updates_the_rest(gradients, dtype):
-    ours, keras_own = both(epsilon=1e-4)
+def test_other_updates_match_keras(gradients, dtype):
+    ours, keras_own = fused_and_keras_adam(epsilon=1e-4)
     expected = updated(keras_own, gradients, dtype)
     for result, array in zip(updated(ours, gradients, dtype), expected, strict=True):
         np.testing.assert_allclose(result, array, rtol=1e-3)

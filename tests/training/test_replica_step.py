@@ -160,7 +160,7 @@ def test_dropout_differs_by_replica_and_by_part_and_repeats_itself(request, spre
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_a_different_loss_is_trained_by_kerass_own_step():
+def test_other_losses_use_the_step_of_keras():
     model = new_model()
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile("adam", loss, metrics=[TokenAccuracy()], run_eagerly=True)

@@ -87,12 +87,12 @@ def test_training_stops_early_when_the_loss_does_not_fall(tmp_path):
     settings = {"held_out": HeldOut(), "evaluate_every": 2, "steps": 40}
     trainer = new_trainer(tmp_path, patience=2, **settings)
     trainer.early_stopping.best_loss = 0.0
-    assert trainer.train() == "2 evaluations brought no lower loss"
+    assert trainer.train() == "no lower loss in 2 evaluations"
     assert trainer.step == 4 and trainer.stopped_early
     again = new_trainer(tmp_path, patience=2, **settings)
     assert again.train() is None and again.step == 4, "early stopping finishes a run"
     longer = new_trainer(tmp_path, patience=3, **settings)
-    assert longer.train() == "3 evaluations brought no lower loss" and longer.step == 6
+    assert longer.train() == "no lower loss in 3 evaluations" and longer.step == 6
 
 
 def test_a_callback_can_stop_training(tmp_path):
