@@ -26,7 +26,7 @@ from t2t_keras.visualization.training_report import (
 TEMPLATE = Path(__file__).with_name("report.html")
 EXAMPLES = {
     "best": ("Best", "Among equal scores, the longest sources."),
-    "middle": ("Middle", "Half of the remaining lines score higher, half lower."),
+    "middle": ("Middle", "Half of the remaining lines rank higher, half lower."),
     "worst": ("Worst", "Often the reference differs in content, or says the same differently."),
     "all": ("All lines", "The test set has no more."),
 }
@@ -228,7 +228,7 @@ def attention(example, heads):
             "iframe",
             srcdoc=page(heads, example.source, example.output, f"#decoder-cross-{heads[-1].layer}"),
             title="Attention",
-            height=330 + 25 * rows,
+            height=350 + 25 * rows,
         ),
     )
 
