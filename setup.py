@@ -1,4 +1,4 @@
-"""How the package is built and what it depends on; BUILD.md has the rest."""
+"""Builds the package and declares its dependencies. See BUILD.md."""
 
 import re
 from pathlib import Path
@@ -30,10 +30,10 @@ setup(
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     license_files=["LICENSE"],
-    # TensorFlow 2.21 has wheels for Python 3.10 to 3.13; the code is written for 3.11.
+    # TensorFlow 2.21 has wheels for Python 3.10 to 3.13; the code needs 3.11.
     # tensorflow-text 2.21 has no wheels for Windows or for Macs with Intel processors.
     python_requires=">=3.11,<3.14",
-    # Listed by name, because setuptools does not guess among several top-level folders. The
+    # Listed by name: setuptools refuses to guess if there are several top-level folders. The
     # configs are shipped inside the package, where no other project's configs can shadow them.
     packages=[
         *find_packages(include=["t2t_keras", "t2t_keras.*", "pipelines", "pipelines.*"]),
@@ -44,8 +44,8 @@ setup(
         "t2t_keras.serving": ["page.html"],
         "t2t_keras.visualization": ["attention.css", "attention.js", "page.html", "report.html"],
     },
-    # Bounds: the versions that the tests passed with. Keras and TensorFlow change behavior between
-    # minor versions, so the next one is admitted when it has been tested.
+    # The tests passed with these versions. Keras and TensorFlow change behavior between minor
+    # versions, so a new one is allowed only after it has been tested.
     install_requires=[
         "absl-py>=2.3,<3",
         "aiohttp>=3.14,<4",
@@ -67,8 +67,8 @@ setup(
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],
         "beam": ["apache-beam>=2.77,<3"],
         "ctranslate2": ["ctranslate2>=4.8,<5"],
-        # JAX: the model's tests also run on it. build: CI builds the wheel. Selenium: drives a
-        # browser through the server's page, if there is a browser.
+        # JAX is a second backend for the model's tests, build makes the wheel in CI, and selenium
+        # tests the server's page in a browser, if one is installed.
         "test": [
             "apache-beam>=2.77,<3",
             "build>=1.2,<2",
