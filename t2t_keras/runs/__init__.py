@@ -1,4 +1,4 @@
-"""A run on disk, and everything that can be done with it from Python.
+"""Runs: folders with a trained model, and everything that Python code can do with them.
 
 from t2t_keras.runs import Run
 

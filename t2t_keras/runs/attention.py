@@ -1,4 +1,4 @@
-"""The attention of every head on one sentence, and its pictures."""
+"""The attention of every head on one sentence, with pictures."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,7 @@ class SentenceAttention(NamedTuple):
     """Attention weights of all heads on a sentence and its translation.
 
     Args:
-        source, translation: the texts.
+        source, translation: the source text and its translation.
         heads: the `Heads` of each attention sub-layer.
     """
 
@@ -27,7 +27,7 @@ class SentenceAttention(NamedTuple):
     heads: list
 
     def save(self, folder):
-        """Writes a heat map for each sub-layer and index.html, which works offline."""
+        """Writes a heat map for each sub-layer, and a page to browse them offline, index.html."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         with Progress("drawing", len(self.heads), "images") as progress:
@@ -62,7 +62,7 @@ def attention_heads(model, tokenizer, source, target, split=words):
         model: a `Transformer`.
         tokenizer: the vocabulary's tokenizer.
         source, target: ids without begin and end.
-        split: `words` or `lone_pieces`, the units between which weights are shown.
+        split: `words` or `lone_pieces`: whether to show weights between words or sub-words.
     """
     read, source, written = [BEGIN, *target], [*source, END], [*target, END]
     inputs = {"source": np.array([source], "int32"), "target": np.array([read], "int32")}
@@ -79,7 +79,7 @@ def encoded(tokenizer, name, text):
 
 
 def check_length(model, source, target):
-    """Rejects sequences that learned positions do not reach, before anything is computed."""
+    """Rejects sequences that are longer than the model's learned positions."""
     longest = max(len(source), len(target)) + 1  # with begin or end
     if model.longest is not None and longest > model.longest:
         raise ValueError(

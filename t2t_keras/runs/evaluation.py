@@ -1,4 +1,4 @@
-"""Scores of translations: a run's, or those in a file."""
+"""Scores for translations by a run or in a file."""
 
 from typing import NamedTuple
 
@@ -11,9 +11,10 @@ class Evaluation(NamedTuple):
     """Translations of a test set and their scores.
 
     Args:
-        translations: a string per line.
+        translations: one string per line.
         scores: `Score`s: sacreBLEU, chrF and, if requested, the BLEU of the paper's Table 2.
-        against: the same scores of a second system, compared by paired bootstrap; or None.
+        against: the same scores for a second system, compared by paired bootstrap. None: there
+            is no second system.
     """
 
     translations: list
@@ -22,7 +23,7 @@ class Evaluation(NamedTuple):
 
 
 def translate_all(run, texts, weights=None, task="translating", **search):
-    """Returns the best translation of each text, and shows the progress."""
+    """Returns the best translation of each text and shows progress."""
     with Progress(task, len(texts), unit="lines") as progress:
         progress.to(0)
         return run.translate(texts, weights, progress.to, **search)
@@ -33,7 +34,7 @@ def evaluate(translations, references, language=None, against=None):
 
     Args:
         translations, references: lists of strings of equal length.
-        language: language of the references, to add the paper's BLEU. None: without it.
+        language: language of the references, for the paper's BLEU. None: omit the paper's BLEU.
         against: translations of a second system, or None.
 
     Returns:

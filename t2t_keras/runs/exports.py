@@ -1,4 +1,4 @@
-"""Trained models for use without this package: SavedModels, CTranslate2 folders, Keras files."""
+"""Exports of a run's trained model: SavedModels, CTranslate2 folders and Keras files."""
 
 import dataclasses
 import math
@@ -18,7 +18,7 @@ from t2t_keras.export.saved_model import save_ids_model, save_text_model
 from t2t_keras.export.text_signatures import NO_SCORE
 from t2t_keras.export.version_folders import versions_in
 
-BATCH = 256  # texts given to an exported model at a time
+BATCH = 256  # texts per call of an exported model
 
 
 def export(run, folder=None, format="saved_model", weights=None, **options):
@@ -26,10 +26,10 @@ def export(run, folder=None, format="saved_model", weights=None, **options):
 
     Args:
         run: a `Run`.
-        folder: where to write. None: a folder inside the run.
+        folder: output folder, or file for "keras". None: a path inside the run.
         format: "saved_model", "ctranslate2" or "keras".
-        weights: which weights of the run.
-        **options: of the format's function.
+        weights: see `TrainedModel`.
+        **options: passed to the function for the format.
     """
     check_choice("format", format, EXPORTS)
     run.experiment()  # raises a clear error if the folder is no run
@@ -43,12 +43,13 @@ def export_saved_model(
 
     Args:
         run: a `Run`.
-        folder: parent of the numbered versions. None: `export` inside the run, or `export_ids`.
-        weights: which weights of the run.
-        dtype: type in which the weights are stored.
-        ids_only: take and return ids instead of text.
+        folder: parent of the numbered versions. None: `export` inside the run, or `export_ids`
+            with `ids_only`.
+        weights: see `TrainedModel`.
+        dtype: type of the stored weights.
+        ids_only: write a model that takes and returns ids instead of text.
         n_best: size of the n-best lists. None: the beam width.
-        **search: changes of the run's search settings.
+        **search: changes to the run's search settings.
     """
     config = run.search(**search)
     config = dataclasses.replace(config, n_best=n_best or config.beam)
@@ -77,7 +78,7 @@ def export_saved_model(
 
 
 def export_keras(run, path=None, weights=None):
-    """Writes the model as one file for `keras.saving.load_model` with this package installed."""
+    """Writes one file for `keras.saving.load_model`, which needs this package to be installed."""
     path = path or run.folder / "model.keras"
     if path.suffix != ".keras":
         raise ValueError(f"--output must name a file that ends in .keras. Received: {path}")
@@ -88,14 +89,14 @@ def export_keras(run, path=None, weights=None):
 
 
 def export_ctranslate2(run, folder=None, weights=None, dtype="float32", force=False):
-    """Writes a folder for CTranslate2, with the SentencePiece model in it.
+    """Writes a folder for CTranslate2 that includes the sub-word model.
 
     Args:
         run: a `Run`.
         folder: output folder. None: `export_ctranslate2` inside the run.
-        weights: which weights of the run.
-        dtype: type in which the weights are stored.
-        force: replace an existing folder.
+        weights: see `TrainedModel`.
+        dtype: type of the stored weights.
+        force: replace an existing CTranslate2 folder.
     """
     tokenizer = run.tokenizer()
     folder = folder or run.folder / "export_ctranslate2"
@@ -128,7 +129,7 @@ def find_export(folder):
 
 
 class Export:
-    """A SavedModel that t2t-export wrote, with text in and text out.
+    """A SavedModel written by t2t-export that takes and returns text.
 
     Args:
         folder: the SavedModel's folder.
@@ -139,8 +140,8 @@ class Export:
         model = load(folder)
         if settings is None or "attention" not in model.signatures:
             raise ValueError(
-                f"{folder} is not a SavedModel that takes text. t2t-export RUN, without "
-                "--ids_only, writes one"
+                f"{folder} is not a SavedModel that takes text. Write one with t2t-export RUN, "
+                "without --ids_only"
             )
         self.config = SearchConfig(**settings["search"])
         self.model = model  # keeps its variables alive

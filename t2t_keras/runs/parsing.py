@@ -1,4 +1,4 @@
-"""Constituency parses that a run writes (§6.3), and their scores."""
+"""Constituency parses written by a run (§6.3), and their scores."""
 
 from typing import NamedTuple
 
@@ -9,13 +9,13 @@ from t2t_keras.runs.evaluation import translate_all
 
 
 class ParseEvaluation(NamedTuple):
-    """Labelled bracketing scores of parses.
+    """Labeled bracketing scores of parses.
 
     Args:
-        scores: the `Bracketing` of all sentences, and of those of at most `SHORT` words.
-        parses: a tree per line; "" where the model wrote nothing.
-        repaired: number of repaired parses among all, and among the short ones. None for parses
-            read from a file.
+        scores: the `Bracketing` of all sentences, and of sentences of at most `SHORT` words.
+        parses: one tree per sentence, as a string; "" if the model wrote nothing.
+        repaired: number of repaired parses, for all sentences and for the short ones. None for
+            parses read from a file.
     """
 
     scores: list
@@ -31,7 +31,8 @@ def evaluate_run(run, treebank, weights=None, leaves=None, **search):
     outputs = translate_all(run, sentences, weights, task="parsing", **search)
     results = [repaired_line(*pair, leaves) for pair in zip(words, outputs, strict=True)]
     lines, repaired = [line for line, _ in results], [changed for _, changed in results]
-    short = [one for one, gold in zip(repaired, golds, strict=True) if length(gold) <= SHORT]
+    pairs = zip(repaired, golds, strict=True)
+    short = [changed for changed, gold in pairs if length(gold) <= SHORT]
     return evaluate_lines(golds, lines, [sum(repaired), sum(short)])
 
 
@@ -42,11 +43,11 @@ def evaluate_lines(golds, lines, repaired=None):
 
 
 def leaf_symbol(run, given):
-    """Returns the kind of leaf that a run writes for a word.
+    """Returns the symbol that a run writes for a word, one of `pipelines.treebank.LEAVES`.
 
     Args:
         run: a `Run`.
-        given: the user's choice, or None. It is needed if the run's prepared data is gone.
+        given: the user's choice, or None. Needed only if the run's prepared data is gone.
     """
     (known, _) = run.prepared_with("leaves") or (None, None)
     if known and given and known != given:
@@ -55,7 +56,7 @@ def leaf_symbol(run, given):
 
 
 def gold_words(gold):
-    """Returns the words of a gold tree; none if it holds only traces."""
+    """Returns the words of a gold tree; an empty list if it has only traces."""
     tree = without_traces(gold)
     return tree.words() if tree else []
 
@@ -64,7 +65,7 @@ def repaired_line(words, brackets, leaves):
     """Builds a tree over `words` from the brackets that a run wrote.
 
     Returns:
-        The tree as a line ("" if the run wrote nothing), and whether it had to be repaired.
+        The tree as a string ("" if the run wrote nothing), and whether it had to be repaired.
     """
     if not words or not brackets:
         return "", False
@@ -73,7 +74,7 @@ def repaired_line(words, brackets, leaves):
 
 
 def tree_of(line):
-    """Returns the tree on a line, or None if the line holds no tree."""
+    """Returns the tree on a line, or None if the line is not a tree."""
     try:
         return parse(line)
     except SourceError:

@@ -19,7 +19,7 @@ from t2t_keras.visualization.report import (
     report,
 )
 
-LONGEST = 40  # pieces of the sentence whose attention is shown: more do not fit a screen
+LONGEST = 40  # pieces in the sentence whose attention is shown; more do not fit on a screen
 
 
 class TestSet(NamedTuple):
@@ -28,7 +28,7 @@ class TestSet(NamedTuple):
     Args:
         name: its name on the page.
         sources, references: lists of strings of equal length.
-        part: the part of the test set that these lines are, for example "its first 200 lines".
+        part: which lines of the test set these are, for example "its first 200 lines".
     """
 
     name: str
@@ -53,13 +53,13 @@ def write_report(
 
     Args:
         run: a `Run`.
-        sources, references: a test set, or None for settings and learning curves alone.
+        sources, references: a test set. None: the report has only settings and learning curves.
         path: the page to write. None: RUN/report.html.
         name: name of the test set.
-        limit: lines of the test set to translate. None: all.
-        examples: number of best, middle and worst translations each.
-        weights: which weights of the run.
-        **search: changes of the run's search settings.
+        limit: maximum number of test set lines to translate. None: all.
+        examples: number of translations in each group: best, middle and worst.
+        weights: see `TrainedModel`.
+        **search: changes to the run's search settings.
     """
     facts = run_facts(run)
     tests = None
@@ -71,7 +71,7 @@ def write_report(
     if path.is_dir():
         raise ValueError(f"--output must name the page to write. Received: {path}, a folder")
     unfinished = path.with_name(path.name + ".unfinished")
-    unfinished.touch()  # now: a path that cannot be written must not cost hours of translation
+    unfinished.touch()  # fails now, not after hours of translation, if the path is not writable
     results = tests and test_facts(run, tests, examples, weights, **search)
     unfinished.write_text(report(facts, results), encoding="utf-8")
     unfinished.rename(path)
@@ -93,7 +93,7 @@ def run_facts(run):
 
 
 def name_of(folder):
-    """Returns a run's name: its folder, or the table's row in the folders of t2t-reproduce."""
+    """Returns a run's name: its folder's, or for runs of t2t-reproduce the row of the table."""
     return folder.parent.name if folder.name == "run" else folder.name
 
 
@@ -123,7 +123,7 @@ def test_facts(run, tests, examples, weights, **search):
 
 
 def example_attention(run, lines, weights):
-    """Returns the heads on a sentence of median length; None if all are empty or too long."""
+    """Returns the attention on a sentence of median length, or None if no sentence fits."""
     tokenizer, model = run.tokenizer(), run.loaded(weights)
     triples = [
         (line, *(tokenizer.encode([text])[0].tolist() for text in (line.source, line.output)))

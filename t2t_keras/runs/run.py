@@ -1,9 +1,9 @@
-"""A run's folder: everything that training, and every later step, needs to know.
+"""A run's folder, which contains everything that training and later steps need.
 
 RUN/
   config.json          every setting as resolved, versions, the command line
   vocabulary/          the sub-word model
-  checkpoints/         training state, newest N kept
+  checkpoints/         training state: the newest N and the best
   logs/                TensorBoard
   metrics.jsonl        one line per evaluation
   averaged.weights.h5  the averaged weights
@@ -58,7 +58,7 @@ class Run(TrainedModel):
         return Checkpoints(self.folder / "checkpoints")
 
     def experiment(self):
-        """Returns the settings of the run, an `Experiment`."""
+        """Returns the run's settings as an `Experiment`."""
         if not self.config_file.exists():
             raise ValueError(
                 f"{self.folder} is not a run: it has no config.json. t2t-train creates runs"
@@ -69,10 +69,10 @@ class Run(TrainedModel):
         return load_tokenizer(self.folder / "vocabulary")
 
     def evaluations(self, required=False):
-        """Returns the lines of `metrics.jsonl`, a dict for each evaluation during training.
+        """Returns the lines of `metrics.jsonl`: one dict for each evaluation during training.
 
         Args:
-            required: raise `ValueError` if there is none yet.
+            required: raise `ValueError` if there are none yet.
         """
         steps = self.experiment().training.evaluate_every
         lines = MetricsFile(self.folder / "metrics.jsonl").read()
@@ -84,7 +84,7 @@ class Run(TrainedModel):
         return lines
 
     def prepared_with(self, name):
-        """Returns an entry of the prepared data's `preparation.json`, or None without such data."""
+        """Returns an entry of the prepared data's `preparation.json`, or None if there is none."""
         folder = self.experiment().data.folder
         notes = read_json(Path(folder) / "preparation.json", {}) if folder else {}
         return notes.get(name)
@@ -145,7 +145,7 @@ class Run(TrainedModel):
         unfinished.rename(self.averaged_weights)
         return steps
 
-    # Uses of the trained model, beside those of `TrainedModel`
+    # Uses of the trained model, in addition to those of `TrainedModel`
 
     def attention(self, sentence, translation=None, pieces=False, weights=None, **search):
         """Returns the `SentenceAttention` of all heads on a sentence and its translation.
@@ -153,16 +153,16 @@ class Run(TrainedModel):
         Args:
             sentence: text of the source.
             translation: text of the target. None: the model's own translation.
-            pieces: weights between sub-words instead of words.
+            pieces: show weights between sub-words instead of words.
             weights, **search: see `TrainedModel`.
         """
         return attention(self, sentence, translation, pieces, weights, **search)
 
     def export(self, folder=None, format="saved_model", weights=None, **options):
-        """Writes the trained model for use without this package; returns the path.
+        """Exports the trained model and returns the path of the export.
 
         Args:
-            folder: output folder, or file for "keras". None: a folder inside the run.
+            folder: output folder, or file for "keras". None: a path inside the run.
             format: "saved_model", "ctranslate2" or "keras".
             weights: see `TrainedModel`.
             **options: `dtype`, `ids_only`, `force`, and search settings; see `exports`.
@@ -170,7 +170,7 @@ class Run(TrainedModel):
         return exports.export(self, folder, format, weights, **options)
 
     def report(self, sources=None, references=None, path=None, **options):
-        """Writes a page about the run, with translations of a test set; returns its path.
+        """Writes a page about the run, with translations of a test set, and returns its path.
 
         Args:
             sources, references: a test set, or None.
@@ -179,10 +179,10 @@ class Run(TrainedModel):
         """
         return report.write_report(self, sources, references, path, **options)
 
-    # The run's beginning
+    # Creating and resuming
 
     def begin(self, experiment, vocabulary, command=()):
-        """Creates the folder with its settings, or checks that the settings fit those in it.
+        """Creates the run's folder, or checks that an existing one has compatible settings.
 
         The model, the vocabulary and the seed of a run are fixed; other settings may change.
 
@@ -201,19 +201,19 @@ class Run(TrainedModel):
         write_settings(self.config_file, experiment, command)
 
     def check_folder(self):
-        """Rejects a folder that is not a run but contains other things."""
+        """Rejects a folder that is not a run but contains other files."""
         if self.config_file.exists() or not self.folder.exists():
             return
         # A process that was killed while it created the run may have left unfinished files.
         names = {path.name for path in self.folder.iterdir() if path.suffix != ".unfinished"}
         if others := names - {".lock", "vocabulary"}:
             raise ValueError(
-                f"{self.folder} is not a run, and it contains other things "
+                f"{self.folder} is not a run, and it contains other files "
                 f"({', '.join(sorted(others)[:3])}). Give the name of a new folder"
             )
 
     def join(self, experiment, vocabulary):
-        """Checks that another machine has begun the run with these settings."""
+        """Checks that the first machine has created this run, with the same settings."""
         if not self.config_file.exists():
             raise ValueError(
                 f"{self.folder} was created by the first machine of this job and is not visible "
@@ -231,6 +231,6 @@ class Run(TrainedModel):
             )
 
     def locked(self):
-        """Keeps every other process from training in this folder."""
+        """Locks the folder, so that no other process trains in it."""
         self.folder.mkdir(parents=True, exist_ok=True)
         return only_one(self.folder)

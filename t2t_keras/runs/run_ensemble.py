@@ -1,4 +1,4 @@
-"""Several runs that translate together."""
+"""Several runs that translate together as an ensemble."""
 
 from t2t_keras.decoding.ensemble import Ensemble
 from t2t_keras.runs.run import Run
@@ -6,10 +6,10 @@ from t2t_keras.runs.trained_model import TrainedModel
 
 
 class RunEnsemble(TrainedModel):
-    """Runs with one vocabulary, whose models translate as an ensemble.
+    """Runs with the same vocabulary, whose models translate as an ensemble.
 
     Args:
-        folders: paths of the runs' folders. The first run's settings are those of the ensemble.
+        folders: paths of the runs' folders. The ensemble uses the settings of the first run.
     """
 
     def __init__(self, folders):

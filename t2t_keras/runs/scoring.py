@@ -1,4 +1,4 @@
-"""Scoring of given translations in a TensorFlow graph."""
+"""Scores existing translations in a TensorFlow graph."""
 
 import tensorflow as tf
 
@@ -7,7 +7,7 @@ from t2t_keras.training.replica_step import choose_xla
 
 
 def scorer(model, tokenizer):
-    """Returns a `Scorer` that runs as one TensorFlow graph for all batch shapes."""
+    """Returns a `Scorer` that uses one TensorFlow graph for all batch shapes."""
     ids = tf.TensorSpec([None, None], tf.int32)
     xla = choose_xla("auto") or None
 

@@ -24,12 +24,12 @@ def translator(model, tokenizer, config):
 
 
 def graph_search(model, config):
-    """Returns a function of source ids, text indices and prefix ids that gives `Hypotheses`."""
+    """Returns a function from source ids, text indices and prefix ids to `Hypotheses`."""
     return (compiled_search if choose_xla("auto") else staged_graph)(model, config)
 
 
 def compiled_search(model, config):
-    """The search compiled by XLA, one graph for each batch shape."""
+    """Returns the search compiled by XLA, with one graph for each batch shape."""
     method = method_of(model, config)
 
     @tf.function(jit_compile=True, autograph=False)
@@ -45,7 +45,7 @@ def compiled_search(model, config):
 
 
 def staged_graph(model, config):
-    """The search in stages, one graph for all batch shapes."""
+    """Returns the search in stages, with one graph for all batch shapes."""
     method = method_of(model, config)
     ids = tf.TensorSpec([None, None], tf.int32)
     specs = {"prefix": ids, "draws": tf.TensorSpec([None, config.n_best, None], tf.float32)}

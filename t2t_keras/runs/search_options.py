@@ -1,4 +1,4 @@
-"""A run's search settings, with changes."""
+"""Changes to a run's search settings."""
 
 import dataclasses
 
@@ -14,7 +14,7 @@ def search_config(config, tokenizer, **changes):
 
     Args:
         config: a `SearchConfig`.
-        tokenizer: the vocabulary that `banned` and `first` refer to.
+        tokenizer: the tokenizer whose pieces `banned` and `first` name.
         **changes: new values by field name; None keeps a field. `banned` and `first` take pieces
             or ids.
     """
@@ -34,8 +34,8 @@ def search_config(config, tokenizer, **changes):
     unused = [name for name in SAMPLING if name in changes and config.method != "sample"]
     if unused:
         raise ValueError(
-            f"--{', --'.join(unused)}: for sampling only. Give --sample too (method='sample' in "
-            "Python)"
+            f"--{', --'.join(unused)}: for sampling only. Give --sample too (in Python: "
+            "method='sample')"
         )
     return config
 

@@ -1,4 +1,4 @@
-"""config.json of a run: every setting as resolved, package versions, the command line."""
+"""A run's config.json: every setting as resolved, package versions, the command line."""
 
 import dataclasses
 import importlib.metadata
@@ -23,7 +23,7 @@ def write_settings(path, experiment, command=()):
 
 
 def read_settings(path):
-    """Returns the `Experiment` that a config.json holds."""
+    """Returns the `Experiment` in a config.json."""
     settings = read_json(path)["experiment"]
     data = settings["data"]
     data["cleaning"] = CleaningConfig(**data["cleaning"])
@@ -38,7 +38,7 @@ def read_settings(path):
 
 
 def check_same_model(path, experiment):
-    """Rejects settings under which the run's checkpoints would not fit: another model or seed."""
+    """Rejects a different model or seed, because the run's checkpoints would not fit it."""
     known, settings = read_json(path)["experiment"], dataclasses.asdict(experiment)
     fixed = {"model": settings["model"], "training": {"seed": settings["training"]["seed"]}}
     for part, fields in fixed.items():

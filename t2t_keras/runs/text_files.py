@@ -10,7 +10,7 @@ def read_lines(path):
 
 
 def line_text(line):
-    """Decodes a line and strips its end; bytes that are not UTF-8 become U+FFFD."""
+    """Decodes a line without its line break; bytes that are not UTF-8 become U+FFFD."""
     return line.decode("utf-8", "replace").rstrip("\r\n")
 
 
@@ -20,15 +20,15 @@ def write_lines(path, lines):
 
 
 def on_one_line(text):
-    """Replaces line breaks by spaces: a model may write them byte by byte."""
+    """Replaces line breaks with spaces: a model may write them as byte pieces."""
     return text.replace("\r", " ").replace("\n", " ")
 
 
 def check_line_counts(**files):
-    """Rejects two lists of lines that differ in length.
+    """Rejects two files with different numbers of lines.
 
     Args:
-        **files: the two lists, each under the name of its flag.
+        **files: the lines of the two files, by the names of their flags.
     """
     (one, ours), (other, theirs) = files.items()
     if len(ours) != len(theirs):

@@ -1,4 +1,4 @@
-"""Translating, scoring and evaluating: what a run and an ensemble of runs have in common."""
+"""The methods that a run shares with an ensemble: translating, scoring, evaluating."""
 
 from t2t_keras.runs import evaluation, parsing
 from t2t_keras.runs.scoring import scorer
@@ -11,20 +11,20 @@ from t2t_keras.runs.word_alignment import aligner
 class TrainedModel:
     """Base of `Run` and `RunEnsemble`, which have `experiment()`, `tokenizer()` and `model()`.
 
-    `weights` is everywhere "averaged", "best", "newest" or the step of a checkpoint as a string.
-    None chooses the averaged weights if there are any, else the newest checkpoint. `**search`
+    The argument `weights` is "averaged", "best", "newest" or the step of a checkpoint as a string.
+    None selects the averaged weights if there are any, else the newest checkpoint. `**search`
     changes fields of the run's `SearchConfig`: `beam=1`, `alpha=0.8`, `method="sample"`.
     """
 
     def __init__(self):
-        self.kept = {}  # the newest result of each kind, with its key
+        self.kept = {}  # from each kind of result to the key and the newest result
 
     def search(self, **changes):
         """Returns the run's `SearchConfig` with changes."""
         return search_config(self.experiment().search, self.tokenizer(), **changes)
 
     def translator(self, weights=None, **search):
-        """Returns a `Translator`, which gives n-best lists with scores and takes prefixes."""
+        """Returns a `Translator`, which accepts prefixes and returns n-best lists with scores."""
         config = self.search(**search)
         return self.keep(
             "translator",
@@ -48,7 +48,7 @@ class TrainedModel:
         return aligner(self.loaded(weights), self.tokenizer())
 
     def scorer(self, weights=None):
-        """Returns a `Scorer`, which reports progress."""
+        """Returns a `Scorer`, which scores pairs of texts and reports progress."""
         return self.keep(
             "scorer",
             self.weights_key(weights),
@@ -65,7 +65,8 @@ class TrainedModel:
         Args:
             sources, references: lists of strings of equal length.
             weights, **search: see the class.
-            paper_bleu: language of the references, to add the BLEU of the paper's Table 2.
+            paper_bleu: language of the references, for the BLEU of the paper's Table 2. None:
+                omit that score.
         """
         outputs = evaluation.translate_all(self, sources, weights, **search)
         return evaluation.evaluate(outputs, references, paper_bleu)
@@ -76,16 +77,17 @@ class TrainedModel:
         Args:
             treebank: files of bracketed trees: a path, a glob, or several with commas.
             weights, **search: see the class.
-            leaves: leaf symbol that the run was trained with. None: as its data records, or "XX".
+            leaves: leaf symbol that the run was trained with. None: the one recorded with its data,
+                else "XX".
         """
         return parsing.evaluate_run(self, treebank, weights, leaves, **search)
 
     def loaded(self, weights):
-        """Returns `self.model(weights)`, loaded once for several uses."""
+        """Returns `self.model(weights)`, loaded only once."""
         return self.keep("model", self.weights_key(weights), lambda: self.model(weights))
 
     def keep(self, kind, key, make):
-        """Returns the kept result of a kind if its key is the same, else makes it anew."""
+        """Returns the kept result of a kind if its key is unchanged, else a new one."""
         if self.kept.get(kind, (None,))[0] != key:
             self.kept[kind] = key, make()
         return self.kept[kind][1]

@@ -1,4 +1,4 @@
-"""Training a run: data, model and folder are put together, and the run is finished."""
+"""Trains a run: builds its data, model and trainer, and finishes it after training."""
 
 import contextlib
 import dataclasses
@@ -27,7 +27,7 @@ from t2t_keras.training.console import example_lines
 from t2t_keras.training.machines import Machines, find_strategy
 from t2t_keras.training.trainer import Trainer
 
-AVERAGED = 5  # checkpoints (§6.1); `Run.average` averages more
+AVERAGED = 5  # checkpoints (§6.1); `Run.average` can average more
 
 
 class Training(NamedTuple):
@@ -35,9 +35,9 @@ class Training(NamedTuple):
 
     Args:
         run: the `Run`.
-        step: steps that have been trained in all.
+        step: total number of steps trained so far.
         stopped: why training ended before its last step, or None.
-        finished: whether the run came to its end: its last step, or early stopping.
+        finished: whether training is complete: at its last step, or by early stopping.
         is_chief: whether this machine writes the run; False on all but one of several machines.
         export: folder of the SavedModel that was written, or None.
     """
@@ -58,7 +58,7 @@ def train(experiment, folder, tpu=None, export=True, command=(), show=logging.in
         folder: path of the run's folder.
         tpu: name of a Cloud TPU, or None.
         export: write a SavedModel at the end.
-        command: the words of the command line, kept in the run's config.json.
+        command: the words of the command line, recorded in the run's config.json.
         show: called with each line about averaging, BLEU and the export.
 
     Returns:
@@ -142,7 +142,7 @@ def held_out(experiment, tokenizer, model):
     store = encoded(texts, tokenizer)
     plan = BatchPlan(store.lengths + 1, data.batches, seed=None)
 
-    # Greedy, because it runs often. The final BLEU uses the run's own search.
+    # Greedy search, because evaluations are frequent. The final BLEU uses the run's own search.
     greedy = dataclasses.replace(experiment.search, beam=1, n_best=1)
     return HeldOut(
         TrainingData(store, plan), *zip(*texts, strict=True), translator(model, tokenizer, greedy)
@@ -150,7 +150,7 @@ def held_out(experiment, tokenizer, model):
 
 
 def sustained_rate(size=2048, rounds=3):
-    """Measures the floating-point operations per second of one device on a matrix product."""
+    """Measures one device's floating-point operations per second in a matrix product."""
     matrix = tf.random.normal((size, size))
     product = tf.function(lambda x: tf.reduce_sum(tf.matmul(x, x)))
     float(product(matrix))
@@ -163,7 +163,7 @@ def sustained_rate(size=2048, rounds=3):
 
 
 def finish(run, trainer, export, show):
-    """Averages the last checkpoints, scores them and exports them; returns the export's folder.
+    """Averages the last checkpoints, scores and exports the mean; returns the export's folder.
 
     Averaged weights newer than the last checkpoint are kept: t2t-average may have written them.
     """

@@ -1,4 +1,4 @@
-"""Word alignments of translations, from the attention between their pieces."""
+"""Word alignments of translations, computed from the attention between pieces."""
 
 import numpy as np
 import tensorflow as tf
@@ -13,7 +13,7 @@ def aligner(model, tokenizer):
     """Returns a function from a `Translation` to its (source word, target word) index pairs.
 
     Args:
-        model: a `Transformer`, or an `Ensemble`, of which the first model aligns.
+        model: a `Transformer`, or an `Ensemble`, whose first model is used.
         tokenizer: the vocabulary's tokenizer.
     """
     model = getattr(model, "models", [model])[0]
@@ -24,14 +24,14 @@ def aligner(model, tokenizer):
         return attention_between(model, source, target)
 
     def align(translation):
-        pairs, source_words, target_words = [], 0, 0  # words of the parts so far
+        pairs, source_words, target_words = [], 0, 0  # numbers of words in earlier parts
         for source, target in translation.parts:
             source, target = np.array(source, "int32"), np.array(target, "int32")
             weights = attention(source[None], target[None])[0].numpy()  # [target, source] pieces
-            before, after = words(tokenizer, source), words(tokenizer, target)
-            weights = joined(weights, [size for _, size in after], [size for _, size in before])
-            # The end token is no word, so it is not aligned.
-            targets, sources = len(after) - (target[-1] == END), len(before) - 1
+            read, written = words(tokenizer, source), words(tokenizer, target)
+            weights = joined(weights, [size for _, size in written], [size for _, size in read])
+            # The end token is not a word, so it is not aligned.
+            targets, sources = len(written) - (target[-1] == END), len(read) - 1
             if targets and sources:
                 best = weights[:targets, :sources].argmax(axis=1)
                 pairs += [(int(i) + source_words, j + target_words) for j, i in enumerate(best)]
