@@ -27,7 +27,7 @@ def new_run(vocabulary):
 @pytest.fixture(scope="session")
 def run(new_run, tmp_path_factory):
     """An untrained run, which no test changes. Its translators are kept from test to test."""
-    return new_run(tmp_path_factory.mktemp("runs") / "toy")
+    return new_run(tmp_path_factory.mktemp("runs") / "toy", end=4.0)
 
 
 @pytest.fixture(scope="session")

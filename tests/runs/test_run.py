@@ -5,6 +5,7 @@ import shutil
 import keras
 import numpy as np
 import pytest
+from untrained import QUICK
 
 from pipelines.special_ids import SPECIAL_PIECES
 from pipelines.tokenizers import WordPieceTokenizer, save_tokenizer
@@ -91,14 +92,14 @@ def test_averaging_that_fails_leaves_the_old_averaged_weights(copied, monkeypatc
 
 
 def test_translations_are_those_of_the_newest_averaged_weights(copied):
-    texts, options = ["The dog sleeps.", "The cat sleeps."], {"beam": 1, "extra_length": 3}
-    first = copied.translate(texts, **options)
-    translator = copied.translator(n_best=1, **options)
-    assert copied.translator(n_best=1, **options) is translator, "kept"
+    texts = ["The dog sleeps.", "The cat sleeps."]
+    first = copied.translate(texts, **QUICK)
+    translator = copied.translator(n_best=1, **QUICK)
+    assert copied.translator(n_best=1, **QUICK) is translator, "kept"
     copied.average(last=2)
-    second = copied.translate(texts, **options)
+    second = copied.translate(texts, **QUICK)
     assert second != first
-    assert copied.translator(n_best=1, **options) is not translator
+    assert copied.translator(n_best=1, **QUICK) is not translator
 
 
 # The run's beginning

@@ -14,6 +14,7 @@ from t2t_keras.training.checkpoints import named
 from t2t_keras.transformer_config import TransformerConfig
 
 SMALL = {"vocab_size": 400, "num_layers": 1, "d_model": 16, "d_ff": 16, "num_heads": 2}
+QUICK = {"beam": 1, "extra_length": 3}  # a search whose graph is traced quickly
 
 
 @functools.cache
@@ -29,14 +30,14 @@ def toy_tokenizer(folder):
 
 
 def untrained_run(folder, vocabulary, tokenizer, end=6.0, **settings):
-    """Returns a `Run` with averaged weights that favor whole words.
+    """Returns a `Run` with averaged weights that favor pieces such as " mein".
 
-    Whole words have the same pieces when they are read again.
+    Such an output has the same pieces when it is read again.
 
     Args:
         folder: path of the run's folder.
         vocabulary, tokenizer: as written by `toy_tokenizer`.
-        end: bias of the end token; a larger one makes translations shorter.
+        end: bias of the end token; outputs are long at 4 and often empty at 6.
         **settings: further settings of the model.
     """
     experiment = Experiment(TransformerConfig(**SMALL, output_bias=True, **settings))
@@ -44,6 +45,7 @@ def untrained_run(folder, vocabulary, tokenizer, end=6.0, **settings):
     bias[2] = end
     run = Run(folder)
     run.begin(experiment, vocabulary)
+    keras.utils.set_random_seed(0)
     model = experiment.new_model()
     model.embedding.bias.assign(bias)
     model.save_weights(run.averaged_weights)
