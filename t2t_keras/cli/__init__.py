@@ -1,4 +1,4 @@
-"""The commands, one file each: flags in, one call, lines out.
+"""The commands, one file each. Each parses its flags, makes one call and prints the result.
 
-Their modules import nothing heavy, so that --help and wrong flags are answered at once.
+Heavy imports are inside functions, so that --help and wrong flags are handled without delay.
 """

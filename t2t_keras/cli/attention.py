@@ -6,9 +6,9 @@ t2t-attention runs/ende "The dog sleeps." --pieces          sub-words instead of
 t2t-attention --curves runs/ende runs/other --output=curves
 
 The first three write a heat map of all heads for each attention sub-layer, and index.html, a page
-to browse them offline. Rows of the decoder are labeled with the word that is being written.
+to browse them offline. Each row of a decoder map is labeled with the word that is being written.
 
---curves writes curves.png: loss, perplexity, BLEU and learning rate of the runs.
+--curves writes curves.png, with the loss, perplexity, BLEU and learning rate of the runs.
 """
 
 from pathlib import Path
@@ -25,7 +25,7 @@ TRANSLATION = flags.DEFINE_string(
 )
 PIECES = flags.DEFINE_bool("pieces", False, "Show sub-words instead of words.")
 CURVES = flags.DEFINE_bool("curves", False, "Draw the learning curves of runs.")
-OUTPUT = flags.DEFINE_string("output", "attention", "Folder to write.")
+OUTPUT = flags.DEFINE_string("output", "attention", "Output folder.")
 
 
 def main(arguments):
@@ -33,7 +33,7 @@ def main(arguments):
         raise ValueError("--curves takes the folders of one or several runs. Received: none")
     if not CURVES.value and len(arguments) != 2:
         raise ValueError(
-            "takes a run's folder and one sentence in quotation marks, or --curves and runs. "
+            "takes a run's folder and one sentence in quotation marks, or --curves and folders. "
             f"Received: {' '.join(arguments) or 'none'}"
         )
     load_backend()

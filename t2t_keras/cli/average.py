@@ -1,8 +1,8 @@
 """t2t-average: writes the mean of a run's last checkpoints (§6.1: 5, or 20 for the big model).
 
-t2t-average runs/mine                 averages the last 5, into runs/mine/averaged.weights.h5
-t2t-average runs/mine --last=20       averages 20, if t2t-train kept them:
-                                      --config.training.keep=20
+t2t-average runs/mine              averages the last 5 and writes runs/mine/averaged.weights.h5
+t2t-average runs/mine --last=20    averages the last 20, if t2t-train kept as many
+                                   (--config.training.keep=20)
 """
 
 from absl import flags

@@ -1,6 +1,6 @@
-"""Loading Keras and TensorFlow without the lines that they print while they load.
+"""Loads Keras and TensorFlow without showing the messages that they print while loading.
 
-TensorFlow's C++ libraries write to file descriptor 2 before any Python setting reaches them.
+TensorFlow's C++ libraries write to file descriptor 2 before any Python setting takes effect.
 """
 
 import contextlib
@@ -13,13 +13,13 @@ from absl import flags
 
 
 def load_backend():
-    """Imports Keras and its backend, and finds the devices, before a command's work begins.
+    """Imports Keras and its backend, and finds the devices.
 
-    The lines that this prints are dropped, unless it fails or --verbosity is 1 or higher.
+    Messages are dropped unless loading fails or --verbosity is at least 1.
     """
     show = flags.FLAGS["verbosity"].value >= 1
     if not show:
-        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # no INFO lines after loading, either
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # no INFO lines later, either
     with contextlib.nullcontext() if show else standard_error_held():
         import keras
 
@@ -31,10 +31,10 @@ def load_backend():
 
 @contextlib.contextmanager
 def standard_error_held():
-    """Keeps everything written to standard error, and prints it only if the block fails.
+    """Holds back everything written to standard error, and prints it only if the block fails.
 
-    An exception fails the block, and so does the death of the process, for example of an illegal
-    instruction. Then a forked child prints what was kept.
+    The block fails if it raises an exception or if the process dies, for example from an illegal
+    instruction. A forked child then prints the text.
     """
     sys.stderr.flush()
     original = os.dup(2)
@@ -54,11 +54,11 @@ def standard_error_held():
 
 
 class Watcher:
-    """A child process that prints a file when its parent ends the block, or dies in it.
+    """A child process that prints a file if its parent asks for it or dies.
 
     Args:
         kept: descriptor of the file.
-        output: descriptor to print it to.
+        output: descriptor to print the file to.
     """
 
     def __init__(self, kept, output):
@@ -68,9 +68,9 @@ class Watcher:
             os.close(receiver)
             return
         os.close(self.sender)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)
-        if os.read(receiver, 1) != b"q":  # nothing, if the parent died
+        for signum in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(signum, signal.SIG_IGN)
+        if os.read(receiver, 1) != b"q":  # reads b"" if the parent died
             length = os.fstat(kept).st_size
             os.write(output, os.pread(kept, length, 0))
         os._exit(0)
@@ -83,13 +83,13 @@ class Watcher:
 
 @contextlib.contextmanager
 def interrupts_reported_to(watcher):
-    """Ctrl-C is the user's wish and no failure: nothing is printed for it."""
+    """Tells the watcher to print nothing on Ctrl-C, which is not a failure."""
     handler = signal.getsignal(signal.SIGINT)
 
-    def interrupted(number, frame):
+    def interrupted(signum, frame):
         os.write(watcher.sender, b"q")
-        signal.signal(number, handler)
-        signal.raise_signal(number)
+        signal.signal(signum, handler)
+        signal.raise_signal(signum)
 
     signal.signal(signal.SIGINT, interrupted)
     try:

@@ -1,14 +1,14 @@
-"""t2t-benchmark: times a part of the package on this machine.
+"""t2t-benchmark: times parts of the package on this machine.
 
-t2t-benchmark attention                    full and restricted self-attention over n
+t2t-benchmark attention                    full and restricted self-attention at lengths n
 t2t-benchmark attention --neighbourhood=129 --lengths=1024,2048
 t2t-benchmark data --data=data/ende        batches from prepared data, tokens per second
 t2t-benchmark decode --config=base --rows=32 --length=32     greedy and beam search, batch 1 and 32
 t2t-benchmark train --config=base --rows=32 --length=32      a full training step
 t2t-benchmark serve --url=http://127.0.0.1:8501/v1/models/ende    requests to t2t-serve
 
-attention, data, decode and train print medians of several rounds. In each round all measurements
-are made in turn, so that a slow minute of the machine affects all of them.
+attention, data, decode and train print medians over several rounds. Each round takes every
+measurement once, so that a temporary slowdown of the machine affects all of them.
 """
 
 from t2t_keras.checks import check_choice

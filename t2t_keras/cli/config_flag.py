@@ -1,8 +1,8 @@
-"""The flag `--config` with its overrides, for commands that take the settings of an experiment.
+"""The flag `--config` and its overrides, for commands that need the settings of an experiment.
 
 `--config=NAME_OR_FILE[:VARIANT]` and `--config.part.field=value` are ml_collections flags. They are
-checked before absl parses them: a shipped config's name has to become a path, and a misspelled
-field should be answered with the nearest name instead of a traceback.
+checked before absl parses them: the name of a shipped config is replaced with its path, and a
+misspelled field raises an error that suggests the nearest name.
 """
 
 import dataclasses
@@ -18,17 +18,17 @@ from t2t_keras.cli.main import run
 CONFIG = config_flags.DEFINE_config_file(
     "config",
     None,
-    "Name of a shipped config or path of a Python file, with :VARIANT if it has variants. "
+    "Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants. "
     "--config.SETTING=VALUE changes one of its settings.",
     lock_config=False,
 )
 
 
 def run_with_config(main, default=None):
-    """Runs `main` as a command that takes `--config`.
+    """Runs `main` as a command that accepts `--config`.
 
     Args:
-        main: takes the positional arguments.
+        main: function of the positional arguments.
         default: value of `--config` when it is not given.
     """
     if default:
@@ -37,7 +37,7 @@ def run_with_config(main, default=None):
 
 
 def resolve_config(arguments, default=None):
-    """Turns the name in `--config` into a path, puts it first and checks the overrides."""
+    """Replaces the config's name with its path, puts `--config` first and checks the overrides."""
     if "--" in arguments:
         end = arguments.index("--")
         return resolve_config(arguments[:end], default) + arguments[end:]
@@ -59,13 +59,13 @@ def resolve_config(arguments, default=None):
         resolved.append(argument)
     for flag in overridden:
         if experiment is None:
-            raise ValueError(f"--{flag} changes a config: name one with --config=NAME as well")
+            raise ValueError(f"--{flag} changes a config: name the config with --config=NAME")
         check_field(experiment, flag)
     return resolved
 
 
 def loaded(config):
-    """Returns the path, the ":VARIANT" and the `Experiment` of a config."""
+    """Returns the path, the ":VARIANT" (or "") and the `Experiment` of a config."""
     load_backend()
     from t2t_keras.experiment import find_config, load_experiment
 
@@ -75,7 +75,7 @@ def loaded(config):
 
 
 def check_field(experiment, flag):
-    """Rejects `config.part.field` unless the experiment has that setting."""
+    """Raises `ValueError` unless the experiment has the setting `config.part.field`."""
     _, *path = flag.split(".")
     settings, walked = experiment, "config"
     for name in path:

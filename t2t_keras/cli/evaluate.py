@@ -7,9 +7,9 @@ t2t-evaluate runs/parsing --treebank=gold.mrg --output=parses.trees
 t2t-evaluate --parses=parses.trees --treebank=gold.mrg
 
 Prints sacreBLEU and chrF with their signatures and 95 % intervals. --against adds a paired
-bootstrap test. --paper_bleu=LANGUAGE adds the tokenized, compound-split BLEU of the paper's
-Table 2, which differs from sacreBLEU. With --treebank, prints labeled precision, recall and F1 as
-EVALB counts them.
+bootstrap test. --paper_bleu=LANGUAGE adds the BLEU of the paper's Table 2, on tokenized text with
+compounds split; it is not comparable with sacreBLEU. With --treebank, prints labeled precision,
+recall and F1 as EVALB counts them.
 """
 
 from pathlib import Path
@@ -22,17 +22,19 @@ from t2t_keras.cli.main import run
 from t2t_keras.cli.search_flags import search_changes
 from t2t_keras.cli.weights_flag import WEIGHTS
 
-SOURCE = flags.DEFINE_string("source", None, "Text file with the source sentences for a run.")
+SOURCE = flags.DEFINE_string("source", None, "Text file with the sentences that a run translates.")
 REFERENCE = flags.DEFINE_string("reference", None, "Reference translations, one per line.")
 HYPOTHESES = flags.DEFINE_string("hypotheses", None, "Translations to score, one per line.")
 AGAINST = flags.DEFINE_string(
     "against", None, "A second system's translations, compared by paired bootstrap."
 )
 PAPER_BLEU = flags.DEFINE_string(
-    "paper_bleu", None, "Language of the references, such as de: print the paper's BLEU too."
+    "paper_bleu", None, "Language of the references, such as de, to add the paper's BLEU."
 )
 OUTPUT = flags.DEFINE_string("output", None, "File for a run's translations or parses.")
-TREEBANK = flags.DEFINE_string("treebank", None, "Gold trees: a file, a glob, or several files.")
+TREEBANK = flags.DEFINE_string(
+    "treebank", None, "Gold trees: a path, a glob, or several with commas."
+)
 PARSES = flags.DEFINE_string(
     "parses", None, "Parses to score, one tree per line; an empty line is a missing parse."
 )
@@ -40,7 +42,7 @@ LEAVES = flags.DEFINE_enum(
     "leaves",
     None,
     LEAF_KINDS,
-    "Leaf symbol that the run was trained with. Default: as its data records, or XX.",
+    "Leaf symbol that the run was trained with. Default: the one recorded with its data, else XX.",
 )
 
 
@@ -58,7 +60,7 @@ def check_text_flags(arguments):
             f"{' '.join(arguments) or 'no run'}, --hypotheses={HYPOTHESES.value}"
         )
     if not REFERENCE.value or (arguments and not SOURCE.value):
-        raise ValueError("--reference is required, and for a run --source too")
+        raise ValueError("--reference is required, and for a run also --source")
 
 
 def evaluate_text(arguments):
@@ -120,7 +122,7 @@ def evaluate_trees(arguments):
                 f"--output and --treebank are the same file, {OUTPUT.value}: it would be "
                 "overwritten"
             )
-        Path(OUTPUT.value).touch()  # now: a path that cannot be written must not cost hours
+        Path(OUTPUT.value).touch()  # fails now, not after hours, if the path is not writable
     if arguments:
         run = Run(arguments[0])
         result = run.evaluate_parses(
@@ -145,7 +147,7 @@ def show_brackets(result):
         ("complete match", ".2f", [score.complete_match for score in scores]),
         ("average crossing", ".2f", [score.average_crossing for score in scores]),
     ]
-    if scores[0].tagged:  # no tag is right where every leaf is XX
+    if scores[0].tagged:  # if every leaf is XX, no tag is right
         rows.append(("tagging accuracy", ".2f", [score.tagging_accuracy for score in scores]))
     rows.append(("sentences", ",", [score.sentences for score in scores]))
     if scores[0].skipped:

@@ -1,8 +1,8 @@
-"""t2t-export: writes a trained run for use without this package.
+"""t2t-export: exports the trained model of a run, for serving or for other programs.
 
 t2t-export runs/ende                       a SavedModel, text in and text out: runs/ende/export/1
-t2t-export runs/ende --dtype=int8          the next version, a quarter the size: runs/ende/export/2
-t2t-export runs/ende --ids_only            ids in and out, without tensorflow_text's operations
+t2t-export runs/ende --dtype=int8          the next version, in a quarter of the size
+t2t-export runs/ende --ids_only            ids in and out; does not need tensorflow_text
 t2t-export runs/ende --format=ctranslate2  a folder for CTranslate2
 t2t-export runs/ende --format=keras        one .keras file for keras.saving.load_model
 t2t-export runs/ende --beam=1 --output=served/ende
@@ -34,18 +34,18 @@ DTYPE = flags.DEFINE_enum(
     "dtype",
     "float32",
     tuple(dict.fromkeys((*SAVED_MODEL_DTYPES, *CTRANSLATE2_DTYPES))),
-    "Type of the stored weights, for saved_model and ctranslate2. Default: float32.",
+    "Type of the stored weights, for saved_model and ctranslate2.",
 )
 FORCE = flags.DEFINE_bool("force", False, "Replace an existing CTranslate2 folder.")
 IDS_ONLY = flags.DEFINE_bool("ids_only", False, "Write a SavedModel that takes and returns ids.")
 N_BEST = flags.DEFINE_integer(
     "n_best",
     None,
-    "Translations per text of the SavedModel's translate_n_best. Default: the beam width.",
+    "Translations per text in the SavedModel's translate_n_best. Default: the beam width.",
     lower_bound=1,
 )
-NOT_SEARCHED = ("keras", "ctranslate2")  # their users choose the search
-# Formats that an option has no effect on; search settings are not listed.
+NOT_SEARCHED = ("keras", "ctranslate2")  # formats without a search: users choose their own
+# Formats on which an option has no effect. NOT_SEARCHED applies to all options not listed.
 WITHOUT = {"dtype": ("keras",), "force": ("keras", "saved_model")}
 
 

@@ -1,7 +1,7 @@
-"""The frame of every command: flags, error reports, exit codes.
+"""The code that all commands share: flags, error reports, exit codes.
 
-A command's module imports nothing heavy. Its `main` checks the arguments, calls `load_backend`, and
-then imports the part of the package that does the work.
+A command's module has no heavy imports at its top. Its `main` checks the arguments, calls
+`load_backend`, and then imports the part of the package that does the work.
 """
 
 import copy
@@ -16,11 +16,11 @@ from absl import app, flags, logging
 
 
 def run(main, resolve=list):
-    """Runs `main` as a command: a user's mistake ends it with one message and exit code 2.
+    """Runs `main` as a command. A user error ends it with one message and exit code 2.
 
     Args:
-        main: takes the positional arguments.
-        resolve: turns the arguments into those that absl parses.
+        main: function of the positional arguments.
+        resolve: function from the given arguments to the arguments that absl parses.
     """
     command = Path(sys.argv[0]).name
     # --help prints the docstring of main's file, and the flags of every file that it imports.
@@ -37,7 +37,7 @@ def run(main, resolve=list):
         except ValueError as error:
             fail(command, error)
         except BrokenPipeError:
-            # The reader has read enough, as `head` does.
+            # The reader closed the pipe early, as `head` does.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except OSError as error:  # no such folder, no permission, no space left
             fail(command, error)
@@ -56,7 +56,7 @@ def run(main, resolve=list):
 
 
 def check_flags(argv):
-    """Answers --help and rejects wrong flags, all before a config is loaded."""
+    """Handles --help and rejects wrong flags before a config is loaded."""
     kept, arguments = [argv[0]], iter(argv[1:])
     for argument in arguments:
         if argument == "--":
@@ -68,13 +68,13 @@ def check_flags(argv):
     parsed = copy.deepcopy(flags.FLAGS)
     try:
         parsed(kept)
-    except SystemExit:  # absl has printed the help, and would exit with code 1
+    except SystemExit:  # absl printed the help and would exit with code 1
         sys.exit(0)
     flags.FLAGS["verbosity"].value = parsed["verbosity"].value  # for `load_backend`
 
 
 def show_info(form="%(message)s"):
-    """Shows log messages of level INFO, or lower if --verbosity asks for them.
+    """Shows log messages of level INFO and above, or of lower levels if --verbosity is higher.
 
     Args:
         form: format of a line, as in the module `logging`.
@@ -105,9 +105,9 @@ def no_arguments(arguments):
 
 
 def interrupted(command, *_):
-    """Ends the process at once, which every command survives.
+    """Ends the process immediately; every command tolerates being killed.
 
-    A KeyboardInterrupt could be swallowed by a library's callback in which it is raised.
+    A KeyboardInterrupt might be raised in a library's callback that swallows it.
     """
     print(f"\n{command}: interrupted. Run the same command to resume", file=sys.stderr)
     sys.stderr.flush()

@@ -9,8 +9,8 @@ from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.config_flag import CONFIG, run_with_config
 from t2t_keras.cli.main import no_arguments
 
-# The paper says "about 37,000" pieces. Its printed counts need 41,004 to 41,208 pieces in every
-# row but "big", whose 213 million need about 36,000.
+# The paper says "about 37,000" pieces. Its printed counts imply 41,004 to 41,208 pieces in every
+# row except "big", whose 213 million imply about 36,000.
 VOCABULARY_SIZES = (37000, 41100)
 
 
@@ -38,7 +38,7 @@ def print_model(experiment):
 
 
 def print_table3():
-    """Prints our counts in millions and their differences from base, beside the paper's."""
+    """Prints our counts in millions and their differences from base, next to the paper's."""
     from t2t_keras.experiment import find_config, load_config_file
     from t2t_keras.parameters import parameter_counts
 

@@ -1,4 +1,4 @@
-"""t2t-prepare: turns parallel text into encoded data: clean, learn sub-words, encode, report.
+"""t2t-prepare: cleans parallel text, learns sub-words, encodes the text and prints a report.
 
 t2t-prepare --source=train.en --target=train.de --output=data/ende
 t2t-prepare --source='news.*.en.gz,web.en' --target='news.*.de.gz,web.de' --output=data/ende
@@ -6,11 +6,11 @@ t2t-prepare --pairs=train.tsv --output=data/ende
 t2t-prepare --tfds=wmt14_translate/de-en --languages=en,de --output=data/ende
 t2t-prepare --config=parsing --treebank='wsj/*.mrg' --output=data/wsj
 
-Settings are those of --config (default: base), for example
+The settings come from --config (default: base). Flags override them, for example
     --config.data.vocabulary.size=16000     --config.data.vocabulary.kind=word_pieces
     --config.data.cleaning.max_ratio=0
-Batch settings take effect in t2t-train; here they change only the report. Interrupted, the same
-command resumes; finished, it prints the report again and changes nothing.
+Batch settings take effect in t2t-train; here they change only the report. Run the same command to
+resume an interrupted preparation. After a finished one, it only prints the report again.
 """
 
 import shutil
@@ -44,12 +44,12 @@ DATA_DIR = flags.DEFINE_string(
     "data_dir", None, "Folder of prepared TensorFlow Datasets. Default: ~/tensorflow_datasets."
 )
 TREEBANK = flags.DEFINE_string(
-    "treebank", None, "Files of bracketed trees, which become pairs of words and brackets."
+    "treebank", None, "Files of bracketed trees, converted to pairs of words and brackets."
 )
 LEAVES = flags.DEFINE_enum(
-    "leaves", "XX", LEAF_KINDS, "Symbol of a word among a --treebank's brackets."
+    "leaves", "XX", LEAF_KINDS, "Symbol for each word among the brackets of --treebank."
 )
-OUTPUT = flags.DEFINE_string("output", None, "Folder to write, or to resume. Required.")
+OUTPUT = flags.DEFINE_string("output", None, "Output folder, new or to resume. Required.")
 BEAM = flags.DEFINE_bool(
     "beam", False, "Run as an Apache Beam pipeline; needs pip install 't2t-keras[beam]'."
 )
@@ -108,7 +108,7 @@ def check_source():
 
 
 def find_source(folder):
-    """Returns the source of text; standard input is copied to `folder`, to be read repeatedly."""
+    """Returns the source of text. Copies standard input to `folder`: it is read more than once."""
     from pipelines.sources import TabSeparatedFile, TextFiles
     from pipelines.treebank import TreebankPairs
 

@@ -2,11 +2,11 @@
 
 t2t-report runs/ende --source=test.en --reference=test.de
 t2t-report runs/ende --source=test.en --reference=test.de --limit=200 --beam=1
-t2t-report runs/ende                              settings and learning curves alone
+t2t-report runs/ende                              only settings and learning curves
 
 Writes RUN/report.html, one file that works offline. It shows settings, learning curves, learning
-rate schedule, weight counts and training cost. With a test set it adds BLEU, also by sentence
-length, the best and the worst translations by sentence BLEU, and attention on one sentence.
+rate schedule, weight counts and training cost. With a test set, it adds BLEU, BLEU by sentence
+length, the best and worst translations by sentence BLEU, and attention on one sentence.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ LIMIT = flags.DEFINE_integer(
     "limit", None, "Maximum number of test set lines to translate. Default: all.", lower_bound=1
 )
 EXAMPLES = flags.DEFINE_integer(
-    "examples", 5, "Number of best, middle and worst translations shown.", 1
+    "examples", 5, "Number of translations in each group: best, middle and worst.", 1
 )
 OUTPUT = flags.DEFINE_string("output", None, "Page to write. Default: RUN/report.html.")
 

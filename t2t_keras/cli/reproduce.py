@@ -1,6 +1,6 @@
-"""t2t-reproduce: measures one of the paper's tables.
+"""t2t-reproduce: reproduces one of the paper's tables.
 
-t2t-reproduce table1                                      cost of a layer over the length n
+t2t-reproduce table1                                      cost of layers at lengths n
 t2t-reproduce table2 --rows=ende_base                     at full size, from TensorFlow Datasets
 t2t-reproduce table2 --rows=ende_base --reduced=mixed --source=train.en --target=train.de \\
     --test_source=dev.en --test_target=dev.de
@@ -12,7 +12,7 @@ t2t-reproduce table4 --train='wsj/0[2-9]/*.mrg,wsj/1*/*.mrg,wsj/2[01]/*.mrg' \\
 t2t-reproduce table4 --train=gold.mrg --automatic='parsed/*.gz' --ratio=1 --dev=dev.mrg
 t2t-reproduce table4 --run=runs/parsing --train=train.mrg --dev=dev.mrg
 
-The folder --output receives all files: prepared data, runs, logs, and in the end the table as
+All files are written to the folder --output: prepared data, runs, logs, and finally the table as
 Markdown and CSV. Run the same command to resume an interrupted one; finished stages are kept.
 --divide, --divide_layers, --steps, --reduced=CONFIG and --config.part.field=value reduce the
 paper's recipes. The notes below the table list every difference from the paper.
@@ -27,7 +27,7 @@ from absl import flags
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.config_flag import CONFIG, run_with_config
 
-# A flag has the name and the default of a field of `Plan`. Its help begins with its tables.
+# Each flag has the name and default of a field of `Plan`. Its help begins with its tables.
 flags.DEFINE_string(
     "output", None, "All tables: folder for all files. Default: reproduced/ and the table's name."
 )
@@ -51,8 +51,8 @@ flags.DEFINE_integer(
 flags.DEFINE_string(
     "reduced",
     None,
-    "table2, table3, table4: config with settings for less data or less time. For one row of "
-    "table2, for all rows of table3.",
+    "table2, table3, table4: config with settings for less data or less time. In table2 it applies "
+    "to a single row, in table3 to all rows.",
 )
 
 flags.DEFINE_list("rows", None, "table2, table3: names of the rows to measure. Default: all.")
@@ -75,12 +75,12 @@ flags.DEFINE_string(
 flags.DEFINE_string(
     "data_dir",
     None,
-    "table2, table3: folder of prepared TensorFlow data sets. Default: that of the library.",
+    "table2, table3: folder of prepared TensorFlow data sets. Default: ~/tensorflow_datasets.",
 )
 flags.DEFINE_string(
     "dev_source",
     None,
-    "table2, table3: held-out source text: evaluated during training in table2, scored in table3.",
+    "table2, table3: held-out source text, evaluated during training in table2, scored in table3.",
 )
 flags.DEFINE_string("dev_target", None, "table2, table3: translations of --dev_source.")
 flags.DEFINE_string(
@@ -109,7 +109,7 @@ flags.DEFINE_string("test", None, "table4: gold trees to score; section 23 in th
 flags.DEFINE_string(
     "leaves",
     None,
-    "table4: symbol for a word among the brackets: XX, tag or word. Default: that of --run, or XX.",
+    "table4: symbol for a word among the brackets: XX, tag or word. Default: from --run, else XX.",
 )
 
 
@@ -123,7 +123,7 @@ def main(arguments):
     load_backend()
     from t2t_keras.reproduction import Plan, reproduce
 
-    # main.run adds --config=base to the arguments.
+    # `resolve_config` adds --config=base to the arguments.
     words = [word for word in sys.argv[1:] if not word.startswith("--config=")]
     plan = Plan(
         arguments[0],
@@ -153,7 +153,7 @@ def config_overrides():
     if config.config_filename != str(find_config("base")):
         raise ValueError(
             "--config cannot be set as a whole, because each row of a table has its own config. "
-            "--reduced=CONFIG names a smaller one, --config.part.field=value changes a setting of "
+            "--reduced=CONFIG names a smaller one; --config.part.field=value changes a setting of "
             f"all rows. Received: --config={config.config_filename}"
         )
     return config_flags.get_override_values(config)

@@ -1,14 +1,14 @@
-"""t2t-score: prints log-probability and perplexity of given translations.
+"""t2t-score: prints the log-probability and perplexity of existing translations.
 
 t2t-score runs/ende --source=test.en --target=test.de
 t2t-score runs/ende --pairs=test.tsv               source, tab, target on each line
 paste test.en test.de | t2t-score runs/ende
 t2t-score runs/ende --pairs=test.tsv --json --pieces
 
-Prints a line per pair, separated by tabs: log P of the target given the source (natural
-logarithm), perplexity per piece, exp(−log P / pieces), and the number of pieces, end included.
-Standard error ends with the same figures for all pairs. --json writes an object per line;
---pieces adds log P of each piece. Several runs score as an ensemble.
+Prints one line per pair, with three columns separated by tabs: log P of the target given the
+source (natural logarithm); perplexity per piece, exp(−log P / pieces); and the number of pieces,
+with the end. The totals follow on standard error. --json writes an object per pair; --pieces adds
+log P of each piece. Several runs score as an ensemble.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ OUTPUT = flags.DEFINE_string("output", None, "File to write. Default: standard o
 JSON = flags.DEFINE_bool("json", False, "Write a JSON object per pair.")
 PIECES = flags.DEFINE_bool("pieces", False, "Include log P of each piece; needs --json.")
 LINES = flags.DEFINE_integer(
-    "lines", 5000, "Pairs sorted by length and scored at a time.", lower_bound=1
+    "lines", 5000, "Number of pairs that are sorted and batched by length together.", lower_bound=1
 )
 
 
@@ -90,7 +90,7 @@ def given_pairs(files):
 
 
 def split_at_tabs(lines):
-    """Yields source and target of each line. As in t2t-prepare, an empty line is an empty pair."""
+    """Yields source and target of each line. An empty line is an empty pair, as in t2t-prepare."""
     from t2t_keras.runs.text_files import line_text
 
     for line_number, line in enumerate(lines, start=1):
@@ -122,7 +122,7 @@ def many_at_a_time(pairs, scorer):
 
 
 def write(output, scored_pairs, tokenizer):
-    """Writes a line for each pair; returns the number of pairs, of pieces, and their log P."""
+    """Writes a line for each pair; returns the totals: number of pairs, number of pieces, log P."""
     count, tokens, log_p = 0, 0, 0.0
     for pair, score in scored_pairs:
         output.write(f"{formatted(pair, score, tokenizer)}\n".encode())

@@ -1,4 +1,4 @@
-"""The flags of every command that searches for translations with a run."""
+"""The search flags, shared by all commands that translate with a run."""
 
 from absl import flags
 
@@ -14,16 +14,16 @@ TEMPERATURE = flags.DEFINE_float(
     "temperature", None, "Temperature for --sample; below 1 favors likely tokens. Default: 1."
 )
 TOP_K = flags.DEFINE_integer(
-    "top_k", None, "Number of likeliest tokens that --sample chooses from; 0 is all. Default: 0."
+    "top_k", None, "Number of most likely tokens that --sample draws from; 0 is all. Default: 0."
 )
 TOP_P = flags.DEFINE_float(
-    "top_p", None, "Probability mass of the tokens that --sample chooses from. Default: 1."
+    "top_p", None, "Total probability of the tokens that --sample draws from. Default: 1."
 )
 SEED = flags.DEFINE_integer("seed", None, "Random seed for --sample. Default: 0.")
 NO_REPEAT_NGRAM = flags.DEFINE_integer(
     "no_repeat_ngram",
     None,
-    "Length in tokens of n-grams that may not occur twice in a translation; 0 is off. Default: "
+    "Length in tokens of n-grams that must not occur twice in a translation; 0 is off. Default: "
     "the run's.",
 )
 BANNED = flags.DEFINE_list(

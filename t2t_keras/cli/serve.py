@@ -1,4 +1,4 @@
-"""t2t-serve: serves an exported run over HTTP, like TensorFlow Serving, with a page to try it.
+"""t2t-serve: serves an exported run over HTTP, like TensorFlow Serving, with a page to try it out.
 
 t2t-serve runs/ende                                  the newest SavedModel in runs/ende/export
 t2t-serve runs/ende --port=8080 --name=ende
@@ -6,14 +6,14 @@ t2t-serve some/export --host=0.0.0.0                 any folder of numbered Save
 
 curl -d '{"instances": ["The dog sleeps."]}' http://127.0.0.1:8501/v1/models/ende:predict
 
-The REST interface is that of TensorFlow Serving, so its clients work unchanged: predict, metadata
-and status of a model and its versions. http://127.0.0.1:8501/ is a page to try the model, /healthz
-reports readiness, and /metrics is for Prometheus. Simultaneous requests are batched. A newer
-version in the folder is loaded as soon as it appears, and no request is lost. SIGTERM and Ctrl-C
-finish the requests in flight; a second signal ends the server at once.
+The REST interface is TensorFlow Serving's, so existing clients work unchanged: predict, metadata,
+and the status of a model and its versions. http://127.0.0.1:8501/ is a page to try the model,
+/healthz reports readiness, and /metrics is for Prometheus. Simultaneous requests are batched. A
+newer version in the folder is loaded as soon as it appears, and no request is lost. On SIGTERM or
+Ctrl-C, the server finishes the requests in flight; a second signal ends it immediately.
 
-The server listens on this machine alone unless --host says otherwise. It has no authentication:
-everyone who can reach the port can use the model.
+By default, the server is reachable only from this machine; see --host. It has no authentication:
+anyone who can reach the port can use the model.
 """
 
 import asyncio
@@ -29,14 +29,14 @@ from t2t_keras.cli.main import one_run, run, show_info
 from t2t_keras.export.version_folders import versions_in
 from t2t_keras.serving.limits import Limits
 
-HOST = flags.DEFINE_string("host", "127.0.0.1", "Address to listen on; 0.0.0.0 is all.")
+HOST = flags.DEFINE_string("host", "127.0.0.1", "Address to listen on; 0.0.0.0: all.")
 PORT = flags.DEFINE_integer("port", 8501, "Port to listen on; 0 chooses a free one.", 0, 65535)
 NAME = flags.DEFINE_string("name", None, "Name of the model. Default: the run folder's name.")
 DEFAULTS = Limits()
 
 
 def limit(name, purpose):
-    """Defines the flag of a limit, whose default is that of `Limits`."""
+    """Defines the flag of a limit, with the default from `Limits`."""
     default = getattr(DEFAULTS, name)
     define = flags.DEFINE_float if isinstance(default, float) else flags.DEFINE_integer
     return define(name, default, purpose)
@@ -45,17 +45,17 @@ def limit(name, purpose):
 LIMITS = (
     limit("batch", "Maximum number of texts in a batch."),
     limit("wait", "Time that a batch waits for more texts, in milliseconds."),
-    limit("workers", "Number of batches computed at a time."),
+    limit("workers", "Number of batches computed at the same time."),
     limit("queue", "Maximum number of texts in flight; further requests get HTTP 429."),
     limit("body", "Maximum size of a request in bytes; larger ones get HTTP 413."),
     limit("line", "Maximum size of a text in bytes; requests with a larger one get HTTP 413."),
     limit(
         "attention_line",
-        "Maximum size of a text in bytes where attention weights are requested, which grow with "
-        "the square of the text; larger ones get HTTP 413.",
+        "Maximum size in bytes of a text in an attention request, whose answer grows with the "
+        "square of the text's length; requests with a larger text get HTTP 413.",
     ),
-    limit("patience", "Time that a client has to send its request, in seconds."),
-    limit("grace", "Time to finish requests in flight when stopped, in seconds."),
+    limit("patience", "Time that a client may take to send its request, in seconds."),
+    limit("grace", "Time to finish the requests in flight when the server stops, in seconds."),
 )
 
 

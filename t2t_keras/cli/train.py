@@ -1,12 +1,12 @@
-"""t2t-train: trains a Transformer, or resumes an interrupted training.
+"""t2t-train: trains a Transformer, or resumes an interrupted run.
 
-t2t-train                                                  the quick start: a toy, in minutes
+t2t-train                                                  the quick start: a toy model in minutes
 t2t-train --config=base --data=data/ende --run=runs/ende --dev_source=dev.en --dev_target=dev.de
 t2t-train --config=base --data=data/ende --run=runs/ende --config.training.accumulate=8
 
-The same command resumes from the newest checkpoint. SIGTERM and Ctrl-C save a checkpoint first.
-All visible GPUs are used. With TF_CONFIG set, several machines train together: each runs the same
-command and needs the same data and run folders.
+SIGTERM and Ctrl-C finish the current step and save a checkpoint. The same command resumes from the
+newest checkpoint. All visible GPUs are used. If TF_CONFIG is set, several machines train together:
+each runs the same command and needs the same data and run folders.
 """
 
 import sys
@@ -17,9 +17,9 @@ from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.config_flag import CONFIG, run_with_config
 from t2t_keras.cli.main import no_arguments, show_info
 
-RUN = flags.DEFINE_string("run", "runs/quickstart", "Folder of the run.")
+RUN = flags.DEFINE_string("run", "runs/quickstart", "Folder of the run, new or to resume.")
 DATA = flags.DEFINE_string(
-    "data", None, "Folder that t2t-prepare wrote. Default: the embedded toy grammar."
+    "data", None, "Folder written by t2t-prepare. Default: the built-in toy grammar."
 )
 DEV_SOURCE = flags.DEFINE_string(
     "dev_source", None, "Text file with the sources of the held-out pairs, one per line."

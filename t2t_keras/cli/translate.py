@@ -11,9 +11,9 @@ t2t-translate runs/ende --json < test.en                    one JSON object per 
 t2t-translate runs/ende --sample --top_p=0.9 --seed=3       random, but reproducible
 t2t-translate runs/ende --prefix="Heute" < test.en          every translation begins with "Heute"
 
-Every input line gives one output line, or n lines with --n_best. An empty line gives an empty one.
-A line of more than a thousand pieces is translated in parts. Alignments are pairs of word indices,
-counted from 0: source word, dash, target word.
+Each input line yields one output line, or n lines with --n_best. An empty line yields an empty
+line. A line of more than a thousand pieces is translated in parts. Alignments are pairs of word
+indices, counted from 0: source word, dash, target word.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ PREFIXES = flags.DEFINE_string(
     "prefixes", None, "Text file with a prefix for the translation of each input line."
 )
 LINES = flags.DEFINE_integer(
-    "lines", 5000, "Input lines sorted by length and translated at a time.", 1
+    "lines", 5000, "Number of input lines that are sorted and batched by length together.", 1
 )
 
 
@@ -52,7 +52,7 @@ def main(arguments):
             f"--input and --output are the same file, {INPUT.value}: it would be overwritten"
         )
     if PREFIX.value is not None and PREFIXES.value:
-        raise ValueError("--prefix is for all lines and --prefixes for each: give one of them")
+        raise ValueError("--prefix is for all lines, --prefixes for single lines: give only one")
     load_backend()
     from t2t_keras.runs.text_files import read_lines
 
@@ -90,7 +90,10 @@ def from_runs(folders):
 
 
 def from_export(folders):
-    """Returns the same for an export, or None if no folder is one."""
+    """Returns the translate function of an export and the size of n-best lists, without an aligner.
+
+    Returns None if no folder is an export.
+    """
     from t2t_keras.runs.exports import Export, find_export
 
     if not any(find_export(folder) for folder in folders):
@@ -124,7 +127,7 @@ def show_progress(progress, before, done):
 
 
 def next_texts(source, count):
-    """Returns the texts of the next lines: many, so that lines of similar length share a batch."""
+    """Returns the texts of the next `count` lines, or of all remaining ones if there are fewer."""
     from t2t_keras.runs.text_files import line_text
 
     return [line_text(line) for line in itertools.islice(source, count)]
@@ -153,7 +156,7 @@ def write(output, texts, results, n_best, align):
 
 
 def formatted(text, translations, n_best, align):
-    """Returns the output lines of one input line; none contains a line break."""
+    """Returns the output lines for one input line, without line breaks."""
     from t2t_keras.runs.text_files import on_one_line
 
     if JSON.value:

@@ -1,4 +1,4 @@
-"""The flag of every command that uses a trained run's weights."""
+"""The flag --weights, shared by all commands that use a trained model."""
 
 from absl import flags
 

@@ -1,1 +1,1 @@
-"""The subjects of t2t-benchmark: one file each, with its flags and `measure()`."""
+"""The subjects of t2t-benchmark, one file each, with flags and `measure()`."""

@@ -1,4 +1,4 @@
-"""Full and restricted self-attention over growing lengths n (Table 1)."""
+"""Times full and restricted self-attention at growing lengths n (Table 1)."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Batches from prepared data: tokens per second, and seconds to the first batch."""
+"""Times batches from prepared data: tokens per second, and seconds to the first batch."""
 
 from absl import flags
 
@@ -12,7 +12,7 @@ LATE_STEP = 100_000
 
 def measure():
     if not DATA.value:
-        raise ValueError("--data is needed, a folder written by t2t-prepare. Received: none")
+        raise ValueError("--data must be a folder written by t2t-prepare. Received: none")
     from pipelines.batch_plan import BatchPlan
     from pipelines.dataset import dataset
     from pipelines.id_store import IdStore

@@ -1,4 +1,4 @@
-"""Sentences per second of a search with a fixed number of steps."""
+"""Measures the sentences per second of searches with a fixed number of steps."""
 
 import dataclasses
 
@@ -34,7 +34,7 @@ def measure():
     ]
     searches = [new_search(model, rows, beam) for rows, beam in cases]
     for search in searches:
-        assert (search() > 0).sum() == search().shape[0] * LENGTH.value, "no search ended early"
+        assert (search() > 0).sum() == search().shape[0] * LENGTH.value, "a search ended early"
     print(
         f"{SOURCE_LENGTH.value} source tokens, {LENGTH.value} steps, {config.training.precision}, "
         f"{keras.config.backend()}, medians of {ROUNDS.value} rounds"
@@ -49,9 +49,9 @@ def measure():
 
 
 def model_without_end(config):
-    """Returns a model with random weights whose bias forbids the end of a sentence.
+    """Returns a model with random weights whose output bias prevents the end token.
 
-    All searches with it make the same number of steps.
+    All searches with it take the same number of steps.
     """
     import numpy as np
 

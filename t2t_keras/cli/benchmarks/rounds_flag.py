@@ -1,4 +1,4 @@
-"""The flag of every subject that is timed in rounds."""
+"""The flag --rounds, shared by the subjects that are timed in rounds."""
 
 from absl import flags
 

@@ -1,7 +1,7 @@
-"""Requests per second and latencies of a server, and a check of its answers.
+"""Measures the requests per second and latencies of a server, and checks its answers.
 
-Each text is first sent alone. Then all connections send requests at once, each the next text as
-soon as it has an answer, and every answer is compared with the answer to the lone request.
+Each text is first sent alone. Then all connections send requests in parallel, each as soon as its
+last one is answered. Every answer is compared with the answer to the same text sent alone.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ DISTINCT = 100  # different texts
 def measure():
     if not URL.value:
         raise ValueError(
-            "--url is needed, the address of a model of t2t-serve: "
+            "--url must be the address of a model of t2t-serve, "
             "http://HOST:PORT/v1/models/NAME. Received: none"
         )
     import aiohttp
@@ -63,8 +63,8 @@ async def send_all(texts):
     """Sends each text alone, then all requests.
 
     Returns:
-        The lone answers, (status, answer, seconds) by text; the results of all requests, (text,
-        status, answer, seconds); and the seconds that all requests took.
+        The answers to texts sent alone, (status, answer, seconds) by text; the results of all
+        requests, (text, status, answer, seconds); and the seconds that all requests took together.
     """
     import aiohttp
 

@@ -1,4 +1,4 @@
-"""Tokens per second of a full training step on synthetic batches without padding."""
+"""Measures the tokens per second of full training steps on synthetic batches without padding."""
 
 from absl import flags
 
@@ -9,10 +9,10 @@ ROWS = flags.DEFINE_integer("rows", 32, "train, decode: sentence pairs per batch
 LENGTH = flags.DEFINE_integer(
     "length",
     32,
-    "train, decode: tokens per sentence in train, steps of the search in decode.",
+    "train: tokens per sentence. decode: number of search steps.",
     lower_bound=1,
 )
-PRODUCT = 2048  # rows and columns of the matrices whose product measures the machine's rate
+PRODUCT = 2048  # rows and columns of the matrices whose product measures the machine's speed
 
 
 def measure():
@@ -42,7 +42,7 @@ def measure():
 
 
 def new_step(config):
-    """Returns a function that makes one update and waits for it."""
+    """Returns a function that performs one update and waits for its result."""
     import keras
     import numpy as np
 
@@ -75,7 +75,7 @@ def compiled(function):
 
 
 def floating_point_operations(model, rows, length):
-    """Returns the operations in a step's matrix products.
+    """Returns the number of floating-point operations in a step's matrix products.
 
     A multiplication counts as two operations, and the backward pass as two forward passes.
     """
