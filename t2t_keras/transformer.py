@@ -194,8 +194,7 @@ class Transformer(keras.Model):
 
         Args:
             tokens: ids `[rows]`, the tokens at `position`: begin (1) at position 0, then the
-                tokens chosen after the previous step. The hypotheses of a sentence are next to
-                each other: row = sentence · beams + beam.
+                tokens chosen after the previous step. Row = sentence · beams + beam.
             position: index of the position, from 0; an int or a scalar tensor.
             cache: from `start_decoding` or the previous step.
             memory: from `start_decoding`.

@@ -168,7 +168,7 @@ class MultiHeadAttention(keras.layers.Layer):
         """Computes one position of every hypothesis, with keys and values from a cache.
 
         Args:
-            x: `[rows, width]`, the hypotheses of a sentence next to each other.
+            x: `[rows, width]`; the hypotheses of a sentence are adjacent rows.
             step: a `DecodingStep`.
             cache: `KeysValues`. For causal self-attention those of the earlier positions, from
                 `empty_cache`; for attention over a memory, `keys_and_values(memory)`.

@@ -1,4 +1,4 @@
-"""The common parts of encoder and decoder: how a block makes its sub-layers, and the stack.
+"""The common parts of encoder and decoder: how a block creates its sub-layers, and the stack.
 
 The sub-layers of a block and their order are in encoder.py and decoder.py.
 """
@@ -121,8 +121,8 @@ class Stack(keras.layers.Layer):
 
     Args:
         num_layers: N.
-        name, dtype, trainable: as for any Keras layer.
-        **block: the settings of each block, see `Block`.
+        name, dtype, trainable: arguments of any Keras layer.
+        **block: settings of each block, see `Block`.
     """
 
     block_class = None

@@ -67,7 +67,7 @@ class DecoderBlock(Block):
         The hypotheses of a sentence attend to the same memory, which is not repeated for them.
 
         Args:
-            x: `[rows, d_model]`, the hypotheses of a sentence next to each other.
+            x: `[rows, d_model]`; the hypotheses of a sentence are adjacent rows.
             step: the `DecodingStep` of the position.
             cache: keys and values of the earlier positions, from `empty_cache`.
             memory: keys and values of the memory, from `keys_and_values`.

@@ -4,9 +4,9 @@ A cache has one row per sentence. All hypotheses of a sentence share that row: b
 keys and values at position p into slot `p · beams + b`, and nothing is ever moved. A mask says
 which slots each hypothesis can see.
 
-The arrays of a decoding step come in two layouts. Projections work on *rows*, `[sentences · beams,
-width]`, with the hypotheses of a sentence next to each other. Attention works on *heads*,
-`[sentences, heads, beams, width of a head]`.
+The arrays of a decoding step have two layouts. Projections work on *rows*, `[sentences · beams,
+width]`; the hypotheses of a sentence are adjacent. Attention works on *heads*, `[sentences, heads,
+beams, width of a head]`.
 """
 
 from typing import Any, NamedTuple
@@ -49,14 +49,14 @@ class DecodingStep(NamedTuple):
             keys: `[sentences · beams · heads, d_k]`.
             values: `[sentences · beams · heads, d_v]`.
         """
-        # One index per vector: TensorFlow updates those in place, but copies the cache for a slice.
+        # One index per vector: TensorFlow updates those in place. For a slice it copies the cache.
         return KeysValues(
             ops.scatter_update(cache.keys, self.new_slots, keys),
             ops.scatter_update(cache.values, self.new_slots, values),
         )
 
     def split_heads(self, x, num_heads):
-        """Rows `[sentences · beams, heads · width]` → `[sentences, heads, beams, width]`."""
+        """Reshapes rows to heads: `[sentences, heads, beams, width of a head]`."""
         # A lookup of rows and as few axes as possible: for a single position, TensorFlow spends
         # more time around a product than in it.
         width = x.shape[-1] // num_heads
@@ -66,7 +66,7 @@ class DecodingStep(NamedTuple):
         return ops.reshape(x, (-1, num_heads, self.beams, width))
 
     def join_heads(self, x):
-        """Heads `[sentences, heads, beams, width]` → `[sentences · beams, heads · width]`."""
+        """Reshapes heads to rows: `[sentences · beams, heads · width of a head]`."""
         _, num_heads, _, width = x.shape
         if self.beams > 1:
             x = ops.take(ops.reshape(x, (-1, width)), self.to_rows, axis=0)

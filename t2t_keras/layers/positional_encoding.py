@@ -199,16 +199,16 @@ class Kind(NamedTuple):
 
     # Checks the settings of a TransformerConfig; raises ValueError.
     check: Callable
-    # Makes the `PositionalEncoding` that the embeddings pass through, from a TransformerConfig
-    # and the keyword arguments of any Keras layer.
+    # Creates the `PositionalEncoding` of the embeddings from a TransformerConfig and the keyword
+    # arguments of any Keras layer.
     make: Callable
-    # Encodes queries or keys of self-attention: a function of x, `[..., length, d_k]`, and of
-    # its positions, int32 `[length]`, or a scalar where all of x is at one position. None: the
-    # kind acts on the embeddings alone.
+    # Encodes queries or keys of self-attention: a function of x, `[..., length, d_k]`, and its
+    # positions, int32 `[length]`, or a scalar if all of x is at one position. None: the kind
+    # acts on the embeddings alone.
     encode_heads: Callable | None = None
 
 
-# `TransformerConfig.positions` → its kind.
+# The choices of `TransformerConfig.positions`.
 POSITIONAL_ENCODINGS = {
     "sinusoidal": Kind(
         check=lambda config: check_sinusoid_width(config.d_model),
