@@ -65,7 +65,8 @@ def write_report(
     tests = None
     if sources is not None:
         check_lines(sources, references)
-        part = f"its first {limit:,} lines" if limit else f"{len(sources):,} lines"
+        cut = limit is not None and limit < len(sources)
+        part = f"its first {limit:,} lines" if cut else f"{len(sources):,} lines"
         tests = TestSet(name, sources[:limit], references[:limit], part)
     path = Path(path or run.folder / "report.html")
     if path.is_dir():

@@ -1,4 +1,4 @@
-"""The selection of example translations in a report; tests/cli/test_report.py reads the page."""
+"""The selection of example translations in a report; tests/runs/test_report.py reads the page."""
 
 import pytest
 

@@ -1,0 +1,67 @@
+import re
+
+import numpy as np
+import pytest
+from untrained import QUICK
+
+
+def words_of(heads):
+    return {each.name: (list(each.queries), list(each.keys)) for each in heads}
+
+
+def test_the_heads_of_every_sub_layer_are_between_words(run):
+    attention = run.attention("The <b> horse sleeps.", "Das Pferd 日.")
+    assert attention.source == "The <b> horse sleeps."
+    assert attention.translation == "Das Pferd 日."
+    source = ["The", "<b>", "horse", "sleeps.", "</s>"]
+    written, read = ["Das", "Pferd", "日.", "</s>"], ["<s>", "Das", "Pferd", "日."]
+    assert words_of(attention.heads) == {
+        "encoder-1-self_attention": (source, source),
+        "decoder-1-self_attention": (written, read),
+        "decoder-1-cross_attention": (written, source),
+    }
+    for heads in attention.heads:
+        assert heads.weights.shape == (2, len(heads.queries), len(heads.keys))
+        np.testing.assert_allclose(np.sum(heads.weights, -1), 1, rtol=1e-5)
+
+
+def test_heads_may_be_between_pieces(run):
+    attention = run.attention("The horse sleeps.", "Das Pferd 日.", pieces=True)
+    queries, keys = words_of(attention.heads)["decoder-1-cross_attention"]
+    assert "<0xE6>" in queries and queries[-1] == "</s>"
+    assert "".join(keys) == "▁The▁horse▁sleeps.</s>"
+
+
+def test_the_models_own_translation_is_the_default(run):
+    attention = run.attention("The dog sleeps.", **QUICK)
+    assert [attention.translation] == run.translate(["The dog sleeps."], **QUICK)
+    assert attention.translation
+
+
+def test_images_and_a_page_are_saved(run, tmp_path):
+    attention = run.attention("The dog.", "Der Hund.")
+    attention.save(tmp_path / "new" / "folder")
+    names = {path.name for path in (tmp_path / "new" / "folder").iterdir()}
+    assert names == {f"{heads.name}.png" for heads in attention.heads} | {"index.html"}
+    html = (tmp_path / "new" / "folder" / "index.html").read_text(encoding="utf-8")
+    assert re.search(r'"sentence": ?"The dog\."', html)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (("  ",), "the sentence is empty. Received: '  '"),
+        (("A dog.", ""), "the translation is empty. Received: ''"),
+    ],
+)
+def test_empty_texts_are_refused(run, texts, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        run.attention(*texts)
+
+
+@pytest.mark.parametrize("texts", [("a " * 100,), ("A dog.", "z " * 100)])
+def test_texts_beyond_the_learned_positions_are_refused(learned_positions, texts):
+    message = r"learned positions for 40 tokens. Received: \d+ tokens. Shorten the sentence"
+    with pytest.raises(ValueError, match=message):
+        learned_positions.attention(*texts)
+    assert learned_positions.attention("A dog.", "Ein Hund.").heads

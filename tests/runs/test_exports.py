@@ -1,0 +1,125 @@
+import json
+import types
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from t2t_keras.export.text_signatures import NO_SCORE
+from t2t_keras.runs import Run, exports
+from t2t_keras.runs.exports import Export, find_export
+
+TEXTS = ["The dog sleeps.", "", "The cat sleeps."]
+
+
+@pytest.fixture
+def empty_models(monkeypatch):
+    """Makes the export of ids write an empty SavedModel; returns the arguments of each call."""
+    calls = []
+
+    def save(folder, *arguments):
+        (folder / "saved_model.pb").touch()
+        calls.append(arguments)
+
+    monkeypatch.setattr(exports, "save_ids_model", save)
+    return calls
+
+
+def test_each_export_is_the_next_version(run, tmp_path, empty_models):
+    (tmp_path / "7").mkdir()
+    for version in (8, 9):
+        path = run.export(tmp_path, ids_only=True, dtype="int8", beam=3, alpha=1.0)
+        assert path == tmp_path / str(version)
+    assert {each.name for each in path.iterdir()} == {"saved_model.pb", "vocabulary", "config.json"}
+    settings = json.loads((path / "config.json").read_text())
+    assert settings["export"]["dtype"] == "int8"
+    search = settings["export"]["search"]
+    assert (search["beam"], search["alpha"], search["n_best"]) == (3, 1.0, 3)
+    assert settings["experiment"] == json.loads(run.config_file.read_text())["experiment"]
+    _, config, dtype = empty_models[-1]
+    assert (config.beam, config.n_best, dtype) == (3, 3, "int8")
+
+
+def test_an_export_that_fails_leaves_no_version(run, tmp_path, monkeypatch):
+    def fail(folder, *arguments):
+        (folder / "saved_model.pb").touch()
+        raise OSError("no space left")
+
+    monkeypatch.setattr(exports, "save_ids_model", fail)
+    with pytest.raises(OSError, match="no space left"):
+        run.export(tmp_path, ids_only=True)
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
+
+
+def test_exports_are_written_inside_the_run_by_default(copied, empty_models, monkeypatch):
+    assert copied.export(ids_only=True) == copied.folder / "export_ids" / "1"
+    monkeypatch.setattr(exports, "save_text_model", lambda *arguments: None)
+    assert copied.export() == copied.folder / "export" / "1"
+    monkeypatch.setattr(exports, "save_ctranslate2", lambda *arguments, **options: None)
+    folder = copied.export(format="ctranslate2", force=True)
+    assert folder == copied.folder / "export_ctranslate2"
+    assert copied.export(format="keras") == copied.folder / "model.keras"
+    assert [path.name for path in copied.folder.glob("*.keras")] == ["model.keras"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "options", "message"),
+    [
+        ("", {"format": "onnx"}, r"`format` must be one of 'saved_model', 'ctranslate2', 'keras'"),
+        ("", {"n_best": 9}, r"`n_best` must be at most the beam width"),
+        ("", {"weights": "oldest"}, r"no weights 'oldest'"),
+        ("", {"bean": 4}, r"no search setting 'bean'"),
+        ("", {"method": "sample"}, "cannot sample"),
+        ("model.h5", {"format": "keras"}, r"must name a file that ends in .keras"),
+    ],
+)
+def test_wrong_options_are_refused(run, tmp_path, folder, options, message):
+    with pytest.raises(ValueError, match=message):
+        run.export(tmp_path / folder, **options)
+    assert not find_export(tmp_path) and not (tmp_path / "1").exists()
+
+
+def test_the_newest_complete_version_is_found(tmp_path):
+    assert find_export(tmp_path) is None
+    assert find_export(tmp_path / "none") is None
+    for version in (2, 9, 10, 11):
+        (tmp_path / str(version)).mkdir()
+    assert find_export(tmp_path) is None
+    for version in (2, 9, 10):
+        (tmp_path / str(version) / "saved_model.pb").touch()
+    assert find_export(tmp_path) == tmp_path / "10"
+    assert find_export(tmp_path / "9") == tmp_path / "9"
+
+
+def test_an_export_translates_as_its_run(toy_run):
+    folder = toy_run[1]
+    assert find_export(folder) is None, "a run is not an export"
+    export = Export(find_export(folder / "export"))
+    assert (export.config.beam, export.config.n_best) == (2, 2)
+    ours, theirs = export.translate(TEXTS), Run(folder).translator(n_best=2).translate(TEXTS)
+    for one, other in zip(ours, theirs, strict=True):
+        assert [each.text for each in one] == [each.text for each in other]
+        np.testing.assert_allclose(
+            [each.score for each in one], [each.score for each in other], rtol=1e-5
+        )
+
+
+def test_missing_translations_are_left_out_and_texts_come_in_batches(monkeypatch):
+    monkeypatch.setattr(exports, "BATCH", 2)
+
+    def signature(text):
+        count = len(text)
+        return {
+            "translations": tf.constant([["ä", ""]] * count),
+            "scores": tf.constant([[-1.0, NO_SCORE]] * count),
+        }
+
+    export, counts = types.SimpleNamespace(signature=signature), []
+    results = Export.translate(export, ["a", "b", "c"], counts.append)
+    assert [[(each.text, each.score) for each in texts] for texts in results] == [[("ä", -1.0)]] * 3
+    assert counts == [2, 3]
+
+
+def test_a_savedmodel_of_another_program_is_refused(backwards_export):
+    with pytest.raises(ValueError, match="is not a SavedModel that takes text"):
+        Export(backwards_export / "1")

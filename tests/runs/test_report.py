@@ -1,0 +1,147 @@
+"""The page of a run contains everything, and texts stay texts."""
+
+import base64
+import html.parser
+import json
+import re
+import shutil
+
+import pytest
+from untrained import QUICK
+
+from t2t_keras.runs import Run
+from t2t_keras.runs.report import LONGEST
+
+SOURCES = ["</script><script>alert(1)</script>", "A dog &amp; a <b>cat</b>.", "", "The {{body}} of"]
+SOURCES += [f"The horse number {n} sleeps." for n in range(12)]
+REFERENCES = ["Das Pferd schläft."] * len(SOURCES)
+EVALUATIONS = [
+    {"step": step, "train_loss": 6 / step, "loss": loss, "perplexity": 9.0, "bleu": 2.0 * step}
+    | {"tokens": 3_000_000 * step, "seconds": 3700.0 * step, "flops": 1e15, "learning_rate": 1e-4}
+    for step, loss in ((1, 5.0), (2, 4.0), (3, 4.5))
+]
+
+
+class Page(html.parser.HTMLParser):
+    """A parsed page: its tags with their attributes, and its texts by tag."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.texts, self.open = [], {}, []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        while self.open and self.open.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if self.open:
+            self.texts.setdefault(self.open[-1], []).append(data)
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+@pytest.fixture(scope="module")
+def reported(run, tmp_path_factory):
+    """A run with evaluations, and the text of its report on a test set."""
+    copy = Run(tmp_path_factory.mktemp("report") / "a <i>toy")
+    shutil.copytree(run.folder, copy.folder)
+    lines = "".join(json.dumps(each) + "\n" for each in EVALUATIONS)
+    (copy.folder / "metrics.jsonl").write_text(lines)
+    path = copy.report(SOURCES, REFERENCES, name="test.en", limit=99, examples=9, **QUICK)
+    assert path == copy.folder / "report.html"
+    return copy, path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def page(reported):
+    return Page(reported[1])
+
+
+def test_the_page_has_all_sections(page):
+    assert page.texts["h1"] == ["Report on run a <i>toy"] == page.texts["title"]
+    assert page.texts["h2"] == [
+        *("Scores", "Translations", "Attention", "Training"),
+        *("Learning rate", "Settings", "Weights", "Command and versions"),
+    ]
+    assert page.texts["h3"][1:] == ["Best", "Middle", "Worst"]
+
+
+def test_no_text_becomes_markup(page):
+    assert len(page.all("script")) == 1 and not page.all("b") and not page.all("i")
+    shown = page.texts["bdi"]
+    assert len(shown) == 3 * 15 and set(shown) & set(SOURCES[:2])
+
+
+def test_the_page_loads_nothing_from_elsewhere(reported, page):
+    text = reported[1]
+    assert "default-src 'none'" in text
+    for image in page.all("img"):
+        assert base64.b64decode(image["src"].split(",")[1]).startswith(b"\x89PNG")
+    assert not re.search(r"""(href|src)=["'](?!data:)|url\(|@import""", text)
+
+
+def test_attention_is_shown_on_a_sentence_of_the_test_set(page):
+    attention = Page(page.all("iframe")[0]["srcdoc"])
+    data = json.loads(attention.texts["script"][0])
+    assert data["start"] == "#decoder-cross-1" and data["sentence"] in SOURCES
+
+
+def test_training_test_set_and_settings_are_described(page):
+    text = " ".join(page.texts["p"])
+    assert "trained for 3 of 100,000 steps on 9.0 million tokens" in text
+    assert "5.00 at step 1 and 4.50 at the last evaluation, step 3" in text
+    assert "test.en (16 lines)" in text and "Trained on the embedded toy grammar" in text
+    assert "weights: averaged; beam 1" in text
+    settings = page.texts["code"]
+    assert settings[settings.index("model.d_model") + 1 :][:2] == ["16", "512"]
+
+
+def test_without_a_test_set_or_evaluations_the_page_says_so(run, tmp_path):
+    path = run.report(path=tmp_path / "page.html")
+    assert path == tmp_path / "page.html"
+    page = Page(path.read_text(encoding="utf-8"))
+    text = " ".join(page.texts["p"])
+    assert "No test set was given" in text
+    assert "no evaluation yet: the first comes after 1,000 steps" in text
+    assert len(page.all("img")) == 1  # the planned schedule
+
+
+def test_a_limit_and_the_step_of_the_weights_are_shown(copied):
+    path = copied.report(SOURCES, REFERENCES, limit=2, weights="6", **QUICK)
+    page = Page(path.read_text(encoding="utf-8"))
+    text = " ".join(page.texts["p"])
+    assert "test set, its first 2 lines" in text and "weights: step 6; beam 1" in text
+
+
+def test_attention_is_left_out_where_every_sentence_is_too_long(run, tmp_path):
+    sources = ["dog " * LONGEST, ""]
+    path = run.report(sources, REFERENCES[:2], tmp_path / "page.html", **QUICK)
+    assert not Page(path.read_text(encoding="utf-8")).all("iframe")
+
+
+@pytest.mark.parametrize(
+    ("sources", "references", "path", "error", "message"),
+    [
+        (["a"], ["b", "c"], "page", ValueError, r"same number of lines. Received: 1 and 2"),
+        (["a"], ["b"], ".", ValueError, r"--output must name the page to write. .*, a folder"),
+        (["a"], ["b"], "none/page", FileNotFoundError, "none/page.unfinished"),
+    ],
+)
+def test_mistakes_are_named_before_anything_is_translated(
+    run, tmp_path, monkeypatch, sources, references, path, error, message
+):
+    monkeypatch.setattr(run, "translator", None)
+    with pytest.raises(error, match=message):
+        run.report(sources, references, tmp_path / path)
+
+
+def test_a_row_of_a_reproduced_table_is_named_after_its_folder(run, tmp_path):
+    shutil.copytree(run.folder, tmp_path / "base" / "run")
+    path = Run(tmp_path / "base" / "run").report(path=tmp_path / "page.html")
+    assert "<title>Report on run base</title>" in path.read_text(encoding="utf-8")
