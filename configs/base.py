@@ -2,7 +2,7 @@
 
     t2t-parameters --config=base
 
-All other configs start from it and set what differs.
+All other configs start from it and set only what differs.
 """
 
 from t2t_keras.checks import check

@@ -1,4 +1,4 @@
-"""A model for about 270,000 mixed sentence pairs: half the base model's width, 16,000 byte pairs.
+"""A model for about 270,000 pairs of mixed text: half the base model's width, 16,000 byte pairs.
 
     t2t-prepare --config=mixed --source=train.en --target=train.de --output=data/mixed
     t2t-train --config=mixed --data=data/mixed --run=runs/mixed \\

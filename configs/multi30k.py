@@ -20,7 +20,7 @@ def get_config(variant=""):
         model=TransformerConfig(
             vocab_size=8000, num_layers=4, d_model=128, d_ff=512, num_heads=4, dropout=0.3
         ),
-        # In batches of 12,500 tokens, 50 epochs are 2,400 steps; smaller batches learn faster here.
+        # With 12,500 tokens a batch, 50 epochs are 2,400 steps; smaller batches learn faster here.
         training=TrainingConfig(
             steps=7000,
             warmup_steps=2000,

@@ -3,9 +3,9 @@
     t2t-parameters --config=parsing                  # WSJ only, 16,000 pieces
     t2t-parameters --config=parsing:semi_supervised  # 32,000 pieces
 
-The paper selected its dropout rates on section 22 and does not print them. The value 0.2 is from
-`transformer_parsing_base` in tensor2tensor, its authors' code. The heads have d_k = d_model / h =
-128. The search uses beam 21, α = 0.3 and an output length of up to 300 tokens more than the source.
+The paper selected its dropout rates on section 22 but does not state them. The value 0.2 is from
+`transformer_parsing_base` in tensor2tensor, the authors' code. The heads have d_k = d_model / h =
+128. The search uses beam 21, α = 0.3 and outputs of at most 300 tokens more than the source.
 """
 
 from t2t_keras.checks import check_choice

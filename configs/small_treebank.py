@@ -6,10 +6,11 @@
     t2t-train --config=small_treebank --data=data/trees --run=runs/trees
     t2t-evaluate runs/trees --treebank=dev.trees
 
-The first 2,200 steps train on short sentences, and the leaves of the trees are the words. With XX
-for every word and sentences of every length, a model of this size learned in 2,500 steps what
-trees look like, but ignored the sentence. It learns to copy words early, and with it to follow the
-sentence. For a similar run and its scores see "Table 4" in t2t_keras/reproduction/README.md.
+The first 2,200 steps train on short sentences only, and the words are the leaves of the trees. In
+2,500 steps on sentences of every length, with XX for every word, a model of this size learned what
+trees look like but ignored the sentence. With words as leaves, it soon learns to copy them, and
+thereby to follow the sentence. For a similar run and its scores, see "Table 4" in
+t2t_keras/reproduction/README.md.
 """
 
 from t2t_keras.checks import check

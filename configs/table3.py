@@ -1,4 +1,4 @@
-"""The rows of the paper's Table 3, the variations of the base model.
+"""The rows of the paper's Table 3: variations on the base model.
 
     t2t-parameters                            # all rows next to the paper's counts
     t2t-parameters --config=table3:B_dk16     # one row in detail
@@ -33,10 +33,10 @@ MODELS = {
     "big": {"d_model": 1024, "d_ff": 4096, "num_heads": 16, "dropout": 0.3},
 }
 
-STEPS = {"big": 300_000}  # 100,000 elsewhere
-LABEL_SMOOTHING = {"D_smoothing0.0": 0.0, "D_smoothing0.2": 0.2}  # 0.1 elsewhere
+STEPS = {"big": 300_000}  # other rows: 100,000
+LABEL_SMOOTHING = {"D_smoothing0.0": 0.0, "D_smoothing0.2": 0.2}  # other rows: 0.1
 
-# Column "params ×10⁶", where the table prints it.
+# Column "params ×10⁶", for the rows that have it.
 PRINTED_MILLIONS = {
     "base": 65,
     "B_dk16": 58,

@@ -1,10 +1,10 @@
-"""Settings with which each row of Table 3 learns the toy grammar in about three minutes.
+"""Settings that train each row of Table 3 on the toy grammar in about three minutes.
 
     t2t-reproduce table3
 
-uses this config when it is given no text, with an eighth of the paper's widths and half its layers.
-Such deep and narrow models need a smaller learning rate than the quick start's. Smaller batches
-allow more steps in the same time.
+Without a text, this command uses this config, an eighth of the paper's widths and half its layers.
+Such deep, narrow models need a smaller learning rate than the quick start. Smaller batches allow
+more steps in the same time.
 """
 
 from t2t_keras.checks import check

@@ -1,6 +1,6 @@
 """The Transformer of "Attention Is All You Need", for Keras 3.
 
-Importing this package loads Keras and its configured backend, and nothing else.
+Importing this package loads only Keras and its configured backend.
 """
 
 import importlib
@@ -36,7 +36,7 @@ def _is_command():
     return Path(program).name.startswith("t2t-")
 
 
-# A program gets every class registered with Keras at once, so that `keras.saving.load_model`
-# finds them. A command loads Keras when there is work, after --help and wrong flags are answered.
+# In a program, all classes are registered with Keras now, so that `keras.saving.load_model` finds
+# them. A command loads Keras later, after it has handled --help and wrong flags.
 if not _is_command():
     globals().update({name: __getattr__(name) for name in __all__})

@@ -1,7 +1,7 @@
-"""Checks of settings, with one form of message.
+"""Checks of settings with uniform messages.
 
-Every message names the setting, states what is allowed and shows the value received. Settings are
-checked when a layer or a config is created.
+Every message names the setting, the allowed values and the value received. Settings are checked
+when a layer or a config is created.
 """
 
 import difflib
@@ -45,7 +45,7 @@ def check_sequence(name, shape, width=None):
 
 
 def check_choice(name, value, choices):
-    """Checks for one of `choices`; the message suggests the nearest one to a misspelt value."""
+    """Checks for one of `choices`; the message suggests the nearest one for a misspelled value."""
     allowed = "one of " + ", ".join(repr(choice) for choice in choices)
     if isinstance(value, str):
         allowed += nearest(value, choices)

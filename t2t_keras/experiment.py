@@ -1,7 +1,7 @@
-"""The settings of one run, and where they come from.
+"""The settings of a run, and the configs that define them.
 
-A config is a plain Python file with `get_config(variant="")` that returns an `Experiment`,
-and says only what differs from the paper's base model.
+A config is a Python file with a function `get_config(variant="")` that returns an `Experiment`. It
+states only what differs from the paper's base model.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ from t2t_keras.transformer_config import TransformerConfig
 
 @dataclasses.dataclass
 class Experiment:
-    """What to train and how, and how to translate then; by default the paper's base model (§5)."""
+    """All settings of a run. The defaults are the paper's base model (§5)."""
 
     model: TransformerConfig = dataclasses.field(default_factory=TransformerConfig)
     training: TrainingConfig = dataclasses.field(default_factory=TrainingConfig)
@@ -41,15 +41,15 @@ class Experiment:
         self.search.validate()
 
     def flat(self):
-        """All settings by the name that --config.NAME=VALUE has for them, as "model.d_ff"."""
+        """Returns all settings by their names in --config.NAME=VALUE, such as "model.d_ff"."""
         return dict(flat(dataclasses.asdict(self)))
 
     def new_model(self):
-        """The model with fresh weights."""
+        """Returns the model with newly initialized weights."""
         return TrainableTransformer(self.model, dtype=self.training.precision)
 
     def compiled_model(self, **compile_options):
-        """The model with the paper's optimizer, schedule and loss (§5.3, §5.4), ready to fit.
+        """Returns the model with the paper's optimizer, schedule and loss (§5.3, §5.4).
 
         Args:
             **compile_options: passed to `model.compile`, for example `metrics=[]`.
@@ -72,20 +72,20 @@ class Experiment:
         return model
 
 
-def flat(settings, before=""):
+def flat(settings, prefix=""):
     for name, value in settings.items():
         if isinstance(value, dict):
-            yield from flat(value, f"{before}{name}.")
+            yield from flat(value, f"{prefix}{name}.")
         else:
-            # JSON has lists only.
-            yield before + name, tuple(value) if isinstance(value, list) else value
+            # Settings from JSON have lists in place of tuples.
+            yield prefix + name, tuple(value) if isinstance(value, list) else value
 
 
 def load_experiment(config):
     """Reads `NAME_OR_FILE[:VARIANT]`, for example "base", "table3:B_dk16", "mine.py".
 
     Args:
-        config: a path, or the name of a shipped config if there is no such file.
+        config: a path or, if there is no such file, the name of a shipped config.
     """
     name, colon, variant = config.partition(":")
     path = find_config(name)
@@ -103,30 +103,30 @@ def load_experiment(config):
 
 
 def find_config(name):
-    """The file that `name` means: a path first, then the shipped config of that name."""
+    """Returns the file at the path `name` or, if there is none, the shipped config `name`."""
     if Path(name).is_file():
         return Path(name)
     shipped = shipped_configs()
     if name in shipped:
         return shipped[name]
     raise ValueError(
-        f"There is no config {name!r}: neither a file of that path nor a shipped config"
+        f"There is no config {name!r}, neither a file at that path nor a shipped config"
         f"{nearest(name, shipped)}. Shipped are: {', '.join(sorted(shipped))}"
     )
 
 
 def shipped_configs():
-    """The configs that came with the package, by name."""
+    """Returns the paths of the configs that are shipped with the package, by name."""
     package = Path(__file__).parent
-    # Beside the package in a checkout, inside it once it is installed (see setup.py).
+    # An installed package contains the configs; in a checkout they are next to it (see setup.py).
     for folder in (package / "configs", package.parent / "configs"):
         if folder.is_dir():
             return {path.stem: path for path in folder.glob("*.py")}
-    raise FileNotFoundError(f"The shipped configs are missing: looked in {package} and beside it")
+    raise FileNotFoundError(f"The shipped configs are missing, both in {package} and next to it")
 
 
 def load_config_file(path):
-    """Runs a config file and returns it as a module that has `get_config`."""
+    """Runs a config file and returns it as a module with `get_config`."""
     spec = importlib.util.spec_from_file_location(f"t2t_config_{Path(path).stem}", path)
     if spec is None:
         raise ValueError(f"A config must be a Python file ending in .py. Received: {path}")
@@ -137,7 +137,7 @@ def load_config_file(path):
         raise ValueError(f"{path} does not run: {type(error).__name__}: {error}") from error
     if not callable(getattr(module, "get_config", None)):
         raise ValueError(
-            f"A config file must define get_config(variant) returning an Experiment. "
-            f"Received: {path}, which defines none"
+            "A config file must define get_config(variant), which returns an Experiment. "
+            f"Received: {path}, which does not define it"
         )
     return module

@@ -16,13 +16,13 @@ def token_cross_entropy(labels, logits, label_smoothing=0.0):
 def token_losses(labels, logits, label_smoothing):
     """Computes the smoothed and the unsmoothed loss of each position in nats, including padding.
 
-    The target distribution q is 1 − ε on the label and ε spread evenly over the other V − 1
-    tokens. It is never built. With `log p = z − log Σ exp z`, the cross-entropy is
+    The target distribution q is 1 − ε on the label, with ε spread evenly over the other V − 1
+    tokens. The code never builds q. With `log p = z − log Σ exp z`, the cross-entropy is
 
         log Σ exp z − (1 − ε) z_label − ε / (V − 1) · (Σ z − z_label)
 
-    Its gradient is p − q. It is written out here because the chain rule would pass over an array
-    of the size of the logits once for each of these terms.
+    Its gradient, p − q, is written out because automatic differentiation would process an array of
+    the size of the logits once for each of these terms.
 
     Args:
         labels: integers `[...]`.
@@ -60,7 +60,7 @@ def token_losses(labels, logits, label_smoothing):
 
 
 def put_along_last_axis(x, indices, values):
-    """Replaces one element of the last axis; `indices` and `values` are `[..., 1]`."""
+    """Replaces one element along the last axis; `indices` and `values` are `[..., 1]`."""
     shape, width = ops.shape(x), x.shape[-1]
     rows = ops.reshape(x, (-1, width))
     elements = ops.stack([ops.arange(ops.shape(rows)[0]), ops.reshape(indices, (-1,))], axis=-1)
@@ -85,13 +85,13 @@ def token_weights(labels, sample_weight=None):
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class LabelSmoothedCrossEntropy(keras.losses.Loss):
-    """Mean loss of the real tokens of a batch. Padding (label 0) is ignored.
+    """Mean loss over the real tokens of a batch. Padding (label 0) is ignored.
 
     `loss(labels, logits)`, for `model.compile(loss=…)`, is the sum over the tokens of the batch,
     divided once by their number. For a batch that is spread over replicas or accumulated from
-    parts, add up the results of `sum_and_count` and divide at the end: the mean of the parts'
-    means is a different value. Over several batches, Keras reports that mean of means as `loss`;
-    `Perplexity` is exact over all their tokens.
+    parts, add up the results of `sum_and_count` and divide at the end, because the mean of the
+    parts' means is a different value. Keras' own training step reports the mean of the batches'
+    means as `loss`; `Perplexity` is exact over all tokens.
 
     Args:
         label_smoothing: ε. The paper uses 0.1.
@@ -113,9 +113,9 @@ class LabelSmoothedCrossEntropy(keras.losses.Loss):
         self.label_smoothing = label_smoothing
 
     def sum_and_count(self, labels, logits, sample_weight=None):
-        """Returns the sum of the real tokens' losses and the number of these tokens.
+        """Returns the sum of the real tokens' losses, and the number of real tokens.
 
-        With `sample_weight`, the losses are weighted and the number is the sum of the weights.
+        With `sample_weight`, the losses are weighted, and the number is the sum of the weights.
         """
         total, _, count = self.sums(labels, logits, sample_weight)
         return total, count

@@ -8,7 +8,7 @@ from t2t_keras.losses import check_labels, token_cross_entropy, token_weights
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class TokenAccuracy(keras.metrics.Mean):
-    """Share of real tokens with the largest logit of the vocabulary.
+    """Share of real tokens whose label has the largest logit.
 
     Example:
 

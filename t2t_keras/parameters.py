@@ -1,4 +1,4 @@
-"""Counts of a model's weights by path and by part, without creating them."""
+"""Counts of a model's weights, by path and by part, without allocating them."""
 
 import dataclasses
 import math

@@ -10,13 +10,13 @@ from t2t_keras.checks import check_integer, check_positive
 class TransformerSchedule(keras.optimizers.schedules.LearningRateSchedule):
     """`d_model^−0.5 · min(step^−0.5, step · warmup_steps^−1.5)`, with steps counted from 1.
 
-    Keras counts steps from 0, so its step s is the formula's s + 1. The first update thus has a
-    small learning rate instead of 0.
+    Keras counts steps from 0, so its step s is the formula's s + 1. The first update therefore has
+    a small learning rate instead of 0.
 
     Args:
         d_model: width of the model; a wider model gets a smaller learning rate.
         warmup_steps: number of steps until the peak. The paper uses 4000.
-        scale: factor on the learning rate. The paper has none.
+        scale: factor on the learning rate. The paper: 1.
 
     Example:
 

@@ -19,8 +19,8 @@ from t2t_keras.layers.positional_encoding import kind_of_positions
 class TransformerConfig:
     """The settings of a model, named as in the paper. The defaults are its base model.
 
-    The first group holds the settings that the paper varies. The second group describes the
-    models of other systems; its defaults are the paper's model.
+    The first group contains the settings that the paper varies. The second group allows models as
+    in other systems; its defaults are the paper's model.
     """
 
     vocab_size: int = 37000
@@ -47,7 +47,7 @@ class TransformerConfig:
         self.validate()
 
     def validate(self):
-        """Raises `ValueError` for the first setting that is wrong or contradicts another one."""
+        """Raises `ValueError` for the first setting that is invalid or contradicts another one."""
         # Four ids are reserved: padding, begin, end, unknown.
         check_integer("vocab_size", self.vocab_size, at_least=4)
         if self.source_vocab_size is not None:
@@ -68,15 +68,16 @@ class TransformerConfig:
         check_positive("norm_epsilon", self.norm_epsilon)
 
     def resolved(self):
-        """Returns a checked copy in which d_k and d_v are numbers."""
+        """Returns a checked copy in which d_k and d_v are set."""
         d_k, d_v = head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)
         return dataclasses.replace(self, d_k=d_k, d_v=d_v)
 
     def divided(self, widths=1, layers=1):
         """Returns a copy with d_model, d_ff, d_k, d_v and the number of layers divided.
 
-        The number of heads stays, because one head cannot be divided. So `h · d_k = d_model`
-        still holds where it did, and the ratios between two models' settings stay the same.
+        The number of heads is unchanged, because a model with one head could not be divided. So
+        `h · d_k = d_model` still holds if it did before, and the ratios between the settings of two
+        models stay the same.
         """
         divided = {}
         for name in ("d_model", "d_ff", "d_k", "d_v", "num_layers"):
