@@ -18,7 +18,7 @@ from t2t_keras.transformer_config import TransformerConfig
 
 
 class DecodingMemory(NamedTuple):
-    """Keys, values and padding mask of a batch of source sentences, the same at every step."""
+    """Keys, values and padding mask of a batch of source sentences; constant during decoding."""
 
     keys_values: Any  # the `KeysValues` of each decoder block's cross-attention
     mask: Any  # [sentences, source_length]
@@ -54,7 +54,7 @@ class Transformer(keras.Model):
     """
 
     def __init__(self, config=None, **kwargs):
-        super().__init__(autocast=False, **kwargs)  # its inputs are ids
+        super().__init__(autocast=False, **kwargs)  # the inputs are ids
         config = TransformerConfig() if config is None else config
         check(
             isinstance(config, TransformerConfig), "config", config, "a TransformerConfig or None"
@@ -110,8 +110,8 @@ class Transformer(keras.Model):
         self.built = True
 
     def call(self, inputs, training=None):
-        # `training` is passed on explicitly: on JAX, Keras' fit calls this method directly and not
-        # the model, so the layers would not inherit it.
+        # `training` is passed explicitly: on JAX, Keras' `fit` calls this method instead of the
+        # model, so the layers would not inherit it.
         source, target = check_inputs(inputs)
         encoded = self.encode(source, training)
         x = self.embed_target(target, training=training)
@@ -162,7 +162,7 @@ class Transformer(keras.Model):
 
     @property
     def longest(self):
-        """The length of the longest sequence that has positions; None: no limit."""
+        """The maximum length of a sequence, set by the positional encoding; None: no limit."""
         return self.target_positions.longest
 
     def start_decoding(self, source, max_length, beams=1):
@@ -174,8 +174,8 @@ class Transformer(keras.Model):
             beams: hypotheses per sentence.
 
         Returns:
-            `memory`, which is the same at every step, and an empty `cache`, both for
-            `decode_step`. The first axis of every array in them is the sentences.
+            `memory`, which never changes, and an empty `cache`, both for `decode_step`. The first
+            axis of all their arrays is the sentence.
         """
         check_integer("max_length", max_length)
         check_integer("beams", beams)
@@ -186,10 +186,10 @@ class Transformer(keras.Model):
         return memory, self.decoder.empty_cache(ops.shape(source)[0], max_length, beams)
 
     def decode_step(self, tokens, position, cache, memory, visible=None):
-        """Computes logits for the next token of every hypothesis from its newest token alone.
+        """Computes logits for the next token of every hypothesis from its newest token and a cache.
 
         The keys and values that beam b writes stay in slot `position · beams + b` of the
-        sentence's cache. When a beam search replaces hypothesis 0 by a continuation of
+        sentence's cache. When a beam search replaces hypothesis 0 with a continuation of
         hypothesis 2, it changes `visible`; no cache is copied.
 
         Args:
@@ -199,9 +199,9 @@ class Transformer(keras.Model):
             cache: from `start_decoding` or the previous step.
             memory: from `start_decoding`.
             visible: boolean `[sentences, beams, max_length · beams]`: the slots that hold each
-                hypothesis, including its slot at this position. None: every hypothesis continues
-                its own. (If the shape of `tokens` is unknown, None also means one hypothesis per
-                sentence.)
+                hypothesis, including its slot at this position. None: every hypothesis sees
+                its own slots. (If the shape of `tokens` is unknown, None also means one hypothesis
+                per sentence.)
 
         Returns:
             Logits `[rows, vocab_size]` in float32, and the cache with this position in it.

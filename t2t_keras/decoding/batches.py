@@ -1,4 +1,4 @@
-"""Batches of sequences of similar length, so that little of a batch is padding."""
+"""Batches of sequences of similar length, which need little padding."""
 
 import numpy as np
 
@@ -6,11 +6,11 @@ WIDTH_MULTIPLE = 8  # batch widths are multiples of this, so that few shapes are
 
 
 def batches(lengths, tokens):
-    """Yields lists of sequence indices, the longest sequences first: they need most memory.
+    """Yields lists of sequence indices, longest sequences first, because they need most memory.
 
     Args:
         lengths: {index: length of the sequence}.
-        tokens: maximum of rows × width. A sequence that exceeds it alone is its own batch.
+        tokens: maximum rows × width of a batch. A longer sequence is a batch of its own.
     """
     order = sorted(lengths, key=lambda index: -lengths[index])
     while order:

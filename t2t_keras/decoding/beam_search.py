@@ -38,7 +38,7 @@ from t2t_keras.decoding.hypotheses import (
 
 
 class BeamState(NamedTuple):
-    """The state between two steps; the first axis of each array but `position` is the sentences."""
+    """The state between two steps. The first axis of arrays is the sentence."""
 
     position: Any  # tokens written so far
     limits: Any  # maximum length of each sentence's output: [sentences]
@@ -66,7 +66,7 @@ class BeamSearch:
 
         Args:
             source: ids `[sentences, source_length]`.
-            room: number of tokens for which the arrays have room at first.
+            room: initial capacity of the arrays, in tokens.
             longest: maximum output length, the end included. None: no maximum. Each sentence
                 also has its own limit: its source length plus `config.extra_length`.
             extras: {"prefix": see `next_tokens`}, or None.
@@ -75,7 +75,7 @@ class BeamSearch:
         memory, cache = self.model.start_decoding(source, room, beam)
         sentences = ops.shape(source)[0]
         no_tokens = ops.zeros((sentences, beam, room), "int32")
-        # One hypothesis is live at first: `beam` empty ones would all continue in the same way.
+        # Only one hypothesis is live at first: `beam` empty ones would have equal continuations.
         first_only = ops.where(ops.arange(beam) == 0, 0.0, IMPOSSIBLE)
         return BeamState(
             ops.convert_to_tensor(0, "int32"),
@@ -89,7 +89,7 @@ class BeamSearch:
         )
 
     def unfinished(self, state):
-        """Returns for each sentence whether its result may still improve: `[sentences]`."""
+        """Returns booleans `[sentences]`: whether the result of each sentence may still improve."""
         limits, likeliest = state.limits, state.live.scores[:, 0]
         open_sentences = (state.position < limits) & (likeliest > IMPOSSIBLE)
         if self.config.early_stopping:
@@ -133,7 +133,7 @@ class BeamSearch:
         """Returns the 2 · beam most likely continuations of each sentence's live hypotheses.
 
         Returns:
-            `Hypotheses` scored by log P; the index of the live hypothesis that each continues;
+            `Hypotheses` scored by log P; the indices of the live hypotheses that they continue;
             their new tokens.
         """
         beam, vocabulary = self.config.beam, logits.shape[-1]
@@ -161,14 +161,14 @@ class BeamSearch:
     def hypotheses(self, state):
         """Returns the `config.n_best` best hypotheses of each sentence.
 
-        A hypothesis that was cut off at the limit is among them only if none has ended.
+        Hypotheses that were cut off at the limit are included only if none has ended.
         """
         tokens, scores = state.finished
         return Hypotheses(tokens[:, : self.config.n_best], scores[:, : self.config.n_best])
 
 
 def concatenated(first, second):
-    """Concatenates two sets of `Hypotheses` of each sentence."""
+    """Concatenates two sets of `Hypotheses` for each sentence."""
     return Hypotheses(
         ops.concatenate([first.tokens, second.tokens], axis=1),
         ops.concatenate([first.scores, second.scores], axis=1),

@@ -28,7 +28,7 @@ def next_tokens(logits, count, tokens, position, config, prefix=None):
     Returns:
         Their log P, −∞ where not allowed, and their ids; `[sentences, hypotheses, count]`.
     """
-    # Padding and begin are removed from two extra candidates: cheaper than to mask the vocabulary.
+    # Two extra candidates replace padding and begin: cheaper than masking the whole vocabulary.
     values, ids = likeliest(logits, min(count + 2, logits.shape[-1]))
     normalizer = log_normalizer(logits, values[..., 0])[..., None]
     if config.constrained or prefix is not None:
@@ -60,20 +60,20 @@ def id_mask(ids, vocabulary):
 
 
 def repeats_ngram(tokens, position, n, vocabulary):
-    """Returns whether each token would complete an n-gram that its hypothesis already has.
+    """Returns whether each token would complete an n-gram that the hypothesis already contains.
 
     Returns:
         Booleans `[sentences, hypotheses, vocabulary]`.
     """
     sentences, hypotheses, length = ops.shape(tokens)
     starts = ops.arange(length, dtype="int32")
-    complete = starts + n <= position  # the n-gram that starts here has been written in full
-    # Whether its first n − 1 tokens are the newest n − 1 of the hypothesis.
+    complete = starts + n <= position  # whether the n-gram that starts here is complete
+    # Whether its first n − 1 tokens equal the newest n − 1 tokens of the hypothesis.
     same = ops.broadcast_to(complete, (sentences, hypotheses, length))
     for i in range(n - 1):
         newest = ops.take(tokens, ops.maximum(position - n + 1 + i, 0), axis=2)[..., None]
         same = same & (ops.roll(tokens, -i, axis=2) == newest)
-    # Its last token would repeat it. Elsewhere padding is marked, which is forbidden anyway.
+    # Its last token would repeat it. Other n-grams mark padding, which is forbidden anyway.
     last = ops.where(same, ops.roll(tokens, 1 - n, axis=2), PADDING)
     ids = ops.reshape(last, (-1, length))
     rows = ops.arange(ops.shape(ids)[0], dtype="int32")[:, None] + ops.zeros_like(ids)

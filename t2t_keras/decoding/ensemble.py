@@ -8,7 +8,7 @@ from t2t_keras.checks import check
 class Ensemble:
     """Decodes as a `Transformer` does, with the mean of its models' log-probabilities as logits.
 
-    The mean is a log-probability up to a constant, which the search removes: it normalizes all
+    The mean is a log-probability up to a constant, which the search removes when it normalizes the
     logits.
 
     Args:

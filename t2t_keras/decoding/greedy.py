@@ -20,7 +20,7 @@ from t2t_keras.layers.decoding_cache import own_slots
 
 
 class GreedyState(NamedTuple):
-    """The state between two steps; the first axis of each array but `position` is the sentences."""
+    """The state between two steps. The first axis of arrays is the sentence."""
 
     position: Any  # tokens written so far
     limits: Any  # maximum length of each sentence's output: [sentences]
@@ -39,7 +39,7 @@ class Greedy:
         config: a `SearchConfig`.
     """
 
-    count = 1  # hypotheses a sentence
+    count = 1  # hypotheses per sentence
 
     def __init__(self, model, config):
         self.model, self.config = model, config
@@ -60,7 +60,7 @@ class Greedy:
         )
 
     def unfinished(self, state):
-        """Returns for each sentence whether a hypothesis is still being written: `[sentences]`."""
+        """Returns booleans `[sentences]`: whether a hypothesis of each sentence is unfinished."""
         return ops.any(state.live, axis=1)
 
     def step(self, state):

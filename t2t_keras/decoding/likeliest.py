@@ -6,7 +6,7 @@ from keras import ops
 
 
 def likeliest(logits, count):
-    """Computes `ops.top_k`, six times as fast on a large vocabulary.
+    """Equals `ops.top_k`, but is six times as fast for a large vocabulary.
 
     The vocabulary is split into groups. The `count` largest logits are all in the `count` groups
     with the largest maxima, so only these groups are searched.
@@ -28,7 +28,7 @@ def likeliest(logits, count):
     grouped = ops.reshape(logits, (-1, groups, size))
     _, chosen = ops.top_k(ops.max(grouped, axis=-1), count)
     rows = ops.arange(ops.shape(chosen)[0], dtype="int32")[:, None]
-    # With the groups of all rows on one axis, whole groups are copied and not single logits.
+    # With the groups of all rows on one axis, `take` copies whole groups, not single logits.
     chosen = ops.cast(chosen, "int32")
     candidates = ops.take(ops.reshape(logits, (-1, size)), rows * groups + chosen, axis=0)
     values, places = ops.top_k(ops.reshape(candidates, (-1, count * size)), count)

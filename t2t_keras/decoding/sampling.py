@@ -1,4 +1,4 @@
-"""Sampling: each step draws a token at random, by its probability."""
+"""Sampling: each step draws a token at random, according to its probability."""
 
 import numpy as np
 from keras import ops
@@ -33,7 +33,7 @@ class Sampling(Greedy):
         last = ops.minimum(below, cumulative.shape[-1] - 1)
         kept = ops.take_along_axis(cumulative, last, axis=-1)
         draw = ops.take(state.extras["draws"], state.position, axis=2)[..., None]
-        # The factor below 1 ensures that a token is found however the sums were rounded.
+        # The factor below 1 ensures that a token is found despite rounding errors in the sums.
         chosen = ops.argmax(cumulative > draw * kept * (1 - 1e-6), axis=-1)
         chosen_logits = ops.take_along_axis(logits, chosen[..., None], axis=-1)[..., 0]
         if ids is not None:
@@ -46,7 +46,7 @@ class Sampling(Greedy):
 
 
 def draws_of(indices, longest, config):
-    """Returns the random numbers for sentences with these indices, one a token.
+    """Returns the random numbers for sentences with these indices, one per token.
 
     Returns:
         float32 `[sentences, n_best, longest]`, from 0 to 1.

@@ -1,4 +1,4 @@
-"""Forced decoding: the probability that a model gives to a known target."""
+"""Forced decoding: the probability that a model assigns to a known target."""
 
 from typing import Any, NamedTuple
 
@@ -45,7 +45,7 @@ class Score(NamedTuple):
 
 
 def perplexity(log_p, tokens):
-    """Returns exp(−log P / tokens), ∞ where that overflows."""
+    """Returns exp(−log P / tokens), or ∞ if that overflows."""
     with np.errstate(over="ignore"):
         return float(np.exp(-log_p / tokens))
 
@@ -56,8 +56,8 @@ class Scorer:
     Args:
         tokenizer: has `encode(texts)`.
         log_probabilities: function from source ids and target ids to log P of each target token.
-        batch_tokens: maximum of rows × length of a batch; a longer pair is its own batch. A
-            batch's logits have `batch_tokens` × vocabulary elements.
+        batch_tokens: maximum rows × length of a batch; a longer pair is a batch of its own. The
+            logits of a batch have up to `batch_tokens` × vocabulary elements.
         longest: maximum tokens of a text, its end included. None: no maximum.
     """
 

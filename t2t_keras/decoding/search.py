@@ -1,9 +1,9 @@
 """Runs the search method that a `SearchConfig` selects.
 
-Every search method has the same five methods. `start` returns the first state, `step` the state
+A search method is a class with five methods. `start` returns the initial state, `step` the state
 after one more token, and `with_room` the state with room for more tokens. `unfinished` returns
-which sentences are not finished, `hypotheses` the result. The first axis of every array in a
-state is the sentences; only `position` is a scalar.
+which sentences are not finished, and `hypotheses` the result. The first axis of every array in a
+state is the sentence; only `position` is a scalar.
 """
 
 import keras
@@ -24,7 +24,7 @@ def method_of(model, config):
 def search(model, source, max_length, config, prefix=None, indices=None):
     """Searches for the best translations of each sentence.
 
-    The search is part of the graph if it is called inside `tf.function` or `jax.jit`.
+    Inside `tf.function` or `jax.jit`, the search becomes part of the graph.
 
     Args:
         model: a `Transformer` or an `Ensemble`.

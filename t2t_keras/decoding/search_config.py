@@ -10,21 +10,21 @@ class SearchConfig:
     """Settings of the search (§6.1).
 
     Args:
-        method: "beam" for beam search, or "sample" to draw tokens at random by their probability.
+        method: "beam" for beam search, or "sample" to draw tokens according to their probability.
         beam: beam width; 1 is greedy search. The paper: 4; parsing: 21.
         alpha: α of the length penalty; 0 is no penalty. The paper: 0.6; parsing: 0.3.
         extra_length: maximum output length minus source length, in tokens. The paper: 50;
             parsing: 300.
         n_best: hypotheses returned for each sentence; in sampling, hypotheses drawn.
-        early_stopping: stop when no live hypothesis can become one of the `n_best` best.
-            The results are the same without.
+        early_stopping: stop when no live hypothesis can become one of the `n_best` best. It does
+            not change the results.
         temperature: divisor of the logits in sampling.
-        top_k: sampling draws from the `top_k` most likely tokens; 0: from all.
+        top_k: number of most likely tokens that sampling draws from; 0: all.
         top_p: sampling draws from the fewest most likely tokens with a total probability of at
             least `top_p`.
         seed: random seed for sampling. A sample depends only on it and on the line's index.
         banned: ids that are never written.
-        first: ids with which an output may begin; empty: all.
+        first: ids that an output may begin with; empty: all.
         no_repeat_ngram: length of n-grams that an output may contain only once; 0: no constraint.
     """
 

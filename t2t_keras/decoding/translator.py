@@ -1,4 +1,4 @@
-"""Text in, text out: encoding, batching by length, search, decoding."""
+"""Translation of texts: encoding, batching by length, search, decoding."""
 
 from typing import NamedTuple
 
@@ -33,11 +33,11 @@ class Translator:
     Its translation joins the translations of the parts.
 
     Args:
-        tokenizer: has `encode(texts)`, `decode(sequences)` and `begins_word`, an array that
-            holds for each id whether it begins a word.
+        tokenizer: has `encode(texts)`, `decode(sequences)` and `begins_word`, a boolean array:
+            whether the piece of each id begins a word.
         decode: function from source ids `[rows, length]`, the indices of the texts, and ids
             `[rows, prefix_length]` that the outputs must begin with, or None, to `Hypotheses`.
-        batch_tokens: maximum of rows × length of a batch; a longer text is its own batch.
+        batch_tokens: maximum rows × length of a batch; a longer text is a batch of its own.
         longest: maximum tokens of a source, its end included.
     """
 
@@ -51,7 +51,7 @@ class Translator:
         Args:
             texts: a list. The translation of an empty text is empty.
             on_progress: called with the number of texts translated so far.
-            prefixes: a text for each text, with which its translations begin. None: no prefixes.
+            prefixes: for each text, the text that its translations begin with. None: no prefixes.
             first_index: index of the first text, which selects its random numbers in sampling.
 
         Returns:
@@ -72,7 +72,7 @@ class Translator:
         return [joined(parts_of_text) for parts_of_text in parts]
 
     def jobs(self, texts, prefixes):
-        """Returns a `Job` for each part of each text; only its first part has the prefix."""
+        """Returns a `Job` for each part of each text; only the first part has the prefix."""
         encoded = self.tokenizer.encode(texts) if texts else []
         starts = [[] for _ in texts]
         if prefixes is not None:

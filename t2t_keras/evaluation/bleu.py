@@ -1,4 +1,4 @@
-"""BLEU and chrF as papers report them: computed by sacreBLEU, with its signature."""
+"""BLEU and chrF as papers report them: computed by sacreBLEU, with their signatures."""
 
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ class Score(NamedTuple):
 
 
 def bleu(hypotheses, references, samples=0):
-    """Returns BLEU with one reference a line, cased, with 13a tokenization.
+    """Returns BLEU with one reference per line, cased, with 13a tokenization.
 
     Args:
         hypotheses, references: lists of texts.
@@ -50,7 +50,7 @@ class FloatChrf(sacrebleu.CHRF):
 
 
 def sentence_bleu(hypotheses, references):
-    """Returns the BLEU of each line, without the n-gram orders for which the line is too short.
+    """Returns the BLEU of each line, omitting the n-gram orders for which the line is too short.
 
     Use it to find good and bad lines. Its mean is not the BLEU of all lines.
     """

@@ -1,15 +1,15 @@
 """Labeled brackets of parses, counted as EVALB does with COLLINS.prm (§6.3, Table 4).
 
-A bracket is the label of a constituent with its start and its end. Punctuation is not counted as
-words, traces and `TOP` are ignored, `NP-SBJ` equals `NP`, `PRT` equals `ADVP`, and each of several
-equal brackets counts.
+A bracket is the label of a constituent with its start and end. Punctuation does not count as words.
+Traces and `TOP` are ignored. `NP-SBJ` equals `NP`, and `PRT` equals `ADVP`. Equal brackets of a
+tree all count.
 
 Two rules differ from EVALB's, so that every sentence is counted:
 
-- A parse that is missing or has other words counts as a parse without brackets. EVALB leaves the
-  sentence out.
+- A parse that is missing or has different words counts as a parse without brackets. EVALB leaves
+  the sentence out.
 - If gold tree and parse disagree about which words are punctuation, the gold tree decides. EVALB
-  reports an error. A model that writes the tag XX for every word always disagrees.
+  reports an error. A model that writes XX for every tag always disagrees about punctuation.
 """
 
 import collections
@@ -30,14 +30,14 @@ class Bracketing:
 
     Args:
         sentences: sentences that are not skipped.
-        skipped: sentences that consist of punctuation and traces.
-        failed: sentences whose parse is missing or has other words. All their gold brackets and
-            tags are missed.
+        skipped: sentences that consist only of punctuation and traces.
+        failed: sentences whose parse is missing or has different words. All their gold brackets
+            and tags are missed.
         complete: sentences whose brackets are exactly the gold brackets.
         matched, gold, parsed: brackets in both trees, in the gold trees, in the parses.
         crossing: brackets of parses that overlap a gold bracket without nesting.
         words: words without punctuation.
-        tagged: words with the gold tag.
+        tagged: words whose tag in the parse is the gold tag.
     """
 
     sentences: int = 0
@@ -146,17 +146,17 @@ def compared(gold, parse):
 
 
 def length(tree):
-    """Returns the number of words of a sentence, with punctuation, without traces."""
+    """Returns the number of words of a sentence, including punctuation but not traces."""
     return len(tokens_of(tree))
 
 
 def tokens_of(tree):
-    """Returns (tag, word) of each leaf that is not a trace."""
+    """Returns (tag, word) for each leaf that is not a trace."""
     return [(leaf.label, leaf.children[0]) for leaf in tree.leaves() if leaf.label != TRACE]
 
 
 def word_flags(tokens):
-    """Returns for each token whether it is a word and not punctuation."""
+    """Returns, for each token, whether it is a word rather than punctuation."""
     return [tag not in PUNCTUATION for tag, _ in tokens]
 
 
@@ -170,7 +170,7 @@ def tags_of(tokens, flags):
 
 
 def brackets_of(tree, flags):
-    """Returns the brackets (label, start, end) of a tree; positions count words alone."""
+    """Returns the brackets (label, start, end) of a tree; positions count only words."""
     brackets, remaining = [], iter(flags)
 
     def walk(tree, start):

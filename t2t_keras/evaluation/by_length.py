@@ -1,11 +1,11 @@
-"""BLEU by sentence length, which shows at which length translations get worse."""
+"""BLEU by source length, which shows how the quality of translations depends on length."""
 
 from typing import NamedTuple
 
 from t2t_keras.evaluation.bleu import bleu, check_lines
 
 ENDS = (5, 10, 15, 20, 25, 30, 40, 50, 75, 100)  # maximum source words of each group
-ENOUGH = 10  # lines; an interval from fewer would mean nothing
+ENOUGH = 10  # minimum lines for an interval; with fewer it would be meaningless
 
 
 class LengthGroup(NamedTuple):

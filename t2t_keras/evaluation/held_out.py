@@ -7,7 +7,7 @@ from t2t_keras.evaluation.bleu import bleu
 
 @dataclasses.dataclass(frozen=True)
 class Example:
-    """A translation to show beside its source and reference."""
+    """A translation to show with its source and reference."""
 
     source: str
     reference: str
@@ -35,7 +35,7 @@ class HeldOut:
         sources, references: the sentences.
         translator: `translator.translate(texts)` returns a list of `Translation`s for each text,
             best first.
-        shown: the number of example translations.
+        shown: number of example translations.
     """
 
     def __init__(self, data, sources, references, translator, shown=3):

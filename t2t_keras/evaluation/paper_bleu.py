@@ -17,7 +17,7 @@ def paper_bleu(hypotheses, references, language="de"):
 
     Args:
         hypotheses, references: lists of texts.
-        language: language whose Moses rules for punctuation and abbreviations apply.
+        language: language of the Moses rules for punctuation and abbreviations.
     """
     punctuation = sacremoses.MosesPunctNormalizer(language)
     tokenizer = sacremoses.MosesTokenizer(language)
@@ -34,5 +34,5 @@ def paper_bleu(hypotheses, references, language="de"):
 
 
 def split_compounds(text):
-    """Replaces `a-b` by `a ##AT##-##AT## b`, from left to right, without overlaps."""
+    """Replaces `a-b` with `a ##AT##-##AT## b`, from left to right, without overlaps."""
     return re.sub(r"(\S)-(\S)", r"\1 ##AT##-##AT## \2", text)

@@ -38,7 +38,7 @@ def scaled_dot_product_attention(queries, keys, values, mask=None, dropout=None)
     scores = at_least_float32(scores)
     if mask is not None:
         scores = ops.where(mask, scores, FORBIDDEN)
-    # Over a single key the softmax is 1 by definition, and keras.ops.softmax would warn about it.
+    # The softmax over a single key is 1, and keras.ops.softmax would warn about it.
     weights = ops.softmax(scores) if scores.shape[-1] != 1 else ops.ones_like(scores)
     if mask is not None:
         any_key = ops.any(mask, axis=-1, keepdims=True)
@@ -61,8 +61,8 @@ class MultiHeadAttention(keras.layers.Layer):
         dropout: rate on the attention weights. The paper's base model has none here.
         causal: position i sees only positions up to i of its own sequence.
         use_bias: biases in the four projections. The paper has none.
-        positions: name of a positional encoding. Only an encoding that acts on queries and
-            keys matters here; the paper's acts on the embeddings. See positional_encoding.py.
+        positions: name of a positional encoding. It has an effect only if it acts on queries and
+            keys; the paper's acts on the embeddings. See positional_encoding.py.
 
     Call arguments:
         queries: `[batch, queries, width]`.
@@ -170,7 +170,7 @@ class MultiHeadAttention(keras.layers.Layer):
         Args:
             x: `[rows, width]`; the hypotheses of a sentence are adjacent rows.
             step: a `DecodingStep`.
-            cache: `KeysValues`. For causal self-attention those of the earlier positions, from
+            cache: `KeysValues`. For causal self-attention, those of the earlier positions, or
                 `empty_cache`; for attention over a memory, `keys_and_values(memory)`.
             memory_mask: mask over the memory.
 
@@ -197,7 +197,7 @@ class MultiHeadAttention(keras.layers.Layer):
         )
 
     def empty_cache(self, sentences, length, beams=1):
-        """Returns a cache for `length` positions; its shape never changes while decoding."""
+        """Returns a cache of zeros for `length` positions, which `decode_step` fills."""
         slots = length * beams
         return empty_cache(sentences, slots, self.num_heads, self.d_k, self.d_v, self.compute_dtype)
 
@@ -248,10 +248,10 @@ class MultiHeadAttention(keras.layers.Layer):
 
 
 def head_widths(d_model, num_heads, d_k=None, d_v=None):
-    """Checks the four widths of multi-head attention and returns d_k and d_v.
+    """Checks the sizes of multi-head attention and returns d_k and d_v.
 
-    Each of the two defaults to `d_model / num_heads`, so that all heads together cost as much
-    as one head of full width (§3.2.2).
+    Both default to `d_model / num_heads`, so that all heads together cost as much as one head of
+    full width (§3.2.2).
     """
     check_integer("d_model", d_model)
     check_integer("num_heads", num_heads)

@@ -1,4 +1,4 @@
-"""The common parts of encoder and decoder: how a block creates its sub-layers, and the stack.
+"""The base classes of encoder and decoder: a block, and a stack of blocks.
 
 The sub-layers of a block and their order are in encoder.py and decoder.py.
 """

@@ -30,7 +30,7 @@ def empty_cache(sentences, slots, num_heads, d_k, d_v, dtype):
 
 
 class DecodingStep(NamedTuple):
-    """Where one decoding step reads and writes; computed once and shared by all layers."""
+    """The slots that a decoding step reads and writes, computed once for all layers."""
 
     position: Any  # int32 scalar
     new_slots: Any  # [sentences · beams · heads, 3]: sentence, head and slot of each new key
@@ -57,8 +57,8 @@ class DecodingStep(NamedTuple):
 
     def split_heads(self, x, num_heads):
         """Reshapes rows to heads: `[sentences, heads, beams, width of a head]`."""
-        # A lookup of rows and as few axes as possible: for a single position, TensorFlow spends
-        # more time around a product than in it.
+        # A row lookup and few axes keep the overhead low: for a single position, TensorFlow spends
+        # more time on overhead than on products.
         width = x.shape[-1] // num_heads
         x = ops.reshape(x, (-1, width))
         if self.beams > 1:
@@ -80,8 +80,8 @@ def decoding_step(cache, position, beams, visible=None):
         cache: the `KeysValues` of any layer, from `empty_cache`.
         position: index of the position, from 0.
         beams: hypotheses per sentence.
-        visible: boolean `[sentences, beams, slots]`: the slots that hold a hypothesis, including
-            the one it writes now. None: each beam sees its own slots.
+        visible: boolean `[sentences, beams, slots]`: the slots that each hypothesis consists of,
+            including the one it writes now. None: each beam sees its own slots.
     """
     position = ops.cast(position, "int32")
     sentences, heads, slots, _ = ops.shape(cache.keys)
@@ -100,7 +100,7 @@ def decoding_step(cache, position, beams, visible=None):
 
 
 def own_slots(position, beams, slots):
-    """Returns a mask `[1, beams, slots]`: each beam sees what it wrote up to `position`."""
+    """Returns a mask `[1, beams, slots]`: each beam sees its own slots up to `position`."""
     indices = ops.arange(slots, dtype="int32")
     own = indices % beams == ops.arange(beams, dtype="int32")[:, None]
     return (own & (indices // beams <= position))[None]

@@ -16,14 +16,14 @@ from t2t_keras.layers.masks import reach
 class LocalSelfAttention(keras.layers.Layer):
     """Multi-head self-attention within a neighbourhood of each position.
 
-    The outputs equal those of `MultiHeadAttention` with `local_mask(length, neighbourhood)`. The
-    weights are in such a layer, `self.attention`.
+    The outputs equal those of `MultiHeadAttention` with `local_mask(length, neighbourhood)`. An
+    inner `MultiHeadAttention`, `self.attention`, owns the weights.
 
     Args:
         num_heads: h.
         d_model: width of the output.
-        neighbourhood: r, the number of positions that each position sees. It is centered; an
-            even one reaches one position further to the left.
+        neighbourhood: r, the number of positions that each position sees. They are centered on
+            it; if r is even, they extend one position further to the left.
         d_k, d_v, dropout, use_bias: see `MultiHeadAttention`.
         causal: the neighbourhood is the current position and the r − 1 before it.
 
@@ -83,7 +83,7 @@ class LocalSelfAttention(keras.layers.Layer):
         return attention.output_projection(attention.join_heads(heads))
 
     def attend_in_blocks(self, queries, keys, values, mask):
-        """Attends within blocks as long as the longer reach of the neighbourhood.
+        """Computes attention in blocks that are as long as the longer side of the neighbourhood.
 
         Args:
             queries, keys, values: `[batch, heads, length, width of a head]`.
@@ -140,7 +140,7 @@ class LocalSelfAttention(keras.layers.Layer):
 
 
 def with_neighbours(blocks, axis, right):
-    """Concatenates each block with its neighbors; beyond both ends they are zeros.
+    """Concatenates each block with its neighbors, which are zeros beyond both ends.
 
     Args:
         blocks: `[batch, heads, count, …]`.

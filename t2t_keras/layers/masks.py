@@ -19,10 +19,10 @@ def causal_mask(length):
 
 
 def local_mask(length, neighbourhood, causal=False):
-    """Returns a mask `[1, queries, keys]`: position i sees its `neighbourhood` positions.
+    """Returns a mask `[1, queries, keys]`: position i sees `neighbourhood` positions around it.
 
-    The neighbourhood is centered on i; an even one reaches one position further to the left.
-    With `causal` it is i and the positions before it.
+    They are centered on i; an even number extends one position further to the left. With `causal`,
+    they are i and the positions before it.
     """
     left, right = reach(neighbourhood, causal)
     positions = ops.arange(length)
@@ -37,7 +37,7 @@ def reach(neighbourhood, causal=False):
 
 
 def over_heads(mask):
-    """Reshapes a mask to `[batch, heads, queries, keys]`, with axes of 1 where it broadcasts.
+    """Reshapes a mask to `[batch, heads, queries, keys]`, with axes of size 1 for broadcasting.
 
     Args:
         mask: boolean, `[batch, keys]` (padding), `[batch, queries, keys]`, or one mask per

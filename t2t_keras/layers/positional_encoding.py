@@ -16,13 +16,13 @@ from t2t_keras.layers.precision import at_least_float32
 
 
 def sinusoids(positions, d_model, interleaved=True):
-    """Computes `PE(pos, 2i) = sin(pos / 10000^(2i/d_model))`, `PE(pos, 2i+1) = cos(same)`.
+    """Computes `PE(pos, 2i) = sin(a)`, `PE(pos, 2i+1) = cos(a)`, `a = pos / 10000^(2i/d_model)`.
 
     Args:
         positions: float32 `[length]`.
         d_model: even width of the encoding.
-        interleaved: sine and cosine side by side, as the paper writes it. False is the form of
-            tensor2tensor: all sines come first, then all cosines, and the exponents are
+        interleaved: whether sines and cosines alternate, as in the paper. False: as in
+            tensor2tensor, all sines come first, then all cosines, and the exponents are
             `i / (d_model/2 − 1)` instead of `2i / d_model`, so that the last one is exactly 1.
 
     Returns:
@@ -52,7 +52,7 @@ class PositionalEncoding(keras.layers.Layer):
         `x` with its positions encoded.
     """
 
-    longest = None  # the number of positions that can be encoded; None: no limit
+    longest = None  # maximum number of positions; None: no limit
 
     def __init__(self, offset=0, **kwargs):
         super().__init__(**kwargs)
@@ -64,7 +64,7 @@ class PositionalEncoding(keras.layers.Layer):
         return x
 
     def check_length(self, length, start=0):
-        """Raises `ValueError` for positions beyond `longest`, where both arguments are ints."""
+        """Raises `ValueError` for positions beyond `longest` if both arguments are ints."""
         known = isinstance(length, int) and isinstance(start, int)
         if self.longest is not None and known and start + length > self.longest:
             raise ValueError(
@@ -79,7 +79,7 @@ class PositionalEncoding(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class SinusoidalPositionalEncoding(PositionalEncoding):
-    """Adds the paper's sinusoids. It has no weights and no limit of length.
+    """Adds the paper's sinusoids. It has no weights and no length limit.
 
     Args:
         interleaved: see `sinusoids`.
@@ -122,7 +122,7 @@ class SinusoidalPositionalEncoding(PositionalEncoding):
 
 
 def check_sinusoid_width(d_model, interleaved=True):
-    """Checks that d_model holds pairs of sine and cosine; tensor2tensor divides by d/2 − 1."""
+    """Checks that d_model is even, and for tensor2tensor's form that d_model / 2 − 1 is not 0."""
     check(
         d_model % 2 == 0 and (interleaved or d_model >= 4),
         "d_model",
@@ -135,8 +135,8 @@ def check_sinusoid_width(d_model, interleaved=True):
 class LearnedPositionalEncoding(PositionalEncoding):
     """Adds a trained vector for each position (Table 3, row E).
 
-    A sequence that is longer than the table raises an error. In a traced graph of unknown
-    length XLA cannot raise one; there the positions beyond the table become NaN.
+    A sequence that is longer than the table raises an error. A graph that is traced with unknown
+    lengths cannot raise it; there, positions beyond the table become NaN.
 
     Args:
         max_length: rows of the table.
@@ -204,7 +204,7 @@ class Kind(NamedTuple):
     make: Callable
     # Encodes queries or keys of self-attention: a function of x, `[..., length, d_k]`, and its
     # positions, int32 `[length]`, or a scalar if all of x is at one position. None: the kind
-    # acts on the embeddings alone.
+    # acts only on the embeddings.
     encode_heads: Callable | None = None
 
 
@@ -233,6 +233,6 @@ POSITIONAL_ENCODINGS = {
 
 
 def kind_of_positions(name):
-    """Returns the `Kind` of a name; raises `ValueError` with the nearest one if there is none."""
+    """Returns the `Kind` of this name; for an unknown name, raises `ValueError`."""
     check_choice("positions", name, POSITIONAL_ENCODINGS)
     return POSITIONAL_ENCODINGS[name]

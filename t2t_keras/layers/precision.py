@@ -1,6 +1,6 @@
-"""Protection from half precision.
+"""Protection against rounding in half precision.
 
-Under a mixed policy the layers multiply in bfloat16. Sums of many terms and values that span many
+Under a mixed policy, the layers multiply in bfloat16. Sums of many terms and values that span many
 orders of magnitude (softmax, positions, logits, loss) are computed in float32 instead.
 """
 

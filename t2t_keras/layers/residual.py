@@ -50,9 +50,9 @@ class Residual(keras.layers.Layer):
             shapes = (x_shape,) if memory_shape is None else (x_shape, memory_shape)
             self.sublayer.build(*shapes)
 
-    # Keras builds the layer from the shapes of named arguments, hence `memory`, and takes only
-    # tensors in the rest, hence `return_weights`. Masks are not named: Keras fills in the
-    # sub-layer's own mask arguments, as far as it has any.
+    # Keras builds the layer from the shapes of named arguments, hence `memory`. It accepts only
+    # tensors in the other arguments, hence `return_weights`. Masks are not named, because Keras
+    # fills in the mask arguments that the sub-layer has.
     def call(self, x, memory=None, return_weights=False, **tensors):
         if memory is not None:
             tensors["memory"] = memory

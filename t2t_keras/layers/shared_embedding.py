@@ -13,8 +13,8 @@ class SharedEmbedding(keras.layers.Layer):
     """Source embedding, target embedding and pre-softmax projection with one weight matrix.
 
     `layer(ids)` looks up vectors and multiplies them by √d_model. `layer(x, project=True)`, or
-    `layer.project(x)`, computes logits without that factor. The matrix belongs to this layer
-    alone, so it is counted once and saved once.
+    `layer.project(x)`, computes logits without that factor. Only this layer owns the
+    matrix, so it is counted and saved once.
 
     Args:
         vocab_size: rows of the matrix. Ids run from 0 (padding) to vocab_size − 1.
@@ -42,7 +42,7 @@ class SharedEmbedding(keras.layers.Layer):
     """
 
     def __init__(self, vocab_size, d_model, output_bias=False, mask_zero=True, **kwargs):
-        # No autocast, because nothing may be rounded to half precision on its way in: ids may be
+        # No autocast, because inputs and matrix must not be rounded to half precision: ids may be
         # floats, rows are looked up before they are rounded, and logits use the float32 matrix.
         super().__init__(autocast=False, **kwargs)
         check_integer("vocab_size", vocab_size)
@@ -82,7 +82,7 @@ class SharedEmbedding(keras.layers.Layer):
         return logits if self.bias is None else logits + ops.cast(self.bias, x.dtype)
 
     def project(self, x):
-        # A call of the layer, so that a functional model tracks the matrix and trains it.
+        # Calls the layer, so that a functional model tracks and trains the matrix.
         return self(x, project=True)
 
     def compute_mask(self, inputs, previous=None):
