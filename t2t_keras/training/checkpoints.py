@@ -26,7 +26,7 @@ class Checkpoints:
 
     Args:
         folder: `RUN/checkpoints`.
-        keep: the number of newest checkpoints to keep.
+        keep: number of newest checkpoints to keep.
     """
 
     def __init__(self, folder, keep=5):
@@ -43,12 +43,12 @@ class Checkpoints:
         return self.folder / f"step-{step:08}.npz"
 
     def save(self, step, state, notes):
-        """Writes a checkpoint and deletes those that are no longer kept.
+        """Writes a checkpoint and deletes old ones, except the newest `keep` and the best.
 
         Args:
-            step: the number of steps done.
+            step: number of steps done.
             state: arrays by name, see `state_of`.
-            notes: a dict that can be stored as JSON; `load` returns it.
+            notes: a dict of values that JSON can store; `load` returns it.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.path(step)
@@ -107,7 +107,7 @@ class Checkpoints:
         return None
 
     def note_best(self, step):
-        """Marks a checkpoint as the best so far, which is kept however old it is."""
+        """Marks a checkpoint as the best so far; it is then kept, however old it is."""
         (self.folder / "best.unfinished").write_text(json.dumps({"step": step}) + "\n")
         (self.folder / "best.unfinished").rename(self.folder / "best.json")
 
@@ -128,7 +128,7 @@ def restore(model, state):
 
     Args:
         model: a built model.
-        state: arrays by name, as from `state_of`. The optimizer's may be missing altogether.
+        state: arrays by name, as from `state_of`. All of the optimizer's may be missing.
     """
     variables = named("model", model.variables)
     if any(name.startswith("optimizer/") for name in state):
@@ -158,10 +158,11 @@ def average(checkpoints, last):
 
     Args:
         checkpoints: a `Checkpoints`.
-        last: the number of checkpoints to average.
+        last: number of checkpoints to average.
 
     Returns:
-        Arrays by name, as from `state_of` but without the optimizer's; and the checkpoints' steps.
+        The averages by name, as from `state_of` but without the optimizer's arrays; and the steps
+        of the checkpoints.
     """
     check_integer("last", last)
     steps = checkpoints.steps()[-last:]

@@ -1,6 +1,7 @@
 """Everything that training prints: progress, evaluations, example translations, notices.
 
-A terminal shows the progress on one moving line. A log file gets a line every `log_every` steps.
+On a terminal, progress is a single line that is redrawn. A log file gets a line every `log_every`
+steps.
 """
 
 import datetime
@@ -11,13 +12,13 @@ import time
 import keras
 from absl import logging
 
-REDRAW_SECONDS = 0.2  # between two updates of the moving line
+REDRAW_SECONDS = 0.2  # between two updates of the progress line
 BAR_WIDTH = 5, 30  # columns, from narrowest to widest
 SHOWN_METRICS = ("loss", "perplexity", "token_accuracy", "bleu")
 
 
 class Console(keras.callbacks.Callback):
-    """Prints to a stream what a trainer reports.
+    """Prints the reports of a trainer to a stream.
 
     Args:
         config: a `TrainingConfig`.
@@ -31,7 +32,7 @@ class Console(keras.callbacks.Callback):
         self.config, self.progress, self.is_chief = config, progress, is_chief
         self.stream = sys.stderr if stream is None else stream
         self.on_terminal = self.stream.isatty()
-        self.line_is_open = False  # the moving line has no newline yet
+        self.line_is_open = False  # whether the progress line still lacks a newline
         self.compiled_shapes = set()
         self.drawn_at = 0.0
 
@@ -90,7 +91,7 @@ class Console(keras.callbacks.Callback):
         )
 
     def draw(self, logs):
-        """Replaces the moving line; the bar takes the columns that the figures leave."""
+        """Redraws the progress line; the bar fills the columns that the figures leave free."""
         columns = shutil.get_terminal_size().columns - 1
         steps, figures = self.steps(), "  ".join(self.figures(logs))
         narrowest, widest = BAR_WIDTH
@@ -105,7 +106,7 @@ class Console(keras.callbacks.Callback):
         self.line_is_open, self.drawn_at = True, time.monotonic()
 
     def close(self):
-        """Ends the moving line, so that other text starts on a line of its own."""
+        """Ends the progress line, so that other text starts on a new line."""
         if self.line_is_open:
             self.print("")
 
@@ -131,7 +132,7 @@ class Console(keras.callbacks.Callback):
         logging.info("Resuming from step %d", step)
 
     def compiling(self, shape):
-        """Announces that XLA compiles the step, which it does once for each batch shape."""
+        """Announces that XLA compiles the step; it does so once for each batch shape."""
         if shape not in self.compiled_shapes:
             self.compiled_shapes.add(shape)
             self.close()

@@ -5,7 +5,7 @@ class EarlyStopping:
     """The lowest held-out loss and the number of evaluations since then.
 
     Args:
-        patience: the number of evaluations without a lower loss that ends training. 0: never.
+        patience: number of evaluations without a lower loss after which training ends. 0: never.
     """
 
     def __init__(self, patience):

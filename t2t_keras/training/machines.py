@@ -27,7 +27,7 @@ EXCHANGE_ERRORS = (
 
 
 def find_strategy(tpu=None):
-    """Returns a strategy: a named TPU, the machines of TF_CONFIG, several GPUs, or one device.
+    """Returns the strategy for a named TPU, the machines of TF_CONFIG, several GPUs or one device.
 
     Args:
         tpu: name or address of a Cloud TPU; "local" on the TPU's own machine. None: no TPU.
@@ -110,7 +110,7 @@ class Machines:
             ) from error
 
     def all_values(self, value):
-        """Waits for all machines and returns the set of the integers that they pass."""
+        """Waits until all machines have passed an integer; returns the set of these integers."""
         if self.count == 1:
             return {value}
         gathered = self.gather(tf.constant(value, tf.int64))

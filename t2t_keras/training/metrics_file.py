@@ -21,7 +21,7 @@ class MetricsFile:
             file.write(json.dumps(metrics) + "\n")
 
     def read(self):
-        """Returns a dict for each whole line; a killed process may have left part of a line."""
+        """Returns a dict for each complete line; a killed process may have left a partial one."""
         if not self.path.exists():
             return []
         lines = self.path.read_text(encoding="utf-8").splitlines()

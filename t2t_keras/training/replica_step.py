@@ -1,11 +1,11 @@
-"""THE training step on TensorFlow: loss and gradients on each replica, then one update (§5).
+"""The training step on TensorFlow: loss and gradients on each replica, then one update (§5).
 
 Keras' `fit` and our trainer both use it. It differs from Keras' own step in four ways.
 
-- The loss is summed, then divided once by the real tokens of the whole batch: over all replicas,
-  and over all parts where a replica cuts its rows to fit its memory.
-- XLA compiles the forward and backward pass of one replica. The exchange between replicas and the
-  update stay outside, which works under every strategy.
+- The loss is summed, then divided once by the number of real tokens in the whole batch: over all
+  replicas, and over all parts if a replica splits its rows to fit its memory.
+- XLA compiles only the forward and backward pass of one replica, without the exchange between
+  replicas and the update. This works under every strategy.
 - Dropout's random numbers are a function of (the layer's seed, step, replica, part). A resumed run
   repeats them, and no two replicas share them.
 - The reported loss is the mean over all tokens, not the mean of the batches' means.
@@ -33,13 +33,13 @@ class TrainableTransformer(Transformer):
         """Configures training, as Keras' `compile` does, with a few more options.
 
         Args:
-            jit_compile: whether XLA compiles the step: True, False, or "auto", which is True
-                where there is a GPU or TPU.
-            accumulate: number of parts into which a replica cuts its rows. The parts are
+            jit_compile: whether XLA compiles the step: True, False, or "auto", which is True if
+                there is a GPU or TPU.
+            accumulate: number of parts into which a replica splits its rows. The parts are
                 computed one after another, so that a large batch fits into a small memory. The
-                result is that of the whole batch.
-            clip_norm: largest norm of all gradients of the whole batch together; larger ones are
-                scaled down. None: no limit.
+                result is the same as for the whole batch.
+            clip_norm: maximum norm of the gradients of the whole batch, all weights together.
+                Larger gradients are scaled down. None: no limit.
             by_products: report perplexity, which the loss yields at no extra cost, and in
                 evaluations token accuracy.
         """
@@ -54,7 +54,7 @@ class TrainableTransformer(Transformer):
         self.accumulate = accumulate
         self.clip_norm = clip_norm
         self.forward_backward = None
-        # Keras would compile the strategy's exchange as well, which fails.
+        # Keras would also compile the exchange between replicas, which fails.
         super().compile(*args, jit_compile=False, **kwargs)
         with self.distribute_strategy.scope():
             # In a namespace, because Keras forbids metrics as attributes of a built model.
@@ -112,10 +112,11 @@ class TrainableTransformer(Transformer):
             metric.update_with_mean(tf.math.divide_no_nan(total, tokens), tokens)
 
     def replica_step(self, inputs, labels, weights, scale):
-        """Returns the sums of losses and tokens over this replica's rows, gradients and logits.
+        """Computes this replica's rows: the sums of losses and tokens, the gradients, the logits.
 
-        The loss is multiplied by `scale`, one over the real tokens of the whole batch, before the
-        backward pass. Scaling the gradients afterwards would cost a pass over all of them.
+        The loss is multiplied by `scale`, one over the number of real tokens in the whole batch,
+        before the backward pass. Scaling the gradients afterwards would cost a pass over all of
+        them.
         """
         if self.forward_backward is None:
             self.forward_backward = self.make_forward_backward()
@@ -129,13 +130,13 @@ class TrainableTransformer(Transformer):
         return results
 
     def make_forward_backward(self):
-        """Returns forward and backward pass as one graph, compiled by XLA if `xla` is set."""
+        """Returns the forward and backward pass as one graph, compiled by XLA if `xla` is set."""
         seeds = [v for v in self.non_trainable_variables if v.name == "seed_generator_state"]
         weights = self.trainable_variables
 
         def forward_backward(inputs, labels, sample_weight, part_index, scale):
             step = tf.cast(tf.convert_to_tensor(self.optimizer.iterations), tf.int64)
-            # Unique, because there are fewer than a million parts on all replicas together.
+            # Unique, because all replicas together have fewer than a million parts.
             counter = step * 2**20 + part_index
             seed_states = [(seed, tf.stack([seed.value[0], counter])) for seed in seeds]
             with tf.GradientTape() as tape:
@@ -159,13 +160,13 @@ class TrainableTransformer(Transformer):
 
 
 def sum_over_replicas(tensors):
-    """Returns the sums over all replicas, on each of them."""
+    """Returns the sums over all replicas, on every replica."""
     replica = tf.distribute.get_replica_context()
     return replica.all_reduce(tf.distribute.ReduceOp.SUM, list(tensors))
 
 
 def choose_xla(wanted):
-    """Resolves "auto" to whether XLA compiles, and logs the reason once."""
+    """Resolves "auto" to True or False, and logs the choice once."""
     if wanted != "auto":
         return wanted
     accelerators = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("TPU")

@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C while a run trains: the first asks it to stop, the second ends the process."""
+"""SIGTERM and Ctrl-C during training: the first asks it to stop, the second ends the process."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ EXIT_CODE = 130
 
 @contextlib.contextmanager
 def stopping_on_signals(stop):
-    """Calls `stop` at the first signal within the block and exits at once at the second.
+    """Calls `stop` at the first signal within the block; the second one ends the process.
 
     Args:
         stop: a function of one string, the reason, for example "SIGTERM was received".

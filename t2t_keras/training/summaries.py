@@ -5,10 +5,10 @@ import tensorflow as tf
 
 
 class Summaries(keras.callbacks.Callback):
-    """Writes the training metrics every `log_every` steps, and those of each evaluation.
+    """Writes training metrics every `log_every` steps, and the metrics of each evaluation.
 
     Args:
-        folder: the log folder, a `Path`. It gets the folders `training` and `held_out`.
+        folder: the log folder, a `Path`. The logs go to its subfolders `training` and `held_out`.
         config: a `TrainingConfig`.
     """
 

@@ -3,9 +3,9 @@
     trainer = Trainer(model, data, TrainingConfig(steps=1000), "runs/mine")
     trainer.train()
 
-It calls the same `train_step` as `fit` and drives ordinary Keras callbacks. It does not use `fit`,
-because Keras' own loop does not run under MultiWorkerMirroredStrategy. For callbacks, an epoch is
-the stretch between two evaluations.
+It calls the same `train_step` as `fit`, and ordinary Keras callbacks. It does not use `fit` itself,
+because Keras' loop does not run under MultiWorkerMirroredStrategy. For callbacks, an epoch is the
+interval between two evaluations.
 """
 
 import contextlib
@@ -44,8 +44,8 @@ class Trainer:
             and `examples`, translations to show.
         strategy: a `tf.distribute` strategy. None: the one in whose scope the trainer is created.
         callbacks: further Keras callbacks.
-        rate: sustained floating-point operations per second of all devices together. The training
-            cost is computed from it as in Table 2: time × devices × rate.
+        rate: sustained floating-point operations per second of all devices together. As in Table 2,
+            the training cost is the training time times this rate.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Trainer:
         self.check_finite(unchecked_losses)
 
     def on_every_replica(self, step, batch_spec):
-        """Returns the step as one graph; its logs are the first replica's, equal on all."""
+        """Returns the step as one graph. Its logs are the first replica's, equal on all."""
 
         # One graph for all batch shapes: with a graph for each shape, the rounding would depend on
         # which shape came first. XLA compiles each shape inside this graph.
@@ -151,7 +151,7 @@ class Trainer:
         self.console.stopping()
 
     def agree_to_stop(self):
-        """Makes all machines stop after the same step when any of them was asked to."""
+        """Makes all machines stop after the same step if any of them was asked to."""
         if self.model.stop_training:
             self.asked_to_stop = self.asked_to_stop or "a callback asked for it"
         reason = self.asked_to_stop  # read once: a signal may change it at any moment
@@ -167,7 +167,7 @@ class Trainer:
         return by_time or (every and self.step % every == 0)
 
     def check_finite(self, losses):
-        """Raises `NonFiniteLoss` if one of the last steps' losses is infinite or NaN."""
+        """Raises `NonFiniteLoss` if a loss of the last steps is infinite or NaN."""
         first = self.step - len(losses)
         bad = [step for step, loss in enumerate(losses, first) if not math.isfinite(loss)]
         if not bad:
@@ -224,7 +224,7 @@ class Trainer:
         return {name: float(value) for name, value in metrics.items()}
 
     def keep_if_best(self, loss):
-        """Saves the checkpoint with the lowest loss; stops when the patience is used up."""
+        """Saves a checkpoint if the loss is the lowest so far; stops if the patience is used up."""
         if self.early_stopping.record(loss):
             self.save()
             if self.is_chief:
@@ -273,6 +273,6 @@ class Trainer:
 
 
 def shortened(values, most=20):
-    """Returns the first values as text, and how many there are if that is not all."""
+    """Formats the first values, with the total number if there are more."""
     shown = ", ".join(str(value) for value in list(values)[:most])
     return shown + (f", … ({len(values)} in all)" if len(values) > most else "")

@@ -15,15 +15,15 @@ class TrainingConfig:
         label_smoothing: ε of the loss. The paper: 0.1.
         warmup_steps: warm-up steps of the learning rate schedule. The paper: 4,000.
         learning_rate: factor on the learning rate schedule. The paper: 1.
-        accumulate: number of parts into which a device cuts its rows, to fit its memory.
-        clip_norm: largest norm of the gradients; larger ones are scaled down. 0: no limit, as in
+        accumulate: number of parts into which a device splits its rows, to fit its memory.
+        clip_norm: maximum norm of the gradients; larger ones are scaled down. 0: no limit, as in
             the paper.
         precision: "float32" or "mixed_bfloat16".
-        xla: "auto", "on" or "off"; "auto" compiles the step where there is a GPU or TPU.
-        log_every: steps between two lines of progress.
-        evaluate_every: steps between two evaluations.
-        checkpoint_every: steps between two checkpoints. 0: by time only.
-        checkpoint_minutes: minutes between two checkpoints. The paper: 10. 0: by steps only.
+        xla: "auto", "on" or "off"; "auto" compiles the step if there is a GPU or TPU.
+        log_every: steps between lines of progress.
+        evaluate_every: steps between evaluations.
+        checkpoint_every: steps between checkpoints. 0: by time only.
+        checkpoint_minutes: minutes between checkpoints. The paper: 10. 0: by steps only.
         keep: number of newest checkpoints to keep, besides the best.
         patience: evaluations without a lower loss after which training stops. 0: never.
     """
@@ -62,5 +62,5 @@ class TrainingConfig:
             self.checkpoint_every or self.checkpoint_minutes,
             "checkpoint_every",
             self.checkpoint_every,
-            "at least 1 where checkpoint_minutes is 0, or a killed run would lose everything",
+            "at least 1 if checkpoint_minutes is 0, or a killed run would lose everything",
         )
