@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+from helpers import tiny_model
+from searches import SOURCE, model_that_ends
+from untrained import QUICK
+
+from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.runs import search_graphs
+from t2t_keras.runs.search_graphs import compiled_search, longest_output, staged_graph
+
+TEXTS = ["The dog sleeps."] * 3 + ["", "The cat sleeps."]
+PREFIX = np.array([[7, 8], [9, 0], [0, 0], [7, 0], [8, 8]])  # padded, and empty for one sentence
+
+
+@pytest.mark.parametrize(
+    "settings", [{"beam": 2, "n_best": 2}, {"method": "sample", "seed": 3, "top_k": 9}]
+)
+def test_the_graph_for_xla_and_the_graph_in_stages_find_the_same(settings):
+    """Runs without XLA, which takes long to compile; tests/decoding compiles a search."""
+    model, config = model_that_ends(num_layers=1), SearchConfig(extra_length=12, **settings)
+    inputs = SOURCE, [4, 5, 6, 7, 9], PREFIX
+    staged = staged_graph(model, config)(*inputs)
+    tf.config.run_functions_eagerly(True)
+    try:
+        compiled = compiled_search(model, config)(*inputs)
+    finally:
+        tf.config.run_functions_eagerly(False)
+    width = staged.tokens.shape[-1]
+    np.testing.assert_array_equal(compiled.tokens[..., :width], staged.tokens)
+    np.testing.assert_allclose(compiled.scores, staged.scores, atol=2e-5)
+    tokens = np.asarray(staged.tokens)[:, 0]
+    for row, prefix in zip(tokens, PREFIX, strict=True):
+        count = (prefix > 0).sum()
+        np.testing.assert_array_equal(row[:count], prefix[:count])
+
+
+@pytest.mark.parametrize(("xla", "graph"), [(True, "compiled_search"), (False, "staged_graph")])
+def test_xla_is_used_where_training_uses_it(monkeypatch, xla, graph):
+    monkeypatch.setattr(search_graphs, "choose_xla", lambda wanted: xla)
+    monkeypatch.setattr(search_graphs, graph, lambda model, config: "chosen")
+    assert search_graphs.graph_search(None, None) == "chosen"
+
+
+def test_an_output_may_be_longer_than_its_source_but_not_than_the_learned_positions():
+    config = SearchConfig(extra_length=12)
+    assert longest_output(tiny_model(num_layers=1), SOURCE, config) == 6 + 12
+    model = tiny_model(num_layers=1, positions="learned", max_length=10)
+    assert longest_output(model, SOURCE, config) == 10
+
+
+def test_translations_begin_with_their_prefixes(run):
+    translator = run.translator(n_best=1, **QUICK)
+    prefixes = ["das mein", "", "die", "", "the"]
+    results = translator.translate(TEXTS, prefixes=prefixes)
+    for (best,), prefix in zip(results, prefixes, strict=True):
+        assert best.text.startswith(prefix)
+    assert results[1] != results[2] and results[3][0].text == ""
+    assert results[1][0].text == translator.translate(TEXTS)[1][0].text
+
+
+def test_a_sample_depends_on_the_index_of_its_line_alone(run):
+    translator = run.translator(method="sample", n_best=2, extra_length=3)
+    results = translator.translate(TEXTS)
+    again = translator.translate(TEXTS[1:3], first_index=1)
+    assert [[each.text for each in line] for line in results[1:3]] == [
+        [each.text for each in line] for line in again
+    ]
+    assert len({each.text for line in results[:3] for each in line}) == 6
