@@ -1,4 +1,4 @@
-"""Which examples make up batch s: buckets by length, shuffled anew every epoch.
+"""Determines which examples make up batch s: buckets by length, reshuffled every epoch.
 
 The plan is computed from the lengths alone. Every epoch has the same number of batches n, so batch
 s is batch `s mod n` of epoch `s div n`. Its rows are a function of (lengths, seed, epoch): a run
@@ -54,7 +54,7 @@ class BatchConfig:
 def best_boundaries(lengths, buckets):
     """Returns the bucket widths that need the least padding, by dynamic programming.
 
-    Bucket (a, b] takes b positions for each of its sequences. The cheapest cover of the lengths
+    Bucket (a, b] needs b positions for each of its sequences. The cheapest cover of the lengths
     up to b with k buckets consists of some bucket (a, b] and the cheapest cover of the lengths up
     to a with k − 1 buckets.
 
@@ -160,7 +160,7 @@ class BatchPlan:
                 f"{len(kept)} examples do not fill one batch, which needs a multiple of "
                 f"{config.multiple} rows"
             )
-        self.epochs = {}  # the batches of the last two epochs that were asked for
+        self.epochs = {}  # the batches of the two epochs requested last
 
     def batch(self, step):
         """Returns one batch as (example indices, width, number of rows).
@@ -174,7 +174,7 @@ class BatchPlan:
         batches = self.epochs.get(epoch)
         if batches is None:
             batches = self.in_order() if self.seed is None else self.shuffled(epoch)
-            # Two epochs: one for a reader that is ahead, one for questions about earlier batches.
+            # Two epochs: one for a reader that prefetches, one for queries about earlier batches.
             self.epochs = {**dict(list(self.epochs.items())[-1:]), epoch: batches}
         return batches[index]
 
@@ -214,8 +214,8 @@ class BatchPlan:
 def even_batches(sizes, most, multiple):
     """Returns rows and number of batches for each bucket, and the number of examples left over.
 
-    A bucket's examples are spread evenly over as few batches as the budget allows. So few of them
-    move up to the next bucket, where they would need more padding.
+    A bucket's examples are spread evenly over as few batches as the budget allows. Then only a few
+    of them move up to the next bucket, where they need more padding.
 
     Args:
         sizes: number of examples, for each bucket.

@@ -2,7 +2,7 @@
 
 Cleaning and encoding run on any Beam runner (extra `beam`). All workers must share the output
 folder. The vocabulary is learned on the machine that starts the pipeline. The resulting store is
-identical to that of `prepare`, byte for byte, and each can resume what the other began.
+identical to that of `prepare`, byte for byte, and each can resume the other's work.
 """
 
 from collections import Counter

@@ -26,5 +26,5 @@ def size_too_small(size, smallest):
 
 
 def no_text():
-    """Returns the error for a vocabulary that is to be learned from nothing."""
+    """Returns the error for learning a vocabulary without text."""
     return ValueError("There is no text to learn a vocabulary from")

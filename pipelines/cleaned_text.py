@@ -2,7 +2,7 @@
 
     cleaned/part-000000/source, target, counts.json
 
-A part holds the pairs that are kept of `PART` pairs read, and becomes one shard of the id store.
+A part contains the pairs kept out of `PART` pairs read. It becomes one shard of the id store.
 """
 
 import itertools
@@ -14,7 +14,7 @@ from pipelines.cleaning import Seen, clean
 from pipelines.progress import Progress
 from pipelines.whole import read_json, whole_folder, write_json
 
-PART = 100_000  # pairs read for one part
+PART = 100_000  # pairs read per part
 
 
 def clean_all(source, folder, config, normalization):

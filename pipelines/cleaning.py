@@ -106,7 +106,7 @@ CHANGES = {
     "control_characters": "control characters removed",
     "replaced": "malformed UTF-8 replaced",
 }
-# Old keys of counts, from before each count had the name of its setting.
+# Former names of counts, which data prepared by earlier versions may contain.
 FORMER_NAMES = {"too_long": "max_characters", "ratio": "max_ratio", "duplicate": "duplicates"}
 
 

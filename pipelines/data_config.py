@@ -17,7 +17,7 @@ class DataConfig:
         toy_pairs: number of training pairs from the toy grammar.
         dev_source, dev_target: text files for evaluation during training. "": none, or the test
             split if the toy grammar is the training data.
-        dev_pairs: number of lines of these files to use, from the first. 0: all.
+        dev_pairs: number of lines to use from the start of these files. 0: all.
     """
 
     folder: str = ""

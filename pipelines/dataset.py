@@ -29,7 +29,7 @@ def encoded(pairs, tokenizer):
 
 
 def assemble(store, examples, width, rows):
-    """Returns one batch. Sentences that do not fit into `width` are cut before their end id.
+    """Returns one batch. Sentences that exceed `width` are truncated, but keep their end id.
 
     Args:
         store: an `IdStore`.
@@ -61,8 +61,8 @@ def batches(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas
         steps: number of batches. None: unlimited if the plan is shuffled, else one epoch.
         worker, workers: index of this worker and number of workers. Each worker gets an equal
             share of consecutive rows of every batch.
-        replicas: number of parts that the worker's share is cut into. The parts are yielded one
-            after another.
+        replicas: number of parts into which the worker's share is split. The parts are yielded
+            one after another.
 
     All shares have the same number of rows, so the last one may end with rows of padding.
     """
@@ -93,9 +93,9 @@ def check_plan(store, plan, start_step):
 def dataset(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas=1):
     """Returns `batches` as a `tf.data.Dataset` that prefetches.
 
-    In one process with several replicas, `strategy.experimental_distribute_dataset` may cut the
-    batches. Across processes, TensorFlow would cut a worker's rows once more and take each piece
-    for a step. There, use `distributed`, which is correct in both cases.
+    In one process with several replicas, `strategy.experimental_distribute_dataset` may split the
+    batches. Across processes, TensorFlow would split a worker's rows once more and treat each piece
+    as a step. `distributed` is correct in both cases.
     """
     ids = tf.TensorSpec([None, None], tf.int32)
     generated = tf.data.Dataset.from_generator(

@@ -65,7 +65,7 @@ class Shard:
                 raise  # too many open files; the shard itself is fine
             raise ValueError(
                 f"{folder} is missing or damaged ({error}). Delete it and run the same command "
-                "again: t2t-prepare makes only this shard anew"
+                "again: t2t-prepare creates only this shard again"
             ) from error
 
     def write(self, folder):
@@ -105,8 +105,8 @@ class IdStore:
             missing = [name for name in contents_of(folder) if name not in names]
             if missing:
                 raise ValueError(
-                    f"{folder} has lost {', '.join(missing)}. Run the t2t-prepare command that "
-                    "made it again: it makes only the missing shards"
+                    f"{folder} has lost {', '.join(missing)}. Run the t2t-prepare command once "
+                    "more: it creates only the missing shards"
                 )
         elif not names or (folder / "preparation.json").exists():
             raise ValueError(
@@ -137,7 +137,7 @@ def shards_in(folder):
 
 
 def contents_of(folder):
-    """Returns the shards of a finished store with their number of pairs, as a dictionary."""
+    """Returns a dictionary from the shards of a finished store to their numbers of pairs."""
     return read_json(Path(folder) / "store.json")
 
 

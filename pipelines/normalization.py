@@ -1,4 +1,4 @@
-"""The normalization that every text passes through before it is cut into pieces.
+"""The normalization that is applied to every text before it is split into pieces.
 
 Strings that look the same should become the same pieces. Normalized text is valid UTF-8 in
 Unicode's composed form (NFC), without control characters and with single spaces.

@@ -1,4 +1,4 @@
-"""The inputs and settings that a prepared folder was made from, to detect changes."""
+"""The inputs and settings of a prepared folder, recorded to detect changes."""
 
 import dataclasses
 import hashlib
@@ -6,7 +6,7 @@ import json
 
 from pipelines.whole import read_json
 
-FORMAT = 1  # format of a prepared folder; folders of a different format are refused
+FORMAT = 1  # format of a prepared folder; folders in other formats are rejected
 
 
 def refuse_other_files(folder):
@@ -74,7 +74,7 @@ def is_begun(folder, origin):
     if changes:
         raise ValueError(
             f"{folder} was prepared from different input or settings. Changed: "
-            f"{', '.join(changes)}. Give a different output folder, or delete this one to prepare "
-            "it anew"
+            f"{', '.join(changes)}. Give a different output folder, or delete this one to start "
+            "over"
         )
     return True

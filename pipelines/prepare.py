@@ -5,7 +5,7 @@ step or shard that is missing.
 
     FOLDER/
       cleaned/            the kept text in parts, until all of it is encoded
-      preparation.json    inputs and settings; different ones are refused
+      preparation.json    inputs and settings; different ones are rejected
       vocabulary/         the tokenizer
       shard-000000/ …     the ids, one shard per part
       store.json          the list of shards
@@ -104,7 +104,7 @@ def encode_all(folder, tokenizer):
 
 
 def is_finished(folder):
-    """Returns whether all results exist. If so, removes what an interruption left behind."""
+    """Returns whether all results exist. If so, removes the leftovers of interruptions."""
     if not (folder / "report.json").exists() or not (folder / "store.json").exists():
         return False
     if set(contents_of(folder)) - set(shards_in(folder)):
@@ -122,7 +122,7 @@ def write_report(folder, store, counts, config):
 
 
 def renewed_report(folder, config):
-    """Returns the report. If the batch settings have changed, renews it first."""
+    """Returns the report, updated if the batch settings have changed."""
     report = read_json(folder / "report.json")
     if report["batches"]["settings"] != dataclasses.asdict(config.batches):
         write_report(folder, IdStore.read(folder), report["counts"], config)

@@ -39,7 +39,7 @@ class Progress:
         self.stream.flush()
 
     def to(self, done):
-        """Sets the count, and displays it if the last display is old enough."""
+        """Sets the count, and displays it unless the last display was too recent."""
         if self.first is None:
             self.first, self.started = self.done, time.monotonic()
         self.done = done

@@ -52,7 +52,7 @@ def batches_report(store, config):
     report = {"settings": dataclasses.asdict(config)}
     try:
         plan = BatchPlan(store.lengths + 1, config, seed=0)
-    except ValueError as error:  # too small for one batch, which is no reason to fail
+    except ValueError as error:  # too small for one batch, which is not a failure here
         return {**report, "problem": str(error)}
     return {
         **report,

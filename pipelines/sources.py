@@ -1,8 +1,8 @@
 """Sources of sentence pairs: text files, tab-separated files, Python iterables.
 
 A source is an iterable of pairs of bytes, one pair per line, that can be read repeatedly. Its
-`fingerprint()` changes when the text changes. Pairs are bytes because a line that is not UTF-8 is
-dropped and counted by the cleaning, and must not stop the reading. Wrong input raises a
+`fingerprint()` changes when the text changes. Pairs are bytes, because a line
+that is not UTF-8 must not stop the reading; the cleaning drops and counts it. Wrong input raises a
 `SourceError` with the file and the line. TensorFlow Datasets are read by `tfds_source.py`.
 """
 
@@ -234,7 +234,7 @@ def lines_of(files, byte=0):
 
 
 def check_is_plain_text(path, line):
-    """Refuses files whose first line shows that they are SGML, XML, UTF-16 or gzip."""
+    """Rejects files whose first line shows that they are SGML, XML, UTF-16 or gzip."""
     start = line.lstrip(b"\xef\xbb\xbf \t").lower()
     if start.startswith((b"<srcset", b"<refset", b"<tstset", b"<!doctype", b"<?xml", b"<doc ")):
         raise SourceError(

@@ -81,7 +81,7 @@ class BytePairTokenizer:
 
 
 class WordPieceTokenizer:
-    """A word-piece tokenizer: it repeatedly takes the longest piece that starts the rest of a word.
+    """A word-piece tokenizer, which repeatedly takes the longest piece that the word begins with.
 
     Args:
         vocabulary: the pieces in the order of their ids, beginning with `SPECIAL_PIECES`.
@@ -197,7 +197,7 @@ def lone_pieces(tokenizer, ids):
 
 
 def check_is_list(texts):
-    """Returns `texts`, but refuses a lone text, whose characters would be encoded one by one."""
+    """Returns `texts`; rejects a single string, whose characters would be encoded one by one."""
     if isinstance(texts, str | bytes):
         raise ValueError(f"`texts` must be a list of texts. Received: texts={texts!r}")
     return texts

@@ -149,7 +149,7 @@ def run_sentencepiece(options, size, folder):
 
 
 def failure(log, size):
-    """Returns SentencePiece's error as an error about our settings."""
+    """Translates SentencePiece's log into an error about our settings."""
     if limit := re.search(r"Vocabulary size too high .* a value <= (\d+)", log):
         return size_too_large(size, int(limit[1]))
     if limit := re.search(r"smaller than required_chars\. \d+ vs (\d+)", log):

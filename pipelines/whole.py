@@ -1,7 +1,7 @@
 """Files and folders that are either complete or absent, and locks.
 
-A file or folder is written under a temporary name and then renamed, so that under its final name
-it is complete even if the process is killed.
+Files and folders are written under a temporary name and then renamed. So whatever has its final
+name is complete, even if the process was killed.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
-"""A SavedModel's own statement of which signatures may be batched across requests.
+"""A record in a SavedModel of the signatures that may be batched across requests.
 
-Batching is safe only if a row's answer does not depend on the other rows. Attention weights do:
-they are padded to the longest text of the batch. Only the export knows this, so it writes the
+Batching is safe only if the answer for a row does not depend on the other rows. Attention weights
+do: they are padded to the longest text of the batch. Only the export knows this, so it writes the
 batchable signatures into `assets.extra`, the folder that TensorFlow reserves for such files.
 TensorFlow Serving and `tf.saved_model.load` ignore it.
 """

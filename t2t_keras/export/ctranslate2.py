@@ -73,7 +73,7 @@ def import_ctranslate2():
 
 
 def check_free(folder, force):
-    """Refuses an existing folder, unless `force` is set and it holds a CTranslate2 model."""
+    """Rejects an existing folder, unless `force` is set and it contains a CTranslate2 model."""
     if not folder.exists():
         return
     if not force:
@@ -123,7 +123,7 @@ def specification(specs, model):
 
 
 def output_bias(model):
-    """Returns the bias on the logits. It keeps padding and begin from being written."""
+    """Returns the bias on the logits, which prevents padding and begin from being written."""
     bias = np.zeros(model.config.vocab_size, "float32")
     if model.embedding.bias is not None:
         bias = array(model.embedding.bias)
@@ -140,7 +140,7 @@ def positions(layer, config):
 
 
 def set_attention(spec, residual):
-    """Sets the projections of a sub-layer. If d_k and d_v differ, zeros fill the narrower."""
+    """Sets the projections of a sub-layer. If d_k and d_v differ, zeros pad the smaller one."""
     attention = residual.sublayer
     set_norm(spec.layer_norm, residual.norm)
     width = max(attention.d_k, attention.d_v)

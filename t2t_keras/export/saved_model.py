@@ -1,4 +1,4 @@
-"""SavedModels for TensorFlow Serving, t2t-serve and programs that have only TensorFlow."""
+"""SavedModels for TensorFlow Serving, t2t-serve and other TensorFlow programs."""
 
 import contextlib
 import functools

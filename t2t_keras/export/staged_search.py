@@ -1,4 +1,4 @@
-"""The search as a TensorFlow graph for batches of any shape, which finished sentences leave."""
+"""The search in stages, as one TensorFlow graph for batches of any shape."""
 
 import tensorflow as tf
 
@@ -62,7 +62,7 @@ def of_sentences(state, rows):
 
 
 def any_length(tensor):
-    """Returns a tensor's shape with the numbers of sentences and of tokens left open."""
+    """Returns a tensor's shape with unknown numbers of sentences and tokens."""
     shape = tensor.shape.as_list()
     if shape:
         shape[0] = None

@@ -1,7 +1,7 @@
 """The signatures of a SavedModel that takes text: translations, scores and attention weights.
 
 `translate_n_best` is the graph version of `decoding/translator.py`, and `score` of
-`decoding/scoring.py`. Batches are formed in the same way, so the answers are equal to the byte.
+`decoding/scoring.py`. Batches are formed in the same way, so the answers are identical.
 """
 
 import tensorflow as tf
@@ -78,9 +78,9 @@ class TextSignatures(tf.Module):
         """Returns the attention weights of a model that reads `text` and writes `translation`.
 
         `source_pieces` and `target_pieces` are padded with "". The weights `encoder`, `decoder`
-        and `cross` are [batch, layers, heads, queries, keys]. Row i of `decoder` and `cross`
-        belongs to the writing of target piece i. The columns of `decoder` are the pieces read
-        by then: begin, then the earlier target pieces.
+        and `cross` are [batch, layers, heads, queries, keys]. In `decoder` and `cross`, row i
+        contains the weights with which target piece i is written. The columns of `decoder` are
+        begin and the earlier target pieces.
         """
         source, target = (
             with_end(self.tokenizer.tokenize(texts)).to_tensor() for texts in (text, translation)
@@ -152,7 +152,7 @@ def with_end(ids):
 
 
 def padded(ids, longest):
-    """Pads ragged ids to a width that `decoding/batches.py` would choose, too."""
+    """Pads ragged ids to the same width as `decoding/batches.py` does."""
     ids = ids.to_tensor()
     width = rounded(tf.shape(ids)[1])
     width = width if longest is None else tf.minimum(width, longest)
@@ -189,7 +189,7 @@ def in_batches(function, lengths, tokens, empty):
 
 
 def joined(texts, scores, text_of, count):
-    """Joins the translations of parts to translations of texts; scores are added.
+    """Joins the translations of parts into translations of texts; scores are added.
 
     Args:
         texts, scores: n translations of each part, `[parts, n]`.

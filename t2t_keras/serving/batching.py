@@ -15,7 +15,7 @@ from absl import logging
 
 from t2t_keras.serving.limits import Refusal
 
-BYTES_PER_ROW = 500  # a batch, padded to its longest row, has at most batch limit × this many bytes
+BYTES_PER_ROW = 500  # a batch, padded to its longest row, has at most batch limit × this in bytes
 
 
 class Workers:
@@ -65,7 +65,7 @@ class Job:
         self.outputs = loop.create_future()
         self.rows = len(next(iter(inputs.values())))
         self.width = widths(inputs).max()
-        # Jobs can be concatenated if their arrays differ in the number of rows alone.
+        # Jobs can be concatenated if their arrays differ only in the number of rows.
         self.shape = {name: array.shape[1:] for name, array in inputs.items()}
 
 
@@ -84,7 +84,7 @@ class Batcher:
         self.task = asyncio.create_task(self.work())
 
     async def __call__(self, inputs):
-        """Computes one request: arrays by name to arrays by name, in the same order of rows."""
+        """Computes one request: takes and returns arrays by name, with the same order of rows."""
         width = widths(inputs)
         with self.workers.admitted(len(width)):
             order = np.argsort(width, kind="stable")  # rows of similar length share a batch

@@ -20,6 +20,8 @@ class Refusal(Exception):
 
 @dataclasses.dataclass
 class Limits:
+    """The limits of a server. t2t-serve has a flag for each, except `answer`."""
+
     batch: int = 32  # rows computed together
     wait: float = 2.0  # milliseconds that a batch waits for more rows
     workers: int = 2  # batches computed at the same time

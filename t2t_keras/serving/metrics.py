@@ -43,7 +43,7 @@ class Metrics:
         )
         self.version = Gauge(
             "t2t_model_version",
-            "Version of the model that answers; 0 until one is loaded.",
+            "Version of the model that is served; 0 until one is loaded.",
             registry=registry,
         )
 

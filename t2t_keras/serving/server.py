@@ -1,4 +1,4 @@
-"""The HTTP server: its routes, and its life from the first request to the last.
+"""The HTTP server: its routes, its start and its graceful end.
 
 GET  /                                         web page
 GET  /healthz                                  200 while requests are served, otherwise 503
@@ -99,7 +99,7 @@ class Server:
             async with asyncio.timeout(self.limits.grace):
                 await self.idle.wait()
         except TimeoutError:
-            logging.warning("%d requests are not answered", self.in_flight)
+            logging.warning("%d requests were not answered", self.in_flight)
 
     def application(self):
         app = web.Application(middlewares=[self.answered], client_max_size=self.limits.body)
@@ -128,7 +128,7 @@ class Server:
         except web.HTTPRequestEntityTooLarge:
             response = self.error(413, f"A request may have at most {self.limits.body:,} bytes")
         except web.RequestPayloadError:
-            response = self.error(400, "The body cannot be decoded as its headers say")
+            response = self.error(400, "The body cannot be decoded according to its headers")
         except web.HTTPException as error:
             if error.status == 405:
                 headers["Allow"] = error.headers["Allow"]
@@ -237,6 +237,6 @@ class Server:
 
 
 def model_and_version(request):
-    """Returns the model and the version, or None, that the path names."""
+    """Returns the model and the version in the path; the version may be None."""
     number = request.match_info.get("version")
     return request.match_info["name"], None if number is None else int(number)

@@ -150,7 +150,8 @@ def values_of(name, array):
     """Converts an output to nested lists for JSON, with None for NaN and infinities.
 
     TensorFlow Serving writes NaN and Infinity, which are not JSON: strict parsers reject the
-    whole answer. As there, a float32 is written with the fewest digits that identify it.
+    whole answer. Like TensorFlow Serving, this writes a float32 with the fewest digits that
+    identify it.
     """
     if array.dtype == object:
         return text_values(array.tolist(), name.endswith(BINARY))

@@ -1,7 +1,7 @@
-"""The versions of a model: numbered folders, of which the newest answers.
+"""The versions of a model: numbered folders, the newest of which is served.
 
-A newer version is loaded and warmed up while the current one answers, then replaces it at once.
-The old one is unloaded after its last request. If the newest folder is removed, the version
+A newer version is loaded and warmed up while the current one still serves, and then replaces it.
+The old version is unloaded after its last request. If the newest folder is removed, the version
 before it is loaded again.
 """
 
@@ -87,7 +87,7 @@ class Versions:
         raise first_error or ValueError(f"{self.folder} no longer contains a version")
 
     async def switch_to(self, number, folder):
-        """Loads a version and makes it current. If that fails, raises and changes nothing."""
+        """Loads a version and makes it current. On failure, raises and keeps the current one."""
         version = self.known[number] = Version(number)
         logging.info("Loading version %d", number)
         try:
@@ -110,7 +110,7 @@ class Versions:
         return model
 
     async def watch(self):
-        """Switches to the newest version whenever it changes. Tries a broken version once."""
+        """Switches to the newest version whenever it changes. Tries a broken version only once."""
         while True:
             await asyncio.sleep(POLL_SECONDS)
             try:

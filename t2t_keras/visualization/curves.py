@@ -22,8 +22,8 @@ def curves(path, runs):
 
     Args:
         path: path of the PNG file, or a binary file object.
-        runs: from the name of each run to its evaluations, dicts as in `metrics.jsonl`. Missing
-            metrics are left out.
+        runs: a dict from the name of each run to its evaluations, dicts as in `metrics.jsonl`.
+            Missing metrics are left out.
     """
     styles = {
         name: {"color": COLORS[i % len(COLORS)], "linestyle": STYLES[i // len(COLORS) % 4]}
@@ -45,7 +45,7 @@ def schedule_curve(path, rate, steps, reached=None):
         path: path of the PNG file, or a binary file object.
         rate: function from a step, counted from 0 as in Keras, to its learning rate.
         steps: number of planned steps.
-        reached: number of steps made so far, to be marked. None: no mark.
+        reached: number of steps done so far, which is marked. None: no mark.
     """
     with image(path, 11, 3, layout="constrained") as figure:
         ax = figure.subplots()

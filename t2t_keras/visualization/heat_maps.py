@@ -31,7 +31,7 @@ def heat_maps(path, weights, queries, keys, title):
     queries, keys = ([shortened(word) for word in words] for words in (queries, keys))
     left, below = (room_for(words, points) for words in (queries, keys))
 
-    # The layout is computed here, so that all cells are of one size.
+    # The layout is computed here, so that all cells have the same size.
     across, down = min(heads, HEADS_PER_ROW), math.ceil(heads / HEADS_PER_ROW)
     width, height = cell * columns, cell * rows
     step = width + GAP, HEAD_TITLE + height + below

@@ -27,8 +27,8 @@ TEMPLATE = Path(__file__).with_name("report.html")
 EXAMPLES = {
     "best": ("Best", "Among equal scores, the longest sources."),
     "middle": ("Middle", "Half of the remaining lines rank higher, half lower."),
-    "worst": ("Worst", "Often the reference differs in content, or says the same differently."),
-    "all": ("All lines", "The test set has no more."),
+    "worst": ("Worst", "Often the reference differs in content, or is worded differently."),
+    "all": ("All lines", "The test set has no other lines."),
 }
 
 
@@ -206,7 +206,7 @@ def test_sections(test):
     yield section(
         "Translations",
         paragraph(
-            "Selected by sentence BLEU, which measures how far a line agrees with its reference. A "
+            "Selected by sentence BLEU, which measures how closely a line matches its reference. A "
             "low score can mean a wrong translation, or a right one in different words."
         ),
         *(part for name, lines in test.examples.items() for part in examples(name, lines)),

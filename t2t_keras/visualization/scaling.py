@@ -17,9 +17,9 @@ def scaling(path, panels, names):
 
     Args:
         path: path of the PNG file.
-        panels: from each panel's title to its lines. Lines are a dict from a name to the points,
-            a dict from n to the cost, and the fitted (exponent, factor) or None.
-        names: from each name to its text in the legend.
+        panels: a dict from each panel's title to its lines: a dict from a name to the points (a
+            dict from n to the cost) and the fitted (exponent, factor) or None.
+        names: a dict from each name to its text in the legend.
     """
     styles = {
         name: {"color": COLORS[i % len(COLORS)], "marker": MARKERS[i % len(MARKERS)]}

@@ -39,7 +39,7 @@ def learning(run):
         paragraph(
             "A perplexity of k means that the model is as uncertain, on average, as if it chose "
             "among k equally likely tokens. Held-out sentences are not used for training. The BLEU "
-            "in this picture is that of greedy translations of held-out sentences.",
+            "in this picture was measured on greedy translations of held-out sentences.",
             class_="note",
         ),
         folded("Table", history(run.evaluations)),
@@ -47,7 +47,7 @@ def learning(run):
 
 
 def data_text(data):
-    text = f"Trained on {data.folder or 'the embedded toy grammar'}"
+    text = f"Trained on {data.folder or 'the built-in toy grammar'}"
     if data.dev_source:
         return f"{text}; evaluated on {data.dev_source} and {data.dev_target}."
     if not data.folder:

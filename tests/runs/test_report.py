@@ -96,7 +96,7 @@ def test_training_test_set_and_settings_are_described(page):
     text = " ".join(page.texts["p"])
     assert "trained for 3 of 100,000 steps on 9.0 million tokens" in text
     assert "5.00 at step 1 and 4.50 at the last evaluation, step 3" in text
-    assert "test.en (16 lines)" in text and "Trained on the embedded toy grammar" in text
+    assert "test.en (16 lines)" in text and "Trained on the built-in toy grammar" in text
     assert "weights: averaged; beam 1" in text
     settings = page.texts["code"]
     assert settings[settings.index("model.d_model") + 1 :][:2] == ["16", "512"]
