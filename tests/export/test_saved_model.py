@@ -17,7 +17,7 @@ from pipelines.toy_grammar import pairs
 from t2t_keras.export.batchable import read_batchable
 
 # Ordinary sentences and odd lines. The last one has more pieces than a model takes at once.
-TEXTS = [english for english, _ in pairs(300)] + [*UGLY, "\u00e9\u0301\r\n\ufffd ", "dog " * 1100]
+TEXTS = [english for english, _ in pairs(120)] + [*UGLY, "\u00e9\u0301\r\n\ufffd ", "dog " * 1100]
 IDS = 3  # texts whose ids are translated
 
 # Loads both exports without t2t_keras, and the one with ids without tensorflow_text, too.
@@ -34,7 +34,7 @@ del sys.modules["tensorflow_text"]
 import tensorflow_text
 model = tf.saved_model.load(export)
 inputs = {
-    "serving_default": {"text": tf.constant(texts)},
+    "serving_default": {"text": tf.constant(texts[:20])},
     "translate_n_best": {"text": tf.constant(texts)},
     "score": {"source": tf.constant(texts[:20]), "target": tf.constant(texts[1:21])},
     "attention": {"text": tf.constant(texts[:2]), "translation": tf.constant(texts[1:3])},
@@ -99,10 +99,10 @@ def translations(run):
 def test_translations_are_those_of_the_run(translations, answers):
     expected = copy.deepcopy(translations)
     best, several = answers["serving_default"], answers["translate_n_best"]
-    assert best["translations"] == [row[0]["text"] for row in expected]
-    scores = [row[0]["score"] for row in expected]
+    assert best["translations"] == [row[0]["text"] for row in expected[:20]]
+    scores = [row[0]["score"] for row in expected[:20]]
     np.testing.assert_allclose(best["scores"], scores, rtol=1e-6)
-    assert len(set(best["translations"])) > 50
+    assert len({row[0]["text"] for row in expected}) > 50
     missing = {"text": "", "score": float(np.finfo("float32").min)}
     rows = zip(several["translations"], several["scores"], expected, strict=True)
     for texts, scores, row in rows:
@@ -150,7 +150,7 @@ def test_an_export_states_which_signatures_may_be_batched(run):
 
 
 def test_translate_takes_an_export(run, translations):
-    some = [*range(10), *range(300, len(TEXTS) - 1)]
+    some = [*range(10), *range(120, len(TEXTS) - 1)]
     results = translate(run.folder / "export" / "1", [TEXTS[index] for index in some])
     for result, expected in zip(results, (translations[index] for index in some), strict=True):
         assert [each["text"] for each in result] == [each["text"] for each in expected]
