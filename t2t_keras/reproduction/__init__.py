@@ -10,8 +10,8 @@ __all__ = ["Plan", "reproduce"]
 def reproduce(plan):
     """Makes a table and returns it as Markdown.
 
-    All files are written to `plan.folder`: prepared data, runs, logs, and in the end the table as
-    Markdown and CSV. An interrupted call can be repeated and resumes where it stopped.
+    All files are written to `plan.folder`: prepared data, runs, logs, and finally the table as
+    Markdown and CSV. Repeat an interrupted call to resume it.
 
     Table 1 forks this process for each measurement. Call it before TensorFlow or JAX has computed
     anything, and in a script under `if __name__ == "__main__":`.

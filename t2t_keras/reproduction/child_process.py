@@ -1,4 +1,4 @@
-"""Calls in processes of their own, so that no measurement affects a later one."""
+"""Function calls in child processes, so that no measurement affects a later one."""
 
 import multiprocessing
 import os
@@ -13,8 +13,8 @@ def call_in_child(function, *arguments):
     """Calls a function in a child process and returns its result.
 
     Args:
-        function: function of a module, so that it can be pickled.
-        *arguments: its arguments, which can be pickled too.
+        function: a function at the top level of a module, which can be pickled.
+        *arguments: its arguments, which must also allow pickling.
 
     Raises:
         RuntimeError: if the function raises an exception or the process dies.
@@ -36,10 +36,10 @@ def call_in_child(function, *arguments):
 
 
 def start_method():
-    """Returns how to start children: by a fork of this process, or of a clean one.
+    """Returns how to start children: "fork" this process, or a clean one ("forkserver").
 
-    A fork of this process starts at once. But CUDA does not work in a fork of a process that has
-    looked for GPUs, as every command does.
+    A fork of this process starts faster, but CUDA does not work in it if this process has looked
+    for GPUs, as every command does.
     """
     if keras.config.backend() == "tensorflow":
         import tensorflow as tf
@@ -61,6 +61,6 @@ def child_main(sender, function, arguments):
 
 
 def end_with_parent():
-    """Ends this process with its parent, because it would keep the output folder locked."""
+    """Ends this process when its parent ends, or it would keep the output folder locked."""
     multiprocessing.parent_process().join()
     os._exit(1)

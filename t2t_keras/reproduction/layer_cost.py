@@ -1,4 +1,4 @@
-"""The cost of a layer over the length of its sequence: seconds and bytes, forward and backward."""
+"""The cost of a layer by sequence length: seconds and bytes, forward and backward."""
 
 import os
 
@@ -15,18 +15,18 @@ MEMORY = {
 
 
 def seconds(new_layer, lengths, width, rounds):
-    """Times a layer on one sequence, forward, and forward and backward ("training").
+    """Times a layer on single sequences: "forward", and "training" (forward and backward).
 
     All lengths are timed in turn, because they are compared with each other.
 
     Args:
         new_layer: function that returns the layer.
-        lengths: lengths of the sequence.
-        width: width of the sequence.
+        lengths: lengths of the sequences.
+        width: width of the sequences.
         rounds: timed calls per length.
 
     Returns:
-        A dict of median seconds for each length.
+        For each length, a dict of median seconds.
     """
     layer = new_layer()
     layer.build((1, None, width))
@@ -38,7 +38,7 @@ def seconds(new_layer, lengths, width, rounds):
 
 def memory(new_layer, length, width):
     """Returns the bytes that a layer's forward and backward call allocates."""
-    # TensorFlow's plain CPU allocator does not count all allocations; this one does.
+    # TensorFlow's plain CPU allocator does not count all allocations; the BFC allocator does.
     os.environ["TF_CPU_ALLOCATOR_USE_BFC"] = "true"
     layer = new_layer()
     layer.build((1, None, width))
@@ -51,7 +51,7 @@ def sample(length, width):
 
 
 def compiled(layer, inputs):
-    """Returns functions without arguments: forward call, training call, memory of the latter.
+    """Returns three functions: the forward call, the training call, and the memory of the latter.
 
     Args:
         layer: a built layer.

@@ -18,7 +18,7 @@ def setting(*tables, default=None, trains=False):
     Args:
         *tables: numbers of the tables that read it; every other table rejects it.
         default: its default value.
-        trains: whether only training reads it. A plan with `run` trains nothing and rejects it.
+        trains: whether only training reads it. A plan with `run` does not train and rejects it.
     """
     metadata = {"tables": [f"table{number}" for number in tables], "trains": trains}
     return dataclasses.field(default=default, metadata=metadata)
@@ -110,7 +110,7 @@ class Plan:
         }
 
     def normalize(self):
-        """Turns paths into texts, and lengths into sorted integers."""
+        """Converts paths to strings, and lengths to sorted integers."""
         for name in ("rows", "lengths", "test_source", "test_target"):
             if isinstance(value := getattr(self, name), str):
                 raise ValueError(f"`{name}` must be a list. Received: {name}={value!r}")

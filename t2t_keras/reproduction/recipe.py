@@ -1,7 +1,7 @@
-"""The settings of a training run beside the paper's, and the differences between them.
+"""The settings of a training run, the paper's settings, and the differences between them.
 
-`Plan.reduced` replaces the paper's settings by those of a small config, `Plan.divide` divides the
-widths and `Plan.steps` shortens the training. `Plan.overrides` are applied last.
+`Plan.reduced` replaces the paper's settings with those of a smaller config, `Plan.divide` divides
+the widths, and `Plan.steps` shortens the training. `Plan.overrides` are applied last.
 """
 
 import dataclasses
@@ -13,7 +13,7 @@ from t2t_keras.experiment import Experiment, load_experiment
 from t2t_keras.training.checkpoints import Checkpoints
 
 CHECKPOINTS = 72  # in twelve hours of training, one every ten minutes (§5.2, §6.1)
-# Settings that affect no result.
+# Settings that do not affect the results.
 IRRELEVANT = {
     *("data.folder", "data.toy_pairs", "data.dev_source", "data.dev_target", "data.dev_pairs"),
     *("training.log_every", "training.evaluate_every", "training.checkpoint_every"),
@@ -40,7 +40,7 @@ class Recipe(NamedTuple):
         return [f"--config={self.config}", *override_flags(self.paper, self.experiment)]
 
     def prepare_flags(self):
-        """Returns the flags of t2t-prepare, equal for all recipes that share a text."""
+        """Returns the flags of t2t-prepare, which are equal for all recipes that share a text."""
         overrides = override_flags(load_experiment("base"), self.experiment)
         return ["--config=base", *(o for o in overrides if o.startswith("--config.data."))]
 
@@ -58,9 +58,9 @@ class Recipe(NamedTuple):
         ]
 
     def check_resumable(self, run):
-        """Refuses a run that was trained with different settings, or for more steps.
+        """Rejects a run that was trained with different settings, or for more steps.
 
-        t2t-train allows both. A table does not: its figures must belong to its settings.
+        t2t-train allows both. A table must not: its figures must belong to its settings.
         """
         if not run.config_file.exists():
             return
@@ -118,7 +118,7 @@ def apply_overrides(plan, experiment, kept=()):
     Args:
         plan: a `Plan`.
         experiment: the `Experiment` to change.
-        kept: settings that distinguish the table's row, which are not overridden.
+        kept: settings that define the table's row and are not overridden.
     """
     for path, value in (plan.overrides or {}).items():
         check_choice("overrides", path, experiment.flat())

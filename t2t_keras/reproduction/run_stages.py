@@ -1,4 +1,4 @@
-"""The stages that the runs of tables 2 to 4 share, and the facts that the tables print of a run."""
+"""The stages that tables 2 to 4 share, and the facts about a run that these tables print."""
 
 import contextlib
 from pathlib import Path
@@ -18,7 +18,7 @@ class Weights(NamedTuple):
     Args:
         name: value of --weights.
         file: their file.
-        text: their description in the table's notes.
+        text: description for the table's notes.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Weights(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """Facts of a run besides its scores.
+    """Facts about a run, other than its scores.
 
     Args:
         pairs: sentence pairs in the training text. None: unknown.
@@ -42,8 +42,8 @@ class Facts(NamedTuple):
 
 @contextlib.contextmanager
 def output_folder(plan):
-    """Yields the plan's output folder, which no other process can use meanwhile."""
-    # The GPUs' memory belongs to the stages' processes. A caller that uses the GPUs keeps them.
+    """Locks the plan's output folder and yields its path."""
+    # Leaves the GPUs to the processes of the stages, unless the caller already uses the GPUs.
     with contextlib.suppress(RuntimeError):
         tf.config.set_visible_devices([], "GPU")
     plan.folder.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def output_folder(plan):
 
 
 def existing_run(plan):
-    """Returns the run that the plan only scores, or None."""
+    """Returns the existing run that the plan scores, or None."""
     if not plan.run:
         return None
     run = Run(plan.run)
@@ -68,7 +68,7 @@ def train(stages, run, recipe, data, dev=None):
         run: a `Run`.
         recipe: its `Recipe`.
         data: folder of the encoded text.
-        dev: source and target file to evaluate on while training. None: no evaluation.
+        dev: source and target file for evaluation during training. None: no evaluation.
     """
     recipe.check_resumable(run)
     dev_flags = [f"--dev_source={dev[0]}", f"--dev_target={dev[1]}"] if dev else []

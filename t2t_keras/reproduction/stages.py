@@ -1,7 +1,7 @@
 """The stages of an experiment: commands of this package, each run once.
 
-Each stage is a process of its own, because TensorFlow keeps a device's memory and its first
-strategy for as long as a process lives. The stage's output goes to a log file.
+Each stage is a separate process, because TensorFlow keeps a device's memory and its first strategy
+for as long as a process lives. The stage's output goes to a log file.
 """
 
 import contextlib
@@ -81,7 +81,7 @@ class Stages:
                 file.write(f"{time.ctime()}: t2t-{command} {' '.join(arguments)}\n".encode())
                 file.flush()
                 children.append(self.start(command, arguments, file))
-            if received:  # before there was a child to pass the signal to
+            if received:  # a signal that arrived before the child was started
                 send(received[0], children[0])
             while (code := exit_code(children[0])) is None:
                 if (message := last_message(log)) != reported:
@@ -108,7 +108,7 @@ def start_command(command, arguments, log):
         stdout=log,
         stderr=log,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        start_new_session=True,  # Ctrl-C reaches only this process, which passes it on
+        start_new_session=True,  # Ctrl-C reaches only this process, which forwards it
     )
 
 
@@ -120,7 +120,7 @@ def exit_code(child):
 
 @contextlib.contextmanager
 def signals_passed_to(children):
-    """Passes signals to stop on to child processes, which may have work to save.
+    """Forwards SIGINT, SIGTERM and SIGHUP to child processes, which may have work to save.
 
     Yields the list of signals received so far.
     """
@@ -143,13 +143,13 @@ def signals_passed_to(children):
 
 
 def send(number, child):
-    """Sends SIGINT or SIGTERM to a child that may have ended."""
+    """Sends SIGINT, or SIGTERM for any other signal, to a child that may have ended."""
     with contextlib.suppress(ProcessLookupError):
         child.send_signal(signal.SIGINT if number == signal.SIGINT else signal.SIGTERM)
 
 
 def last_message(log):
-    """Returns the last line of a command's log that is the command's own."""
+    """Returns the last line of a log that the command itself wrote, not a library."""
     lines = Path(log).read_text(encoding="utf-8", errors="replace").split("\n")
     messages = [line for line in lines if not NOISE.match(line)]
     return LOG_PREFIX.sub("", messages[-1])

@@ -2,7 +2,7 @@
 
 The layers compared with attention are Keras' own. Each result is a line of `table1.jsonl` and is
 measured only once; `table1.md`, `table1.csv` and `table1.png` show all of them. The lengths of a
-layer are timed in turn, so that a slow minute of the machine affects all of them.
+layer are timed in turn, so that a temporary slowdown of the machine affects all of them.
 """
 
 import functools
@@ -88,7 +88,7 @@ def read_results(path, settings):
 
 
 def measure(plan, path, settings):
-    """Measures what `path` lacks, one layer at a time, and returns all results by (layer, n)."""
+    """Measures the results that `path` lacks, and returns all results by (layer, n)."""
     results = read_results(path, settings)
     missing = {name: [n for n in plan.lengths if (name, n) not in results] for name in PAPER}
     with (
@@ -127,7 +127,7 @@ def measure_layer(name, new_layer, lengths, settings):
 
 
 def layer_factories(plan):
-    """Returns a function for each layer that creates it; creating one starts the backend."""
+    """Returns a function for each layer that creates it. Creating a layer starts the backend."""
     convolution = {"filters": plan.d_model, "kernel_size": plan.kernel, "padding": "same"}
     return {
         "self-attention": functools.partial(MultiHeadAttention, plan.heads, plan.d_model),
@@ -158,7 +158,7 @@ def fit(costs, measure):
 
 
 def columns_and_rows(table):
-    """Returns the columns and a row for each measure and layer, as for `write_table`."""
+    """Returns the columns and rows for `write_table`, with a row for each measure and layer."""
     rows = []
     for measure, (title, unit, scale) in MEASURES.items():
         for name, costs in table.items():

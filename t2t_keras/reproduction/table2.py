@@ -44,8 +44,8 @@ class PaperRow(NamedTuple):
         config: shipped config of the recipe.
         data_set: TensorFlow data set of the text.
         languages: source and target language.
-        checkpoints: checkpoints that the training wrote, one every ten minutes.
-        averaged: the number of last checkpoints that were averaged.
+        checkpoints: number of checkpoints that training wrote, one every ten minutes.
+        averaged: number of last checkpoints that were averaged.
         bleu, flops: the printed BLEU and training cost.
     """
 
@@ -95,7 +95,7 @@ def reproduce(plan):
 
 
 def check(plan, rows):
-    """Rejects settings that do not fit together or do not fit the rows, and missing files."""
+    """Rejects settings that contradict each other or the rows, and missing files."""
     if (plan.reduced or plan.run) and len(rows) > 1:
         raise ValueError(
             "--reduced and --run are for one row. Name it, for example --rows=ende_base. "

@@ -1,9 +1,9 @@
 """Table 3: variations on the base model, each trained and scored on a held-out text (§6.2).
 
-All rows are trained on the same encoded text, and every reduction applies to all rows. Each row
-therefore differs from base by the paper's factors: `divide` divides every width, `divide_layers`
-the number of layers N; the number of heads h is not divided; "big" has three times the steps of
-base. Perplexity is per piece. Perplexity and translations use the last checkpoint, not an average.
+All rows are trained on the same encoded text, and every reduction applies to all rows, so each row
+differs from base by the paper's factors. `divide` divides every width, and `divide_layers` the
+number of layers N. The number of heads h is not divided. "big" has three times the steps of base.
+Perplexity is per piece. Perplexity and translations use the last checkpoint, not an average.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ from t2t_keras.reproduction.texts import (
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.text_files import read_lines
 
-# Reductions that apply if there is no text: config, divisor of the widths, divisor of the layers.
+# Reductions for the toy grammar: config, divisor of the widths, divisor of the number of layers.
 TOY, TOY_WIDTHS, TOY_LAYERS = "toy_sweep", 8, 2
 
 
@@ -68,7 +68,7 @@ def check(plan):
 
 
 def recipe_of(plan, row):
-    """Returns a row's `Recipe`: the reduced base, changed as the paper's base is for this row."""
+    """Returns a row's `Recipe`: the reduced base, with the paper's changes for this row."""
     config = f"table3:{row}"
     base, paper, ours = (load_experiment(c) for c in ("table3:base", config, config))
     longer = paper.training.steps // base.training.steps  # 3 for "big", else 1
@@ -131,7 +131,7 @@ def score_row(plan, folder, row, recipe, base, text):
 
 
 def changed_settings(base, recipe):
-    """Describes the differences of a row's recipe from that of base."""
+    """Describes how a row's recipe differs from that of base."""
     changed = differences(base.experiment, recipe.experiment)
     return ", ".join(f"{name.split('.')[-1]} {shown(new)}" for name, (_, new) in changed.items())
 

@@ -1,12 +1,12 @@
 """Table 4: English constituency parsing, from trees to F1 (§6.3).
 
 Trees become token sequences, a vocabulary is learned, the 4-layer model is trained, and its last 5
-checkpoints are averaged. Sentences are parsed with beam 21, α = 0.3 and at most 300 tokens more
-than they have words. `Plan.automatic` mixes in automatically parsed trees: the semi-supervised
-mode.
+checkpoints are averaged. Sentences are parsed with beam 21, α = 0.3 and outputs of at most 300
+tokens more than the source. `Plan.automatic` mixes in automatically parsed trees: the
+semi-supervised mode.
 
-Sentences that also occur in the training text are left out of F1; a second column has F1 with
-them. If more than a fifth of a treebank's sentences occur there, the table is refused.
+Sentences that also occur in the training text are excluded from F1; a second column includes them.
+If they are more than a fifth of a treebank's sentences, an error is raised instead.
 """
 
 from typing import NamedTuple
@@ -36,7 +36,7 @@ from t2t_keras.runs.run import Run
 from t2t_keras.runs.text_files import read_lines, write_lines
 
 AVERAGED = 5
-MOST_SEEN = 0.2  # share; short headings recur in any text, but few longer sentences do
+MOST_SEEN = 0.2  # maximum share; short headings recur in any text, longer sentences rarely do
 PAPER_F1 = {"gold trees only": 91.3, "semi-supervised": 92.7}
 
 
@@ -46,10 +46,10 @@ class Result(NamedTuple):
     Args:
         test: "dev" or "test".
         facts: `Facts` of the run.
-        score: `Bracketing` of the sentences that the training text lacks.
-        seen: the number of sentences in the training text.
+        score: `Bracketing` of the sentences that are not in the training text.
+        seen: number of sentences that are in the training text.
         score_of_all: `Bracketing` of all sentences.
-        repaired: the number of outputs that were not a tree over their sentence.
+        repaired: number of outputs that were not a tree over their sentence.
     """
 
     test: str
@@ -64,8 +64,8 @@ def reproduce(plan):
     treebanks = {name: files for name, files in (("dev", plan.dev), ("test", plan.test)) if files}
     if not plan.train or not treebanks:
         raise ValueError(
-            "--train is needed, the trees that the model is (or --run was) trained on, and --dev "
-            "or --test or both, the trees to score. "
+            "--train is needed, with the trees that the model is (or --run was) trained on, and "
+            "--dev or --test or both, with the trees to score. "
             f"Received: --train={plan.train}, --dev={plan.dev}, --test={plan.test}"
         )
     run = existing_run(plan)
@@ -117,7 +117,7 @@ def check_trained_on(plan, run, trees):
 
 
 def training_trees(plan, folder):
-    """Returns the files to train on: the gold trees', or one file with both kinds mixed."""
+    """Returns the files to train on: those of the gold trees, or one with both kinds mixed."""
     if not plan.automatic:
         return plan.train
     mixed, record = folder / "mixed.trees", folder / "mixed.json"
@@ -134,7 +134,7 @@ def training_trees(plan, folder):
 
 
 def seen_sentences(folder, name, golds, trees):
-    """Returns the indices of gold trees with a sentence that the training trees have too."""
+    """Returns the indices of gold trees whose sentence also occurs in the training trees."""
     sentences = [" ".join(gold_words(gold)) for gold in golds]
     record = folder / f"seen-{name}.json"
     origin = [digest_of(find_files("train", trees)), digest("\n".join(sentences).encode())]
@@ -221,8 +221,8 @@ def write_results(plan, folder, results, recipe, run, weights):
     }
     scored = ", ".join(f"{each.test}: {getattr(plan, each.test)}" for each in results)
     notes = [
-        "F1 of labelled brackets, counted as EVALB does with COLLINS.prm, over the sentences that "
-        "are not in the training text; a failed parse has no brackets. Repaired: outputs, of all "
+        "F1 of labeled brackets, counted as EVALB does with COLLINS.prm, over the sentences that "
+        "are not in the training text; a failed parse has no brackets. Repaired: outputs, for all "
         "sentences, that were not a tree over their sentence.",
         "The paper: section 23 of the Wall Street Journal, after training on some 40,000 of its "
         "trees alone (91.3) or with 17 M automatic ones (92.7).",

@@ -39,7 +39,7 @@ def chosen_rows(rows, names):
 
 
 def check_files(plan):
-    """Refuses missing training files and held-out files that do not fit together."""
+    """Rejects missing training files, and held-out files that do not match each other."""
     for name in ("source", "target"):
         if getattr(plan, name):
             find_files(name, getattr(plan, name))
@@ -48,10 +48,10 @@ def check_files(plan):
 
 
 def check_lines(name, source, target):
-    """Refuses two files that cannot be scored against each other.
+    """Rejects two files that cannot be scored against each other.
 
     Args:
-        name: "dev" or "test", the beginning of the flags' names.
+        name: "dev" or "test", the prefix of the flags' names.
         source, target: the files.
     """
     for side, path in (("source", source), ("target", target)):

@@ -1,4 +1,4 @@
-"""Timing of calls that are compared: in turn, so that a slow minute affects all of them."""
+"""Times calls for comparison, in turn, so that a temporary slowdown affects all of them."""
 
 import statistics
 import time
@@ -29,7 +29,7 @@ def sorted_lengths(lengths):
     """Returns the distinct sequence lengths in ascending order.
 
     Args:
-        lengths: integers, or decimal texts from a flag.
+        lengths: integers, or decimal strings from a flag.
     """
     lengths = [int(n) if isinstance(n, str) and n.isdecimal() else n for n in lengths]
     if not lengths:
