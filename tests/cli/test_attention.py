@@ -9,6 +9,8 @@ import pytest
 from commands import command
 from untrained import toy_tokenizer, untrained_run
 
+from t2t_keras.runs import Run
+
 IMAGES = {"encoder-1-self_attention", "decoder-1-self_attention", "decoder-1-cross_attention"}
 
 
@@ -51,18 +53,17 @@ def test_the_models_own_translation_is_shown_between_words(run, tmp_path):
 
 
 def test_a_given_translation_is_shown_between_words_or_pieces(run, tmp_path):
-    text = ["The horse sleeps.", "--translation=Das Pferd 日."]
-    for name, options in (("words", []), ("pieces", ["--pieces"])):
-        result = command("attention", run, *text, *options, f"--output={tmp_path / name}")
-        assert result.returncode == 0, result.stderr
-        assert result.stdout.splitlines()[0] == "Das Pferd 日."
-    words, pieces = (
-        data_of(tmp_path / name)["kinds"]["decoder-cross"] for name in ("words", "pieces")
-    )
-    assert words["queries"] == ["Das", "Pferd", "日.", "</s>"]
+    text, translation = "The horse sleeps.", "Das Pferd 日."
+    flags = [f"--translation={translation}", "--pieces", f"--output={tmp_path}"]
+    result = command("attention", run, text, *flags)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[0] == translation
+    pieces = data_of(tmp_path)["kinds"]["decoder-cross"]
     assert "<0xE6>" in pieces["queries"] and pieces["queries"][-1] == "</s>"
-    assert words["keys"] == ["The", "horse", "sleeps.", "</s>"]
     assert "".join(pieces["keys"]) == "▁The▁horse▁sleeps.</s>"
+    words = Run(run).attention(text, translation).heads[-1]
+    assert words.queries == ["Das", "Pferd", "日.", "</s>"]
+    assert words.keys == ["The", "horse", "sleeps.", "</s>"]
 
 
 @pytest.mark.parametrize("arguments", [["a " * 100], ["A dog.", "--translation=" + "z " * 100]])

@@ -4,6 +4,7 @@ import matplotlib.image
 import numpy as np
 from attention_weights import ODD_WORDS, random_weights
 
+from t2t_keras.visualization import heat_maps as module
 from t2t_keras.visualization.heat_maps import heat_maps
 
 
@@ -19,11 +20,12 @@ def test_large_weights_are_dark_and_zeros_are_not(tmp_path):
     assert dark[:, width // 2 : width - 100].sum() < 0.05 * cell**2
 
 
-def test_long_sentences_and_many_heads_fit_into_an_image_of_limited_size(tmp_path):
-    words = [f"word{n}" for n in range(60)]
-    heat_maps(tmp_path / "a.png", np.ones((5, 60, 60)) / 60, words, words, "title")
+def test_long_sentences_shrink_the_cells_and_heads_fill_two_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "LONGEST", 3.0)  # inches, for 30 words
+    words = [f"word{n}" for n in range(30)]
+    heat_maps(tmp_path / "a.png", np.ones((5, 30, 30)) / 30, words, words, "title")
     height, width = matplotlib.image.imread(tmp_path / "a.png").shape[:2]
-    assert 2000 < height < 5000 < width * 1.2 < 6000
+    assert 600 < height < 900 and 1200 < width < 1500
 
 
 def test_words_of_any_script_are_drawn_without_a_warning(tmp_path):
