@@ -1,6 +1,6 @@
 """Determines which examples make up batch s: buckets by length, reshuffled every epoch.
 
-The plan is computed from the lengths alone. Every epoch has the same number of batches n, so batch
+The plan is computed only from the lengths. Every epoch has the same number of batches n, so batch
 s is batch `s mod n` of epoch `s div n`. Its rows are a function of (lengths, seed, epoch): a run
 resumes at any step without replaying or buffering earlier batches. PAPER: §5.1, "sentence pairs
 were batched together by approximate sequence length".

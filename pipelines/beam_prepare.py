@@ -85,7 +85,7 @@ def fingerprints(index, chunk, config, normalization):
 
 
 def write_chunk(part, chunk, first, config, normalization):
-    """Cleans a chunk once more and writes its part without duplicates.
+    """Cleans a chunk again and writes its part without duplicates.
 
     Args:
         part: the folder of the part.

@@ -1,6 +1,6 @@
 """One file of gold trees and automatically parsed trees in an exact ratio. PAPER: §6.3.
 
-The number of copies of each tree is a function of the files and the ratio alone. The order of the
+The number of copies of each tree depends only on the files and the ratio. The order of the
 file does not matter, because every epoch draws its batches from all of it.
 """
 

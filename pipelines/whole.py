@@ -1,7 +1,7 @@
 """Files and folders that are either complete or absent, and locks.
 
-Files and folders are written under a temporary name and then renamed. So whatever has its final
-name is complete, even if the process was killed.
+Files and folders are written under a temporary name and then renamed. So under
+their final names they are complete, even if the process was killed.
 """
 
 import contextlib

@@ -1,1 +1,1 @@
-"""Search: source ids in, hypotheses out. Written on Keras alone, for any backend."""
+"""Search: source ids in, hypotheses out. Uses only Keras, so it runs on any backend."""

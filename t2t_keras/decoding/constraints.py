@@ -1,7 +1,7 @@
 """Constraints on the next token: prefixes, banned tokens, repeated n-grams.
 
 A forbidden token gets −∞ and is never chosen. Every other token keeps its probability: the score
-of a hypothesis is the model's log P, whatever the constraints.
+of a hypothesis is the model's log P, regardless of the constraints.
 """
 
 import numpy as np

@@ -55,7 +55,7 @@ def staged_search(method, source, longest=None, extras=None):
 
 
 def of_sentences(state, rows):
-    """Returns the state of the given sentences alone."""
+    """Returns a state with only the given sentences."""
     arrays = state._replace(position=())
     gathered = tf.nest.map_structure(lambda x: tf.gather(x, rows), arrays)
     return gathered._replace(position=state.position)

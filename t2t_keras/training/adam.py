@@ -1,7 +1,7 @@
 """Adam (§5.3) with one TensorFlow kernel per weight array.
 
 The formula is the same as in `keras.optimizers.Adam`, which needs a dozen operations for it. Each
-of them would read and write arrays of the size of the weights once more.
+of them would read and write arrays of the size of the weights.
 """
 
 import keras

@@ -99,7 +99,7 @@ function draw() {
     shown.head, (head) => change({ head }));
   document.getElementById("explained").textContent = EXPLAINED[shown.kind] +
     " Stronger lines mean larger weights. Point at a word, or move to it with the tab and arrow" +
-    " keys, to see its weights alone. Click it or press Enter to pin it.";
+    " keys, to see only its weights. Click it or press Enter to pin it.";
   drawPicture(queries, keys, heads);
 }
 
