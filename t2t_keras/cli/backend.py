@@ -43,7 +43,7 @@ def standard_error_held():
         os.dup2(kept.fileno(), 2)
         failed = True
         try:
-            with interrupts_reported_to(watcher):
+            with interrupts_shown(watcher, original):
                 yield
             failed = False
         finally:
@@ -76,18 +76,22 @@ class Watcher:
         os._exit(0)
 
     def end(self, show):
-        os.write(self.sender, b"s" if show else b"q")
-        os.close(self.sender)
-        os.waitpid(self.child, 0)
+        """Ends the child. Further calls have no effect."""
+        if self.sender is not None:
+            os.write(self.sender, b"s" if show else b"q")
+            os.close(self.sender)
+            os.waitpid(self.child, 0)
+            self.sender = None
 
 
 @contextlib.contextmanager
-def interrupts_reported_to(watcher):
-    """Tells the watcher to print nothing on Ctrl-C, which is not a failure."""
+def interrupts_shown(watcher, original):
+    """On Ctrl-C, drops what was held back and shows the message of the signal's handler."""
     handler = signal.getsignal(signal.SIGINT)
 
     def interrupted(signum, frame):
-        os.write(watcher.sender, b"q")
+        watcher.end(show=False)
+        os.dup2(original, 2)
         signal.signal(signum, handler)
         signal.raise_signal(signum)
 

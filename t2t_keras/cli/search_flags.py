@@ -1,5 +1,7 @@
 """The search flags, shared by all commands that translate with a run."""
 
+import csv
+
 from absl import flags
 
 BEAM = flags.DEFINE_integer("beam", None, "Beam width; 1 is greedy search. Default: the run's.")
@@ -26,11 +28,30 @@ NO_REPEAT_NGRAM = flags.DEFINE_integer(
     "Length in tokens of n-grams that must not occur twice in a translation; 0 is off. Default: "
     "the run's.",
 )
-BANNED = flags.DEFINE_list(
-    "banned", None, "Comma-separated vocabulary pieces that translations must not contain."
+
+
+class PieceList(flags.ListParser):
+    """Comma-separated pieces. Keeps their leading spaces, which mark the start of a word."""
+
+    def parse(self, argument):
+        if isinstance(argument, list):
+            return argument
+        return next(csv.reader([argument], strict=True), [])
+
+
+def define_pieces(name, purpose):
+    return flags.DEFINE(PieceList(), name, None, purpose, serializer=flags.CsvListSerializer(","))
+
+
+BANNED = define_pieces(
+    "banned",
+    "Comma-separated vocabulary pieces that translations must not contain. A space before a piece "
+    "marks the start of a word.",
 )
-FIRST = flags.DEFINE_list(
-    "first", None, "Comma-separated vocabulary pieces, one of which must begin each translation."
+FIRST = define_pieces(
+    "first",
+    "Comma-separated vocabulary pieces, one of which must begin each translation. A space before a "
+    "piece marks the start of a word.",
 )
 
 SEARCH_FLAGS = (

@@ -1,116 +1,153 @@
-"""t2t-translate as its users run it."""
+"""t2t-translate: the lines that it reads and writes. Searches are tested in tests/runs."""
 
 import json
 import shutil
 
+import pytest
 from commands import UGLY, command
+from in_process import call, parsed_flags
+from untrained import toy_tokenizer, untrained_run
 
-from pipelines.special_ids import SPECIAL_PIECES
-from pipelines.tokenizers import WordPieceTokenizer, save_tokenizer
+from pipelines.tokenizers import SPECIAL_PIECES, WordPieceTokenizer, save_tokenizer
+from t2t_keras.decoding.translator import Translation
+
+TEXT = "The dog sleeps.\n\nThe cat sleeps.\n"
+QUICK = ["--beam=2", "--extra_length=3"]
+BOTH = [Translation("ein Hund", -0.5, []), Translation("ein\nTag", -1.25, [])]
 
 
-def test_translate_answers_every_line_whatever_it_is(toy_run, tmp_path):
-    _, folder = toy_run
-    (tmp_path / "in").write_bytes(
-        "\n".join(UGLY).encode() + b"\n\xff\xfe\xc3(\r\nlast without an end"
-    )
-    options = ["--extra_length=3", f"--input={tmp_path / 'in'}"]
-    result = command("translate", folder, *options, f"--output={tmp_path / 'out'}")
-    assert result.returncode == 0, result.stderr
-    lines = (tmp_path / "out").read_text().split("\n")
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("translate")
+    tokenizer = toy_tokenizer(folder / "vocabulary")
+    return untrained_run(folder / "run", folder / "vocabulary", tokenizer, end=4.0).folder
+
+
+def translate(run, *arguments, stdin=TEXT):
+    return call("translate", *QUICK, *arguments, run, stdin=stdin).stdout
+
+
+def test_every_line_is_answered_whatever_it_contains(run, tmp_path):
+    data = "\n".join(UGLY).encode() + b"\n\xff\xfe\xc3(\r\nlast without a line feed"
+    (tmp_path / "in").write_bytes(data)
+    files = [f"--input={tmp_path / 'in'}", f"--output={tmp_path / 'out'}"]
+    result = command("translate", run, *QUICK, *files)
+    assert (result.returncode, result.stdout) == (0, ""), result.stderr
+    output = (tmp_path / "out").read_text()
+    lines = output.split("\n")
     assert len(lines) == len(UGLY) + 2 + 1 and lines[-1] == ""
-    assert lines[1] == lines[2] == ""
-    few = command("translate", folder, *options, "--lines=2")
-    assert few.stdout.split("\n") == lines, "the same, however many lines are read at a time"
+    assert [bool(line) for line in lines[:3]] == [True, False, False]
+    assert translate(run, stdin=data) == output
+    assert translate(run, "--lines=2", stdin=data) == output, "however many are read at a time"
 
 
-def test_translate_gives_several_with_scores_and_json(toy_run):
-    _, folder = toy_run
-    text = "The dog sleeps.\n\nThe cat sleeps.\n"
-    several = command("translate", folder, "--n_best=2", "--scores", "--extra_length=5", stdin=text)
-    assert several.returncode == 0, several.stderr
-    lines = several.stdout.splitlines()
-    assert len(lines) == 6
+def test_several_translations_of_each_line_come_best_first(run):
+    lines = translate(run, "--n_best=2", "--scores").splitlines()
+    assert len(lines) == 2 * 3
     scores = [float(line.split("\t")[0]) for line in (*lines[:2], *lines[4:])]
     assert scores[0] >= scores[1] and scores[2] >= scores[3]
-    one = command("translate", folder, "--json", "--extra_length=5", stdin=text)
-    objects = [json.loads(line) for line in one.stdout.splitlines()]
-    assert [each["source"] for each in objects] == text.split("\n")[:3]
-    assert objects[0]["translations"][0]["text"] == lines[0].split("\t")[1]
+    assert lines[2:4] == ["0.0000\t", ""], "an empty line has one translation"
+    best = translate(run).splitlines()
+    assert best == [line.partition("\t")[2] for line in lines[::2]]
 
 
-def test_translate_takes_the_weights_that_are_asked_for(toy_run, tmp_path):
-    _, folder = toy_run
-    for weights in ("averaged", "newest", "best", "4"):
-        result = command("translate", folder, f"--weights={weights}", "--beam=1", stdin="A dog.\n")
-        assert result.returncode == 0, result.stderr
-    wrong = command("translate", folder, "--weights=oldest", stdin="A dog.\n")
-    assert wrong.returncode == 2 and "has no weights 'oldest'. It has: 2, 4" in wrong.stderr
-    nothing = command("translate", tmp_path, stdin="A dog.\n")
-    assert nothing.returncode == 2 and "is no run" in nothing.stderr
-    wide = command("translate", folder, "--n_best=9", stdin="A dog.\n")
-    assert wide.returncode == 2 and "`n_best` must be at most" in wide.stderr
+def test_an_object_per_line_has_source_translations_and_alignment(run):
+    objects = [json.loads(line) for line in translate(run, "--json", "--alignments").splitlines()]
+    assert [each["source"] for each in objects] == TEXT.split("\n")[:3]
+    best = translate(run).splitlines()
+    assert [each["translations"][0]["text"] for each in objects] == best
+    pairs = objects[0]["translations"][0]["alignment"]
+    assert sorted(target for _, target in pairs) == list(range(len(best[0].split())))
 
 
-def test_translate_says_which_words_go_together(toy_run):
-    _, folder = toy_run
-    text = "The dog sleeps.\n\n"
-    result = command("translate", folder, "--alignments", "--extra_length=5", stdin=text)
+@pytest.mark.parametrize(
+    ("flags", "align", "lines"),
+    [
+        ([], None, ["ein Hund", "ein Tag", ""]),
+        (["--scores"], None, ["-0.5000\tein Hund", "-1.2500\tein Tag", ""]),
+        ([], lambda each: [(0, 0), (2, 1)], ["ein Hund\t0-0 2-1", "ein Tag\t0-0 2-1", ""]),
+        (["--scores"], lambda each: [], ["-0.5000\tein Hund\t", "-1.2500\tein Tag\t", ""]),
+    ],
+)
+def test_lines_are_formatted_and_missing_translations_are_empty(flags, align, lines):
+    with parsed_flags("translate", *flags) as module:
+        assert module.formatted("a dog", BOTH, 3, align) == lines
+
+
+@pytest.mark.parametrize(
+    ("align", "alignment"), [(None, {}), (lambda each: [(0, 1)], {"alignment": [[0, 1]]})]
+)
+def test_an_object_is_one_line_in_plain_text(align, alignment):
+    with parsed_flags("translate", "--json") as module:
+        (line,) = module.formatted("schläft\u2028", BOTH[::-1], 3, align)
+    assert "schläft\u2028" in line and "\n" not in line
+    assert json.loads(line) == {
+        "source": "schläft\u2028",
+        "translations": [
+            {"text": "ein Tag", "score": -1.25} | alignment,
+            {"text": "ein Hund", "score": -0.5} | alignment,
+        ],
+    }
+
+
+def test_translations_begin_with_the_prefix_or_the_prefix_of_their_line(run, tmp_path):
+    lines = translate(run, "--prefix=das mein").splitlines()
+    assert lines[1] == "" and all(line.startswith("das mein") for line in lines[::2])
+    (tmp_path / "prefixes").write_text("die\n\nthe\n")
+    prefixes = f"--prefixes={tmp_path / 'prefixes'}"
+    for flags in ([], ["--lines=1"]):
+        lines = translate(run, prefixes, *flags).splitlines()
+        assert lines[0].startswith("die") and lines[2].startswith("the")
+    with pytest.raises(ValueError, match=r"a line for each input line. Received: 3 .* for 4 or"):
+        translate(run, prefixes, "--lines=1", stdin=TEXT + "The cat sleeps.\n")
+
+
+def test_pieces_are_required_or_banned(run):
+    flags = ["--first= das, die", "--banned= die"]
+    lines = translate(run, *flags, stdin="The dog sleeps.\n" * 2).splitlines()
+    assert all(line.startswith("das") for line in lines)
+
+
+def test_samples_depend_on_the_seed_and_the_line_not_on_the_block(run):
+    flags, text = ["--sample", "--seed=1"], "The dog sleeps.\n" * 3
+    lines = translate(run, *flags, stdin=text)
+    assert translate(run, *flags, "--lines=2", stdin=text) == lines
+    assert len(set(lines.splitlines())) > 1
+
+
+def test_an_ensemble_of_one_run_translates_as_the_run(run):
+    result = command("translate", run, run, *QUICK, "--scores", stdin=TEXT)
     assert result.returncode == 0, result.stderr
-    translation, pairs = result.stdout.split("\n")[0].split("\t")
-    assert result.stdout.split("\n")[1] == "\t"
-    pairs = [tuple(map(int, pair.split("-"))) for pair in pairs.split()]
-    assert sorted(here for _, here in pairs) == list(range(len(translation.split())))
-    assert {there for there, _ in pairs} <= {0, 1, 2}
-    as_json = command("translate", folder, "--alignments", "--json", "--extra_length=5", stdin=text)
-    first = json.loads(as_json.stdout.splitlines()[0])["translations"][0]
-    assert [tuple(pair) for pair in first["alignment"]] == pairs
+    assert result.stdout == translate(run, "--scores")
 
 
-def test_translate_is_told_how_to_begin_and_what_not_to_write(toy_run, tmp_path):
-    _, folder = toy_run
-    text, options = "The dog sleeps.\nThe cat sleeps.\n", ["--extra_length=5"]
-    begun = command("translate", folder, *options, "--prefix=Der Hund", stdin=text)
-    assert all(line.startswith("Der Hund") for line in begun.stdout.splitlines()), begun.stderr
-    (tmp_path / "prefixes").write_text("Eine Katze\n\n")
-    each = command("translate", folder, *options, f"--prefixes={tmp_path / 'prefixes'}", stdin=text)
-    assert each.stdout.startswith("Eine Katze")
-    (tmp_path / "prefixes").write_text("Eine Katze\n")
-    few = command("translate", folder, *options, f"--prefixes={tmp_path / 'prefixes'}", stdin=text)
-    assert few.returncode == 2 and "1 lines, and 2 or more" in few.stderr
-    first = command("translate", folder, *options, "--first= Der", stdin=text)
-    assert all(line.startswith("Der") for line in first.stdout.splitlines()), first.stderr
-    wrong = command("translate", folder, "--banned=Derr", stdin=text)
-    assert wrong.returncode == 2 and "--banned=Derr: the vocabulary has no such" in wrong.stderr
-
-
-def test_translate_draws_the_same_samples_again(toy_run):
-    _, folder = toy_run
-    text, options = "The dog sleeps.\n" * 3, ["--sample", "--extra_length=5", "--seed=1"]
-    result = command("translate", folder, *options, stdin=text)
-    again = command("translate", folder, *options, "--lines=2", stdin=text)
-    assert result.returncode == 0 and result.stdout == again.stdout
-    assert len(set(result.stdout.splitlines())) > 1, "a line's sample depends on its number"
-    forgotten = command("translate", folder, "--top_p=0.9", stdin=text)
-    assert forgotten.returncode == 2 and "--top_p is for sampling" in forgotten.stderr
-
-
-def test_translate_takes_an_ensemble_of_one_vocabulary(toy_run, tmp_path):
-    _, folder = toy_run
-    text = "The dog sleeps.\n"
-    one = command("translate", folder, "--scores", "--extra_length=5", stdin=text)
-    two = command("translate", folder, folder, "--scores", "--extra_length=5", stdin=text)
-    assert two.returncode == 0, two.stderr
-    assert two.stdout.split("\t")[1] == one.stdout.split("\t")[1]
-    shutil.copytree(folder, tmp_path / "other")
-    save_tokenizer(WordPieceTokenizer([*SPECIAL_PIECES, "a"]), tmp_path / "other" / "vocabulary")
-    wrong = command("translate", folder, tmp_path / "other", stdin=text)
-    assert wrong.returncode == 2 and "has another vocabulary than" in wrong.stderr
-
-
-def test_translate_does_not_write_over_what_it_reads(toy_run, tmp_path):
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["{0}", "--input={1}/text", "--output={1}/./text"], "are the same file"),
+        (["{0}", "--prefix=a", "--prefixes={1}/text"], "give only one"),
+        (["{0}", "--prefixes={1}/none"], "No such file"),
+        (["{0}", "--input={1}/none"], "No such file"),
+        ([], "takes a run's folder, or several for an ensemble"),
+        (["{1}"], "is not a run"),
+        (["{0}", "--weights=oldest"], "has no weights 'oldest'. It has: averaged"),
+        (["{0}", "--n_best=9"], "`n_best` must be at most"),
+        (["{0}", "--banned=Derr"], "--banned=Derr: the vocabulary has no such"),
+        (["{0}", "--top_p=0.9"], "--top_p: for sampling only"),
+        (["{0}", "{1}/other"], "has a different vocabulary than"),
+        (["{0}", "{1}/export"], "an export cannot join an ensemble"),
+        (["{1}/export", "--beam=2"], "--beam does not work with an export"),
+        (["{1}/export", "--prefix=a"], "--prefix does not work with an export"),
+    ],
+)
+def test_mistakes_end_with_one_message_and_exit_code_2(run, tmp_path, arguments, message):
     (tmp_path / "text").write_text("The dog sleeps.\n")
-    same = [f"--input={tmp_path / 'text'}", f"--output={tmp_path / 'text'}"]
-    result = command("translate", toy_run[1], *same)
-    assert result.returncode == 2 and "are the same file" in result.stderr
+    (tmp_path / "export" / "1").mkdir(parents=True)
+    (tmp_path / "export" / "1" / "saved_model.pb").touch()
+    shutil.copytree(run, tmp_path / "other")
+    save_tokenizer(WordPieceTokenizer([*SPECIAL_PIECES, "a"]), tmp_path / "other" / "vocabulary")
+    result = command("translate", *(each.format(run, tmp_path) for each in arguments), stdin="a\n")
+    assert result.returncode == 2, result.stderr
+    assert message in result.stderr.strip().splitlines()[-1]
+    assert "Traceback" not in result.stderr and result.stdout == ""
     assert (tmp_path / "text").read_text() == "The dog sleeps.\n"

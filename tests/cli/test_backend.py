@@ -1,0 +1,130 @@
+import json
+import re
+import subprocess
+import sys
+import textwrap
+
+from commands import ROOT
+
+COMMANDS = sorted(
+    path.stem
+    for path in (ROOT / "t2t_keras" / "cli").glob("*.py")
+    if "def entry():" in path.read_text(encoding="utf-8")
+)
+
+
+def run_code(code, *arguments):
+    """Runs code in a new process that counts as a command, and returns its result."""
+    as_command = "import os, sys\nsys.orig_argv[1:] = ['-m', 't2t_keras.cli.train']\n"
+    code = as_command + textwrap.dedent(code)
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True
+    )
+
+
+def run_block(block, start=""):
+    """Runs a block within `standard_error_held`, between two writes to standard error."""
+    return run_code(
+        f"""
+        import signal
+        from t2t_keras.cli.backend import standard_error_held
+        from t2t_keras.cli.main import interrupted
+        {start}
+        os.write(2, b"before, ")
+        with standard_error_held():
+            os.write(2, b"held, ")
+            print("also held, ", end="", file=sys.stderr)
+            {block}
+        print("after", file=sys.stderr)
+        """
+    )
+
+
+def test_messages_of_libraries_are_dropped_if_loading_succeeds():
+    result = run_block("pass")
+    assert (result.returncode, result.stderr) == (0, "before, after\n")
+
+
+def test_messages_of_libraries_are_shown_if_loading_raises_an_error():
+    result = run_block("raise ImportError('no such library')")
+    assert result.returncode == 1
+    assert result.stderr.startswith("before, held, also held, Traceback")
+    assert result.stderr.endswith("ImportError: no such library\n")
+
+
+def test_messages_of_libraries_are_shown_if_the_process_dies():
+    result = run_block("sys.stderr.flush(); os.abort()")
+    assert result.returncode == -6
+    assert result.stderr == "before, held, also held, "
+
+
+def test_on_ctrl_c_a_command_shows_only_its_own_message():
+    result = run_block(
+        "signal.raise_signal(signal.SIGINT)",
+        "signal.signal(signal.SIGINT, lambda *_: interrupted('t2t-train'))",
+    )
+    assert result.returncode == 130
+    message = "t2t-train: interrupted. Run the same command to resume\n"
+    assert result.stderr == f"before, \n{message}"
+
+
+def test_on_ctrl_c_without_a_handler_they_are_dropped_too():
+    result = run_block("signal.raise_signal(signal.SIGINT)")
+    assert result.stderr.startswith("before, Traceback")
+    assert result.stderr.endswith("\nKeyboardInterrupt\n")
+
+
+def test_a_command_shows_messages_of_libraries_with_verbosity_1_only():
+    quiet, verbose = (
+        subprocess.run(
+            [sys.executable, "-m", "t2t_keras.cli.parameters", "--config=multi30k", *options],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+        for options in ([], ["--verbosity=1"])
+    )
+    assert quiet.returncode == verbose.returncode == 0, verbose.stderr
+    assert quiet.stderr == ""
+    assert "oneDNN" in verbose.stderr or "TensorFlow" in verbose.stderr
+    assert quiet.stdout == verbose.stdout
+
+
+HEAVY = ["keras", "tensorflow", "tensorflow_text", "jax", "matplotlib", "numpy", "sacrebleu"]
+# Forks a process for each command line, [name, argument, …], and checks its imports at the end.
+FORKS = """
+import json, runpy
+lines, heavy = map(json.loads, sys.argv[1:])
+for name, *arguments in lines:
+    child = os.fork()
+    if not child:
+        sys.argv = [f"t2t-{name}", *arguments]
+        try:
+            runpy.run_module(f"t2t_keras.cli.{name}", run_name="__main__", alter_sys=True)
+        except SystemExit as exit:
+            assert exit.code == (0 if "--help" in arguments else 2), exit.code
+            loaded = set(heavy) & set(sys.modules)
+            assert not loaded, f"{name} {arguments} loads {loaded}"
+            sys.stdout.flush()
+            os._exit(0)
+        finally:
+            sys.excepthook(*sys.exc_info())
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+def test_help_and_wrong_flags_load_no_heavy_module():
+    lines = [[name, flag] for name in COMMANDS for flag in ("--help", "--no_such_flag")]
+    lines.append(["train", "--config=base", "--config.model.d_ff=3", "--no_such_flag"])
+    result = run_code(FORKS, json.dumps(lines), json.dumps(HEAVY))
+    assert result.returncode == 0, result.stderr
+    for name in COMMANDS:
+        assert f"t2t-{name}: " in result.stdout, "its docstring"
+        assert f"{name}.py: Unknown command line flag 'no_such_flag'" in result.stderr
+
+
+def test_every_command_is_installed():
+    setup = (ROOT / "setup.py").read_text(encoding="utf-8")
+    installed = re.search(r"for command in \((.*?)\)", setup, re.S).group(1)
+    assert sorted(re.findall(r"\w+", installed)) == COMMANDS

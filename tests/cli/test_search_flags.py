@@ -1,0 +1,26 @@
+import pytest
+from in_process import parsed_flags
+
+
+def changes(*arguments):
+    with parsed_flags("search_flags", *arguments) as module:
+        return module.search_changes()
+
+
+def test_only_given_flags_change_a_setting():
+    assert changes() == {}
+    assert changes("--beam=3", "--alpha=0.5", "--top_k=0") == {"beam": 3, "alpha": 0.5, "top_k": 0}
+    assert changes("--sample", "--seed=2") == {"method": "sample", "seed": 2}
+
+
+@pytest.mark.parametrize(
+    ("value", "pieces"),
+    [
+        ("Der", ["Der"]),
+        (" Der, Die,das", [" Der", " Die", "das"]),
+        ('",",a', [",", "a"]),
+        ("", []),
+    ],
+)
+def test_pieces_are_separated_by_commas_and_keep_their_spaces(value, pieces):
+    assert changes(f"--banned={value}", f"--first={value}") == {"banned": pieces, "first": pieces}

@@ -1,0 +1,75 @@
+"""Commands in the process of the test, where a run's models and graphs are kept for later calls."""
+
+import contextlib
+import functools
+import importlib
+import io
+import sys
+import types
+from unittest import mock
+
+from absl import flags
+
+from t2t_keras import runs
+
+load_runs = runs.load_runs
+
+
+@functools.cache
+def kept_runs(*folders):
+    return load_runs(list(folders))
+
+
+def call(name, *arguments, stdin=""):
+    """Calls `main` of t2t-NAME, without the conversion of errors to messages and exit codes.
+
+    Args:
+        name: name of the command.
+        *arguments: flags, then positional arguments.
+        stdin: text or bytes.
+
+    Returns:
+        A namespace with `stdout` and `stderr`.
+    """
+    data = stdin if isinstance(stdin, bytes) else stdin.encode()
+    streams = {name: io.TextIOWrapper(io.BytesIO(), "utf-8") for name in ("stdout", "stderr")}
+    streams["stdin"] = io.TextIOWrapper(io.BytesIO(data), "utf-8")
+    with contextlib.ExitStack() as patches:
+        module = patches.enter_context(parsed_flags(name, *arguments))
+        positional = [str(each) for each in arguments if not str(each).startswith("--")]
+        for stream, file in streams.items():
+            patches.enter_context(mock.patch.object(sys, stream, file))
+        kept = mock.patch.object(runs, "load_runs", lambda folders: kept_runs(*folders))
+        patches.enter_context(kept)
+        module.main(positional)
+    return types.SimpleNamespace(
+        **{name: streams[name].buffer.getvalue().decode() for name in ("stdout", "stderr")}
+    )
+
+
+@contextlib.contextmanager
+def parsed_flags(name, *arguments):
+    """Imports the module of t2t-NAME, parses its flags and yields the module.
+
+    Commands define flags of the same name. So each is imported without the others, and removed at
+    the end.
+    """
+    remove_commands()
+    try:
+        module = importlib.import_module(f"t2t_keras.cli.{name}")
+        flags.FLAGS([name, *map(str, arguments)])
+        module.load_backend = lambda: None  # the test has loaded it
+        yield module
+    finally:
+        remove_commands()
+
+
+def remove_commands():
+    """Removes the modules of all commands and their flags."""
+    for module, defined in flags.FLAGS.flags_by_module_dict().items():
+        if module.startswith("t2t_keras.cli."):
+            for flag in list(defined):
+                delattr(flags.FLAGS, flag.name)
+    for module in list(sys.modules):
+        if module.startswith("t2t_keras.cli."):
+            del sys.modules[module]
