@@ -9,25 +9,14 @@ import pytest
 from commands import command
 from untrained import toy_tokenizer, untrained_run
 
-from t2t_keras.runs import Run
-
 IMAGES = {"encoder-1-self_attention", "decoder-1-self_attention", "decoder-1-cross_attention"}
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """A run with sinusoidal and one with learned positions, neither trained."""
-    folder = tmp_path_factory.mktemp("runs")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("attention")
     tokenizer = toy_tokenizer(folder / "vocabulary")
-    learned = {"positions": "learned", "max_length": 60}
-    for name, settings in (("sinusoidal", {}), ("learned", learned)):
-        untrained_run(folder / name, folder / "vocabulary", tokenizer, **settings)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def run(runs):
-    return runs / "sinusoidal"
+    return untrained_run(folder / "run", folder / "vocabulary", tokenizer).folder
 
 
 def data_of(folder):
@@ -52,26 +41,14 @@ def test_the_models_own_translation_is_shown_between_words(run, tmp_path):
         np.testing.assert_allclose(np.array(kind["layers"]).sum(-1), 1000, atol=6)
 
 
-def test_a_given_translation_is_shown_between_words_or_pieces(run, tmp_path):
-    text, translation = "The horse sleeps.", "Das Pferd 日."
-    flags = [f"--translation={translation}", "--pieces", f"--output={tmp_path}"]
-    result = command("attention", run, text, *flags)
+def test_a_given_translation_is_shown_between_pieces(run, tmp_path):
+    flags = ["--translation=Das Pferd 日.", "--pieces", f"--output={tmp_path}"]
+    result = command("attention", run, "The horse sleeps.", *flags)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines()[0] == translation
+    assert result.stdout.splitlines()[0] == "Das Pferd 日."
     pieces = data_of(tmp_path)["kinds"]["decoder-cross"]
-    assert "<0xE6>" in pieces["queries"] and pieces["queries"][-1] == "</s>"
+    assert "<0xE6>" in pieces["queries"]
     assert "".join(pieces["keys"]) == "▁The▁horse▁sleeps.</s>"
-    words = Run(run).attention(text, translation).heads[-1]
-    assert words.queries == ["Das", "Pferd", "日.", "</s>"]
-    assert words.keys == ["The", "horse", "sleeps.", "</s>"]
-
-
-@pytest.mark.parametrize("arguments", [["a " * 100], ["A dog.", "--translation=" + "z " * 100]])
-def test_a_sentence_beyond_the_learned_positions_is_refused(runs, tmp_path, arguments):
-    result = command("attention", runs / "learned", *arguments, f"--output={tmp_path / 'out'}")
-    assert result.returncode == 2, result.stderr
-    assert "the model has learned positions for 60 tokens" in result.stderr.splitlines()[-1]
-    assert not (tmp_path / "out").exists()
 
 
 def test_curves_of_several_runs_are_drawn_into_one_image(run, tmp_path):

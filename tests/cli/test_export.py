@@ -27,8 +27,6 @@ def test_a_keras_file_gives_the_logits_of_the_run(run):
     [
         ([], "takes one run's folder. Received: none"),
         (["nowhere"], "nowhere is not a run"),
-        (["{0}", "--sample"], "a SavedModel cannot sample"),
-        (["{0}", "--n_best=9"], "`n_best` must be at most"),
         (["{0}", "--dtype=int4"], "value should be one of <float32|bfloat16|int8"),
         (["{0}", "--dtype=float16"], "`dtype` must be one of 'float32', 'bfloat16', 'int8'"),
         (["{0}", "--format=keras", "--output={0}/model.h5"], "ends in .keras"),

@@ -156,8 +156,6 @@ def test_translate_takes_an_export(run, translations):
         assert [each["text"] for each in result] == [each["text"] for each in expected]
         scores = ([each["score"] for each in row] for row in (result, expected))
         np.testing.assert_allclose(*scores, rtol=1e-6)
-    refused = command("translate", run.folder / "export", "--beam=2", stdin="a")
-    assert refused.returncode == 2 and "--beam" in refused.stderr
 
 
 def test_kerass_own_export_of_the_model_gives_its_logits(tmp_path):
