@@ -18,9 +18,9 @@ class BatchConfig:
     """Settings for grouping examples into batches.
 
     Args:
-        tokens: maximum number of positions of a batch on each side, padding included.
+        tokens: maximum number of positions of a batch on each side, including padding.
         buckets: maximum number of batch shapes.
-        max_length: maximum length of a sequence on either side, its begin or end included.
+        max_length: maximum length of a sequence on either side, including its begin or end.
         too_long: treatment of pairs with a longer sequence: "drop" or "truncate".
         multiple: the number of rows is a multiple of this. The number of replicas should divide it.
     """
@@ -90,8 +90,8 @@ class BatchPlan:
     """The batches of every epoch of one corpus.
 
     Args:
-        lengths: integers `[examples, 2]`: the lengths of source and target in a batch, with begin
-            or end included.
+        lengths: integers `[examples, 2]`: the lengths of source and target in a batch, including
+            begin or end.
         config: a `BatchConfig`.
         seed: random seed for the order. None: the order of lengths, for evaluation. An evaluation
             keeps every example, however long, and fills the last batch of a bucket with rows of

@@ -10,7 +10,7 @@ FORMAT = 1  # format of a prepared folder; folders in other formats are rejected
 
 
 def refuse_other_files(folder):
-    """Raises `ValueError` if a folder holds anything that a preparation does not write."""
+    """Raises `ValueError` if a folder contains files that a preparation does not write."""
     ours = ("cleaned", "preparation", "vocabulary", "shard-", "store.", "report", ".lock")
     others = sorted(path.name for path in folder.iterdir() if not path.name.startswith(ours))
     if others:

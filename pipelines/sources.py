@@ -183,7 +183,7 @@ def find_files(name, paths):
     """Returns the files that a path, a glob or a comma-separated list of them denotes.
 
     Args:
-        name: what the files hold, for messages, such as "source".
+        name: the contents of the files for messages, such as "source".
         paths: a string or a path.
     """
     files = []

@@ -82,7 +82,7 @@ def flat(settings, prefix=""):
 
 
 def load_experiment(config):
-    """Reads `NAME_OR_FILE[:VARIANT]`, for example "base", "table3:B_dk16", "mine.py".
+    """Loads the `Experiment` of `NAME_OR_FILE[:VARIANT]`: "base", "table3:B_dk16", "mine.py".
 
     Args:
         config: a path or, if there is no such file, the name of a shipped config.

@@ -46,7 +46,7 @@ def run(main, resolve=list):
         signal.signal(signal.SIGINT, functools.partial(interrupted, command))
         try:
             check_flags(argv)
-            # ml_collections looks for overrides in sys.argv, not in the list that absl is given.
+            # ml_collections reads overrides from sys.argv, not from the list passed to absl.
             sys.argv = [argv[0], *resolve(argv[1:])]
             return flags.FLAGS(sys.argv)
         except (flags.Error, ValueError) as error:

@@ -97,7 +97,7 @@ def beam_preparation():
 
 
 def check_source():
-    """Rejects flags that name no source of text, or several."""
+    """Rejects flags that name no source of text, or more than one."""
     given = [bool(flag.value) for flag in (PAIRS, TFDS, TREEBANK)]
     given.append(bool(SOURCE.value or TARGET.value))
     if sum(given) != 1 or bool(SOURCE.value) != bool(TARGET.value):

@@ -3,7 +3,7 @@
 Each sentence has two sets of up to `beam` hypotheses. Live hypotheses are still being written
 and are ranked by log P. Finished hypotheses have ended and are ranked by their score:
 
-    log P / ((5 + length) / 6)^α        length: tokens of the hypothesis, its end included
+    log P / ((5 + length) / 6)^α        length: tokens of the hypothesis, including its end
 
 Each step considers the 2 · beam most likely continuations of the live hypotheses. Those that end
 become finished if they are among the `beam` most likely. The `beam` most likely of the others
@@ -67,7 +67,7 @@ class BeamSearch:
         Args:
             source: ids `[sentences, source_length]`.
             room: initial capacity of the arrays, in tokens.
-            longest: maximum output length, the end included. None: no maximum. Each sentence
+            longest: maximum output length, including the end. None: no maximum. Each sentence
                 also has its own limit: its source length plus `config.extra_length`.
             extras: {"prefix": see `next_tokens`}, or None.
         """

@@ -1,4 +1,4 @@
-"""Hypotheses: their tokens, their length limits, their scores."""
+"""Hypotheses: tokens, length limits and scores."""
 
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ class Hypotheses(NamedTuple):
 
 
 def length_limits(source, longest, config):
-    """Returns the maximum output length of each sentence, the end included: `[sentences]`."""
+    """Returns the maximum output length of each sentence, including the end: `[sentences]`."""
     lengths = ops.sum(ops.cast(ops.not_equal(source, PADDING), "int32"), axis=1)
     limits = lengths + config.extra_length
     return limits if longest is None else ops.minimum(limits, longest)

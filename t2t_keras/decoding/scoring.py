@@ -32,7 +32,7 @@ def log_probabilities(model, source, target):
 class Score(NamedTuple):
     """The log-probability of a target and of each of its tokens."""
 
-    tokens: Any  # ids, the end included
+    tokens: Any  # ids, including the end
     token_log_p: Any  # log P of each token
 
     @property
@@ -58,7 +58,7 @@ class Scorer:
         log_probabilities: function from source ids and target ids to log P of each target token.
         batch_tokens: maximum rows × length of a batch; a longer pair is a batch of its own. The
             logits of a batch have up to `batch_tokens` × vocabulary elements.
-        longest: maximum tokens of a text, its end included. None: no maximum.
+        longest: maximum tokens of a text, including its end. None: no maximum.
     """
 
     def __init__(self, tokenizer, log_probabilities, batch_tokens=2048, longest=None):
@@ -97,8 +97,8 @@ class Scorer:
         for line, ids in enumerate(sequences, first_line):
             if self.longest is not None and len(ids) >= self.longest:
                 raise ValueError(
-                    f"line {line}: a {side} must have at most {self.longest} pieces, its end "
-                    "included: the model has no positions for more. "
+                    f"line {line}: a {side} must have at most {self.longest} pieces, including "
+                    "its end: the model has no positions for more. "
                     f"Received: {len(ids) + 1} pieces. Shorten the text, or leave the pair out"
                 )
         return [np.append(ids, END) for ids in sequences]

@@ -29,7 +29,7 @@ def search(model, source, max_length, config, prefix=None, indices=None):
     Args:
         model: a `Transformer` or an `Ensemble`.
         source: ids `[sentences, source_length]`.
-        max_length: maximum output length, the end included. Each sentence also has its own
+        max_length: maximum output length, including the end. Each sentence also has its own
             limit: its source length plus `config.extra_length`.
         config: a `SearchConfig`.
         prefix: ids `[sentences, prefix_length]` that the outputs must begin with, padded at

@@ -7,7 +7,7 @@ import numpy as np
 from t2t_keras.decoding.batches import batches, padded
 from t2t_keras.decoding.hypotheses import END, PADDING
 
-LONGEST = 1024  # tokens of a source, its end included
+LONGEST = 1024  # tokens of a source, including its end
 
 
 class Translation(NamedTuple):
@@ -15,7 +15,7 @@ class Translation(NamedTuple):
 
     text: str
     score: float
-    parts: list  # (source ids, translation ids), ends included, of each part of the text
+    parts: list  # for each part of the text: (source ids, translation ids), including the ends
 
 
 class Job(NamedTuple):
@@ -38,7 +38,7 @@ class Translator:
         decode: function from source ids `[rows, length]`, the indices of the texts, and ids
             `[rows, prefix_length]` that the outputs must begin with, or None, to `Hypotheses`.
         batch_tokens: maximum rows × length of a batch; a longer text is a batch of its own.
-        longest: maximum tokens of a source, its end included.
+        longest: maximum tokens of a source, including its end.
     """
 
     def __init__(self, tokenizer, decode, batch_tokens=4096, longest=None):
@@ -111,7 +111,7 @@ class Translator:
 
 
 def joined(parts):
-    """Joins the translations of a text's parts: the best of each, then the second of each, …"""
+    """Joins the translations of a text's parts by rank: all best ones, all second-best ones, …"""
     if len(parts) == 1:
         return parts[0]
     if not parts or not all(parts):

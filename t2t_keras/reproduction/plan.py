@@ -1,4 +1,4 @@
-"""The settings of one reproduced table, and which tables read them."""
+"""The settings for reproducing a table, and which tables read them."""
 
 import dataclasses
 import os
@@ -26,10 +26,10 @@ def setting(*tables, default=None, trains=False):
 
 @dataclasses.dataclass(kw_only=True)
 class Plan:
-    """What to reproduce: a table, its data, and all changes to the paper's settings.
+    """A table to reproduce, with its data and all changes to the paper's settings.
 
-    t2t-reproduce has a flag for every field but `table`, `command` and `overrides`. A wrong value,
-    a setting that the table does not read, and settings that contradict each other raise a
+    t2t-reproduce has a flag for every field except `table`, `command` and `overrides`. A wrong
+    value, a setting that the table does not read, and settings that contradict each other raise a
     `ValueError` that names the flags.
 
         Plan("table3", rows=["base", "C_N2"], steps=500)
@@ -183,7 +183,7 @@ class Plan:
 
 
 def settings():
-    """Returns all fields of `Plan` but `table`."""
+    """Returns all fields of `Plan` except `table`."""
     return [field for field in dataclasses.fields(Plan) if field.name != "table"]
 
 

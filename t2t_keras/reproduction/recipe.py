@@ -85,7 +85,7 @@ class Recipe(NamedTuple):
 
 
 def reduced_recipe(plan, config, keep=0, checkpoints=CHECKPOINTS):
-    """Returns the recipe of a shipped config, reduced as the plan says.
+    """Returns the recipe of a shipped config, reduced according to the plan.
 
     Args:
         plan: a `Plan`.

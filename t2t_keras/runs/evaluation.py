@@ -13,8 +13,7 @@ class Evaluation(NamedTuple):
     Args:
         translations: one string per line.
         scores: `Score`s: sacreBLEU, chrF and, if requested, the BLEU of the paper's Table 2.
-        against: the same scores for a second system, compared by paired bootstrap. None: there
-            is no second system.
+        against: the same scores for a second system, compared by paired bootstrap, or None.
     """
 
     translations: list

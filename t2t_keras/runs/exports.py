@@ -32,7 +32,7 @@ def export(run, folder=None, format="saved_model", weights=None, **options):
         **options: passed to the function for the format.
     """
     check_choice("format", format, EXPORTS)
-    run.experiment()  # raises a clear error if the folder is no run
+    run.experiment()  # raises a clear error if the folder is not a run
     return EXPORTS[format](run, folder and Path(folder), weights, **options)
 
 

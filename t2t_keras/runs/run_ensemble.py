@@ -42,5 +42,5 @@ def load_runs(folders):
     if not folders:
         raise ValueError("takes a run's folder, or several for an ensemble. Received: none")
     for folder in folders:
-        Run(folder).experiment()  # raises a clear error if the folder is no run
+        Run(folder).experiment()  # raises a clear error if the folder is not a run
     return Run(folders[0]) if len(folders) == 1 else RunEnsemble(folders)

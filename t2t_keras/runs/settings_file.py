@@ -43,10 +43,9 @@ def check_same_model(path, experiment):
     fixed = {"model": settings["model"], "training": {"seed": settings["training"]["seed"]}}
     for part, fields in fixed.items():
         for name, value in fields.items():
-            before = known[part].get(name)
-            if before != value:
+            old = known[part].get(name)
+            if old != value:
                 raise ValueError(
-                    f"{path.parent} was started with {part}.{name}={before!r}, and its "
-                    f"checkpoints belong to that model. Received: {value!r}. Keep the setting, or "
-                    "give a different --run"
+                    f"{path.parent} was started with {part}.{name}={old!r}, and its checkpoints "
+                    f"depend on it. Received: {value!r}. Keep it, or give a different --run"
                 )

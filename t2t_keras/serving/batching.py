@@ -34,7 +34,7 @@ class Workers:
 
     @contextlib.contextmanager
     def admitted(self, rows):
-        """Counts the rows of a request until it is answered. Refuses more than the queue holds."""
+        """Counts the rows of a request until it is answered. Rejects more rows than allowed."""
         if rows > self.limits.queue:
             raise Refusal(
                 413, f"The request has {rows:,} rows; at most {self.limits.queue:,} are allowed"

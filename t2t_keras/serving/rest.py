@@ -118,7 +118,7 @@ def check_names(value, specs, where):
 
 
 def answer_of(form, outputs):
-    """Returns the response body, as bytes, for a query of that form."""
+    """Returns the response body, as bytes, in the form of the query."""
     values = {name: values_of(name, array) for name, array in outputs.items()}
     if len(values) == 1:
         (answer,) = values.values()

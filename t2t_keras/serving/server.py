@@ -1,4 +1,4 @@
-"""The HTTP server: its routes, its start and its graceful end.
+"""The HTTP server: its routes, start and graceful shutdown.
 
 GET  /                                         web page
 GET  /healthz                                  200 while requests are served, otherwise 503
@@ -88,7 +88,7 @@ class Server:
 
     def on_signal(self, signum):
         if self.stop.is_set():
-            os._exit(128 + signum)  # the second signal ends the process at once
+            os._exit(128 + signum)  # the second signal ends the process immediately
         logging.info("Stopping after the requests in flight")
         self.stop.set()
         for timeout in self.receiving:  # a request that is still arriving is refused

@@ -7,7 +7,7 @@ from t2t_keras.checks import check, check_choice, check_integer, check_positive,
 
 @dataclasses.dataclass
 class TrainingConfig:
-    """Settings of the optimization, of evaluations and of checkpoints.
+    """Settings for optimization, evaluation and checkpoints.
 
     Args:
         steps: number of updates. The paper: 100,000 (base), 300,000 (big).

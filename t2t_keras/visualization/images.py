@@ -8,8 +8,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 
-# DejaVu comes with matplotlib and has most alphabets. The other fonts, where they are installed,
-# supply the scripts that DejaVu lacks.
+# DejaVu comes with matplotlib and has most alphabets. The other fonts, if installed, supply the
+# scripts that DejaVu lacks.
 FONTS = [
     "DejaVu Sans",
     *("Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "Noto Sans Devanagari"),

@@ -41,6 +41,6 @@ def measure():
     )
     tokens = real_tokens()
     print(f"{DATA.value}: {len(store):,} pairs, medians of {ROUNDS.value} rounds")
-    print(f"{tokens / many:>12,.0f} real tokens per second, both sides, planning included")
+    print(f"{tokens / many:>12,.0f} real tokens per second on both sides, including planning")
     print(f"{first:>12.3f} s to the first batch of a run that starts at step 0")
     print(f"{late:>12.3f} s to the first batch of a run that starts at step {LATE_STEP:,}")
