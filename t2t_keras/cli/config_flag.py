@@ -59,7 +59,7 @@ def resolve_config(arguments, default=None):
         resolved.append(argument)
     for flag in overridden:
         if experiment is None:
-            raise ValueError(f"--{flag} changes a config: name the config with --config=NAME")
+            raise ValueError(f"--{flag} changes a config: name one with --config=NAME")
         check_field(experiment, flag)
     return resolved
 

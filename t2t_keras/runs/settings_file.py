@@ -47,5 +47,6 @@ def check_same_model(path, experiment):
             if old != value:
                 raise ValueError(
                     f"{path.parent} was started with {part}.{name}={old!r}, and its checkpoints "
-                    f"depend on it. Received: {value!r}. Keep it, or give a different --run"
+                    f"depend on it. Received: {value!r}. Keep the setting, or give a different "
+                    "--run"
                 )

@@ -14,7 +14,7 @@ def test_the_defaults_are_valid():
         ({"precision": "float16"}, "`precision` must be one of 'float32', 'mixed_bfloat16'"),
         ({"xla": "yes"}, "`xla` must be one of"),
         ({"clip_norm": -1.0}, "`clip_norm` must be a positive number"),
-        ({"checkpoint_minutes": 0.0}, "`checkpoint_every` must be at least 1 where"),
+        ({"checkpoint_minutes": 0.0}, "`checkpoint_every` must be at least 1 if"),
     ],
 )
 def test_an_invalid_setting_is_named(settings, message):
