@@ -1,96 +1,20 @@
-"""t2t-score on runs that have learned nothing: what it prints, and what it refuses."""
+"""t2t-score: the lines that it reads and writes. Scores are tested in tests/runs."""
 
 import json
 import math
 import re
 
+import numpy as np
 import pytest
 from commands import command
+from in_process import call, parsed_flags
 from untrained import toy_tokenizer, untrained_run
 
 from pipelines.tokenizers import load_tokenizer
 from pipelines.toy_grammar import pairs
+from t2t_keras.decoding.scoring import Score
 
 PAIRS = pairs(20)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Two runs, one with sinusoids and one with 40 learned positions; and the pairs as text."""
-    folder = tmp_path_factory.mktemp("score")
-    tokenizer = toy_tokenizer(folder / "vocabulary")
-    for positions in ("sinusoidal", "learned"):
-        settings = {"positions": positions, "max_length": 40}
-        untrained_run(folder / positions, folder / "vocabulary", tokenizer, **settings)
-    (folder / "test.en").write_text("".join(f"{english}\n" for english, _ in PAIRS))
-    (folder / "test.de").write_text("".join(f"{german}\n" for _, german in PAIRS))
-    (folder / "test.tsv").write_text("".join(f"{e}\t{g}\n" for e, g in PAIRS))
-    return folder
-
-
-def score(folder, *arguments, run="sinusoidal", **options):
-    return command("score", folder / run, *(str(each) for each in arguments), **options)
-
-
-def rows_of(result):
-    assert result.returncode == 0, result.stderr
-    return [tuple(map(float, line.split("\t"))) for line in result.stdout.splitlines()]
-
-
-def test_a_line_for_each_pair_and_a_total(folder):
-    result = score(folder, f"--source={folder}/test.en", f"--target={folder}/test.de")
-    rows = rows_of(result)
-    assert len(rows) == len(PAIRS)
-    tokenizer = load_tokenizer(folder / "vocabulary")
-    for (log_p, perplexity, pieces), (_, target) in zip(rows, PAIRS, strict=True):
-        assert pieces == len(tokenizer.encode([target])[0]) + 1, "its end included"
-        assert math.isclose(perplexity, math.exp(-log_p / pieces), rel_tol=1e-4)
-    log_p, pieces = sum(row[0] for row in rows), sum(row[2] for row in rows)
-    total = result.stderr.strip().splitlines()[-1]
-    assert total.startswith(f"20 pairs, {pieces:,.0f} pieces, log P a piece ")
-    said = [float(number) for number in re.findall(r"-?\d+\.\d+", total)]
-    assert said == pytest.approx([log_p / pieces, math.exp(-log_p / pieces)], rel=1e-4)
-
-
-def test_tabs_from_a_file_and_from_standard_input_are_the_same(folder, tmp_path):
-    expected = rows_of(score(folder, f"--source={folder}/test.en", f"--target={folder}/test.de"))
-    text = (folder / "test.tsv").read_text()
-    kept = score(folder, "--pairs=-", f"--output={tmp_path}/out", stdin=text)
-    assert kept.stdout == ""
-    kept.stdout = (tmp_path / "out").read_text()
-    some = score(folder, f"--pairs={folder}/test.tsv", "--lines=3")
-    for result in (kept, some, score(folder, stdin=text)):
-        for row, wanted in zip(rows_of(result), expected, strict=True):
-            assert row == pytest.approx(wanted, rel=1e-4)
-
-
-def test_json_tells_everything(folder):
-    plain = rows_of(score(folder, f"--pairs={folder}/test.tsv"))
-    result = score(folder, f"--pairs={folder}/test.tsv", "--json", "--pieces")
-    assert result.returncode == 0, result.stderr
-    for line, pair, row in zip(result.stdout.splitlines(), PAIRS, plain, strict=True):
-        found = json.loads(line)
-        assert (found["source"], found["target"]) == tuple(pair)
-        assert (found["log_p"], found["perplexity"], found["tokens"]) == pytest.approx(
-            row, abs=1e-3
-        )
-        pieces = found["pieces"]
-        assert pieces[-1]["piece"] == "</s>" and len(pieces) == found["tokens"]
-        assert "".join(p["piece"] for p in pieces[:-1]).replace("▁", " ").strip() == pair[1]
-        assert sum(p["log_p"] for p in pieces) == pytest.approx(found["log_p"], abs=1e-4)
-    assert "pieces" not in score(folder, "--json", stdin="a\tb\n").stdout
-
-
-def test_a_translation_has_the_log_p_that_its_score_says(folder):
-    options = ["--json", "--extra_length=20", "--alpha=0.6", "--beam=4", "--n_best=4"]
-    result = command("translate", folder / "sinusoidal", *options, stdin=f"{PAIRS[0][0]}\n")
-    assert result.returncode == 0, result.stderr
-    for found in json.loads(result.stdout)["translations"]:
-        pair = f"{PAIRS[0][0]}\t{found['text']}\n"
-        ((log_p, _, pieces),) = rows_of(score(folder, stdin=pair))
-        assert log_p == pytest.approx(found["score"] * ((5 + pieces) / 6) ** 0.6, abs=1e-4)
-
-
 UGLY = [
     b"The dog sleeps.\tDer Hund schl\xc3\xa4ft.",
     b"\t",
@@ -102,78 +26,158 @@ UGLY = [
     b"dog " * 300 + b"\tHund",
     b"one\ttwo\tand another column",
     b"\xe2\x80\xa8\x0b\x0c\r\x1c\t\r",
-    b"last without an end\tx",
+    b"last without a line feed\tx",
 ]
 
 
-def test_every_line_is_answered_whatever_it_is(folder, tmp_path):
-    (tmp_path / "in").write_bytes(b"\n".join(UGLY))
-    rows = rows_of(score(folder, f"--pairs={tmp_path}/in"))
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A run, one with 40 learned positions, and the pairs as text files."""
+    folder = tmp_path_factory.mktemp("score")
+    tokenizer = toy_tokenizer(folder / "vocabulary")
+    learned = {"positions": "learned", "max_length": 40}
+    for name, settings in (("run", {}), ("learned", learned)):
+        untrained_run(folder / name, folder / "vocabulary", tokenizer, **settings)
+    (folder / "test.en").write_text("".join(f"{english}\n" for english, _ in PAIRS))
+    (folder / "test.de").write_text("".join(f"{german}\n" for _, german in PAIRS))
+    (folder / "test.tsv").write_text("".join(f"{e}\t{g}\n" for e, g in PAIRS))
+    return folder
+
+
+def score(folder, *arguments, stdin=""):
+    return call("score", folder / "run", *arguments, stdin=stdin)
+
+
+def rows_of(text):
+    return [tuple(map(float, line.split("\t"))) for line in text.splitlines()]
+
+
+def test_each_pair_has_a_line_and_standard_error_ends_with_the_totals(folder):
+    texts = [f"--source={folder}/test.en", f"--target={folder}/test.de"]
+    result = command("score", folder / "run", *texts)
+    assert result.returncode == 0, result.stderr
+    rows = rows_of(result.stdout)
+    assert len(rows) == len(PAIRS)
+    tokenizer = load_tokenizer(folder / "vocabulary")
+    for (log_p, perplexity, pieces), (_, target) in zip(rows, PAIRS, strict=True):
+        assert pieces == len(tokenizer.encode([target])[0]) + 1, "its end included"
+        assert math.isclose(perplexity, math.exp(-log_p / pieces), rel_tol=1e-4)
+    log_p, pieces = sum(row[0] for row in rows), sum(row[2] for row in rows)
+    total = result.stderr.strip().splitlines()[-1]
+    assert total.startswith(f"20 pairs, {pieces:,.0f} pieces, log P per piece ")
+    numbers = [float(number) for number in re.findall(r"-?\d+\.\d+", total)]
+    assert numbers == pytest.approx([log_p / pieces, math.exp(-log_p / pieces)], rel=1e-4)
+
+
+def test_pairs_may_be_in_two_files_or_one_or_on_standard_input(folder, tmp_path):
+    expected = score(folder, f"--source={folder}/test.en", f"--target={folder}/test.de")
+    text = (folder / "test.tsv").read_text()
+    kept = score(folder, "--pairs=-", f"--output={tmp_path}/out", stdin=text)
+    assert kept.stdout == ""
+    blocks = score(folder, f"--pairs={folder}/test.tsv", "--lines=3")
+    outputs = [(tmp_path / "out").read_text(), blocks.stdout, score(folder, stdin=text).stdout]
+    for output in outputs:
+        for row, wanted in zip(rows_of(output), rows_of(expected.stdout), strict=True):
+            assert row == pytest.approx(wanted, rel=1e-4)
+
+
+def test_an_object_per_pair_has_the_log_p_of_each_piece(folder):
+    plain = rows_of(score(folder, f"--pairs={folder}/test.tsv").stdout)
+    lines = score(folder, f"--pairs={folder}/test.tsv", "--json", "--pieces").stdout.splitlines()
+    for line, pair, row in zip(lines, PAIRS, plain, strict=True):
+        contents = json.loads(line)
+        assert (contents["source"], contents["target"]) == tuple(pair)
+        numbers = (contents["log_p"], contents["perplexity"], contents["tokens"])
+        assert numbers == pytest.approx(row, abs=1e-3)
+        pieces = contents["pieces"]
+        assert pieces[-1]["piece"] == "</s>" and len(pieces) == contents["tokens"]
+        assert "".join(p["piece"] for p in pieces[:-1]).replace("▁", " ").strip() == pair[1]
+        assert sum(p["log_p"] for p in pieces) == pytest.approx(contents["log_p"], abs=1e-4)
+
+
+def test_lines_and_objects_without_pieces(folder):
+    pair, given = ("a", "schläft"), Score(np.array([5, 2]), np.array([-1.0, -2.5]))
+    with parsed_flags("score") as module:
+        assert module.formatted(pair, given, None) == "-3.5000\t5.7546\t2"
+    with parsed_flags("score", "--json") as module:
+        line = module.formatted(pair, given, None)
+    assert "schläft" in line
+    assert set(json.loads(line)) == {"source", "target", "log_p", "perplexity", "tokens"}
+
+
+def test_every_line_is_answered_whatever_it_contains(folder):
+    data = b"\n".join(UGLY)
+    rows = rows_of(score(folder, stdin=data).stdout)
     assert len(rows) == len(UGLY)
     assert all(log_p < 0 and math.isfinite(perplexity) for log_p, perplexity, _ in rows)
     assert [rows[n][2] for n in (1, 2, 3, 5)] == [1, 1, 1, 1], "nothing but the end"
     assert rows[1] == pytest.approx(rows[2], rel=1e-4) and rows[1] == pytest.approx(rows[3], 1e-4)
-    result = score(folder, f"--pairs={tmp_path}/in", "--json", "--pieces", "--lines=1")
-    assert result.returncode == 0, result.stderr
-    assert [json.loads(line)["tokens"] for line in result.stdout.split("\n")[:-1]] == [
-        row[2] for row in rows
-    ]
+    objects = score(folder, "--json", "--pieces", "--lines=1", stdin=data).stdout.split("\n")
+    assert [json.loads(line)["tokens"] for line in objects[:-1]] == [row[2] for row in rows]
 
 
-def test_nothing_to_score(folder):
+def test_without_pairs_there_are_no_totals(folder):
     result = score(folder)
-    assert (result.returncode, result.stdout) == (0, "")
-    assert result.stderr.endswith("no pairs\n")
+    assert result.stdout == "" and result.stderr.endswith("no pairs\n")
 
 
-def test_learned_positions_refuse_a_longer_line(folder):
-    text = "a\tb\n" * 3 + "a\t" + "Hund " * 50 + "\n"
-    result = score(folder, run="learned", stdin=text)
-    assert result.returncode == 2 and "Traceback" not in result.stderr
-    assert "line 4: a target must have at most 40 pieces" in result.stderr.splitlines()[-1]
-    assert len(rows_of(score(folder, run="learned", stdin=text[:12]))) == 3
+def test_lines_before_a_wrong_one_are_answered(folder):
+    with parsed_flags("score") as module:
+        lines = module.split_at_tabs([b"a\tb\n", b"\n", b"no tab\n"])
+        assert [next(lines), next(lines)] == [("a", "b"), ("", "")]
+        with pytest.raises(ValueError, match="line 3: a pair needs a tab"):
+            next(lines)
+    result = command("score", folder / "run", "--lines=1", stdin="a\tb\n\nno tab\n")
+    assert result.returncode == 2
+    assert "line 3: a pair needs a tab" in result.stderr.splitlines()[-1]
+    assert len(result.stdout.splitlines()) == 2
+
+
+def test_typed_pairs_are_answered_one_by_one(folder):
+    class Scorer:
+        def score(self, pairs, first_line):
+            return [f"{pairs[0]}, line {first_line}"]
+
+    with parsed_flags("score") as module:
+        scores = module.one_at_a_time(iter(["one", "two"]), Scorer())
+        assert next(scores) == ("one", "one, line 1")
+        assert next(scores) == ("two", "two, line 2")
+
+
+def test_it_ends_quietly_when_its_output_is_closed(folder):
+    arguments = [f"--pairs={folder}/test.tsv", "--lines=1"]
+    result = command("score", folder / "run", *arguments, read=False)
+    assert result.returncode == 0, result.stderr
+    assert "Error" not in result.stderr and "Exception" not in result.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "takes a run's folder, or several that score together. Received: none"),
-        (["{0}"], "is no run"),
-        (["{0}/sinusoidal", "--source={0}/test.en"], "in one way: --source and --target, --pairs"),
+        ([], "takes a run's folder, or several for an ensemble. Received: none"),
+        (["{0}"], "is not a run"),
+        (["{0}/run", "--source={0}/test.en"], "in one way: --source and --target, --pairs"),
         (
-            ["{0}/sinusoidal", "--source={0}/a", "--target={0}/b", "--pairs={0}/c"],
+            ["{0}/run", "--source={0}/a", "--target={0}/b", "--pairs={0}/c"],
             "Received: --source, --target, --pairs",
         ),
         (
-            ["{0}/sinusoidal", "--source={0}/test.en", "--target={0}/one"],
+            ["{0}/run", "--source={0}/test.en", "--target={0}/one"],
             "must have the same number of lines. Received: 20 and 1",
         ),
-        (["{0}/sinusoidal", "--pairs={0}/none"], "No such file"),
-        (["{0}/sinusoidal", "--pairs={0}/one"], "line 1: a pair needs a tab"),
-        (["{0}/sinusoidal", "--pairs={0}/one", "--output={0}/./one"], "are the same file"),
-        (["{0}/sinusoidal", "--pairs={0}/test.tsv", "--pieces"], "--pieces goes with --json"),
-        (["{0}/sinusoidal", "--pairs={0}/test.tsv", "--weights=best"], "has no weights 'best'"),
-        (["{0}/sinusoidal", "--beam=2"], "Unknown command line flag 'beam'"),
+        (["{0}/run", "--pairs={0}/none"], "No such file"),
+        (["{0}/run", "--pairs={0}/one", "--output={0}/./one"], "are the same file"),
+        (["{0}/run", "--pairs={0}/test.tsv", "--pieces"], "--pieces needs --json"),
+        (["{0}/run", "--pairs={0}/test.tsv", "--weights=best"], "has no weights 'best'"),
+        (["{0}/run", "--beam=2"], "Unknown command line flag 'beam'"),
+        (["{0}/learned", "--pairs={0}/long"], "line 2: a target must have at most 40 pieces"),
     ],
 )
-def test_score_names_what_is_wrong(folder, arguments, message):
+def test_mistakes_end_with_one_message_and_exit_code_2(folder, arguments, message):
     (folder / "one").write_text("One line.\n")
+    (folder / "long").write_text("a\tb\na\t" + "Hund " * 50 + "\n")
     result = command("score", *(each.format(folder) for each in arguments))
     assert result.returncode == 2, result.stderr
     assert message in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.stderr and result.stdout == ""
     assert (folder / "one").read_text() == "One line.\n"
-
-
-def test_a_line_without_a_tab_is_named(folder):
-    result = score(folder, "--lines=1", stdin="a\tb\n\nno tab\n")
-    assert result.returncode == 2
-    assert "line 3: a pair needs a tab" in result.stderr.splitlines()[-1]
-    assert len(result.stdout.splitlines()) == 2, "what came before it is answered"
-
-
-@pytest.mark.parametrize("lines", [1, 5000])
-def test_it_ends_quietly_when_nobody_reads_on(folder, lines):
-    result = score(folder, f"--pairs={folder}/test.tsv", f"--lines={lines}", read=False)
-    assert result.returncode == 0, result.stderr
-    assert "Error" not in result.stderr and "Exception" not in result.stderr

@@ -32,8 +32,11 @@ def call(name, *arguments, stdin=""):
         A namespace with `stdout` and `stderr`.
     """
     data = stdin if isinstance(stdin, bytes) else stdin.encode()
-    streams = {name: io.TextIOWrapper(io.BytesIO(), "utf-8") for name in ("stdout", "stderr")}
-    streams["stdin"] = io.TextIOWrapper(io.BytesIO(data), "utf-8")
+    contents = {"stdin": data, "stdout": b"", "stderr": b""}
+    streams = {
+        stream: io.TextIOWrapper(io.BytesIO(content), "utf-8", write_through=True)
+        for stream, content in contents.items()
+    }
     with contextlib.ExitStack() as patches:
         module = patches.enter_context(parsed_flags(name, *arguments))
         positional = [str(each) for each in arguments if not str(each).startswith("--")]
@@ -43,7 +46,7 @@ def call(name, *arguments, stdin=""):
         patches.enter_context(kept)
         module.main(positional)
     return types.SimpleNamespace(
-        **{name: streams[name].buffer.getvalue().decode() for name in ("stdout", "stderr")}
+        **{stream: file.buffer.getvalue().decode() for stream, file in streams.items()}
     )
 
 
