@@ -1,51 +1,67 @@
-"""t2t-evaluate as its users run it, on translations."""
+"""t2t-evaluate on translations. Scores are tested in tests/runs and tests/evaluation."""
 
 import pytest
 from commands import command
+from in_process import call
+from untrained import toy_tokenizer, untrained_run
 
 from pipelines.toy_grammar import pairs
 
 
-def test_evaluate_scores_files_and_runs(toy_run, tmp_path):
-    _, folder = toy_run
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """An untrained run, and 40 sentences with references and worse translations."""
+    folder = tmp_path_factory.mktemp("evaluate")
+    tokenizer = toy_tokenizer(folder / "vocabulary")
+    untrained_run(folder / "run", folder / "vocabulary", tokenizer, end=4.0)
     sources, references = zip(*pairs(40, "test"), strict=True)
     worse = [line.replace("d", "t") for line in references]
-    for name, lines in (("source", sources), ("reference", references), ("worse", worse)):
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
-    reference = f"--reference={tmp_path / 'reference'}"
-    result = command(
-        *("evaluate", f"--hypotheses={tmp_path / 'reference'}", reference),
-        *(f"--against={tmp_path / 'worse'}", "--paper_bleu=de"),
-    )
-    assert result.returncode == 0, result.stderr
-    assert "BLEU         100.00" in result.stdout and "tok:13a" in result.stdout
-    assert "p = 0.00" in result.stdout and "paper's BLEU 100.00" in result.stdout
-    output = tmp_path / "out"
-    result = command(
-        *("evaluate", folder, f"--source={tmp_path / 'source'}", reference),
-        *("--beam=1", "--extra_length=3", f"--output={output}"),
-    )
+    texts = {"source": sources, "reference": references, "worse": worse, "one": ["a"]}
+    for name, lines in texts.items():
+        (folder / name).write_text("".join(f"{line}\n" for line in lines))
+    return folder
+
+
+def test_a_file_is_scored_and_compared_with_a_second_one(folder):
+    flags = [f"--hypotheses={folder}/reference", f"--reference={folder}/reference"]
+    output = call("evaluate", *flags, f"--against={folder}/worse", "--paper_bleu=de").stdout
+    lines = output.splitlines()
+    assert [line[:12].strip() for line in lines[:6:2]] == ["BLEU", "chrF", "paper's BLEU"]
+    assert all(" 100.00" in line and "  40 lines" in line for line in lines[:6:2])
+    assert "±" in lines[0] and ", p = 0.00" in lines[0]
+    assert "tok:13a" in lines[1]
+    assert lines[6] == f"against {folder}/worse:"
+    assert lines[7].startswith("BLEU ") and "p = " not in lines[7]
+
+
+def test_a_run_is_scored_and_its_translations_are_written(folder, tmp_path):
+    files = [f"--source={folder}/source", f"--reference={folder}/reference"]
+    flags = ["--beam=1", "--extra_length=3", f"--output={tmp_path / 'out'}"]
+    result = command("evaluate", folder / "run", *files, *flags)
     assert result.returncode == 0, result.stderr
     assert "chrF" in result.stdout and " 40 lines" in result.stdout
-    assert len(output.read_text().splitlines()) == 40
+    assert len((tmp_path / "out").read_text().splitlines()) == 40
+    flags = [f"--hypotheses={tmp_path / 'out'}", f"--reference={folder}/reference"]
+    assert call("evaluate", *flags).stdout == result.stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "takes a run (several: an ensemble) with --source, or --hypotheses"),
-        (["--hypotheses={0}/one"], "needs --reference"),
+        (["{0}/run", "--hypotheses={0}/one"], "takes a run (several: an ensemble)"),
+        (["--hypotheses={0}/one"], "--reference is required"),
+        (["{0}/run", "--reference={0}/source"], "--source"),
         (
-            ["--hypotheses={0}/one", "--reference={0}/two"],
-            "same number of lines. Received: 1 and 2",
+            ["--hypotheses={0}/one", "--reference={0}/reference"],
+            "same number of lines. Received: 1 and 40",
         ),
-        (["{1}", "--reference={0}/two"], "for a run --source too"),
-        (["{1}", "--source={0}/one", "--reference={0}/two"], "same number of lines"),
-        (["{1}", "--source={0}/none", "--reference={0}/two"], "No such file"),
+        (["{0}/run", "--source={0}/one", "--reference={0}/source"], "same number of lines"),
+        (["{0}/run", "--source={0}/none", "--reference={0}/source"], "No such file"),
+        (["{0}/none", "--source={0}/source", "--reference={0}/source"], "is not a run"),
     ],
 )
-def test_evaluate_refuses_what_does_not_go_together(toy_run, tmp_path, arguments, message):
-    (tmp_path / "one").write_text("a\n")
-    (tmp_path / "two").write_text("a\nb\n")
-    result = command("evaluate", *(each.format(tmp_path, toy_run[1]) for each in arguments))
-    assert result.returncode == 2 and message in result.stderr, result.stderr
+def test_mistakes_end_with_one_message_and_exit_code_2(folder, arguments, message):
+    result = command("evaluate", *(each.format(folder) for each in arguments))
+    assert result.returncode == 2 and "Traceback" not in result.stderr
+    assert message in result.stderr.strip().splitlines()[-1]

@@ -1,9 +1,10 @@
-"""t2t-evaluate with --treebank: files of parses, and a run that parses."""
+"""t2t-evaluate --treebank: scores of files of parses and of a run that parses."""
 
 import itertools
 
 import pytest
 from commands import command
+from in_process import call
 
 DOG = "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (DT a) (NN cat))) (. .)))"
 FOUR = "(S (NP (DT a) (NN b)) (VP (VB c) (RB d)))"
@@ -15,21 +16,19 @@ def write(path, lines):
 
 
 def table(result):
-    """What t2t-evaluate prints, as name: [all, short]."""
-    assert result.returncode == 0, result.stderr
+    """Returns the printed table as {name: [all, short]}."""
     lines = result.stdout.splitlines()
     assert lines[0].split() == ["all", "≤", "40", "words"]
     assert "as EVALB counts them with COLLINS.prm" in lines[-1]
     return {line[:16].strip(): line[16:].split() for line in lines[1:-1]}
 
 
-def test_evaluate_scores_a_file_of_parses(tmp_path):
+def test_a_file_of_parses_is_scored(tmp_path):
     long = f"(S {'(NN a) ' * 41})"
     gold = write(tmp_path / "gold.mrg", [f"( {FOUR} )".replace(" (VP", "\n  (VP"), DOG, FOUR, long])
     parses = write(tmp_path / "parses", [FOUR, "", "(S (DT a) (NN b", long])
-    found = table(command("evaluate", f"--parses={parses}", f"--treebank={gold}"))
-    # 3 of 3 and 3; none of 4; none of 3; 1 of 1 and 1
-    assert found == {
+    # Brackets found: 3 of 3, none of 4, none of 3, 1 of 1.
+    assert table(call("evaluate", f"--parses={parses}", f"--treebank={gold}")) == {
         "precision": ["100.00", "100.00"],
         "recall": ["36.36", "30.00"],
         "F1": ["53.33", "46.15"],
@@ -44,9 +43,9 @@ def test_evaluate_scores_a_file_of_parses(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--parses={0}/two"], "takes a run's folder or --parses, and --treebank"),
-        (["--treebank={0}/two"], "takes a run's folder or --parses, and --treebank"),
-        (["{0}", "--parses={0}/two", "--treebank={0}/two"], "takes a run's folder or --parses"),
+        (["--parses={0}/two"], "takes --treebank with the gold trees, and a run"),
+        (["--treebank={0}/two"], "takes --treebank with the gold trees, and a run"),
+        (["{0}", "--parses={0}/two", "--treebank={0}/two"], "takes --treebank with the gold trees"),
         (
             ["--parses={0}/one", "--treebank={0}/two"],
             "There must be as many parses as gold trees, with an empty line for each failed parse. "
@@ -55,17 +54,20 @@ def test_evaluate_scores_a_file_of_parses(tmp_path):
         (["--parses={0}/none", "--treebank={0}/two"], "No such file"),
         (["--parses={0}/two", "--treebank={0}/none"], "There is no treebank file"),
         (["--parses={0}/two", "--treebank={0}/bad"], "bad, line 2: the tree that begins here"),
-        (["--parses={0}/two", "--treebank={0}/two", "--output=x"], "are kept already"),
+        (
+            ["--parses={0}/two", "--treebank={0}/two", "--output=x"],
+            "--output is for a run's parses",
+        ),
         (
             ["--parses={0}/two", "--treebank={0}/two", "--source=x", "--reference=y"],
             "trees are not scored as text: leave out --source, --reference",
         ),
-        (["{0}/x", "--treebank={0}/two"], "is no run"),
+        (["{0}/x", "--treebank={0}/two"], "is not a run"),
         (["{0}/x", "--treebank={0}/t*", "--output={0}/two"], "are the same file"),
         (["{0}/x", "--treebank={0}/two", "--output={0}/no/out"], "No such file or directory"),
     ],
 )
-def test_evaluate_names_what_is_wrong(tmp_path, arguments, message):
+def test_mistakes_end_with_one_message_and_exit_code_2(tmp_path, arguments, message):
     write(tmp_path / "one", [FOUR])
     write(tmp_path / "two", [FOUR, FOUR])
     write(tmp_path / "bad", [FOUR, "(S (NN a)"])
@@ -88,7 +90,7 @@ TINY = [
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
-    """Two kinds of sentences with traces, function tags and punctuation, as t2t-prepare does it."""
+    """24 sentences with traces, function tags and punctuation, prepared by t2t-prepare."""
     folder = tmp_path_factory.mktemp("parsing")
     nouns, verbs = ["dog", "cat", "bird"], ["sees", "hears"]
     objects = [f"(NP (DT a) (NN {noun}))" for noun in nouns]
@@ -115,25 +117,27 @@ def trained(prepared):
     return prepared, run
 
 
-def test_evaluate_parses_with_a_run(trained, tmp_path):
+def test_a_run_parses_the_sentences_that_it_learned(trained, tmp_path):
     folder, run = trained
     gold, output = f"--treebank={folder}/gold.mrg", tmp_path / "out.trees"
-    found = table(command("evaluate", run, gold, f"--output={output}", "--weights=newest"))
-    assert float(found["F1"][0]) > 90, "it learned these very sentences"
-    assert "tagging accuracy" not in found, "it writes no tags"
-    assert found["sentences"] == ["24", "24"]
+    result = command("evaluate", run, gold, f"--output={output}", "--weights=newest")
+    assert result.returncode == 0, result.stderr
+    rows = table(result)
+    assert float(rows["F1"][0]) > 90
+    assert "tagging accuracy" not in rows, "it writes no tags"
+    assert rows["sentences"] == ["24", "24"]
     lines = output.read_text().splitlines()
     assert lines[0].startswith("( (S (NP (XX the) (XX dog)) (VP (XX sees)")
-    again = table(command("evaluate", f"--parses={output}", gold))
-    assert {**again, "repaired": found["repaired"]} == found
+    of_file = table(call("evaluate", f"--parses={output}", gold))
+    assert {**of_file, "repaired": rows["repaired"]} == rows
 
 
-def test_what_a_run_gets_wrong_is_repaired_and_counted(trained, tmp_path):
+def test_wrong_parses_of_a_run_are_repaired_and_counted(trained, tmp_path):
     folder, run = trained
     gold, output = f"--treebank={folder}/gold.mrg", tmp_path / "out.trees"
     options = [f"--output={output}", "--beam=1", "--weights=40"]  # after its first 40 steps
-    found = table(command("evaluate", run, gold, *options))
-    assert int(found["repaired"][0]) > 12 and found["repaired"][0] == found["repaired"][1]
-    assert float(found["recall"][0]) < 90
-    again = table(command("evaluate", f"--parses={output}", gold))
-    assert {**again, "repaired": found["repaired"]} == found
+    rows = table(call("evaluate", run, gold, *options))
+    assert int(rows["repaired"][0]) > 12 and rows["repaired"][0] == rows["repaired"][1]
+    assert float(rows["recall"][0]) < 90
+    of_file = table(call("evaluate", f"--parses={output}", gold))
+    assert {**of_file, "repaired": rows["repaired"]} == rows
