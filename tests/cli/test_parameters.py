@@ -1,0 +1,19 @@
+"""t2t-parameters: the counts of one config and of Table 3."""
+
+from commands import command
+from in_process import call
+
+
+def test_the_weights_of_a_config_are_counted_with_its_changes():
+    result = command("parameters", "--config=table3:B_dk16", "--config.model.d_ff=1024")
+    assert result.returncode == 0, result.stderr
+    assert "d_ff=1024" in result.stdout and "d_k=16" in result.stdout
+    assert result.stdout.split()[-1] == f"{55_967_744 - 12 * (2 * 512 * 1024 + 1024):,}"
+
+
+def test_without_a_config_all_rows_of_table_3_are_counted():
+    lines = call("parameters").stdout.splitlines()
+    rows = {line.split()[0]: line.split()[1:] for line in lines[3:]}
+    assert len(rows) == 20
+    assert rows["B_dk16"] == ["55.97", "-7.08", "58.07", "-7.08", "58", "-7"]
+    assert rows["E_learned"] == ["64.09", "+1.05", "66.19", "+1.05"]
