@@ -44,7 +44,7 @@ def test_a_misspelled_setting_is_answered_with_the_nearest_one(resolve, flag, me
 
 
 def test_a_setting_is_changed_only_in_a_config_that_is_named(resolve):
-    with pytest.raises(ValueError, match="--config.model.d_ff changes a config: name"):
+    with pytest.raises(ValueError, match=r"--config.model.d_ff changes a config: name"):
         resolve(["--config.model.d_ff=3"])
-    with pytest.raises(ValueError, match="There is no config .bass."):
+    with pytest.raises(ValueError, match=r"There is no config 'bass'"):
         resolve(["--config=bass"])

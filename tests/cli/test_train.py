@@ -1,19 +1,20 @@
-"""t2t-train and t2t-average as their users run them."""
+"""t2t-train and what it prints. Training and resuming are tested in tests/runs."""
 
 import fcntl
-import os
 
 import pytest
 from commands import TINY_RUN, command
+from in_process import parsed_flags
 
-from t2t_keras.runs.exports import export_in
+from t2t_keras.runs import training
+from t2t_keras.runs.exports import find_export
 
 
-def test_train_without_data_learns_the_toy_grammar(toy_run):
+def test_without_data_the_toy_grammar_is_learned_evaluated_averaged_and_exported(toy_run):
     result, folder = toy_run
     assert result.returncode == 0, result.stderr
     assert "step 4/4  loss" in result.stderr and "held out:  loss" in result.stderr
-    assert "the mean of the checkpoints of steps 2, 4" in result.stdout
+    assert "mean of the checkpoints of steps 2, 4" in result.stdout
     assert "BLEU " in result.stdout and "tok:13a" in result.stdout
     assert "Next:\n  t2t-translate" in result.stdout
     names = {path.name for path in folder.iterdir()} - {".lock"}
@@ -21,63 +22,60 @@ def test_train_without_data_learns_the_toy_grammar(toy_run):
         *("config.json", "vocabulary", "checkpoints", "logs", "metrics.jsonl"),
         *("averaged.weights.h5", "export"),
     }
-    assert f"{folder / 'export' / '1'}: a SavedModel, text in and text out" in result.stdout
-    assert export_in(folder / "export") == folder / "export" / "1"
+    assert f"{folder / 'export' / '1'}: SavedModel with text in and text out" in result.stdout
+    assert find_export(folder / "export") == folder / "export" / "1"
 
 
-def test_train_goes_on_and_refuses_another_model(toy_run):
-    _, folder = toy_run
-    other = command("train", f"--run={folder}", "--config.model.d_ff=32", *TINY_RUN[:2])
-    assert other.returncode == 2
-    assert "was begun with model.d_model=16, and not" in other.stderr or "d_ff" in other.stderr
-    more = ["--config.training.steps=6", *TINY_RUN, "--noexport"]
-    longer = command("train", f"--run={folder}", *more)
-    assert longer.returncode == 0, longer.stderr
-    assert "step 6/6" in longer.stderr and "step 2/" not in longer.stderr
-    again = command("train", f"--run={folder}", *more)
-    assert "was trained to its end before, step 6" in again.stdout, again.stderr
-    os.utime(folder / "averaged.weights.h5", (0, 0))  # as if killed before it averaged
-    mended = command("train", f"--run={folder}", *more)
-    assert "the mean of the checkpoints of steps" in mended.stdout, mended.stderr
+@pytest.mark.filterwarnings("ignore:the load_module:DeprecationWarning")  # ml_collections calls it
+@pytest.mark.parametrize(
+    ("stopped", "finished", "is_chief", "output", "errors"),
+    [
+        (None, True, True, "Next:", ""),
+        (None, True, False, "", ""),
+        ("no better loss", True, True, "Next:", "no better loss: training ends at step 1,234\n"),
+        ("SIGTERM", False, True, "", "SIGTERM: step 1,234 is saved. Run the same command to"),
+    ],
+)
+def test_the_end_of_training_is_reported(
+    monkeypatch, capsys, stopped, finished, is_chief, output, errors
+):
+    calls = []
 
+    def train(*arguments, **options):
+        calls.append(arguments)
+        return training.Training(None, 1234, stopped, finished, is_chief)
 
-def test_average_takes_the_last_checkpoints(toy_run):
-    _, folder = toy_run
-    result = command("average", folder, "--last=2")
-    assert result.returncode == 0, result.stderr
-    assert "averaged.weights.h5: steps " in result.stdout
-    too_many = command("average", folder, "--last=50")
-    assert too_many.returncode == 2 and "Average fewer" in too_many.stderr
-
-
-def test_train_from_prepared_data_with_a_test_set(toy_data, toy_corpus, tmp_path):
-    result = command(
-        *("train", "--noexport", "--config=base", f"--data={toy_data[1]}"),
-        f"--run={tmp_path / 'run'}",
-        *(f"--dev_source={toy_corpus}/train.en", f"--dev_target={toy_corpus}/train.de"),
-        *("--config.data.dev_pairs=20", "--config.training.steps=2", "--config.model.d_model=16"),
-        *("--config.model.d_ff=16", "--config.model.num_layers=1"),
-        *("--config.data.batches.max_length=64", "--config.data.batches.tokens=512"),
-    )
-    assert result.returncode == 0, result.stderr
-    assert "held out:  loss" in result.stderr
+    monkeypatch.setattr("t2t_keras.runs.train", train)
+    arguments = ["--run=runs/x", "--noexport", "--data=d", "--dev_source=s", "--dev_target=t"]
+    with parsed_flags("config_flag") as config_flag:
+        arguments = config_flag.resolve_config(arguments, "base")
+    monkeypatch.setattr("sys.argv", ["t2t-train", *arguments])
+    with parsed_flags("train", *arguments) as module:
+        module.main([])
+    ((experiment, folder, tpu, export, command_line),) = calls
+    assert (experiment.data.folder, experiment.data.dev_source) == ("d", "s")
+    assert (folder, tpu, export) == ("runs/x", None, False)
+    assert command_line == ["t2t-train", *arguments]
+    captured = capsys.readouterr()
+    assert captured.out.startswith(output) and bool(captured.out) == bool(output)
+    assert captured.err.startswith(errors) and bool(captured.err) == bool(errors)
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "message"),
+    ("arguments", "message"),
     [
-        ("train", ["x"], "takes flags only"),
-        ("train", ["--data=nowhere", "--run={0}/x"], "nowhere holds no finished data"),
-        ("train", ["--run={0}"], "is no run, and has other things in it"),
-        ("train", ["--config.training.steps=0", "--run={0}/x"], "`steps` must be a whole number"),
-        ("train", ["--dev_source=x", "--run={0}/x"], "`dev_source` and `dev_target` go together"),
-        ("average", [], "takes one run's folder"),
-        ("average", ["{0}"], "is no run: it has no config.json"),
+        (["x"], "takes flags only"),
+        (["--data=nowhere", "--run={0}/x"], "nowhere"),
+        (["--run={0}"], "is not a run"),
+        (["--config.training.steps=0", "--run={0}/x"], "`steps` must be a whole number"),
+        (["--dev_source=x", "--run={0}/x"], "`dev_source`"),
+        (["--config.data.toy_pairs=300", "--run={1}"], "was started with model."),
     ],
 )
-def test_training_names_what_is_wrong(tmp_path, name, arguments, message):
+def test_mistakes_end_with_one_message_and_exit_code_2(toy_run, tmp_path, arguments, message):
     (tmp_path / "thesis.tex").write_text("years of work")
-    result = command(name, *(argument.format(tmp_path) for argument in arguments))
+    arguments = [argument.format(tmp_path, toy_run[1]) for argument in arguments]
+    result = command("train", *arguments)
     assert result.returncode == 2, result.stderr
     assert message in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.stderr

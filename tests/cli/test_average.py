@@ -1,0 +1,42 @@
+"""t2t-average prints the averaged steps; tests/runs/test_run.py tests the averages."""
+
+import pytest
+from commands import command
+from untrained import save_checkpoint, toy_tokenizer, untrained_run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("average")
+    tokenizer = toy_tokenizer(folder / "vocabulary")
+    run = untrained_run(folder / "run", folder / "vocabulary", tokenizer)
+    for step in (500, 1000, 1500):
+        save_checkpoint(run, step)
+    return run
+
+
+def test_the_averaged_steps_are_printed(run):
+    before = run.averaged_weights.read_bytes()
+    result = command("average", run.folder, "--last=2")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == f"{run.folder}/averaged.weights.h5: steps 1,000, 1,500\n"
+    assert run.averaged_weights.read_bytes() != before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "takes one run's folder"),
+        (["{0}", "{0}"], "takes one run's folder"),
+        (["{0}/vocabulary"], "is not a run: it has no config.json"),
+        (["{0}", "--last=50"], "has 3 checkpoints. Received: last=50. Average fewer"),
+        (["{0}", "--last=0"], "--last=0"),
+    ],
+)
+def test_mistakes_end_with_one_message_and_exit_code_2(run, arguments, message):
+    before = run.averaged_weights.read_bytes()
+    result = command("average", *(argument.format(run.folder) for argument in arguments))
+    assert result.returncode == 2, result.stderr
+    assert message in result.stderr.strip().splitlines()[-1]
+    assert "Traceback" not in result.stderr
+    assert run.averaged_weights.read_bytes() == before
