@@ -1,4 +1,4 @@
-"""t2t-prepare as its users run it, and what is timed of its work."""
+"""t2t-prepare: where the text comes from, and the report. tests/pipelines tests preparation."""
 
 import pytest
 from commands import SMALL_CORPUS, command
@@ -6,7 +6,7 @@ from commands import SMALL_CORPUS, command
 from pipelines.tokenizers import load_tokenizer
 
 
-def test_prepare_reports_and_says_it_again(toy_data, toy_corpus):
+def test_the_report_is_printed_and_the_same_command_prints_it_again(toy_data, toy_corpus):
     result, folder = toy_data
     assert result.returncode == 0, result.stderr
     assert "1,200 read" in result.stdout and "400 pieces (bpe)" in result.stdout
@@ -19,16 +19,15 @@ def test_prepare_reports_and_says_it_again(toy_data, toy_corpus):
     assert "encoding" not in again.stderr
 
 
-def test_prepare_reads_tabs_from_standard_input(toy_data, toy_corpus):
+def test_pairs_may_come_from_standard_input(toy_data, toy_corpus):
     text = (toy_corpus / "train.tsv").read_text()
-    result = command(
-        "prepare", "--pairs=-", f"--output={toy_corpus}/from_stdin", *SMALL_CORPUS, stdin=text
-    )
+    arguments = ["--pairs=-", f"--output={toy_corpus}/from_stdin", *SMALL_CORPUS]
+    result = command("prepare", *arguments, stdin=text)
     assert result.returncode == 0, result.stderr
     assert result.stdout == toy_data[0].stdout
 
 
-def test_prepare_reads_trees(toy_corpus):
+def test_trees_become_pairs_with_a_piece_for_each_bracket(toy_corpus):
     result = command(
         *("prepare", "--config=parsing", f"--treebank={toy_corpus}/trees"),
         *(f"--output={toy_corpus}/parsed", "--config.data.vocabulary.size=275"),
@@ -42,10 +41,10 @@ def test_prepare_reads_trees(toy_corpus):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--output=x"], "Say where the text is, in one way"),
-        (["--source={0}/train.en", "--output=x"], "Say where the text is, in one way"),
-        (["--pairs={0}/train.tsv", "--tfds=x", "--output=x"], "Say where the text is, in one way"),
-        (["--pairs={0}/train.tsv"], "--output=FOLDER is needed"),
+        (["--output=x"], "Give the text in one way"),
+        (["--source={0}/train.en", "--output=x"], "Give the text in one way"),
+        (["--pairs={0}/train.tsv", "--tfds=x", "--output=x"], "Give the text in one way"),
+        (["--pairs={0}/train.tsv"], "--output=FOLDER is required"),
         (["--source={0}/train.en", "--target={0}/short.de", "--output={0}/x"], "de has 1. Line n"),
         (["--pairs={0}/train.en", "--output={0}/y"], "line 1: a pair needs a tab"),
         (["--pairs={0}/no.tsv", "--output={0}/y"], "There is no pairs file"),
@@ -59,7 +58,7 @@ def test_prepare_reads_trees(toy_corpus):
         (["--pairs=x", "--output=x", "--config.data.vocabulary.kind=bep"], "`kind` must be one of"),
     ],
 )
-def test_prepare_names_what_is_wrong(toy_data, toy_corpus, arguments, message):
+def test_mistakes_end_with_one_message_and_exit_code_2(toy_data, toy_corpus, arguments, message):
     result = command("prepare", *(argument.format(toy_corpus) for argument in arguments))
     assert result.returncode == 2, result.stderr
     assert message in result.stderr.strip().splitlines()[-1]

@@ -1,0 +1,51 @@
+"""`import t2t_keras` in a program, and in one of the package's commands."""
+
+import importlib.util
+import sys
+
+import keras
+import pytest
+
+import t2t_keras
+
+
+def imported(monkeypatch, *arguments):
+    """Imports the package again, as a process with these arguments does."""
+    monkeypatch.setattr(sys, "orig_argv", ["python", *arguments])
+    spec = importlib.util.spec_from_file_location("t2t_keras_again", t2t_keras.__file__)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+PROGRAMS = [
+    ["program.py", "t2t-train"],
+    ["-m", "pytest"],
+    ["-c", "import t2t_keras"],
+    ["-m", "t2t_keras.client"],
+    [],
+]
+COMMANDS = [["/usr/local/bin/t2t-train", "--help"], ["-m", "t2t_keras.cli.train", "x.py"]]
+
+
+@pytest.mark.parametrize("arguments", PROGRAMS)
+def test_a_program_imports_every_class_so_that_keras_can_load_models(monkeypatch, arguments):
+    module = imported(monkeypatch, *arguments)
+    for name in module.__all__:
+        assert vars(module)[name] is getattr(t2t_keras, name)
+    for name in set(module.__all__) - {"TransformerConfig"}:
+        registered = keras.saving.get_registered_object(f"t2t_keras>{name}")
+        assert registered is getattr(t2t_keras, name)
+
+
+@pytest.mark.parametrize("arguments", COMMANDS)
+@pytest.mark.parametrize("options", [[], ["-u", "-B"]])
+def test_a_command_imports_classes_when_they_are_used(monkeypatch, arguments, options):
+    module = imported(monkeypatch, *options, *arguments)
+    assert not set(module.__all__) & set(vars(module))
+    assert module.Transformer is t2t_keras.Transformer
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="'t2t_keras' has no attribute 'Transformers'"):
+        t2t_keras.Transformers  # noqa: B018
