@@ -23,6 +23,10 @@ READMES = sorted(
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
 
+SHORT_TRAINING = """training.steps = 4
+experiment.data.toy_pairs, experiment.data.vocabulary.size = 300, 400
+experiment.search.beam = experiment.search.extra_length = 1"""
+
 
 def anchors(text):
     """Returns the anchors of the headings of a Markdown text, as GitHub makes them."""
@@ -74,7 +78,7 @@ def test_python_blocks_run(path, workplace):
     """In order, in one process per README; training is made short."""
     code = "\n".join(BLOCK.findall(path.read_text(encoding="utf-8")))
     code = re.sub(r"\bepochs=\d+", "epochs=1", code) if path != ROOT / "README.md" else code
-    code = re.sub(r"training\.steps = [\d_]+", "training.steps = 4", code)
+    code = re.sub(r"training\.steps = [\d_]+", SHORT_TRAINING, code)
     result = subprocess.run(
         [sys.executable, "-c", code], cwd=workplace, capture_output=True, text=True
     )

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from pipelines.tokenizers import load_tokenizer
 from pipelines.whole import only_one, read_json, whole_folder
-from t2t_keras.runs import exports, report
 from t2t_keras.runs.attention import attention
+from t2t_keras.runs.exports import export
+from t2t_keras.runs.report import write_report
 from t2t_keras.runs.settings_file import check_same_model, read_settings, write_settings
 from t2t_keras.runs.trained_model import TrainedModel
 from t2t_keras.training.checkpoints import Checkpoints, average, restore
@@ -137,8 +138,9 @@ class Run(TrainedModel):
 
     def average(self, last=5):
         """Writes the mean of the last checkpoints as the averaged weights; returns their steps."""
+        experiment = self.experiment()  # raises a clear error if the folder is not a run
         weights, steps = average(self.checkpoints, last)
-        model = self.experiment().new_model()
+        model = experiment.new_model()
         restore(model, weights)
         unfinished = self.folder / "unfinished.weights.h5"
         model.save_weights(unfinished)
@@ -167,7 +169,7 @@ class Run(TrainedModel):
             weights: see `TrainedModel`.
             **options: `dtype`, `ids_only`, `force`, and search settings; see `exports`.
         """
-        return exports.export(self, folder, format, weights, **options)
+        return export(self, folder, format, weights, **options)
 
     def report(self, sources=None, references=None, path=None, **options):
         """Writes a page about the run, with translations of a test set, and returns its path.
@@ -177,7 +179,7 @@ class Run(TrainedModel):
             path: the page to write. None: RUN/report.html.
             **options: see `report.write_report`.
         """
-        return report.write_report(self, sources, references, path, **options)
+        return write_report(self, sources, references, path, **options)
 
     # Creating and resuming
 

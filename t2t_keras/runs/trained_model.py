@@ -1,6 +1,7 @@
 """The methods that a run shares with an ensemble: translating, scoring, evaluating."""
 
-from t2t_keras.runs import evaluation, parsing
+from t2t_keras.runs.evaluation import evaluate, translate_all
+from t2t_keras.runs.parsing import evaluate_run
 from t2t_keras.runs.scoring import scorer
 from t2t_keras.runs.search_graphs import translator
 from t2t_keras.runs.search_options import search_config
@@ -68,8 +69,8 @@ class TrainedModel:
             paper_bleu: language of the references, for the BLEU of the paper's Table 2. None:
                 omit that score.
         """
-        outputs = evaluation.translate_all(self, sources, weights, **search)
-        return evaluation.evaluate(outputs, references, paper_bleu)
+        outputs = translate_all(self, sources, weights, **search)
+        return evaluate(outputs, references, paper_bleu)
 
     def evaluate_parses(self, treebank, weights=None, leaves=None, **search):
         """Parses the sentences of gold trees and returns a `ParseEvaluation`.
@@ -80,7 +81,7 @@ class TrainedModel:
             leaves: leaf symbol that the run was trained with. None: the one recorded with its data,
                 else "XX".
         """
-        return parsing.evaluate_run(self, treebank, weights, leaves, **search)
+        return evaluate_run(self, treebank, weights, leaves, **search)
 
     def loaded(self, weights):
         """Returns `self.model(weights)`, loaded only once."""
