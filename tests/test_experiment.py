@@ -13,7 +13,7 @@ from t2t_keras.experiment import (
 from t2t_keras.training.training_config import TrainingConfig
 
 
-def test_the_shipped_configs_are_found_by_name():
+def test_shipped_configs_are_found_by_name():
     assert {"base", "big", "parsing", "table3"} <= set(shipped_configs())
     assert load_experiment("base").model == TransformerConfig()
     big = load_experiment("big").model
@@ -25,7 +25,7 @@ def test_the_shipped_configs_are_found_by_name():
     assert (search.beam, search.alpha, search.extra_length) == (21, 0.3, 300)
 
 
-def test_table_3_has_all_its_rows_and_each_is_what_the_paper_prints():
+def test_the_config_of_table_3_has_the_rows_and_values_that_the_paper_prints():
     table3 = load_config_file(find_config("table3"))
     # row: N, d_model, d_ff, h, d_k, d_v, dropout, label smoothing
     base = (6, 512, 2048, 8, 64, 64, 0.1, 0.1)
@@ -60,7 +60,7 @@ def test_table_3_has_all_its_rows_and_each_is_what_the_paper_prints():
         assert m.positions == ("learned" if row == "E_learned" else "sinusoidal")
 
 
-def test_a_path_comes_before_a_shipped_name(tmp_path, monkeypatch):
+def test_a_path_takes_precedence_over_a_shipped_name(tmp_path, monkeypatch):
     code = (
         "from t2t_keras.experiment import Experiment\n"
         "from t2t_keras.training.training_config import TrainingConfig\n"
@@ -75,7 +75,7 @@ def test_a_path_comes_before_a_shipped_name(tmp_path, monkeypatch):
         load_experiment("base")
 
 
-def test_what_is_no_config_is_named():
+def test_wrong_configs_and_variants_are_named():
     with pytest.raises(ValueError, match=r"no config 'bsae'.*did you mean 'base'.*Shipped are"):
         find_config("bsae")
     with pytest.raises(ValueError, match=r"`variant` must be one of .*did you mean 'B_dk16'"):
@@ -104,26 +104,33 @@ def test_what_is_no_config_is_named():
         ),
     ],
 )
-def test_a_config_file_that_does_not_work_is_named(tmp_path, code, message):
+def test_an_error_in_a_config_file_is_named_with_the_file(tmp_path, code, message):
     (tmp_path / "mine.py").write_text(code)
     with pytest.raises(ValueError, match=rf"(?s)mine.py.*{message}|{message}.*mine.py"):
         load_experiment(str(tmp_path / "mine.py"))
 
 
-def test_a_variant_that_is_not_given_is_the_configs_default():
+def test_without_a_variant_a_config_returns_its_default():
     assert load_experiment("table3").model == TransformerConfig()
 
 
-def test_wrong_settings_are_named():
+def test_settings_are_listed_by_their_names_on_the_command_line():
+    settings = Experiment(model=TransformerConfig(d_ff=99)).flat()
+    assert settings["model.d_ff"] == 99
+    assert settings["data.vocabulary.symbols"] == ()
+    assert not any(isinstance(value, dict) for value in settings.values())
+
+
+def test_wrong_settings_are_refused():
     with pytest.raises(ValueError, match="`label_smoothing` must be"):
         Experiment(training=TrainingConfig(label_smoothing=1.0))
     with pytest.raises(ValueError, match="`warmup_steps` must be"):
         Experiment(training=TrainingConfig(warmup_steps=0))
 
 
-def test_the_compiled_model_is_the_papers_training_set_up():
+def test_the_compiled_model_has_the_papers_optimizer_schedule_and_loss():
     experiment = Experiment(
-        model=TransformerConfig(**TINY),
+        model=TransformerConfig(**TINY | {"num_layers": 1}),
         training=TrainingConfig(label_smoothing=0.2, warmup_steps=50),
     )
     model = experiment.compiled_model()
