@@ -115,12 +115,6 @@ def test_samples_depend_on_the_seed_and_the_line_not_on_the_block(run):
     assert len(set(lines.splitlines())) > 1
 
 
-def test_an_ensemble_of_one_run_translates_as_the_run(run):
-    result = command("translate", run, run, *QUICK, "--scores", stdin=TEXT)
-    assert result.returncode == 0, result.stderr
-    assert result.stdout == translate(run, "--scores")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

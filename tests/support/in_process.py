@@ -45,9 +45,8 @@ def call(name, *arguments, stdin=""):
         kept = mock.patch.object(runs, "load_runs", lambda folders: kept_runs(*folders))
         patches.enter_context(kept)
         module.main(positional)
-    return types.SimpleNamespace(
-        **{stream: file.buffer.getvalue().decode() for stream, file in streams.items()}
-    )
+    outputs = (streams[stream].buffer.getvalue().decode() for stream in ("stdout", "stderr"))
+    return types.SimpleNamespace(**dict(zip(("stdout", "stderr"), outputs, strict=True)))
 
 
 @contextlib.contextmanager
