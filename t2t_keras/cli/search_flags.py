@@ -50,8 +50,8 @@ BANNED = define_pieces(
 )
 FIRST = define_pieces(
     "first",
-    "Comma-separated vocabulary pieces, one of which must begin each translation. A space before a "
-    "piece marks the start of a word.",
+    "Comma-separated vocabulary pieces; each translation must begin with one of them. A space "
+    "before a piece marks the start of a word.",
 )
 
 SEARCH_FLAGS = (

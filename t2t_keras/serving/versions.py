@@ -1,4 +1,4 @@
-"""The versions of a model: numbered folders, the newest of which is served.
+"""Serves the newest version of a model from its numbered folders.
 
 A newer version is loaded and warmed up while the current one still serves, and then replaces it.
 The old version is unloaded after its last request. If the newest folder is removed, the version

@@ -1,4 +1,4 @@
-"""What all commands share: mistakes, --help, Ctrl-C, a closed output."""
+"""Behavior common to all commands: mistakes, --help, Ctrl-C, a closed output."""
 
 import pytest
 from commands import command, running
