@@ -39,7 +39,7 @@ def learned_positions(new_run, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def with_checkpoints(run, tmp_path_factory):
-    """A run with checkpoints of steps 2, 4 and 6; the best is that of step 4. No test changes it."""
+    """A run with checkpoints of steps 2, 4 (the best) and 6. No test changes it."""
     copy = Run(tmp_path_factory.mktemp("runs") / "checkpoints")
     shutil.copytree(run.folder, copy.folder)
     for step in (2, 4, 6):
