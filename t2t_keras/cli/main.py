@@ -48,9 +48,12 @@ def run(main, resolve=list):
             check_flags(argv)
             # ml_collections reads overrides from sys.argv, not from the list passed to absl.
             sys.argv = [argv[0], *resolve(argv[1:])]
-            return flags.FLAGS(sys.argv)
+            arguments = flags.FLAGS(sys.argv)
         except (flags.Error, ValueError) as error:
             fail(command, error)
+        # A value that was set explicitly: absl would raise its default, WARNING, to INFO.
+        flags.FLAGS.verbosity = flags.FLAGS.verbosity
+        return arguments
 
     app.run(guarded, flags_parser=parse)
 
