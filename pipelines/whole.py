@@ -35,6 +35,53 @@ def whole_folder(folder):
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def whole_file(path):
+    """Yields a binary file that replaces `path` when the block ends without error.
+
+    A path that cannot be written raises an error before the block. Pipes and devices are written
+    directly.
+    """
+    path = Path(path)
+    if path.exists() and (not path.is_file() or path.is_relative_to("/dev")):
+        with open(path, "wb") as file:
+            yield file
+        return
+    path = Path(os.path.realpath(path))  # a link is kept, and its target replaced
+    if path.exists():
+        open(path, "ab").close()  # fails if the file is read-only
+    unfinished = unfinished_name(path)
+    with open(unfinished, "ab") as file:
+        lock(file, path)
+        try:
+            file.truncate(0)
+            if path.exists():
+                shutil.copymode(path, unfinished)
+            yield file
+            file.flush()
+            unfinished.rename(path)
+        except BaseException:
+            unfinished.unlink()
+            raise
+
+
+def unfinished_name(path):
+    """Returns the temporary name of a file that is being written."""
+    path = Path(os.path.realpath(path))
+    return path.with_name(path.name + ".unfinished")
+
+
+def lock(file, path):
+    """Locks an open file against other processes that write `path`."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ValueError(
+            f"{path} is being written by a different process. Wait until it ends, or give a "
+            "different file"
+        ) from None
+
+
 def write_json(path, contents):
     """Writes a JSON file that is complete or absent."""
     unfinished = path.with_name(path.name + ".unfinished")

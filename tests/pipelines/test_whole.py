@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from pipelines.whole import only_one, read_json, whole_folder, write_json
+from pipelines.whole import only_one, read_json, whole_file, whole_folder, write_json
 
 
 def test_a_folder_gets_its_name_when_it_is_complete(tmp_path):
@@ -29,6 +29,47 @@ def test_two_writers_of_the_same_folder_do_not_disturb_each_other(tmp_path):
             (folder / "file").write_text("contents")
     assert (tmp_path / "folder" / "file").read_text() == "contents"
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_file_is_replaced_when_it_is_complete(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("old")
+    path.chmod(0o640)
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    with whole_file(link) as file:
+        file.write(b"new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new" and link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+    with pytest.raises(KeyboardInterrupt), whole_file(path) as file:
+        file.write(b"half")
+        raise KeyboardInterrupt
+    assert path.read_text() == "new"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["file", "link"]
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(tmp_path):
+    for path in (tmp_path, tmp_path / "none" / "file"):
+        with pytest.raises(OSError, match="directory"), whole_file(path):
+            raise AssertionError("the work has begun")
+
+
+def test_a_pipe_is_written_directly(tmp_path):
+    reader, writer = os.pipe()
+    with whole_file(f"/dev/fd/{writer}") as file:
+        file.write(b"contents")
+    assert os.read(reader, 100) == b"contents"
+    for descriptor in (reader, writer):
+        os.close(descriptor)
+
+
+def test_two_writers_of_one_file_are_refused(tmp_path):
+    with whole_file(tmp_path / "file") as file:
+        file.write(b"first")
+        with pytest.raises(ValueError, match="by a different process"), whole_file(file.name[:-11]):
+            pass
+    assert (tmp_path / "file").read_text() == "first"
 
 
 def test_json_files_are_read_back_and_damaged_ones_are_named(tmp_path):

@@ -1,0 +1,66 @@
+"""Output files of commands: never an input, opened before the work, complete or absent."""
+
+import contextlib
+import os
+import stat
+import sys
+from pathlib import Path
+
+from pipelines.whole import unfinished_name, whole_file
+
+# The files of a run, of its exports and of an export alone that other commands read.
+READ_LATER = (
+    *("config.json", "metrics.jsonl", "*.weights.h5", "*.keras", "saved_model.pb"),
+    *("vocabulary/*", "checkpoints/*", "variables/*", "assets/*", "export*/**/*", "[0-9]*/**/*"),
+)
+
+
+def check_outputs(outputs, inputs):
+    """Rejects an output that is also an input, even if they have different names.
+
+    Pipes, terminals and other devices may be both.
+
+    Args:
+        outputs, inputs: {name in messages: path, descriptor of an open file, list of these, or
+            None}.
+    """
+    read = {identity(file): name for name, files in inputs.items() for file in listed(files)}
+    read.pop(None, None)
+    for name, files in outputs.items():
+        for file in listed(files):
+            written = [file] if isinstance(file, int) else [file, unfinished_name(file)]
+            for other in (read[key] for key in map(identity, written) if key in read):
+                raise ValueError(
+                    f"{name} and {other} are the same file, {file}: it would be overwritten. "
+                    "Give a different output"
+                )
+
+
+def listed(files):
+    if files is None:
+        return []
+    return [files] if isinstance(files, int | str | Path) else files
+
+
+def identity(file):
+    """Returns a key that all names of a regular file share, or None."""
+    try:
+        status = os.stat(file)
+    except (OSError, ValueError):  # there is no such file, or no file can have this name
+        return None
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
+
+
+def files_of(folders):
+    """Returns the files of runs and exports that commands read."""
+    return [path for folder in folders for form in READ_LATER for path in Path(folder).glob(form)]
+
+
+@contextlib.contextmanager
+def output_to(path):
+    """Yields a binary file to write to: standard output if `path` is None.
+
+    A named file keeps its earlier contents until the block ends without error.
+    """
+    with contextlib.nullcontext(sys.stdout.buffer) if path is None else whole_file(path) as file:
+        yield file
