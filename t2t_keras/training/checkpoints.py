@@ -7,6 +7,7 @@ older checkpoints usable. Every array has a checksum, which is verified on readi
 """
 
 import contextlib
+import hashlib
 import json
 import os
 import zipfile
@@ -53,7 +54,9 @@ class Checkpoints:
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.path(step)
         unfinished = path.with_suffix(".unfinished")
-        notes = np.frombuffer(json.dumps({**notes, "step": step}).encode(), "uint8")
+        previous = max((each for each in self.steps() if each < step), default=None)
+        notes = {**notes, "step": step, "previous": previous}
+        notes = np.frombuffer(json.dumps(notes).encode(), "uint8")
         try:
             with open(unfinished, "wb") as file:
                 np.savez(file, notes=notes, **state)
@@ -76,16 +79,41 @@ class Checkpoints:
     def load(self, step):
         """Returns the state and the notes of a checkpoint."""
         path = self.path(step)
-        try:
+        with damage_reported(path):
             with zipfile.ZipFile(path) as file:
                 if damaged := file.testzip():
                     raise ValueError(f"wrong checksum of {damaged}")
             with np.load(path) as file:
                 state = {name: file[name] for name in file.files}
             notes = json.loads(state.pop("notes").tobytes())
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise DamagedCheckpoint(f"{path} is damaged or missing: {error}") from error
         return state, notes
+
+    def notes(self, step):
+        """Returns the notes of a checkpoint without reading its arrays."""
+        with damage_reported(self.path(step)), np.load(self.path(step)) as file:
+            return json.loads(file["notes"].tobytes())
+
+    def digest(self, step):
+        """Returns a digest of a checkpoint's contents, computed from the checksums in its file."""
+        with damage_reported(self.path(step)), zipfile.ZipFile(self.path(step)) as file:
+            entries = sorted((each.filename, each.file_size, each.CRC) for each in file.infolist())
+        return hashlib.blake2b(repr(entries).encode(), digest_size=16).hexdigest()
+
+    def latest(self):
+        """Returns the steps of the last checkpoints in a row, oldest first.
+
+        An older one, kept because it is the best, is not among them if others between have been
+        deleted.
+        """
+        steps, latest = self.steps(), []
+        while steps:
+            latest.insert(0, steps.pop())
+            notes = self.notes(latest[0])
+            # Checkpoints of older versions do not name the previous one.
+            in_a_row = "previous" not in notes and len(latest) < self.keep
+            if not in_a_row and notes.get("previous") not in steps[-1:]:
+                break
+        return latest
 
     def load_newest(self, warn):
         """Returns the newest checkpoint that can be read, or None if the run has none.
@@ -115,6 +143,15 @@ class Checkpoints:
         """Returns the step of the best checkpoint, or None."""
         path = self.folder / "best.json"
         return json.loads(path.read_text())["step"] if path.exists() else None
+
+
+@contextlib.contextmanager
+def damage_reported(path):
+    """Raises `DamagedCheckpoint` instead of the errors of a file that cannot be read."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise DamagedCheckpoint(f"{path} is damaged or missing: {error}") from error
 
 
 def state_of(model):
@@ -154,22 +191,24 @@ def named(kind, variables):
 
 
 def average(checkpoints, last):
-    """Averages the weights of the newest checkpoints (§6.1: 5, or 20 for the big model).
+    """Averages the weights of the last checkpoints (§6.1: 5, or 20 for the big model).
 
     Args:
         checkpoints: a `Checkpoints`.
-        last: number of checkpoints to average.
+        last: number of checkpoints to average. They are in a row: an older one that was kept
+            because it is the best does not count.
 
     Returns:
         The averages by name, as from `state_of` but without the optimizer's arrays; and the steps
         of the checkpoints.
     """
     check_integer("last", last)
-    steps = checkpoints.steps()[-last:]
+    steps = checkpoints.latest()[-last:]
     if len(steps) < last:
+        found = ", ".join(f"{step:,}" for step in steps) or "none"
         raise ValueError(
-            f"{checkpoints.folder} has {len(steps)} checkpoints. Received: last={last}. Average "
-            "fewer, or keep more while training"
+            f"{checkpoints.folder} has {len(steps)} checkpoints in a row (steps: {found}). "
+            f"Received: last={last}. Average fewer, or keep more while training (training.keep)"
         )
     total = {}
     for step in steps:

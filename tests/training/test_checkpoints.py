@@ -36,7 +36,7 @@ def saved(folder, steps, keep=5):
 def test_a_saved_checkpoint_is_loaded(tmp_path):
     state, notes = saved(tmp_path, [3]).load(3)
     np.testing.assert_array_equal(state["model/0000"], np.full((64, 64), 3, "float32"))
-    assert notes == {"tokens": 30, "step": 3}
+    assert notes == {"tokens": 30, "step": 3, "previous": None}
 
 
 def test_the_newest_and_the_best_are_kept(tmp_path):
@@ -108,8 +108,46 @@ def test_the_average_is_the_mean_of_the_last_weights(tmp_path):
     assert steps == [2, 4, 7]
     assert list(weights) == ["model/0000"]
     np.testing.assert_allclose(weights["model/0000"], np.full((64, 64), 13 / 3))
-    with pytest.raises(ValueError, match=r"has 4 checkpoints. Received: last=5. Average fewer"):
+    message = r"has 4 checkpoints in a row \(steps: 1, 2, 4, 7\)\. Received: last=5\. Average fewer"
+    with pytest.raises(ValueError, match=message):
         average(Checkpoints(tmp_path), 5)
+
+
+@pytest.mark.parametrize(("keep", "kept"), [(1, [8]), (2, [7, 8])])
+def test_an_old_best_checkpoint_is_not_averaged(tmp_path, keep, kept):
+    checkpoints = saved(tmp_path, [1], keep)
+    checkpoints.note_best(1)
+    saved(tmp_path, [4, 7, 8], keep)
+    assert checkpoints.steps() == [1, *kept]
+    _, steps = average(checkpoints, keep)
+    assert steps == kept
+    message = rf"has {keep} checkpoints in a row \(steps: (7, )?8\)\. Received: last={keep + 1}"
+    for keep_now in (keep, 9):  # a setting that was raised later closes no gap
+        with pytest.raises(ValueError, match=message):
+            average(Checkpoints(tmp_path, keep_now), keep + 1)
+
+
+def test_the_best_checkpoint_is_averaged_if_it_is_one_of_the_last(tmp_path):
+    checkpoints = saved(tmp_path, [1, 2], keep=2)
+    checkpoints.note_best(2)
+    saved(tmp_path, [3], keep=2)
+    assert average(checkpoints, 2)[1] == [2, 3]
+
+
+def test_of_checkpoints_of_older_versions_the_newest_kept_ones_are_in_a_row(tmp_path, monkeypatch):
+    saved(tmp_path, [1, 5, 6])
+    monkeypatch.setattr(Checkpoints, "notes", lambda checkpoints, step: {"step": step})
+    assert Checkpoints(tmp_path, keep=2).latest() == [5, 6]
+
+
+def test_a_digest_is_that_of_the_contents(tmp_path):
+    one, same = saved(tmp_path / "one", [1, 2]), saved(tmp_path / "same", [1, 2])
+    os.utime(same.path(1), (0, 0))
+    assert one.digest(1) == same.digest(1) != one.digest(2)
+    same.path(1).write_bytes(b"")
+    for call in (same.digest, same.notes):
+        with pytest.raises(DamagedCheckpoint, match="is damaged or missing"):
+            call(1)
 
 
 def test_the_best_step_is_written_whole(tmp_path):
