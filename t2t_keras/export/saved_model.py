@@ -3,7 +3,6 @@
 import contextlib
 import functools
 
-import keras
 import tensorflow as tf
 from absl import logging
 
@@ -78,14 +77,18 @@ def graph(function, *signature):
 
 
 def write(folder, endpoints, *tracked):
-    archive = keras.export.ExportArchive()
-    for resource in tracked:
-        archive.track(resource)
-    for name, endpoint in endpoints.items():
-        endpoint.get_concrete_function()
-        archive.add_endpoint(name, endpoint)
+    """Writes the graphs as signatures, not also as functions: they would be traced again.
+
+    Args:
+        folder: path of the new folder.
+        endpoints: functions of `graph`, by name.
+        *tracked: further objects with variables or tables that the graphs use.
+    """
+    signatures = {name: endpoint.get_concrete_function() for name, endpoint in endpoints.items()}
+    root = tf.Module()
+    root.used = [*tracked, *(graph.variables for graph in signatures.values())]
     with quiet():
-        archive.write_out(str(folder), verbose=False)
+        tf.saved_model.save(root, str(folder), signatures=signatures)
 
 
 @contextlib.contextmanager
