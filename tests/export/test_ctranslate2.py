@@ -188,7 +188,11 @@ def test_quantized_models_are_smaller_and_score_nearly_the_same(
     assert sizes[0] / sizes[1] == pytest.approx(size, abs=0.1)
     tokens = source[:2, :8].copy()
     tokens[:, -1] = 2
-    scored = ctranslate2.Translator(str(tmp_path / "model"), intra_threads=1).score_batch(
+    # In float32, because the error of int8 products depends on the processor.
+    translator = ctranslate2.Translator(
+        str(tmp_path / "model"), intra_threads=1, compute_type="float32"
+    )
+    scored = translator.score_batch(
         [pieces_of(pieces, row)[:-1] for row in tokens],
         [pieces_of(pieces, row)[:-1] for row in tokens],
     )

@@ -72,7 +72,8 @@ def test_an_interrupted_table_resumes_and_measures_nothing_twice(tmp_path):
     for layer in EXPONENTS:
         line = measured[layer, 16]
         assert line["forward"] > 0 and line["training"] > 0
-        assert 16 * 16 * 4 <= line["memory"] < 1e6, "the output, but not the whole process"
+        # The output and the buffers of a convolution, but not the whole process.
+        assert 16 * 16 * 4 <= line["memory"] < 1e8
     assert (tmp_path / "table1.md").read_text() == result.stdout
     assert f"--output={tmp_path}" in result.stdout.splitlines()[-1], "the command line"
 
