@@ -12,7 +12,7 @@ import numpy as np
 
 from pipelines.cleaning import Seen, clean
 from pipelines.progress import Progress
-from pipelines.whole import read_json, whole_folder, write_json
+from pipelines.whole import file_digest, read_json, whole_folder, write_json
 
 PART = 100_000  # pairs read per part
 
@@ -57,29 +57,43 @@ def write_part(pairs, folder, counts):
         counts: the counts of the cleaning, complete when `pairs` is exhausted.
     """
     words, characters = Counter(), Counter()
-    with (
-        whole_folder(folder) as unfinished,
-        open(unfinished / "source", "w", encoding="utf-8", newline="\n") as source_file,
-        open(unfinished / "target", "w", encoding="utf-8", newline="\n") as target_file,
-    ):
-        files = {"source": source_file, "target": target_file}
-        for pair in pairs:
-            for (side, file), text in zip(files.items(), pair, strict=True):
-                file.write(text + "\n")
-                words[side] += text.count(" ") + 1 if text else 0
-                characters[side] += len(text)
+    with whole_folder(folder) as unfinished:
+        with (
+            open(unfinished / "source", "w", encoding="utf-8", newline="\n") as source_file,
+            open(unfinished / "target", "w", encoding="utf-8", newline="\n") as target_file,
+        ):
+            files = {"source": source_file, "target": target_file}
+            for pair in pairs:
+                for (side, file), text in zip(files.items(), pair, strict=True):
+                    file.write(text + "\n")
+                    words[side] += text.count(" ") + 1 if text else 0
+                    characters[side] += len(text)
         all_counts = {"pairs": counts, "words": words, "characters": characters}
-        write_json(unfinished / "counts.json", all_counts)
+        digests = {side: file_digest(unfinished / side) for side in files}
+        write_json(unfinished / "counts.json", all_counts | {"digests": digests})
 
 
 def total_counts(cleaned):
-    """Returns the sum of the counts of all parts."""
+    """Returns the sum of the counts of all parts, and rejects damaged parts."""
     total = {"pairs": Counter(), "words": Counter(), "characters": Counter()}
     for part in parts_in(cleaned):
-        for name, counts in read_json(part / "counts.json").items():
-            total[name].update(counts)
+        part_counts = intact_counts(part)
+        for name, sums in total.items():
+            sums.update(part_counts[name])
     words, characters = dict(total["words"]), dict(total["characters"])
     return {"read": 0, "kept": 0, **total["pairs"], "words": words, "characters": characters}
+
+
+def intact_counts(part):
+    """Returns the contents of a part's counts.json. Raises `ValueError` if the part is damaged."""
+    remedy = f"Delete {part.parent} and run the same command again"
+    counts = read_json(part / "counts.json", {}, remedy)
+    for side, digest in counts.get("digests", {}).items():
+        if file_digest(part / side) != digest:
+            raise ValueError(f"{part / side} does not match its digest. {remedy}")
+    if not {"pairs", "words", "characters"} <= counts.keys():
+        raise ValueError(f"{part / 'counts.json'} is missing or has no counts. {remedy}")
+    return counts
 
 
 def parts_in(cleaned):

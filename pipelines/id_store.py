@@ -2,7 +2,8 @@
 
 A store is a folder of shards. A shard is a folder of two arrays: the ids of all its sentences, one
 after another and all sources first, and the position at which each sentence ends. Reading maps the
-ids into memory and gathers a batch with a few array operations, without parsing.
+ids into memory and gathers a batch with a few array operations, without parsing. A third file has
+the arrays' digests, which are verified when a shard is opened.
 
 Sentences are stored without begin and end, which are added when a batch is made.
 """
@@ -12,9 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from pipelines.whole import read_json, whole_folder
+from pipelines.whole import file_digest, read_json, whole_folder, write_json
 
 SIDES = ("source", "target")
+ARRAYS = ("ids.npy", "ends.npy")
+DIGESTS = "digests.json"
 
 
 class Shard:
@@ -56,23 +59,47 @@ class Shard:
         """Opens a shard on disk and maps its ids into memory."""
         folder = Path(folder)
         try:
+            check_digests(folder)
             # An array without elements cannot be mapped. Its file is a header of 128 bytes.
             mode = "r" if (folder / "ids.npy").stat().st_size > 128 else None
-            ends = np.load(folder / "ends.npy")
-            return cls(np.load(folder / "ids.npy", mmap_mode=mode), ends)
-        except (OSError, ValueError) as error:
+            # Mapping compares the size of the file with its header before memory is allocated.
+            ends = np.array(np.load(folder / "ends.npy", mmap_mode="r"))
+            ids = np.load(folder / "ids.npy", mmap_mode=mode)
+            check_arrays(ids, ends)
+        except (OSError, ValueError, TypeError, MemoryError) as error:
             if getattr(error, "errno", None) == errno.EMFILE:
                 raise  # too many open files; the shard itself is fine
             raise ValueError(
-                f"{folder} is missing or damaged ({error}). Delete it and run the same command "
-                "again: t2t-prepare creates only this shard again"
+                f"{folder} is missing or damaged ({error}). Delete it and run the t2t-prepare "
+                "command once more: it creates only this shard again"
             ) from error
+        return cls(ids, ends)
 
     def write(self, folder):
         """Writes the shard to a folder that is complete or absent."""
         with whole_folder(folder) as unfinished:
             np.save(unfinished / "ids.npy", compact(self.ids))
             np.save(unfinished / "ends.npy", np.stack(list(self.ends.values())))
+            digests = {name: file_digest(unfinished / name) for name in ARRAYS}
+            write_json(unfinished / DIGESTS, digests)
+
+
+def check_digests(folder):
+    """Rejects altered arrays. Shards of earlier versions have no digests."""
+    for name, digest in read_json(folder / DIGESTS, {}).items():
+        if name in ARRAYS and file_digest(folder / name) != digest:
+            raise ValueError(f"{name} does not match its digest")
+
+
+def check_arrays(ids, ends):
+    """Rejects arrays that do not describe sentences, as no digest can."""
+    if ids.ndim != 1 or ids.dtype not in ("uint16", "int32") or (len(ids) and ids.min() < 0):
+        raise ValueError(f"ids.npy holds no ids: {ids.dtype} of shape {ids.shape}")
+    if ends.ndim != 2 or len(ends) != 2 or ends.dtype != "int64":
+        raise ValueError(f"ends.npy holds no positions: {ends.dtype} of shape {ends.shape}")
+    whole = ends.size and ends[0, 0] == 0 and ends[0, -1] == ends[1, 0] and ends[1, -1] == len(ids)
+    if not whole or (np.diff(ends) < 0).any():
+        raise ValueError("the positions in ends.npy do not fit the ids")
 
 
 class IdStore:
@@ -100,19 +127,32 @@ class IdStore:
     def read(cls, folder):
         """Opens all shards of a folder. Raises `ValueError` if the store is incomplete."""
         folder = Path(folder)
-        names = shards_in(folder)
-        if (folder / "store.json").exists():
-            missing = [name for name in contents_of(folder) if name not in names]
-            if missing:
-                raise ValueError(
-                    f"{folder} has lost {', '.join(missing)}. Run the t2t-prepare command once "
-                    "more: it creates only the missing shards"
-                )
-        elif not names or (folder / "preparation.json").exists():
+        names, sizes = shards_in(folder), contents_of(folder)
+        if sizes is None and (not names or (folder / "preparation.json").exists()):
             raise ValueError(
                 f"{folder} holds no finished data. Run t2t-prepare, again if it was interrupted"
             )
-        return cls(Shard.read(folder / name) for name in names)
+        if missing := sorted(set(sizes or ()) - set(names)):
+            raise ValueError(
+                f"{folder} has lost {', '.join(missing)}. Run the t2t-prepare command once "
+                "more: it creates only the missing shards"
+            )
+        shards = {name: Shard.read(folder / name) for name in names}
+        if sizes is not None and sizes != {name: len(shard) for name, shard in shards.items()}:
+            raise ValueError(
+                f"{folder} has other shards than its store.json lists. Delete store.json and run "
+                "the t2t-prepare command once more"
+            )
+        return cls(shards.values())
+
+    def check_ids(self, vocabulary_size):
+        """Raises `ValueError` if the store has an id that the vocabulary does not have."""
+        largest = max((int(shard.ids.max(initial=0)) for shard in self.shards), default=0)
+        if largest >= vocabulary_size:
+            raise ValueError(
+                f"The data has the id {largest:,}, but its vocabulary only {vocabulary_size:,} "
+                "pieces: they do not belong together. Run t2t-prepare with a new output folder"
+            )
 
     def gather(self, side, examples, width):
         """Returns the ids of one side of some pairs, padded or cut: int32 `[examples, width]`."""
@@ -137,7 +177,7 @@ def shards_in(folder):
 
 
 def contents_of(folder):
-    """Returns a dictionary from the shards of a finished store to their numbers of pairs."""
+    """Returns the number of pairs of each shard of a finished store, by its name, or None."""
     return read_json(Path(folder) / "store.json")
 
 

@@ -1,10 +1,9 @@
 """The inputs and settings of a prepared folder, recorded to detect changes."""
 
 import dataclasses
-import hashlib
 import json
 
-from pipelines.whole import read_json
+from pipelines.whole import digest, read_json
 
 FORMAT = 1  # format of a prepared folder; folders in other formats are rejected
 
@@ -37,11 +36,6 @@ def origin_of(source, config, tokenizer):
         vocabulary = {"contents": digest(tokenizer.contents()), **normalization}
     origin = {"format": FORMAT, **source.fingerprint(), "cleaning": cleaning}
     return json.loads(json.dumps({**origin, "vocabulary": vocabulary}))
-
-
-def digest(contents):
-    """Returns a 128-bit digest of bytes, in hexadecimal."""
-    return hashlib.blake2b(contents, digest_size=16).hexdigest()
 
 
 def cleaned_from(origin):

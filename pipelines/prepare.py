@@ -23,7 +23,15 @@ from pipelines.origin import cleaned_from, is_begun, origin_of, refuse_other_fil
 from pipelines.report import dropped_text, make_report, report_text
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.vocabulary import learn
-from pipelines.whole import only_one, read_json, whole_folder, write_json
+from pipelines.whole import (
+    RUN_AGAIN,
+    check_links,
+    only_one,
+    read_json,
+    whole_folder,
+    write_json,
+    write_text,
+)
 
 
 def prepare(source, folder, config=None, tokenizer=None):
@@ -55,10 +63,13 @@ def prepare_by(clean_into, encode_into, source, folder, config=None, tokenizer=N
     config.validate()
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    check_links(folder)
     with only_one(folder):
         refuse_other_files(folder)
         origin = origin_of(source, config, tokenizer)
-        if not is_begun(folder, origin) or not is_finished(folder):
+        if is_begun(folder, origin) and is_finished(folder):
+            check_intact(folder)
+        else:
             finish(clean_into, encode_into, source, folder, config, tokenizer, origin)
         return renewed_report(folder, config)
 
@@ -81,7 +92,9 @@ def finish(clean_into, encode_into, source, folder, config, tokenizer, origin):
             "rule that dropped them"
         )
     if not (folder / "preparation.json").exists():
-        shutil.rmtree(folder / "vocabulary", ignore_errors=True)
+        # From a different text, if its preparation.json was deleted: shards are made after it.
+        for stale in [folder / "vocabulary", *(folder / name for name in shards_in(folder))]:
+            shutil.rmtree(stale, ignore_errors=True)
         if tokenizer is None:
             texts = sampled_lines(cleaned, counts["kept"], config.vocabulary)
             tokenizer = learn(texts, config.vocabulary, normalization, cleaned)
@@ -114,17 +127,30 @@ def is_finished(folder):
     return True
 
 
+def check_intact(folder):
+    """Raises `ValueError` if the shards or the vocabulary of a finished preparation are damaged."""
+    IdStore.read(folder).check_ids(load_tokenizer(folder / "vocabulary").size)
+
+
 def write_report(folder, store, counts, config):
     """Writes the report. report.json comes last and marks the preparation as finished."""
     report = make_report(store, load_tokenizer(folder / "vocabulary"), counts, config.batches)
-    (folder / "report.txt").write_text(report_text(report), encoding="utf-8")
+    write_text(folder / "report.txt", report_text(report))
     write_json(folder / "report.json", report)
 
 
 def renewed_report(folder, config):
-    """Returns the report, updated if the batch settings have changed."""
-    report = read_json(folder / "report.json")
-    if report["batches"]["settings"] != dataclasses.asdict(config.batches):
-        write_report(folder, IdStore.read(folder), report["counts"], config)
-        report = read_json(folder / "report.json")
+    """Returns the report, updated if the batch settings have changed; restores report.txt."""
+    path = folder / "report.json"
+    report = read_json(path)
+    try:
+        if report["batches"]["settings"] != dataclasses.asdict(config.batches):
+            write_report(folder, IdStore.read(folder), report["counts"], config)
+            report = read_json(path)
+        text = report_text(report)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} is not a report ({error!r}). {RUN_AGAIN}") from error
+    text_file = folder / "report.txt"
+    if not text_file.exists() or text_file.read_text("utf-8", "replace") != text:
+        write_text(text_file, text)
     return report

@@ -10,7 +10,6 @@ On disk, a tokenizer is a folder with `tokenizer.json` and a model file.
 
 import dataclasses
 import itertools
-import json
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +26,7 @@ from pipelines.special_ids import (
     UNKNOWN,
     UNKNOWN_SURFACE,
 )
+from pipelines.whole import digest, read_json, write_json
 
 
 class BytePairTokenizer:
@@ -212,23 +212,33 @@ def save_tokenizer(tokenizer, folder):
         "kind": tokenizer.kind,
         "size": tokenizer.size,
         "normalization": dataclasses.asdict(tokenizer.normalization),
+        "contents": digest(tokenizer.contents()),
     }
-    (folder / "tokenizer.json").write_text(json.dumps(settings, indent=2) + "\n")
+    write_json(folder / "tokenizer.json", settings)
 
 
 def load_tokenizer(folder):
-    """Reads a tokenizer that `save_tokenizer` wrote."""
+    """Reads a tokenizer that `save_tokenizer` wrote, and verifies its digest."""
     folder = Path(folder)
     try:
-        settings = json.loads((folder / "tokenizer.json").read_text())
+        settings = read_json(folder / "tokenizer.json", remedy="Restore it")
+        if settings is None:
+            raise FileNotFoundError("there is no tokenizer.json")
         normalization = Normalization(**settings["normalization"])
-        if settings["kind"] == BytePairTokenizer.kind:
-            return BytePairTokenizer((folder / BytePairTokenizer.file).read_bytes(), normalization)
-        lines = (folder / WordPieceTokenizer.file).read_text(encoding="utf-8").split("\n")
-        return WordPieceTokenizer(lines[:-1], normalization)
+        kind = {kind.kind: kind for kind in (BytePairTokenizer, WordPieceTokenizer)}[
+            settings["kind"]
+        ]
+        contents = (folder / kind.file).read_bytes()
+        # Vocabularies of earlier versions have no digest.
+        if settings.get("contents") not in (None, digest(contents)):
+            raise ValueError(f"{kind.file} does not match its digest")
+        if kind is BytePairTokenizer:
+            return BytePairTokenizer(contents, normalization)
+        return WordPieceTokenizer(contents.decode().split("\n")[:-1], normalization)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
         raise ValueError(
             f"{folder} holds no readable vocabulary ({error}). It must contain the files that "
             "t2t-prepare writes: tokenizer.json and "
-            f"{BytePairTokenizer.file} or {WordPieceTokenizer.file}"
+            f"{BytePairTokenizer.file} or {WordPieceTokenizer.file}. Restore them from a copy: "
+            "each run and each export contains its vocabulary"
         ) from error

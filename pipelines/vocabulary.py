@@ -60,6 +60,7 @@ class VocabularyConfig:
                 f"Received: character_coverage={self.character_coverage!r}"
             )
         is_list = isinstance(self.symbols, tuple | list)
+        is_list = is_list and all(isinstance(symbol, str) for symbol in self.symbols)
         if not is_list or len(set(self.symbols)) != len(self.symbols):
             raise ValueError(
                 "`symbols` must be a tuple of distinct words, on a command line "

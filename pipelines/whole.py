@@ -1,16 +1,21 @@
 """Files and folders that are either complete or absent, and locks.
 
 Files and folders are written under a temporary name and then renamed. So under
-their final names they are complete, even if the process was killed.
+their final names they are complete, even if the process was killed. Checksums detect damage that
+happens later.
 """
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import shutil
 import uuid
 from pathlib import Path
+
+CHECKSUM = "checksum"  # key of a JSON file's checksum
+RUN_AGAIN = "Delete it and run the same command again"
 
 
 @contextlib.contextmanager
@@ -51,7 +56,7 @@ def whole_file(path):
     if path.exists():
         open(path, "ab").close()  # fails if the file is read-only
     unfinished = unfinished_name(path)
-    with open(unfinished, "ab") as file:
+    with open(unfinished, "ab", opener=not_through_link) as file:
         lock(file, path)
         try:
             file.truncate(0)
@@ -71,6 +76,13 @@ def unfinished_name(path):
     return path.with_name(path.name + ".unfinished")
 
 
+def not_through_link(path, flags):
+    """Opens a file like `os.open`, but rejects a link, whose target would be overwritten."""
+    if os.path.islink(path):
+        raise ValueError(f"{path} is a link: writing it would overwrite its target. Delete it")
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+
+
 def lock(file, path):
     """Locks an open file against other processes that write `path`."""
     try:
@@ -82,29 +94,75 @@ def lock(file, path):
         ) from None
 
 
-def write_json(path, contents):
-    """Writes a JSON file that is complete or absent."""
+def write_text(path, text):
+    """Writes a text file that is complete or absent. A link is replaced, not followed."""
     unfinished = path.with_name(path.name + ".unfinished")
-    unfinished.write_text(json.dumps(contents, indent=2) + "\n", encoding="utf-8")
+    with open(unfinished, "w", encoding="utf-8", opener=not_through_link) as file:
+        file.write(text)
     unfinished.rename(path)
 
 
-def read_json(path, absent=None):
-    """Returns the contents of a JSON file, or `absent` if there is no such file."""
+def write_json(path, contents):
+    """Writes a dict to a JSON file that is complete or absent, and adds a checksum."""
+    contents = json.loads(json.dumps(contents))
+    write_text(path, json.dumps(contents | {CHECKSUM: json_digest(contents)}, indent=2) + "\n")
+
+
+def read_json(path, absent=None, remedy=RUN_AGAIN):
+    """Returns the dict in a JSON file, or `absent` if there is no such file.
+
+    The checksum is verified and left out. A file without one is not verified.
+
+    Args:
+        path: a `Path`.
+        absent: the result if there is no such file.
+        remedy: the last sentence of the error message about a damaged file.
+    """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        contents = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(contents, dict):
+            raise ValueError("it must contain an object, {…}")
+        checksum = contents.pop(CHECKSUM, None)
+        if checksum not in (None, json_digest(contents)):
+            raise ValueError("its contents do not match its checksum")
     except FileNotFoundError:
         return absent
-    except ValueError as error:
-        raise ValueError(
-            f"{path} is damaged ({error}). Delete it and run the same command again"
-        ) from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is damaged ({error}). {remedy}") from error
+    return contents
+
+
+def json_digest(contents):
+    """Returns a digest of a JSON value that does not depend on its layout."""
+    return digest(json.dumps(contents, sort_keys=True).encode())
+
+
+def digest(contents):
+    """Returns a 128-bit digest of bytes, in hexadecimal."""
+    return hashlib.blake2b(contents, digest_size=16).hexdigest()
+
+
+def file_digest(path):
+    """Returns the `digest` of a file's contents."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+def check_links(folder):
+    """Rejects a folder to write to if a link in it leads outside; it may be a link itself."""
+    folder = Path(os.path.realpath(folder))
+    for path in folder.rglob("*"):
+        if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(folder):
+            raise ValueError(
+                f"{path} is a link that leads outside of {folder}, where files would be written or "
+                "deleted. Replace it with what it names, or make the whole folder a link"
+            )
 
 
 @contextlib.contextmanager
 def only_one(folder):
     """Locks a folder against other processes. The system releases the lock if this one dies."""
-    with open(Path(folder) / ".lock", "a+") as file:
+    with open(Path(folder) / ".lock", "a+", opener=not_through_link) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -14,6 +14,8 @@ from t2t_keras.layers.attention import head_widths
 from t2t_keras.layers.feed_forward import ACTIVATIONS
 from t2t_keras.layers.positional_encoding import kind_of_positions
 
+MOST_LAYERS = 1000  # more than any published Transformer has
+
 
 @dataclasses.dataclass
 class TransformerConfig:
@@ -53,6 +55,12 @@ class TransformerConfig:
         if self.source_vocab_size is not None:
             check_integer("source_vocab_size", self.source_vocab_size, at_least=4)
         check_integer("num_layers", self.num_layers)
+        check(
+            self.num_layers <= MOST_LAYERS,
+            "num_layers",
+            self.num_layers,
+            f"at most {MOST_LAYERS:,}",
+        )
         check_integer("d_ff", self.d_ff)
         check_integer("d_model", self.d_model)
         head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)

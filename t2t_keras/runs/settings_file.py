@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib.metadata
+from pathlib import Path
 
 from pipelines.batch_plan import BatchConfig
 from pipelines.cleaning import CleaningConfig
@@ -13,33 +14,67 @@ from t2t_keras.experiment import Experiment
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
 
+RESTORE = (
+    "Restore it from a copy; each export contains one. If you edited it on purpose, delete its "
+    'entry "checksum"'
+)
 PACKAGES = ("t2t-keras", "keras", "tensorflow", "sentencepiece", "numpy")
 
 
 def write_settings(path, experiment, command=()):
-    versions = {name: importlib.metadata.version(name) for name in PACKAGES}
-    settings = dataclasses.asdict(experiment)
-    write_json(path, {"experiment": settings, "versions": versions, "command": list(command)})
+    contents = {
+        "experiment": dataclasses.asdict(experiment),
+        "versions": {name: importlib.metadata.version(name) for name in PACKAGES},
+        "command": list(command),
+        "preparation": preparation_of(experiment.data.folder),
+    }
+    write_json(path, contents)
+
+
+def preparation_of(data):
+    """Returns the `preparation.json` of a data folder, or None if it is not found."""
+    return read_json(Path(data) / "preparation.json") if data else {}
+
+
+def read_config(path):
+    """Returns the contents of a config.json, as `write_settings` wrote it."""
+    contents = read_json(path, remedy=RESTORE)
+    if contents is None:
+        raise ValueError(
+            f"{path.parent} is not a run: it has no config.json. t2t-train creates runs"
+        )
+    if not isinstance(contents.get("experiment"), dict):
+        raise invalid(path, "it has no settings of an experiment")
+    return contents
 
 
 def read_settings(path):
     """Returns the `Experiment` in a config.json."""
-    settings = read_json(path)["experiment"]
-    data = settings["data"]
-    data["cleaning"] = CleaningConfig(**data["cleaning"])
-    data["vocabulary"] = VocabularyConfig(**data["vocabulary"])
-    data["batches"] = BatchConfig(**data["batches"])
-    return Experiment(
-        model=TransformerConfig(**settings["model"]),
-        training=TrainingConfig(**settings["training"]),
-        data=DataConfig(**data),
-        search=SearchConfig(**settings.get("search", {})),
-    )
+    settings = read_config(path)["experiment"]
+    try:
+        data = settings["data"]
+        data["cleaning"] = CleaningConfig(**data["cleaning"])
+        data["vocabulary"] = VocabularyConfig(**data["vocabulary"])
+        data["batches"] = BatchConfig(**data["batches"])
+        return Experiment(
+            model=TransformerConfig(**settings["model"]),
+            training=TrainingConfig(**settings["training"]),
+            data=DataConfig(**data),
+            search=SearchConfig(**settings.get("search", {})),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise invalid(path, error) from error
+
+
+def invalid(path, error):
+    if isinstance(error, KeyError):
+        error = f"{error} is missing"
+    return ValueError(f"{path} does not describe a run: {error}. {RESTORE}")
 
 
 def check_same_model(path, experiment):
     """Rejects a different model or seed, because the run's checkpoints would not fit it."""
-    known, settings = read_json(path)["experiment"], dataclasses.asdict(experiment)
+    known, settings = dataclasses.asdict(read_settings(path)), dataclasses.asdict(experiment)
     fixed = {"model": settings["model"], "training": {"seed": settings["training"]["seed"]}}
     for part, fields in fixed.items():
         for name, value in fields.items():

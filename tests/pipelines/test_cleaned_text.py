@@ -57,3 +57,14 @@ def test_a_sample_consists_of_pairs_and_depends_on_the_seed(cleaned):
 def test_a_small_corpus_is_not_sampled(cleaned):
     assert sample(cleaned, sample_pairs=90) == sample(cleaned, sample_pairs=1000)
     assert len(sample(cleaned)) == 180
+
+
+@pytest.mark.parametrize("name", ["source", "target", "counts.json"])
+def test_a_damaged_part_is_refused(cleaned, name):
+    path = cleaned / "part-000001" / name
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(ValueError, match=rf"{name} .*Delete {cleaned} and run"):
+        total_counts(cleaned)
+    path.unlink()
+    with pytest.raises((ValueError, FileNotFoundError), match=name):
+        total_counts(cleaned)

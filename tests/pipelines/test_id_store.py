@@ -100,3 +100,65 @@ def test_sentences_may_have_no_ids(tmp_path):
     Shard.of([([], []), ([], [])]).write(tmp_path / "shard-00000")
     store = IdStore.read(tmp_path)
     np.testing.assert_array_equal(store.gather("source", [1, 0], 3), np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("name", ["ids.npy", "ends.npy"])
+def test_a_flipped_bit_is_noticed(tmp_path, name):
+    Shard.of(random_pairs()).write(tmp_path / "shard-00000")
+    path = tmp_path / "shard-00000" / name
+    contents = bytearray(path.read_bytes())
+    contents[-3] ^= 1
+    path.write_bytes(contents)
+    with pytest.raises(ValueError, match=rf"shard-00000 .*{name} does not match .*t2t-prepare"):
+        IdStore.read(tmp_path)
+
+
+def test_shards_of_earlier_versions_have_no_digests(tmp_path):
+    Shard.of(random_pairs()).write(tmp_path / "shard-00000")
+    (tmp_path / "shard-00000" / "digests.json").unlink()
+    assert len(IdStore.read(tmp_path)) == 50
+
+
+@pytest.mark.parametrize(
+    ("ids", "ends"),
+    [
+        (np.zeros(4, "int32"), [[0, 2], [2, 10**12]]),
+        (np.zeros(4, "int32"), [[0, -2], [-2, 4]]),
+        (np.zeros(4, "int32"), [0, 4]),
+        (np.zeros(4, "float32"), [[0, 2], [2, 4]]),
+        (np.full(4, -1, "int32"), [[0, 2], [2, 4]]),
+        (np.array([{}] * 4, object), [[0, 2], [2, 4]]),
+    ],
+)
+def test_arrays_that_are_no_sentences_are_refused(tmp_path, ids, ends):
+    folder = tmp_path / "shard-00000"
+    folder.mkdir()
+    np.save(folder / "ids.npy", ids)
+    np.save(folder / "ends.npy", np.array(ends))
+    with pytest.raises(ValueError, match="shard-00000 is missing or damaged"):
+        IdStore.read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["ids.npy", "ends.npy"])
+def test_a_header_with_a_huge_shape_allocates_nothing(tmp_path, name):
+    Shard.of(random_pairs()).write(tmp_path / "shard-00000")
+    (tmp_path / "shard-00000" / "digests.json").unlink()
+    with open(tmp_path / "shard-00000" / name, "wb") as file:
+        header = {"descr": "<i8", "fortran_order": False, "shape": (2, 10**12)}
+        np.lib.format.write_array_header_1_0(file, header)
+    with pytest.raises(ValueError, match="shard-00000 is missing or damaged"):
+        IdStore.read(tmp_path)
+
+
+def test_a_store_has_exactly_the_listed_shards(tmp_path):
+    Shard.of(random_pairs()).write(tmp_path / "shard-0")
+    (tmp_path / "store.json").write_text('{"shard-0": 51}')
+    with pytest.raises(ValueError, match=r"other shards than its store.json lists"):
+        IdStore.read(tmp_path)
+
+
+def test_ids_outside_the_vocabulary_are_refused():
+    store = IdStore([Shard.of([([3, 9], [4])])])
+    store.check_ids(10)
+    with pytest.raises(ValueError, match="has the id 9, but its vocabulary only 9 pieces"):
+        store.check_ids(9)

@@ -240,6 +240,37 @@ def test_a_damaged_file_is_named(prepared, tmp_path):
         prepare(Pairs(CORPUS), tmp_path / "toy", config())
 
 
+def test_a_finished_preparation_is_verified(prepared, tmp_path):
+    folder = tmp_path / "toy"
+    shutil.copytree(prepared[0], folder)
+    path = next(folder.glob("shard-*")) / "ids.npy"
+    path.write_bytes(path.read_bytes()[:-1] + b"!")
+    with pytest.raises(ValueError, match=r"ids.npy does not match its digest.*Delete it"):
+        prepare(Pairs(CORPUS), folder, config())
+    shutil.rmtree(path.parent)
+    prepare(Pairs(CORPUS), folder, config())
+    assert contents(folder) == contents(prepared[0])
+
+
+def test_a_damaged_report_is_restored_or_named(prepared, tmp_path):
+    folder, report = tmp_path / "toy", prepared[1]
+    shutil.copytree(prepared[0], folder)
+    (folder / "report.txt").write_text("half a rep")
+    assert prepare(Pairs(CORPUS), folder, config()) == report
+    assert contents(folder) == contents(prepared[0])
+    (folder / "report.json").write_text('{"counts": {}}')
+    with pytest.raises(ValueError, match=r"report.json is not a report .*Delete it"):
+        prepare(Pairs(CORPUS), folder, config())
+
+
+def test_shards_without_their_record_are_not_reused(prepared, tmp_path):
+    shutil.copytree(prepared[0], tmp_path / "toy")
+    (tmp_path / "toy" / "preparation.json").unlink()
+    prepare(Pairs(CORPUS[100:]), tmp_path / "toy", config())
+    prepare(Pairs(CORPUS[100:]), tmp_path / "new", config())
+    assert contents(tmp_path / "toy") == contents(tmp_path / "new")
+
+
 def test_a_corpus_of_whole_parts_has_no_empty_part(tmp_path):
     report = prepare(Pairs(CORPUS[: 2 * PART]), tmp_path / "toy", config(size=350))
     assert report["counts"]["read"] == 2 * PART

@@ -110,6 +110,19 @@ def test_a_folder_without_a_vocabulary_is_refused(tmp_path):
         load_tokenizer(tmp_path)
 
 
+def test_a_flipped_bit_is_noticed(tokenizer, tmp_path):
+    save_tokenizer(tokenizer, tmp_path)
+    for name in (tokenizer.file, "tokenizer.json"):
+        contents = (tmp_path / name).read_bytes()
+        flipped = bytearray(contents)
+        flipped[-20] ^= 1
+        (tmp_path / name).write_bytes(flipped)
+        with pytest.raises(ValueError, match=r"holds no readable vocabulary .* from a copy"):
+            load_tokenizer(tmp_path)
+        (tmp_path / name).write_bytes(contents)
+    assert load_tokenizer(tmp_path).contents() == tokenizer.contents()
+
+
 def test_sentencepiece_models_with_other_special_ids_are_refused(tmp_path):
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(TOY_TEXTS),

@@ -4,7 +4,14 @@ import sys
 
 import pytest
 
-from pipelines.whole import only_one, read_json, whole_file, whole_folder, write_json
+from pipelines.whole import (
+    check_links,
+    only_one,
+    read_json,
+    whole_file,
+    whole_folder,
+    write_json,
+)
 
 
 def test_a_folder_gets_its_name_when_it_is_complete(tmp_path):
@@ -81,6 +88,50 @@ def test_json_files_are_read_back_and_damaged_ones_are_named(tmp_path):
     path.write_text('{"a": ')
     with pytest.raises(ValueError, match=r"settings.json is damaged .* Delete it"):
         read_json(path)
+
+
+@pytest.mark.parametrize("text", ["[1]", "[" * 100_000, '{"a": ' * 100_000, "9" * 5000])
+def test_json_that_is_no_object_is_refused(tmp_path, text):
+    (tmp_path / "file.json").write_text(text)
+    with pytest.raises(ValueError, match=r"file.json is damaged .* Delete it"):
+        read_json(tmp_path / "file.json")
+
+
+def test_a_changed_value_does_not_match_the_checksum(tmp_path):
+    path = tmp_path / "file.json"
+    write_json(path, {"a": (1, 2.5), 3: "ü"})
+    assert read_json(path) == {"a": [1, 2.5], "3": "ü"}
+    path.write_text(path.read_text().replace("2.5", "2.7"))
+    with pytest.raises(ValueError, match="do not match its checksum"):
+        read_json(path)
+    path.write_text('{"a": 3}')  # without a checksum, as an earlier version wrote it
+    assert read_json(path) == {"a": 3}
+
+
+def test_nothing_is_written_through_a_link(tmp_path):
+    (tmp_path / "outside").write_text("mine")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in (".lock", "a.json.unfinished", "b.unfinished"):
+        (folder / name).symlink_to(tmp_path / "outside")
+    with pytest.raises(ValueError, match="is a link"), only_one(folder):
+        pass
+    with pytest.raises(ValueError, match="is a link"):
+        write_json(folder / "a.json", {})
+    with pytest.raises(ValueError, match="is a link"), whole_file(folder / "b"):
+        pass
+    assert (tmp_path / "outside").read_text() == "mine"
+
+
+def test_a_link_that_leads_outside_is_refused(tmp_path):
+    folder = tmp_path / "folder"
+    (folder / "real").mkdir(parents=True)
+    (folder / "inside").symlink_to("real")
+    (tmp_path / "whole").symlink_to("folder")
+    check_links(tmp_path / "whole")
+    (folder / "real" / "out").symlink_to(tmp_path / "none")
+    with pytest.raises(ValueError, match="real/out is a link that leads outside"):
+        check_links(tmp_path / "whole")
 
 
 def test_a_second_process_is_refused_until_the_first_one_dies(tmp_path):

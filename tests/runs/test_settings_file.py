@@ -27,7 +27,7 @@ def test_settings_without_a_search_have_the_papers_search(tmp_path):
     path = tmp_path / "config.json"
     write_settings(path, load_experiment("parsing"))
     settings = json.loads(path.read_text())
-    del settings["experiment"]["search"]
+    del settings["experiment"]["search"], settings["checksum"]  # as an earlier version wrote it
     path.write_text(json.dumps(settings))
     assert read_settings(path).search == load_experiment("base").search
 
@@ -45,5 +45,46 @@ def test_only_the_model_and_the_seed_are_compared(tmp_path):
 
 def test_a_damaged_file_is_named(tmp_path):
     (tmp_path / "config.json").write_text('{"experiment": {')
-    with pytest.raises(ValueError, match=r"config.json is damaged .* Delete it"):
+    with pytest.raises(ValueError, match=r"config.json is damaged .* Restore it"):
+        read_settings(tmp_path / "config.json")
+
+
+def test_a_changed_setting_is_noticed_and_accepted_without_the_checksum(tmp_path):
+    path = tmp_path / "config.json"
+    write_settings(path, load_experiment("base"))
+    path.write_text(path.read_text().replace('"beam": 4', '"beam": 5'))
+    with pytest.raises(ValueError, match=r"do not match its checksum.*edited it on purpose"):
+        read_settings(path)
+    settings = json.loads(path.read_text())
+    del settings["checksum"]
+    path.write_text(json.dumps(settings))
+    assert read_settings(path).search.beam == 5
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda settings: settings.clear(), "'data' is missing"),
+        (lambda settings: settings["model"].update(lambda_layer="os.system"), "lambda_layer"),
+        (lambda settings: settings["model"].update(num_layers=10**9), "at most 1,000"),
+        (lambda settings: settings["search"].update(beam=float("nan")), "beam=nan"),
+        (lambda settings: settings["data"].update(vocabulary=[1]), "must be a mapping"),
+        (lambda settings: settings["data"]["vocabulary"].update(symbols=[1]), "symbols"),
+    ],
+)
+def test_settings_that_are_none_are_refused(tmp_path, change, message):
+    path = tmp_path / "config.json"
+    write_settings(path, load_experiment("base"))
+    contents = json.loads(path.read_text())
+    change(contents["experiment"])
+    del contents["checksum"]
+    path.write_text(json.dumps(contents))
+    with pytest.raises(ValueError, match=rf"config.json does not describe a run.*{message}"):
+        read_settings(path)
+
+
+@pytest.mark.parametrize("text", ["[]", "[" * 100_000, '{"experiment": 1}', "9" * 5000])
+def test_json_that_is_no_config_is_refused(tmp_path, text):
+    (tmp_path / "config.json").write_text(text)
+    with pytest.raises(ValueError, match=r"config\.json .*Restore it"):
         read_settings(tmp_path / "config.json")
