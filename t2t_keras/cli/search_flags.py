@@ -36,7 +36,13 @@ class PieceList(flags.ListParser):
     def parse(self, argument):
         if isinstance(argument, list):
             return argument
-        return next(csv.reader([argument], strict=True), [])
+        try:
+            return next(csv.reader([argument], strict=True), [])
+        except csv.Error as error:
+            raise ValueError(
+                "must be pieces separated by commas. A piece with a comma or a quotation mark is "
+                'written in quotation marks: "," or """"'
+            ) from error
 
 
 def define_pieces(name, purpose):

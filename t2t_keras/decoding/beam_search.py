@@ -109,12 +109,12 @@ class BeamSearch:
         logits, cache = self.model.decode_step(newest, position, state.cache, state.memory, visible)
         candidates, parents, newest = self.continuations(live, logits, position, state.extras)
 
-        # An end token finishes a hypothesis. A sentence that reaches its limit with no finished
-        # hypothesis is cut off there: its live hypotheses count as finished.
+        # An end token finishes a hypothesis, unless it is forbidden. A sentence that reaches its
+        # limit with no finished hypothesis is cut off there: its live hypotheses count as finished.
         position, limits = position + 1, limits[:, None]
         at_limit = position >= limits
         likely = ops.arange(newest.shape[1]) < beam
-        ends = (newest == END) & likely
+        ends = (newest == END) & likely & (candidates.scores > IMPOSSIBLE)
         none = ~ops.any(ends, axis=1, keepdims=True) & (finished.scores[:, :1] == IMPOSSIBLE)
         ended = (ends | (at_limit & none & likely)) & (position <= limits)
         scores = candidates.scores / penalty(position, alpha)

@@ -66,6 +66,12 @@ class SearchConfig:
         check(
             2 not in self.banned, "banned", self.banned, "ids other than 2, which ends every output"
         )
+        check(
+            not self.first or not {*self.first} <= {*self.banned, 0, 1},
+            "first",
+            self.first,
+            "an id that is neither banned nor padding nor begin",
+        )
         if self.method == "beam":
             check(
                 self.n_best <= self.beam,

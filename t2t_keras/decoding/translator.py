@@ -18,6 +18,9 @@ class Translation(NamedTuple):
     parts: list  # for each part of the text: (source ids, translation ids), including the ends
 
 
+EMPTY = Translation("", 0.0, [])
+
+
 class Job(NamedTuple):
     """A text to translate, or one part of a text that is too long."""
 
@@ -55,7 +58,7 @@ class Translator:
             first_index: index of the first text, which selects its random numbers in sampling.
 
         Returns:
-            A list of `Translation`s for each text, best first.
+            A list of one or more `Translation`s for each text, best first.
         """
         jobs = self.jobs(texts, prefixes)
         translations, done = [None] * len(jobs), 0
@@ -111,11 +114,13 @@ class Translator:
 
 
 def joined(parts):
-    """Joins the translations of a text's parts by rank: all best ones, all second-best ones, …"""
+    """Joins the translations of a text's parts by rank: all best ones, all second-best ones, …
+
+    The translation of a text without parts is empty, and so is that of a part without hypotheses.
+    """
+    parts = [part or [EMPTY] for part in parts or [[]]]
     if len(parts) == 1:
         return parts[0]
-    if not parts or not all(parts):
-        return [Translation("", 0.0, [])]
     return [
         Translation(
             " ".join(part.text for part in ranked if part.text),

@@ -1,5 +1,6 @@
 """BLEU and chrF as papers report them: computed by sacreBLEU, with their signatures."""
 
+import math
 from typing import NamedTuple
 
 import sacrebleu
@@ -77,7 +78,8 @@ def compared(hypotheses, others, references, samples=SAMPLES):
 
     Returns:
         [BLEU, chrF] of `hypotheses`, and [BLEU, chrF] of `others`. All have an interval; the
-        first two also have the p-value of the comparison.
+        first two also have the p-value of the comparison. It is 1 if the two scores are equal;
+        otherwise it is sacreBLEU's.
     """
     check_lines(hypotheses, references)
     check_lines(others, references)
@@ -103,9 +105,17 @@ def compared(hypotheses, others, references, samples=SAMPLES):
         ]
 
     ours, theirs = scores_of(1), scores_of(0)
-    if list(hypotheses) == list(others):  # sacreBLEU reports p ≈ 0 for equal outputs
-        ours = [score._replace(p_value=1.0) for score in ours]
-    return ours, theirs
+    return [with_tie(*pair) for pair in zip(ours, theirs, strict=True)], theirs
+
+
+def with_tie(ours, theirs):
+    """Returns `ours` with p = 1 if the scores are equal: no difference is smaller than theirs.
+
+    sacreBLEU counts the samples with a larger difference than the systems' own. If there is none
+    because the systems are equal in every sample, it reports p ≈ 0.
+    """
+    equal = math.isclose(ours.score, theirs.score, abs_tol=1e-9)
+    return ours._replace(p_value=1.0) if equal else ours
 
 
 def check_lines(hypotheses, references):

@@ -31,6 +31,7 @@ def search_config(config, tokenizer, **changes):
             changes[name] = piece_ids(name, changes[name], tokenizer)
     config = dataclasses.replace(config, **changes)
     config.validate()
+    check_ids(config, tokenizer.size)
     unused = [name for name in SAMPLING if name in changes and config.method != "sample"]
     if unused:
         raise ValueError(
@@ -42,6 +43,8 @@ def search_config(config, tokenizer, **changes):
 
 def piece_ids(name, pieces, tokenizer):
     """Returns the ids of vocabulary pieces. A leading space marks the start of a word."""
+    if isinstance(pieces, str):
+        raise ValueError(f"`{name}` must be a list of pieces or ids. Received: {pieces!r}")
     known = {piece: id for id, piece in enumerate(tokenizer.pieces(range(tokenizer.size)))}
     ids = []
     for piece in pieces:
@@ -55,3 +58,13 @@ def piece_ids(name, pieces, tokenizer):
             piece = known[piece]
         ids.append(piece)
     return tuple(ids)
+
+
+def check_ids(config, size):
+    """Rejects ids that a vocabulary of this size does not have."""
+    for name in ("banned", "first"):
+        if missing := [id for id in getattr(config, name) if id >= size]:
+            raise ValueError(
+                f"`{name}` must contain ids from 0 to {size - 1:,}: the vocabulary has no others. "
+                f"Received: {missing[0]}"
+            )

@@ -1,4 +1,5 @@
 import pytest
+from absl import flags
 from in_process import parsed_flags
 
 
@@ -24,3 +25,19 @@ def test_only_given_flags_change_a_setting():
 )
 def test_pieces_are_separated_by_commas_and_keep_their_spaces(value, pieces):
     assert changes(f"--banned={value}", f"--first={value}") == {"banned": pieces, "first": pieces}
+
+
+def test_a_space_before_the_first_piece_is_kept_in_every_form_of_the_flag(tmp_path):
+    (tmp_path / "flags").write_text("--banned= th,th\n")
+    for arguments in (
+        ["--banned= th,th"],
+        ["--banned", " th,th"],
+        [f"--flagfile={tmp_path}/flags"],
+    ):
+        assert changes(*arguments) == {"banned": [" th", "th"]}
+
+
+@pytest.mark.parametrize("value", ['"', '"a" b', "a\nb"])
+def test_pieces_that_cannot_be_separated_are_refused(value):
+    with pytest.raises(flags.IllegalFlagValueError, match="must be pieces separated by commas"):
+        changes(f"--banned={value}")

@@ -18,6 +18,7 @@ from t2t_keras.decoding.search_config import SearchConfig
         ({"temperature": 0}, "`temperature` must be more than 0"),
         ({"top_p": 1.5}, "`top_p` must be more than 0 and at most 1"),
         ({"banned": (2,)}, "`banned` must be ids other than 2"),
+        ({"first": (5, 1), "banned": (5,)}, "`first` must be an id that is neither banned nor"),
     ],
 )
 def test_an_invalid_setting_is_named(settings, message):

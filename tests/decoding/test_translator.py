@@ -72,6 +72,17 @@ def test_a_text_that_is_too_long_is_translated_in_parts():
     assert results[1][0].score == -len(results[1][0].parts) < -1
 
 
+def test_a_text_or_part_for_which_the_search_finds_nothing_is_empty():
+    def decode(source, indices, prefix):
+        tokens, scores = copying([])(source, indices, prefix)
+        return Hypotheses(tokens, np.where((source == ord("x")).any(1)[:, None], -np.inf, scores))
+
+    translator = Translator(Letters(), decode, longest=4)
+    for text, translation in (("x", ""), ("ab", "ab"), ("abcxxxde", "abc de")):
+        (results,) = translator.translate([text])
+        assert results[0].text == translation
+
+
 def test_each_text_has_its_own_prefix_and_index():
     inputs = []
     texts, prefixes = ["aaaa", "b", "cc"], ["A", "", "CC"]

@@ -1,5 +1,7 @@
+import numpy as np
 import pytest
 import sacrebleu
+from sacrebleu.significance import PairedTest
 
 from t2t_keras.evaluation.bleu import bleu, chrf, compared, sentence_bleu
 
@@ -43,9 +45,47 @@ def test_two_systems_are_compared_on_the_same_lines():
     assert ours[0].p_value < 0.05 and theirs[0].p_value is None
 
 
-def test_equal_outputs_do_not_differ_significantly():
-    same, _ = compared(WORSE, WORSE, LINES, samples=200)
-    assert same[0].p_value > 0.05
+@pytest.mark.parametrize(
+    "others",
+    [WORSE, [f" {line} " for line in WORSE], [line.replace("big", "fat") for line in WORSE]],
+    ids=["same outputs", "other spaces", "other words of the same length"],
+)
+def test_systems_of_equal_bleu_do_not_differ_significantly(others):
+    ours, theirs = compared(WORSE, others, LINES, samples=200)
+    assert ours[0].score == theirs[0].score and ours[0].p_value == 1
+
+
+def test_a_system_whose_errors_are_in_other_lines_does_not_differ_significantly():
+    lines, worse = LINES[:1] * 8, WORSE[:1] * 8
+    halves = [[*worse[:4], *lines[4:]], [*lines[:4], *worse[4:]]]
+    ours, theirs = compared(*halves, lines, samples=200)
+    assert [score.score for score in ours] == [score.score for score in theirs]
+    assert [score.p_value for score in ours] == [1, 1]
+
+
+def test_other_p_values_are_those_of_sacrebleu():
+    """Also where the systems differ in few lines, so that many samples are ties."""
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        references = [" ".join(random.choice([*"abcdefgh"], 9)) for _ in range(20)]
+
+        def system(rate, random=random, references=references):
+            return [
+                " ".join(word if random.random() > rate else "x" for word in line.split())
+                for line in references
+            ]
+
+        ours, theirs = system(0.2), system(random.choice([0.2, 0.25, 0.4]))
+        if seed % 2:
+            theirs = [*ours[:-2], *theirs[-2:]]
+        scores, _ = compared(ours, theirs, references, samples=300)
+        metrics = {"BLEU": sacrebleu.BLEU(), "chrF": sacrebleu.CHRF()}
+        systems = [("theirs", theirs), ("ours", ours)]
+        _, results = PairedTest(systems, metrics, [references], "bs", n_samples=300)()
+        del results["System"]
+        for score, (_, expected) in zip(scores, results.values(), strict=True):
+            assert (score.score, score.interval) == (expected.score, expected.ci)
+            assert score.p_value == expected.p_value
 
 
 def test_lines_that_do_not_correspond_are_refused():

@@ -3,13 +3,16 @@ import pytest
 import tensorflow as tf
 from helpers import tiny_model
 from searches import SOURCE, model_that_ends
+from table_model import TableModel, found, padded, random_constraints, search_table
 from untrained import QUICK
 
 from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.export import staged_search
 from t2t_keras.runs import search_graphs
 from t2t_keras.runs.search_graphs import compiled_search, longest_output, staged_graph
 
 TEXTS = ["The dog sleeps."] * 3 + ["", "The cat sleeps."]
+LIMITS = (1, 2, 3, 4, 4)
 PREFIX = np.array([[7, 8], [9, 0], [0, 0], [7, 0], [8, 8]])  # padded, and empty for one sentence
 
 
@@ -67,3 +70,16 @@ def test_a_sample_depends_on_the_index_of_its_line_alone(run):
         [each.text for each in line] for line in again
     ]
     assert len({each.text for line in results[:3] for each in line}) == 6
+
+
+def test_the_search_in_stages_finds_what_random_constraints_allow(monkeypatch):
+    monkeypatch.setattr(staged_search, "STAGE", 2)
+    for seed, settings in enumerate([{"n_best": 3}, {"beam": 1}]):
+        model, (constraints, prefixes) = TableModel(seed), random_constraints(seed, LIMITS)
+        config = SearchConfig(extra_length=0, **constraints, **settings)
+        inputs = padded([[2] * limit for limit in LIMITS]), range(len(LIMITS)), padded(prefixes)
+        results = found(*staged_graph(model, config)(*inputs))
+        assert all(results)
+        expected = search_table(model, LIMITS, prefixes, **constraints, **settings)
+        for hypotheses, sentence in zip(results, expected, strict=True):
+            assert [each[1] for each in hypotheses] == [each[1] for each in sentence]

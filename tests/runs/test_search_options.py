@@ -5,12 +5,13 @@ from t2t_keras.runs.search_options import search_config
 
 
 class Letters:
-    """A vocabulary of three special ids and six pieces."""
+    """A vocabulary of three special ids and seven pieces."""
 
-    size = 9
+    size = 10
 
     def pieces(self, ids):
-        return [["<pad>", "<s>", "</s>", "▁Der", "▁Die", "Hund", "e", "n", "▁"][id] for id in ids]
+        pieces = ["<pad>", "<s>", "</s>", "▁Der", "▁Die", "Hund", "▁e", "e", "n", "▁"]
+        return [pieces[id] for id in ids]
 
 
 def changed(config=None, **changes):
@@ -26,7 +27,18 @@ def test_a_changed_copy_is_returned_and_none_keeps_a_setting():
 
 def test_pieces_become_ids():
     config = changed(banned=["Hund", " Die", "▁"], first=[" Der", 4])
-    assert config == SearchConfig(banned=(5, 4, 8), first=(3, 4))
+    assert config == SearchConfig(banned=(5, 4, 9), first=(3, 4))
+
+
+def test_a_piece_that_begins_a_word_differs_from_the_piece_inside_words():
+    assert changed(banned=[" e"]).banned == changed(banned=["▁e"]).banned == (6,)
+    assert changed(banned=["e"]).banned == (7,)
+    assert changed(banned=[" e", "e"]).banned == (6, 7)
+
+
+def test_ids_of_the_run_that_the_vocabulary_does_not_have_are_refused():
+    with pytest.raises(ValueError, match=r"`banned` must contain ids from 0 to 9"):
+        changed(SearchConfig(banned=(10,)))
 
 
 @pytest.mark.parametrize(
@@ -41,6 +53,10 @@ def test_pieces_become_ids():
             r"--banned=Hunde: the vocabulary has no such piece \(did you mean 'Hund'\?\)",
         ),
         ({"first": ["Der"]}, r"--first=Der: .* word begins with ▁ or a space"),
+        ({"banned": " Die"}, r"`banned` must be a list of pieces or ids. Received: ' Die'"),
+        ({"banned": [10]}, r"`banned` must contain ids from 0 to 9.* Received: 10"),
+        ({"first": [5, 12]}, r"`first` must contain ids from 0 to 9.* Received: 12"),
+        ({"first": [" Die"], "banned": [4]}, r"`first` must be an id that is neither banned"),
         ({"n_best": 9}, r"`n_best` must be at most the beam width, beam=4"),
         ({"beam": 0}, r"`beam` must be"),
         ({"seed": 1}, r"--seed: for sampling only. Give --sample too"),
