@@ -1,11 +1,101 @@
-"""Loading of SavedModels that may take text."""
+"""Loading of SavedModels that may take text, and the digests of their files.
 
+TensorFlow verifies the variables alone, and a flipped bit of the graph may go unnoticed. So an
+export lists the SHA-256 of each of its files in `assets.extra`, which TensorFlow reserves for files
+that it ignores.
+"""
+
+import hashlib
 import importlib
+import json
+from pathlib import Path
 
 import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
+
+MANIFEST = Path("assets.extra") / "sha256.json"
+# Operations that reach beyond the model when they run. No export contains one.
+FORBIDDEN = frozenset(
+    {
+        *("ReadFile", "WriteFile", "MatchingFiles", "PyFunc", "PyFuncStateless", "EagerPyFunc"),
+        *("Save", "SaveSlices", "ImportEvent", "CreateSummaryFileWriter", "RpcCall", "RpcClient"),
+    }
+)
+
+
+def write_manifest(folder):
+    """Records the digests of all files in a finished SavedModel."""
+    folder = Path(folder)
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    digests = {path.relative_to(folder).as_posix(): sha256(path) for path in paths}
+    (folder / MANIFEST).parent.mkdir(exist_ok=True)
+    (folder / MANIFEST).write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
+
+
+def sha256(path):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_manifest(folder):
+    """Raises `ValueError` if a file of a SavedModel was altered since its export.
+
+    A SavedModel of a different program has no manifest and is not verified.
+    """
+    folder = Path(folder)
+    if not (folder / MANIFEST).exists():
+        return
+    try:
+        digests = dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
+        altered = [name for name, digest in digests.items() if digest != digest_in(folder, name)]
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise damaged(folder, error) from error
+    if altered:
+        raise damaged(folder, f"{altered[0]} does not match its SHA-256 in {MANIFEST}")
+
+
+def digest_in(folder, name):
+    """Returns the digest of a file that the manifest names, which must be inside the folder."""
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        raise ValueError(f"{MANIFEST} names a file outside: {name}")
+    return sha256(folder / name)
 
 
 def load(folder):
-    """Loads a SavedModel after registering the text operations that it may contain."""
+    """Loads a SavedModel after registering the text operations that it may contain.
+
+    Raises:
+        ValueError: a file is damaged, or the graph has an operation that reaches beyond the model.
+    """
+    check_manifest(folder)
+    check_operations(folder)
     importlib.import_module("tensorflow_text")  # registers its operations when imported
-    return tf.saved_model.load(str(folder))
+    try:
+        return tf.saved_model.load(str(folder))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise damaged(folder, error) from error
+    except tf.errors.OpError as error:
+        raise damaged(folder, error.message) from error
+
+
+def check_operations(folder):
+    """Rejects a graph that reads or writes files or calls Python."""
+    try:
+        contents = (Path(folder) / "saved_model.pb").read_bytes()
+        saved_model = saved_model_pb2.SavedModel.FromString(contents)
+    except Exception as error:  # protobuf's own errors have no public base class in TensorFlow
+        raise damaged(folder, error) from error
+    for graph in saved_model.meta_graphs:
+        bodies = [graph.graph_def, *graph.graph_def.library.function]
+        used = {node.op for body in bodies for node in getattr(body, "node", None) or body.node_def}
+        if forbidden := sorted(used & FORBIDDEN):
+            raise ValueError(
+                f"{folder} is not loaded: its graph reaches beyond the model by the operation "
+                f"{forbidden[0]}. Load only models that you trust"
+            )
+
+
+def damaged(folder, error):
+    return ValueError(
+        f"{folder} is damaged ({error}). Delete it and export the run again with t2t-export"
+    )
