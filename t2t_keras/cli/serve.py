@@ -31,6 +31,13 @@ from t2t_keras.serving.limits import Limits
 
 HOST = flags.DEFINE_string("host", "127.0.0.1", "Address to listen on; 0.0.0.0: all.")
 PORT = flags.DEFINE_integer("port", 8501, "Port to listen on; 0 chooses a free one.", 0, 65535)
+ALLOWED_HOSTS = flags.DEFINE_list(
+    "allowed_hosts",
+    [],
+    "Host names under which the server may be addressed, separated by commas, besides localhost, "
+    "IP addresses and --host. Default: these alone if it is reachable only from this machine, "
+    "otherwise all names. Also the name of a proxy whose web page sends requests.",
+)
 NAME = flags.DEFINE_string("name", None, "Name of the model. Default: the run folder's name.")
 DEFAULTS = Limits()
 
@@ -46,15 +53,39 @@ LIMITS = (
     limit("batch", "Maximum number of texts in a batch."),
     limit("wait", "Time that a batch waits for more texts, in milliseconds."),
     limit("workers", "Number of batches computed at the same time."),
-    limit("queue", "Maximum number of texts in flight; further requests get HTTP 429."),
+    limit(
+        "queue",
+        "Maximum number of texts in flight, twice the maximum of a request; further requests get "
+        "HTTP 429.",
+    ),
     limit("body", "Maximum size of a request in bytes; larger ones get HTTP 413."),
     limit("line", "Maximum size of a text in bytes; requests with a larger one get HTTP 413."),
+    limit(
+        "row",
+        "Maximum number of values in a row, such as the ids of a sentence in a SavedModel of "
+        "--ids_only; requests with a longer row get HTTP 413.",
+    ),
     limit(
         "attention_line",
         "Maximum size in bytes of a text in an attention request, whose answer grows with the "
         "square of the text's length; requests with a larger text get HTTP 413.",
     ),
-    limit("patience", "Time that a client may take to send its request, in seconds."),
+    limit(
+        "memory",
+        "Maximum memory for requests, results and answers that are not read yet, of all clients, "
+        "in megabytes. Beyond it, connections that do not read are closed; if there are none, "
+        "requests get HTTP 503.",
+    ),
+    limit(
+        "connections",
+        "Maximum number of open connections. Beyond it, a new one replaces the one that has "
+        "waited longest for its client.",
+    ),
+    limit(
+        "patience",
+        "Time in seconds that a client may take to send a request, to begin the next one on the "
+        "same connection, or to read a part of its answer.",
+    ),
     limit("grace", "Time to finish the requests in flight when the server stops, in seconds."),
 )
 
@@ -79,7 +110,8 @@ def main(arguments):
             print(f"{name}, version {version}, is served at {address}/", flush=True)
 
         async def serve():
-            await Server(name, folder, limits).run(sock, started)
+            server = Server(name, folder, limits, HOST.value, ALLOWED_HOSTS.value)
+            await server.run(sock, started)
             logging.flush()
             os._exit(0)  # no request is in flight; a version that is still loading is abandoned
 

@@ -1,8 +1,8 @@
 """Batches of rows from requests that arrive at about the same time.
 
-Each signature has a queue. A batch takes the first rows of the queue and as many of the next as
-fit, and each request gets its own rows back. A request with many rows is computed in parts, one
-after the other, so that other requests get their turn in between.
+Each signature has a queue in which clients take turns. A batch takes the first rows of the queue
+and as many of the next as fit, and each request gets its own rows back. A request with many rows is
+computed in parts, one after the other, so that other requests get their turn in between.
 """
 
 import asyncio
@@ -16,6 +16,9 @@ from absl import logging
 from t2t_keras.serving.limits import Refusal
 
 BYTES_PER_ROW = 500  # a batch, padded to its longest row, has at most batch limit × this in bytes
+VALUES_PER_BATCH = 4096  # numbers in a batch, padded to its longest row
+BYTES_PER_VALUE = 20  # of a number in an answer, as JSON
+CLIENT_SHARE = 4  # a client may have this many times as many rows in flight as are left free
 
 
 class Workers:
@@ -30,24 +33,34 @@ class Workers:
         self.limits, self.metrics = limits, metrics
         self.threads = ThreadPoolExecutor(limits.workers, thread_name_prefix="model")
         self.free = asyncio.Semaphore(limits.workers)
-        self.rows = 0
+        self.rows, self.rows_of = 0, collections.Counter()
 
     @contextlib.contextmanager
-    def admitted(self, rows):
-        """Counts the rows of a request until it is answered. Rejects more rows than allowed."""
-        if rows > self.limits.queue:
-            raise Refusal(
-                413, f"The request has {rows:,} rows; at most {self.limits.queue:,} are allowed"
-            )
-        if self.rows + rows > self.limits.queue:
+    def admitted(self, rows, client):
+        """Counts the rows of a request until it is answered, or raises `Refusal`.
+
+        Admitted rows must leave as many free for others. So the fuller the queue, the smaller the
+        largest request, and there is always room for one row of a new client.
+        """
+        left = self.limits.queue - self.rows - rows
+        if rows > left:
             raise Refusal(429, "Too many requests are waiting. Try again in a moment")
-        self.rows += rows
-        self.metrics.waiting.set(self.rows)
+        if self.rows_of[client] + rows > CLIENT_SHARE * left:
+            raise Refusal(
+                429, "Too many requests from this address are waiting. Try again in a moment"
+            )
+        self.count(rows, client)
         try:
             yield
         finally:
-            self.rows -= rows
-            self.metrics.waiting.set(self.rows)
+            self.count(-rows, client)
+
+    def count(self, rows, client):
+        self.rows += rows
+        self.rows_of[client] += rows
+        if not self.rows_of[client]:
+            del self.rows_of[client]
+        self.metrics.waiting.set(self.rows)
 
     async def run(self, signature, inputs, rows):
         with self.metrics.computing(signature.name, rows):
@@ -59,14 +72,40 @@ class Workers:
 class Job:
     """Rows of one request that go into one batch."""
 
-    def __init__(self, inputs):
+    def __init__(self, inputs, client):
         loop = asyncio.get_running_loop()
-        self.inputs, self.arrived = inputs, loop.time()
+        self.inputs, self.client, self.arrived = inputs, client, loop.time()
         self.outputs = loop.create_future()
         self.rows = len(next(iter(inputs.values())))
         self.width = widths(inputs).max()
         # Jobs can be concatenated if their arrays differ only in the number of rows.
         self.shape = {name: array.shape[1:] for name, array in inputs.items()}
+
+
+class Turns:
+    """A queue of jobs in which clients take turns."""
+
+    def __init__(self):
+        self.queues = {}  # client to jobs; the client whose turn it is comes first
+        self.rows = 0
+
+    def append(self, job):
+        self.queues.setdefault(job.client, collections.deque()).append(job)
+        self.rows += job.rows
+
+    def first(self):
+        """Returns the next job, or None."""
+        return next((jobs[0] for jobs in self.queues.values()), None)
+
+    def pop(self):
+        """Removes and returns the next job."""
+        client = next(iter(self.queues))
+        jobs = self.queues.pop(client)
+        job = jobs.popleft()
+        if jobs:
+            self.queues[client] = jobs  # behind all others
+        self.rows -= job.rows
+        return job
 
 
 class Batcher:
@@ -79,29 +118,47 @@ class Batcher:
 
     def __init__(self, signature, workers):
         self.signature, self.workers, self.limits = signature, workers, workers.limits
-        self.jobs, self.arrival = collections.deque(), asyncio.Event()
+        self.jobs, self.arrival = Turns(), asyncio.Event()
         self.running = set()
         self.task = asyncio.create_task(self.work())
 
-    async def __call__(self, inputs):
-        """Computes one request: takes and returns arrays by name, with the same order of rows."""
+    async def __call__(self, inputs, connection):
+        """Computes one request: takes and returns arrays by name, with the same order of rows.
+
+        Args:
+            inputs: the arrays.
+            connection: the `Connection` of the request, which counts the memory of the results.
+        """
         width = widths(inputs)
-        with self.workers.admitted(len(width)):
+        self.check_size(width.max())
+        with self.workers.admitted(len(width), connection.client):
             order = np.argsort(width, kind="stable")  # rows of similar length share a batch
             parts, values = [], 0
             for rows in self.parts(order, width):
-                job = Job({name: array[rows] for name, array in inputs.items()})
+                job = Job({name: array[rows] for name, array in inputs.items()}, connection.client)
                 self.jobs.append(job)
                 self.arrival.set()
-                parts.append(await job.outputs)
-                values += sum(array.size for array in parts[-1].values())
+                outputs = await job.outputs
+                parts.append(outputs)
+                values += sum(array.size for array in outputs.values())
                 if values > self.limits.answer:
                     raise Refusal(
                         413,
                         f"The answer would have more than {self.limits.answer:,} values. Send "
                         "fewer or shorter texts",
                     )
+                connection.hold(sum(map(bytes_of, outputs.values())))
         return joined(parts, np.argsort(order))
+
+    def check_size(self, width):
+        """Rejects a row of this width if its results alone might not fit into the memory."""
+        size, limit = 4 * self.signature.values(width), self.limits.memory * 1_000_000
+        if size > limit:
+            raise Refusal(
+                413,
+                f"The answer for a row of {width:,} bytes or numbers may need {size // 1_000_000:,}"
+                f" MB; at most {self.limits.memory:,} are allowed. Send shorter rows",
+            )
 
     def parts(self, order, width):
         """Splits rows, given shortest first, into parts that fit into one batch each."""
@@ -114,8 +171,14 @@ class Batcher:
         yield part
 
     def fits(self, rows, width):
-        limit = self.limits.batch
-        return rows <= limit and rows * width <= limit * BYTES_PER_ROW
+        """Whether a batch may have so many rows of this width."""
+        batch = self.limits.batch
+        room = batch * BYTES_PER_ROW if self.signature.takes_text else VALUES_PER_BATCH
+        return (
+            rows <= batch
+            and rows * width <= room
+            and rows * self.signature.values(width) <= self.limits.answer
+        )
 
     async def work(self):
         while True:
@@ -131,30 +194,29 @@ class Batcher:
 
     async def rows_to_compute(self):
         """Waits for the first rows, then a moment for more rows to join them."""
-        while not self.jobs:
+        while not self.jobs.first():
             self.arrival.clear()
             await self.arrival.wait()
         if not self.signature.batchable:
             return
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout_at(self.jobs[0].arrived + self.limits.wait / 1000):
-                while sum(job.rows for job in self.jobs) < self.limits.batch:
+            async with asyncio.timeout_at(self.jobs.first().arrived + self.limits.wait / 1000):
+                while self.jobs.rows < self.limits.batch:
                     self.arrival.clear()
                     await self.arrival.wait()
 
     def next_batch(self):
         batch, rows, width = [], 0, 0
-        while self.jobs:
-            job = self.jobs[0]
+        while job := self.jobs.first():
             if job.outputs.done():  # the client has disconnected
-                self.jobs.popleft()
+                self.jobs.pop()
                 continue
             rows, width = rows + job.rows, max(width, job.width)
             if batch and not (
                 self.signature.batchable and job.shape == batch[0].shape and self.fits(rows, width)
             ):
                 break
-            batch.append(self.jobs.popleft())
+            batch.append(self.jobs.pop())
         return batch
 
     async def compute(self, batch):
@@ -196,10 +258,17 @@ def widths(inputs):
     for array in inputs.values():
         rows = array.reshape(len(array), -1)
         if array.dtype == object:
-            columns.append([max(map(len, row), default=0) for row in rows])
+            columns.append([sum(map(len, row)) for row in rows])
         else:
             columns.append([rows.shape[1]] * len(rows))
     return np.max(columns, axis=0)
+
+
+def bytes_of(array):
+    """Estimates the memory of an output and of its JSON text."""
+    if array.dtype == object:
+        return 2 * sum(map(len, array.flat)) + 100 * array.size
+    return BYTES_PER_VALUE * array.size
 
 
 def joined(parts, order):

@@ -1,6 +1,6 @@
 """A SavedModel in memory: its signatures as functions from arrays to arrays."""
 
-import functools
+import math
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +32,22 @@ class Signature(NamedTuple):
         """Whether the size of a row's answer is unknown and may grow with the text."""
         return any(None in spec.shape[1:] for spec in self.outputs.values())
 
+    @property
+    def takes_text(self):
+        return any(spec.dtype == "string" for spec in self.inputs.values())
+
+    def values(self, width):
+        """Returns how many values the answer for a row may have.
+
+        An axis of unknown size is as long as the row at most: a text has no more tokens than
+        bytes, not counting a token for its beginning or end.
+        """
+        width = int(width)
+        return sum(
+            math.prod(width + 2 if size is None else size for size in spec.shape[1:])
+            for spec in self.outputs.values()
+        )
+
     def run(self, inputs):
         """Computes a batch: arrays by name to arrays by name."""
         tensors = {
@@ -56,8 +72,8 @@ class Model:
     """
 
     def __init__(self, folder):
-        self.folder = Path(folder)
         self.loaded = load(folder)
+        self.metadata = metadata_of(Path(folder))  # now: the folder may be removed or replaced
         batchable = read_batchable(folder)
         self.signatures = {
             name: signature_of(name, function, name in batchable)
@@ -69,20 +85,20 @@ class Model:
         for signature in self.signatures.values():
             signature.run({name: one_row(spec) for name, spec in signature.inputs.items()})
 
-    @functools.cached_property
-    def metadata(self):
-        """The signatures in the form of TensorFlow Serving's metadata."""
-        file = self.folder / "saved_model.pb"
-        graph = saved_model_pb2.SavedModel.FromString(file.read_bytes()).meta_graphs[0]
-        return {
-            name: {
-                "inputs": {key: tensor_info(tensor) for key, tensor in signature.inputs.items()},
-                "outputs": {key: tensor_info(tensor) for key, tensor in signature.outputs.items()},
-                "method_name": signature.method_name,
-                "defaults": {},
-            }
-            for name, signature in graph.signature_def.items()
+
+def metadata_of(folder):
+    """Returns the signatures of a SavedModel in the form of TensorFlow Serving's metadata."""
+    file = folder / "saved_model.pb"
+    graph = saved_model_pb2.SavedModel.FromString(file.read_bytes()).meta_graphs[0]
+    return {
+        name: {
+            "inputs": {key: tensor_info(tensor) for key, tensor in signature.inputs.items()},
+            "outputs": {key: tensor_info(tensor) for key, tensor in signature.outputs.items()},
+            "method_name": signature.method_name,
+            "defaults": {},
         }
+        for name, signature in graph.signature_def.items()
+    }
 
 
 def signature_of(name, function, batchable):

@@ -7,13 +7,16 @@ https://www.tensorflow.org/tfx/serving/api_rest.
 import json
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from t2t_keras.checks import nearest
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.serving.tensors import BASE64, array_of, values_of
+from t2t_keras.serving.tensors import BASE64, array_of, check_rows, values_of
 
 DEFAULT = "serving_default"
 ROWS, COLUMNS = "instances", "inputs"
 ANSWERS = {ROWS: "predictions", COLUMNS: "outputs"}
+PIECE = 50_000  # values converted to JSON at a time: as Python's objects, they need much memory
 
 
 class Query(NamedTuple):
@@ -58,19 +61,22 @@ def query_of(body):
     return Query(signature or DEFAULT, forms[0], request[forms[0]])
 
 
-def inputs_of(query, specs, longest):
+def inputs_of(query, specs, limits, longest):
     """Converts a query to arrays, one for each input of the signature.
 
     Args:
         query: a `Query`.
         specs: the `Spec` of each input.
+        limits: `Limits`.
         longest: maximum bytes of a string.
 
     Returns:
         NumPy arrays by name, all with the same number of rows.
     """
-    columns = columns_of(query, specs)
-    arrays = {name: array_of(name, columns[name], spec, longest) for name, spec in specs.items()}
+    columns = columns_of(query, specs, limits)
+    arrays = {
+        name: array_of(name, columns[name], spec, limits, longest) for name, spec in specs.items()
+    }
     rows = {name: len(array) for name, array in arrays.items()}
     if len(set(rows.values())) > 1:
         counts = ", ".join(f"{name} {count}" for name, count in rows.items())
@@ -78,7 +84,7 @@ def inputs_of(query, specs, longest):
     return arrays
 
 
-def columns_of(query, specs):
+def columns_of(query, specs, limits):
     """Returns the JSON value of each input, from rows or columns."""
     values, only = query.values, next(iter(specs)) if len(specs) == 1 else None
     if query.form == COLUMNS:
@@ -88,6 +94,7 @@ def columns_of(query, specs):
         return values
     if not isinstance(values, list) or not values:
         raise Refusal(400, f"{ROWS!r} must be a list of one row or more")
+    check_rows(values, limits)
     if only and not any(names_inputs(row) for row in values):
         return {only: values}
     for index, row in enumerate(values):
@@ -119,15 +126,55 @@ def check_names(value, specs, where):
 
 def answer_of(form, outputs):
     """Returns the response body, as bytes, in the form of the query."""
-    values = {name: values_of(name, array) for name, array in outputs.items()}
-    if len(values) == 1:
-        (answer,) = values.values()
+    if len(outputs) == 1:
+        (output,) = outputs.items()
+        pieces = pieces_of(*output)
     elif form == ROWS:
-        rows = zip(*values.values(), strict=True)
-        answer = [dict(zip(values, row, strict=True)) for row in rows]
+        pieces = pieces_of_rows(outputs)
     else:
-        answer = values
-    return as_json({ANSWERS[form]: answer})
+        pieces = pieces_of_columns(outputs)
+    return b"".join([b"{", as_json(ANSWERS[form]), b": ", *pieces, b"}"])
+
+
+def pieces_of_rows(outputs):
+    """Yields the JSON text of rows, each an object with an entry for each output."""
+    count = len(next(iter(outputs.values())))
+    values = sum(array.size for array in outputs.values()) // count
+    step = max(1, PIECE // values)
+    yield b"["
+    for start in range(0, count, step):
+        if start:
+            yield b", "
+        block = {name: array[start : start + step] for name, array in outputs.items()}
+        if values > PIECE:
+            yield from pieces_of_columns({name: array[0] for name, array in block.items()})
+        else:
+            columns = [values_of(name, array) for name, array in block.items()]
+            rows = [dict(zip(block, row, strict=True)) for row in zip(*columns, strict=True)]
+            yield as_json(rows)[1:-1]
+    yield b"]"
+
+
+def pieces_of_columns(outputs):
+    """Yields the JSON text of an object with an entry for each output."""
+    yield b"{"
+    for index, (name, array) in enumerate(outputs.items()):
+        yield b", " if index else b""
+        yield as_json(name) + b": "
+        yield from pieces_of(name, np.asarray(array))
+    yield b"}"
+
+
+def pieces_of(name, array):
+    """Yields the JSON text of an array."""
+    if array.size <= PIECE or array.ndim == 1:
+        yield as_json(values_of(name, array))
+        return
+    yield b"["
+    for index, part in enumerate(array):
+        yield b", " if index else b""
+        yield from pieces_of(name, part)
+    yield b"]"
 
 
 def as_json(value):

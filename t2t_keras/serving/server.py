@@ -18,14 +18,17 @@ from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from t2t_keras.serving.batching import Workers
+from t2t_keras.serving.connections import Connections
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.metrics import Metrics
 from t2t_keras.serving.page import page
 from t2t_keras.serving.rest import answer_of, as_json, inputs_of, query_of
+from t2t_keras.serving.sites import Sites
 from t2t_keras.serving.versions import Versions
 
 MODEL = r"/v1/models/{name:[^/:]+}"
 VERSION = MODEL + r"/versions/{version:\d{1,18}}"
+WAITING_TO_CONNECT = 1024  # connections that the operating system keeps until they are accepted
 SEND_SECONDS = 5.0  # time to send computed answers when the server stops
 AVAILABLE_WHILE_STOPPING = {"metrics"}
 
@@ -37,10 +40,12 @@ class Server:
         name: name of the model.
         folder: the folder with its numbered versions.
         limits: `Limits`.
+        host, allowed_hosts: names under which the server is known; see `Sites`.
     """
 
-    def __init__(self, name, folder, limits):
+    def __init__(self, name, folder, limits, host="", allowed_hosts=()):
         self.limits, self.metrics = limits, Metrics()
+        self.host, self.allowed_hosts = host, allowed_hosts
         self.workers = Workers(limits, self.metrics)
         self.versions = Versions(name, folder, self.workers)
         self.page = page(name)
@@ -63,17 +68,30 @@ class Server:
             shutdown_timeout=SEND_SECONDS,
         )
         await runner.setup()
+        self.sites = Sites(sock.getsockname()[0], self.host, self.allowed_hosts)
+        self.connections = Connections(runner.server, self.limits)
         loop = asyncio.get_running_loop()
         for signum in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(signum, self.on_signal, signum)
+        watching = asyncio.create_task(self.connections.watch())
         try:
-            await web.SockSite(runner, sock).start()
+            await self.serve(sock, started)
+        finally:
+            await runner.cleanup()
+            watching.cancel()
+
+    async def serve(self, sock, started):
+        listening = await asyncio.get_running_loop().create_server(
+            self.connections, sock=sock, backlog=self.connections.backlog
+        )
+        sock.listen(WAITING_TO_CONNECT)
+        try:
             if await self.until_stopped(self.versions.start()):
                 started(self.versions.current.number)
                 await self.until_stopped(self.versions.watch())
             await self.finish()
         finally:
-            await runner.cleanup()
+            listening.close()
 
     async def until_stopped(self, work):
         """Awaits `work`. Returns whether it was done before the server had to stop."""
@@ -102,7 +120,7 @@ class Server:
             logging.warning("%d requests were not answered", self.in_flight)
 
     def application(self):
-        app = web.Application(middlewares=[self.answered], client_max_size=self.limits.body)
+        app = web.Application(middlewares=[self.answered])
         app.router.add_get("/", self.show_page, name="page")
         app.router.add_get("/healthz", self.health, name="health")
         app.router.add_get("/metrics", self.show_metrics, name="metrics")
@@ -115,18 +133,31 @@ class Server:
 
     @web.middleware
     async def answered(self, request, handler):
-        """Counts each request and turns exceptions into TensorFlow Serving's error answers."""
+        """Answers a request, and waits until the client has read most of the answer."""
+        connection = connection_of(request)
+        connection.work()
+        try:
+            response = await self.response(request, handler)
+            connection.wait_for_client()
+            await response.prepare(request)
+            await response.write_eof()
+        finally:
+            connection.release()
+            connection.wait_for_client()
+        return response
+
+    async def response(self, request, handler):
+        """Counts a request and turns exceptions into TensorFlow Serving's error answers."""
         started = time.perf_counter()
         route = (request.match_info.route.name or "unknown").removesuffix("_of_version")
         headers = {}
         try:
+            self.sites.check(request)
             if self.stop.is_set() and route not in AVAILABLE_WHILE_STOPPING:
                 raise Refusal(503, "The server is stopping")
             response = await handler(request)
         except Refusal as refusal:
             response = self.error(refusal.status, refusal.message)
-        except web.HTTPRequestEntityTooLarge:
-            response = self.error(413, f"A request may have at most {self.limits.body:,} bytes")
         except web.RequestPayloadError:
             response = self.error(400, "The body cannot be decoded according to its headers")
         except web.HTTPException as error:
@@ -196,13 +227,13 @@ class Server:
         self.idle.clear()
         try:
             with self.versions.find(name, number).in_use() as version:
-                return await self.compute(query, version)
+                return await self.compute(query, version, connection_of(request))
         finally:
             self.in_flight -= 1
             if not self.in_flight:
                 self.idle.set()
 
-    async def compute(self, query, version):
+    async def compute(self, query, version, connection):
         batcher = version.batchers.get(query.signature)
         if batcher is None:
             raise Refusal(
@@ -212,28 +243,50 @@ class Server:
             )
         signature = batcher.signature
         longest = self.limits.attention_line if signature.answer_grows else self.limits.line
-        outputs = await batcher(inputs_of(query, signature.inputs, longest))
+        inputs = inputs_of(query, signature.inputs, self.limits, longest)
+        outputs = await batcher(inputs, connection)
         body = await asyncio.to_thread(answer_of, query.form, outputs)
         return web.Response(body=body, content_type="application/json")
 
     async def body(self, request):
         """Reads the body of a request within the limits on its size and time."""
-        if (request.content_length or 0) > self.limits.body:
-            raise web.HTTPRequestEntityTooLarge(self.limits.body, request.content_length)
+        connection = connection_of(request)
+        connection.wait_for_client(timed=False)
         try:
             async with asyncio.timeout(self.limits.patience) as timeout:
                 self.receiving.add(timeout)
                 try:
-                    return await request.read()
+                    return await self.read(request, connection)
                 finally:
                     self.receiving.discard(timeout)
         except TimeoutError:
             if self.stop.is_set():
                 raise Refusal(503, "The server is stopping") from None
             raise Refusal(408, "The request did not arrive in time") from None
+        finally:
+            connection.work()
+
+    async def read(self, request, connection):
+        too_large = Refusal(413, f"A request may have at most {self.limits.body:,} bytes")
+        if (request.content_length or 0) > self.limits.body:
+            raise too_large
+        body = bytearray()
+        async for chunk in request.content.iter_any():
+            body += chunk
+            if len(body) > self.limits.body:
+                raise too_large
+            connection.hold(len(chunk))
+        return body
 
     def reply(self, value):
         return web.Response(body=as_json(value), content_type="application/json")
+
+
+def connection_of(request):
+    """Returns the `Connection` of a request."""
+    if request.transport is None:
+        raise ConnectionResetError("the client has disconnected")
+    return request.transport.get_protocol()
 
 
 def model_and_version(request):

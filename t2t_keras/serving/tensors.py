@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -26,13 +27,14 @@ class Spec(NamedTuple):
     shape: tuple  # None for an axis of any size; the first axis is the rows
 
 
-def array_of(name, values, spec, longest):
+def array_of(name, values, spec, limits, longest):
     """Converts nested lists from JSON to an array.
 
     Args:
         name: name of the input, for error messages.
         values: the nested lists.
         spec: the required `Spec`.
+        limits: `Limits`.
         longest: maximum bytes of a string.
 
     Returns:
@@ -53,12 +55,31 @@ def array_of(name, values, spec, longest):
             f"Input {name!r} must have the shape {shape_text(spec.shape)}. "
             f"Received: shape {shape_text(shape)}",
         )
+    check_rows(values, limits)
+    check_row(name, shape[1:], limits)
     leaves = []
     collect_leaves(name, values, shape, leaves)
     converted = [leaf_of(name, leaf, spec.dtype, longest) for leaf in leaves]
     array = np.empty(len(converted), object if spec.dtype == "string" else spec.dtype)
     array[:] = converted
     return array.reshape(shape)
+
+
+def check_rows(rows, limits):
+    if len(rows) > limits.rows:
+        raise Refusal(
+            413, f"The request has {len(rows):,} rows; at most {limits.rows:,} are allowed"
+        )
+
+
+def check_row(name, shape, limits):
+    values = math.prod(shape)
+    if values > limits.row:
+        raise Refusal(
+            413,
+            f"Input {name!r}: a row has {values:,} values; at most {limits.row:,} are allowed. "
+            "Send shorter rows",
+        )
 
 
 def shape_text(shape):

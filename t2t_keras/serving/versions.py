@@ -2,12 +2,14 @@
 
 A newer version is loaded and warmed up while the current one still serves, and then replaces it.
 The old version is unloaded after its last request. If the newest folder is removed, the version
-before it is loaded again.
+before it is loaded again. A version whose files change is loaded again, once they no longer change.
 """
 
 import asyncio
 import contextlib
 import gc
+import os
+from typing import NamedTuple
 
 from absl import logging
 
@@ -16,7 +18,8 @@ from t2t_keras.serving.batching import Batcher
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.models import Model
 
-POLL_SECONDS = 1.0  # between two checks of the folder
+POLL_SECONDS = 1.0  # between two checks of the folder; files that differ are still being written
+RETRY_SECONDS = 2.0, 300.0  # until a broken version is tried again, doubled each time: first, last
 
 
 class Version:
@@ -24,10 +27,11 @@ class Version:
 
     Args:
         number: the version's number, the name of its folder.
+        files: its files when it was loaded; see `files_in`.
     """
 
-    def __init__(self, number):
-        self.number, self.state, self.error = number, "LOADING", ""
+    def __init__(self, number, files):
+        self.number, self.files, self.state, self.error = number, files, "LOADING", ""
         self.model, self.batchers = None, {}
         self.in_flight, self.retired = 0, False
 
@@ -61,6 +65,14 @@ class Version:
         logging.info("Version %d is unloaded", self.number)
 
 
+class Failure(NamedTuple):
+    """A version that could not be loaded."""
+
+    files: tuple  # its files at that time
+    wait: float  # seconds until it is tried again
+    again: float  # the time of that
+
+
 class Versions:
     """The versions in a folder.
 
@@ -74,7 +86,8 @@ class Versions:
     def __init__(self, name, folder, workers, load=Model):
         self.name, self.folder, self.workers, self.load = name, folder, workers, load
         self.known = {}  # number to `Version`, for all versions ever loaded or tried
-        self.current, self.failed = None, set()
+        self.current, self.failures = None, {}
+        self.seen = {}  # number to files at the last check of the folder
 
     async def start(self):
         """Loads the newest version that works."""
@@ -88,21 +101,40 @@ class Versions:
 
     async def switch_to(self, number, folder):
         """Loads a version and makes it current. On failure, raises and keeps the current one."""
-        version = self.known[number] = Version(number)
+        files = files_in(folder)
+        version = Version(number, files)
+        if self.current is None or number != self.current.number:
+            self.known[number] = version
         logging.info("Loading version %d", number)
         try:
             model = await asyncio.to_thread(self.load_and_warm_up, folder)
             version.activate(model, self.workers)
         except Exception as error:
             version.state, version.error = "END", "Loading failed; the server's log has the reason"
-            self.failed.add(number)
-            logging.warning("Version %d cannot be loaded and is skipped: %s", number, error)
+            wait = self.record_failure(number, files)
+            logging.warning(
+                "Version %d cannot be loaded and is skipped: %s. It is tried again in %g seconds, "
+                "or when its files change",
+                number,
+                error,
+                wait,
+            )
             raise
+        self.failures.pop(number, None)
+        self.known[number] = version
         before, self.current = self.current, version
         self.workers.metrics.version.set(number)
         logging.info("Version %d is serving", number)
         if before:
             before.retire()
+
+    def record_failure(self, number, files):
+        """Returns the number of seconds until the version is tried again."""
+        first, last = RETRY_SECONDS
+        before = self.failures.get(number)
+        wait = min(2 * before.wait, last) if before and before.files == files else first
+        self.failures[number] = Failure(files, wait, asyncio.get_running_loop().time() + wait)
+        return wait
 
     def load_and_warm_up(self, folder):
         model = self.load(folder)
@@ -110,18 +142,39 @@ class Versions:
         return model
 
     async def watch(self):
-        """Switches to the newest version whenever it changes. Tries a broken version only once."""
+        """Switches to the newest version whenever it changes."""
         while True:
             await asyncio.sleep(POLL_SECONDS)
-            try:
-                folders = versions_in(self.folder)
-            except OSError:
-                continue  # the disk may be unavailable for a moment
-            self.failed &= set(folders)  # a folder that was removed may be written again
-            newest = max(set(folders) - self.failed, default=self.current.number)
-            if newest != self.current.number:
+            with contextlib.suppress(OSError):  # the disk may be unavailable for a moment
+                await self.check_folder()
+
+    async def check_folder(self):
+        """Loads the newest version that works, unless it is the current one."""
+        folders = versions_in(self.folder)
+        for number in sorted(folders, reverse=True):
+            if self.is_to_be_loaded(number, folders[number]):
                 with contextlib.suppress(Exception):
-                    await self.switch_to(newest, folders[newest])
+                    return await self.switch_to(number, folders[number])
+            if number == self.current.number:
+                return  # an older version is loaded only if this one is removed
+
+    def is_to_be_loaded(self, number, folder):
+        """Whether a version is complete, differs from the current one, and is due to be tried."""
+        try:
+            files = files_in(folder)
+        except OSError:  # removed in this moment
+            return False
+        before, self.seen[number] = self.seen.get(number), files
+        if files != before:
+            return False  # still being written, perhaps
+        if number == self.current.number and files == self.current.files:
+            return False
+        failure = self.failures.get(number)
+        return (
+            failure is None
+            or files != failure.files
+            or asyncio.get_running_loop().time() >= failure.again
+        )
 
     def find(self, name, number=None):
         """Returns the `Version` that a request names. None: the current one."""
@@ -158,3 +211,10 @@ class Versions:
                 for version in sorted(versions, key=lambda version: -version.number)
             ]
         }
+
+
+def files_in(folder):
+    """Returns the path, size and modification time of each file in a folder."""
+    paths = (os.path.join(parent, file) for parent, _, files in os.walk(folder) for file in files)
+    found = ((path, os.stat(path)) for path in sorted(paths))
+    return tuple((path, status.st_size, status.st_mtime_ns) for path, status in found)

@@ -12,12 +12,30 @@ from t2t_keras.serving.models import Signature
 from t2t_keras.serving.tensors import Spec
 
 
-def answers(compute, *requests, dtype="int32", batchable=True, **limits):
+class FakeConnection:
+    """A connection that counts what it holds.
+
+    Args:
+        client: key of the client.
+    """
+
+    def __init__(self, client="a"):
+        self.client, self.held = client, 0
+
+    def hold(self, size):
+        self.held += size
+
+
+def answers(
+    compute, *requests, dtype="int32", batchable=True, clients=None, shape=(None,), **limits
+):
     """Sends requests at the same time; returns their answers and the rows of each batch.
 
     Args:
         compute: function from the array `x` of a batch to its outputs.
         requests: for each request the rows of `x`.
+        clients: the client of each request.
+        shape: the shape of the output.
     """
     batches = []
 
@@ -26,14 +44,21 @@ def answers(compute, *requests, dtype="int32", batchable=True, **limits):
             batches.append(len(inputs["x"]))
             return compute(inputs["x"])
 
-    signature = Counting("s", {"x": Spec("any", (None, None))}, {}, batchable, None)
+    kind = "string" if dtype is object else dtype
+    outputs = {"y": Spec("float32", shape)}
+    signature = Counting("s", {"x": Spec(kind, (None, None))}, outputs, batchable, None)
+    clients = clients or ["a"] * len(requests)
 
     async def send():
         settings = Limits(**{"workers": 1, "wait": 50, **limits})
         batcher = Batcher(signature, Workers(settings, Metrics()))
         rows = (np.array(request, dtype) for request in requests)
         results = await asyncio.gather(
-            *(batcher({"x": each}) for each in rows), return_exceptions=True
+            *(
+                batcher({"x": each}, FakeConnection(client))
+                for each, client in zip(rows, clients, strict=True)
+            ),
+            return_exceptions=True,
         )
         batcher.close()
         return results
@@ -81,12 +106,71 @@ def test_parts_with_answers_of_different_shapes_are_padded():
     assert batches == [2, 1]
 
 
-def test_rows_beyond_the_queue_are_refused():
+def test_a_request_may_take_half_of_the_free_queue():
     results, batches = answers(
-        first_column, [[1]] * 3, [[2]] * 2, [[3]], [[4]] * 5, queue=4, wait=10
+        first_column, [[1]] * 8, [[2]] * 5, [[3]] * 4, clients=["a", "b", "c"], queue=16, wait=10
     )
-    assert [each.status for each in results if isinstance(each, Refusal)] == [429, 413]
-    assert batches == [4]
+    assert [getattr(each, "status", 200) for each in results] == [200, 429, 200]
+    assert batches == [12]
+
+
+def test_a_client_with_many_requests_leaves_room_for_others():
+    results, _ = answers(first_column, *[[[1]]] * 99, [[2]], clients=["a"] * 99 + ["b"], queue=50)
+    assert [getattr(each, "status", 200) for each in results] == [200] * 40 + [429] * 59 + [200]
+    assert "from this address" in results[50].message
+
+
+def test_clients_take_turns():
+    computed = []
+
+    def record(x):
+        computed.extend(x[:, 0].tolist())
+        return first_column(x)
+
+    requests = [[1]] * 6, [[2]], [[3]], [[4]], [[5]]
+    answers(record, *requests, clients="aaaab", batch=2, batchable=False)
+    assert computed == [1, 1, 5, 2, 3, 4, 1, 1, 1, 1]
+
+
+def test_batches_of_numbers_are_small_if_rows_are_long():
+    _, batches = answers(first_column, [[0] * 1024] * 9, wait=0)
+    assert batches == [4, 4, 1]
+
+
+def test_batches_are_small_if_the_answer_grows_with_the_square_of_the_text():
+    def weights(x):
+        return {"y": np.zeros((len(x), 1, 1))}
+
+    texts = [[b"x" * 48]] * 8  # up to 50 × 50 values each, and twice for two heads
+    _, batches = answers(
+        weights, texts, dtype=object, batchable=False, shape=(None, 2, None, None), answer=15_000
+    )
+    assert batches == [3, 3, 2]
+
+
+def test_a_row_whose_answer_may_not_fit_into_memory_is_refused_before_it_is_computed():
+    results, batches = answers(
+        first_column, [[b"x" * 998]], dtype=object, shape=(None, None, None), memory=3
+    )
+    assert (results[0].status, batches) == (413, [])
+    assert "may need 4 MB; at most 3 are allowed. Send shorter rows" in results[0].message
+
+
+def test_results_are_counted_as_memory_of_their_connection():
+    signature = Signature("s", {"x": Spec("int32", (None, None))}, {}, True, None)
+
+    class Wide(Signature):
+        def run(self, inputs):
+            return {"y": np.zeros((len(inputs["x"]), 100))}
+
+    async def send():
+        connection = FakeConnection()
+        batcher = Batcher(Wide(*signature), Workers(Limits(batch=2), Metrics()))
+        await batcher({"x": np.zeros((5, 1), "int32")}, connection)
+        batcher.close()
+        return connection.held
+
+    assert asyncio.run(send()) >= 4 * 500
 
 
 def test_an_answer_that_grows_too_large_is_refused():

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from t2t_keras.serving.limits import Refusal
+from t2t_keras.serving.limits import Limits, Refusal
 from t2t_keras.serving.rest import Query, answer_of, inputs_of, query_of
 from t2t_keras.serving.tensors import Spec
 
@@ -16,7 +16,7 @@ PAIR = {"source": STRINGS, "target": STRINGS}
 
 def inputs(request, specs=TEXT):
     body = request if isinstance(request, bytes) else json.dumps(request).encode()
-    arrays = inputs_of(query_of(body), specs, longest=100)
+    arrays = inputs_of(query_of(body), specs, Limits(queue=8), longest=100)
     return {name: array.tolist() for name, array in arrays.items()}
 
 

@@ -178,13 +178,19 @@ def connect(address):
     return socket.create_connection((host, int(port)))
 
 
+def post(body):
+    """Returns the bytes of a request for predictions."""
+    path = "/v1/models/backwards:predict"
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
 def test_nothing_is_computed_for_clients_that_were_killed(address):
     rows = 't2t_batch_rows_sum{signature="serving_default"}'
     before = metric(address, rows)
     body = json.dumps({"instances": ["slow " * 20] * 32}).encode()
-    head = f"POST /v1/models/backwards:predict HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}"
-    request = head.encode() + b"\r\n\r\n" + body
-    for length in (10, len(head) + 50, *[len(request)] * 20):
+    request = post(body)
+    for length in (10, len(request) - 200, *[len(request)] * 20):
         with connect(address) as client:
             client.sendall(request[:length])
             # Close with a reset, as the kernel does when a process is killed.
@@ -198,8 +204,7 @@ def test_nothing_is_computed_for_clients_that_were_killed(address):
 def test_slow_clients_time_out_and_a_second_signal_ends_the_server_at_once(backwards_export):
     with served(backwards_export, "--patience=1") as (process, address):
         with connect(address) as client:
-            head = "POST /v1/models/backwards:predict HTTP/1.1\r\nHost: x\r\nContent-Length: 100"
-            client.sendall(head.encode() + b"\r\n\r\n{")
+            client.sendall(post(b"{}")[:-1])
             assert predict(address, {"instances": ["a b"]})[0] == 200, "others are not held up"
             client.settimeout(30)
             assert client.recv(100).startswith(b"HTTP/1.1 408 ")

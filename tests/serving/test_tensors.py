@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from t2t_keras.serving.limits import Refusal
+from t2t_keras.serving.limits import Limits, Refusal
 from t2t_keras.serving.tensors import Spec, array_of, values_of
 
 TEXTS = Spec("string", (None,))
 
 
 def array(values, spec=TEXTS, longest=10):
-    return array_of("x", values, spec, longest)
+    return array_of("x", values, spec, Limits(queue=8, row=4), longest)
 
 
 def test_strings_become_bytes_and_base64_is_decoded():
@@ -52,6 +52,9 @@ def test_nested_lists_become_arrays(values, dtype):
         ([{"b64": "%"}], TEXTS, 400, "not valid base64"),
         (["\ud800"], TEXTS, 400, "unpaired surrogate"),
         (["x" * 11], TEXTS, 413, "a text has 11 bytes; at most 10 are allowed"),
+        (["x"] * 5, TEXTS, 413, "has 5 rows; at most 4 are allowed"),
+        ([[1] * 5], Spec("int32", (None, None)), 413, "has 5 values; at most 4 are allowed"),
+        ([[["x"] * 3] * 2], Spec("string", (None, None, None)), 413, "has 6 values; at most 4"),
     ],
 )
 def test_wrong_values_are_refused_with_a_reason(values, spec, status, message):

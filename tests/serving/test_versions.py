@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import shutil
 import time
 
 import pytest
@@ -80,36 +81,133 @@ def test_an_old_version_is_unloaded_after_its_last_request(tmp_path):
     assert versions.find("m").number == 2
 
 
-def test_a_broken_version_is_tried_once_and_again_when_it_was_replaced(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "POLL_SECONDS", 0.001)
-    add(tmp_path, 1)
+@pytest.fixture
+def watched(tmp_path):
+    """Versions that record which are loaded; a function that starts them and then checks them."""
     versions, tries = versions_of(tmp_path), []
 
-    def counting_load(folder):
-        tries.append(folder.name)
+    def load(folder):
+        tries.append(int(folder.name))
         return FakeModel(folder)
 
-    versions.load = counting_load
+    def run(steps):
+        """Starts the versions and runs a coroutine of `check`, which looks at the folder."""
 
-    async def watch():
-        await versions.start()
-        watching = asyncio.create_task(versions.watch())
-        add(tmp_path, 5, broken=True)
-        await asyncio.sleep(0.2)
-        assert (tries, versions.current.number) == (["1", "5"], 1)
-        (tmp_path / "5" / "broken").unlink()
+        async def check(times=2):  # files are loaded if they are the same twice
+            for _ in range(times):
+                await versions.check_folder()
+            return versions.current.number
+
+        async def whole():
+            await versions.start()
+            await steps(check)
+
+        asyncio.run(whole())
+        return tries
+
+    versions.load = load
+    return versions, run
+
+
+def test_the_version_before_returns_if_the_newest_is_removed(tmp_path, watched):
+    add(tmp_path, 1, 5)
+
+    async def steps(check):
         (tmp_path / "5").rmdir()
-        await asyncio.sleep(0.1)
+        assert await check() == 1
         add(tmp_path, 5)
-        while versions.current.number != 5:
-            await asyncio.sleep(0.01)
-        (tmp_path / "5").rmdir()  # the version before it returns
-        while versions.current.number != 1:
-            await asyncio.sleep(0.01)
+        assert await check() == 5
+
+    assert watched[1](steps) == [5, 1, 5]
+
+
+def test_the_only_version_is_loaded_again_if_it_was_removed_and_written_anew(tmp_path, watched):
+    versions, run = watched
+    add(tmp_path, 1)
+    (tmp_path / "1" / "model").write_text("old")
+
+    async def steps(check):
+        shutil.rmtree(tmp_path / "1")
+        assert await check() == 1, "it stays in memory"
+        add(tmp_path, 1)
+        (tmp_path / "1" / "model").write_text("new one")
+        first = versions.current
+        assert await check() == 1
+        assert (first.state, versions.current.state) == ("END", "AVAILABLE")
+        assert states(versions.status("m")) == {"1": "AVAILABLE"}
+
+    assert run(steps) == [1, 1]
+
+
+def test_a_version_that_is_still_being_copied_is_loaded_when_it_is_complete(tmp_path, watched):
+    versions, run = watched
+    add(tmp_path, 1)
+
+    async def steps(check):
+        add(tmp_path, 2, broken=True)
+        assert await check() == 1
+        for size in range(1, 9):
+            (tmp_path / "2" / "data").write_text("x" * size)
+            assert await check(1) == 1, "it is not loaded while it grows"
+        (tmp_path / "2" / "broken").unlink()
+        assert await check() == 2
+
+    assert run(steps) == [1, 2, 2]
+    assert not versions.failures
+
+
+def test_a_broken_version_is_tried_again_less_and_less_often(tmp_path, watched, monkeypatch):
+    versions, run = watched
+    add(tmp_path, 1)
+    add(tmp_path, 2, broken=True)
+
+    async def steps(check):
+        loop = asyncio.get_running_loop()
+        waits, real = [], loop.time
+        for _ in range(9):
+            await check()
+            failure = versions.failures[2]
+            waits.append(failure.wait)
+            monkeypatch.setattr(loop, "time", lambda again=failure.again: again)
+        assert waits == [2, 4, 8, 16, 32, 64, 128, 256, 300]
+        monkeypatch.setattr(loop, "time", real)
+
+    assert run(steps) == [2, 1, *[2] * 8]
+    assert versions.current.number == 1
+
+
+def test_a_version_that_breaks_while_it_is_served_stays_in_memory(tmp_path, watched):
+    versions, run = watched
+    add(tmp_path, 1, 2)
+
+    async def steps(check):
+        (tmp_path / "2" / "broken").touch()
+        assert await check() == 2
+        assert states(versions.status("m")) == {"2": "AVAILABLE"}
+
+    assert run(steps) == [2, 2]
+
+
+def test_the_folder_is_watched_even_if_it_cannot_be_read_for_a_moment(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "POLL_SECONDS", 0.001)
+    versions, answers = versions_of(tmp_path), [OSError("stale"), OSError("stale"), None]
+    add(tmp_path, 1)
+
+    async def check():
+        if answer := answers.pop(0):
+            raise answer
         watching.cancel()
 
-    asyncio.run(asyncio.wait_for(watch(), 30))
-    assert tries == ["1", "5", "5", "1"]
+    async def watch():
+        nonlocal watching
+        await versions.start()
+        versions.check_folder = check
+        watching = asyncio.create_task(versions.watch())
+        await asyncio.wait([watching])
+
+    watching = None
+    asyncio.run(watch())
+    assert not answers
 
 
 def test_requests_for_other_names_and_versions_are_refused(tmp_path):
