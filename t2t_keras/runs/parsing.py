@@ -47,12 +47,18 @@ def leaf_symbol(run, given):
 
     Args:
         run: a `Run`.
-        given: the user's choice, or None. Needed only if the run's prepared data is gone.
+        given: the user's choice, or None. Needed only if the run has no record of it.
     """
     (known, _) = run.prepared_with("leaves") or (None, None)
     if known and given and known != given:
         raise ValueError(f"{run.folder} was prepared with --leaves={known}. Received: {given}")
-    return known or given or "XX"
+    if not known and not given:
+        raise ValueError(
+            f"{run.folder} does not record the leaf symbol that it was trained with, and its "
+            "prepared data is not found from here. Give it: --leaves=XX, tag or word, as in "
+            "t2t-prepare (in Python: leaves=...)"
+        )
+    return known or given
 
 
 def gold_words(gold):

@@ -7,20 +7,29 @@ RUN/
   logs/                TensorBoard
   metrics.jsonl        one line per evaluation
   averaged.weights.h5  the averaged weights
+  averaged.json        the checkpoints that they are the mean of
   export/              numbered SavedModels
 """
 
-import shutil
+import contextlib
 from pathlib import Path
 
-from pipelines.tokenizers import load_tokenizer
-from pipelines.whole import only_one, read_json, whole_folder
+from pipelines.tokenizers import load_tokenizer, save_tokenizer
+from pipelines.whole import check_links, only_one, whole_folder
+from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.attention import attention
+from t2t_keras.runs.averaged_weights import AveragedWeights, file_key
 from t2t_keras.runs.exports import export
 from t2t_keras.runs.report import write_report
-from t2t_keras.runs.settings_file import check_same_model, read_settings, write_settings
+from t2t_keras.runs.settings_file import (
+    check_same_model,
+    preparation_of,
+    read_config,
+    read_settings,
+    write_settings,
+)
 from t2t_keras.runs.trained_model import TrainedModel
-from t2t_keras.training.checkpoints import Checkpoints, average, restore
+from t2t_keras.training.checkpoints import Checkpoints, DamagedCheckpoint, average, restore
 from t2t_keras.training.metrics_file import MetricsFile
 
 
@@ -51,8 +60,12 @@ class Run(TrainedModel):
         return self.folder / "config.json"
 
     @property
+    def averaged(self):
+        return AveragedWeights(self.folder)
+
+    @property
     def averaged_weights(self):
-        return self.folder / "averaged.weights.h5"
+        return self.averaged.path
 
     @property
     def checkpoints(self):
@@ -85,10 +98,14 @@ class Run(TrainedModel):
         return lines
 
     def prepared_with(self, name):
-        """Returns an entry of the prepared data's `preparation.json`, or None if there is none."""
-        folder = self.experiment().data.folder
-        notes = read_json(Path(folder) / "preparation.json", {}) if folder else {}
-        return notes.get(name)
+        """Returns an entry of the prepared data's `preparation.json`, or None if there is none.
+
+        It is recorded in the run. A run of an older version needs the data at its old place.
+        """
+        preparation = read_config(self.config_file).get("preparation")
+        if preparation is None:
+            preparation = preparation_of(self.experiment().data.folder)
+        return (preparation or {}).get(name)
 
     # Weights
 
@@ -117,9 +134,15 @@ class Run(TrainedModel):
         return files[weights]
 
     def weights_key(self, weights):
-        """Returns a key that changes whenever the weights do."""
+        """Returns a key that changes whenever the weights do, while this process runs."""
+        return file_key(self.weights_file(weights))
+
+    def weights_steps(self, weights=None):
+        """Returns the steps of the checkpoints that the weights are from; None: unknown."""
         path = self.weights_file(weights)
-        return str(path), path.stat().st_mtime_ns
+        if path != self.averaged_weights:
+            return [step_of(path)]
+        return (self.averaged.record() or {}).get("steps")
 
     def model(self, weights=None):
         """Returns the trained model, a Keras model.
@@ -128,24 +151,63 @@ class Run(TrainedModel):
             weights: "averaged", "best", "newest" or a step. None: `default_weights()`.
         """
         path = self.weights_file(weights)
-        model = self.experiment().new_model()
+        model = self.new_model(path)
         if path == self.averaged_weights:
-            model.load_weights(path)
+            self.averaged.load_into(model)
         else:
-            state, _ = self.checkpoints.load(int(path.stem.removeprefix("step-")))
+            state, _ = self.checkpoints.load(step_of(path))
             restore(model, {name: array for name, array in state.items() if "model/" in name})
         return model
 
-    def average(self, last=5):
-        """Writes the mean of the last checkpoints as the averaged weights; returns their steps."""
-        experiment = self.experiment()  # raises a clear error if the folder is not a run
-        weights, steps = average(self.checkpoints, last)
-        model = experiment.new_model()
+    def new_model(self, weights_file):
+        """Returns the model with random weights, unless it cannot be the model of a file.
+
+        Damaged or hostile settings must not allocate terabytes.
+        """
+        config = self.experiment().model
+        count, size = sum(parameter_counts(config).values()), weights_file.stat().st_size
+        if size < 4 * count:  # weights are stored in float32
+            raise ValueError(
+                f"{self.config_file} describes a model of {count:,} weights, but {weights_file} "
+                f"has only {size:,} bytes: one of them is damaged. Restore it from a copy"
+            )
+        return self.experiment().new_model()
+
+    def latest_steps(self):
+        """Returns the steps of the checkpoints that `average` can average, oldest first."""
+        return self.kept_checkpoints().latest()
+
+    def average(self, last=5, made_by="t2t-average"):
+        """Writes the mean of the last checkpoints as the averaged weights; returns their steps.
+
+        Args:
+            last: number of checkpoints. An older one, kept because it is the best, does not count.
+            made_by: the command, recorded in averaged.json.
+        """
+        check_links(self.folder)
+        checkpoints = self.kept_checkpoints()
+        weights, steps = average(checkpoints, last)
+        model = self.new_model(checkpoints.path(steps[-1]))
         restore(model, weights)
-        unfinished = self.folder / "unfinished.weights.h5"
-        model.save_weights(unfinished)
-        unfinished.rename(self.averaged_weights)
+        newest = checkpoints.digest(steps[-1])
+        with only_one(checkpoints.folder):
+            self.averaged.write(model, steps=steps, newest_checkpoint=newest, made_by=made_by)
         return steps
+
+    def adopt_averaged_weights(self):
+        """Records averaged weights of an older version as made of the checkpoints that exist now.
+
+        So they are kept until training goes on.
+        """
+        newest, steps = None, self.checkpoints.steps()
+        with contextlib.suppress(DamagedCheckpoint):
+            newest = steps and self.checkpoints.digest(steps[-1])
+        self.averaged.adopt(newest or None)
+
+    def kept_checkpoints(self):
+        """Returns the `Checkpoints` with the number of them that training keeps."""
+        keep = self.experiment().training.keep  # raises a clear error if the folder is not a run
+        return Checkpoints(self.checkpoints.folder, keep)
 
     # Uses of the trained model, in addition to those of `TrainedModel`
 
@@ -199,11 +261,12 @@ class Run(TrainedModel):
             self.check_unchanged(experiment, vocabulary)
         else:
             with whole_folder(self.folder / "vocabulary") as unfinished:
-                shutil.copytree(vocabulary, unfinished, dirs_exist_ok=True)
+                save_tokenizer(load_tokenizer(vocabulary), unfinished)
         write_settings(self.config_file, experiment, command)
 
     def check_folder(self):
-        """Rejects a folder that is not a run but contains other files."""
+        """Rejects a folder that is no run but has other files, and links that lead outside."""
+        check_links(self.folder)
         if self.config_file.exists() or not self.folder.exists():
             return
         # A process that was killed while it created the run may have left unfinished files.
@@ -236,3 +299,8 @@ class Run(TrainedModel):
         """Locks the folder, so that no other process trains in it."""
         self.folder.mkdir(parents=True, exist_ok=True)
         return only_one(self.folder)
+
+
+def step_of(path):
+    """Returns the step in the name of a checkpoint's file."""
+    return int(path.stem.removeprefix("step-"))

@@ -78,8 +78,7 @@ class TrainedModel:
         Args:
             treebank: files of bracketed trees: a path, a glob, or several with commas.
             weights, **search: see the class.
-            leaves: leaf symbol that the run was trained with. None: the one recorded with its data,
-                else "XX".
+            leaves: leaf symbol that the run was trained with. None: the recorded one.
         """
         return evaluate_run(self, treebank, weights, leaves, **search)
 

@@ -19,8 +19,9 @@ from pipelines.sources import TextFiles
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import learn
-from pipelines.whole import whole_folder
+from pipelines.whole import digest, whole_folder
 from t2t_keras.evaluation.held_out import HeldOut
+from t2t_keras.runs.exports import is_exported
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.search_graphs import translator
 from t2t_keras.training.console import example_lines
@@ -72,6 +73,8 @@ def train(experiment, folder, tpu=None, export=True, command=(), show=logging.in
         run.check_folder()  # before anything is written there
     with machines.watched(), run.locked() if machines.is_chief else contextlib.nullcontext():
         trainer = make_trainer(experiment, run, strategy, machines, command)
+        if trainer.is_chief:
+            run.adopt_averaged_weights()
         with strategy.scope():
             stopped = trainer.train()
         finished = not stopped or trainer.stopped_early
@@ -87,6 +90,7 @@ def make_trainer(experiment, run, strategy, machines, command=()):
     with machines.chief_first():
         store, vocabulary = training_store(experiment, run)
         tokenizer = load_tokenizer(vocabulary)
+        store.check_ids(tokenizer.size)
         experiment.model.vocab_size = tokenizer.size
         if machines.is_chief:
             run.begin(experiment, vocabulary, command)
@@ -163,24 +167,51 @@ def sustained_rate(size=2048, rounds=3):
 
 
 def finish(run, trainer, export, show):
-    """Averages the last checkpoints, scores and exports the mean; returns the export's folder.
+    """Averages the last checkpoints, scores and exports the mean, each only if it is missing.
 
-    Averaged weights newer than the last checkpoint are kept: t2t-average may have written them.
+    Averaged weights that t2t-average made after the last step are kept.
+
+    Returns:
+        The folder of the export that was written, or None.
     """
-    newest, averaged = trainer.checkpoints.path(trainer.step), run.averaged_weights
-    if averaged.exists() and averaged.stat().st_mtime_ns > newest.stat().st_mtime_ns:
+    averaged = average_if_missing(run, trainer, show)
+    scored = score_if_missing(run, trainer.held_out, show)
+    version = export_if_missing(run, show) if export else None
+    if not averaged and not scored and not version:
         show(f"{run.folder} is already trained to its last step, {trainer.step:,}")
-        return None
-    steps = run.average(min(AVERAGED, len(trainer.checkpoints.steps())))
-    show(f"{averaged}: mean of the checkpoints of steps {', '.join(f'{s:,}' for s in steps)}")
-    if trainer.held_out is not None:
-        held_out = trainer.held_out
-        held_out.translator = run.translator("averaged", n_best=1)
-        results = held_out.translate()
-        show(f"BLEU {results.metrics['bleu']:.1f} ({results.metrics['bleu_signature']})")
-        for line in example_lines(results.examples):
-            show(line)
-    if not export:
+    return version
+
+
+def average_if_missing(run, trainer, show):
+    if run.averaged.is_of(run.checkpoints.digest(trainer.step)):
+        return False
+    steps = run.average(min(AVERAGED, len(run.latest_steps())), made_by="t2t-train")
+    listed = ", ".join(f"{step:,}" for step in steps)
+    show(f"{run.averaged_weights}: mean of the checkpoints of steps {listed}")
+    return True
+
+
+def score_if_missing(run, held_out, show):
+    """Measures the BLEU of the averaged weights on held-out text, unless their record has it."""
+    record = run.averaged.record()
+    if held_out is None or record["made_by"] is None:  # a version without records has scored it
+        return False
+    texts = [held_out.sources, held_out.references]
+    of = digest(f"{texts} {run.search(n_best=1)}".encode())
+    if record.get("bleu", {}).get("of") == of:
+        return False
+    held_out.translator = run.translator("averaged", n_best=1)
+    results = held_out.translate()
+    score, signature = (results.metrics[name] for name in ("bleu", "bleu_signature"))
+    show(f"BLEU {score:.1f} ({signature})")
+    for line in example_lines(results.examples):
+        show(line)
+    run.averaged.add(bleu={"of": of, "score": score, "signature": signature})
+    return True
+
+
+def export_if_missing(run, show):
+    if is_exported(run):
         return None
     version = run.export(weights="averaged")
     show(f"{version}: SavedModel with text in and text out")

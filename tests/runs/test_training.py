@@ -9,8 +9,10 @@ import pytest
 from pipelines.data_config import DataConfig
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import VocabularyConfig
+from pipelines.whole import read_json, write_json
+from t2t_keras.evaluation.held_out import Example, TranslationResults
 from t2t_keras.experiment import load_experiment
-from t2t_keras.runs import Run, train, training
+from t2t_keras.runs import Run, exports, train, training
 
 
 def tiny_experiment(**data):
@@ -26,13 +28,34 @@ def resumed(toy_run, tmp_path, monkeypatch):
     monkeypatch.setattr(training, "held_out", lambda *arguments: None)
     folder = shutil.copytree(toy_run[1], tmp_path / "run")
 
-    def resume(**settings):
+    def resume(export=False, **settings):
         experiment, lines = Run(folder).experiment(), []
         experiment.training = dataclasses.replace(experiment.training, **settings)
         command = ["a", "b"]
-        return train(experiment, folder, export=False, command=command, show=lines.append), lines
+        return train(experiment, folder, export=export, command=command, show=lines.append), lines
 
     return resume
+
+
+@pytest.fixture
+def finish(toy_run, tmp_path, monkeypatch):
+    """A function that finishes a copy of the run, whose exports of text are empty SavedModels."""
+    monkeypatch.setattr(
+        exports, "save_text_model", lambda folder, *_: (folder / "saved_model.pb").touch()
+    )
+    run = Run(shutil.copytree(toy_run[1], tmp_path / "run"))
+
+    def finish(step=4, held_out=None, export=True):
+        lines = []
+        trainer = types.SimpleNamespace(step=step, held_out=held_out)
+        version = training.finish(run, trainer, export, lines.append)
+        return version, lines
+
+    finish.run, finish.nothing = (
+        run,
+        (None, [f"{run.folder} is already trained to its last step, 4"]),
+    )
+    return finish
 
 
 def weights_of(run, weights):
@@ -50,23 +73,126 @@ def test_a_training_ends_with_averaged_weights(toy_run):
     assert run.experiment().model.vocab_size == run.tokenizer().size == 400
 
 
-def test_a_finished_run_is_left_as_it_is(resumed, toy_run):
-    before = Run(toy_run[1]).averaged_weights.stat()
-    result, lines = resumed()
+def contents_of(folder):
+    """Returns the bytes of all files, without locks and those that each start rewrites."""
+    return {
+        path.relative_to(folder): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name not in (".lock", "config.json", "metrics.jsonl")
+    }
+
+
+def as_written_by_an_older_version(run):
+    """Removes the records of weights, which older versions did not write."""
+    run.averaged.record_path.unlink()
+    for path in run.folder.glob("export/*/config.json"):
+        settings = read_json(path)
+        del settings["export"]["weights"]
+        write_json(path, settings)
+
+
+def test_a_finished_run_is_left_as_it_is(resumed, tmp_path):
+    before = contents_of(tmp_path / "run")
+    result, lines = resumed(export=True)
     assert (result.step, result.stopped, result.finished, result.export) == (4, None, True, None)
-    assert lines == [f"{result.run.folder} is already trained to its last step, 4"]
-    assert result.run.averaged_weights.stat().st_mtime_ns == before.st_mtime_ns
+    assert lines == [f"{tmp_path / 'run'} is already trained to its last step, 4"]
+    assert contents_of(tmp_path / "run") == before
 
 
-def test_a_run_killed_before_averaging_is_averaged_by_the_next_start(resumed, tmp_path):
-    run = Run(tmp_path / "run")
+def test_a_finished_run_of_an_older_version_is_left_as_it_is(finish):
+    as_written_by_an_older_version(finish.run)
+    finish.run.adopt_averaged_weights()
+    before = contents_of(finish.run.folder)
+    assert finish() == finish.nothing
+    assert contents_of(finish.run.folder) == before
+
+
+def test_the_times_of_files_decide_nothing(finish):
+    os.utime(finish.run.averaged_weights, (0, 0))
+    for step in (2, 4):
+        os.utime(finish.run.checkpoints.path(step), (2e9, 2e9))
+    assert finish() == finish.nothing
+
+
+def test_averages_that_the_user_made_are_kept_and_exported(finish):
+    run = finish.run
+    run.average(last=1)
+    before = run.averaged_weights.read_bytes()
+    assert finish(export=False) == finish.nothing
+    version = run.folder / "export" / "2"
+    assert finish() == (version, [f"{version}: SavedModel with text in and text out"])
+    assert run.averaged_weights.read_bytes() == before
+    assert read_json(version / "config.json")["export"]["weights"]["steps"] == [4]
+    assert finish() == finish.nothing
+
+
+def test_missing_averages_are_made(finish):
+    """Their export exists: it is compared by the weights, not by the bytes of their file."""
+    run = finish.run
     expected = weights_of(run, "averaged")
-    run.averaged_weights.write_bytes(b"weights of an earlier end")
-    os.utime(run.averaged_weights, (0, 0))
-    _, lines = resumed()
-    assert lines == [f"{run.averaged_weights}: mean of the checkpoints of steps 2, 4"]
+    run.averaged_weights.unlink()
+    assert finish() == (None, [f"{run.averaged_weights}: mean of the checkpoints of steps 2, 4"])
     for ours, theirs in zip(weights_of(run, "averaged"), expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_run_stopped_while_it_is_exported_is_exported_by_the_next_start(finish, monkeypatch):
+    run = finish.run
+    shutil.rmtree(run.folder / "export")
+    before = run.averaged_weights.read_bytes()
+    with monkeypatch.context() as patches:
+        patches.setattr(exports, "save_text_model", raise_interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            finish()
+    version = run.folder / "export" / "1"
+    assert finish() == (version, [f"{version}: SavedModel with text in and text out"])
+    assert run.averaged_weights.read_bytes() == before
+
+
+def raise_interrupt(*arguments, **options):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_earlier_averages_are_replaced_although_training_was_killed_before(
+    resumed, tmp_path, monkeypatch, older
+):
+    run = Run(tmp_path / "run")
+    if older:
+        as_written_by_an_older_version(run)
+    else:
+        run.average(last=1)
+    monkeypatch.setattr(training, "finish", raise_interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        resumed(steps=6)
+    monkeypatch.undo()
+    lines = []
+    trainer = types.SimpleNamespace(step=6, held_out=None)
+    training.finish(run, trainer, False, lines.append)
+    assert lines == [f"{run.averaged_weights}: mean of the checkpoints of steps 2, 4, 6"]
+
+
+def test_a_search_that_was_changed_is_exported(finish):
+    settings = read_json(finish.run.config_file)
+    settings["experiment"]["search"]["beam"] = 3
+    write_json(finish.run.config_file, settings)
+    assert finish()[0] == finish.run.folder / "export" / "2"
+    assert finish() == finish.nothing
+
+
+def test_the_averaged_weights_are_scored_once(finish):
+    def translate():
+        examples = [Example("a source", "a reference", "an output")]
+        return TranslationResults({"bleu": 12.5, "bleu_signature": "invented"}, examples)
+
+    held_out = types.SimpleNamespace(sources=["a"], references=["b"], translate=translate)
+    score = ["BLEU 12.5 (invented)", "  source     a source"]
+    assert finish(held_out=held_out)[1][:2] == score, "the record has the score of a different text"
+    assert finish(held_out=held_out) == finish.nothing
+    record = finish.run.averaged.record()
+    assert (record["steps"], record["bleu"]["score"]) == ([2, 4], 12.5)
+    held_out.references = ["c"]
+    assert finish(held_out=held_out)[1][:2] == score
 
 
 def test_more_steps_resume_a_finished_run(resumed, capsys):

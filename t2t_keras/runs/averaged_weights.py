@@ -1,0 +1,126 @@
+"""The averaged weights of a run, and the record of what they were made from.
+
+    RUN/averaged.weights.h5  the weights
+    RUN/averaged.json        {digest of the weights: their record}
+
+A record has these fields:
+
+    steps              steps of the averaged checkpoints. null: unknown
+    newest_checkpoint  digest of the run's newest checkpoint at that time
+    made_by            "t2t-train" or "t2t-average". null: a version that wrote no records
+    bleu               the BLEU that t2t-train measured, and on what
+
+The times of the files decide nothing: every copy changes them.
+"""
+
+import functools
+import os
+
+from pipelines.whole import file_digest, read_json, write_json
+
+
+class AveragedWeights:
+    """The averaged weights in a run's folder.
+
+    Args:
+        folder: the run's folder, a `Path`.
+    """
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.path = folder / "averaged.weights.h5"
+        self.record_path = folder / "averaged.json"
+
+    def digest(self):
+        """Returns the digest of the weights, or None if there are none."""
+        return digest_of_version(self.path, file_key(self.path)) if self.path.exists() else None
+
+    def records(self):
+        """Returns the record of the weights by their digest.
+
+        A process that was killed may have left a second one, of weights that it did not complete.
+        """
+        remedy = "Run t2t-average, which writes new averaged weights, or delete it"
+        return read_json(self.record_path, {}, remedy)
+
+    def record(self):
+        """Returns the record of the weights, or None if there are no weights or it is missing."""
+        return self.records().get(self.digest())
+
+    def write(self, model, **record):
+        """Writes the weights of a model with their record.
+
+        At any moment, the file of records includes the one of the weights that are in place.
+        """
+        unfinished = self.folder / "unfinished.weights.h5"
+        self.adopt(None)
+        try:
+            model.save_weights(unfinished)
+            with open(unfinished, "rb") as file:
+                os.fsync(file.fileno())
+            new = {file_digest(unfinished): record}
+            write_json(self.record_path, self.records_in_place() | new)
+            unfinished.replace(self.path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+        write_json(self.record_path, new)
+
+    def records_in_place(self):
+        """Returns the records, without damaged ones: they are about to be replaced."""
+        try:
+            return self.records()
+        except ValueError:
+            return {}
+
+    def add(self, **facts):
+        """Adds facts to the record of the weights."""
+        write_json(self.record_path, {self.digest(): self.record() | facts})
+
+    def adopt(self, newest_checkpoint):
+        """Records weights that have no record as made when `newest_checkpoint` was the newest."""
+        if self.path.exists() and not self.record_path.exists():
+            facts = {"steps": None, "newest_checkpoint": newest_checkpoint, "made_by": None}
+            write_json(self.record_path, {self.digest(): facts})
+
+    def is_of(self, newest_checkpoint):
+        """Returns whether there are averaged weights, made when this checkpoint was the newest."""
+        records, digest = self.records(), self.digest()
+        made_then = [
+            key for key, each in records.items() if each["newest_checkpoint"] == newest_checkpoint
+        ]
+        if digest is not None and digest not in records and made_then:
+            raise self.mismatch()
+        return digest in made_then
+
+    def load_into(self, model):
+        """Assigns the weights to a model. Raises `ValueError` if they are damaged."""
+        records = self.records()
+        if records and self.digest() not in records:
+            raise self.mismatch()
+        try:
+            model.load_weights(self.path)
+        except (OSError, ValueError, KeyError, RuntimeError) as error:
+            raise ValueError(
+                f"{self.path} cannot be read: {error}. Run t2t-average to write it again"
+            ) from error
+
+    def mismatch(self):
+        return ValueError(
+            f"{self.path} is not the file that {self.record_path.name} describes: it was damaged "
+            f"or replaced. Run t2t-average to write it again, or delete {self.record_path.name} to "
+            "use it as it is"
+        )
+
+
+def file_key(path):
+    """Returns a key that changes whenever a file does, while this process runs.
+
+    It includes the time of the last change, which cannot be set, unlike the modification time.
+    """
+    status = path.stat()
+    return str(path), status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+@functools.lru_cache(maxsize=4)
+def digest_of_version(path, key):
+    return file_digest(path)
