@@ -1,24 +1,31 @@
 """Exports of a run's trained model: SavedModels, CTranslate2 folders and Keras files."""
 
 import dataclasses
+import hashlib
+import json
 import math
 import shutil
 from pathlib import Path
 
+import numpy as np
 import tensorflow as tf
+from keras import ops
 
 from pipelines.special_ids import MARKS
-from pipelines.whole import only_one, read_json, whole_folder, write_json
+from pipelines.tokenizers import save_tokenizer
+from pipelines.whole import check_links, only_one, read_json, whole_folder, write_json
 from t2t_keras.checks import check_choice
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.decoding.translator import Translation
 from t2t_keras.export.ctranslate2 import save_ctranslate2
-from t2t_keras.export.loading import load
+from t2t_keras.export.loading import load, write_manifest
 from t2t_keras.export.saved_model import save_ids_model, save_text_model
 from t2t_keras.export.text_signatures import NO_SCORE
 from t2t_keras.export.version_folders import versions_in
+from t2t_keras.runs.settings_file import read_config
 
 BATCH = 256  # texts per call of an exported model
+EXPORT_AGAIN = "Delete the folder and export the run again with t2t-export"
 
 
 def export(run, folder=None, format="saved_model", weights=None, **options):
@@ -33,6 +40,7 @@ def export(run, folder=None, format="saved_model", weights=None, **options):
     """
     check_choice("format", format, EXPORTS)
     run.experiment()  # raises a clear error if the folder is not a run
+    check_links(run.folder)
     return EXPORTS[format](run, folder and Path(folder), weights, **options)
 
 
@@ -55,9 +63,11 @@ def export_saved_model(
     config = dataclasses.replace(config, n_best=n_best or config.beam)
     config.validate()
     folder = folder or run.folder / ("export_ids" if ids_only else "export")
-    model, tokenizer = run.loaded(weights), run.tokenizer()
     folder.mkdir(parents=True, exist_ok=True)
+    model, tokenizer = run.loaded(weights), run.tokenizer()
+    facts = facts_of(run, weights, dtype, config)
     with only_one(folder):
+        remove_unfinished(folder)
         version = folder / str(max(versions_in(folder), default=0) + 1)
         with whole_folder(version) as unfinished:
             if ids_only:
@@ -70,11 +80,59 @@ def export_saved_model(
                     *(unfinished, model, config, graph_tokenizer, pieces),
                     *(tokenizer.begins_word, dtype),
                 )
-            shutil.copytree(run.folder / "vocabulary", unfinished / "vocabulary")
-            settings = read_json(run.config_file)
-            settings["export"] = {"search": dataclasses.asdict(config), "dtype": dtype}
-            write_json(unfinished / "config.json", settings)
+            save_tokenizer(tokenizer, unfinished / "vocabulary")
+            settings = read_config(run.config_file)
+            write_json(unfinished / "config.json", settings | {"export": facts})
+            write_manifest(unfinished)
     return version
+
+
+def facts_of(run, weights, dtype, config):
+    """Returns the record of an export: its weights, their stored type and its search settings."""
+    facts = {
+        "weights": {
+            "steps": run.weights_steps(weights),
+            "digest": weights_digest(run.loaded(weights)),
+        },
+        "dtype": dtype,
+        "search": dataclasses.asdict(config),
+    }
+    return json.loads(json.dumps(facts))  # as it will be read
+
+
+def weights_digest(model):
+    """Returns a digest of a model's weights. Files with equal weights may differ."""
+    digest = hashlib.blake2b(digest_size=16)
+    for weight in model.weights:
+        array = ops.convert_to_numpy(weight)
+        digest.update(repr((array.dtype.name, array.shape)).encode())
+        digest.update(np.ascontiguousarray(array))
+    return digest.hexdigest()
+
+
+def remove_unfinished(folder):
+    """Removes the leftovers of processes that were killed while they wrote a version."""
+    for path in folder.glob("[0-9]*.unfinished"):
+        shutil.rmtree(path)
+
+
+def is_exported(run):
+    """Returns whether RUN/export has the run's averaged weights with the run's search.
+
+    An export of an older version does not name its weights. It counts if the averaged weights are
+    of an older version, too.
+    """
+    search = run.search()
+    config = dataclasses.replace(search, n_best=search.beam)
+    expected = facts_of(run, "averaged", "float32", config)
+    accepted = [expected]
+    if run.averaged.record()["made_by"] is None:
+        accepted.append({name: expected[name] for name in ("dtype", "search")})
+    return any(
+        read_json(path / "config.json", {}, EXPORT_AGAIN).get("export") in accepted
+        for path in versions_in(run.folder / "export").values()
+        if is_saved_model(path)
+    )
 
 
 def export_keras(run, path=None, weights=None):
@@ -121,11 +179,26 @@ EXPORTS = {
 def find_export(folder):
     """Returns the SavedModel in a folder: the folder itself, its newest version, or None."""
     folder = Path(folder)
-    if (folder / "saved_model.pb").exists():
+    if is_saved_model(folder):
         return folder
-    versions = versions_in(folder)
-    whole = [version for version, path in versions.items() if (path / "saved_model.pb").exists()]
-    return versions[max(whole)] if whole else None
+    versions = {n: path for n, path in versions_in(folder).items() if is_saved_model(path)}
+    return versions[max(versions)] if versions else None
+
+
+def is_saved_model(folder):
+    """Returns whether a folder contains a SavedModel, or what is left of one."""
+    return any((folder / name).exists() for name in ("saved_model.pb", "assets.extra"))
+
+
+def search_of(folder):
+    """Returns the `SearchConfig` of an export, or None if its config.json does not have one."""
+    path = folder / "config.json"
+    try:
+        return SearchConfig(**read_json(path, {}, EXPORT_AGAIN)["export"]["search"])
+    except KeyError:
+        return None
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path} does not describe an export: {error}. {EXPORT_AGAIN}") from error
 
 
 class Export:
@@ -136,14 +209,14 @@ class Export:
     """
 
     def __init__(self, folder):
-        settings = read_json(folder / "config.json", {}).get("export")
         model = load(folder)
-        if settings is None or "attention" not in model.signatures:
+        config = search_of(folder)
+        if config is None or "attention" not in model.signatures:
             raise ValueError(
                 f"{folder} is not a SavedModel that takes text. Write one with t2t-export RUN, "
                 "without --ids_only"
             )
-        self.config = SearchConfig(**settings["search"])
+        self.config = config
         self.model = model  # keeps its variables alive
         self.signature = model.signatures["translate_n_best"]
 
