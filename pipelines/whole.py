@@ -41,11 +41,15 @@ def whole_folder(folder):
 
 
 @contextlib.contextmanager
-def whole_file(path):
+def whole_file(path, keep=False):
     """Yields a binary file that replaces `path` when the block ends without error.
 
     A path that cannot be written raises an error before the block. Pipes and devices are written
     directly.
+
+    Args:
+        path: the file to write.
+        keep: after an error, keep what was written under `unfinished_name(path)`.
     """
     path = Path(path)
     if path.exists() and (not path.is_file() or path.is_relative_to("/dev")):
@@ -66,7 +70,8 @@ def whole_file(path):
             file.flush()
             unfinished.rename(path)
         except BaseException:
-            unfinished.unlink()
+            if not (keep and file.tell()):
+                unfinished.unlink()
             raise
 
 

@@ -16,8 +16,10 @@ from pathlib import Path
 from absl import flags
 
 from t2t_keras.cli.backend import load_backend
+from t2t_keras.cli.files import check_output_folder
 from t2t_keras.cli.main import run
-from t2t_keras.cli.search_flags import search_changes
+from t2t_keras.cli.search_flags import SEARCH_FLAGS, search_changes
+from t2t_keras.cli.unused_flags import refuse_unused
 from t2t_keras.cli.weights_flag import WEIGHTS
 
 TRANSLATION = flags.DEFINE_string(
@@ -36,6 +38,11 @@ def main(arguments):
             "takes a run's folder and one sentence in quotation marks, or --curves and folders. "
             f"Received: {' '.join(arguments) or 'none'}"
         )
+    if CURVES.value:
+        refuse_unused([TRANSLATION, PIECES, WEIGHTS, *SEARCH_FLAGS], "with --curves")
+    if TRANSLATION.value is not None:
+        refuse_unused(SEARCH_FLAGS, "with --translation, which is not searched for")
+    check_output_folder(OUTPUT.value)
     load_backend()
     (draw_curves if CURVES.value else draw_attention)(arguments, Path(OUTPUT.value))
 

@@ -12,14 +12,17 @@ compounds split; it is not comparable with sacreBLEU. With --treebank, prints la
 recall and F1 as EVALB counts them.
 """
 
-from pathlib import Path
+import contextlib
 
 from absl import flags
 
 from pipelines.treebank import LEAVES as LEAF_KINDS
+from pipelines.whole import whole_file
 from t2t_keras.cli.backend import load_backend
+from t2t_keras.cli.files import check_outputs, files_of
 from t2t_keras.cli.main import run
-from t2t_keras.cli.search_flags import search_changes
+from t2t_keras.cli.search_flags import SEARCH_FLAGS, search_changes
+from t2t_keras.cli.unused_flags import refuse_unused
 from t2t_keras.cli.weights_flag import WEIGHTS
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the sentences that a run translates.")
@@ -46,6 +49,10 @@ LEAVES = flags.DEFINE_enum(
 )
 
 
+TEXT_FLAGS = (SOURCE, REFERENCE, HYPOTHESES, AGAINST, PAPER_BLEU)
+RUN_FLAGS = (OUTPUT, WEIGHTS, *SEARCH_FLAGS)
+
+
 def main(arguments):
     trees = bool(TREEBANK.value or PARSES.value)
     (check_tree_flags if trees else check_text_flags)(arguments)
@@ -61,29 +68,57 @@ def check_text_flags(arguments):
         )
     if not REFERENCE.value or (arguments and not SOURCE.value):
         raise ValueError("--reference is required, and for a run also --source")
+    refuse_unused([LEAVES], "without --treebank")
+    if HYPOTHESES.value:
+        refuse_unused([SOURCE, *RUN_FLAGS], "with --hypotheses, which are already translated")
+    check_outputs(
+        {"--output": OUTPUT.value},
+        {
+            **{f"--{flag.name}": flag.value for flag in (SOURCE, REFERENCE, AGAINST)},
+            "a file of the run": files_of(arguments),
+        },
+    )
 
 
 def evaluate_text(arguments):
-    from t2t_keras.runs import load_runs
-    from t2t_keras.runs.evaluation import evaluate, translate_all
-    from t2t_keras.runs.text_files import check_line_counts, read_lines, write_lines
+    from t2t_keras.runs.evaluation import evaluate
+    from t2t_keras.runs.text_files import check_line_counts, read_lines
 
     references = read_lines(REFERENCE.value)
     against = read_lines(AGAINST.value) if AGAINST.value else None
-    if arguments:
-        sources = read_lines(SOURCE.value)
-        check_line_counts(source=sources, reference=references)
-        runs = load_runs(arguments)
-        hypotheses = translate_all(runs, sources, WEIGHTS.value, **search_changes())
-    else:
-        hypotheses = read_lines(HYPOTHESES.value)
-    if OUTPUT.value:
-        write_lines(OUTPUT.value, hypotheses)
+    if against is not None:
+        check_line_counts(against=against, reference=references)
+    hypotheses = translated(arguments, references) if arguments else read_lines(HYPOTHESES.value)
     result = evaluate(hypotheses, references, PAPER_BLEU.value, against)
     show_scores(result.scores)
     if against is not None:
         print(f"against {AGAINST.value}:")
         show_scores(result.against)
+
+
+def translated(folders, references):
+    """Translates --source, writes --output if it is given, and returns the translations."""
+    from t2t_keras.runs import load_runs
+    from t2t_keras.runs.evaluation import translate_all
+    from t2t_keras.runs.text_files import check_line_counts, read_lines
+
+    sources = read_lines(SOURCE.value)
+    check_line_counts(source=sources, reference=references)
+    runs = load_runs(folders)
+    with opened_output() as write:
+        hypotheses = translate_all(runs, sources, WEIGHTS.value, **search_changes())
+        write(hypotheses)
+    return hypotheses
+
+
+@contextlib.contextmanager
+def opened_output():
+    """Opens --output before the work and yields a function that writes lines to it, if given."""
+    if OUTPUT.value is None:
+        yield lambda lines: None
+        return
+    with whole_file(OUTPUT.value) as file:
+        yield lambda lines: file.writelines(f"{line}\n".encode() for line in lines)
 
 
 def show_scores(scores):
@@ -95,8 +130,7 @@ def show_scores(scores):
 
 
 def check_tree_flags(arguments):
-    text_flags = [SOURCE, REFERENCE, HYPOTHESES, AGAINST, PAPER_BLEU]
-    if given := [f"--{flag.name}" for flag in text_flags if flag.value]:
+    if given := [f"--{flag.name}" for flag in TEXT_FLAGS if flag.value]:
         raise ValueError(f"trees are not scored as text: leave out {', '.join(given)}")
     if not TREEBANK.value or len(arguments) + bool(PARSES.value) != 1:
         raise ValueError(
@@ -104,8 +138,8 @@ def check_tree_flags(arguments):
             f"{' '.join(arguments) or 'no run'}, --parses={PARSES.value}, "
             f"--treebank={TREEBANK.value}"
         )
-    if PARSES.value and OUTPUT.value:
-        raise ValueError(f"--output is for a run's parses. Received: --parses={PARSES.value}")
+    if PARSES.value:
+        refuse_unused([LEAVES, *RUN_FLAGS], "with --parses, which are already parsed")
 
 
 def evaluate_trees(arguments):
@@ -113,25 +147,21 @@ def evaluate_trees(arguments):
     from pipelines.treebank import read_trees
     from t2t_keras.runs import Run
     from t2t_keras.runs.parsing import evaluate_lines
-    from t2t_keras.runs.text_files import read_lines, write_lines
+    from t2t_keras.runs.text_files import read_lines
 
-    if OUTPUT.value:
-        treebank = [Path(file).resolve() for file in find_files("treebank", TREEBANK.value)]
-        if Path(OUTPUT.value).resolve() in treebank:
-            raise ValueError(
-                f"--output and --treebank are the same file, {OUTPUT.value}: it would be "
-                "overwritten"
-            )
-        Path(OUTPUT.value).touch()  # fails now, not after hours, if the path is not writable
-    if arguments:
-        run = Run(arguments[0])
+    treebank = find_files("treebank", TREEBANK.value)
+    if PARSES.value:
+        show_brackets(evaluate_lines(list(read_trees(TREEBANK.value)), read_lines(PARSES.value)))
+        return
+    inputs = {"--treebank": treebank, "a file of the run": files_of(arguments)}
+    check_outputs({"--output": OUTPUT.value}, inputs)
+    run = Run(arguments[0])
+    run.experiment()  # raises a clear error if the folder is not a run
+    with opened_output() as write:
         result = run.evaluate_parses(
             TREEBANK.value, WEIGHTS.value, LEAVES.value, **search_changes()
         )
-        if OUTPUT.value:
-            write_lines(OUTPUT.value, result.parses)
-    else:
-        result = evaluate_lines(list(read_trees(TREEBANK.value)), read_lines(PARSES.value))
+        write(result.parses)
     show_brackets(result)
 
 

@@ -1,6 +1,7 @@
 """Output files of commands: never an input, opened before the work, complete or absent."""
 
 import contextlib
+import errno
 import os
 import stat
 import sys
@@ -56,11 +57,25 @@ def files_of(folders):
     return [path for folder in folders for form in READ_LATER for path in Path(folder).glob(form)]
 
 
+def check_output_folder(folder):
+    """Raises `OSError` unless the folder can be written, or created if it does not exist."""
+    folder = Path(folder).absolute()
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    if not existing.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(existing))
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(existing))
+
+
 @contextlib.contextmanager
 def output_to(path):
     """Yields a binary file to write to: standard output if `path` is None.
 
-    A named file keeps its earlier contents until the block ends without error.
+    A named file keeps its earlier contents until the block ends without error. After an error,
+    the new contents are in `unfinished_name(path)`.
     """
-    with contextlib.nullcontext(sys.stdout.buffer) if path is None else whole_file(path) as file:
+    if path is None:
+        yield sys.stdout.buffer
+        return
+    with whole_file(path, keep=True) as file:
         yield file

@@ -14,8 +14,10 @@ from pathlib import Path
 from absl import flags
 
 from t2t_keras.cli.backend import load_backend
+from t2t_keras.cli.files import check_outputs, files_of
 from t2t_keras.cli.main import one_run, run
-from t2t_keras.cli.search_flags import search_changes
+from t2t_keras.cli.search_flags import SEARCH_FLAGS, search_changes
+from t2t_keras.cli.unused_flags import refuse_unused
 from t2t_keras.cli.weights_flag import WEIGHTS
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the test set's source sentences.")
@@ -33,6 +35,10 @@ def main(arguments):
     folder = one_run(arguments)
     if bool(SOURCE.value) != bool(REFERENCE.value):
         raise ValueError("a test set needs both --source and --reference: give both or neither")
+    if not SOURCE.value:
+        refuse_unused([LIMIT, EXAMPLES, WEIGHTS, *SEARCH_FLAGS], "without a test set")
+    files = {f"--{flag.name}": flag.value for flag in (SOURCE, REFERENCE)}
+    check_outputs({"--output": OUTPUT.value}, files | {"a file of the run": files_of([folder])})
     load_backend()
     from t2t_keras.runs import Run
     from t2t_keras.runs.text_files import check_line_counts, read_lines

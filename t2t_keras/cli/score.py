@@ -15,12 +15,12 @@ import contextlib
 import itertools
 import json
 import sys
-from pathlib import Path
 
 from absl import flags
 
 from pipelines.progress import Progress
 from t2t_keras.cli.backend import load_backend
+from t2t_keras.cli.files import check_outputs, files_of, output_to
 from t2t_keras.cli.main import run
 from t2t_keras.cli.weights_flag import WEIGHTS
 
@@ -45,12 +45,11 @@ def main(arguments):
     runs = load_runs(arguments)
     with contextlib.ExitStack() as files:
         pairs, interactive = given_pairs(files)
+        output = files.enter_context(output_to(OUTPUT.value))
         scorer, tokenizer = runs.scorer(WEIGHTS.value), runs.tokenizer()
-        output = sys.stdout.buffer
-        if OUTPUT.value:
-            output = files.enter_context(open(OUTPUT.value, "wb"))
         score = one_at_a_time if interactive else many_at_a_time
-        show_total(write(output, score(pairs, scorer), tokenizer))
+        total = write(output, score(pairs, scorer), tokenizer)
+    show_total(total)
 
 
 def check_arguments(arguments):
@@ -64,16 +63,14 @@ def check_arguments(arguments):
         )
     if PIECES.value and not JSON.value:
         raise ValueError("--pieces needs --json")
-    for flag in (SOURCE, TARGET, PAIRS):
-        if OUTPUT.value and flag.value and same_file(flag.value, OUTPUT.value):
-            raise ValueError(
-                f"--{flag.name} and --output are the same file, {flag.value}: it would be "
-                "overwritten"
-            )
-
-
-def same_file(one, other):
-    return Path(one).resolve() == Path(other).resolve()
+    check_outputs(
+        {"standard output": 1} if OUTPUT.value is None else {"--output": OUTPUT.value},
+        {
+            **{f"--{flag.name}": flag.value for flag in (SOURCE, TARGET, PAIRS)},
+            "standard input": None if SOURCE.value or PAIRS.value not in (None, "-") else 0,
+            "a file of the run": files_of(arguments),
+        },
+    )
 
 
 def given_pairs(files):

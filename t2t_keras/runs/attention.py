@@ -9,6 +9,7 @@ from keras import ops
 from pipelines.progress import Progress
 from pipelines.special_ids import BEGIN, END, PADDING
 from pipelines.tokenizers import lone_pieces, words
+from pipelines.whole import whole_file
 from t2t_keras.visualization.heads import heads_of
 from t2t_keras.visualization.heat_maps import heat_maps
 from t2t_keras.visualization.page import page
@@ -35,8 +36,8 @@ class SentenceAttention(NamedTuple):
                 path = folder / f"{heads.name}.png"
                 heat_maps(path, heads.weights, heads.queries, heads.keys, heads.title)
                 progress.to(done)
-        html = page(self.heads, self.source, self.translation)
-        (folder / "index.html").write_text(html, encoding="utf-8")
+        with whole_file(folder / "index.html") as file:
+            file.write(page(self.heads, self.source, self.translation).encode())
 
 
 def attention(run, sentence, translation=None, pieces=False, weights=None, **search):

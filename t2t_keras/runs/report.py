@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.whole import read_json
+from pipelines.whole import whole_file
 from t2t_keras.evaluation.bleu import SAMPLES, bleu, check_lines, chrf, sentence_bleu
 from t2t_keras.evaluation.by_length import bleu_by_length
 from t2t_keras.experiment import Experiment
 from t2t_keras.parameters import grouped_counts, parameter_counts
 from t2t_keras.runs.attention import attention_heads
 from t2t_keras.runs.evaluation import translate_all
+from t2t_keras.runs.settings_file import read_config
 from t2t_keras.visualization.report import (
     Attention,
     Example,
@@ -71,17 +72,15 @@ def write_report(
     path = Path(path or run.folder / "report.html")
     if path.is_dir():
         raise ValueError(f"--output must name the page to write. Received: {path}, a folder")
-    unfinished = path.with_name(path.name + ".unfinished")
-    unfinished.touch()  # fails now, not after hours of translation, if the path is not writable
-    results = tests and test_facts(run, tests, examples, weights, **search)
-    unfinished.write_text(report(facts, results), encoding="utf-8")
-    unfinished.rename(path)
+    with whole_file(path) as file:  # fails before the translation if the path is not writable
+        results = tests and test_facts(run, tests, examples, weights, **search)
+        file.write(report(facts, results).encode())
     return path
 
 
 def run_facts(run):
     experiment = run.experiment()
-    settings = read_json(run.config_file)
+    settings = read_config(run.config_file)
     return RunFacts(
         name=name_of(run.folder.resolve()),
         experiment=experiment,

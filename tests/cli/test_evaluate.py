@@ -19,6 +19,7 @@ def folder(tmp_path_factory):
     texts = {"source": sources, "reference": references, "worse": worse, "one": ["a"]}
     for name, lines in texts.items():
         (folder / name).write_text("".join(f"{line}\n" for line in lines))
+    (folder / "link").hardlink_to(folder / "reference")
     return folder
 
 
@@ -45,6 +46,10 @@ def test_a_run_is_scored_and_its_translations_are_written(folder, tmp_path):
     assert call("evaluate", *flags).stdout == result.stdout
 
 
+RUN = ["{0}/run", "--source={0}/source", "--reference={0}/reference"]
+FILE = ["--hypotheses={0}/worse", "--reference={0}/reference"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -57,6 +62,19 @@ def test_a_run_is_scored_and_its_translations_are_written(folder, tmp_path):
             "same number of lines. Received: 1 and 40",
         ),
         (["{0}/run", "--source={0}/one", "--reference={0}/source"], "same number of lines"),
+        ([*RUN, "--against={0}/one"], "--against and --reference must have the same number"),
+        ([*RUN, "--output={0}/reference"], "--output and --reference are the same file"),
+        ([*RUN, "--output={0}/link"], "--output and --reference are the same file"),
+        ([*RUN, "--output={0}/run/../source"], "--output and --source are the same file"),
+        ([*RUN, "--against={0}/worse", "--output={0}/worse"], "--against are the same file"),
+        ([*RUN, "--output={0}/run/config.json"], "and a file of the run are the same file"),
+        ([*RUN, "--output={0}/none/out"], "No such file or directory"),
+        ([*RUN, "--leaves=XX"], "--leaves has no effect without --treebank: leave it out"),
+        ([*FILE, "--source={0}/source"], "--source has no effect with --hypotheses"),
+        ([*FILE, "--output={0}/out"], "--output has no effect with --hypotheses"),
+        ([*FILE, "--weights=best"], "--weights has no effect with --hypotheses"),
+        ([*FILE, "--beam=2"], "--beam has no effect with --hypotheses"),
+        ([*FILE, "--leaves=XX"], "--leaves has no effect without --treebank"),
         (["{0}/run", "--source={0}/none", "--reference={0}/source"], "No such file"),
         (["{0}/none", "--source={0}/source", "--reference={0}/source"], "is not a run"),
     ],
@@ -65,3 +83,5 @@ def test_mistakes_end_with_one_message_and_exit_code_2(folder, arguments, messag
     result = command("evaluate", *(each.format(folder) for each in arguments))
     assert result.returncode == 2 and "Traceback" not in result.stderr
     assert message in result.stderr.strip().splitlines()[-1]
+    assert result.stdout == "" and not (folder / "out").exists()
+    assert len((folder / "reference").read_text().splitlines()) == 40

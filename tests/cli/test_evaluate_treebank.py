@@ -40,6 +40,9 @@ def test_a_file_of_parses_is_scored(tmp_path):
     }
 
 
+PARSES = ["--parses={0}/two", "--treebank={0}/two"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -54,17 +57,16 @@ def test_a_file_of_parses_is_scored(tmp_path):
         (["--parses={0}/none", "--treebank={0}/two"], "No such file"),
         (["--parses={0}/two", "--treebank={0}/none"], "There is no treebank file"),
         (["--parses={0}/two", "--treebank={0}/bad"], "bad, line 2: the tree that begins here"),
-        (
-            ["--parses={0}/two", "--treebank={0}/two", "--output=x"],
-            "--output is for a run's parses",
-        ),
+        ([*PARSES, "--output=x"], "--output has no effect with --parses"),
+        ([*PARSES, "--leaves=XX"], "--leaves has no effect with --parses"),
+        ([*PARSES, "--weights=best"], "--weights has no effect with --parses"),
+        ([*PARSES, "--alpha=1"], "--alpha has no effect with --parses"),
         (
             ["--parses={0}/two", "--treebank={0}/two", "--source=x", "--reference=y"],
             "trees are not scored as text: leave out --source, --reference",
         ),
         (["{0}/x", "--treebank={0}/two"], "is not a run"),
         (["{0}/x", "--treebank={0}/t*", "--output={0}/two"], "are the same file"),
-        (["{0}/x", "--treebank={0}/two", "--output={0}/no/out"], "No such file or directory"),
     ],
 )
 def test_mistakes_end_with_one_message_and_exit_code_2(tmp_path, arguments, message):

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from t2t_keras.cli.files import check_outputs, files_of, output_to
+from t2t_keras.cli.files import check_output_folder, check_outputs, files_of, output_to
 
 
 @pytest.fixture
@@ -63,6 +63,15 @@ def test_the_files_of_a_run_are_inputs_and_other_files_in_its_folder_are_not(tmp
         (tmp_path / name).touch()
     files = {str(path.relative_to(tmp_path)) for path in files_of([tmp_path]) if path.is_file()}
     assert files == set(names) - {"test.out"}
+
+
+def test_a_folder_that_cannot_be_written_is_refused(text):
+    check_output_folder(text.parent)
+    check_output_folder(text.parent / "new" / "folder")
+    assert not (text.parent / "new").exists()
+    for folder in (text, text / "folder"):
+        with pytest.raises(NotADirectoryError, match="text"):
+            check_output_folder(folder)
 
 
 def test_an_output_keeps_its_contents_until_it_is_complete(text):

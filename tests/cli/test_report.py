@@ -44,6 +44,15 @@ def test_the_page_is_written_without_a_test_set(run, tmp_path):
         (["{0}", "--source={0}/test.en", "--reference={0}/short.de"], "Received: 16 and 1"),
         (["{0}", "--source={0}/none", "--reference={0}/none"], "No such file"),
         (["{0}", "--limit=0"], "limit"),
+        (["{0}", "--limit=5"], "--limit has no effect without a test set: leave it out"),
+        (["{0}", "--examples=5"], "--examples has no effect without a test set"),
+        (["{0}", "--weights=best"], "--weights has no effect without a test set"),
+        (["{0}", "--beam=5"], "--beam has no effect without a test set"),
+        (
+            ["{0}", "--source={0}/test.en", "--reference={0}/test.de", "--output={0}/./test.de"],
+            "--output and --reference are the same file",
+        ),
+        (["{0}", "--output={0}/config.json"], "--output and a file of the run are the same file"),
         (["{0}", "--output={0}"], "a folder"),
         (
             ["{0}", "--source={0}/test.en", "--reference={0}/test.de", "--output={0}/none/page"],
@@ -56,3 +65,4 @@ def test_mistakes_end_with_one_message_and_exit_code_2(run, arguments, message):
     assert result.returncode == 2, result.stderr
     assert message in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.stderr
+    assert (run / "test.de").read_text().startswith("Das Pferd")

@@ -131,6 +131,10 @@ def test_lines_before_a_wrong_one_are_answered(folder):
     assert result.returncode == 2
     assert "line 3: a pair needs a tab" in result.stderr.splitlines()[-1]
     assert len(result.stdout.splitlines()) == 2
+    arguments = ["--lines=1", f"--output={folder}/out"]
+    result = command("score", folder / "run", *arguments, stdin="a\tb\n\nno tab\n")
+    assert result.returncode == 2 and not (folder / "out").exists()
+    assert len((folder / "out.unfinished").read_text().splitlines()) == 2
 
 
 def test_typed_pairs_are_answered_one_by_one(folder):
@@ -166,7 +170,14 @@ def test_it_ends_quietly_when_its_output_is_closed(folder):
             "must have the same number of lines. Received: 20 and 1",
         ),
         (["{0}/run", "--pairs={0}/none"], "No such file"),
-        (["{0}/run", "--pairs={0}/one", "--output={0}/./one"], "are the same file"),
+        (["{0}/run", "--pairs={0}/one", "--output={0}/./one"], "--pairs are the same file"),
+        (
+            ["{0}/run", "--source={0}/test.en", "--target={0}/one", "--output={0}/link"],
+            "--output and --target are the same file",
+        ),
+        (["{0}/run", "--output={0}/run/config.json"], "and a file of the run are the same file"),
+        (["{0}/run", "--output={0}/none/out"], "No such file or directory"),
+        (["{0}/run", "--output={0}"], "Is a directory"),
         (["{0}/run", "--pairs={0}/test.tsv", "--pieces"], "--pieces needs --json"),
         (["{0}/run", "--pairs={0}/test.tsv", "--weights=best"], "has no weights 'best'"),
         (["{0}/run", "--beam=2"], "Unknown command line flag 'beam'"),
@@ -175,6 +186,8 @@ def test_it_ends_quietly_when_its_output_is_closed(folder):
 )
 def test_mistakes_end_with_one_message_and_exit_code_2(folder, arguments, message):
     (folder / "one").write_text("One line.\n")
+    (folder / "link").unlink(missing_ok=True)
+    (folder / "link").symlink_to(folder / "one")
     (folder / "long").write_text("a\tb\na\t" + "Hund " * 50 + "\n")
     result = command("score", *(each.format(folder) for each in arguments))
     assert result.returncode == 2, result.stderr

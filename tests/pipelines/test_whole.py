@@ -8,6 +8,7 @@ from pipelines.whole import (
     check_links,
     only_one,
     read_json,
+    unfinished_name,
     whole_file,
     whole_folder,
     write_json,
@@ -54,6 +55,18 @@ def test_a_file_is_replaced_when_it_is_complete(tmp_path):
         raise KeyboardInterrupt
     assert path.read_text() == "new"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["file", "link"]
+
+
+def test_an_unfinished_file_is_kept_on_demand(tmp_path):
+    for contents in (b"", b"half"):
+        with pytest.raises(KeyboardInterrupt), whole_file(tmp_path / "file", keep=True) as file:
+            file.write(contents)
+            raise KeyboardInterrupt
+        assert len(list(tmp_path.iterdir())) == bool(contents)
+    assert unfinished_name(tmp_path / "file").read_bytes() == b"half"
+    with whole_file(tmp_path / "file") as file:
+        file.write(b"all")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"all"]
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_the_work(tmp_path):
