@@ -29,7 +29,10 @@ def test_the_averaged_steps_are_printed(run):
         ([], "takes one run's folder"),
         (["{0}", "{0}"], "takes one run's folder"),
         (["{0}/vocabulary"], "is not a run: it has no config.json"),
-        (["{0}", "--last=50"], "has 3 checkpoints. Received: last=50. Average fewer"),
+        (
+            ["{0}", "--last=50"],
+            "has 3 checkpoints in a row (steps: 500, 1,000, 1,500). Received: last=50",
+        ),
         (["{0}", "--last=0"], "--last=0"),
     ],
 )

@@ -20,7 +20,7 @@ def test_without_data_the_toy_grammar_is_learned_evaluated_averaged_and_exported
     names = {path.name for path in folder.iterdir()} - {".lock"}
     assert names == {
         *("config.json", "vocabulary", "checkpoints", "logs", "metrics.jsonl"),
-        *("averaged.weights.h5", "export"),
+        *("averaged.weights.h5", "averaged.json", "export"),
     }
     assert f"{folder / 'export' / '1'}: SavedModel with text in and text out" in result.stdout
     assert find_export(folder / "export") == folder / "export" / "1"

@@ -43,8 +43,7 @@ def with_checkpoints(run, tmp_path_factory):
     copy = Run(tmp_path_factory.mktemp("runs") / "checkpoints")
     shutil.copytree(run.folder, copy.folder)
     for step in (2, 4, 6):
-        save_checkpoint(copy, step)
-    copy.checkpoints.note_best(4)
+        save_checkpoint(copy, step, best_step=4)
     return copy
 
 

@@ -30,14 +30,30 @@ def test_each_export_is_the_next_version(run, tmp_path, empty_models):
     for version in (8, 9):
         path = run.export(tmp_path, ids_only=True, dtype="int8", beam=3, alpha=1.0)
         assert path == tmp_path / str(version)
-    assert {each.name for each in path.iterdir()} == {"saved_model.pb", "vocabulary", "config.json"}
+    names = {"saved_model.pb", "vocabulary", "config.json", "assets.extra"}
+    assert {each.name for each in path.iterdir()} == names
     settings = json.loads((path / "config.json").read_text())
     assert settings["export"]["dtype"] == "int8"
     search = settings["export"]["search"]
     assert (search["beam"], search["alpha"], search["n_best"]) == (3, 1.0, 3)
     assert settings["experiment"] == json.loads(run.config_file.read_text())["experiment"]
+    expected = {"steps": None, "digest": exports.weights_digest(run.model())}
+    assert settings["export"]["weights"] == expected
     _, config, dtype = empty_models[-1]
     assert (config.beam, config.n_best, dtype) == (3, 3, "int8")
+
+
+def test_an_export_of_a_checkpoint_names_its_step(copied, empty_models):
+    path = copied.export(ids_only=True, weights="4")
+    weights = json.loads((path / "config.json").read_text())["export"]["weights"]
+    assert weights == {"steps": [4], "digest": exports.weights_digest(copied.model("4"))}
+
+
+def test_leftovers_of_a_killed_export_are_removed(run, tmp_path, empty_models):
+    for name in ("1.0a1b.unfinished", "notes.unfinished"):
+        (tmp_path / name).mkdir()
+    run.export(tmp_path, ids_only=True)
+    assert {path.name for path in tmp_path.iterdir()} == {".lock", "1", "notes.unfinished"}
 
 
 def test_an_export_that_fails_leaves_no_version(run, tmp_path, monkeypatch):

@@ -82,7 +82,6 @@ def test_the_parses_of_a_run_are_completed_by_the_words(tmp_path):
         (["tag", False], None, "tag"),
         (["tag", False], "tag", "tag"),
         (None, "word", "word"),
-        (None, None, "XX"),
     ],
 )
 def test_leaves_are_those_of_the_data_or_as_given(recorded, given, leaves):
@@ -94,3 +93,12 @@ def test_leaves_are_those_of_the_data_or_as_given(recorded, given, leaves):
 def test_leaves_that_contradict_the_data_are_refused():
     with pytest.raises(ValueError, match=r"was prepared with --leaves=tag. Received: XX"):
         leaf_symbol(Parser({}), "XX")
+
+
+def test_leaves_that_are_not_recorded_must_be_given(tmp_path):
+    (tmp_path / "gold.mrg").write_text(FOUR)
+    run = Parser({})
+    run.leaves = None
+    message = r"runs/parser does not record the leaf symbol .* Give it: --leaves=XX, tag or word"
+    with pytest.raises(ValueError, match=message):
+        evaluate_run(run, f"{tmp_path}/gold.mrg", "best", beam=3)

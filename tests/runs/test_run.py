@@ -5,10 +5,11 @@ import shutil
 import keras
 import numpy as np
 import pytest
-from untrained import QUICK
+from untrained import QUICK, save_checkpoint
 
 from pipelines.special_ids import SPECIAL_PIECES
 from pipelines.tokenizers import WordPieceTokenizer, save_tokenizer
+from pipelines.whole import only_one, read_json, write_json
 from t2t_keras.experiment import Experiment
 from t2t_keras.runs import Run
 
@@ -74,7 +75,8 @@ def test_average_writes_the_mean_of_the_last_checkpoints(copied):
     ]
     for ours, mean in zip(weights_of(copied.model("averaged")), means, strict=True):
         np.testing.assert_allclose(ours, mean, rtol=1e-6)
-    with pytest.raises(ValueError, match=r"has 3 checkpoints. Received: last=9. Average fewer"):
+    message = r"has 3 checkpoints in a row \(steps: 2, 4, 6\)\. Received: last=9\. Average fewer"
+    with pytest.raises(ValueError, match=message):
         copied.average(last=9)
 
 
@@ -89,6 +91,26 @@ def test_averaging_that_fails_leaves_the_old_averaged_weights(copied, monkeypatc
     with pytest.raises(OSError, match="no space left"):
         copied.average(last=2)
     assert copied.averaged_weights.read_bytes() == before
+    assert not list(copied.folder.glob("*unfinished*"))
+
+
+def test_two_processes_do_not_average_at_once(copied):
+    with (
+        only_one(copied.checkpoints.folder),
+        pytest.raises(ValueError, match="is in use by process"),
+    ):
+        Run(copied.folder).average(last=2)
+
+
+def test_an_old_best_checkpoint_is_not_averaged(copied):
+    copied.checkpoints.path(6).unlink()
+    save_checkpoint(copied, 8)
+    save_checkpoint(copied, 10)
+    copied.checkpoints.path(8).unlink()
+    assert copied.checkpoints.steps() == [2, 4, 10] and copied.latest_steps() == [10]
+    assert copied.average(last=1) == [10]
+    with pytest.raises(ValueError, match=r"has 1 checkpoints in a row \(steps: 10\)"):
+        copied.average(last=2)
 
 
 def test_translations_are_those_of_the_newest_averaged_weights(copied):
@@ -199,13 +221,24 @@ def test_evaluations_are_the_whole_lines_of_the_metrics_file(copied):
     assert copied.evaluations(required=True) == [{"step": 2, "loss": 1.5}]
 
 
-def test_a_run_knows_how_its_data_was_prepared(copied, tmp_path, vocabulary):
+def test_a_run_records_how_its_data_was_prepared(copied, tmp_path, vocabulary):
     assert copied.prepared_with("leaves") is None, "it learned the toy grammar"
     experiment = copied.experiment()
     experiment.data.folder = str(tmp_path / "data")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "preparation.json").write_text('{"leaves": ["tag", 3]}')
     copied.begin(experiment, vocabulary)
-    assert copied.prepared_with("leaves") is None, "its data is gone"
+    (tmp_path / "data").rename(tmp_path / "moved")
+    assert copied.prepared_with("leaves") == ["tag", 3]
+    assert copied.prepared_with("other") is None
+
+
+def test_a_run_of_an_older_version_needs_its_data_to_know(copied, tmp_path):
+    settings = read_json(copied.config_file)
+    del settings["preparation"]
+    settings["experiment"]["data"]["folder"] = str(tmp_path / "data")
+    write_json(copied.config_file, settings)
+    assert copied.prepared_with("leaves") is None
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "preparation.json").write_text('{"leaves": ["tag", 3]}')
     assert copied.prepared_with("leaves") == ["tag", 3]
-    assert copied.prepared_with("other") is None

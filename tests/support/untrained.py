@@ -52,9 +52,9 @@ def untrained_run(folder, vocabulary, tokenizer, end=6.0, **settings):
     return run
 
 
-def save_checkpoint(run, step):
+def save_checkpoint(run, step, **notes):
     """Saves a checkpoint with weights that depend on the step, without the optimizer's state."""
     keras.utils.set_random_seed(step)
     model = run.experiment().new_model()
     weights = named("model", model.variables)
-    run.checkpoints.save(step, {name: array.numpy() for name, array in weights.items()}, {})
+    run.checkpoints.save(step, {name: array.numpy() for name, array in weights.items()}, notes)
