@@ -3,12 +3,12 @@
 import re
 import shutil
 import subprocess
-import sys
 
 import pytest
-from commands import ROOT
+from commands import ROOT, script
 
 from pipelines.toy_grammar import pairs
+from t2t_keras.runs.settings_file import read_settings, write_settings
 
 READMES = sorted(
     ROOT / name
@@ -61,9 +61,10 @@ def workplace(toy_run, toy_data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("readmes")
     for name in ("mine", "quickstart", "multi30k"):
         shutil.copytree(toy_run[1], folder / "runs" / name)
-        config = folder / "runs" / name / "config.json"  # an untrained model never stops early
-        short = re.sub(r'"extra_length": \d+', '"extra_length": 2', config.read_text())
-        config.write_text(short)
+        config = folder / "runs" / name / "config.json"
+        experiment = read_settings(config)
+        experiment.search.extra_length = 2  # an untrained model never stops early
+        write_settings(config, experiment)
     shutil.copytree(toy_data[1], folder / "data" / "mine")
     for name in ("train", "dev", "test"):
         sources, references = zip(*pairs(400), strict=True)
@@ -77,16 +78,15 @@ def workplace(toy_run, toy_data, tmp_path_factory):
     [path for path in READMES if BLOCK.search(path.read_text(encoding="utf-8"))],
     ids=lambda path: str(path.relative_to(ROOT)),
 )
-def test_python_blocks_run(path, workplace):
+def test_python_blocks_run(path, workplace, tmp_path):
     """In order, in one process per README; training is made short."""
     code = "\n".join(BLOCK.findall(path.read_text(encoding="utf-8")))
     code = re.sub(r"\bepochs=\d+", "epochs=1", code) if path != ROOT / "README.md" else code
     code = re.sub(r"training\.steps = [\d_]+", SHORT_TRAINING, code)
     code = code.replace('"runs/toy")', '"runs/toy", export=False)')
     code = code.replace('load_experiment("multi30k")', 'load_experiment("quickstart")')
-    result = subprocess.run(
-        [sys.executable, "-c", code], cwd=workplace, capture_output=True, text=True
-    )
+    (tmp_path / "blocks.py").write_text(code, encoding="utf-8")
+    result = script(tmp_path / "blocks.py", cwd=workplace)
     assert result.returncode == 0, result.stderr[-3000:]
     if path == ROOT / "README.md":
         accuracy = float(re.findall(r"token_accuracy: ([\d.]+)", result.stdout)[-1])

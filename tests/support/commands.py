@@ -61,16 +61,27 @@ def command(name, *arguments, stdin="", interrupt_after=None, read=True, at_stag
     Returns:
         A `subprocess.CompletedProcess` with text.
     """
+    changes = {"interrupt_after": interrupt_after, "read": read, "at_stage": at_stage}
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "stdin").write_text(stdin or "", encoding="utf-8")
-        request = request_of(name, arguments, folder) | {
-            "wait_for_input": stdin is None,
-            "interrupt_after": interrupt_after,
-            "read": read,
-            "at_stage": at_stage,
-        }
-        code = answer_to(request)
-        out, err = ((Path(folder) / f).read_text(encoding="utf-8") for f in ("stdout", "stderr"))
+        request = request_of(name, arguments, folder) | {"wait_for_input": stdin is None}
+        return completed(request | changes)
+
+
+def script(path, cwd):
+    """Runs a Python file in the folder `cwd`; returns a `subprocess.CompletedProcess` with text."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "stdin").touch()
+        return completed(request_of("", [], folder) | {"module": str(path), "cwd": str(cwd)})
+
+
+def completed(request):
+    """Sends a request and returns the `subprocess.CompletedProcess`."""
+    code = answer_to(request)
+    out, err = (
+        (Path(request["folder"]) / name).read_text(encoding="utf-8")
+        for name in ("stdout", "stderr")
+    )
     return subprocess.CompletedProcess(request["argv"], code, out, err)
 
 
@@ -196,11 +207,14 @@ def run(request):
 
 
 def become(argv, module):
-    """Runs a module as a command and exits with its code. Never returns."""
+    """Runs a module, or a file, as a command and exits with its code. Never returns."""
     sys.argv = argv
     code = 0
     try:
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        if module.endswith(".py"):
+            runpy.run_path(module, run_name="__main__")
+        else:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
     except SystemExit as exit:
         code = exit.code if isinstance(exit.code, int) else int(exit.code is not None)
     except BaseException:
