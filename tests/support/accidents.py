@@ -1,0 +1,94 @@
+"""Accidents of files and processes for the drills, and the outcomes that a command may have."""
+
+import os
+import random
+import re
+import shutil
+
+# Size of a drill. The default is for trying; BUILD.md has the sizes of the full drills.
+SIZE = int(os.environ.get("T2T_DRILL", "10"))
+
+
+def truncate(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def remove(path):
+    path.unlink()
+
+
+def become_folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+def become_unreadable(path):
+    """Replaces a file by a link to itself: opening it fails, also for root."""
+    path.unlink()
+    path.symlink_to(path.name)
+
+
+def flip(share):
+    """Returns a function that flips one bit of a file, at a share of its length."""
+
+    def flip_bit(path):
+        contents = bytearray(path.read_bytes())
+        position = min(int(share * len(contents)), len(contents) - 1)
+        contents[position] ^= 1 << random.Random(share * len(contents)).randrange(8)
+        path.write_bytes(contents)
+
+    flip_bit.__name__ = f"flip_at_{share}"
+    return flip_bit
+
+
+DAMAGES = (
+    *(truncate, empty, remove, become_folder, become_unreadable),
+    *(flip(share) for share in (0, 0.07, 0.23, 0.41, 0.61, 0.83, 0.97, 1)),
+)
+
+
+def files_in(folder):
+    """Returns the paths of all files in a folder, relative to it."""
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return [path.relative_to(folder) for path in paths if path.name != ".lock"]
+
+
+def contents(folder):
+    """Returns the bytes of all files in a folder, except those of the path parts in `without`."""
+    return {str(name): (folder / name).read_bytes() for name in files_in(folder)}
+
+
+def chosen(cases, size=None):
+    """Returns a random choice of cases, always the same. Size 0 stands for all cases."""
+    cases, size = list(cases), SIZE if size is None else size
+    return random.Random(1).sample(cases, min(size, len(cases))) if size else cases
+
+
+def copied(folder, to):
+    """Copies a folder over an earlier copy and returns the path of the copy."""
+    shutil.rmtree(to, ignore_errors=True)
+    shutil.copytree(folder, to)
+    return to
+
+
+def refusal(result, *names):
+    """Returns whether a command ended as it should after a user's mistake, or says why not.
+
+    Args:
+        result: a `subprocess.CompletedProcess`.
+        *names: the message must contain one of these.
+    """
+    message = result.stderr.strip().splitlines()[-1:] or [""]
+    if "Traceback" in result.stderr or "Traceback" in result.stdout:
+        return f"a traceback: {message[0]}"
+    if result.returncode != 2:
+        return f"exit code {result.returncode}: {message[0]}"
+    if not re.match(r"\w+\.py: ", message[0]):
+        return f"no message: {result.stderr}"
+    if not any(name in message[0] for name in names):
+        return f"the message does not name {' or '.join(names)}: {message[0]}"
+    return None
