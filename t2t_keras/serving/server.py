@@ -11,6 +11,7 @@ POST /v1/models/NAME[/versions/V]:predict      predictions
 import asyncio
 import os
 import signal
+import socket
 import time
 
 from absl import logging
@@ -29,6 +30,7 @@ from t2t_keras.serving.versions import Versions
 MODEL = r"/v1/models/{name:[^/:]+}"
 VERSION = MODEL + r"/versions/{version:\d{1,18}}"
 WAITING_TO_CONNECT = 1024  # connections that the operating system keeps until they are accepted
+KERNEL_BUFFER = 128 * 1024  # bytes of a connection that no limit counts; Linux doubles it
 SEND_SECONDS = 5.0  # time to send computed answers when the server stops
 AVAILABLE_WHILE_STOPPING = {"metrics"}
 
@@ -81,6 +83,8 @@ class Server:
             watching.cancel()
 
     async def serve(self, sock, started):
+        for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF):  # connections inherit it
+            sock.setsockopt(socket.SOL_SOCKET, buffer, KERNEL_BUFFER)
         listening = await asyncio.get_running_loop().create_server(
             self.connections, sock=sock, backlog=self.connections.backlog
         )

@@ -185,6 +185,24 @@ def post(body):
     return head.encode() + body
 
 
+def test_a_thousand_rows_of_one_request_lock_nobody_out(address):
+    with connect(address) as client:
+        client.sendall(post(json.dumps({"instances": ["slow"] * 1000}).encode()))
+        until(lambda: metric(address, "t2t_waiting_rows") == 1000)
+        assert predict(address, {"inputs": ["a b"]})[0] == 200
+        assert metric(address, "t2t_waiting_rows") == 1000
+    until(lambda: metric(address, "t2t_waiting_rows") == 0)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"), [({"Host": "evil.com"}, 421), ({"Origin": "http://evil.com"}, 403)]
+)
+def test_pages_of_other_sites_are_refused(address, headers, status):
+    code, answer = predict(address, {"inputs": ["a"]}, **headers)
+    assert code == status
+    assert "--allowed_hosts" in answer["error"]
+
+
 def test_nothing_is_computed_for_clients_that_were_killed(address):
     rows = 't2t_batch_rows_sum{signature="serving_default"}'
     before = metric(address, rows)

@@ -1,0 +1,258 @@
+"""Clients that send nothing or never read cost neither connections nor memory for long."""
+
+import asyncio
+import contextlib
+import json
+import os
+import resource
+import socket
+
+import pytest
+
+from t2t_keras.serving import connections as module
+from t2t_keras.serving.connections import affordable, client_of
+from t2t_keras.serving.limits import Limits
+from t2t_keras.serving.models import Model
+from t2t_keras.serving.server import Server
+
+# An answer of about 3 MB, more than the buffers of the operating system hold.
+LARGE = {
+    "signature_name": "attention",
+    "inputs": {"text": ["a " * 100], "translation": ["a " * 100]},
+}
+
+
+@pytest.fixture(scope="module")
+def model(backwards_export):
+    return Model(backwards_export / "1")
+
+
+@pytest.fixture
+def serve(backwards_export, model):
+    """A function that serves in this process while a coroutine runs.
+
+    It takes the coroutine function, which is called with the server, and limits.
+    """
+
+    def run(clients, **limits):
+        async def whole():
+            sock = socket.create_server(("127.0.0.1", 0))
+            server = Server("backwards", backwards_export, Limits(**limits))
+            server.versions.load = lambda folder: model
+            server.port, ready = sock.getsockname()[1], asyncio.Event()
+            running = asyncio.create_task(server.run(sock, lambda version: ready.set()))
+            await ready.wait()
+            try:
+                async with asyncio.timeout(60):
+                    await clients(server)
+            finally:
+                server.stop.set()
+                await running
+
+        asyncio.run(whole())
+
+    return run
+
+
+@contextlib.asynccontextmanager
+async def connected(server, data=b"", receive_buffer=None):
+    """Yields a connection that has sent `data`: its reader and writer."""
+    sock = socket.socket()
+    if receive_buffer:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    sock.setblocking(False)
+    await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", server.port))
+    reader, writer = await asyncio.open_connection(sock=sock, limit=2**16)
+    writer.write(data)
+    try:
+        yield reader, writer
+    finally:
+        writer.transport.abort()
+
+
+def get(path):
+    return f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode()
+
+
+def post(body, close=True):
+    body = json.dumps(body).encode()
+    head = "POST /v1/models/backwards:predict HTTP/1.1\r\nHost: localhost\r\n"
+    head += "Connection: close\r\n" if close else ""
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+async def answer(server, request):
+    """Returns the status and the body."""
+    async with connected(server, request) as (reader, _):
+        head, _, body = (await reader.read(-1)).partition(b"\r\n\r\n")
+        return int(head.split()[1]), body
+
+
+async def never_read(stack, server):
+    """Opens a connection that requests a large answer and does not read it."""
+    connection = connected(server, post(LARGE, close=False), receive_buffer=4096)
+    await stack.enter_async_context(connection)
+
+
+async def until(condition):
+    while not condition():
+        await asyncio.sleep(0.01)
+
+
+def test_connections_that_send_no_complete_request_are_closed(serve):
+    async def clients(server):
+        head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+        async with (
+            connected(server) as silent,
+            connected(server, head) as half,
+            connected(server) as slow,
+            connected(server, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") as kept_alive,
+            connected(server, b"nonsense\r\n\r\n") as malformed,
+        ):
+
+            async def drip():
+                for byte in head * 9:
+                    slow[1].write(bytes([byte]))
+                    await asyncio.sleep(0.05)
+
+            dripping = asyncio.create_task(drip())
+            for reader, _ in (silent, half, slow, kept_alive, malformed):
+                with contextlib.suppress(ConnectionResetError):
+                    await reader.read(-1)  # ends when the server closes the connection
+            dripping.cancel()
+        assert not server.connections.open
+
+    serve(clients, patience=1)
+
+
+def test_an_answer_that_is_never_read_is_dropped_and_its_memory_is_free_again(serve):
+    async def clients(server):
+        async with contextlib.AsyncExitStack() as stack:
+            await never_read(stack, server)
+            await until(lambda: server.connections.held > 1_000_000)
+            assert (await answer(server, get("/healthz")))[0] == 200
+            await until(lambda: not server.connections.open)
+        assert server.connections.held == 0
+
+    serve(clients, patience=1)
+
+
+def test_a_client_that_reads_slowly_gets_the_whole_answer(serve):
+    async def clients(server):
+        async with connected(server, post(LARGE), receive_buffer=4096) as (reader, _):
+            text = b""
+            while piece := await reader.read(2**16):
+                text += piece
+                if len(text) < 1_000_000:
+                    await asyncio.sleep(0.1)
+        columns = json.loads(text.partition(b"\r\n\r\n")[2])["outputs"]
+        assert len(columns["encoder"][0][0][0]) == 101
+
+    serve(clients, patience=1)
+
+
+def test_answers_that_nobody_reads_make_room_for_other_requests(serve):
+    async def clients(server):
+        async with contextlib.AsyncExitStack() as stack:
+            for _ in range(3):
+                await never_read(stack, server)
+                await until(lambda: server.connections.held > 2_000_000)
+                await until(lambda: all(c.waiting_since for c in server.connections.open))
+                assert server.connections.held <= 6_000_000
+            assert (await answer(server, post(LARGE)))[0] == 200
+
+    serve(clients, memory=6)
+
+
+def test_a_request_that_needs_too_much_memory_is_refused(serve):
+    async def clients(server):
+        status, text = await answer(server, post(LARGE))
+        assert status == 503
+        assert "need more than 3 MB" in json.loads(text)["error"]
+        assert server.connections.held == 0
+
+    serve(clients, memory=3)
+
+
+def test_bodies_that_are_still_arriving_count_as_memory(serve):
+    async def clients(server):
+        unfinished = post({"instances": ["x" * 900_000]})[:-1]
+        async with contextlib.AsyncExitStack() as stack:
+            for _ in range(5):
+                await stack.enter_async_context(connected(server, unfinished))
+            await until(lambda: len(server.connections.open) == 2)  # the others made room
+            assert server.connections.held <= 2_000_000
+
+    serve(clients, memory=2)
+
+
+def test_new_connections_replace_those_that_wait_longest(serve):
+    async def clients(server):
+        async with contextlib.AsyncExitStack() as stack:
+            silent = [await stack.enter_async_context(connected(server)) for _ in range(9)]
+            assert (await answer(server, get("/healthz")))[0] == 200
+            assert len(server.connections.open) <= 4
+            with contextlib.suppress(ConnectionResetError):
+                assert await silent[0][0].read(-1) == b""
+            _, writer = silent[8]
+            writer.write(get("/healthz"))
+            assert await silent[8][0].readline() == b"HTTP/1.1 200 OK\r\n"
+
+    serve(clients, connections=4)
+
+
+def test_a_connection_is_refused_if_all_others_are_being_answered(serve):
+    async def clients(server):
+        slow = post({"instances": ["slow"]})
+        async with connected(server, slow) as first, connected(server, slow) as second:
+            await until(lambda: server.in_flight == 2)
+            status, text = await answer(server, get("/healthz"))
+            assert (status, json.loads(text)["error"]) == (
+                503,
+                "All connections of the server are busy",
+            )
+            for reader, _ in (first, second):
+                assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+
+    serve(clients, connections=2)
+
+
+def test_pipelined_requests_are_answered_in_order(serve):
+    async def clients(server):
+        requests = [post({"inputs": [f"{n} a"]}, close=n == 49) for n in range(50)]
+        async with connected(server, b"".join(requests)) as (reader, _):
+            text = (await reader.read(-1)).decode()
+        positions = [text.index(f'"v1: a {n}"') for n in range(50)]
+        assert positions == sorted(positions)
+
+    serve(clients)
+
+
+def test_open_files_limit_the_connections(monkeypatch):
+    def limits(files):
+        monkeypatch.setattr(resource, "getrlimit", lambda kind: (files, files))
+        return affordable(1000)
+
+    monkeypatch.setattr(os, "listdir", lambda folder: range(40))
+    assert limits(resource.RLIM_INFINITY) == (128, 1000)
+    assert limits(65536) == (128, 1000)
+    warnings = []
+    monkeypatch.setattr(module.logging, "warning", lambda *text: warnings.append(text))
+    assert limits(128) == (16, 40)
+    assert warnings
+    with pytest.raises(ValueError, match=r"Received: 64\. Raise it with ulimit -n"):
+        limits(64)
+
+
+@pytest.mark.parametrize(
+    ("address", "client"),
+    [
+        (("10.0.0.1", 5), "10.0.0.1"),
+        (("::ffff:10.0.0.1", 5, 0, 0), "10.0.0.1"),
+        (("fe80::1%eth0", 5, 0, 2), "fe80::/64"),
+        (("2001:db8:1:2:3:4:5:6", 5, 0, 0), "2001:db8:1:2::/64"),
+        ("", ""),
+    ],
+)
+def test_a_client_is_an_ipv4_address_or_an_ipv6_network(address, client):
+    assert client_of(address) == client
