@@ -44,9 +44,13 @@ class Experiment:
         """Returns all settings by their names in --config.NAME=VALUE, such as "model.d_ff"."""
         return dict(flat(dataclasses.asdict(self)))
 
-    def new_model(self):
-        """Returns the model with newly initialized weights."""
-        return TrainableTransformer(self.model, dtype=self.training.precision)
+    def new_model(self, dtype=None):
+        """Returns the model with newly initialized weights.
+
+        Args:
+            dtype: a Keras dtype policy. None: that of training, `training.precision`.
+        """
+        return TrainableTransformer(self.model, dtype=dtype or self.training.precision)
 
     def compiled_model(self, **compile_options):
         """Returns the model with the paper's optimizer, schedule and loss (§5.3, §5.4).

@@ -58,6 +58,8 @@ def save_ids_model(folder, model, config, dtype="float32"):
 def search_method(model, config):
     allowed = "'beam': a SavedModel cannot sample"
     check(config.method == "beam", "method", config.method, allowed)
+    dtype, allowed = model.dtype_policy.name, "float32: see `CompactWeights` for smaller weights"
+    check(dtype == "float32", "model.dtype_policy", dtype, allowed)
     return method_of(model, config)
 
 

@@ -147,6 +147,9 @@ class Run(TrainedModel):
     def model(self, weights=None):
         """Returns the trained model, a Keras model.
 
+        It computes in float32, also if it was trained in mixed precision: with bfloat16, the
+        results for a sentence would depend on the other sentences of its batch.
+
         Args:
             weights: "averaged", "best", "newest" or a step. None: `default_weights()`.
         """
@@ -171,7 +174,7 @@ class Run(TrainedModel):
                 f"{self.config_file} describes a model of {count:,} weights, but {weights_file} "
                 f"has only {size:,} bytes: one of them is damaged. Restore it from a copy"
             )
-        return self.experiment().new_model()
+        return self.experiment().new_model("float32")
 
     def latest_steps(self):
         """Returns the steps of the checkpoints that `average` can average, oldest first."""

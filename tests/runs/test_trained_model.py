@@ -1,6 +1,12 @@
+import keras
+import numpy as np
 import pytest
+import tensorflow as tf
 from untrained import QUICK
 
+from pipelines.toy_grammar import pairs
+from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.export.saved_model import save_ids_model
 from t2t_keras.runs.trained_model import TrainedModel
 
 
@@ -54,3 +60,56 @@ def test_search_settings_are_those_of_the_run_with_changes(run):
     assert run.search(beam=7, alpha=None).beam == 7
     with pytest.raises(ValueError, match="there is no search setting 'bean'"):
         run.translate(["a"], bean=2)
+
+
+@pytest.fixture(scope="module")
+def trained_in_bfloat16(new_run, vocabulary, tmp_path_factory):
+    """A run with the weights of the fixture `run` and the precision mixed_bfloat16."""
+    bfloat16_run = new_run(tmp_path_factory.mktemp("runs") / "bfloat16", end=4.0)
+    experiment = bfloat16_run.experiment()
+    experiment.training.precision = "mixed_bfloat16"
+    bfloat16_run.begin(experiment, vocabulary)
+    return bfloat16_run
+
+
+class TestARunTrainedInBfloat16:
+    """It computes in float32, so that no result depends on the other texts of a batch."""
+
+    def test_scores_like_a_run_trained_in_float32_alone_and_in_company(
+        self, run, trained_in_bfloat16
+    ):
+        texts = pairs(20)
+        scores, expected = trained_in_bfloat16.score(texts), run.score(texts)
+        alone = [trained_in_bfloat16.score([pair])[0] for pair in texts[:5]]
+        for given, wanted in zip([*scores, *alone], [*expected, *expected[:5]], strict=True):
+            np.testing.assert_allclose(given.token_log_p, wanted.token_log_p, atol=1e-5)
+
+    def test_translates_like_a_run_trained_in_float32(self, run, trained_in_bfloat16):
+        texts = [source for source, _ in pairs(8)]
+        results, expected = (
+            each.translator(n_best=1, **QUICK).translate(texts)
+            for each in (trained_in_bfloat16, run)
+        )
+        for translations, wanted in zip(results, expected, strict=True):
+            assert [each.text for each in translations] == [each.text for each in wanted]
+            np.testing.assert_allclose(
+                [each.score for each in translations], [each.score for each in wanted], rtol=1e-5
+            )
+
+    def test_exports_float32_models(self, trained_in_bfloat16, tmp_path):
+        path = trained_in_bfloat16.export(tmp_path / "model.keras", format="keras")
+        assert keras.saving.load_model(path).dtype_policy.name == "float32"
+        search = trained_in_bfloat16.translator(n_best=1, **QUICK).decode
+        version = trained_in_bfloat16.export(tmp_path, ids_only=True, **QUICK)
+        exported = tf.saved_model.load(version).signatures["serving_default"]
+        source = np.array([[5, 6, 7, 8, 2, 0], [9, 10, 2, 0, 0, 0]], "int32")
+        together = exported(source=tf.constant(source))
+        np.testing.assert_array_equal(together["ids"], search(source, [0, 1]).tokens[:, 0])
+        alone = exported(source=tf.constant(source[1:, :3]))
+        np.testing.assert_allclose(together["scores"][1:], alone["scores"], atol=1e-5)
+
+
+def test_an_export_of_a_model_in_bfloat16_is_refused(trained_in_bfloat16, tmp_path):
+    model = trained_in_bfloat16.experiment().new_model()
+    with pytest.raises(ValueError, match=r"dtype_policy` must be float32.*='mixed_bfloat16'"):
+        save_ids_model(tmp_path / "1", model, SearchConfig())
