@@ -10,6 +10,7 @@ import importlib
 import itertools
 import json
 import os
+import resource
 import runpy
 import signal
 import socket
@@ -48,7 +49,9 @@ UGLY = [
 ]
 
 
-def command(name, *arguments, stdin="", interrupt_after=None, read=True, at_stage=None):
+def command(
+    name, *arguments, stdin="", interrupt_after=None, read=True, at_stage=None, limits=None
+):
     """Runs `t2t-NAME` as `python -m t2t_keras.cli.NAME` does.
 
     Args:
@@ -57,11 +60,13 @@ def command(name, *arguments, stdin="", interrupt_after=None, read=True, at_stag
         read: False closes standard output's reader, as `head` does.
         at_stage: for t2t-reproduce, whose stages are then forks, too. {index: "SIGNAL"} sends it a
             signal as soon as the stage of that index, a training, has written a checkpoint.
+        limits: {"FSIZE": maximum bytes of a file, "AS": bytes of memory beyond those in use now}.
 
     Returns:
         A `subprocess.CompletedProcess` with text.
     """
     changes = {"interrupt_after": interrupt_after, "read": read, "at_stage": at_stage}
+    changes["limits"] = limits or {}
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "stdin").write_text(stdin or "", encoding="utf-8")
         request = request_of(name, arguments, folder) | {"wait_for_input": stdin is None}
@@ -200,10 +205,21 @@ def run(request):
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     os.chdir(request["cwd"])
+    for name, value in request.get("limits", {}).items():
+        limit(name, value)
     sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, "w" if n else "r") for n in range(3))
     if request.get("at_stage") is not None:
         start_stages_from(stage_server(), request["at_stage"])
     become(request["argv"], request["module"])
+
+
+def limit(name, value):
+    """Limits a resource of this process. A write beyond the limit fails as on a full disk."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    if name == "AS":
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        value += pages * resource.getpagesize()
+    resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
 
 
 def become(argv, module):
