@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import zipfile
 from pathlib import Path
 
@@ -37,8 +38,8 @@ class Checkpoints:
 
     def steps(self):
         """Returns the steps of all checkpoints, oldest first."""
-        names = (path.stem for path in self.folder.glob("step-*.npz"))
-        return sorted(int(name.removeprefix("step-")) for name in names)
+        names = (re.fullmatch(r"step-(\d{8,})\.npz", path.name) for path in self.folder.glob("*"))
+        return sorted(int(name[1]) for name in names if name)
 
     def path(self, step):
         return self.folder / f"step-{step:08}.npz"
@@ -49,13 +50,14 @@ class Checkpoints:
         Args:
             step: number of steps done.
             state: arrays by name, see `state_of`.
-            notes: a dict of values that JSON can store; `load` returns it.
+            notes: a dict of values that JSON can store; `load` returns it. Its "best_step" is the
+                step of the best checkpoint so far, or None.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.path(step)
         unfinished = path.with_suffix(".unfinished")
         previous = max((each for each in self.steps() if each < step), default=None)
-        notes = {**notes, "step": step, "previous": previous}
+        notes = {**notes, "step": step, "previous": previous, "keep": self.keep}
         notes = np.frombuffer(json.dumps(notes).encode(), "uint8")
         try:
             with open(unfinished, "wb") as file:
@@ -71,9 +73,14 @@ class Checkpoints:
                 "run the same command to resume"
             ) from error
         unfinished.rename(path)
-        kept = {*self.steps()[-self.keep :], self.best()}
-        for old in self.steps():
-            if old not in kept:
+        self.delete_old()
+
+    def delete_old(self):
+        """Deletes all but the newest `keep` and the best, as the newest checkpoint notes them."""
+        steps = self.steps()
+        # Checkpoints of older versions do not note `keep`.
+        if steps and (keep := self.notes(steps[-1]).get("keep")):
+            for old in set(steps[:-keep]) - {self.best()}:
                 self.path(old).unlink()
 
     def load(self, step):
@@ -116,7 +123,7 @@ class Checkpoints:
         return latest
 
     def load_newest(self, warn):
-        """Returns the newest checkpoint that can be read, or None if the run has none.
+        """Returns the newest checkpoint that can be used, or None if the run has none.
 
         Args:
             warn: called with a message about each damaged checkpoint that is skipped.
@@ -124,7 +131,10 @@ class Checkpoints:
         steps = self.steps()
         for step in reversed(steps):
             try:
-                return self.load(step)
+                state, notes = self.load(step)
+                with damage_reported(self.path(step)):
+                    check_finite(state)
+                return state, notes
             except DamagedCheckpoint as error:
                 warn(f"{error}. Falling back to the previous checkpoint")
         if steps:
@@ -134,15 +144,33 @@ class Checkpoints:
             )
         return None
 
-    def note_best(self, step):
-        """Marks a checkpoint as the best so far; it is then kept, however old it is."""
-        (self.folder / "best.unfinished").write_text(json.dumps({"step": step}) + "\n")
-        (self.folder / "best.unfinished").rename(self.folder / "best.json")
+    def set_aside_after(self, step):
+        """Renames the checkpoints of later steps, so that none of them counts as the newest."""
+        for later in self.steps():
+            if later > step:
+                self.path(later).rename(self.path(later).with_suffix(".damaged"))
 
     def best(self):
-        """Returns the step of the best checkpoint, or None."""
-        path = self.folder / "best.json"
-        return json.loads(path.read_text())["step"] if path.exists() else None
+        """Returns the step of the best checkpoint so far, as the newest one notes it, or None."""
+        steps = self.steps()
+        for step in reversed(steps):
+            with contextlib.suppress(DamagedCheckpoint):
+                best = self.notes(step).get("best_step", self.best_of_older_version())
+                return best if best in steps else None
+        return None
+
+    def best_of_older_version(self):
+        """Returns the step in the file in which earlier versions noted the best one, or None."""
+        with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+            return json.loads((self.folder / "best.json").read_text())["step"]
+        return None
+
+
+def check_finite(state):
+    """Raises `ValueError` for the first array with an infinite or NaN element."""
+    for name, array in state.items():
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} has infinite or NaN elements")
 
 
 @contextlib.contextmanager

@@ -1,6 +1,8 @@
 """The metrics of a run's evaluations: `metrics.jsonl`, one JSON object per line."""
 
+import contextlib
 import json
+import math
 import os
 from pathlib import Path
 
@@ -17,15 +19,29 @@ class MetricsFile:
 
     def append(self, metrics):
         """Adds a line with the values of a dict."""
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(metrics) + "\n")
+        write_synced(self.path, "a", line_of(metrics))
 
     def read(self):
-        """Returns a dict for each complete line; a killed process may have left a partial one."""
+        """Returns a dict for each complete line; a killed process may have left a partial one.
+
+        NaN and infinities are None.
+        """
         if not self.path.exists():
             return []
-        lines = self.path.read_text(encoding="utf-8").splitlines()
-        return [json.loads(line) for line in lines if line.endswith("}")]
+        lines = self.path.read_text(encoding="utf-8", errors="replace").split("\n")
+        return [
+            self.parsed(line, number) for number, line in enumerate(lines, 1) if line.endswith("}")
+        ]
+
+    def parsed(self, line, number):
+        with contextlib.suppress(ValueError):
+            metrics = json.loads(line, parse_constant=lambda name: None)
+            if isinstance(metrics, dict) and isinstance(metrics.get("step"), int):
+                return metrics
+        raise ValueError(
+            f"{self.path} is damaged: line {number:,} is not a JSON object with a step. Delete "
+            "this line"
+        )
 
     def forget_after(self, step):
         """Removes the lines of later steps and partial lines."""
@@ -33,5 +49,22 @@ class MetricsFile:
             return
         kept = [metrics for metrics in self.read() if metrics["step"] <= step]
         unfinished = self.path.with_suffix(".unfinished")
-        unfinished.write_text("".join(f"{json.dumps(each)}\n" for each in kept), encoding="utf-8")
+        write_synced(unfinished, "w", "".join(map(line_of, kept)))
         os.replace(unfinished, self.path)
+
+
+def write_synced(path, mode, text):
+    """Writes text to a file and waits until it is on disk."""
+    with open(path, mode, encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def line_of(metrics):
+    """Returns a line of JSON; NaN and infinities, which JSON does not have, become null."""
+    values = {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in metrics.items()
+    }
+    return json.dumps(values, allow_nan=False) + "\n"

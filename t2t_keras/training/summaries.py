@@ -1,11 +1,15 @@
 """Training and held-out metrics for TensorBoard."""
 
+import time
+
 import keras
 import tensorflow as tf
 
 
 class Summaries(keras.callbacks.Callback):
     """Writes training metrics every `log_every` steps, and the metrics of each evaluation.
+
+    When a run resumes from an earlier step, TensorBoard discards its metrics of later steps.
 
     Args:
         folder: the log folder, a `Path`. The logs go to its subfolders `training` and `held_out`.
@@ -17,8 +21,9 @@ class Summaries(keras.callbacks.Callback):
         self.folder, self.config = folder, config
 
     def on_train_begin(self, logs=None):
-        self.training = tf.summary.create_file_writer(str(self.folder / "training"))
-        self.held_out = tf.summary.create_file_writer(str(self.folder / "held_out"))
+        next_step = int(self.model.optimizer.iterations.numpy()) + 1
+        self.training = writer_from(next_step, self.folder / "training")
+        self.held_out = writer_from(next_step, self.folder / "held_out")
 
     def on_train_batch_end(self, batch, logs=None):
         if (batch + 1) % self.config.log_every:
@@ -33,7 +38,20 @@ class Summaries(keras.callbacks.Callback):
             for name, value in logs.items():
                 if isinstance(value, float) and name != "step":
                     tf.summary.scalar(name, value)
+        # A checkpoint may follow. The metrics up to its step must survive if the process is killed.
+        self.training.flush()
+        self.held_out.flush()
 
     def on_train_end(self, logs=None):
         self.training.close()
         self.held_out.close()
+
+
+def writer_from(step, folder):
+    """Returns a summary writer that replaces what earlier ones wrote for this and later steps."""
+    writer = tf.summary.create_file_writer(str(folder))
+    log = tf.compat.v1.SessionLog(status=tf.compat.v1.SessionLog.START)
+    # TensorBoard discards these steps when it reads this event, except for a folder's first one.
+    start = tf.compat.v1.Event(wall_time=time.time(), step=step, session_log=log)
+    tf.raw_ops.ImportEvent(writer=writer._resource, event=start.SerializeToString())
+    return writer

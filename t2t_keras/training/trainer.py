@@ -16,17 +16,19 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
-from t2t_keras.training.checkpoints import Checkpoints, restore, state_of
+from t2t_keras.checks import check
+from t2t_keras.training.checkpoints import Checkpoints, check_finite, restore, state_of
 from t2t_keras.training.console import Console
 from t2t_keras.training.early_stopping import EarlyStopping
 from t2t_keras.training.machines import Machines
 from t2t_keras.training.metrics_file import MetricsFile
 from t2t_keras.training.signals import stopping_on_signals
 from t2t_keras.training.summaries import Summaries
+from t2t_keras.training.training_cost import TrainingCost
 
 
 class NonFiniteLoss(ValueError):
-    """The loss became infinite or NaN."""
+    """A loss or a weight became infinite or NaN."""
 
 
 class Trainer:
@@ -52,8 +54,14 @@ class Trainer:
         self, model, data, config, folder, held_out=None, strategy=None, callbacks=(), rate=0.0
     ):
         config.validate()
+        check(
+            held_out is not None or not config.patience,
+            "patience",
+            config.patience,
+            "0 without held-out text, whose loss it watches",
+        )
         self.model, self.data, self.held_out = model, data, held_out
-        self.config, self.folder, self.rate = config, Path(folder), rate
+        self.config, self.folder = config, Path(folder)
         self.strategy = strategy or tf.distribute.get_strategy()
         self.machines = Machines(self.strategy)
         self.is_chief = self.machines.is_chief
@@ -61,7 +69,8 @@ class Trainer:
         self.metrics_file = MetricsFile(self.folder / "metrics.jsonl")
         self.early_stopping = EarlyStopping(config.patience)
         self.console = Console(config, lambda: (self.step, self.tokens), self.is_chief)
-        self.step, self.tokens, self.seconds = 0, 0, 0.0
+        self.cost = TrainingCost(rate)
+        self.step, self.tokens = 0, 0
         self.saved_step = None
         self.asked_to_stop = None  # the reason, on this machine
         self.stop_reason = None  # agreed on by all machines
@@ -89,10 +98,12 @@ class Trainer:
         self.test_step = None
         self.model.stop_training = False
         self.model.reset_metrics()
-        self.timed_from = self.saved_at = time.monotonic()
+        self.saved_at = time.monotonic()
         with stopping_on_signals(self.stop_after_this_step), contextlib.closing(self.console):
             self.callbacks.on_train_begin()
+            self.cost.start()
             self.take_steps(iter(batches), train_step)
+            self.cost.stop()
             self.save()
             self.callbacks.on_train_end()
         return self.stop_reason
@@ -114,16 +125,26 @@ class Trainer:
             evaluation_is_due = self.is_due(self.config.evaluate_every)
             save_is_due = self.save_is_due()
             if log_is_due or evaluation_is_due or save_is_due:
-                self.check_finite(unchecked_losses)
+                self.check_losses(unchecked_losses)
                 unchecked_losses = []
             if log_is_due:
                 self.model.reset_metrics()
-            if evaluation_is_due:
-                self.evaluate(logs)
-            if save_is_due:
-                self.save()
+            if evaluation_is_due or save_is_due:
+                with self.cost.paused():
+                    # The line in metrics.jsonl comes before the checkpoint, from which a resumed
+                    # run would not evaluate again. Lines without a checkpoint are forgotten.
+                    is_best = evaluation_is_due and self.evaluate(logs)
+                    if save_is_due or is_best:
+                        self.save()
+                    if evaluation_is_due and self.step < self.config.steps:
+                        self.callbacks.on_epoch_begin(self.epoch)
             self.agree_to_stop()
-        self.check_finite(unchecked_losses)
+        self.check_losses(unchecked_losses)
+
+    @property
+    def epoch(self):
+        """The number of evaluations so far."""
+        return -(-self.step // self.config.evaluate_every)
 
     def on_every_replica(self, step, batch_spec):
         """Returns the step as one graph. Its logs are the first replica's, equal on all."""
@@ -166,29 +187,57 @@ class Trainer:
         by_time = minutes and time.monotonic() - self.saved_at >= 60 * minutes
         return by_time or (every and self.step % every == 0)
 
-    def check_finite(self, losses):
+    def check_losses(self, losses):
         """Raises `NonFiniteLoss` if a loss of the last steps is infinite or NaN."""
         first = self.step - len(losses)
         bad = [step for step, loss in enumerate(losses, first) if not math.isfinite(loss)]
         if not bad:
             return
-        newest, step = max(self.checkpoints.steps(), default=0), bad[0]
-        raise NonFiniteLoss(
-            f"The loss of step {step + 1:,} is {float(losses[step - first])}. Its batch contains "
-            f"the sentence pairs {shortened(self.data.examples(step))}. The newest checkpoint "
-            f"is from step {newest:,}, before that. Try a smaller training.learning_rate, a "
-            "longer training.warmup_steps, training.clip_norm=1, or float32"
+        step = bad[0]
+        causes = f"its batch, {self.pairs(step)}"
+        if step:
+            causes += f", or the update of step {step:,}, {self.pairs(step - 1)}"
+        self.raise_non_finite(
+            f"The loss of step {step + 1:,} is {float(losses[step - first])}. The cause is {causes}"
         )
 
+    def check_weights(self, state):
+        """Raises `NonFiniteLoss` if an update has made a weight or a moment infinite or NaN."""
+        try:
+            check_finite(state)
+        except ValueError as error:
+            self.raise_non_finite(
+                f"After step {self.step:,} the model is no longer finite ({error}), although all "
+                f"losses were. The batch of this step contains {self.pairs(self.step - 1)}",
+                error,
+            )
+
+    def pairs(self, step):
+        return f"the sentence pairs {shortened(self.data.examples(step))}"
+
+    def raise_non_finite(self, event, error=None):
+        newest = "There is no checkpoint yet"
+        if steps := self.checkpoints.steps():
+            newest = f"The newest checkpoint, from step {steps[-1]:,}, is older"
+        raise NonFiniteLoss(
+            f"{event}. {newest}. Try a smaller training.learning_rate, a longer "
+            "training.warmup_steps, training.clip_norm=1, or float32"
+        ) from error
+
     def evaluate(self, logs):
-        """Evaluates the model on the held-out data and records the results."""
-        self.count_time()
+        """Evaluates the model and records the results.
+
+        Returns:
+            Whether the held-out loss is the lowest so far.
+        """
         results = {f"train_{name}": float(value) for name, value in logs.items()}
         examples = []
+        is_best = False
         if self.held_out is not None:
-            metrics = self.held_out_metrics()
-            results |= metrics
-            self.keep_if_best(metrics["loss"])
+            results |= self.held_out_metrics()
+            is_best = self.early_stopping.record(results["loss"], self.step)
+            if self.stopped_early:
+                self.asked_to_stop = f"no lower loss in {self.config.patience} evaluations"
             if self.is_chief:
                 translated = self.held_out.translate()
                 results |= translated.metrics
@@ -196,21 +245,18 @@ class Trainer:
         results |= {
             "step": self.step,
             "tokens": self.tokens,
-            "seconds": round(self.seconds, 3),
-            "tokens_per_second": self.tokens / max(self.seconds, 1e-9),
+            "seconds": round(self.cost.seconds, 3),
+            "tokens_per_second": self.tokens / max(self.cost.seconds, 1e-9),
             "learning_rate": float(self.model.optimizer.learning_rate),
-            "flops": self.rate * self.seconds,
+            "flops": self.cost.flops,
         }
         if self.is_chief:
             self.metrics_file.append(results)
-        epoch = -(-self.step // self.config.evaluate_every)
         # Callbacks expect numbers; BLEU's signature is text.
         numbers = {name: value for name, value in results.items() if not isinstance(value, str)}
-        self.callbacks.on_epoch_end(epoch - 1, numbers)
+        self.callbacks.on_epoch_end(self.epoch - 1, numbers)
         self.console.show_examples(examples)
-        if self.step < self.config.steps:
-            self.callbacks.on_epoch_begin(epoch)
-        self.timed_from = time.monotonic()
+        return is_best
 
     def held_out_metrics(self):
         """Returns the metrics of one pass over the held-out batches."""
@@ -221,54 +267,54 @@ class Trainer:
         for batch in batches:
             metrics = self.test_step(batch)
         self.model.reset_metrics()
-        return {name: float(value) for name, value in metrics.items()}
-
-    def keep_if_best(self, loss):
-        """Saves a checkpoint if the loss is the lowest so far; stops if the patience is used up."""
-        if self.early_stopping.record(loss):
-            self.save()
-            if self.is_chief:
-                self.checkpoints.note_best(self.step)
-        elif self.stopped_early:
-            self.asked_to_stop = f"no lower loss in {self.config.patience} evaluations"
+        metrics = {name: float(value) for name, value in metrics.items()}
+        if not math.isfinite(metrics["loss"]):
+            self.check_weights(state_of(self.model))
+            raise NonFiniteLoss(
+                f"The held-out loss after step {self.step:,} is {metrics['loss']}, although all "
+                "weights are finite. Probably the model cannot process one of the held-out pairs. "
+                "Remove it, or train without held-out text"
+            )
+        return metrics
 
     @property
     def stopped_early(self):
         """Whether early stopping has ended the run, which counts as finished."""
         return self.early_stopping.is_exhausted
 
-    def count_time(self):
-        now = time.monotonic()
-        self.seconds += now - self.timed_from
-        self.timed_from = now
-
     def save(self):
         self.saved_at = time.monotonic()
-        self.count_time()
         if self.is_chief and self.step != self.saved_step:
-            notes = {"tokens": self.tokens, "seconds": self.seconds, **self.early_stopping.state()}
-            self.checkpoints.save(self.step, state_of(self.model), notes)
+            state = state_of(self.model)
+            self.check_weights(state)
+            progress = {"tokens": self.tokens, **self.cost.state(), **self.early_stopping.state()}
+            self.checkpoints.save(self.step, state, progress)
         self.saved_step = self.step
 
     def resume(self):
-        """Continues from the newest checkpoint that can be read, if there is one."""
+        """Continues from the newest checkpoint that can be used, if there is one."""
         newest = self.checkpoints.load_newest(self.console.warn)
-        steps = self.machines.all_values(newest[1]["step"] if newest else 0)
+        step = newest[1]["step"] if newest else 0
+        steps = self.machines.all_values(step)
         if len(steps) > 1:
             raise ValueError(
                 f"The machines of this job find different checkpoints in {self.folder}, of the "
                 f"steps {shortened(sorted(steps))}. All machines must share the run's folder"
             )
+        if self.is_chief:
+            self.checkpoints.set_aside_after(step)
+            self.checkpoints.delete_old()  # a process may have ended before it
+            self.metrics_file.forget_after(step)  # these evaluations will be repeated
         if newest is None:
             return
         state, notes = newest
         self.model.optimizer.build(self.model.trainable_variables)
         restore(self.model, state)
-        self.step = self.saved_step = notes["step"]
-        self.tokens, self.seconds = notes["tokens"], notes["seconds"]
-        self.early_stopping.restore(notes)
-        if self.is_chief:
-            self.metrics_file.forget_after(self.step)  # these evaluations will be repeated
+        self.step = self.saved_step = step
+        self.tokens = notes["tokens"]
+        self.cost.restore(notes)
+        # Earlier versions noted the best checkpoint in a file of its own.
+        self.early_stopping.restore({"best_step": self.checkpoints.best(), **notes})
         self.console.resuming(self.step)
 
 

@@ -17,6 +17,8 @@ from t2t_keras.training.trainer import Trainer
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
 
+TRACED = {}  # the steps of all models as graphs
+
 
 @functools.cache
 def training_data():
@@ -30,13 +32,18 @@ def training_data():
     return TrainingData(store, plan)
 
 
+@functools.cache
+def held_out_batches(strategy):
+    store = training_data().store
+    plan = BatchPlan(store.lengths + 1, BatchConfig(tokens=400, max_length=10))
+    return TrainingData(store, plan).distributed(strategy)
+
+
 class HeldOut:
     """The training data as held-out data, with an invented BLEU."""
 
     def distributed(self, strategy):
-        store = training_data().store
-        plan = BatchPlan(store.lengths + 1, BatchConfig(tokens=400, max_length=10))
-        return TrainingData(store, plan).distributed(strategy)
+        return held_out_batches(strategy)
 
     def translate(self):
         metrics = {"bleu": 12.5, "bleu_signature": "invented"}
@@ -74,14 +81,15 @@ def new_trainer(
 ):
     """Returns a trainer whose model is in its initial state.
 
-    It invalidates earlier trainers with the same options, which share the model.
+    It invalidates earlier trainers with the same options, which share the model and its traced
+    steps.
     """
     settings = {"steps": 20, "checkpoint_every": 4, "evaluate_every": 10, "log_every": 5} | settings
     strategy = strategy or tf.distribute.get_strategy()
     model, initial_state = compiled_model(strategy, dropout, learning_rate, xla)
     restore(model, initial_state)
     Path(folder).mkdir(parents=True, exist_ok=True)
-    return Trainer(
+    trainer = Trainer(
         model,
         training_data(),
         TrainingConfig(**settings),
@@ -91,6 +99,11 @@ def new_trainer(
         callbacks,
         rate=2e9,
     )
+    trace = trainer.on_every_replica
+    trainer.on_every_replica = lambda step, spec: (
+        TRACED.get(step) or TRACED.setdefault(step, trace(step, spec))
+    )
+    return trainer
 
 
 def final_state(folder, *arguments, **settings):

@@ -1,4 +1,3 @@
-import json
 import os
 
 import numpy as np
@@ -24,26 +23,67 @@ def compiled_model(**settings):
     return model
 
 
-def saved(folder, steps, keep=5):
+def saved(folder, steps, keep=5, **notes):
     """Saves a checkpoint for each step; every weight is the step."""
     checkpoints = Checkpoints(folder, keep)
     for step in steps:
         state = {"model/0000": np.full((64, 64), step, "float32"), "optimizer/0": np.ones(1)}
-        checkpoints.save(step, state, {"tokens": 10 * step})
+        checkpoints.save(step, state, {"tokens": 10 * step, **notes})
     return checkpoints
 
 
 def test_a_saved_checkpoint_is_loaded(tmp_path):
     state, notes = saved(tmp_path, [3]).load(3)
     np.testing.assert_array_equal(state["model/0000"], np.full((64, 64), 3, "float32"))
-    assert notes == {"tokens": 30, "step": 3, "previous": None}
+    assert notes == {"tokens": 30, "step": 3, "previous": None, "keep": 5}
 
 
 def test_the_newest_and_the_best_are_kept(tmp_path):
-    checkpoints = saved(tmp_path, [1, 2], keep=2)
-    checkpoints.note_best(1)
-    assert saved(tmp_path, [3, 4, 5], keep=2).steps() == [1, 4, 5]
+    checkpoints = saved(tmp_path, [1, 2], keep=2, best_step=1)
+    assert saved(tmp_path, [3, 4, 5], keep=2, best_step=1).steps() == [1, 4, 5]
     assert checkpoints.best() == 1
+
+
+def test_the_newest_readable_checkpoint_notes_which_one_is_the_best(tmp_path):
+    checkpoints = saved(tmp_path, [1, 2], best_step=2)
+    assert saved(tmp_path, [3], best_step=3).best() == 3
+    checkpoints.path(3).write_bytes(b"")
+    assert checkpoints.best() == 2
+    checkpoints.path(2).unlink()
+    assert checkpoints.best() is None
+
+
+def test_the_best_checkpoint_of_an_older_version_is_kept(tmp_path):
+    checkpoints = saved(tmp_path, [1, 2], keep=1)
+    assert checkpoints.best() is None
+    (tmp_path / "best.json").write_text('{"step": 2}\n')
+    assert checkpoints.best() == 2
+    assert saved(tmp_path, [3, 4], keep=1).steps() == [2, 4]
+
+
+def test_old_checkpoints_are_deleted_after_an_interrupted_save(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoints, "delete_old", lambda checkpoints: None)
+        saved(tmp_path, [1, 2, 3, 4], keep=2, best_step=1)
+    checkpoints = Checkpoints(tmp_path, keep=9)
+    checkpoints.delete_old()
+    assert checkpoints.steps() == [1, 3, 4]
+
+
+def test_checkpoints_of_later_steps_are_set_aside(tmp_path):
+    checkpoints = saved(tmp_path, [1, 2, 3])
+    checkpoints.set_aside_after(2)
+    assert checkpoints.steps() == [1, 2]
+    assert (tmp_path / "step-00000003.damaged").exists()
+
+
+def test_a_checkpoint_that_is_not_finite_is_skipped(tmp_path):
+    checkpoints, warnings = saved(tmp_path, [1]), []
+    for step, value in ((2, np.nan), (3, np.inf)):
+        checkpoints.save(step, {"model/0000": np.array([1.0, value])}, {})
+    _, notes = checkpoints.load_newest(warnings.append)
+    assert notes["step"] == 1
+    assert len(warnings) == 2 and "model/0000 has infinite or NaN elements" in warnings[0]
 
 
 def test_damaged_checkpoints_are_skipped_with_a_warning(tmp_path):
@@ -115,9 +155,7 @@ def test_the_average_is_the_mean_of_the_last_weights(tmp_path):
 
 @pytest.mark.parametrize(("keep", "kept"), [(1, [8]), (2, [7, 8])])
 def test_an_old_best_checkpoint_is_not_averaged(tmp_path, keep, kept):
-    checkpoints = saved(tmp_path, [1], keep)
-    checkpoints.note_best(1)
-    saved(tmp_path, [4, 7, 8], keep)
+    checkpoints = saved(tmp_path, [1, 4, 7, 8], keep, best_step=1)
     assert checkpoints.steps() == [1, *kept]
     _, steps = average(checkpoints, keep)
     assert steps == kept
@@ -128,9 +166,7 @@ def test_an_old_best_checkpoint_is_not_averaged(tmp_path, keep, kept):
 
 
 def test_the_best_checkpoint_is_averaged_if_it_is_one_of_the_last(tmp_path):
-    checkpoints = saved(tmp_path, [1, 2], keep=2)
-    checkpoints.note_best(2)
-    saved(tmp_path, [3], keep=2)
+    checkpoints = saved(tmp_path, [1, 2, 3], keep=2, best_step=2)
     assert average(checkpoints, 2)[1] == [2, 3]
 
 
@@ -148,11 +184,3 @@ def test_a_digest_is_that_of_the_contents(tmp_path):
     for call in (same.digest, same.notes):
         with pytest.raises(DamagedCheckpoint, match="is damaged or missing"):
             call(1)
-
-
-def test_the_best_step_is_written_whole(tmp_path):
-    checkpoints = saved(tmp_path, [1])
-    assert checkpoints.best() is None
-    checkpoints.note_best(1)
-    assert json.loads((tmp_path / "best.json").read_text()) == {"step": 1}
-    assert not (tmp_path / "best.unfinished").exists()

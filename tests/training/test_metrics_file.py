@@ -1,3 +1,7 @@
+import json
+
+import pytest
+
 from t2t_keras.training.metrics_file import MetricsFile
 
 LINES = [{"step": 10, "loss": 2.5}, {"step": 20, "loss": 0.1 + 0.2, "bleu_signature": "ü"}]
@@ -35,3 +39,26 @@ def test_later_and_partial_lines_are_forgotten(tmp_path):
     file.forget_after(10)
     assert file.path.read_text() == '{"step": 10, "loss": 2.5}\n'
     assert [path.name for path in tmp_path.iterdir()] == ["metrics.jsonl"]
+
+
+def test_every_line_is_json_and_nan_is_read_as_none(tmp_path):
+    file = metrics_file(tmp_path)
+    file.append({"step": 30, "loss": float("nan"), "perplexity": float("inf"), "bleu": 1.5})
+    with file.path.open("a") as stream:  # as an earlier version wrote it
+        stream.write('{"step": 40, "loss": NaN, "perplexity": -Infinity}\n')
+    nothing = {"loss": None, "perplexity": None}
+    expected = [*LINES, {"step": 30, **nothing, "bleu": 1.5}, {"step": 40, **nothing}]
+    assert file.read() == expected
+    file.forget_after(40)
+    lines = file.path.read_text().splitlines()
+    assert [json.loads(line, parse_constant=pytest.fail) for line in lines] == expected
+
+
+@pytest.mark.parametrize("line", [b'{"step": 5 "loss": 1}', b'{"loss": 1}', b"[{}", b'{"\xff}'])
+def test_a_damaged_line_is_named(tmp_path, line):
+    file = metrics_file(tmp_path)
+    file.path.write_bytes(line.ljust(30, b"}") + b"\n" + file.path.read_bytes())
+    message = r"metrics.jsonl is damaged: line 1 is not a JSON object with a step\. Delete this"
+    for call in (file.read, lambda: file.forget_after(100)):
+        with pytest.raises(ValueError, match=message):
+            call()

@@ -1,6 +1,7 @@
 import contextlib
 import io
 import json
+import math
 import re
 from types import SimpleNamespace
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 from small_training import HeldOut, final_state, new_trainer, training_data
 
+from t2t_keras.training import training_cost
+from t2t_keras.training.checkpoints import Checkpoints
 from t2t_keras.training.trainer import NonFiniteLoss
 
 
@@ -66,21 +69,79 @@ def test_a_finished_run_is_not_trained_again(finished):
     assert again.train() is None and again.step == 20
 
 
-def test_a_loss_that_is_not_finite_ends_the_run_and_names_its_batch(tmp_path):
-    class Spoil(keras.callbacks.Callback):
-        def on_train_batch_end(self, batch, logs=None):
-            if batch == 5:
-                matrix = self.model.embedding.matrix
-                matrix.assign(matrix * float("nan"))
+class Spoil(keras.callbacks.Callback):
+    """Multiplies a variable by NaN or infinity after step 6, as a failed update would."""
 
-    trainer = new_trainer(tmp_path, callbacks=[Spoil()], checkpoint_every=3)
-    indices = list(training_data().examples(6))[:3]
-    message = r"The loss of step 7 is nan. Its batch contains the sentence pairs "
-    with pytest.raises(NonFiniteLoss, match=message + ", ".join(map(str, indices))):
+    def __init__(self, variable, factor):
+        super().__init__()
+        self.variable, self.factor = variable, float(factor)
+
+    def on_train_batch_end(self, batch, logs=None):
+        if batch == 5:
+            variable = self.variable(self.model)
+            variable.assign(variable * self.factor)
+
+
+def embedding(model):
+    return model.embedding.matrix
+
+
+def pairs_of(step):
+    return "the sentence pairs " + ", ".join(map(str, training_data().examples(step - 1)))
+
+
+def test_a_loss_that_is_not_finite_ends_the_run_and_names_the_batches(tmp_path):
+    trainer = new_trainer(tmp_path, callbacks=[Spoil(embedding, "nan")], checkpoint_every=4)
+    message = (
+        f"The loss of step 7 is nan. The cause is its batch, {pairs_of(7)}, or the update of step "
+        f"6, {pairs_of(6)}. The newest checkpoint, from step 4, is older. Try a smaller"
+    )
+    with pytest.raises(NonFiniteLoss, match=re.escape(message)):
         trainer.train()
-    assert trainer.checkpoints.steps() == [3, 6]
-    # Step 6 had a finite loss, but its update was spoiled; step 3 was saved before.
-    assert np.isfinite(trainer.checkpoints.load(3)[0]["model/0000"]).all()
+    assert trainer.checkpoints.steps() == [4]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "array"),
+    [
+        (Spoil(embedding, "nan"), "model/0000"),
+        # An infinite second moment makes all later updates of the weight zero.
+        (Spoil(lambda model: model.optimizer._velocities[0], "inf"), "optimizer/"),
+    ],
+    ids=["weights", "moments"],
+)
+def test_a_model_that_is_not_finite_is_never_saved(tmp_path, spoil, array):
+    trainer = new_trainer(tmp_path, callbacks=[spoil], checkpoint_every=3)
+    message = rf"After step 6 the model is no longer finite \({array}.*{pairs_of(6)}\. .* step 3"
+    with pytest.raises(NonFiniteLoss, match=message):
+        trainer.train()
+    assert trainer.checkpoints.steps() == [3]
+    resumed = new_trainer(tmp_path, checkpoint_every=3, steps=6)
+    assert resumed.train() is None and resumed.checkpoints.steps() == [3, 6]
+
+
+@pytest.mark.parametrize(
+    ("callbacks", "message"),
+    [
+        ([], "The held-out loss after step 6 is nan, although all weights are finite. Probably"),
+        ([Spoil(embedding, "nan")], "After step 6 the model is no longer finite"),
+    ],
+    ids=["held-out text", "weights"],
+)
+def test_a_held_out_loss_that_is_not_finite_ends_the_run(tmp_path, monkeypatch, callbacks, message):
+    settings = {"evaluate_every": 6, "checkpoint_every": 4, "callbacks": callbacks}
+    trainer = new_trainer(tmp_path, held_out=HeldOut(), **settings)
+    original = trainer.on_every_replica
+
+    def on_every_replica(step, batch_spec):
+        if step == trainer.model.test_step and not callbacks:
+            return lambda batch: {"loss": math.nan}
+        return original(step, batch_spec)
+
+    monkeypatch.setattr(trainer, "on_every_replica", on_every_replica)
+    with pytest.raises(NonFiniteLoss, match=message):
+        trainer.train()
+    assert trainer.checkpoints.steps() == [4] and trainer.metrics_file.read() == []
 
 
 def test_training_stops_early_when_the_loss_does_not_fall(tmp_path):
@@ -93,6 +154,44 @@ def test_training_stops_early_when_the_loss_does_not_fall(tmp_path):
     assert again.train() is None and again.step == 4, "early stopping finishes a run"
     longer = new_trainer(tmp_path, patience=3, **settings)
     assert longer.train() == "no lower loss in 3 evaluations" and longer.step == 6
+
+
+def test_patience_without_held_out_text_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"`patience` must be 0 without held-out text.*patience=2"):
+        new_trainer(tmp_path, patience=2)
+
+
+def test_evaluating_and_saving_are_no_training_time(tmp_path, monkeypatch):
+    now = 0.0
+
+    class Clock(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            nonlocal now
+            now += 1
+
+    def slow(original):
+        def call(*arguments):
+            nonlocal now
+            now += 1000
+            return original(*arguments)
+
+        return call
+
+    monkeypatch.setattr(training_cost, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(HeldOut, "translate", slow(HeldOut.translate))
+    monkeypatch.setattr(Checkpoints, "save", slow(Checkpoints.save))
+    settings = {"held_out": HeldOut(), "callbacks": [Clock()], "evaluate_every": 3}
+    trainer = new_trainer(tmp_path, steps=6, **settings)
+    trainer.cost.rate = 10.0
+    trainer.train()
+    resumed = new_trainer(tmp_path, steps=8, **settings)
+    resumed.cost.rate = 500.0
+    resumed.train()
+    lines = resumed.metrics_file.read()
+    assert [(each["step"], each["seconds"]) for each in lines] == [(3, 3), (6, 6), (8, 8)]
+    assert [each["flops"] for each in lines] == [30, 60, 60 + 2 * 500]
+    assert lines[-1]["tokens_per_second"] == lines[-1]["tokens"] / 8
+    assert now > 5000
 
 
 def test_a_callback_can_stop_training(tmp_path):

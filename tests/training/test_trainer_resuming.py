@@ -6,6 +6,7 @@ import random
 import shutil
 import signal
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import keras
@@ -16,6 +17,7 @@ from small_training import HeldOut, assert_same_bits, final_state, new_trainer
 from small_training_process import STEPS
 
 from t2t_keras.training.checkpoints import Checkpoints, state_of
+from t2t_keras.training.metrics_file import MetricsFile
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,6 @@ def interrupted_copy(run, folder, step):
     """Copies a run as if it had been killed after its checkpoint of a step."""
     shutil.copytree(run.folder, folder)
     checkpoints = Checkpoints(folder / "checkpoints")
-    (folder / "checkpoints" / "best.json").unlink()
     for later in checkpoints.steps():
         if later > step:
             checkpoints.path(later).unlink()
@@ -62,6 +63,62 @@ def test_a_damaged_newest_checkpoint_is_skipped(tmp_path, caplog, uninterrupted)
     assert "step-00000008.npz is damaged" in caplog.text and "Falling back" in caplog.text
     assert_same_bits(state_of(resumed.model), uninterrupted.state)
     resumed.checkpoints.load(8)  # was written again
+
+
+class Killed(BaseException):
+    """The end of a process."""
+
+
+def test_a_run_killed_at_any_moment_of_evaluating_and_saving_loses_nothing(tmp_path, monkeypatch):
+    """Each process ends at a new moment; the next one resumes the run."""
+    settings = {"held_out": HeldOut(), "steps": 4, "evaluate_every": 2, "checkpoint_every": 3}
+    settings |= {"patience": 9, "keep": 1}
+    whole = new_trainer(tmp_path / "whole", **settings)
+    whole.train()
+    expected = state_of(whole.model)
+    survived = set()
+
+    def moment(*key):
+        if key not in survived:
+            survived.add(key)
+            raise Killed
+
+    def watched(name, original):
+        def call(*arguments, **named):
+            moment(trainer.step, "before", name)
+            result = original(*arguments, **named)
+            moment(trainer.step, "after", name)
+            return result
+
+        return call
+
+    for owner, name in [
+        (HeldOut, "distributed"),
+        (HeldOut, "translate"),
+        (MetricsFile, "append"),
+        (Checkpoints, "save"),
+        (Path, "rename"),
+        (Path, "unlink"),
+    ]:
+        monkeypatch.setattr(owner, name, watched(name, getattr(owner, name)))
+    deaths, finished = 0, False
+    while not finished:
+        trainer = new_trainer(tmp_path / "killed", **settings)
+        try:
+            trainer.train()
+            finished = True
+        except Killed:
+            deaths += 1
+            steps = trainer.checkpoints.steps()
+            assert (trainer.checkpoints.best() in steps) == bool(steps)
+    assert deaths == len(survived) > 20
+    assert_same_bits(state_of(trainer.model), expected)
+    assert trainer.early_stopping.state() == whole.early_stopping.state()
+    assert trainer.checkpoints.best() == whole.checkpoints.best() is not None
+    assert trainer.checkpoints.steps() == whole.checkpoints.steps()
+    ours, theirs = trainer.metrics_file.read(), whole.metrics_file.read()
+    for name in ("step", "tokens", "loss", "bleu", "learning_rate"):
+        assert [each[name] for each in ours] == [each[name] for each in theirs], name
 
 
 def test_a_run_killed_three_times_ends_with_the_bits_of_an_uninterrupted_run(tmp_path):

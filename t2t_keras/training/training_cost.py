@@ -1,0 +1,44 @@
+"""The time and the floating-point operations that training takes."""
+
+import contextlib
+import time
+
+
+class TrainingCost:
+    """Counts the seconds of the training steps and the operations they cost.
+
+    As in the paper's Table 2, the operations are the seconds times the sustained rate of the
+    devices. A run that resumes on different devices adds their seconds times their rate.
+
+    Args:
+        rate: sustained floating-point operations per second of all devices together.
+    """
+
+    def __init__(self, rate):
+        self.rate = rate
+        self.seconds, self.flops = 0.0, 0.0
+
+    def start(self):
+        self.started = time.monotonic()
+
+    def stop(self):
+        seconds = time.monotonic() - self.started
+        self.seconds += seconds
+        self.flops += seconds * self.rate
+
+    @contextlib.contextmanager
+    def paused(self):
+        """Excludes the time of the block."""
+        self.stop()
+        yield
+        self.start()
+
+    def state(self):
+        """Returns a dict for a checkpoint's notes."""
+        return {"seconds": self.seconds, "flops": self.flops}
+
+    def restore(self, state):
+        """Continues from the `state` of an earlier process."""
+        self.seconds = state["seconds"]
+        # Earlier versions recorded no operations.
+        self.flops = state.get("flops", self.seconds * self.rate)
