@@ -89,14 +89,23 @@ def not_through_link(path, flags):
 
 
 def lock(file, path):
-    """Locks an open file against other processes that write `path`."""
+    """Locks the unfinished file of `path` against other processes that write `path`.
+
+    Args:
+        file: `unfinished_name(path)`, open.
+        path: the file to write.
+    """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise ValueError(
-            f"{path} is being written by a different process. Wait until it ends, or give a "
-            "different file"
-        ) from None
+        # After this process opened the file, a different one may have completed and renamed it.
+        if os.path.samestat(os.fstat(file.fileno()), os.stat(unfinished_name(path))):
+            return
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    raise ValueError(
+        f"{path} is being written by a different process. Wait until it ends, or give a different "
+        "file"
+    )
 
 
 def write_text(path, text):

@@ -4,6 +4,7 @@ A command's module has no heavy imports at its top. Its `main` checks the argume
 `load_backend`, and then imports the part of the package that does the work.
 """
 
+import contextlib
 import copy
 import functools
 import logging as python_logging
@@ -13,6 +14,8 @@ import sys
 from pathlib import Path
 
 from absl import app, flags, logging
+
+RESUMES = False  # whether the same command would resume this one
 
 
 def run(main, resolve=list):
@@ -107,13 +110,21 @@ def no_arguments(arguments):
         raise ValueError(f"takes flags only. Received: {' '.join(arguments)}")
 
 
+def will_resume():
+    """Makes the message on Ctrl-C promise, from now on, that the same command resumes."""
+    global RESUMES
+    RESUMES = True
+
+
 def interrupted(command, *_):
     """Ends the process immediately; every command tolerates being killed.
 
-    A KeyboardInterrupt might be raised in a library's callback that swallows it.
+    A KeyboardInterrupt might be raised in a library's callback that swallows it. The message is
+    written without a buffer, because the signal may have interrupted a write to it.
     """
-    print(f"\n{command}: interrupted. Run the same command to resume", file=sys.stderr)
-    sys.stderr.flush()
+    promise = ". Run the same command to resume" if RESUMES else ""
+    with contextlib.suppress(OSError):
+        os.write(2, f"\n{command}: interrupted{promise}\n".encode())
     os._exit(130)  # 128 + SIGINT, as shells report it
 
 

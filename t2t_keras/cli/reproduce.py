@@ -26,6 +26,7 @@ from absl import flags
 
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.config_flag import CONFIG, run_with_config
+from t2t_keras.cli.main import will_resume
 
 # Each flag has the name and default of a field of `Plan`. Its help begins with its tables.
 flags.DEFINE_string(
@@ -120,6 +121,8 @@ def main(arguments):
             "takes one table: table1, table2, table3 or table4. "
             f"Received: {' '.join(arguments) or 'none'}"
         )
+    if arguments[0] != "table1":  # it has no stages
+        will_resume()
     load_backend()
     from t2t_keras.reproduction import Plan, reproduce
 

@@ -15,7 +15,7 @@ from absl import flags
 
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.config_flag import CONFIG, run_with_config
-from t2t_keras.cli.main import no_arguments, show_info
+from t2t_keras.cli.main import no_arguments, show_info, will_resume
 
 RUN = flags.DEFINE_string("run", "runs/quickstart", "Folder of the run, new or to resume.")
 DATA = flags.DEFINE_string(
@@ -35,6 +35,7 @@ TPU = flags.DEFINE_string(
 
 def main(arguments):
     no_arguments(arguments)
+    will_resume()
     show_info()
     experiment = CONFIG.value
     for flag, name in ((DATA, "folder"), (DEV_SOURCE, "dev_source"), (DEV_TARGET, "dev_target")):

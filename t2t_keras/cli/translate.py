@@ -14,20 +14,28 @@ t2t-translate runs/ende --prefix="Heute" < test.en          every translation be
 Each input line yields one output line, or n lines with --n_best. An empty line yields an empty
 line. A line of more than a thousand pieces is translated in parts. Alignments are pairs of word
 indices, counted from 0: source word, dash, target word.
+
+With --output, run the same command with the same input to resume an interrupted one after its last
+finished block of --lines lines.
 """
 
 import contextlib
+import dataclasses
 import functools
 import itertools
 import json
 import sys
-from pathlib import Path
+from collections.abc import Callable
+from typing import NamedTuple
 
 from absl import flags
 
 from pipelines.progress import Progress
+from pipelines.whole import file_digest
 from t2t_keras.cli.backend import load_backend
+from t2t_keras.cli.files import check_outputs, files_of, output_to
 from t2t_keras.cli.main import run
+from t2t_keras.cli.resumable_output import ResumableOutput, is_resumable
 from t2t_keras.cli.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.weights_flag import WEIGHTS
 
@@ -46,54 +54,115 @@ LINES = flags.DEFINE_integer(
 )
 
 
-def main(arguments):
-    if INPUT.value and OUTPUT.value and Path(INPUT.value).resolve() == Path(OUTPUT.value).resolve():
-        raise ValueError(
-            f"--input and --output are the same file, {INPUT.value}: it would be overwritten"
-        )
-    if PREFIX.value is not None and PREFIXES.value:
-        raise ValueError("--prefix is for all lines, --prefixes for single lines: give only one")
-    load_backend()
-    from t2t_keras.runs.text_files import read_lines
+class Model(NamedTuple):
+    """Runs or an export, ready to translate.
 
-    translate, n_best, align = from_export(arguments) or from_runs(arguments)
-    prefixes = iter(read_lines(PREFIXES.value)) if PREFIXES.value else None
+    Args:
+        translate: function of texts, a function to call with the count of translated ones, the
+            prefixes or None, and the index of the first text. Returns lists of `Translation`s.
+        n_best: number of translations per text.
+        align: function from a `Translation` to pairs of word indices, or None.
+        identity: everything that the translations depend on besides the texts, in JSON types.
+    """
+
+    translate: Callable
+    n_best: int
+    align: Callable | None
+    identity: dict
+
+
+def main(arguments):
+    check_arguments(arguments)
     with contextlib.ExitStack() as files:
-        source, output = sys.stdin.buffer, sys.stdout.buffer
-        if INPUT.value:
-            source = files.enter_context(open(INPUT.value, "rb"))
-        if OUTPUT.value:
-            output = files.enter_context(open(OUTPUT.value, "wb"))
-        if interactive := source.isatty():
+        source = files.enter_context(open(INPUT.value, "rb")) if INPUT.value else sys.stdin.buffer
+        interactive = source.isatty()
+        output = files.enter_context(opened_output(interactive))
+        load_backend()
+        from t2t_keras.runs.text_files import line_text, read_lines
+
+        prefixes = iter(read_lines(PREFIXES.value)) if PREFIXES.value else None
+        model = from_export(arguments) or from_runs(arguments)
+        output.begin(model.identity | output_format())
+        if interactive:
             print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr, flush=True)
         progress = Progress("translating", unit="lines")
         if not interactive:
             files.enter_context(progress).to(0)
         first = 0  # index of the block's first line
-        while texts := next_texts(source, 1 if interactive else LINES.value):
-            starts = next_prefixes(prefixes, len(texts), first)
-            advanced = functools.partial(show_progress, None if interactive else progress, first)
-            results = translate(texts, advanced, starts, first)
-            write(output, texts, results, n_best, align)
-            first += len(texts)
+        while lines := list(itertools.islice(source, 1 if interactive else LINES.value)):
+            starts, block = next_prefixes(prefixes, len(lines), first), b"".join(lines)
+            if output.keep(block):
+                progress.begin_at(first + len(lines))
+            else:
+                texts = [line_text(line) for line in lines]
+                advanced = functools.partial(
+                    show_progress, None if interactive else progress, first
+                )
+                results = model.translate(texts, advanced, starts, first)
+                output.add(block, lines_of(texts, results, model))
+            first += len(lines)
+
+
+def check_arguments(arguments):
+    if PREFIX.value is not None and PREFIXES.value:
+        raise ValueError("--prefix is for all lines, --prefixes for single lines: give only one")
+    check_outputs(
+        {"standard output": 1} if OUTPUT.value is None else {"--output": OUTPUT.value},
+        {
+            **{f"--{flag.name}": flag.value for flag in (INPUT, PREFIXES)},
+            "standard input": None if INPUT.value else 0,
+            "a file of the run": files_of(arguments),
+        },
+    )
+
+
+def opened_output(interactive):
+    """Returns a context manager that opens the output before the work begins."""
+    if OUTPUT.value and not interactive and is_resumable(OUTPUT.value):
+        return ResumableOutput(OUTPUT.value)
+    return direct_output()
+
+
+@contextlib.contextmanager
+def direct_output():
+    with output_to(OUTPUT.value) as file:
+        yield DirectOutput(file)
+
+
+class DirectOutput:
+    """An output that cannot be resumed, with the methods of `ResumableOutput`."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def begin(self, command):
+        pass
+
+    def keep(self, block):
+        return False
+
+    def add(self, block, output):
+        self.file.write(output)
+        self.file.flush()
 
 
 def from_runs(folders):
-    """Returns the translate function of runs, the size of n-best lists, and the aligner or None."""
+    """Returns the `Model` of a run or of an ensemble."""
     from t2t_keras.runs import load_runs
 
     runs = load_runs(folders)
     changes = search_changes() | {"n_best": N_BEST.value}
-    translator = runs.translator(WEIGHTS.value, **changes)
-    align = runs.aligner(WEIGHTS.value) if ALIGNMENTS.value else None
-    return translator.translate, runs.search(**changes).n_best, align
+    translator, config = runs.translator(WEIGHTS.value, **changes), runs.search(**changes)
+    return Model(
+        translator.translate,
+        config.n_best,
+        runs.aligner(WEIGHTS.value) if ALIGNMENTS.value else None,
+        {"weights": runs.weights_digests(WEIGHTS.value), "search": dataclasses.asdict(config)},
+    )
 
 
 def from_export(folders):
-    """Returns the translate function of an export and the size of n-best lists, without an aligner.
-
-    Returns None if no folder is an export.
-    """
+    """Returns the `Model` of an export, or None if no folder is one."""
     from t2t_keras.runs.exports import Export, find_export
 
     if not any(find_export(folder) for folder in folders):
@@ -117,20 +186,22 @@ def from_export(folders):
     def translate(texts, advanced, prefixes, first):
         return [translations[:n_best] for translations in export.translate(texts, advanced)]
 
-    return translate, n_best, None
+    return Model(translate, n_best, None, {"export": export.digest()})
+
+
+def output_format():
+    """Returns the values of the flags that the output depends on, besides the model's."""
+    from t2t_keras import __version__
+
+    values = {flag.name: flag.value for flag in (N_BEST, SCORES, ALIGNMENTS, JSON, PREFIX, LINES)}
+    prefixes = file_digest(PREFIXES.value) if PREFIXES.value else None
+    return values | {"prefixes": prefixes, "version": __version__}
 
 
 def show_progress(progress, before, done):
     """Shows the number of translated lines, except in an interactive session."""
     if progress is not None:
         progress.to(before + done)
-
-
-def next_texts(source, count):
-    """Returns the texts of the next `count` lines, or of all remaining ones if there are fewer."""
-    from t2t_keras.runs.text_files import line_text
-
-    return [line_text(line) for line in itertools.islice(source, count)]
 
 
 def next_prefixes(prefixes, count, before):
@@ -148,11 +219,12 @@ def next_prefixes(prefixes, count, before):
     return taken
 
 
-def write(output, texts, results, n_best, align):
+def lines_of(texts, results, model):
+    """Returns the output for texts, in bytes."""
+    lines = []
     for text, translations in zip(texts, results, strict=True):
-        lines = formatted(text, translations, n_best, align)
-        output.write("".join(f"{line}\n" for line in lines).encode())
-    output.flush()
+        lines += formatted(text, translations, model.n_best, model.align)
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def formatted(text, translations, n_best, align):

@@ -1,16 +1,14 @@
 """Exports of a run's trained model: SavedModels, CTranslate2 folders and Keras files."""
 
 import dataclasses
-import hashlib
 import json
 import math
 import shutil
 from pathlib import Path
 
-import numpy as np
 import tensorflow as tf
-from keras import ops
 
+from pipelines.sources import digest_of
 from pipelines.special_ids import MARKS
 from pipelines.tokenizers import save_tokenizer
 from pipelines.whole import check_links, only_one, read_json, whole_folder, write_json
@@ -23,6 +21,7 @@ from t2t_keras.export.saved_model import save_ids_model, save_text_model
 from t2t_keras.export.text_signatures import NO_SCORE
 from t2t_keras.export.version_folders import versions_in
 from t2t_keras.runs.settings_file import read_config
+from t2t_keras.runs.weights_digest import weights_digest
 
 BATCH = 256  # texts per call of an exported model
 EXPORT_AGAIN = "Delete the folder and export the run again with t2t-export"
@@ -98,16 +97,6 @@ def facts_of(run, weights, dtype, config):
         "search": dataclasses.asdict(config),
     }
     return json.loads(json.dumps(facts))  # as it will be read
-
-
-def weights_digest(model):
-    """Returns a digest of a model's weights. Files with equal weights may differ."""
-    digest = hashlib.blake2b(digest_size=16)
-    for weight in model.weights:
-        array = ops.convert_to_numpy(weight)
-        digest.update(repr((array.dtype.name, array.shape)).encode())
-        digest.update(np.ascontiguousarray(array))
-    return digest.hexdigest()
 
 
 def remove_unfinished(folder):
@@ -216,9 +205,13 @@ class Export:
                 f"{folder} is not a SavedModel that takes text. Write one with t2t-export RUN, "
                 "without --ids_only"
             )
-        self.config = config
+        self.folder, self.config = folder, config
         self.model = model  # keeps its variables alive
         self.signature = model.signatures["translate_n_best"]
+
+    def digest(self):
+        """Returns a digest of all files of the export."""
+        return digest_of(sorted(path for path in self.folder.rglob("*") if path.is_file()))
 
     def translate(self, texts, on_progress=lambda count: None):
         """Returns the n-best `Translation`s of each text, like `Translator.translate`."""

@@ -29,6 +29,7 @@ from t2t_keras.runs.settings_file import (
     write_settings,
 )
 from t2t_keras.runs.trained_model import TrainedModel
+from t2t_keras.runs.weights_digest import weights_digest
 from t2t_keras.training.checkpoints import Checkpoints, DamagedCheckpoint, average, restore
 from t2t_keras.training.metrics_file import MetricsFile
 
@@ -144,6 +145,10 @@ class Run(TrainedModel):
             return [step_of(path)]
         return (self.averaged.record() or {}).get("steps")
 
+    def weights_digests(self, weights=None):
+        """Returns a list with a digest of the weights."""
+        return [weights_digest(self.loaded(weights))]
+
     def model(self, weights=None):
         """Returns the trained model, a Keras model.
 
@@ -167,7 +172,13 @@ class Run(TrainedModel):
 
         Damaged or hostile settings must not allocate terabytes.
         """
-        config = self.experiment().model
+        config, size = self.experiment().model, self.tokenizer().size
+        for name in ("vocab_size", "source_vocab_size"):
+            if (getattr(config, name) or size) < size:
+                raise ValueError(
+                    f"{self.config_file} describes a model with {name}={getattr(config, name):,}, "
+                    f"but the run's vocabulary has {size:,} pieces. Restore one of them from a copy"
+                )
         count, size = sum(parameter_counts(config).values()), weights_file.stat().st_size
         if size < 4 * count:  # weights are stored in float32
             raise ValueError(
@@ -276,7 +287,7 @@ class Run(TrainedModel):
         names = {path.name for path in self.folder.iterdir() if path.suffix != ".unfinished"}
         if others := names - {".lock", "vocabulary"}:
             raise ValueError(
-                f"{self.folder} is not a run, and it contains other files "
+                f"{self.folder} is not a run: it has no config.json, but other files "
                 f"({', '.join(sorted(others)[:3])}). Give the name of a new folder"
             )
 

@@ -3,6 +3,7 @@
 from t2t_keras.decoding.ensemble import Ensemble
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.trained_model import TrainedModel
+from t2t_keras.runs.weights_digest import weights_digest
 
 
 class RunEnsemble(TrainedModel):
@@ -32,6 +33,10 @@ class RunEnsemble(TrainedModel):
 
     def model(self, weights=None):
         return Ensemble([run.model(weights) for run in self.runs])
+
+    def weights_digests(self, weights=None):
+        """Returns a list with a digest of each model's weights."""
+        return [weights_digest(model) for model in self.loaded(weights).models]
 
     def weights_key(self, weights):
         return tuple(run.weights_key(weights) for run in self.runs)

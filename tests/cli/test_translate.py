@@ -2,14 +2,18 @@
 
 import json
 import shutil
+import signal
+import time
 
 import pytest
-from commands import UGLY, command
+from commands import UGLY, command, running
 from in_process import call, parsed_flags
 from untrained import toy_tokenizer, untrained_run
 
 from pipelines.tokenizers import SPECIAL_PIECES, WordPieceTokenizer, save_tokenizer
+from pipelines.toy_grammar import pairs
 from t2t_keras.decoding.translator import Translation
+from t2t_keras.runs import Run
 
 TEXT = "The dog sleeps.\n\nThe cat sleeps.\n"
 QUICK = ["--beam=2", "--extra_length=3"]
@@ -115,10 +119,58 @@ def test_samples_depend_on_the_seed_and_the_line_not_on_the_block(run):
     assert len(set(lines.splitlines())) > 1
 
 
+def test_an_interrupted_output_is_resumed_to_the_same_bytes(run, tmp_path):
+    (tmp_path / "in").write_text("".join(f"{english}\n" for english, _ in pairs(120)))
+    flags = ["--sample", "--seed=3", "--extra_length=3", "--lines=10", f"--input={tmp_path / 'in'}"]
+    output, journal = tmp_path / "out", tmp_path / "out.unfinished.json"
+    with running("translate", *flags, f"--output={output}", run) as process:
+        end = time.monotonic() + 60
+        while not journal.exists() or journal.read_bytes().count(b"\n") < 3:
+            assert time.monotonic() < end, process.errors()
+            time.sleep(0.01)
+        assert process.stop(signal.SIGINT) == 130
+        assert "translate.py: interrupted. Run the same command to resume" in process.errors()
+    assert not output.exists()
+    resumed = call("translate", *flags, f"--output={output}", run)
+    assert "Starting over" not in resumed.stderr and "Resuming there" not in resumed.stderr
+    assert output.read_text() == call("translate", *flags, run).stdout
+    assert {path.name for path in tmp_path.iterdir()} == {"in", "out"}
+
+
+def test_the_identity_of_a_model_changes_with_weights_and_search(run, tmp_path):
+    identities = []
+    for folder, *flags in [
+        (run,),
+        (run,),
+        (run, "--beam=1"),
+        (run, run),
+        (make_other(run, tmp_path),),
+    ]:
+        with parsed_flags("translate", *flags) as module:
+            folders = [
+                str(folder),
+                *(str(each) for each in flags if not str(each).startswith("--")),
+            ]
+            identities.append(json.dumps(module.from_runs(folders).identity))
+    assert identities[0] == identities[1] and len(set(identities)) == 4
+
+
+def make_other(run, tmp_path):
+    """Returns a copy of a run with different weights."""
+    other = Run(shutil.copytree(run, tmp_path / "other"))
+    model = other.model()
+    model.embedding.bias.assign(model.embedding.bias + 1)
+    model.save_weights(other.averaged_weights)
+    return other.folder
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["{0}", "--input={1}/text", "--output={1}/./text"], "are the same file"),
+        (["{0}", "--prefixes={1}/text", "--output={1}/text"], "--prefixes are the same file"),
+        (["{0}", "--output={0}/config.json"], "a file of the run are the same file"),
+        (["{0}", "--output={1}/none/out"], "No such file"),
         (["{0}", "--prefix=a", "--prefixes={1}/text"], "give only one"),
         (["{0}", "--prefixes={1}/none"], "No such file"),
         (["{0}", "--input={1}/none"], "No such file"),

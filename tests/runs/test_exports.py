@@ -8,6 +8,7 @@ import tensorflow as tf
 from t2t_keras.export.text_signatures import NO_SCORE
 from t2t_keras.runs import Run, exports
 from t2t_keras.runs.exports import Export, find_export
+from t2t_keras.runs.weights_digest import weights_digest
 
 TEXTS = ["The dog sleeps.", "", "The cat sleeps."]
 
@@ -37,7 +38,7 @@ def test_each_export_is_the_next_version(run, tmp_path, empty_models):
     search = settings["export"]["search"]
     assert (search["beam"], search["alpha"], search["n_best"]) == (3, 1.0, 3)
     assert settings["experiment"] == json.loads(run.config_file.read_text())["experiment"]
-    expected = {"steps": None, "digest": exports.weights_digest(run.model())}
+    expected = {"steps": None, "digest": weights_digest(run.model())}
     assert settings["export"]["weights"] == expected
     _, config, dtype = empty_models[-1]
     assert (config.beam, config.n_best, dtype) == (3, 3, "int8")
@@ -46,7 +47,7 @@ def test_each_export_is_the_next_version(run, tmp_path, empty_models):
 def test_an_export_of_a_checkpoint_names_its_step(copied, empty_models):
     path = copied.export(ids_only=True, weights="4")
     weights = json.loads((path / "config.json").read_text())["export"]["weights"]
-    assert weights == {"steps": [4], "digest": exports.weights_digest(copied.model("4"))}
+    assert weights == {"steps": [4], "digest": weights_digest(copied.model("4"))}
 
 
 def test_leftovers_of_a_killed_export_are_removed(run, tmp_path, empty_models):

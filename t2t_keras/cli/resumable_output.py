@@ -1,0 +1,160 @@
+"""An output file that is written block by block, and that the same command resumes after a kill.
+
+    OUTPUT.unfinished       the output so far
+    OUTPUT.unfinished.json  the journal: a line for the command, then a line for each block
+
+A block's line is written after its output. It has digests of the block's input and output, so a
+block is kept only if the same input comes again and its output is intact.
+"""
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from pipelines.whole import digest, lock, not_through_link, unfinished_name, write_text
+from t2t_keras.cli.main import will_resume
+
+
+def is_resumable(path):
+    """Returns whether an output is a regular file, not a pipe or a device."""
+    path = Path(path)
+    return not path.is_relative_to("/dev") and (path.is_file() or not path.exists())
+
+
+class ResumableOutput:
+    """A context manager that writes a file. Without an error, the file is complete at its end.
+
+    Args:
+        path: the file to write. It keeps its earlier contents until then.
+    """
+
+    def __init__(self, path):
+        self.path = Path(os.path.realpath(path))
+        self.unfinished = unfinished_name(path)
+        self.journal_path = self.unfinished.with_name(self.unfinished.name + ".json")
+        self.command, self.entries, self.earlier = None, [], []
+        self.end = 0  # byte offset at which the next block begins
+        self.is_writing = False  # whether a block has been added
+
+    def __enter__(self):
+        if self.path.exists():
+            open(self.path, "ab").close()  # fails if the file is read-only
+        self.file = open(self.unfinished, "r+b", opener=created)
+        try:
+            lock(self.file, self.path)
+        except ValueError:
+            self.file.close()
+            raise
+        return self
+
+    def begin(self, command):
+        """Reads what an earlier process has written for the same command.
+
+        Args:
+            command: everything that affects the output besides the input, in JSON types.
+        """
+        self.command = json.loads(json.dumps(command))
+        lines = lines_of(self.journal_path)
+        if not lines or not self.size():
+            return
+        before, *self.earlier = lines
+        if before != self.command:
+            changed = [name for name in self.command if self.command[name] != before.get(name)]
+            self.earlier = []
+            self.tell(f"is of a different command (changed: {', '.join(changed)}). Starting over")
+
+    def keep(self, block):
+        """Keeps the next block if an earlier process has written it; returns whether it has.
+
+        Args:
+            block: the block's input, bytes.
+        """
+        if not self.earlier:
+            return False
+        entry = self.earlier.pop(0)
+        if entry == entry_of(block, self.written(entry.get("bytes"))):
+            self.advance(entry)
+            will_resume()
+            return True
+        self.earlier = []
+        self.tell(f"is damaged or of a different input after byte {self.end:,}. Resuming there")
+        return False
+
+    def written(self, count):
+        """Returns the bytes of the next block, as an earlier process has written them."""
+        if not isinstance(count, int) or not 0 <= count <= self.size() - self.end:
+            return b""
+        return os.pread(self.file.fileno(), count, self.end)
+
+    def advance(self, entry):
+        self.entries.append(entry)
+        self.end += entry["bytes"]
+
+    def add(self, block, output):
+        """Writes the next block.
+
+        Args:
+            block: the block's input, bytes.
+            output: its output, bytes.
+        """
+        if not self.is_writing:
+            self.discard_the_rest()
+        self.file.write(output)
+        self.file.flush()
+        self.advance(entry_of(block, output))
+        with open(self.journal_path, "a", encoding="utf-8") as journal:
+            journal.write(json.dumps(self.entries[-1]) + "\n")
+        will_resume()
+
+    def discard_the_rest(self):
+        """Cuts the file and the journal after the kept blocks."""
+        self.file.truncate(self.end)
+        self.file.seek(self.end)
+        lines = [json.dumps(line) for line in (self.command, *self.entries)]
+        write_text(self.journal_path, "".join(f"{line}\n" for line in lines))
+        self.is_writing = True
+
+    def size(self):
+        return os.fstat(self.file.fileno()).st_size
+
+    def tell(self, text):
+        print(f"{self.unfinished} {text}", file=sys.stderr, flush=True)
+
+    def __exit__(self, kind, error, traceback):
+        with self.file:
+            if kind is None:
+                self.finish()
+            elif not self.size():
+                self.unfinished.unlink()
+
+    def finish(self):
+        self.file.truncate(self.end)
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        if self.path.exists():
+            shutil.copymode(self.path, self.unfinished)
+        self.unfinished.rename(self.path)
+        self.journal_path.unlink(missing_ok=True)
+
+
+def created(path, flags):
+    return not_through_link(path, flags | os.O_CREAT)
+
+
+def lines_of(path):
+    """Returns the objects in a journal, up to a line that a killed process left incomplete."""
+    objects = []
+    try:
+        for line in path.read_bytes().splitlines():
+            objects.append(json.loads(line))
+            if not isinstance(objects[-1], dict):
+                return objects[:-1]
+    except (FileNotFoundError, ValueError):
+        pass
+    return objects
+
+
+def entry_of(block, output):
+    return {"input": digest(block), "output": digest(output), "bytes": len(output)}
