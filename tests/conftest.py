@@ -1,5 +1,12 @@
 import fcntl
+import os
 import pickle
+
+# Fast compilation matters more here than fast code. Must be set before a backend is imported.
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true",
+)
 
 import keras
 import pytest

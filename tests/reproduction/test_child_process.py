@@ -4,9 +4,9 @@ import os
 import signal
 
 import pytest
+import tensorflow as tf
 
-from t2t_keras.reproduction import child_process
-from t2t_keras.reproduction.child_process import call_in_child
+from t2t_keras.reproduction.child_process import call_in_child, start_method
 
 # Python and JAX warn about forks of a process with threads. These children use none of them.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:.*fork")
@@ -18,7 +18,8 @@ def test_the_result_comes_from_a_different_process():
 
 
 def test_a_child_on_a_gpu_is_the_fork_of_a_clean_process(monkeypatch):
-    monkeypatch.setattr(child_process, "start_method", lambda: "forkserver")
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [kind])
+    assert start_method() == "forkserver"
     assert call_in_child(os.getppid) != os.getpid()
     with pytest.raises(RuntimeError, match="ZeroDivisionError: "):
         call_in_child(divmod, 7, 0)
