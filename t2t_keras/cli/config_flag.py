@@ -88,3 +88,29 @@ def check_field(experiment, flag):
         settings, walked = getattr(settings, name), f"{walked}.{name}"
     if dataclasses.is_dataclass(settings):
         raise ValueError(f"--{flag} is a group of settings: change one of them, {flag}.NAME=VALUE")
+
+
+def refuse_config(default, reason):
+    """Rejects --config and --config.NAME=VALUE where they have no effect.
+
+    Args:
+        default: the config if --config is not given.
+        reason: completes "--config has no effect ", as in `refuse_unused`.
+    """
+    from t2t_keras.experiment import find_config
+
+    if flags.FLAGS[CONFIG.name].config_filename != str(find_config(default)):
+        raise ValueError(f"--config has no effect {reason}: leave it out")
+    refuse_overrides("", reason)
+
+
+def refuse_overrides(part, reason):
+    """Rejects the first --config.NAME=VALUE whose name begins with `part`.
+
+    Args:
+        part: for example "data.vocabulary.".
+        reason: why the setting has no effect, as in `refuse_unused`.
+    """
+    for name in config_flags.get_override_values(flags.FLAGS[CONFIG.name]):
+        if name.startswith(part):
+            raise ValueError(f"--config.{name} has no effect {reason}: leave it out")

@@ -17,7 +17,8 @@ from absl import flags
 
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.main import one_run, run
-from t2t_keras.cli.search_flags import search_changes
+from t2t_keras.cli.search_flags import SAMPLING_FLAGS, SEARCH_FLAGS, search_changes
+from t2t_keras.cli.unused_flags import refuse_unused
 from t2t_keras.cli.weights_flag import WEIGHTS
 from t2t_keras.export.dtypes import CTRANSLATE2_DTYPES, SAVED_MODEL_DTYPES
 
@@ -44,18 +45,19 @@ N_BEST = flags.DEFINE_integer(
     "Translations per text in the SavedModel's translate_n_best. Default: the beam width.",
     lower_bound=1,
 )
-NOT_SEARCHED = ("keras", "ctranslate2")  # formats without a search: users choose their own
-# Formats on which an option has no effect. NOT_SEARCHED applies to all options not listed.
-WITHOUT = {"dtype": ("keras",), "force": ("keras", "saved_model")}
+# The flags that have no effect on a format. Only a SavedModel contains a search.
+UNUSED = {
+    "saved_model": (FORCE, *SAMPLING_FLAGS),
+    "ctranslate2": (IDS_ONLY, N_BEST, *SEARCH_FLAGS),
+    "keras": (DTYPE, FORCE, IDS_ONLY, N_BEST, *SEARCH_FLAGS),
+}
 
 
 def main(arguments):
     folder = one_run(arguments)
+    refuse_unused(UNUSED[FORMAT.value], f"with --format={FORMAT.value}")
     options = search_changes()
     options |= {flag.name: flag.value for flag in (DTYPE, FORCE, IDS_ONLY, N_BEST) if flag.present}
-    unused = [name for name in options if FORMAT.value in WITHOUT.get(name, NOT_SEARCHED)]
-    if unused:
-        raise ValueError(f"--{unused[0]} has no effect with --format={FORMAT.value}: leave it out")
     load_backend()
     from t2t_keras.runs import Run
 

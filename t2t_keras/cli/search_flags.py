@@ -60,10 +60,8 @@ FIRST = define_pieces(
     "before a piece marks the start of a word.",
 )
 
-SEARCH_FLAGS = (
-    *(BEAM, ALPHA, EXTRA_LENGTH, SAMPLE, TEMPERATURE, TOP_K),
-    *(TOP_P, SEED, NO_REPEAT_NGRAM, BANNED, FIRST),
-)
+SAMPLING_FLAGS = (SAMPLE, TEMPERATURE, TOP_K, TOP_P, SEED)
+SEARCH_FLAGS = (BEAM, ALPHA, EXTRA_LENGTH, *SAMPLING_FLAGS, NO_REPEAT_NGRAM, BANNED, FIRST)
 
 
 def search_changes():

@@ -22,6 +22,16 @@ def test_a_keras_file_gives_the_logits_of_the_run(run):
     np.testing.assert_array_equal(model(inputs), run.model()(inputs))
 
 
+SAMPLING = ["--sample", "--temperature=0.5", "--top_k=5", "--top_p=0.5", "--seed=1"]
+SEARCH = ["--beam=4", "--alpha=1", "--extra_length=9", *SAMPLING, "--no_repeat_ngram=3"]
+SEARCH += ["--banned=a", "--first=a", "--ids_only", "--n_best=2"]
+UNUSED = {
+    "saved_model": ["--force", *SAMPLING],
+    "ctranslate2": SEARCH,
+    "keras": [*SEARCH, "--force", "--dtype=float32"],
+}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -30,6 +40,11 @@ def test_a_keras_file_gives_the_logits_of_the_run(run):
         (["{0}", "--dtype=int4"], "value should be one of <float32|bfloat16|int8"),
         (["{0}", "--dtype=float16"], "`dtype` must be one of 'float32', 'bfloat16', 'int8'"),
         (["{0}", "--format=keras", "--output={0}/model.h5"], "ends in .keras"),
+        *(
+            (["{0}", f"--format={form}", flag], f"no effect with --format={form}: leave it out")
+            for form, unused in UNUSED.items()
+            for flag in unused
+        ),
     ],
 )
 def test_mistakes_end_with_one_message_and_exit_code_2(run, arguments, message):
