@@ -38,6 +38,9 @@ def test_trees_become_pairs_with_a_piece_for_each_bracket(toy_corpus):
     assert pieces[:2] == ["▁(S", "▁(NP"] and pieces[-2:] == ["▁)NP", "▁)S"]
 
 
+PAIRS = ["--pairs={0}/train.tsv", "--output={0}/z"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -56,6 +59,15 @@ def test_trees_become_pairs_with_a_piece_for_each_bracket(toy_corpus):
         (["--pairs={0}/train.tsv", "--output={0}/z"], "can have at most"),
         (["--pairs=x", "--output=x", "--vocabulary={0}"], "holds no readable vocabulary"),
         (["--pairs=x", "--output=x", "--config.data.vocabulary.kind=bep"], "`kind` must be one of"),
+        ([*PAIRS, "--languages=en,de"], "--languages has no effect without --tfds: leave it out"),
+        ([*PAIRS, "--split=train"], "--split has no effect without --tfds"),
+        ([*PAIRS, "--data_dir=x"], "--data_dir has no effect without --tfds"),
+        ([*PAIRS, "--leaves=XX"], "--leaves has no effect without --treebank"),
+        ([*PAIRS, "--beam_options=--runner=X"], "--beam_options has no effect without --beam"),
+        (
+            [*PAIRS, "--vocabulary=x", "--config.data.vocabulary.size=9"],
+            "--config.data.vocabulary.size has no effect with --vocabulary",
+        ),
     ],
 )
 def test_mistakes_end_with_one_message_and_exit_code_2(toy_data, toy_corpus, arguments, message):
