@@ -5,6 +5,8 @@ steps.
 """
 
 import datetime
+import io
+import os
 import shutil
 import sys
 import time
@@ -124,8 +126,17 @@ class Console(keras.callbacks.Callback):
             self.print(line)
 
     def stopping(self):
-        """Announces that the step in progress is the last one."""
-        self.print("\nStopping after this step and saving. Interrupt again to exit at once.")
+        """Announces that the step in progress is the last one.
+
+        The handler of a signal calls it, perhaps in the middle of a write to the stream. So the
+        text bypasses the stream's buffer, which allows no second write at that moment.
+        """
+        self.line_is_open = False
+        text = "\nStopping after this step and saving. Interrupt again to exit at once.\n"
+        try:
+            os.write(self.stream.fileno(), text.encode())
+        except io.UnsupportedOperation:  # a stream in memory
+            self.stream.write(text)
 
     def resuming(self, step):
         """Announces the checkpoint that training continues from."""

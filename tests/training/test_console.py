@@ -143,6 +143,14 @@ def test_only_the_chief_prints_progress_and_all_print_notices(monkeypatch):
     assert training.text.startswith("\nStopping after this step and saving.")
 
 
+def test_the_notice_of_a_signal_bypasses_the_buffer_that_may_be_in_use(monkeypatch, tmp_path):
+    with open(tmp_path / "log", "w") as stream:
+        training = Training(monkeypatch, stream)
+        stream.write("in the buffer")
+        training.console.stopping()
+        assert (tmp_path / "log").read_text().startswith("\nStopping after this step")
+
+
 def test_each_compiled_shape_is_announced_once(training, caplog):
     caplog.set_level("INFO", logger="absl")
     for shape in [(8, 20), (16, 10), (8, 20)]:
