@@ -45,7 +45,7 @@ LEAVES = flags.DEFINE_enum(
     "leaves",
     None,
     LEAF_KINDS,
-    "Leaf symbol that the run was trained with. Default: the one recorded with its data, else XX.",
+    "Leaf symbol that the run was trained with. Default: the one that it recorded.",
 )
 
 

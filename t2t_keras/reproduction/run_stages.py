@@ -85,9 +85,9 @@ def train(stages, run, recipe, data, dev=None):
 
 def average(stages, run, last):
     """Averages the last checkpoints, or all if there are fewer; returns their `Weights`."""
-    steps = checkpoints_of(run).steps()[-last:]
-    if not steps:
+    if not run.checkpoints.steps():
         raise ValueError(f"{run.folder} has no weights yet. Train it to its first checkpoint")
+    steps = run.latest_steps()[-last:]
     stages.run_once(
         stage="average",
         command="average",

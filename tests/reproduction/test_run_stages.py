@@ -1,6 +1,9 @@
 """The weights and the settings of a run that a table names."""
 
+from unittest import mock
+
 import pytest
+from untrained import save_checkpoint, toy_tokenizer, untrained_run
 
 from t2t_keras.reproduction import Plan
 from t2t_keras.reproduction.run_stages import average, default_weights, existing_run, output_folder
@@ -20,6 +23,17 @@ def test_the_default_weights_are_averaged_ones_or_those_of_the_newest_step(tmp_p
     run.averaged_weights.touch()
     averaged = run.averaged_weights
     assert default_weights(run) == ("averaged", averaged, "the run's averaged weights")
+
+
+def test_an_old_best_checkpoint_is_not_averaged(tmp_path):
+    run = untrained_run(tmp_path / "run", tmp_path / "v", toy_tokenizer(tmp_path / "v"))
+    for step in (100, 200, 300):
+        save_checkpoint(run, step)
+    run.checkpoints.path(200).unlink()
+    stages = mock.Mock()
+    weights = average(stages, run, 5)
+    assert weights.text == "one checkpoint (up to step 300)"
+    assert stages.run_once.call_args.kwargs["arguments"] == [run.folder, "--last=1"]
 
 
 def test_an_existing_run_must_have_settings(tmp_path):
