@@ -14,14 +14,15 @@ measurement once, so that a temporary slowdown of the machine affects all of the
 from t2t_keras.checks import check_choice
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.benchmarks import attention, data, decode, serve, train
-from t2t_keras.cli.config_flag import run_with_config
+from t2t_keras.cli.config_flag import refuse_config, run_with_config
+from t2t_keras.cli.unused_flags import refuse_unused
 
 SUBJECTS = {
-    "attention": attention.measure,
-    "data": data.measure,
-    "decode": decode.measure,
-    "serve": serve.measure,
-    "train": train.measure,
+    "attention": attention,
+    "data": data,
+    "decode": decode,
+    "serve": serve,
+    "train": train,
 }
 
 
@@ -31,8 +32,20 @@ def main(arguments):
             f"takes one subject: {', '.join(SUBJECTS)}. Received: {' '.join(arguments) or 'none'}"
         )
     check_choice("SUBJECT", arguments[0], SUBJECTS)
+    check_unused(arguments[0])
     load_backend()
-    SUBJECTS[arguments[0]]()
+    SUBJECTS[arguments[0]].measure()
+
+
+def check_unused(subject):
+    """Rejects flags and settings that a subject does not read."""
+    flags_of = {name: module.FLAGS for name, module in SUBJECTS.items()}
+    others = {flag.name: flag for each in flags_of.values() for flag in each}
+    for flag in flags_of[subject]:
+        del others[flag.name]
+    refuse_unused(others.values(), f"on {subject}")
+    if not SUBJECTS[subject].READS_CONFIG:
+        refuse_config("base", f"on {subject}")
 
 
 def entry():

@@ -21,8 +21,9 @@ from absl import flags
 
 from pipelines.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.cli.backend import load_backend
-from t2t_keras.cli.config_flag import CONFIG, run_with_config
-from t2t_keras.cli.main import no_arguments
+from t2t_keras.cli.config_flag import CONFIG, refuse_overrides, run_with_config
+from t2t_keras.cli.main import no_arguments, will_resume
+from t2t_keras.cli.unused_flags import refuse_unused
 
 SOURCE = flags.DEFINE_string(
     "source", None, "Source text: a file, a glob, or a comma-separated list of files."
@@ -67,6 +68,7 @@ def main(arguments):
         raise ValueError("--output=FOLDER is required: the folder for the prepared data")
     CONFIG.value.validate()
     check_source()
+    check_unused()
     load_backend()
     from pipelines.prepare import prepare
     from pipelines.tokenizers import load_tokenizer
@@ -78,6 +80,7 @@ def main(arguments):
         if TREEBANK.value:
             symbols = [*config.vocabulary.symbols, *source.symbols()]
             config.vocabulary.symbols = tuple(dict.fromkeys(symbols))
+        will_resume()
         if BEAM.value:
             beam_preparation()(source, OUTPUT.value, config, tokenizer, BEAM_OPTIONS.value)
         else:
@@ -105,6 +108,18 @@ def check_source():
             "Give the text in one way: --source=FILE and --target=FILE, or --pairs=FILE, or "
             "--tfds=NAME, or --treebank=FILE"
         )
+
+
+def check_unused():
+    """Rejects flags that have no effect on this source of text or without a different flag."""
+    if not TFDS.value:
+        refuse_unused([LANGUAGES, SPLIT, DATA_DIR], "without --tfds")
+    if not TREEBANK.value:
+        refuse_unused([LEAVES], "without --treebank")
+    if not BEAM.value:
+        refuse_unused([BEAM_OPTIONS], "without --beam")
+    if VOCABULARY.value:
+        refuse_overrides("data.vocabulary.", "with --vocabulary")
 
 
 def find_source(folder):

@@ -46,4 +46,6 @@ def evaluate(translations, references, language=None, against=None):
         scores, second = compared(translations, against, references)
     if language:
         scores = [*scores, paper_bleu(translations, references, language)]
+        if second is not None:
+            second = [*second, paper_bleu(against, references, language)]
     return Evaluation(translations, scores, second)

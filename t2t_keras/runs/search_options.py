@@ -32,6 +32,8 @@ def search_config(config, tokenizer, **changes):
     config = dataclasses.replace(config, **changes)
     config.validate()
     check_ids(config, tokenizer.size)
+    if config.method == "sample" and "beam" in changes:
+        raise ValueError("--beam: not for sampling. Leave it out, or leave out --sample")
     unused = [name for name in SAMPLING if name in changes and config.method != "sample"]
     if unused:
         raise ValueError(

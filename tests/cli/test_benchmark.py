@@ -81,6 +81,13 @@ def test_answers_of_a_server_are_timed_and_compared_with_lone_answers(backwards_
         (["data", "--data=nowhere"], "nowhere"),
         (["serve"], "--url must be the address"),
         (["serve", "--url=http://127.0.0.1:9/v1/models/m"], "--url does not answer"),
+        (["attention", "--rows=9"], "--rows has no effect on attention: leave it out"),
+        (["attention", "--config=big"], "--config has no effect on attention"),
+        (["attention", *SMALL_MODEL], "--config.model.num_layers has no effect on attention"),
+        (["data", "--length=9"], "--length has no effect on data"),
+        (["decode", "--steps=9"], "--steps has no effect on decode"),
+        (["serve", "--rounds=9"], "--rounds has no effect on serve"),
+        (["train", "--source_length=9"], "--source_length has no effect on train"),
         (["attention", "--rounds=0"], "--rounds=0: 0 is not a positive integer"),
     ],
 )

@@ -28,6 +28,8 @@ def test_a_second_system_is_compared_by_paired_bootstrap():
 def test_the_papers_bleu_is_added_if_the_language_is_given():
     *_, score = evaluate(REFERENCES, REFERENCES, "de").scores
     assert score.name == "paper's BLEU" and score.score == pytest.approx(100)
+    *_, worse = evaluate(REFERENCES, REFERENCES, "de", against=WORSE).against
+    assert worse.name == "paper's BLEU" and worse.score < 90
 
 
 def test_translations_and_references_must_match_in_number():

@@ -59,6 +59,7 @@ def test_ids_of_the_run_that_the_vocabulary_does_not_have_are_refused():
         ({"first": [" Die"], "banned": [4]}, r"`first` must be an id that is neither banned"),
         ({"n_best": 9}, r"`n_best` must be at most the beam width, beam=4"),
         ({"beam": 0}, r"`beam` must be"),
+        ({"method": "sample", "beam": 4}, r"--beam: not for sampling. Leave it out"),
         ({"seed": 1}, r"--seed: for sampling only. Give --sample too"),
         ({"top_p": 0.9, "temperature": 2.0}, r"--temperature, --top_p: for sampling only"),
     ],

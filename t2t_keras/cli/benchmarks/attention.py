@@ -14,6 +14,7 @@ NEIGHBOURHOOD = flags.DEFINE_integer(
 )
 HEADS = flags.DEFINE_integer("heads", 8, "attention: number of heads h.")
 D_MODEL = flags.DEFINE_integer("d_model", 512, "attention: width of the layers.")
+FLAGS, READS_CONFIG = (LENGTHS, NEIGHBOURHOOD, HEADS, D_MODEL, ROUNDS), False
 
 
 def measure():

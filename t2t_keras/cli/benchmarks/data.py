@@ -7,6 +7,7 @@ from t2t_keras.cli.config_flag import CONFIG
 
 DATA = flags.DEFINE_string("data", None, "data: folder written by t2t-prepare.")
 STEPS = flags.DEFINE_integer("steps", 200, "data: batches per round.", lower_bound=1)
+FLAGS, READS_CONFIG = (DATA, STEPS, ROUNDS), True
 LATE_STEP = 100_000
 
 

@@ -11,6 +11,7 @@ from t2t_keras.cli.config_flag import CONFIG
 SOURCE_LENGTH = flags.DEFINE_integer(
     "source_length", 24, "decode: tokens per source sentence.", lower_bound=1
 )
+FLAGS, READS_CONFIG = (SOURCE_LENGTH, LENGTH, ROWS, ROUNDS), True
 
 
 def measure():

@@ -12,6 +12,7 @@ LENGTH = flags.DEFINE_integer(
     "train: tokens per sentence. decode: number of search steps.",
     lower_bound=1,
 )
+FLAGS, READS_CONFIG = (ROWS, LENGTH, ROUNDS), True
 PRODUCT = 2048  # rows and columns of the matrices whose product measures the machine's speed
 
 
