@@ -63,8 +63,8 @@ class TextSignatures(tf.Module):
             tf.shape(source), tf.shape(target), "each source must have a target"
         )
         lengths = tf.maximum(*(side.row_lengths() for side in sides))
-        if self.model.longest is not None:
-            self.check_length(lengths, self.model.longest)
+        with self.checked_length(lengths, self.longest):
+            lengths = tf.identity(lengths)
 
         def log_p_of(rows):
             batch = [padded(tf.gather(side, rows), self.model.longest) for side in sides]
@@ -85,8 +85,9 @@ class TextSignatures(tf.Module):
         source, target = (
             with_end(self.tokenizer.tokenize(texts)).to_tensor() for texts in (text, translation)
         )
-        longest = min(self.longest, ATTENTION_LONGEST)
-        self.check_length(tf.concat([tf.shape(source), tf.shape(target)], 0)[1::2], longest)
+        lengths = tf.concat([tf.shape(source), tf.shape(target)], 0)[1::2]
+        with self.checked_length(lengths, min(self.longest, ATTENTION_LONGEST)):
+            source, target = tf.identity(source), tf.identity(target)
         read = tf.concat([tf.fill([tf.shape(target)[0], 1], BEGIN), target[:, :-1]], axis=1)
         weights = self.model.attention_weights({"source": source, "target": read})
         layers = range(self.model.config.num_layers)
@@ -105,9 +106,13 @@ class TextSignatures(tf.Module):
     def pieces_of(self, ids):
         return tf.where(ids == PADDING, "", tf.gather(self.pieces, ids))
 
-    def check_length(self, lengths, longest):
+    def checked_length(self, lengths, longest):
+        """Returns a context whose operations run only if no length exceeds the limit.
+
+        Memory grows with the square of the length, so nothing may be computed before the check.
+        """
         message = f"a text must have at most {longest} tokens, including the end token"
-        tf.debugging.assert_less_equal(lengths, longest, message)
+        return tf.control_dependencies([tf.debugging.assert_less_equal(lengths, longest, message)])
 
 
 def parts(ids, begins_word, room):
