@@ -1,10 +1,12 @@
 """Graphs split texts and form batches as the Python code does."""
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from t2t_keras.decoding.translator import Translator
-from t2t_keras.export.text_signatures import in_batches, joined, parts
+from t2t_keras.export.text_signatures import TextSignatures, in_batches, joined, parts
+from t2t_keras.transformer_config import TransformerConfig
 
 
 def test_long_texts_are_split_as_a_translator_splits_them():
@@ -42,3 +44,41 @@ def test_translations_of_parts_are_joined_and_their_scores_added():
     assert outputs["translations"].numpy().tolist() == [[b"a c d", b"b"], [b"", b""], [b"e", b""]]
     lowest = np.finfo("float32").min
     np.testing.assert_array_equal(outputs["scores"], [[-4, -6], [0, lowest], [-5, lowest]])
+
+
+@pytest.mark.parametrize(("signature", "longest"), [("score", 1024), ("attention", 256)])
+def test_texts_that_are_too_long_are_refused_before_anything_is_computed(signature, longest):
+    computed = []
+
+    class Words:
+        def tokenize(self, texts):
+            return tf.strings.to_number(tf.strings.split(texts), tf.int32)
+
+    class Model:
+        longest, config = None, TransformerConfig(vocab_size=9, num_layers=1)
+
+        def __call__(self, inputs):
+            (size,) = tf.numpy_function(self.record, [inputs["source"]], [tf.int32], stateful=False)
+            return tf.zeros([*tf.unstack(tf.shape(inputs["target"])), 9]) + tf.cast(
+                size, tf.float32
+            )
+
+        def attention_weights(self, inputs):
+            (size,) = tf.numpy_function(self.record, [inputs["source"]], [tf.int32], stateful=False)
+            weights = tf.fill([1, 1, 1, 1], tf.cast(size, tf.float32))
+            names = "encoder/0/self_attention", "decoder/0/self_attention"
+            return dict.fromkeys([*names, "decoder/0/cross_attention"], weights)
+
+        def record(self, ids):
+            computed.append(np.count_nonzero(ids))
+            return np.int32(0)
+
+    signatures = TextSignatures(Model(), None, Words(), ["x"] * 9, [True] * 9)
+    function = tf.function(getattr(signatures, signature), autograph=False)
+    allowed, too_long = (tf.constant(["5 " * size]) for size in (longest - 1, longest))
+    function(allowed, tf.constant(["5"]))
+    assert computed == [longest]
+    for pair in ((too_long, allowed), (allowed, too_long)):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=f"at most {longest} tokens"):
+            function(*pair)
+    assert computed == [longest]
