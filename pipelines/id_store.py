@@ -130,12 +130,13 @@ class IdStore:
         names, sizes = shards_in(folder), contents_of(folder)
         if sizes is None and (not names or (folder / "preparation.json").exists()):
             raise ValueError(
-                f"{folder} holds no finished data. Run t2t-prepare, again if it was interrupted"
+                f"{folder} holds no finished data: it has no store.json. Run t2t-prepare, again if "
+                "it was interrupted"
             )
         if missing := sorted(set(sizes or ()) - set(names)):
             raise ValueError(
-                f"{folder} has lost {', '.join(missing)}. Run the t2t-prepare command once "
-                "more: it creates only the missing shards"
+                f"{folder} has lost {', '.join(missing)}, which its store.json lists. Run the "
+                "t2t-prepare command once more: it creates only the missing shards"
             )
         shards = {name: Shard.read(folder / name) for name in names}
         if sizes is not None and sizes != {name: len(shard) for name, shard in shards.items()}:

@@ -14,7 +14,8 @@ from t2t_keras.layers.attention import head_widths
 from t2t_keras.layers.feed_forward import ACTIVATIONS
 from t2t_keras.layers.positional_encoding import kind_of_positions
 
-MOST_LAYERS = 1000  # more than any published Transformer has
+# Limits far beyond any use, so that settings from elsewhere cannot allocate all memory.
+MOST = {"num_layers": 1000, "position_offset": 10_000}
 
 
 @dataclasses.dataclass
@@ -55,12 +56,6 @@ class TransformerConfig:
         if self.source_vocab_size is not None:
             check_integer("source_vocab_size", self.source_vocab_size, at_least=4)
         check_integer("num_layers", self.num_layers)
-        check(
-            self.num_layers <= MOST_LAYERS,
-            "num_layers",
-            self.num_layers,
-            f"at most {MOST_LAYERS:,}",
-        )
         check_integer("d_ff", self.d_ff)
         check_integer("d_model", self.d_model)
         head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)
@@ -68,6 +63,9 @@ class TransformerConfig:
         check_rate("attention_dropout", self.attention_dropout)
         check_integer("max_length", self.max_length)
         check_integer("position_offset", self.position_offset, at_least=0)
+        for name, most in MOST.items():
+            value = getattr(self, name)
+            check(value <= most, name, value, f"at most {most:,}")
         kind_of_positions(self.positions).check(self)
         check_choice("activation", self.activation, ACTIVATIONS)
         check_boolean("attention_bias", self.attention_bias)

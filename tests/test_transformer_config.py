@@ -28,6 +28,8 @@ def test_resolving_twice_changes_nothing():
         ({"num_heads": 0}, "`num_heads` must be .*at least 1. Received: num_heads=0"),
         ({"num_heads": 3}, "`num_heads` must be a divisor of d_model=16"),
         ({"num_layers": 0}, "`num_layers` must be .* num_layers=0"),
+        ({"num_layers": 10**9}, "`num_layers` must be at most 1,000"),
+        ({"position_offset": 10**30}, "`position_offset` must be at most 10,000"),
         ({"d_ff": "64"}, "`d_ff` must be .* d_ff='64'"),
         ({"dropout": 1.5}, "`dropout` must be a number of at least 0 and below 1.* dropout=1.5"),
         ({"attention_dropout": 1}, "`attention_dropout` must be .* attention_dropout=1"),

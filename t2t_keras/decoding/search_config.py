@@ -4,6 +4,9 @@ import dataclasses
 
 from t2t_keras.checks import check, check_choice, check_integer
 
+# Limits far beyond any use, so that settings from elsewhere cannot allocate all memory.
+MOST = {"beam": 1000, "n_best": 100_000, "extra_length": 10_000, "no_repeat_ngram": 100}
+
 
 @dataclasses.dataclass
 class SearchConfig:
@@ -57,12 +60,17 @@ class SearchConfig:
         for name in ("alpha", "temperature", "top_p"):
             value = getattr(self, name)
             is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            check(is_number and value >= 0, name, value, "a number of at least 0")
+            valid = is_number and 0 <= value < float("inf")
+            check(valid, name, value, "a finite number of at least 0")
+        for name, most in MOST.items():
+            value = getattr(self, name)
+            check(value <= most, name, value, f"at most {most:,}")
         check(self.temperature > 0, "temperature", self.temperature, "more than 0")
         check(0 < self.top_p <= 1, "top_p", self.top_p, "more than 0 and at most 1")
         for name in ("banned", "first"):
             for token in getattr(self, name):
-                check_integer(name, token, at_least=0)
+                is_id = isinstance(token, int) and not isinstance(token, bool) and token >= 0
+                check(is_id, name, token, f"ids from 0 up; pieces are for the flag --{name}")
         check(
             2 not in self.banned, "banned", self.banned, "ids other than 2, which ends every output"
         )

@@ -12,12 +12,16 @@ from t2t_keras.decoding.search_config import SearchConfig
     [
         ({"method": "sampel"}, "`method` must be one of 'beam', 'sample' .did you mean 'sample'"),
         ({"beam": 0}, "`beam` must be"),
-        ({"alpha": -0.1}, "`alpha` must be a number of at least 0"),
+        ({"alpha": -0.1}, "`alpha` must be a finite number of at least 0"),
+        ({"alpha": float("inf")}, "`alpha` must be a finite number"),
+        ({"beam": 10**9}, "`beam` must be at most 1,000"),
+        ({"extra_length": 10**12}, "`extra_length` must be at most 10,000"),
         ({"extra_length": -1}, "`extra_length` must be"),
         ({"n_best": 5}, "`n_best` must be at most the beam width, beam=4"),
         ({"temperature": 0}, "`temperature` must be more than 0"),
         ({"top_p": 1.5}, "`top_p` must be more than 0 and at most 1"),
         ({"banned": (2,)}, "`banned` must be ids other than 2"),
+        ({"banned": (" th",)}, "`banned` must be ids from 0 up; pieces are for the flag --banned"),
         ({"first": (5, 1), "banned": (5,)}, "`first` must be an id that is neither banned nor"),
     ],
 )
