@@ -8,6 +8,7 @@ that it ignores.
 import hashlib
 import importlib
 import json
+import os
 from pathlib import Path
 
 import tensorflow as tf
@@ -43,7 +44,7 @@ def check_manifest(folder):
     A SavedModel of a different program has no manifest and is not verified.
     """
     folder = Path(folder)
-    if not (folder / MANIFEST).exists():
+    if not os.path.lexists(folder / MANIFEST):
         return
     try:
         digests = dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))

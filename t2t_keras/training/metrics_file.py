@@ -1,11 +1,16 @@
-"""The metrics of a run's evaluations: `metrics.jsonl`, one JSON object per line."""
+"""The metrics of a run's evaluations: `metrics.jsonl`, one JSON object per line.
+
+Each line has a checksum of its other values, which is verified on reading.
+"""
 
 import contextlib
 import json
 import math
 import os
+import zlib
 from pathlib import Path
 
+CHECKSUM = "checksum"
 
 class MetricsFile:
     """A file to which each evaluation appends a line.
@@ -28,19 +33,19 @@ class MetricsFile:
         """
         if not self.path.exists():
             return []
-        lines = self.path.read_text(encoding="utf-8", errors="replace").split("\n")
-        return [
-            self.parsed(line, number) for number, line in enumerate(lines, 1) if line.endswith("}")
-        ]
+        text = self.path.read_text(encoding="utf-8", errors="replace")
+        *lines, partial = text.split("\n")
+        lines += [partial] if partial.endswith("}") else []
+        return [self.parsed(line, number) for number, line in enumerate(lines, 1)]
 
     def parsed(self, line, number):
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             metrics = json.loads(line, parse_constant=lambda name: None)
-            if isinstance(metrics, dict) and isinstance(metrics.get("step"), int):
+            if isinstance(metrics, dict) and is_whole(metrics):
                 return metrics
         raise ValueError(
-            f"{self.path} is damaged: line {number:,} is not a JSON object with a step. Delete "
-            "this line"
+            f"{self.path} is damaged: line {number:,} is not a JSON object with a step and the "
+            "right checksum. Delete this line"
         )
 
     def forget_after(self, step):
@@ -67,4 +72,17 @@ def line_of(metrics):
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in metrics.items()
     }
-    return json.dumps(values, allow_nan=False) + "\n"
+    return json.dumps(values | {CHECKSUM: checksum_of(values)}, allow_nan=False) + "\n"
+
+
+def is_whole(metrics):
+    """Returns whether the dict of a line has a step and the right checksum, which it removes.
+
+    Lines of earlier versions have no checksum.
+    """
+    is_right = metrics.pop(CHECKSUM, None) in (None, checksum_of(metrics))
+    return is_right and isinstance(metrics.get("step"), int)
+
+
+def checksum_of(values):
+    return f"{zlib.crc32(json.dumps(values).encode()):08x}"
