@@ -11,8 +11,9 @@ from pathlib import Path
 import keras
 
 from pipelines.data_config import DataConfig
-from t2t_keras.checks import nearest
+from t2t_keras.checks import check, nearest
 from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.layers.positional_encoding import kind_of_positions
 from t2t_keras.losses import LabelSmoothedCrossEntropy
 from t2t_keras.metrics import Perplexity, TokenAccuracy
 from t2t_keras.schedules import TransformerSchedule
@@ -31,10 +32,22 @@ class Experiment:
     search: SearchConfig = dataclasses.field(default_factory=SearchConfig)
 
     def __post_init__(self):
-        self.validate()
+        # Relations between the parts are checked by `validate`, after the parts are complete.
+        self.validate_parts()
 
     def validate(self):
-        """Raises `ValueError` for the first wrong setting."""
+        """Raises `ValueError` for the first setting that is wrong or contradicts another part."""
+        self.validate_parts()
+        longest = kind_of_positions(self.model.positions).make(self.model).longest
+        check(
+            longest is None or self.data.batches.max_length <= longest,
+            "data.batches.max_length",
+            self.data.batches.max_length,
+            f"at most {longest}, the length of the longest sequence that the positional encoding "
+            "of the model allows (model.max_length − model.position_offset)",
+        )
+
+    def validate_parts(self):
         self.model.validate()
         self.training.validate()
         self.data.validate()

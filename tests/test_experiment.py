@@ -128,6 +128,17 @@ def test_wrong_settings_are_refused():
         Experiment(training=TrainingConfig(warmup_steps=0))
 
 
+def test_sequences_longer_than_learned_positions_are_refused_before_training():
+    settings = {**TINY, "num_layers": 1, "positions": "learned", "max_length": 300}
+    experiment = Experiment(model=TransformerConfig(**settings, position_offset=44))
+    experiment.validate()
+    experiment.data.batches.max_length = 257
+    message = r"`data.batches.max_length` must be at most 256, .* Received: .*max_length=257"
+    for call in (experiment.validate, experiment.compiled_model):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
 def test_the_compiled_model_has_the_papers_optimizer_schedule_and_loss():
     experiment = Experiment(
         model=TransformerConfig(**TINY | {"num_layers": 1}),

@@ -143,7 +143,8 @@ def held_out(experiment, tokenizer, model):
     else:
         return None
     texts = texts[: data.dev_pairs or None]
-    store = encoded(texts, tokenizer)
+    longest = model.longest if data.batches.too_long == "drop" else None
+    store = held_out_store(texts, tokenizer, longest)
     plan = BatchPlan(store.lengths + 1, data.batches, seed=None)
 
     # Greedy search, because evaluations are frequent. The final BLEU uses the run's own search.
@@ -151,6 +152,27 @@ def held_out(experiment, tokenizer, model):
     return HeldOut(
         TrainingData(store, plan), *zip(*texts, strict=True), translator(model, tokenizer, greedy)
     )
+
+
+def held_out_store(texts, tokenizer, longest):
+    """Returns the encoded pairs, except those that are too long for the model's positions."""
+    store = encoded(texts, tokenizer)
+    fits = (store.lengths < (longest or math.inf)).all(axis=1)  # <: begin or end is to be added
+    if fits.all():
+        return store
+    counts = f"{len(texts) - fits.sum():,} of {len(texts):,} held-out pairs"
+    if not fits.any():
+        raise ValueError(
+            f"{counts} have more than {longest - 1} pieces on a side, and the model has learned "
+            "positions for no more. Use shorter held-out text, or train without it"
+        )
+    logging.warning(
+        "%s have more than %d pieces on a side, and the model has learned positions for no more. "
+        "They do not count in the held-out loss. In BLEU they do: they are translated in parts",
+        counts,
+        longest - 1,
+    )
+    return encoded(list(itertools.compress(texts, fits)), tokenizer)
 
 
 def sustained_rate(size=2048, rounds=3):

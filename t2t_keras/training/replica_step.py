@@ -79,7 +79,9 @@ class TrainableTransformer(Transformer):
     def train_step(self, data):
         inputs, labels, weights = keras.utils.unpack_x_y_sample_weight(data)
         if not isinstance(self.loss, LabelSmoothedCrossEntropy):
+            refuse_unused_options(self)
             return super().train_step(data)  # other losses have no `sums`
+        refuse_scaled_loss(self)
         tokens = sum_over_replicas([tf.reduce_sum(token_weights(labels, weights))])[0]
         scale = tf.math.reciprocal_no_nan(tokens)
         sums, gradients, logits = self.replica_step(inputs, labels, weights, scale)
@@ -157,6 +159,31 @@ class TrainableTransformer(Transformer):
             gradients = [gradient * tf.cast(scale, gradient.dtype) for gradient in gradients]
         # The optimizer sums over the replicas.
         self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
+
+
+def refuse_unused_options(model):
+    """Rejects options of `compile` that Keras' own step would ignore."""
+    if model.accumulate > 1 or model.clip_norm is not None:
+        raise ValueError(
+            "`accumulate` and `clip_norm` have an effect only with a LabelSmoothedCrossEntropy. "
+            "With another loss, use the optimizer's gradient_accumulation_steps and "
+            f"global_clipnorm. Received: loss={model.loss!r}, accumulate={model.accumulate}, "
+            f"clip_norm={model.clip_norm}"
+        )
+
+
+def refuse_scaled_loss(model):
+    """Rejects float16, and optimizers that divide the gradients by the scale of a scaled loss."""
+    optimizer = model.optimizer
+    scaled = isinstance(optimizer, keras.optimizers.LossScaleOptimizer)
+    if scaled or optimizer.loss_scale_factor is not None or model.compute_dtype == "float16":
+        raise ValueError(
+            "The training step does not scale the loss. So gradients in float16 would vanish, and "
+            "an optimizer that divides them by the scale would make its updates too small. Use "
+            "the dtype 'mixed_bfloat16', which needs no scale, and no loss_scale_factor. "
+            f"Received: dtype={model.dtype_policy.name!r}, optimizer={type(optimizer).__name__} "
+            f"with loss_scale_factor={optimizer.loss_scale_factor}"
+        )
 
 
 def sum_over_replicas(tensors):

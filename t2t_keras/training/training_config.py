@@ -50,6 +50,7 @@ class TrainingConfig:
             check_integer(name, getattr(self, name))
         for name in ("seed", "checkpoint_every", "patience"):
             check_integer(name, getattr(self, name), at_least=0)
+        check(self.seed < 2**32, "seed", self.seed, "below 2^32")
         check_rate("label_smoothing", self.label_smoothing)
         check_positive("learning_rate", self.learning_rate)
         for name in ("clip_norm", "checkpoint_minutes"):

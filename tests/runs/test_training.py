@@ -213,7 +213,7 @@ def test_a_different_seed_is_refused(resumed):
 def test_nothing_is_written_into_a_folder_that_is_not_a_run(toy_data, tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     for folder in (str(toy_data[1]), ""):
-        with pytest.raises(ValueError, match=r"is not a run, and it contains other files"):
+        with pytest.raises(ValueError, match=r"is not a run: it has no config.json, but other"):
             train(tiny_experiment(folder=folder), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -274,6 +274,26 @@ def test_held_out_text_is_the_dev_set_or_the_toy_grammars_test_set(run, toy_corp
         held_out = training.held_out(tiny_experiment(**settings), tokenizer, model)
         assert list(zip(held_out.sources, held_out.references, strict=True)) == expected
     assert training.held_out(tiny_experiment(folder="x"), tokenizer, model) is None
+
+
+def test_held_out_pairs_longer_than_learned_positions_do_not_count_in_the_loss(
+    learned_positions, tmp_path, caplog
+):
+    """They are translated in parts for BLEU."""
+    tokenizer, model = learned_positions.tokenizer(), learned_positions.model()
+    sentences = ["The dog sleeps.", "The dog sleeps. " * 30, "The cat sleeps."]
+    for side in ("source", "target"):
+        (tmp_path / side).write_text("".join(f"{sentence.strip()}\n" for sentence in sentences))
+    files = {"dev_source": f"{tmp_path}/source", "dev_target": f"{tmp_path}/target"}
+    experiment = tiny_experiment(folder="x", **files)
+    held_out = training.held_out(experiment, tokenizer, model)
+    assert len(held_out.sources) == 3 and len(held_out.data.store) == 2
+    assert "1 of 3 held-out pairs have more than 39 pieces on a side" in caplog.text
+    experiment.data.dev_pairs = 2
+    (tmp_path / "source").write_text(f"{sentences[1]}\n" * 2)
+    (tmp_path / "target").write_text(f"{sentences[1]}\n" * 2)
+    with pytest.raises(ValueError, match=r"2 of 2 held-out pairs .* Use shorter held-out text"):
+        training.held_out(experiment, tokenizer, model)
 
 
 def test_the_rate_is_that_of_a_matrix_product(monkeypatch):

@@ -25,13 +25,12 @@ def batch(rows=16):
     return {"source": source, "target": target}, labels
 
 
-def new_model(dropout=0.0):
+def new_model(dropout=0.0, **options):
     keras.utils.set_random_seed(1)
-    return Transformer(
-        TransformerConfig(
-            vocab_size=50, num_layers=1, d_model=16, d_ff=32, num_heads=2, dropout=dropout
-        )
+    config = TransformerConfig(
+        vocab_size=50, num_layers=1, d_model=16, d_ff=32, num_heads=2, dropout=dropout
     )
+    return Transformer(config, **options)
 
 
 def fused_adam():
@@ -167,6 +166,33 @@ def test_other_losses_use_the_step_of_keras():
     inputs, labels = batch()
     history = model.fit(inputs, labels, epochs=2, verbose=0).history
     assert history["loss"][1] < history["loss"][0]
+
+
+@pytest.mark.parametrize("options", [{"accumulate": 2}, {"clip_norm": 1.0}], ids=str)
+def test_options_without_effect_on_other_losses_are_refused(options):
+    model = new_model()
+    model.compile("adam", "sparse_categorical_crossentropy", run_eagerly=True, **options)
+    with pytest.raises(ValueError, match=r"have an effect only with a LabelSmoothedCrossEntropy"):
+        model.fit(*batch(), verbose=0)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "optimizer"),
+    [
+        ("mixed_float16", keras.optimizers.SGD(1.0)),
+        ("float16", keras.optimizers.SGD(1.0)),
+        ("float32", keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(1.0))),
+        ("float32", keras.optimizers.SGD(1.0, loss_scale_factor=2**15)),
+    ],
+    ids=["mixed_float16", "float16", "LossScaleOptimizer", "loss_scale_factor"],
+)
+def test_a_scaled_loss_is_refused_in_training_only(dtype, optimizer):
+    """Keras would divide the gradients by a scale that this step never applies."""
+    model = new_model(dtype=dtype)
+    model.compile(optimizer, LabelSmoothedCrossEntropy(), run_eagerly=True)
+    with pytest.raises(ValueError, match=r"does not scale the loss.*'mixed_bfloat16'.*Received"):
+        model.fit(*batch(), verbose=0)
+    assert np.isfinite(model.evaluate(*batch(), verbose=0))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ def test_the_defaults_are_valid():
     [
         ({"steps": 0}, "`steps` must be a whole number of at least 1"),
         ({"precision": "float16"}, "`precision` must be one of 'float32', 'mixed_bfloat16'"),
+        ({"precision": "mixed_float16"}, "one of 'float32', 'mixed_bfloat16' .did you mean 'mixed"),
+        ({"seed": 2**32}, "`seed` must be below 2"),
         ({"xla": "yes"}, "`xla` must be one of"),
         ({"clip_norm": -1.0}, "`clip_norm` must be a positive number"),
         ({"checkpoint_minutes": 0.0}, "`checkpoint_every` must be at least 1 if"),
