@@ -47,7 +47,9 @@ def check_manifest(folder):
     if not os.path.lexists(folder / MANIFEST):
         return
     try:
-        digests = dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
+        digests = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        if "saved_model.pb" not in dict(digests):
+            raise ValueError(f"{MANIFEST} does not list saved_model.pb")
         altered = [name for name, digest in digests.items() if digest != digest_in(folder, name)]
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise damaged(folder, error) from error

@@ -101,7 +101,8 @@ class AveragedWeights:
             model.load_weights(self.path)
         except (OSError, ValueError, KeyError, RuntimeError) as error:
             raise ValueError(
-                f"{self.path} cannot be read: {error}. Run t2t-average to write it again"
+                f"{self.path} cannot be read: {' '.join(str(error).split())}. Run t2t-average to "
+                "write it again"
             ) from error
 
     def mismatch(self):
