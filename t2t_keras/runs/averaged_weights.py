@@ -99,7 +99,7 @@ class AveragedWeights:
             raise self.mismatch()
         try:
             model.load_weights(self.path)
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError, MemoryError) as error:
             raise ValueError(
                 f"{self.path} cannot be read: {' '.join(str(error).split())}. Run t2t-average to "
                 "write it again"
