@@ -11,12 +11,20 @@ import hashlib
 import json
 import os
 import re
+import struct
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
 
 from t2t_keras.checks import check_integer, nearest
+
+# The errors of `zipfile` and NumPy for an altered file, or for one that claims a huge array.
+UNREADABLE = (
+    *(OSError, ValueError, KeyError, EOFError, RuntimeError, MemoryError, OverflowError),
+    *(zipfile.BadZipFile, zlib.error, struct.error),
+)
 
 
 class DamagedCheckpoint(ValueError):
@@ -58,6 +66,7 @@ class Checkpoints:
         unfinished = path.with_suffix(".unfinished")
         previous = max((each for each in self.steps() if each < step), default=None)
         notes = {**notes, "step": step, "previous": previous, "keep": self.keep}
+        notes["arrays"] = len(state)
         notes = np.frombuffer(json.dumps(notes).encode(), "uint8")
         try:
             with open(unfinished, "wb") as file:
@@ -88,17 +97,21 @@ class Checkpoints:
         path = self.path(step)
         with damage_reported(path):
             with zipfile.ZipFile(path) as file:
+                check_stored(file)
                 if damaged := file.testzip():
                     raise ValueError(f"wrong checksum of {damaged}")
             with np.load(path) as file:
                 state = {name: file[name] for name in file.files}
-            notes = json.loads(state.pop("notes").tobytes())
+            notes = parsed_notes(state.pop("notes"))
+            # Checkpoints of older versions do not note their number of arrays.
+            if (arrays := notes.get("arrays", len(state))) != len(state):
+                raise ValueError(f"it has {len(state)} of {arrays} arrays")
         return state, notes
 
     def notes(self, step):
         """Returns the notes of a checkpoint without reading its arrays."""
         with damage_reported(self.path(step)), np.load(self.path(step)) as file:
-            return json.loads(file["notes"].tobytes())
+            return parsed_notes(file["notes"])
 
     def digest(self, step):
         """Returns a digest of a checkpoint's contents, computed from the checksums in its file."""
@@ -166,6 +179,20 @@ class Checkpoints:
         return None
 
 
+def check_stored(file):
+    """Rejects compressed arrays: `save` writes none, and a small file could fill the memory."""
+    for member in file.infolist():
+        if member.compress_type != zipfile.ZIP_STORED:
+            raise ValueError(f"{member.filename} is compressed")
+
+
+def parsed_notes(array):
+    notes = json.loads(array.tobytes())
+    if not isinstance(notes, dict):
+        raise ValueError("its notes are not an object")
+    return notes
+
+
 def check_finite(state):
     """Raises `ValueError` for the first array with an infinite or NaN element."""
     for name, array in state.items():
@@ -178,7 +205,7 @@ def damage_reported(path):
     """Raises `DamagedCheckpoint` instead of the errors of a file that cannot be read."""
     try:
         yield
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except UNREADABLE as error:
         raise DamagedCheckpoint(f"{path} is damaged or missing: {error}") from error
 
 

@@ -194,9 +194,9 @@ class Trainer:
         if not bad:
             return
         step = bad[0]
-        causes = f"its batch, {self.pairs(step)}"
+        causes = f"its batch ({self.pairs(step)})"
         if step:
-            causes += f", or the update of step {step:,}, {self.pairs(step - 1)}"
+            causes += f" or the update of step {step:,} ({self.pairs(step - 1)})"
         self.raise_non_finite(
             f"The loss of step {step + 1:,} is {float(losses[step - first])}. The cause is {causes}"
         )
@@ -208,12 +208,12 @@ class Trainer:
         except ValueError as error:
             self.raise_non_finite(
                 f"After step {self.step:,} the model is no longer finite ({error}), although all "
-                f"losses were. The batch of this step contains {self.pairs(self.step - 1)}",
+                f"losses were. The batch of this step contains the {self.pairs(self.step - 1)}",
                 error,
             )
 
     def pairs(self, step):
-        return f"the sentence pairs {shortened(self.data.examples(step))}"
+        return f"sentence pairs {shortened(self.data.examples(step))}"
 
     def raise_non_finite(self, event, error=None):
         newest = "There is no checkpoint yet"

@@ -1,3 +1,4 @@
+import contextlib
 import os
 
 import numpy as np
@@ -35,7 +36,7 @@ def saved(folder, steps, keep=5, **notes):
 def test_a_saved_checkpoint_is_loaded(tmp_path):
     state, notes = saved(tmp_path, [3]).load(3)
     np.testing.assert_array_equal(state["model/0000"], np.full((64, 64), 3, "float32"))
-    assert notes == {"tokens": 30, "step": 3, "previous": None, "keep": 5}
+    assert notes == {"tokens": 30, "step": 3, "previous": None, "keep": 5, "arrays": 2}
 
 
 def test_the_newest_and_the_best_are_kept(tmp_path):
@@ -99,6 +100,27 @@ def test_damaged_checkpoints_are_skipped_with_a_warning(tmp_path):
     checkpoints.path(1).write_bytes(b"")
     with pytest.raises(DamagedCheckpoint, match=r"None of the 3 checkpoints .* can be read"):
         checkpoints.load_newest(warnings.append)
+
+
+@pytest.mark.parametrize(
+    ("record", "offset"),
+    [(b"PK\1\2", 6), (b"PK\1\2", 8), (b"PK\1\2", 10), (b"PK\5\6", 10), (b"PK\5\6", 12)],
+    ids=["version", "flags", "compression", "number of arrays", "size of the directory"],
+)
+def test_a_changed_bit_in_the_files_directory_is_damage_or_has_no_effect(tmp_path, record, offset):
+    """The checksums of the arrays do not cover these bits."""
+    checkpoints = saved(tmp_path, [1])
+    expected, whole = checkpoints.load(1)[0], checkpoints.path(1).read_bytes()
+    for bit in range(8):
+        contents = bytearray(whole)
+        contents[whole.index(record) + offset] ^= 1 << bit
+        checkpoints.path(1).write_bytes(contents)
+        for call in (checkpoints.best, checkpoints.latest, lambda: checkpoints.digest(1)):
+            with contextlib.suppress(DamagedCheckpoint):
+                call()
+        with contextlib.suppress(DamagedCheckpoint):
+            state, _ = checkpoints.load(1)
+            assert state.keys() == expected.keys()
 
 
 def test_a_run_without_checkpoints_has_no_newest_one(tmp_path):

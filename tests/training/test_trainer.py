@@ -87,14 +87,14 @@ def embedding(model):
 
 
 def pairs_of(step):
-    return "the sentence pairs " + ", ".join(map(str, training_data().examples(step - 1)))
+    return "sentence pairs " + ", ".join(map(str, training_data().examples(step - 1)))
 
 
 def test_a_loss_that_is_not_finite_ends_the_run_and_names_the_batches(tmp_path):
     trainer = new_trainer(tmp_path, callbacks=[Spoil(embedding, "nan")], checkpoint_every=4)
     message = (
-        f"The loss of step 7 is nan. The cause is its batch, {pairs_of(7)}, or the update of step "
-        f"6, {pairs_of(6)}. The newest checkpoint, from step 4, is older. Try a smaller"
+        f"The loss of step 7 is nan. The cause is its batch ({pairs_of(7)}) or the update of step "
+        f"6 ({pairs_of(6)}). The newest checkpoint, from step 4, is older. Try a smaller"
     )
     with pytest.raises(NonFiniteLoss, match=re.escape(message)):
         trainer.train()
