@@ -101,7 +101,7 @@ class Checkpoints:
                 if damaged := file.testzip():
                     raise ValueError(f"wrong checksum of {damaged}")
             with np.load(path) as file:
-                state = {name: file[name] for name in file.files}
+                state = {name: numbers(name, file[name]) for name in file.files}
             notes = parsed_notes(state.pop("notes"))
             # Checkpoints of older versions do not note their number of arrays.
             if (arrays := notes.get("arrays", len(state))) != len(state):
@@ -184,6 +184,13 @@ def check_stored(file):
     for member in file.infolist():
         if member.compress_type != zipfile.ZIP_STORED:
             raise ValueError(f"{member.filename} is compressed")
+
+
+def numbers(name, array):
+    """Returns the array, unless it contains something else."""
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} is not an array of numbers")
+    return array
 
 
 def parsed_notes(array):

@@ -1,0 +1,190 @@
+"""Drill: SIGKILL at random moments. Afterwards, the same command ends with the same bytes.
+
+A command is killed, started again, killed again, until it ends by itself. Then its results are
+compared and it starts anew, until it has been killed `T2T_DRILL` times.
+"""
+
+import json
+import random
+import re
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from accidents import SIZE, contents
+from commands import SMALL_CORPUS, TINY_RUN, command, running
+
+from pipelines.toy_grammar import pairs
+from t2t_keras.export.loading import check_manifest, load
+
+pytestmark = pytest.mark.drill
+TEXTS = ["The dog sleeps.", "Two cats saw a big house.", "", "é中🙂"]
+TIMES = ("seconds", "tokens_per_second", "flops", "checksum")
+
+
+def kill_often(name, arguments, folder, results, expected, seconds):
+    """Kills a command until it has been killed `SIZE` times.
+
+    Args:
+        name, arguments: the command.
+        folder: its output, removed before each new start.
+        results: function that returns what must be equal.
+        expected: the results of an undisturbed command.
+        seconds: the time that an undisturbed command takes.
+    """
+    draw, kills, ends = random.Random(name), 0, 0
+    remove(folder)
+    while True:
+        delay = draw.uniform(0, seconds) if kills < SIZE else 600
+        with running(name, *arguments) as process:
+            ended = waited(process, delay)
+            code = process.stop(signal.SIGKILL)
+            errors = process.errors()
+        if not ended:
+            kills += 1
+            continue
+        assert code == 0, errors
+        assert "Traceback" not in errors, errors
+        found = results()
+        assert found == expected, differences(found, expected)
+        ends += 1
+        remove(folder)
+        if kills >= SIZE:
+            break
+    print(f"\n{name}: {kills} kills, {ends} times to the end, {seconds:.1f} s undisturbed")
+
+
+def waited(process, seconds):
+    """Waits at most some seconds; returns whether the process ended by itself."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def remove(path):
+    if path.is_dir():
+        shutil.rmtree(path)
+    for each in path.parent.glob(f"{path.name}*"):
+        each.unlink()
+
+
+def differences(found, expected):
+    if isinstance(found, dict):
+        names = found.keys() | expected.keys()
+        return sorted(name for name in names if found.get(name) != expected.get(name))
+    return f"{len(found):,} and {len(expected):,} bytes"
+
+
+def undisturbed(name, arguments, folder, results):
+    """Returns the results of a command and its duration in seconds."""
+    remove(folder)
+    start = time.monotonic()
+    result = command(name, *arguments)
+    assert result.returncode == 0, result.stderr
+    return results(), time.monotonic() - start
+
+
+def drill(name, arguments, folder, results):
+    kill_often(name, arguments, folder, results, *undisturbed(name, arguments, folder, results))
+
+
+def test_prepare(tmp_path, monkeypatch):
+    texts, data = pairs(3000), tmp_path / "data"
+    for column, side in enumerate(("source", "target")):
+        (tmp_path / side).write_text("".join(f"{pair[column]}\n" for pair in texts))
+    files = [f"--source={tmp_path}/source", f"--target={tmp_path}/target"]
+    drill("prepare", [*files, f"--output={data}", *SMALL_CORPUS], data, lambda: contents(data))
+
+
+def answers(folder):
+    """Returns what all signatures of an export answer."""
+    signatures, texts = load(folder).signatures, tf.constant(TEXTS)
+    found = {name: signatures[name](text=texts) for name in ("serving_default", "translate_n_best")}
+    found["score"] = signatures["score"](source=texts, target=texts[::-1])
+    found["attention"] = signatures["attention"](text=texts[:2], translation=texts[:2])
+    return {
+        f"{name}.{key}": tensor.numpy().tolist()
+        for name, outputs in found.items()
+        for key, tensor in outputs.items()
+    }
+
+
+def results_of_training(run):
+    """Returns what must be equal of a run: all but times and the layout of its graphs."""
+    found = {"files": sorted(path.name for path in run.rglob("*") if path.suffix == ".unfinished")}
+    for path in (run / "checkpoints").glob("step-*.npz"):
+        with np.load(path) as file:
+            names = [name for name in file.files if name != "notes"]
+            found |= {f"{path.name}/{name}": file[name].tobytes() for name in names}
+    lines = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
+    found["metrics"] = [
+        {name: value for name, value in line.items() if not name.endswith(TIMES)} for line in lines
+    ]
+    found["averaged"] = averaged_arrays(run / "averaged.weights.h5")
+    found["averaged.json"] = [
+        record["steps"]
+        for record in json.loads((run / "averaged.json").read_text()).values()
+        if isinstance(record, dict)
+    ]
+    found["vocabulary"] = contents(run / "vocabulary")
+    found["versions"] = sorted(path.name for path in (run / "export").iterdir() if path.is_dir())
+    check_manifest(run / "export" / "1")
+    return found | answers(run / "export" / "1")
+
+
+def averaged_arrays(path):
+    import h5py
+
+    arrays = {}
+    with h5py.File(path) as file:
+        file.visititems(
+            lambda name, item: (
+                arrays.update({name: item[()].tobytes()})
+                if isinstance(item, h5py.Dataset)
+                else None
+            )
+        )
+    return arrays
+
+
+def test_train(tmp_path):
+    run = tmp_path / "run"
+    arguments = [f"--run={run}", "--config.training.steps=8", *TINY_RUN]
+    drill("train", arguments, run, lambda: results_of_training(run))
+
+
+@pytest.fixture(scope="module")
+def trained(toy_run):
+    assert toy_run[0].returncode == 0
+    return toy_run[1]
+
+
+def test_translate(trained, tmp_path):
+    texts, output = pairs(1500, "test"), tmp_path / "out"
+    (tmp_path / "in").write_text("".join(f"{english}\n" for english, _ in texts))
+    arguments = [trained, f"--input={tmp_path}/in", f"--output={output}", "--lines=100"]
+    drill("translate", arguments, output, output.read_bytes)
+
+
+def test_export(trained, tmp_path):
+    export = tmp_path / "export"
+
+    def results():
+        """Returns the answers of the first version; later ones must be whole, too."""
+        versions = [path for path in export.iterdir() if path.is_dir()]
+        assert all(re.fullmatch(r"\d+", path.name) for path in versions), versions
+        for path in versions:
+            check_manifest(path)
+            assert (path / "assets.extra" / "sha256.json").exists()
+        files = sorted(str(path.relative_to(export / "1")) for path in (export / "1").rglob("*"))
+        variables = (export / "1" / "variables" / "variables.data-00000-of-00001").read_bytes()
+        return answers(export / "1") | {"files": files, "variables": variables}
+
+    drill("export", [trained, f"--output={export}"], export, results)
