@@ -1,6 +1,12 @@
+import json
+
 import pytest
 from absl import flags
-from in_process import parsed_flags
+from commands import command
+from in_process import call, parsed_flags
+from untrained import QUICK, toy_tokenizer, untrained_run
+
+from t2t_keras.runs import exports
 
 
 def changes(*arguments):
@@ -41,3 +47,28 @@ def test_a_space_before_the_first_piece_is_kept_in_every_form_of_the_flag(tmp_pa
 def test_pieces_that_cannot_be_separated_are_refused(value):
     with pytest.raises(flags.IllegalFlagValueError, match="must be pieces separated by commas"):
         changes(f"--banned={value}")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("search_flags")
+    tokenizer = toy_tokenizer(folder / "vocabulary")
+    return untrained_run(folder / "run", folder / "vocabulary", tokenizer, end=4.0)
+
+
+def test_a_piece_that_begins_a_word_is_banned_by_its_space(run, tmp_path, monkeypatch):
+    """In a command as the shell calls it, and in the settings of an export."""
+    text = "The dog sleeps."
+    word = run.translate([text], **QUICK)[0].split()[0]
+    (id,) = run.search(banned=[f" {word}"]).banned
+    assert run.tokenizer().pieces([id]) == [f"▁{word}"]
+    settings = [f"--{name}={value}" for name, value in QUICK.items()]
+    banned = ["--banned", f" {word}", *settings]
+    result = command("translate", run.folder, *banned, stdin=f"{text}\n")
+    assert result.stdout.strip() and word not in result.stdout.split(), result.stderr
+    without_space = command("translate", run.folder, f"--banned={word}", stdin=f"{text}\n")
+    assert f"--banned={word}: the vocabulary has no such piece" in without_space.stderr
+    monkeypatch.setattr(exports, "save_ids_model", lambda *arguments: None)
+    call("export", run.folder, "--ids_only", f"--banned= {word}", f"--output={tmp_path}")
+    recorded = json.loads((tmp_path / "1" / "config.json").read_text())["export"]["search"]
+    assert recorded["banned"] == [id]
