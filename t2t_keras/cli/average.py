@@ -3,6 +3,9 @@
 t2t-average runs/mine              averages the last 5 and writes runs/mine/averaged.weights.h5
 t2t-average runs/mine --last=20    averages the last 20, if t2t-train kept as many
                                    (--config.training.keep=20)
+
+Only checkpoints that were saved one after another are averaged: an old one that was kept because it
+is the best does not count. t2t-train keeps the averages until it takes further steps.
 """
 
 from absl import flags
@@ -10,7 +13,7 @@ from absl import flags
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.main import one_run, run
 
-LAST = flags.DEFINE_integer("last", 5, "Number of newest checkpoints to average.", lower_bound=1)
+LAST = flags.DEFINE_integer("last", 5, "Number of last checkpoints to average.", lower_bound=1)
 
 
 def main(arguments):

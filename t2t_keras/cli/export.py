@@ -13,9 +13,12 @@ export by --beam, --alpha, --extra_length, --banned, --first and --no_repeat_ngr
 cannot sample.
 """
 
+from pathlib import Path
+
 from absl import flags
 
 from t2t_keras.cli.backend import load_backend
+from t2t_keras.cli.files import check_output_folder
 from t2t_keras.cli.main import one_run, run
 from t2t_keras.cli.search_flags import SAMPLING_FLAGS, SEARCH_FLAGS, search_changes
 from t2t_keras.cli.unused_flags import refuse_unused
@@ -58,6 +61,8 @@ def main(arguments):
     refuse_unused(UNUSED[FORMAT.value], f"with --format={FORMAT.value}")
     options = search_changes()
     options |= {flag.name: flag.value for flag in (DTYPE, FORCE, IDS_ONLY, N_BEST) if flag.present}
+    output = Path(OUTPUT.value or folder)
+    check_output_folder(output.parent if FORMAT.value == "keras" else output)
     load_backend()
     from t2t_keras.runs import Run
 

@@ -22,6 +22,7 @@ finished block of --lines lines.
 import contextlib
 import dataclasses
 import functools
+import importlib.metadata
 import itertools
 import json
 import sys
@@ -191,11 +192,9 @@ def from_export(folders):
 
 def output_format():
     """Returns the values of the flags that the output depends on, besides the model's."""
-    from t2t_keras import __version__
-
     values = {flag.name: flag.value for flag in (N_BEST, SCORES, ALIGNMENTS, JSON, PREFIX, LINES)}
     prefixes = file_digest(PREFIXES.value) if PREFIXES.value else None
-    return values | {"prefixes": prefixes, "version": __version__}
+    return values | {"prefixes": prefixes, "version": importlib.metadata.version("t2t-keras")}
 
 
 def show_progress(progress, before, done):

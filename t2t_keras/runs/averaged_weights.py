@@ -59,18 +59,19 @@ class AveragedWeights:
             with open(unfinished, "rb") as file:
                 os.fsync(file.fileno())
             new = {file_digest(unfinished): record}
-            write_json(self.record_path, self.records_in_place() | new)
+            write_json(self.record_path, self.record_in_place() | new)
             unfinished.replace(self.path)
         finally:
             unfinished.unlink(missing_ok=True)
         write_json(self.record_path, new)
 
-    def records_in_place(self):
-        """Returns the records, without damaged ones: they are about to be replaced."""
+    def record_in_place(self):
+        """Returns the record of the present weights by their digest; empty if it is damaged."""
         try:
-            return self.records()
+            records = self.records()
         except ValueError:
             return {}
+        return {digest: record for digest, record in records.items() if digest == self.digest()}
 
     def add(self, **facts):
         """Adds facts to the record of the weights."""

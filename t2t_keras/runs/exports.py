@@ -4,6 +4,8 @@ import dataclasses
 import json
 import math
 import shutil
+import tempfile
+import zipfile
 from pathlib import Path
 
 import tensorflow as tf
@@ -21,9 +23,9 @@ from t2t_keras.export.saved_model import save_ids_model, save_text_model
 from t2t_keras.export.text_signatures import NO_SCORE
 from t2t_keras.export.version_folders import versions_in
 from t2t_keras.runs.settings_file import read_config
-from t2t_keras.runs.weights_digest import weights_digest
 
 BATCH = 256  # texts per call of an exported model
+RECORD = "export.json"  # record in exports that have no config.json of the run
 EXPORT_AGAIN = "Delete the folder and export the run again with t2t-export"
 
 
@@ -64,7 +66,7 @@ def export_saved_model(
     folder = folder or run.folder / ("export_ids" if ids_only else "export")
     folder.mkdir(parents=True, exist_ok=True)
     model, tokenizer = run.loaded(weights), run.tokenizer()
-    facts = facts_of(run, weights, dtype, config)
+    facts = facts_of(run, weights, dtype=dtype, search=config)
     with only_one(folder):
         remove_unfinished(folder)
         version = folder / str(max(versions_in(folder), default=0) + 1)
@@ -86,16 +88,12 @@ def export_saved_model(
     return version
 
 
-def facts_of(run, weights, dtype, config):
-    """Returns the record of an export: its weights, their stored type and its search settings."""
-    facts = {
-        "weights": {
-            "steps": run.weights_steps(weights),
-            "digest": weights_digest(run.loaded(weights)),
-        },
-        "dtype": dtype,
-        "search": dataclasses.asdict(config),
-    }
+def facts_of(run, weights, search=None, **facts):
+    """Returns the record of an export: its weights, its search settings and further facts."""
+    (digest,) = run.weights_digests(weights)
+    facts["weights"] = {"steps": run.weights_steps(weights), "digest": digest}
+    if search is not None:
+        facts["search"] = dataclasses.asdict(search)
     return json.loads(json.dumps(facts))  # as it will be read
 
 
@@ -113,7 +111,7 @@ def is_exported(run):
     """
     search = run.search()
     config = dataclasses.replace(search, n_best=search.beam)
-    expected = facts_of(run, "averaged", "float32", config)
+    expected = facts_of(run, "averaged", dtype="float32", search=config)
     accepted = [expected]
     if run.averaged.record()["made_by"] is None:
         accepted.append({name: expected[name] for name in ("dtype", "search")})
@@ -129,9 +127,16 @@ def export_keras(run, path=None, weights=None):
     path = path or run.folder / "model.keras"
     if path.suffix != ".keras":
         raise ValueError(f"--output must name a file that ends in .keras. Received: {path}")
+    model = run.loaded(weights)
+    path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.stem}.unfinished.keras")
-    run.loaded(weights).save(unfinished)
-    unfinished.replace(path)
+    try:
+        model.save(unfinished)
+        with zipfile.ZipFile(unfinished, "a") as file:
+            file.writestr(RECORD, json.dumps(facts_of(run, weights)))
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
     return path
 
 
@@ -147,14 +152,17 @@ def export_ctranslate2(run, folder=None, weights=None, dtype="float32", force=Fa
     """
     tokenizer = run.tokenizer()
     folder = folder or run.folder / "export_ctranslate2"
-    save_ctranslate2(
-        run.loaded(weights),
-        tokenizer.pieces(range(tokenizer.size)),
-        folder,
-        quantization=dtype,
-        files=[run.folder / "vocabulary" / tokenizer.file],
-        force=force,
-    )
+    with tempfile.TemporaryDirectory() as temporary:
+        record = Path(temporary) / RECORD
+        write_json(record, facts_of(run, weights, dtype=dtype))
+        save_ctranslate2(
+            run.loaded(weights),
+            tokenizer.pieces(range(tokenizer.size)),
+            folder,
+            quantization=dtype,
+            files=[run.folder / "vocabulary" / tokenizer.file, record],
+            force=force,
+        )
     return folder
 
 

@@ -12,6 +12,7 @@ RUN/
 """
 
 import contextlib
+import shutil
 from pathlib import Path
 
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
@@ -274,6 +275,8 @@ class Run(TrainedModel):
         if self.config_file.exists():
             self.check_unchanged(experiment, vocabulary)
         else:
+            for leftover in self.folder.glob("vocabulary.*.unfinished"):  # of a killed process
+                shutil.rmtree(leftover)
             with whole_folder(self.folder / "vocabulary") as unfinished:
                 save_tokenizer(load_tokenizer(vocabulary), unfinished)
         write_settings(self.config_file, experiment, command)

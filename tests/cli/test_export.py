@@ -1,5 +1,8 @@
 """t2t-export names what is wrong and leaves nothing behind; tests/export tests the formats."""
 
+import json
+import zipfile
+
 import keras
 import numpy as np
 import pytest
@@ -18,6 +21,9 @@ def test_a_keras_file_gives_the_logits_of_the_run(run):
     exported = command("export", run.folder, "--format=keras")
     assert exported.stdout == f"{run.folder / 'model.keras'}\n", exported.stderr
     model = keras.saving.load_model(run.folder / "model.keras")
+    with zipfile.ZipFile(run.folder / "model.keras") as file:
+        weights = json.loads(file.read("export.json"))["weights"]
+    assert weights == {"steps": None, "digest": run.weights_digests()[0]}
     inputs = {"source": np.array([[5, 6, 2]]), "target": np.array([[1, 7]])}
     np.testing.assert_array_equal(model(inputs), run.model()(inputs))
 
@@ -40,6 +46,8 @@ UNUSED = {
         (["{0}", "--dtype=int4"], "value should be one of <float32|bfloat16|int8"),
         (["{0}", "--dtype=float16"], "`dtype` must be one of 'float32', 'bfloat16', 'int8'"),
         (["{0}", "--format=keras", "--output={0}/model.h5"], "ends in .keras"),
+        (["{0}", "--output={0}/config.json"], "Not a directory"),
+        (["{0}", "--format=keras", "--output={0}/config.json/x.keras"], "Not a directory"),
         *(
             (["{0}", f"--format={form}", flag], f"no effect with --format={form}: leave it out")
             for form, unused in UNUSED.items()

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from pipelines.whole import read_json
 from t2t_keras.export.text_signatures import NO_SCORE
 from t2t_keras.runs import Run, exports
 from t2t_keras.runs.exports import Export, find_export
@@ -72,9 +73,16 @@ def test_exports_are_written_inside_the_run_by_default(copied, empty_models, mon
     assert copied.export(ids_only=True) == copied.folder / "export_ids" / "1"
     monkeypatch.setattr(exports, "save_text_model", lambda *arguments: None)
     assert copied.export() == copied.folder / "export" / "1"
-    monkeypatch.setattr(exports, "save_ctranslate2", lambda *arguments, **options: None)
+    records = []
+    monkeypatch.setattr(
+        exports,
+        "save_ctranslate2",
+        lambda *arguments, files, **options: records.append(read_json(files[-1])),
+    )
     folder = copied.export(format="ctranslate2", force=True)
     assert folder == copied.folder / "export_ctranslate2"
+    digest = weights_digest(copied.model())
+    assert records == [{"dtype": "float32", "weights": {"steps": None, "digest": digest}}]
     assert copied.export(format="keras") == copied.folder / "model.keras"
     assert [path.name for path in copied.folder.glob("*.keras")] == ["model.keras"]
 
