@@ -175,7 +175,7 @@ def test_the_vocabulary_of_a_run_is_fixed(copied, tmp_path):
 def test_a_folder_with_other_things_is_refused_and_left_as_it_is(tmp_path, vocabulary):
     (tmp_path / "thesis.tex").write_text("years of work")
     run = Run(tmp_path)
-    with pytest.raises(ValueError, match=r"is not a run, and it contains .*\(thesis.tex\)"):
+    with pytest.raises(ValueError, match=r"is not a run: it has no .* other files \(thesis.tex\)"):
         run.begin(Experiment(), vocabulary)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -188,6 +188,7 @@ def test_a_run_begins_where_a_killed_process_left_unfinished_files(tmp_path, voc
     shutil.copytree(vocabulary, tmp_path / "vocabulary", dirs_exist_ok=True)
     Run(tmp_path).begin(Experiment(), vocabulary)
     assert Run(tmp_path).experiment().flat() == Experiment().flat()
+    assert not list(tmp_path.glob("*.unfinished"))
 
 
 def test_another_machine_joins_only_where_it_sees_the_folder(tmp_path, vocabulary):
@@ -204,7 +205,44 @@ def test_a_run_is_trained_by_one_process_at_a_time(copied):
         pass
 
 
+@pytest.mark.parametrize("name", ["checkpoints", "metrics.jsonl", "unfinished.weights.h5"])
+def test_a_run_with_a_link_that_leads_outside_is_not_written_to(copied, vocabulary, tmp_path, name):
+    outside = tmp_path / "outside"
+    outside.write_text("mine")
+    shutil.rmtree(copied.folder / name, ignore_errors=True)
+    (copied.folder / name).symlink_to(outside)
+    calls = (
+        lambda: copied.begin(copied.experiment(), vocabulary),
+        lambda: copied.average(last=1),
+        copied.export,
+    )
+    for call in calls:
+        with pytest.raises(ValueError, match=rf"{name} is a link that leads outside"):
+            call()
+    assert outside.read_text() == "mine"
+
+
 # Reading a run
+
+
+@pytest.mark.parametrize("change", [{"vocab_size": 10**12}, {"num_layers": 1000}, {"d_ff": 10**13}])
+def test_a_model_that_its_weights_file_cannot_contain_is_not_allocated(copied, change):
+    settings = json.loads(copied.config_file.read_text())
+    settings["experiment"]["model"] |= change
+    del settings["checksum"]
+    copied.config_file.write_text(json.dumps(settings))
+    for weights in ("averaged", "newest"):
+        with pytest.raises(ValueError, match=r"config.json describes a model of .* has only"):
+            copied.model(weights)
+
+
+def test_a_model_with_a_smaller_vocabulary_than_the_runs_is_refused(copied):
+    settings = json.loads(copied.config_file.read_text())
+    settings["experiment"]["model"]["vocab_size"] = 300
+    del settings["checksum"]
+    copied.config_file.write_text(json.dumps(settings))
+    with pytest.raises(ValueError, match=r"vocab_size=300, but the run's vocabulary has 400"):
+        copied.model()
 
 
 def test_a_folder_without_settings_is_not_a_run(tmp_path):
