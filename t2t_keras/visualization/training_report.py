@@ -56,8 +56,9 @@ def data_text(data):
 
 
 def loss_text(evaluations):
-    name = "loss" if evaluations[-1].get("loss") is not None else "train_loss"
-    kind = "held-out" if name == "loss" else "training"
+    held_out = any(each.get("loss") is not None for each in evaluations)
+    name = "loss" if held_out else "train_loss"
+    kind = "held-out" if held_out else "training"
     losses = {each["step"]: each[name] for each in evaluations if finite(each.get(name))}
     if not losses:
         return "No loss was recorded."

@@ -29,6 +29,7 @@ def test_the_schedule_has_a_peak_only_if_training_reaches_it(steps, text):
         ([5.0, 4.0], "4.00 at the last evaluation, step 2. It was still falling."),
         ([5.0, 4.0, 4.5], "4.50 at the last evaluation, step 3. It was lowest at step 2: 4.00."),
         ([5.0, float("nan")], "The held-out loss was 5.00 at step 1."),
+        ([5.0, None], "The held-out loss was 5.00 at step 1."),
         ([None], "No loss was recorded."),
     ],
 )
