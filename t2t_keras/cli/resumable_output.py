@@ -63,7 +63,7 @@ class ResumableOutput:
         if before != self.command:
             changed = [name for name in self.command if self.command[name] != before.get(name)]
             self.earlier = []
-            self.tell(f"is of a different command (changed: {', '.join(changed)}). Starting over")
+            self.tell(f"is from a different command (changed: {', '.join(changed)}). Starting over")
 
     def keep(self, block):
         """Keeps the next block if an earlier process has written it; returns whether it has.
@@ -79,7 +79,7 @@ class ResumableOutput:
             will_resume()
             return True
         self.earlier = []
-        self.tell(f"is damaged or of a different input after byte {self.end:,}. Resuming there")
+        self.tell(f"is damaged or from a different input after byte {self.end:,}. Resuming there")
         return False
 
     def written(self, count):

@@ -31,6 +31,14 @@ class RunEnsemble(TrainedModel):
     def tokenizer(self):
         return self.runs[0].tokenizer()
 
+    @property
+    def folder(self):
+        return self.runs[0].folder
+
+    def prepared_with(self, name):
+        """Returns what the first run's data was prepared with; see `Run.prepared_with`."""
+        return self.runs[0].prepared_with(name)
+
     def model(self, weights=None):
         return Ensemble([run.model(weights) for run in self.runs])
 

@@ -61,14 +61,14 @@ def test_the_same_command_resumes_after_the_last_block(interrupted, capsys):
 def test_a_different_command_starts_over(interrupted, capsys, command):
     assert write(interrupted, command=COMMAND | command, killed_after=0) == []
     assert write(interrupted, command={"prefix": "a", "search": None}) == BLOCKS
-    assert "is of a different command (changed: prefix, search)" in capsys.readouterr().err
+    assert "is from a different command (changed: prefix, search)" in capsys.readouterr().err
     assert interrupted.read_bytes() == b"A\nB\nC\nD"
 
 
 def test_a_different_input_is_resumed_after_the_blocks_that_are_equal(interrupted, capsys):
     blocks = [BLOCKS[0], b"C\n", b"d"]
     assert write(interrupted, blocks) == blocks[1:]
-    assert "of a different input after byte 4. Resuming there" in capsys.readouterr().err
+    assert "from a different input after byte 4. Resuming there" in capsys.readouterr().err
     assert interrupted.read_bytes() == b"A\nB\nC\nD"
 
 

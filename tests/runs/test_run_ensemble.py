@@ -6,6 +6,7 @@ from untrained import QUICK
 
 from pipelines.tokenizers import SPECIAL_PIECES, WordPieceTokenizer, save_tokenizer
 from t2t_keras.runs import Run, RunEnsemble, load_runs
+from t2t_keras.runs.parsing import leaf_symbol
 
 
 def test_one_folder_is_a_run_and_several_are_an_ensemble(run):
@@ -48,3 +49,15 @@ def test_runs_with_different_vocabularies_are_refused(run, tmp_path):
     save_tokenizer(WordPieceTokenizer([*SPECIAL_PIECES, "a"]), tmp_path / "other" / "vocabulary")
     with pytest.raises(ValueError, match="other has a different vocabulary than"):
         load_runs([run.folder, tmp_path / "other"])
+
+
+def test_the_leaf_symbol_of_an_ensemble_is_that_of_its_first_run(run):
+    ensemble = load_runs([run.folder, run.folder])
+    assert leaf_symbol(ensemble, "tag") == "tag"
+    with pytest.raises(ValueError, match=rf"{run.folder} does not record the leaf symbol"):
+        leaf_symbol(ensemble, None)
+
+
+def test_an_ensemble_has_a_digest_for_each_run(run):
+    ensemble = load_runs([run.folder, run.folder])
+    assert ensemble.weights_digests() == run.weights_digests() * 2
