@@ -100,7 +100,7 @@ class Checkpoints:
                 check_stored(file)
                 if damaged := file.testzip():
                     raise ValueError(f"wrong checksum of {damaged}")
-            with np.load(path) as file:
+            with opened(path) as file:
                 state = {name: numbers(name, file[name]) for name in file.files}
             notes = parsed_notes(state.pop("notes"))
             # Checkpoints of older versions do not note their number of arrays.
@@ -110,7 +110,7 @@ class Checkpoints:
 
     def notes(self, step):
         """Returns the notes of a checkpoint without reading its arrays."""
-        with damage_reported(self.path(step)), np.load(self.path(step)) as file:
+        with damage_reported(self.path(step)), opened(self.path(step)) as file:
             return parsed_notes(file["notes"])
 
     def digest(self, step):
@@ -177,6 +177,13 @@ class Checkpoints:
         with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
             return json.loads((self.folder / "best.json").read_text())["step"]
         return None
+
+
+@contextlib.contextmanager
+def opened(path):
+    """Yields the arrays of a file. `np.load` itself would leave a damaged file open."""
+    with open(path, "rb") as stream, np.load(stream) as file:
+        yield file
 
 
 def check_stored(file):

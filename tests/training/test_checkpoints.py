@@ -1,5 +1,7 @@
 import contextlib
+import io
 import os
+import zipfile
 
 import numpy as np
 import pytest
@@ -206,3 +208,34 @@ def test_a_digest_is_that_of_the_contents(tmp_path):
     for call in (same.digest, same.notes):
         with pytest.raises(DamagedCheckpoint, match="is damaged or missing"):
             call(1)
+
+
+def npy(contents, shape=None):
+    """Returns the bytes of an array's file; `shape` replaces the shape in its header."""
+    file, array = io.BytesIO(), np.asarray(contents)
+    header = np.lib.format.header_data_from_array_1_0(array)
+    np.lib.format.write_array_header_1_0(file, header | ({"shape": shape} if shape else {}))
+    return file.getvalue() + array.tobytes()
+
+
+def notes_file(text):
+    return npy(np.frombuffer(text.encode(), "uint8"))
+
+
+@pytest.mark.parametrize(
+    ("members", "compression", "message"),
+    [
+        ({"notes": notes_file("3")}, zipfile.ZIP_STORED, "notes are not an object"),
+        ({"notes": notes_file("[" * 100_000)}, zipfile.ZIP_STORED, "recursion"),
+        ({"notes": notes_file("{}"), "a": npy(["x"])}, zipfile.ZIP_STORED, "not an array of num"),
+        ({"notes": notes_file("{}"), "a": npy([1.0], (10**13,))}, zipfile.ZIP_STORED, "allocate"),
+        ({"notes": notes_file("{}"), "a": npy([1.0])}, zipfile.ZIP_DEFLATED, "is compressed"),
+    ],
+)
+def test_a_hostile_checkpoint_is_damaged(tmp_path, members, compression, message):
+    checkpoints = saved(tmp_path, [1])
+    with zipfile.ZipFile(checkpoints.path(1), "w", compression) as file:
+        for name, contents in members.items():
+            file.writestr(f"{name}.npy", contents)
+    with pytest.raises(DamagedCheckpoint, match=rf"step-00000001.npz is damaged .*{message}"):
+        checkpoints.load(1)
