@@ -8,7 +8,6 @@ waited longest for its client is closed.
 import asyncio
 import collections
 import ipaddress
-import json
 import os
 import resource
 
@@ -16,12 +15,11 @@ from absl import logging
 
 from t2t_keras.serving.limits import Refusal
 
-SPARE_FILES = 32  # file descriptors for loading a version, besides those of connections
-BUSY = json.dumps({"error": "All connections of the server are busy"})
-BUSY_ANSWER = (
-    "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n"
-    f"Content-Type: application/json\r\nContent-Length: {len(BUSY)}\r\n\r\n{BUSY}"
-).encode()
+SPARE_FILES = 16  # file descriptors for loading a version, besides those of connections
+# Connections accepted at once. Requests of earlier ones are read before more are accepted, so that
+# a new connection does not replace one whose request has arrived.
+AT_ONCE = 16
+RESERVE = 16  # connections beyond the limit, for all requests but predictions
 
 
 class Connection(asyncio.Protocol):
@@ -38,13 +36,15 @@ class Connection(asyncio.Protocol):
         self.waiting_since = None  # when the server began to wait for the client; None: it works
         self.deadline, self.unsent = None, 0
         self.held = 0  # bytes of the request, its results and its answer
+        self.reserved = False  # whether it exceeds the limit
 
     def connection_made(self, transport):
         self.transport = transport
         self.client = client_of(transport.get_extra_info("peername"))
-        if not self.connections.has_room():
-            transport.write(BUSY_ANSWER)
-            transport.close()
+        self.connections.make_room()
+        self.reserved = len(self.connections.open) >= self.connections.limit
+        if len(self.connections.open) >= self.connections.limit + RESERVE:
+            transport.abort()
             return
         self.connections.open.add(self)
         self.wait_for_client()
@@ -118,16 +118,15 @@ class Connections:
     def __init__(self, protocols, limits):
         self.protocols, self.limits = protocols, limits
         self.open, self.held = set(), 0
-        self.backlog, self.limit = affordable(limits.connections)
+        self.limit = affordable(limits.connections)
 
     def __call__(self):
         return Connection(self, self.protocols())
 
-    def has_room(self):
-        """Whether one more connection is possible, if need be instead of one that waits."""
+    def make_room(self):
+        """Makes room for one more connection, if one waits for its client."""
         if len(self.open) >= self.limit and (longest := self.longest_waiting()):
             longest.abort()
-        return len(self.open) < self.limit
 
     def longest_waiting(self):
         """Returns a waiting connection of the client that has most, or None if none is waiting."""
@@ -166,15 +165,14 @@ class Connections:
 
 
 def affordable(connections):
-    """Returns how many connections are accepted at once, and how many may be open.
+    """Returns the number of connections that may be open.
 
-    These are at most `connections`, and fewer if the process may not open as many files.
+    It is at most `connections`, and less if the process may not open as many files.
     """
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files == resource.RLIM_INFINITY:
-        return 128, connections
-    backlog = min(128, files // 8)
-    room = files - len(os.listdir("/dev/fd")) - backlog - SPARE_FILES
+        return connections
+    room = files - len(os.listdir("/dev/fd")) - AT_ONCE - SPARE_FILES - RESERVE
     if room < 1:
         raise ValueError(
             f"the limit on open files leaves none for connections. Received: {files}. Raise it "
@@ -188,7 +186,7 @@ def affordable(connections):
             connections,
             files,
         )
-    return backlog, min(connections, room)
+    return min(connections, room)
 
 
 def client_of(address):

@@ -9,6 +9,7 @@ POST /v1/models/NAME[/versions/V]:predict      predictions
 """
 
 import asyncio
+import logging as python_logging
 import os
 import signal
 import socket
@@ -19,7 +20,7 @@ from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from t2t_keras.serving.batching import Workers
-from t2t_keras.serving.connections import Connections
+from t2t_keras.serving.connections import AT_ONCE, Connections
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.metrics import Metrics
 from t2t_keras.serving.page import page
@@ -27,6 +28,9 @@ from t2t_keras.serving.rest import answer_of, as_json, inputs_of, query_of
 from t2t_keras.serving.sites import Sites
 from t2t_keras.serving.versions import Versions
 
+# aiohttp logs a traceback for each malformed request, with which a client could fill the disk.
+QUIET = python_logging.getLogger(f"{__name__}.http")
+QUIET.setLevel(python_logging.CRITICAL)
 MODEL = r"/v1/models/{name:[^/:]+}"
 VERSION = MODEL + r"/versions/{version:\d{1,18}}"
 WAITING_TO_CONNECT = 1024  # connections that the operating system keeps until they are accepted
@@ -67,6 +71,7 @@ class Server:
             self.application(),
             handler_cancellation=True,  # nothing is computed for disconnected clients
             access_log=None,
+            logger=QUIET,
             shutdown_timeout=SEND_SECONDS,
         )
         await runner.setup()
@@ -86,7 +91,7 @@ class Server:
         for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF):  # connections inherit it
             sock.setsockopt(socket.SOL_SOCKET, buffer, KERNEL_BUFFER)
         listening = await asyncio.get_running_loop().create_server(
-            self.connections, sock=sock, backlog=self.connections.backlog
+            self.connections, sock=sock, backlog=AT_ONCE
         )
         sock.listen(WAITING_TO_CONNECT)
         try:
@@ -138,10 +143,14 @@ class Server:
     @web.middleware
     async def answered(self, request, handler):
         """Answers a request, and waits until the client has read most of the answer."""
-        connection = connection_of(request)
+        if request.transport is None:
+            raise ConnectionResetError("the client has disconnected")
+        connection = request["connection"] = request.transport.get_protocol()
         connection.work()
         try:
             response = await self.response(request, handler)
+            if connection.reserved:
+                response.force_close()
             connection.wait_for_client()
             await response.prepare(request)
             await response.write_eof()
@@ -218,6 +227,8 @@ class Server:
     async def predict(self, request):
         name, number = model_and_version(request)
         self.versions.check_name(name)
+        if request["connection"].reserved:
+            raise Refusal(503, "All connections of the server are busy. Try again in a moment")
         if request.match_info["verb"] != "predict":
             raise Refusal(
                 400,
@@ -231,7 +242,7 @@ class Server:
         self.idle.clear()
         try:
             with self.versions.find(name, number).in_use() as version:
-                return await self.compute(query, version, connection_of(request))
+                return await self.compute(query, version, request["connection"])
         finally:
             self.in_flight -= 1
             if not self.in_flight:
@@ -248,13 +259,14 @@ class Server:
         signature = batcher.signature
         longest = self.limits.attention_line if signature.answer_grows else self.limits.line
         inputs = inputs_of(query, signature.inputs, self.limits, longest)
+        query.values.clear()  # the request may wait, and JSON values need much memory
         outputs = await batcher(inputs, connection)
         body = await asyncio.to_thread(answer_of, query.form, outputs)
         return web.Response(body=body, content_type="application/json")
 
     async def body(self, request):
         """Reads the body of a request within the limits on its size and time."""
-        connection = connection_of(request)
+        connection = request["connection"]
         connection.wait_for_client(timed=False)
         try:
             async with asyncio.timeout(self.limits.patience) as timeout:
@@ -284,13 +296,6 @@ class Server:
 
     def reply(self, value):
         return web.Response(body=as_json(value), content_type="application/json")
-
-
-def connection_of(request):
-    """Returns the `Connection` of a request."""
-    if request.transport is None:
-        raise ConnectionResetError("the client has disconnected")
-    return request.transport.get_protocol()
 
 
 def model_and_version(request):

@@ -1,6 +1,7 @@
 """A server under 200,000 requests from well-behaved and hostile clients at once.
 
-`T2T_DRILL_REQUESTS` is the number of requests; see BUILD.md.
+`T2T_DRILL_REQUESTS` is the number of requests, and `T2T_DRILL_SECONDS` ends the drill earlier; see
+BUILD.md.
 """
 
 import asyncio
@@ -20,14 +21,11 @@ from serving_client import backwards, get, metric, served, until
 pytestmark = pytest.mark.drill
 
 REQUESTS = int(os.environ.get("T2T_DRILL_REQUESTS", 200_000))
+SECONDS = float(os.environ.get("T2T_DRILL_SECONDS", "inf"))
 FIRST = 1000  # requests until memory is measured for the first time
-PATIENCE, CONNECTIONS = 2, 150
-GOOD, BAD, WAITING = (
-    24,
-    24,
-    200,
-)  # clients at the same time; WAITING: those that send or read slowly
-GOOD_ADDRESS, BAD_ADDRESS = "127.0.0.1", "127.0.0.2"
+PATIENCE, CONNECTIONS = 2, 100
+GOOD, BAD, WAITING = 32, 8, 120  # clients at the same time; WAITING: they keep the server waiting
+GOOD_ADDRESS, BAD_ADDRESS, WAITING_ADDRESS = "127.0.0.1", "127.0.0.2", "127.0.0.3"
 PATH = "/v1/models/backwards:predict"
 # An answer of about 3 MB, more than the operating system's buffers hold.
 LARGE = {
@@ -45,7 +43,10 @@ class Drill:
 
     def __init__(self, port):
         self.port, self.done, self.counts = port, 0, collections.Counter()
-        self.first = asyncio.Event()
+        self.first, self.end = asyncio.Event(), time.monotonic() + SECONDS
+
+    def goes_on(self):
+        return self.done < REQUESTS and time.monotonic() < self.end
 
     def count(self, kind, requests=1):
         self.done += requests
@@ -63,14 +64,14 @@ class Drill:
                 clients.create_task(self.repeat(SLOW, random.Random(1000 + seed)))
 
     async def repeat(self, kinds, choices):
-        while self.done < REQUESTS:
+        while self.goes_on():
             kind = choices.choice(kinds)
             self.count(kind.__name__, await kind(self, choices) or 1)
 
     async def well_behaved(self, choices):
         """Sends requests on one connection, as most clients do."""
         async with self.connected(GOOD_ADDRESS) as (reader, writer):
-            while self.done < REQUESTS:
+            while self.goes_on():
                 request, expected = good_request(choices)
                 writer.write(request)
                 assert await answer(reader) == (200, expected)
@@ -94,11 +95,12 @@ class Drill:
             assert received == status, (received, status, body)
 
     async def closed(self, reader):
-        """Waits until the server closes the connection."""
+        """Waits until the server closes the connection, and then a moment."""
         async with asyncio.timeout(60):
             with contextlib.suppress(ConnectionResetError):
                 while await reader.read(2**16):
                     pass
+        await asyncio.sleep(PATIENCE / 4)
 
 
 async def answer(reader):
@@ -213,18 +215,18 @@ async def pipelined(drill, choices):
 
 
 async def silent(drill, choices):
-    async with drill.connected() as (reader, _):
+    async with drill.connected(WAITING_ADDRESS) as (reader, _):
         await drill.closed(reader)
 
 
 async def half_headers(drill, choices):
-    async with drill.connected() as (reader, writer):
+    async with drill.connected(WAITING_ADDRESS) as (reader, writer):
         writer.write(post({"inputs": ["a"]})[: choices.randint(1, 60)])
         await drill.closed(reader)
 
 
 async def half_body(drill, choices):
-    async with drill.connected() as (reader, writer):
+    async with drill.connected(WAITING_ADDRESS) as (reader, writer):
         writer.write(post({"inputs": ["a"] * 50})[:-1])
         await drill.closed(reader)
 
@@ -237,7 +239,7 @@ async def byte_a_second(drill, choices):
             writer.write(bytes([byte]))
             await asyncio.sleep(1)
 
-    async with drill.connected() as (reader, writer):
+    async with drill.connected(WAITING_ADDRESS) as (reader, writer):
         dripping = asyncio.create_task(drip(writer))
         await drill.closed(reader)
         dripping.cancel()
@@ -249,7 +251,7 @@ async def never_reading(drill, choices):
     with socket.socket() as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         sock.setblocking(False)
-        sock.bind((BAD_ADDRESS, 0))
+        sock.bind((WAITING_ADDRESS, 0))
         await loop.sock_connect(sock, ("127.0.0.1", drill.port))
         with contextlib.suppress(ConnectionError):
             await loop.sock_sendall(sock, post(LARGE))
@@ -265,7 +267,7 @@ QUICK = [
     *(reset, huge_body, endless_body, malformed_body, malformed_http, wrong_types, unknown_path),
     *(too_long, foreign_host, pipelined),
 ]
-SLOW = [*[silent, half_headers, half_body, byte_a_second] * 5, never_reading]
+SLOW = [*[silent, half_headers, half_body, byte_a_second] * 20, never_reading]
 
 
 def memory(pid):

@@ -125,6 +125,15 @@ def test_connections_that_send_no_complete_request_are_closed(serve):
     serve(clients, patience=1)
 
 
+def test_malformed_requests_do_not_fill_the_log(serve, caplog):
+    async def clients(server):
+        for request in (b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\nHost localhost\r\n\r\n"):
+            assert (await answer(server, request))[0] == 400
+
+    serve(clients)
+    assert not caplog.records
+
+
 def test_an_answer_that_is_never_read_is_dropped_and_its_memory_is_free_again(serve):
     async def clients(server):
         async with contextlib.AsyncExitStack() as stack:
@@ -201,16 +210,16 @@ def test_new_connections_replace_those_that_wait_longest(serve):
     serve(clients, connections=4)
 
 
-def test_a_connection_is_refused_if_all_others_are_being_answered(serve):
+def test_if_all_connections_are_busy_new_ones_get_no_predictions_but_health_checks(serve):
     async def clients(server):
         slow = post({"instances": ["slow"]})
         async with connected(server, slow) as first, connected(server, slow) as second:
             await until(lambda: server.in_flight == 2)
-            status, text = await answer(server, get("/healthz"))
-            assert (status, json.loads(text)["error"]) == (
-                503,
-                "All connections of the server are busy",
-            )
+            status, text = await answer(server, slow)
+            assert status == 503
+            assert "All connections of the server are busy" in json.loads(text)["error"]
+            keep_alive = get("/healthz").replace(b"Connection: close\r\n", b"")
+            assert await answer(server, keep_alive) == (200, b"ok\n")
             for reader, _ in (first, second):
                 assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
 
@@ -234,11 +243,11 @@ def test_open_files_limit_the_connections(monkeypatch):
         return affordable(1000)
 
     monkeypatch.setattr(os, "listdir", lambda folder: range(40))
-    assert limits(resource.RLIM_INFINITY) == (128, 1000)
-    assert limits(65536) == (128, 1000)
+    assert limits(resource.RLIM_INFINITY) == 1000
+    assert limits(65536) == 1000
     warnings = []
     monkeypatch.setattr(module.logging, "warning", lambda *text: warnings.append(text))
-    assert limits(128) == (16, 40)
+    assert limits(128) == 40
     assert warnings
     with pytest.raises(ValueError, match=r"Received: 64\. Raise it with ulimit -n"):
         limits(64)
