@@ -13,6 +13,8 @@ import itertools
 import zlib
 from pathlib import Path
 
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8, with which some programs begin a file
+
 
 class SourceError(ValueError):
     """Wrong input from the user. The message says what is wrong and how to fix it."""
@@ -224,7 +226,7 @@ def lines_of(files, byte=0):
                     if is_first:
                         is_first = False
                         check_is_plain_text(path, line)
-                        line = line.removeprefix(b"\xef\xbb\xbf")  # byte order mark
+                        line = line.removeprefix(BYTE_ORDER_MARK)
                     yield line.rstrip(b"\r\n")
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise SourceError(

@@ -91,7 +91,7 @@ def split_at_tabs(lines):
     from t2t_keras.runs.text_files import line_text
 
     for line_number, line in enumerate(lines, start=1):
-        columns = line_text(line).split("\t")
+        columns = line_text(line, line_number - 1).split("\t")
         if columns == [""]:
             columns = ["", ""]
         if len(columns) < 2:

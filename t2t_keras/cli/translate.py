@@ -95,7 +95,7 @@ def main(arguments):
             if output.keep(block):
                 progress.begin_at(first + len(lines))
             else:
-                texts = [line_text(line) for line in lines]
+                texts = [line_text(line, index) for index, line in enumerate(lines, first)]
                 advanced = functools.partial(
                     show_progress, None if interactive else progress, first
                 )

@@ -89,8 +89,11 @@ def write(folder, endpoints, *tracked):
     signatures = {name: endpoint.get_concrete_function() for name, endpoint in endpoints.items()}
     root = tf.Module()
     root.used = [*tracked, *(graph.variables for graph in signatures.values())]
-    with quiet():
-        tf.saved_model.save(root, str(folder), signatures=signatures)
+    try:
+        with quiet():
+            tf.saved_model.save(root, str(folder), signatures=signatures)
+    except tf.errors.OpError as error:  # such as no space left
+        raise OSError(f"{folder} could not be written: {error.message}") from error
 
 
 @contextlib.contextmanager

@@ -2,15 +2,25 @@
 
 from pathlib import Path
 
+from pipelines.sources import BYTE_ORDER_MARK
+
 
 def read_lines(path):
     """Returns the lines of a file. Only a line feed ends a line."""
     lines = Path(path).read_bytes().split(b"\n")
-    return [line_text(line) for line in (lines if lines[-1] else lines[:-1])]
+    lines = lines if lines[-1] else lines[:-1]
+    return [line_text(line, index) for index, line in enumerate(lines)]
 
 
-def line_text(line):
-    """Decodes a line without its line break; bytes that are not UTF-8 become U+FFFD."""
+def line_text(line, index):
+    """Decodes a line without its line break; bytes that are not UTF-8 become U+FFFD.
+
+    Args:
+        line: bytes.
+        index: index of the line in its file, which may begin with a byte order mark.
+    """
+    if index == 0:
+        line = line.removeprefix(BYTE_ORDER_MARK)
     return line.decode("utf-8", "replace").rstrip("\r\n")
 
 

@@ -52,6 +52,12 @@ def rows_of(text):
     return [tuple(map(float, line.split("\t"))) for line in text.splitlines()]
 
 
+def test_a_byte_order_mark_is_no_text(folder):
+    pairs = (folder / "test.tsv").read_bytes()
+    marked = score(folder, stdin=b"\xef\xbb\xbf" + pairs)
+    assert marked.stdout == score(folder, stdin=pairs).stdout
+
+
 def test_each_pair_has_a_line_and_standard_error_ends_with_the_totals(folder):
     texts = [f"--source={folder}/test.en", f"--target={folder}/test.de"]
     result = command("score", folder / "run", *texts)

@@ -45,6 +45,11 @@ def test_every_line_is_answered_whatever_it_contains(run, tmp_path):
     assert translate(run, "--lines=2", stdin=data) == output, "however many are read at a time"
 
 
+def test_a_byte_order_mark_is_no_text(run):
+    text = TEXT.encode()
+    assert translate(run, stdin=b"\xef\xbb\xbf" + text) == translate(run, stdin=text)
+
+
 def test_several_translations_of_each_line_come_best_first(run):
     lines = translate(run, "--n_best=2", "--scores").splitlines()
     assert len(lines) == 2 * 3

@@ -15,6 +15,7 @@ from untrained import toy_tokenizer, untrained_run
 
 from pipelines.toy_grammar import pairs
 from t2t_keras.export.batchable import read_batchable
+from t2t_keras.export.saved_model import write
 
 # Ordinary sentences and odd lines. The last one has more pieces than a model takes at once.
 TEXTS = [english for english, _ in pairs(120)] + [*UGLY, "\u00e9\u0301\r\n\ufffd ", "dog " * 1100]
@@ -165,3 +166,12 @@ def test_kerass_own_export_of_the_model_gives_its_logits(tmp_path):
     model.export(tmp_path / "logits", verbose=False)
     exported = tf.saved_model.load(tmp_path / "logits")
     np.testing.assert_allclose(exported.serve(inputs), expected, atol=1e-5)
+
+
+def test_a_full_disk_is_an_error_of_the_system(tmp_path, monkeypatch):
+    def full_disk(*_, **__):
+        raise tf.errors.OutOfRangeError(None, None, "No space left on device")
+
+    monkeypatch.setattr(tf.saved_model, "save", full_disk)
+    with pytest.raises(OSError, match=r"model could not be written: No space left on device"):
+        write(tmp_path / "model", {})

@@ -35,3 +35,8 @@ def test_files_of_different_length_are_refused():
     message = r"--source and --reference must have the same number of lines. Received: 2 and 1"
     with pytest.raises(ValueError, match=message):
         check_line_counts(source=["a", "b"], reference=["b"])
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path):
+    (tmp_path / "file").write_bytes(b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n")
+    assert read_lines(tmp_path / "file") == ["a", "\ufeffb"]
