@@ -180,6 +180,15 @@ class Plan:
                 "--data=FOLDER or --tfds=NAME. "
                 f"Received: {', '.join(f'--{name}' for name in sources)}"
             )
+        if self.data_dir and not self.reads_data_sets():
+            raise ValueError(
+                "--data_dir is for text from TensorFlow Datasets. Leave it out. "
+                f"Received: --data_dir={self.data_dir}"
+            )
+
+    def reads_data_sets(self):
+        """Returns whether any text comes from TensorFlow Datasets; by default, in table2 only."""
+        return bool(self.tfds) or (self.table == "table2" and not self.has_text)
 
 
 def settings():

@@ -32,7 +32,13 @@ FEW_HYPOTHESES = {
 LIMITS = (1, 2, 3, 4, 4)
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+ONE_BACKEND = [
+    name if name == "beam 4" else pytest.param(name, marks=pytest.mark.one_backend)
+    for name in SEARCHES
+]
+
+
+@pytest.mark.parametrize("search", ONE_BACKEND)
 @pytest.mark.parametrize("case", FEW_HYPOTHESES)
 def test_a_search_finds_the_only_hypothesis(case, search):
     limit, constraints, expected = FEW_HYPOTHESES[case]

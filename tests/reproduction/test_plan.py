@@ -68,6 +68,8 @@ TEXT = {"source": "a", "target": "b"}
         ("table2", {"source": "a"}, "--source and --target go together. Received: a and None"),
         ("table3", {"dev_target": "a"}, "--dev_source and --dev_target go together"),
         ("table2", {"tfds": "x", "data": "y"}, "Only one training text .*: --data, --tfds"),
+        ("table2", {"data": "y", "data_dir": "z"}, "--data_dir is for text from TensorFlow Data"),
+        ("table3", {"data_dir": "z"}, "--data_dir is for text from TensorFlow Datasets. Leave it"),
         ("table2", {"run": "x", "steps": 3}, "--steps is for training, and --run trains nothing"),
         ("table2", {"run": "x", **TEXT}, "--source is for training"),
         ("table4", {"run": "x", "overrides": {"model.d_model": 8}}, "only search settings"),
