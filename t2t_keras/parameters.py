@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import keras
 
@@ -21,8 +22,9 @@ def parameter_counts(config):
         A dict from the path of each weight, such as "encoder/block_0/feed_forward/norm/gamma",
         to the number of its elements.
     """
-    with keras.StatelessScope(initialize_variables=False):  # shapes without values
-        model = Transformer(dataclasses.replace(config, num_layers=1), name="model")
+    # Keras would initialize the weights later, in the same thread.
+    with ThreadPoolExecutor(1) as thread:
+        model = thread.submit(model_without_values, config).result()
     one_block = {
         weight.path.removeprefix("model/"): math.prod(weight.shape)
         for weight in model.trainable_weights
@@ -32,6 +34,12 @@ def parameter_counts(config):
         for path, count in one_block.items()
         for i in range(config.num_layers if "/block_0/" in path else 1)
     }
+
+
+def model_without_values(config):
+    """Returns the model with one block per stack, whose weights have shapes and no values."""
+    with keras.StatelessScope(initialize_variables=False):
+        return Transformer(dataclasses.replace(config, num_layers=1), name="model")
 
 
 def grouped_counts(counts):

@@ -1,3 +1,4 @@
+import keras
 import pytest
 from helpers import TINY
 
@@ -67,3 +68,10 @@ def test_counts_equal_those_of_a_created_model():
     assert groups["source_embedding"] == 30 * 16
     assert groups["encoder norms"] == 2 * 2 * 32 + 32
     assert groups["decoder cross-attention"] == 2 * 4 * (16 * 16 + 16)
+
+
+def test_counting_leaves_no_weights_for_keras_to_initialize_later():
+    counts = parameter_counts(TransformerConfig(vocab_size=10**12))
+    assert max(counts.values()) == 512 * 10**12
+    with keras.StatelessScope():
+        pass  # at its end, Keras initializes all weights that are still without values
