@@ -12,6 +12,7 @@ from pathlib import Path
 
 CHECKSUM = "checksum"
 
+
 class MetricsFile:
     """A file to which each evaluation appends a line.
 
