@@ -111,6 +111,8 @@ def refuse_overrides(part, reason):
         part: for example "data.vocabulary.".
         reason: why the setting has no effect, as in `refuse_unused`.
     """
+    if CONFIG.value is None:
+        return
     for name in config_flags.get_override_values(flags.FLAGS[CONFIG.name]):
         if name.startswith(part):
             raise ValueError(f"--config.{name} has no effect {reason}: leave it out")

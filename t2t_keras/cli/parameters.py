@@ -6,7 +6,7 @@ t2t-parameters --config=base --config.model.d_ff=4096   the same config with one
 """
 
 from t2t_keras.cli.backend import load_backend
-from t2t_keras.cli.config_flag import CONFIG, run_with_config
+from t2t_keras.cli.config_flag import CONFIG, refuse_overrides, run_with_config
 from t2t_keras.cli.main import no_arguments
 
 # The paper says "about 37,000" pieces. Its printed counts imply 41,004 to 41,208 pieces in every
@@ -16,6 +16,8 @@ VOCABULARY_SIZES = (37000, 41100)
 
 def main(arguments):
     no_arguments(arguments)
+    for part in ("training.", "data.", "search."):
+        refuse_overrides(part, "on the number of weights")
     load_backend()
     if CONFIG.value is None:
         print_table3()

@@ -120,6 +120,8 @@ def check_unused():
         refuse_unused([BEAM_OPTIONS], "without --beam")
     if VOCABULARY.value:
         refuse_overrides("data.vocabulary.", "with --vocabulary")
+    for part in ("model.", "training.", "search."):
+        refuse_overrides(part, "on prepared data; it is for t2t-train")
 
 
 def find_source(folder):

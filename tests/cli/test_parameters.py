@@ -11,6 +11,12 @@ def test_the_weights_of_a_config_are_counted_with_its_changes():
     assert result.stdout.split()[-1] == f"{55_967_744 - 12 * (2 * 512 * 1024 + 1024):,}"
 
 
+def test_settings_other_than_the_models_are_refused():
+    result = command("parameters", "--config=base", "--config.training.steps=5")
+    message = "--config.training.steps has no effect on the number of weights: leave it out"
+    assert result.returncode == 2 and message in result.stderr
+
+
 def test_without_a_config_all_rows_of_table_3_are_counted():
     lines = call("parameters").stdout.splitlines()
     rows = {line.split()[0]: line.split()[1:] for line in lines[3:]}

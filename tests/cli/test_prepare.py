@@ -64,6 +64,8 @@ PAIRS = ["--pairs={0}/train.tsv", "--output={0}/z"]
         ([*PAIRS, "--data_dir=x"], "--data_dir has no effect without --tfds"),
         ([*PAIRS, "--leaves=XX"], "--leaves has no effect without --treebank"),
         ([*PAIRS, "--beam_options=--runner=X"], "--beam_options has no effect without --beam"),
+        ([*PAIRS, "--config.model.d_ff=9"], "--config.model.d_ff has no effect on prepared data"),
+        ([*PAIRS, "--config.search.beam=9"], "--config.search.beam has no effect on prepared"),
         (
             [*PAIRS, "--vocabulary=x", "--config.data.vocabulary.size=9"],
             "--config.data.vocabulary.size has no effect with --vocabulary",
