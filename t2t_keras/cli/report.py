@@ -38,7 +38,8 @@ def main(arguments):
     if not SOURCE.value:
         refuse_unused([LIMIT, EXAMPLES, WEIGHTS, *SEARCH_FLAGS], "without a test set")
     files = {f"--{flag.name}": flag.value for flag in (SOURCE, REFERENCE)}
-    check_outputs({"--output": OUTPUT.value}, files | {"a file of the run": files_of([folder])})
+    output = Path(folder) / "report.html" if OUTPUT.value is None else OUTPUT.value
+    check_outputs({"--output": output}, files | {"a file of the run": files_of([folder])})
     load_backend()
     from t2t_keras.runs import Run
     from t2t_keras.runs.text_files import check_line_counts, read_lines

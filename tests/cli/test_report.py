@@ -15,6 +15,7 @@ def run(tmp_path_factory):
     (folder / "test.en").write_text("The horse sleeps.\n" * LINES)
     (folder / "test.de").write_text("Das Pferd schläft.\n" * LINES)
     (folder / "short.de").write_text("Das Pferd.\n")
+    (folder / "report.html").write_text("An earlier page.\n")
     return folder
 
 
@@ -51,6 +52,10 @@ def test_the_page_is_written_without_a_test_set(run, tmp_path):
         (
             ["{0}", "--source={0}/test.en", "--reference={0}/test.de", "--output={0}/./test.de"],
             "--output and --reference are the same file",
+        ),
+        (
+            ["{0}", "--source={0}/report.html", "--reference={0}/test.de"],
+            "--output and --source are the same file",
         ),
         (["{0}", "--output={0}/config.json"], "--output and a file of the run are the same file"),
         (["{0}", "--output={0}"], "a folder"),
