@@ -66,6 +66,7 @@ def prepare_by(clean_into, encode_into, source, folder, config=None, tokenizer=N
     check_links(folder)
     with only_one(folder):
         refuse_other_files(folder)
+        remove_unfinished(folder)
         origin = origin_of(source, config, tokenizer)
         if is_begun(folder, origin) and is_finished(folder):
             check_intact(folder)
@@ -117,14 +118,22 @@ def encode_all(folder, tokenizer):
 
 
 def is_finished(folder):
-    """Returns whether all results exist. If so, removes the leftovers of interruptions."""
+    """Returns whether all results exist. If so, removes the cleaned text, which may be left."""
     if not (folder / "report.json").exists() or not (folder / "store.json").exists():
         return False
     if set(contents_of(folder)) - set(shards_in(folder)):
         return False
-    for leftover in [folder / "cleaned", *folder.glob("*.unfinished")]:
-        shutil.rmtree(leftover, ignore_errors=True)
+    shutil.rmtree(folder / "cleaned", ignore_errors=True)
     return True
+
+
+def remove_unfinished(folder):
+    """Removes the leftovers of processes that were killed."""
+    for leftover in folder.glob("*.unfinished"):
+        if leftover.is_dir():
+            shutil.rmtree(leftover)
+        else:
+            leftover.unlink()
 
 
 def check_intact(folder):

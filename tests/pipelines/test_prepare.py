@@ -164,6 +164,16 @@ def test_an_interrupted_preparation_resumes_to_the_same_bytes(
         assert path.stat().st_mtime_ns == time, "a finished shard was encoded again"
 
 
+def test_leftovers_of_killed_processes_are_removed(prepared, tmp_path):
+    folder = tmp_path / "toy"
+    for name in ("cleaned.0a.unfinished", "vocabulary.0b.unfinished", "shard-000001.0c.unfinished"):
+        (folder / name / "part").mkdir(parents=True)
+    (folder / "store.json.unfinished").write_text("{")
+    prepare(Pairs(CORPUS), folder, config())
+    assert contents(folder) == contents(prepared[0])
+    assert not list(folder.glob("*.unfinished"))
+
+
 def encode_one_part_and_wait(folder, tokenizer):
     """Encodes the first part without TensorFlow, which takes long to load, and then hangs."""
     part = cleaned_text.parts_in(folder / "cleaned")[0]
