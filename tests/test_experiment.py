@@ -150,6 +150,7 @@ def test_the_compiled_model_has_the_papers_optimizer_schedule_and_loss():
     assert model.loss.label_smoothing == 0.2
     assert float(adam.learning_rate) == pytest.approx(16**-0.5 * 50**-1.5)
     inputs = pairs()
+    model.run_eagerly = True  # tracing takes longer than the training
     history = model.fit(inputs, inputs["target"], epochs=2, verbose=0).history
     assert sorted(history) == ["loss", "perplexity", "token_accuracy"]
     assert np.isfinite(history["loss"]).all()
