@@ -5,6 +5,7 @@ import types
 
 import numpy as np
 import pytest
+from untrained import save_checkpoint
 
 from pipelines.data_config import DataConfig
 from pipelines.toy_grammar import pairs
@@ -99,12 +100,30 @@ def test_a_finished_run_is_left_as_it_is(resumed, tmp_path):
     assert contents_of(tmp_path / "run") == before
 
 
-def test_a_finished_run_of_an_older_version_is_left_as_it_is(finish):
-    as_written_by_an_older_version(finish.run)
-    finish.run.adopt_averaged_weights()
-    before = contents_of(finish.run.folder)
-    assert finish() == finish.nothing
-    assert contents_of(finish.run.folder) == before
+@pytest.fixture
+def trained_by(monkeypatch):
+    """A function that calls `train` on a run, with a function in place of the trainer's steps."""
+
+    def trained(run, take_steps, step):
+        trainer = types.SimpleNamespace(
+            train=take_steps, stopped_early=False, is_chief=True, step=step, held_out=None
+        )
+        monkeypatch.setattr(training, "make_trainer", lambda *arguments: trainer)
+        lines = []
+        train(run.experiment(), run.folder, show=lines.append)
+        return lines
+
+    return trained
+
+
+def test_a_finished_run_of_an_older_version_is_left_as_it_is(finish, trained_by):
+    run = finish.run
+    as_written_by_an_older_version(run)
+    before = contents_of(run.folder)
+    assert trained_by(run, lambda: None, 4) == finish.nothing[1]
+    after = contents_of(run.folder)
+    record = after.pop(run.averaged.record_path.relative_to(run.folder))
+    assert b'"made_by": null' in record and after == before
 
 
 def test_the_times_of_files_decide_nothing(finish):
@@ -154,22 +173,22 @@ def raise_interrupt(*arguments, **options):
 
 
 @pytest.mark.parametrize("older", [False, True])
-def test_earlier_averages_are_replaced_although_training_was_killed_before(
-    resumed, tmp_path, monkeypatch, older
+def test_earlier_averages_are_replaced_although_training_was_stopped_before(
+    finish, trained_by, older
 ):
-    run = Run(tmp_path / "run")
+    run = finish.run
     if older:
         as_written_by_an_older_version(run)
     else:
         run.average(last=1)
-    monkeypatch.setattr(training, "finish", raise_interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        resumed(steps=6)
-    monkeypatch.undo()
-    lines = []
-    trainer = types.SimpleNamespace(step=6, held_out=None)
-    training.finish(run, trainer, False, lines.append)
-    assert lines == [f"{run.averaged_weights}: mean of the checkpoints of steps 2, 4, 6"]
+
+    def take_steps():
+        save_checkpoint(run, 6)
+        return "SIGTERM was received"
+
+    assert trained_by(run, take_steps, 6) == []
+    lines = [f"{run.averaged_weights}: mean of the checkpoints of steps 2, 4, 6"]
+    assert finish(step=6, export=False) == (None, lines)
 
 
 def test_a_search_that_was_changed_is_exported(finish):
