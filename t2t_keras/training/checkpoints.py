@@ -85,7 +85,12 @@ class Checkpoints:
         self.delete_old()
 
     def delete_old(self):
-        """Deletes all but the newest `keep` and the best, as the newest checkpoint notes them."""
+        """Deletes all but the newest `keep` and the best, as the newest checkpoint notes them.
+
+        Files that a killed process left unfinished are deleted, too.
+        """
+        for unfinished in self.folder.glob("step-*.unfinished"):
+            unfinished.unlink()
         steps = self.steps()
         # Checkpoints of older versions do not note `keep`.
         if steps and (keep := self.notes(steps[-1]).get("keep")):
