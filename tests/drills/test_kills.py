@@ -162,6 +162,13 @@ def test_train(tmp_path):
     drill("train", arguments, run, lambda: results_of_training(run))
 
 
+def variables_of(folder):
+    """Returns the stored weights of an export; the layout of its objects may vary."""
+    reader = tf.train.load_checkpoint(str(folder / "variables" / "variables"))
+    names = [name for name in reader.get_variable_to_shape_map() if "OBJECT_GRAPH" not in name]
+    return {name: reader.get_tensor(name).tobytes() for name in names}
+
+
 @pytest.fixture(scope="module")
 def trained(toy_run):
     assert toy_run[0].returncode == 0
@@ -186,7 +193,6 @@ def test_export(trained, tmp_path):
             check_manifest(path)
             assert (path / "assets.extra" / "sha256.json").exists()
         files = sorted(str(path.relative_to(export / "1")) for path in (export / "1").rglob("*"))
-        variables = (export / "1" / "variables" / "variables.data-00000-of-00001").read_bytes()
-        return answers(export / "1") | {"files": files, "variables": variables}
+        return answers(export / "1") | {"files": files} | variables_of(export / "1")
 
     drill("export", [trained, f"--output={export}"], export, results)
