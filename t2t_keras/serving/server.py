@@ -14,6 +14,7 @@ import os
 import signal
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from absl import logging
 from aiohttp import web
@@ -35,6 +36,7 @@ MODEL = r"/v1/models/{name:[^/:]+}"
 VERSION = MODEL + r"/versions/{version:\d{1,18}}"
 WAITING_TO_CONNECT = 1024  # connections that the operating system keeps until they are accepted
 KERNEL_BUFFER = 128 * 1024  # bytes of a connection that no limit counts; Linux doubles it
+WRITERS = 2  # answers converted to JSON at the same time, which bounds the memory for it
 SEND_SECONDS = 5.0  # time to send computed answers when the server stops
 AVAILABLE_WHILE_STOPPING = {"metrics"}
 
@@ -54,6 +56,7 @@ class Server:
         self.host, self.allowed_hosts = host, allowed_hosts
         self.workers = Workers(limits, self.metrics)
         self.versions = Versions(name, folder, self.workers)
+        self.writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="answer")
         self.page = page(name)
         self.stop = asyncio.Event()
         self.in_flight, self.idle = 0, asyncio.Event()
@@ -261,7 +264,9 @@ class Server:
         inputs = inputs_of(query, signature.inputs, self.limits, longest)
         query.values.clear()  # the request may wait, and JSON values need much memory
         outputs = await batcher(inputs, connection)
-        body = await asyncio.to_thread(answer_of, query.form, outputs)
+        body = await asyncio.get_running_loop().run_in_executor(
+            self.writers, answer_of, query.form, outputs
+        )
         return web.Response(body=body, content_type="application/json")
 
     async def body(self, request):

@@ -55,6 +55,9 @@ class Drill:
             self.first.set()
 
     async def run(self):
+        """Sends each kind of request once, then all at once."""
+        for kind in (*QUICK, *dict.fromkeys(SLOW)):
+            await kind(self, random.Random(0))
         async with asyncio.TaskGroup() as clients:
             for seed in range(GOOD):
                 clients.create_task(self.well_behaved(random.Random(seed)))
