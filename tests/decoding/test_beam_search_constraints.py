@@ -4,6 +4,7 @@ import pytest
 from table_model import END, TableModel, allowed, random_constraints, search_table
 
 from t2t_keras.decoding.beam_search import BeamSearch
+from t2t_keras.decoding.ensemble import Ensemble
 
 SEARCHES = {
     "greedy": {"beam": 1},
@@ -38,14 +39,26 @@ ONE_BACKEND = [
 ]
 
 
+def tokens_found(model, case, search):
+    """Returns the tokens of each hypothesis that a search finds in a case of `FEW_HYPOTHESES`."""
+    limit, constraints, _ = FEW_HYPOTHESES[case]
+    prefixes = [constraints.get("prefix", ())]
+    settings = {name: value for name, value in constraints.items() if name != "prefix"}
+    (results,) = search_table(model, [limit], prefixes, **settings, **SEARCHES[search])
+    return {tokens for _, tokens in results}
+
+
 @pytest.mark.parametrize("search", ONE_BACKEND)
 @pytest.mark.parametrize("case", FEW_HYPOTHESES)
 def test_a_search_finds_the_only_hypothesis(case, search):
-    limit, constraints, expected = FEW_HYPOTHESES[case]
-    prefixes = [constraints.get("prefix", ())]
-    settings = {name: value for name, value in constraints.items() if name != "prefix"}
-    (results,) = search_table(TableModel(seed=1), [limit], prefixes, **settings, **SEARCHES[search])
-    assert {tokens for _, tokens in results} == set(expected)
+    assert tokens_found(TableModel(seed=1), case, search) == set(FEW_HYPOTHESES[case][2])
+
+
+@pytest.mark.one_backend
+@pytest.mark.parametrize("case", FEW_HYPOTHESES)
+def test_an_ensemble_finds_the_only_hypothesis(case):
+    model = Ensemble([TableModel(seed=1), TableModel(seed=2)])
+    assert tokens_found(model, case, "beam 4") == set(FEW_HYPOTHESES[case][2])
 
 
 @pytest.mark.one_backend

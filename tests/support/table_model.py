@@ -4,6 +4,7 @@ Searches with it need no compilation, so tests can try many settings.
 """
 
 import itertools
+import types
 
 import numpy as np
 from helpers import array
@@ -28,6 +29,7 @@ class TableModel:
     longest = None
 
     def __init__(self, seed, vocabulary=7, positions=24, end=0.0):
+        self.config = types.SimpleNamespace(vocab_size=vocabulary)
         logits = np.random.default_rng(seed).normal(0, 2, (positions, vocabulary, vocabulary))
         logits[..., END] += end
         self.logits = logits.astype("float32")
