@@ -115,6 +115,11 @@ class Run(TrainedModel):
         """Returns "averaged" if there are averaged weights, else the newest step as a string."""
         if self.averaged_weights.exists():
             return "averaged"
+        if self.averaged.record_path.exists():
+            raise ValueError(
+                f"{self.averaged_weights} is missing, but {self.averaged.record_path.name} "
+                "describes it. Run t2t-average to write it again, or choose others with --weights"
+            )
         steps = self.checkpoints.steps()
         if not steps:
             raise ValueError(f"{self.folder} has no weights yet: its first checkpoint is to come")

@@ -61,6 +61,14 @@ def test_unknown_weights_are_answered_with_those_that_exist(copied, run):
         copied.weights_file("best")
 
 
+def test_lost_averaged_weights_are_noticed(copied):
+    copied.average(last=2)
+    copied.averaged_weights.unlink()
+    with pytest.raises(ValueError, match=r"averaged.weights.h5 is missing, .* Run t2t-average"):
+        copied.model()
+    assert_equal(weights_of(copied.model("newest")), weights_in_checkpoint(copied, 6))
+
+
 def test_the_model_has_the_weights_that_are_asked_for(copied):
     assert_equal(weights_of(copied.model("4")), weights_in_checkpoint(copied, 4))
     assert_equal(weights_of(copied.model("newest")), weights_in_checkpoint(copied, 6))
