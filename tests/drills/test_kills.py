@@ -163,10 +163,11 @@ def test_train(tmp_path):
 
 
 def variables_of(folder):
-    """Returns the stored weights of an export; the layout of its objects may vary."""
+    """Returns the stored weights of an export, sorted: their order and names may vary."""
     reader = tf.train.load_checkpoint(str(folder / "variables" / "variables"))
     names = [name for name in reader.get_variable_to_shape_map() if "OBJECT_GRAPH" not in name]
-    return {name: reader.get_tensor(name).tobytes() for name in names}
+    values = [reader.get_tensor(name) for name in names]
+    return sorted(np.asarray(value).tobytes() for value in values)
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +194,6 @@ def test_export(trained, tmp_path):
             check_manifest(path)
             assert (path / "assets.extra" / "sha256.json").exists()
         files = sorted(str(path.relative_to(export / "1")) for path in (export / "1").rglob("*"))
-        return answers(export / "1") | {"files": files} | variables_of(export / "1")
+        return answers(export / "1") | {"files": files, "variables": variables_of(export / "1")}
 
     drill("export", [trained, f"--output={export}"], export, results)
