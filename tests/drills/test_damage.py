@@ -9,11 +9,12 @@ import re
 import shutil
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pytest
 from accidents import (
     DAMAGES,
+    arrays_of_weights,
+    check_outcomes,
     chosen,
     contents,
     copied,
@@ -68,16 +69,7 @@ def arrays_of_checkpoint(run):
 
 
 def averaged(run):
-    arrays = {}
-    with h5py.File(run / "averaged.weights.h5") as file:
-        file.visititems(
-            lambda name, item: (
-                arrays.update({name: item[()].tobytes()})
-                if isinstance(item, h5py.Dataset)
-                else None
-            )
-        )
-    return arrays
+    return arrays_of_weights(run / "averaged.weights.h5")
 
 
 def evaluations(run):
@@ -182,8 +174,7 @@ def test_every_file_of_a_run(trained, toy_data, texts, tmp_path):
         if problem:
             problems.append(f"{action}, {name}, {damage.__name__}: {problem}")
             print(problems[-1], flush=True)
-    print(f"{len(chosen(cases))} of {len(cases)} cases, {refused} refused")
-    assert not problems, "\n".join(problems)
+    check_outcomes(problems, len(chosen(cases)), len(cases), refused)
 
 
 def test_every_file_of_prepared_data(toy_corpus, toy_data, texts, tmp_path):
@@ -219,8 +210,7 @@ def test_every_file_of_prepared_data(toy_corpus, toy_data, texts, tmp_path):
         if problem:
             problems.append(f"{action}, {name}, {damage.__name__}: {problem}")
             print(problems[-1], flush=True)
-    print(f"{len(chosen(cases))} of {len(cases)} cases, {refused} refused")
-    assert not problems, "\n".join(problems)
+    check_outcomes(problems, len(chosen(cases)), len(cases), refused)
 
 
 def same_data(found, before):
@@ -271,8 +261,7 @@ def test_every_file_of_an_export(trained, tmp_path):
         if problem:
             problems.append(f"{action}, {name}, {damage.__name__}: {problem}")
             print(problems[-1], flush=True)
-    print(f"{len(chosen(cases))} of {len(cases)} cases, {refused} refused")
-    assert not problems, "\n".join(problems)
+    check_outcomes(problems, len(chosen(cases)), len(cases), refused)
 
 
 def intact(export, name):
@@ -344,8 +333,7 @@ def test_a_full_disk(trained, toy_corpus, toy_data, texts, tmp_path):
         if problem:
             problems.append(f"{action}, {size:,} bytes: {problem}")
             print(problems[-1], flush=True)
-    print(f"{len(chosen(cases))} of {len(cases)} cases, {refused} refused")
-    assert not problems, "\n".join(problems)
+    check_outcomes(problems, len(chosen(cases)), len(cases), refused)
 
 
 def leftover(folder):

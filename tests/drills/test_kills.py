@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
-from accidents import SIZE, contents
+from accidents import SIZE, arrays_of_weights, contents
 from commands import SMALL_CORPUS, TINY_RUN, command, running
 
 from pipelines.toy_grammar import pairs
@@ -129,7 +129,7 @@ def results_of_training(run):
     found["metrics"] = [
         {name: value for name, value in line.items() if not name.endswith(TIMES)} for line in lines
     ]
-    found["averaged"] = averaged_arrays(run / "averaged.weights.h5")
+    found["averaged"] = arrays_of_weights(run / "averaged.weights.h5")
     found["averaged.json"] = [
         record["steps"]
         for record in json.loads((run / "averaged.json").read_text()).values()
@@ -139,21 +139,6 @@ def results_of_training(run):
     found["versions"] = sorted(path.name for path in (run / "export").iterdir() if path.is_dir())
     check_manifest(run / "export" / "1")
     return found | answers(run / "export" / "1")
-
-
-def averaged_arrays(path):
-    import h5py
-
-    arrays = {}
-    with h5py.File(path) as file:
-        file.visititems(
-            lambda name, item: (
-                arrays.update({name: item[()].tobytes()})
-                if isinstance(item, h5py.Dataset)
-                else None
-            )
-        )
-    return arrays
 
 
 def test_train(tmp_path):

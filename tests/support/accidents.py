@@ -5,6 +5,8 @@ import random
 import re
 import shutil
 
+import h5py
+
 # Size of a drill. The default is for trying; BUILD.md has the sizes of the full drills.
 SIZE = int(os.environ.get("T2T_DRILL", "10"))
 
@@ -92,3 +94,22 @@ def refusal(result, *names):
     if not any(name in message[0] for name in names):
         return f"the message does not name {' or '.join(names)}: {message[0]}"
     return None
+
+
+def arrays_of_weights(path):
+    """Returns the arrays of a weights file, as bytes."""
+    arrays = {}
+
+    def add(name, item):
+        if isinstance(item, h5py.Dataset):
+            arrays[name] = item[()].tobytes()
+
+    with h5py.File(path) as file:
+        file.visititems(add)
+    return arrays
+
+
+def check_outcomes(problems, done, cases, refused):
+    """Prints the number of cases and fails if any had a problem."""
+    print(f"{done} of {cases} cases, {refused} refused")
+    assert not problems, "\n".join(problems)
