@@ -29,17 +29,19 @@ def parameter_counts(config):
         weight.path.removeprefix("model/"): math.prod(weight.shape)
         for weight in model.trainable_weights
     }
+    layers = dict(zip(("encoder", "decoder"), config.layers, strict=True))
     return {
         path.replace("/block_0/", f"/block_{i}/"): count
         for path, count in one_block.items()
-        for i in range(config.num_layers if "/block_0/" in path else 1)
+        for i in range(layers[path.split("/")[0]] if "/block_0/" in path else 1)
     }
 
 
 def model_without_values(config):
     """Returns the model with one block per stack, whose weights have shapes and no values."""
+    config = dataclasses.replace(config, num_layers=1, decoder_layers=1)
     with keras.StatelessScope(initialize_variables=False):
-        return Transformer(dataclasses.replace(config, num_layers=1), name="model")
+        return Transformer(config, name="model")
 
 
 def grouped_counts(counts):

@@ -16,9 +16,11 @@ from t2t_keras.layers.positional_encoding import kind_of_positions
 from t2t_keras.layers.shared_embedding import SharedEmbedding
 from t2t_keras.transformer_config import TransformerConfig
 
+END = 2  # the id that ends every source
+
 
 class DecodingMemory(NamedTuple):
-    """Keys, values and padding mask of a batch of source sentences; constant during decoding."""
+    """Keys, values and mask of a batch of source sentences; constant during decoding."""
 
     keys_values: Any  # the `KeysValues` of each decoder block's cross-attention
     mask: Any  # [sentences, source_length]
@@ -62,23 +64,23 @@ class Transformer(keras.Model):
         self.config = config = config.resolved()
         dtype = self.dtype_policy
 
-        self.embedding = SharedEmbedding(
-            config.vocab_size,
-            config.d_model,
-            output_bias=config.output_bias,
-            mask_zero=False,
-            dtype=dtype,
-            name="embedding",
-        )
-        self.source_embedding = self.embedding
-        if config.source_vocab_size is not None:
-            self.source_embedding = SharedEmbedding(
-                config.source_vocab_size,
-                config.d_model,
+        def embedding(name, vocab_size=config.vocab_size, **options):
+            return SharedEmbedding(
+                *(vocab_size, config.d_model),
                 mask_zero=False,
+                scale=config.embedding_scale,
                 dtype=dtype,
-                name="source_embedding",
+                name=name,
+                **options,
             )
+
+        output = {"output_bias": config.output_bias}
+        self.embedding = embedding("embedding", **(output if config.tie_output else {}))
+        self.source_embedding = self.output_embedding = self.embedding
+        if config.source_vocab_size is not None:
+            self.source_embedding = embedding("source_embedding", config.source_vocab_size)
+        if not config.tie_output:
+            self.output_embedding = embedding("output_embedding", **output)
 
         positions = kind_of_positions(config.positions)
         self.source_positions = positions.make(config, dtype=dtype, name="source_positions")
@@ -86,18 +88,18 @@ class Transformer(keras.Model):
         self.source_dropout = keras.layers.Dropout(config.dropout, dtype=dtype)
         self.target_dropout = keras.layers.Dropout(config.dropout, dtype=dtype)
 
-        stack = {name: getattr(config, name) for name in ("num_layers", *BLOCK_SETTINGS)}
-        self.encoder = Encoder(**stack, dtype=dtype, name="encoder")
-        self.decoder = Decoder(**stack, dtype=dtype, name="decoder")
+        block = {name: getattr(config, name) for name in BLOCK_SETTINGS}
+        self.encoder = Encoder(config.num_layers, **block, dtype=dtype, name="encoder")
+        self.decoder = Decoder(config.decoder_layers, **block, dtype=dtype, name="decoder")
         self.build({"source": (None, None), "target": (None, None)})
 
     def build(self, input_shape):
         if self.built:
             return
         ids, vectors = (None, None), (None, None, self.config.d_model)
-        self.embedding.build(ids)
-        if self.source_embedding is not self.embedding:
-            self.source_embedding.build(ids)
+        for layer in (self.embedding, self.source_embedding, self.output_embedding):
+            if not layer.built:
+                layer.build(ids)
         for layer in (
             self.source_positions,
             self.target_positions,
@@ -116,14 +118,19 @@ class Transformer(keras.Model):
         encoded = self.encode(source, training)
         x = self.embed_target(target, training=training)
         # The target needs no mask: its padding comes after every real token.
-        x = self.decoder(x, encoded, memory_mask=padding_mask(source), training=training)
-        return self.embedding.project(x)
+        x = self.decoder(x, encoded, memory_mask=self.source_mask(source), training=training)
+        return self.output_embedding.project(x)
 
     def encode(self, source, training=None):
         """Encodes source ids `[batch, length]` as vectors `[batch, length, d_model]`."""
         check_ids("source", source)
         x = self.embed_source(source, training)
-        return self.encoder(x, mask=padding_mask(source), training=training)
+        return self.encoder(x, mask=self.source_mask(source), training=training)
+
+    def source_mask(self, source):
+        """Returns a mask `[batch, length]`, True at the tokens that attention may see."""
+        mask = padding_mask(source)
+        return mask if self.config.source_end else mask & ops.not_equal(source, END)
 
     def embed_source(self, source, training=None):
         x = self.source_positions(self.source_embedding(source))
@@ -145,7 +152,7 @@ class Transformer(keras.Model):
             `"decoder/0/cross_attention"`, ….
         """
         source, target = check_inputs(inputs)
-        mask = padding_mask(source)
+        mask = self.source_mask(source)
         encoded, encoder_weights = self.encoder(
             self.embed_source(source), mask=mask, return_weights=True
         )
@@ -181,7 +188,7 @@ class Transformer(keras.Model):
         check_integer("beams", beams)
         self.target_positions.check_length(max_length)
         memory = DecodingMemory(
-            self.decoder.keys_and_values(self.encode(source)), padding_mask(source)
+            self.decoder.keys_and_values(self.encode(source)), self.source_mask(source)
         )
         return memory, self.decoder.empty_cache(ops.shape(source)[0], max_length, beams)
 
@@ -214,7 +221,7 @@ class Transformer(keras.Model):
         x, cache = self.decoder.decode_step(
             x, step, cache, memory.keys_values, over_heads(memory.mask)
         )
-        return self.embedding.project(x), cache
+        return self.output_embedding.project(x), cache
 
     def compute_output_shape(self, input_shape):
         return (*input_shape["target"], self.config.vocab_size)

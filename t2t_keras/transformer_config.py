@@ -15,7 +15,7 @@ from t2t_keras.layers.feed_forward import ACTIVATIONS
 from t2t_keras.layers.positional_encoding import kind_of_positions
 
 # Limits far beyond any use, so that settings from elsewhere cannot allocate all memory.
-MOST = {"num_layers": 1000, "position_offset": 10_000}
+MOST = {"num_layers": 1000, "decoder_layers": 1000, "position_offset": 10_000}
 
 
 @dataclasses.dataclass
@@ -35,11 +35,15 @@ class TransformerConfig:
     d_v: int | None = None  # None: d_model / num_heads
     dropout: float = 0.1
     attention_dropout: float = 0.0  # on the attention weights; the paper uses it in parsing
-    positions: str = "sinusoidal"  # or "learned", or "concatenated" as in tensor2tensor
+    positions: str = "sinusoidal"  # or "learned", "concatenated", "hugging_face"
     max_length: int = 1024  # rows of the table of learned positions
 
+    decoder_layers: int | None = None  # None: num_layers, the encoder's
     source_vocab_size: int | None = None  # None: source and target share one embedding matrix
-    activation: str = "relu"  # or "gelu", "swish"
+    tie_output: bool = True  # whether the target's embedding matrix also computes the logits
+    embedding_scale: float | None = None  # factor on the embeddings. None: √d_model
+    source_end: bool = True  # whether the model reads the end of the source, or ignores it
+    activation: str = "relu"  # or "swish", "gelu", "gelu_tanh", "gelu_sigmoid"
     attention_bias: bool = False
     output_bias: bool = False
     position_offset: int = 0  # index of the first position
@@ -56,6 +60,8 @@ class TransformerConfig:
         if self.source_vocab_size is not None:
             check_integer("source_vocab_size", self.source_vocab_size, at_least=4)
         check_integer("num_layers", self.num_layers)
+        if self.decoder_layers is not None:
+            check_integer("decoder_layers", self.decoder_layers)
         check_integer("d_ff", self.d_ff)
         check_integer("d_model", self.d_model)
         head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)
@@ -65,30 +71,39 @@ class TransformerConfig:
         check_integer("position_offset", self.position_offset, at_least=0)
         for name, most in MOST.items():
             value = getattr(self, name)
-            check(value <= most, name, value, f"at most {most:,}")
+            check(value is None or value <= most, name, value, f"at most {most:,}")
         kind_of_positions(self.positions).check(self)
         check_choice("activation", self.activation, ACTIVATIONS)
+        check_boolean("tie_output", self.tie_output)
+        if self.embedding_scale is not None:
+            check_positive("embedding_scale", self.embedding_scale)
+        check_boolean("source_end", self.source_end)
         check_boolean("attention_bias", self.attention_bias)
         check_boolean("output_bias", self.output_bias)
         check_boolean("pre_norm", self.pre_norm)
         check_positive("norm_epsilon", self.norm_epsilon)
 
+    @property
+    def layers(self):
+        """The number of layers of the encoder and of the decoder."""
+        return self.num_layers, self.decoder_layers or self.num_layers
+
     def resolved(self):
-        """Returns a checked copy in which d_k and d_v are set."""
+        """Returns a checked copy in which d_k, d_v and decoder_layers are set."""
         d_k, d_v = head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)
-        return dataclasses.replace(self, d_k=d_k, d_v=d_v)
+        return dataclasses.replace(self, d_k=d_k, d_v=d_v, decoder_layers=self.layers[1])
 
     def divided(self, widths=1, layers=1):
-        """Returns a copy with d_model, d_ff, d_k, d_v and the number of layers divided.
+        """Returns a copy with d_model, d_ff, d_k, d_v and the numbers of layers divided.
 
         The number of heads is unchanged, because a model with one head could not be divided. So
         `h · d_k = d_model` still holds if it did before, and the ratios between the settings of two
         models stay the same.
         """
         divided = {}
-        for name in ("d_model", "d_ff", "d_k", "d_v", "num_layers"):
+        for name in ("d_model", "d_ff", "d_k", "d_v", "num_layers", "decoder_layers"):
             size = getattr(self, name)
-            argument, divisor = ("layers", layers) if name == "num_layers" else ("widths", widths)
+            argument, divisor = ("layers", layers) if "layers" in name else ("widths", widths)
             if size is not None:
                 check_integer(argument, divisor)
                 check(size % divisor == 0, argument, divisor, f"a divisor of {name}={size}")

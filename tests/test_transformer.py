@@ -31,7 +31,9 @@ def test_logits_of_the_base_model_equal_an_independent_numpy_forward_pass():
     "settings",
     [
         {**OTHER_SYSTEMS, "num_layers": 3, "d_model": 64, "d_ff": 128, "num_heads": 4},
-        {"activation": "gelu", "d_k": 4},
+        {"activation": "gelu", "d_k": 4, "decoder_layers": 3},
+        {"activation": "gelu_tanh", "positions": "hugging_face", "tie_output": False},
+        {"activation": "gelu_sigmoid", "num_layers": 1, "decoder_layers": 2},
         {"positions": "learned", "position_offset": 2, "d_k": 12, "d_v": 5},
         {"source_vocab_size": 40, "attention_bias": True, "norm_epsilon": 0.1},
     ],
@@ -156,6 +158,29 @@ def test_a_separate_source_embedding_is_one_more_matrix():
     before = array(separate(inputs))
     separate.source_embedding.matrix.assign(separate.source_embedding.matrix * 2)
     assert not np.allclose(array(separate(inputs)), before)
+
+
+def test_a_separate_output_matrix_owns_the_bias():
+    tied, separate = (tiny_model(output_bias=True, tie_output=tie) for tie in (True, False))
+    assert separate.count_params() == tied.count_params() + 50 * 16
+    assert separate.embedding.bias is None and separate.output_embedding.bias is not None
+    inputs = pairs()
+    before = array(separate(inputs))
+    separate.output_embedding.matrix.assign(separate.output_embedding.matrix * 2)
+    separate.output_embedding.bias.assign(separate.output_embedding.bias * 2)
+    np.testing.assert_allclose(array(separate(inputs)), before * 2, atol=1e-5)
+
+
+def test_a_model_that_ignores_the_end_of_the_source_computes_as_if_it_was_not_there():
+    model, inputs = tiny_model(source_end=False), pairs()
+    expected = array(model(inputs))
+    with_end = np.pad(inputs["source"], [(0, 0), (0, 1)])
+    with_end[np.arange(3), [7, 4, 2]] = 2
+    np.testing.assert_allclose(array(model({**inputs, "source": with_end})), expected, atol=1e-5)
+    weights = model.attention_weights({**inputs, "source": with_end})
+    assert array(weights["decoder/0/cross_attention"])[0, :, :, 7].max() == 0
+    reads_end = tiny_model()
+    assert not np.allclose(array(reads_end({**inputs, "source": with_end})), expected, atol=1e-3)
 
 
 def test_attention_weights_of_every_head_are_returned_by_name():

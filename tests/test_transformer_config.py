@@ -16,7 +16,7 @@ def test_the_defaults_are_the_base_model():
 
 def test_resolving_twice_changes_nothing():
     resolved = TransformerConfig(**TINY, d_v=5).resolved()
-    assert (resolved.d_k, resolved.d_v) == (8, 5)
+    assert (resolved.d_k, resolved.d_v, resolved.decoder_layers) == (8, 5, 2)
     assert dataclasses.asdict(resolved.resolved()) == dataclasses.asdict(resolved)
 
 
@@ -29,6 +29,11 @@ def test_resolving_twice_changes_nothing():
         ({"num_heads": 3}, "`num_heads` must be a divisor of d_model=16"),
         ({"num_layers": 0}, "`num_layers` must be .* num_layers=0"),
         ({"num_layers": 10**9}, "`num_layers` must be at most 1,000"),
+        ({"decoder_layers": 0}, "`decoder_layers` must be .* decoder_layers=0"),
+        ({"decoder_layers": 10**9}, "`decoder_layers` must be at most 1,000"),
+        ({"tie_output": 1}, "`tie_output` must be True or False. Received: tie_output=1"),
+        ({"embedding_scale": 0}, "`embedding_scale` must be a positive .* embedding_scale=0"),
+        ({"source_end": None}, "`source_end` must be True or False. Received: source_end=None"),
         ({"position_offset": 10**30}, "`position_offset` must be at most 10,000"),
         ({"d_ff": "64"}, "`d_ff` must be .* d_ff='64'"),
         ({"dropout": 1.5}, "`dropout` must be a number of at least 0 and below 1.* dropout=1.5"),

@@ -18,6 +18,6 @@ def attention_between(model, source, target):
         Weights `[rows, target_length, source_length]`, which sum to 1 over the source.
     """
     decoder_input = ops.pad(target[:, :-1], [(0, 0), (1, 0)], constant_values=1)
-    layer = max(model.config.num_layers - 2, 0)
+    layer = max(model.config.decoder_layers - 2, 0)
     weights = model.attention_weights({"source": source, "target": decoder_input})
     return ops.mean(weights[f"decoder/{layer}/cross_attention"], axis=1)

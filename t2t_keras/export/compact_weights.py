@@ -27,13 +27,15 @@ class CompactWeights(tf.Module):
         self.variables_of_model = []
         if dtype == "float32":
             return  # the model's own variables are stored
+        embeddings = model.embedding, model.source_embedding, model.output_embedding
         for variable in model.variables:
             if len(variable.shape) < 2:
                 continue
             if dtype == "bfloat16":
                 parts = [keras.ops.cast(variable.value, "bfloat16")]
             else:
-                output_axis = 1 if variable is model.embedding.matrix else 0
+                of_tokens = any(variable is embedding.matrix for embedding in embeddings)
+                output_axis = 1 if of_tokens else 0
                 parts = keras.quantizers.abs_max_quantize(variable.value, axis=output_axis)
             self.stored.append([tf.Variable(part, trainable=False) for part in parts])
             self.variables_of_model.append(variable)

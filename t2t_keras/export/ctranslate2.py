@@ -14,14 +14,20 @@ from keras import ops
 from t2t_keras.checks import check, check_choice
 from t2t_keras.decoding.hypotheses import BEGIN, END, PADDING
 from t2t_keras.export.dtypes import CTRANSLATE2_DTYPES
-from t2t_keras.layers.positional_encoding import LearnedPositionalEncoding, sinusoids
+from t2t_keras.layers.positional_encoding import LearnedPositionalEncoding
 
 UNKNOWN = 3
-ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swish": "SWISH"}
+ACTIVATIONS = {
+    "relu": "RELU",
+    "swish": "SWISH",
+    "gelu": "GELU",
+    "gelu_tanh": "GELUTanh",
+    "gelu_sigmoid": "GELUSigmoid",
+}
 # CTranslate2 stores sinusoids as a table of fixed size: twice the length of our longest source.
 POSITIONS = 2048
 # The positional encodings that are a table of vectors, added to the embeddings.
-TABULATED = ("sinusoidal", "concatenated", "learned")
+TABULATED = ("sinusoidal", "concatenated", "hugging_face", "learned")
 NEVER = -1e4  # logit bias of ids that must not be written; fits in float16
 
 
@@ -93,21 +99,25 @@ def specification(specs, model):
     allowed = f"one of {', '.join(map(repr, TABULATED))} in a model for CTranslate2"
     check(config.positions in TABULATED, "positions", config.positions, allowed)
     spec = specs.TransformerSpec.from_config(
-        config.num_layers,
+        config.layers,
         config.num_heads,
         pre_norm=config.pre_norm,
         activation=specs.Activation[ACTIVATIONS[config.activation]],
         # `return_attention` returns the mean of the heads that our alignments are computed from.
-        alignment_layer=max(config.num_layers - 2, 0),
+        alignment_layer=max(config.decoder_layers - 2, 0),
         alignment_heads=config.num_heads,
     )
     spec.config.layer_norm_epsilon = config.norm_epsilon
-    matrix = array(model.embedding.matrix)
     encoder, decoder = spec.encoder, spec.decoder
-    encoder.embeddings[0].weight = matrix
-    if model.source_embedding is not model.embedding:
-        encoder.embeddings[0].weight = array(model.source_embedding.matrix)
-    decoder.embeddings.weight = decoder.projection.weight = matrix
+    matrices = {}  # equal layers must have the same array, which is then stored once
+    for part, layer in (
+        (encoder.embeddings[0], model.source_embedding),
+        (decoder.embeddings, model.embedding),
+        (decoder.projection, model.output_embedding),
+    ):
+        part.weight = matrices.setdefault(id(layer), array(layer.matrix))
+    if config.embedding_scale is not None:
+        encoder.scale_embeddings = decoder.scale_embeddings = np.float32(config.embedding_scale)
     decoder.projection.bias = output_bias(model)
     encoder.position_encodings.encodings = positions(model.source_positions, config)
     decoder.position_encodings.encodings = positions(model.target_positions, config)
@@ -125,8 +135,8 @@ def specification(specs, model):
 def output_bias(model):
     """Returns the bias on the logits, which prevents padding and begin from being written."""
     bias = np.zeros(model.config.vocab_size, "float32")
-    if model.embedding.bias is not None:
-        bias = array(model.embedding.bias)
+    if model.output_embedding.bias is not None:
+        bias = array(model.output_embedding.bias)
     bias[[PADDING, BEGIN]] = NEVER
     return bias
 
@@ -136,7 +146,7 @@ def positions(layer, config):
     if isinstance(layer, LearnedPositionalEncoding):
         return array(layer.table)[layer.offset :]
     indices = ops.arange(POSITIONS, dtype="float32") + layer.offset
-    return array(sinusoids(indices, config.d_model, layer.interleaved))
+    return array(layer.encodings(indices, config.d_model))
 
 
 def set_attention(spec, residual):
@@ -204,7 +214,7 @@ def register_vocabularies(spec, config, pieces, source_pieces):
     spec.config.bos_token = spec.config.decoder_start_token = pieces[BEGIN]
     spec.config.eos_token = pieces[END]
     spec.config.unk_token = pieces[UNKNOWN]
-    spec.config.add_source_eos = True
+    spec.config.add_source_eos = config.source_end
 
 
 def check_pieces(name, pieces, size):

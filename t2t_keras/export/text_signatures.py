@@ -90,17 +90,17 @@ class TextSignatures(tf.Module):
             source, target = tf.identity(source), tf.identity(target)
         read = tf.concat([tf.fill([tf.shape(target)[0], 1], BEGIN), target[:, :-1]], axis=1)
         weights = self.model.attention_weights({"source": source, "target": read})
-        layers = range(self.model.config.num_layers)
+        encoder_layers, decoder_layers = self.model.config.layers
 
-        def of_layers(name):
-            return tf.stack([weights[name.format(layer)] for layer in layers], axis=1)
+        def of_layers(name, layers):
+            return tf.stack([weights[name.format(layer)] for layer in range(layers)], axis=1)
 
         return {
             "source_pieces": self.pieces_of(source),
             "target_pieces": self.pieces_of(target),
-            "encoder": of_layers("encoder/{}/self_attention"),
-            "decoder": of_layers("decoder/{}/self_attention"),
-            "cross": of_layers("decoder/{}/cross_attention"),
+            "encoder": of_layers("encoder/{}/self_attention", encoder_layers),
+            "decoder": of_layers("decoder/{}/self_attention", decoder_layers),
+            "cross": of_layers("decoder/{}/cross_attention", decoder_layers),
         }
 
     def pieces_of(self, ids):

@@ -38,7 +38,7 @@ class Block(keras.layers.Layer):
         d_v: width of a head's values. None: `d_model / num_heads`.
         dropout: rate on each sub-layer's output.
         attention_dropout: rate on the attention weights.
-        activation: activation of the feed-forward network: "relu", "gelu" or "swish".
+        activation: activation of the feed-forward network, see `FeedForward`.
         attention_bias: biases in the projections of the attention.
         pre_norm: norm before each sub-layer instead of after the sum.
         norm_epsilon: constant that the norms add to the variance.

@@ -1,10 +1,20 @@
 """The position-wise feed-forward network (§3.3)."""
 
+import functools
+
 import keras
+from keras import ops
 
 from t2t_keras.checks import check_choice, check_integer
 
-ACTIVATIONS = ("relu", "gelu", "swish")
+ACTIVATIONS = {
+    "relu": ops.relu,
+    "swish": ops.silu,
+    "gelu": functools.partial(ops.gelu, approximate=False),
+    # Approximations of "gelu" that some systems call by its name.
+    "gelu_tanh": functools.partial(ops.gelu, approximate=True),
+    "gelu_sigmoid": lambda x: x * ops.sigmoid(1.702 * x),
+}
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
@@ -14,7 +24,7 @@ class FeedForward(keras.layers.Layer):
     Args:
         d_model: width of the output.
         d_ff: width of the inner layer.
-        activation: "relu" as in the paper, "gelu" or "swish".
+        activation: "relu" as in the paper, or a different one of `ACTIVATIONS`.
 
     Call arguments:
         x: `[batch, length, width]`.
@@ -41,7 +51,7 @@ class FeedForward(keras.layers.Layer):
         self.d_ff = d_ff
         self.activation = activation
         self.inner = keras.layers.Dense(
-            d_ff, activation=activation, dtype=self.dtype_policy, name="inner"
+            d_ff, activation=ACTIVATIONS[activation], dtype=self.dtype_policy, name="inner"
         )
         self.outer = keras.layers.Dense(d_model, dtype=self.dtype_policy, name="outer")
 

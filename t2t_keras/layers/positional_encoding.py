@@ -15,21 +15,23 @@ from t2t_keras.checks import check, check_boolean, check_choice, check_integer, 
 from t2t_keras.layers.precision import at_least_float32
 
 
-def sinusoids(positions, d_model, interleaved=True):
+def sinusoids(positions, d_model, interleaved=True, largest_is_1=None):
     """Computes `PE(pos, 2i) = sin(a)`, `PE(pos, 2i+1) = cos(a)`, `a = pos / 10000^(2i/d_model)`.
 
     Args:
         positions: float32 `[length]`.
         d_model: even width of the encoding.
-        interleaved: whether sines and cosines alternate, as in the paper. False: as in
-            tensor2tensor, all sines come first, then all cosines, and the exponents are
-            `i / (d_model/2 − 1)` instead of `2i / d_model`, so that the last one is exactly 1.
+        interleaved: whether sines and cosines alternate, as in the paper. False: all sines come
+            first, then all cosines.
+        largest_is_1: whether the exponents are `i / (d_model/2 − 1)` instead of `2i / d_model`, so
+            that the last one is exactly 1, as in tensor2tensor. None: unless `interleaved`.
 
     Returns:
         `[length, d_model]`.
     """
     half = d_model // 2
-    exponents = np.arange(half) / (half if interleaved else half - 1)
+    largest_is_1 = not interleaved if largest_is_1 is None else largest_is_1
+    exponents = np.arange(half) / (half - 1 if largest_is_1 else half)
     dtype = keras.backend.standardize_dtype(positions.dtype)
     frequencies = ops.convert_to_tensor((10000.0**-exponents).astype(dtype))
     angles = positions[:, None] * frequencies[None, :]  # [length, d_model / 2]
@@ -82,7 +84,7 @@ class SinusoidalPositionalEncoding(PositionalEncoding):
     """Adds the paper's sinusoids. It has no weights and no length limit.
 
     Args:
-        interleaved: see `sinusoids`.
+        interleaved, largest_is_1: see `sinusoids`.
         offset: index of the first position. The paper counts from 0.
 
     Call arguments:
@@ -102,32 +104,40 @@ class SinusoidalPositionalEncoding(PositionalEncoding):
         Vaswani et al. 2017, §3.5.
     """
 
-    def __init__(self, interleaved=True, offset=0, **kwargs):
+    def __init__(self, interleaved=True, offset=0, largest_is_1=None, **kwargs):
         super().__init__(offset, **kwargs)
         check_boolean("interleaved", interleaved)
+        largest_is_1 = not interleaved if largest_is_1 is None else largest_is_1
+        check_boolean("largest_is_1", largest_is_1)
         self.interleaved = interleaved
+        self.largest_is_1 = largest_is_1
 
     def build(self, x_shape):
         check_sequence("x", x_shape)
-        check_sinusoid_width(x_shape[-1], self.interleaved)
+        check_sinusoid_width(x_shape[-1], self.largest_is_1)
 
     def call(self, x, start=0):
         _, length, d_model = ops.shape(x)
         positions = ops.arange(length) + start + self.offset
         positions = ops.cast(positions, at_least_float32(x).dtype)
-        return x + ops.cast(sinusoids(positions, d_model, self.interleaved), x.dtype)
+        return x + ops.cast(self.encodings(positions, d_model), x.dtype)
+
+    def encodings(self, positions, d_model):
+        """Computes the vectors of float positions `[length]`: `[length, d_model]`."""
+        return sinusoids(positions, d_model, self.interleaved, self.largest_is_1)
 
     def get_config(self):
-        return {**super().get_config(), "interleaved": self.interleaved}
+        settings = {"interleaved": self.interleaved, "largest_is_1": self.largest_is_1}
+        return {**super().get_config(), **settings}
 
 
-def check_sinusoid_width(d_model, interleaved=True):
+def check_sinusoid_width(d_model, largest_is_1=False):
     """Checks that d_model is even, and for tensor2tensor's form that d_model / 2 − 1 is not 0."""
     check(
-        d_model % 2 == 0 and (interleaved or d_model >= 4),
+        d_model % 2 == 0 and (not largest_is_1 or d_model >= 4),
         "d_model",
         d_model,
-        f"even{'' if interleaved else ' and at least 4'} with sinusoidal positions",
+        f"even{' and at least 4' if largest_is_1 else ''} with sinusoidal positions",
     )
 
 
@@ -224,9 +234,16 @@ POSITIONAL_ENCODINGS = {
     ),
     # tensor2tensor's sinusoids
     "concatenated": Kind(
-        check=lambda config: check_sinusoid_width(config.d_model, interleaved=False),
+        check=lambda config: check_sinusoid_width(config.d_model, largest_is_1=True),
         make=lambda config, **layer: SinusoidalPositionalEncoding(
             interleaved=False, offset=config.position_offset, **layer
+        ),
+    ),
+    # the paper's sinusoids in a different order, in Hugging Face's Marian models
+    "hugging_face": Kind(
+        check=lambda config: check_sinusoid_width(config.d_model),
+        make=lambda config, **layer: SinusoidalPositionalEncoding(
+            interleaved=False, offset=config.position_offset, largest_is_1=False, **layer
         ),
     ),
 }

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from t2t_keras.checks import check_boolean, check_integer
+from t2t_keras.checks import check_boolean, check_integer, check_positive
 from t2t_keras.layers.masks import padding_mask
 from t2t_keras.layers.precision import at_least_float32
 
@@ -14,7 +14,7 @@ class SharedEmbedding(keras.layers.Layer):
 
     `layer(ids)` looks up vectors and multiplies them by √d_model. `layer(x, project=True)`, or
     `layer.project(x)`, computes logits without that factor. Only this layer owns the
-    matrix, so it is counted and saved once.
+    matrix, so it is counted and saved once. A model with several matrices has several layers.
 
     Args:
         vocab_size: rows of the matrix. Ids run from 0 (padding) to vocab_size − 1.
@@ -22,6 +22,7 @@ class SharedEmbedding(keras.layers.Layer):
         output_bias: a bias on the logits. The paper has none.
         mask_zero: attach a Keras mask to the vectors, False at padding, for the layers that
             follow. `Transformer` sets it to False and passes its masks explicitly.
+        scale: factor on the vectors. None: √d_model, as in the paper.
 
     Call arguments:
         inputs: ids `[batch, length]`; or with `project` vectors `[..., d_model]`.
@@ -41,7 +42,9 @@ class SharedEmbedding(keras.layers.Layer):
         Vaswani et al. 2017, §3.4; Press and Wolf 2017 (arXiv 1608.05859).
     """
 
-    def __init__(self, vocab_size, d_model, output_bias=False, mask_zero=True, **kwargs):
+    def __init__(
+        self, vocab_size, d_model, output_bias=False, mask_zero=True, scale=None, **kwargs
+    ):
         # No autocast, because inputs and matrix must not be rounded to half precision: ids may be
         # floats, rows are looked up before they are rounded, and logits use the float32 matrix.
         super().__init__(autocast=False, **kwargs)
@@ -49,11 +52,14 @@ class SharedEmbedding(keras.layers.Layer):
         check_integer("d_model", d_model)
         check_boolean("output_bias", output_bias)
         check_boolean("mask_zero", mask_zero)
+        if scale is not None:
+            check_positive("scale", scale)
         self.supports_masking = True
         self.vocab_size = vocab_size
         self.d_model = d_model
         self.output_bias = output_bias
         self.mask_zero = mask_zero
+        self.scale = d_model**0.5 if scale is None else scale
 
     def build(self, inputs_shape=None):
         # Multiplied by √d_model, vectors have variance 1, the scale of the positional encoding.
@@ -73,7 +79,7 @@ class SharedEmbedding(keras.layers.Layer):
         return self.logits(inputs) if project else self.vectors(inputs)
 
     def vectors(self, ids):
-        vectors = ops.take(self.matrix, ops.cast(ids, "int32"), axis=0) * self.d_model**0.5
+        vectors = ops.take(self.matrix, ops.cast(ids, "int32"), axis=0) * self.scale
         return ops.cast(vectors, self.compute_dtype)
 
     def logits(self, x):
@@ -98,4 +104,5 @@ class SharedEmbedding(keras.layers.Layer):
             "d_model": self.d_model,
             "output_bias": self.output_bias,
             "mask_zero": self.mask_zero,
+            "scale": self.scale,
         }

@@ -122,7 +122,7 @@ def report(run, test=None):
 def summary(run, test):
     model, training = run.experiment.model, run.experiment.training
     text = (
-        f"A Transformer with {model.num_layers} + {model.num_layers} layers, d_model "
+        f"A Transformer with {' + '.join(map(str, model.layers))} layers, d_model "
         f"{model.d_model} and {count_text(sum(run.weights.values()))} weights"
     )
     if not run.evaluations:

@@ -65,14 +65,15 @@ def make_model(**settings):
         if len(weight.shape) == 2:
             scale = 0.5 if weight.path.endswith("matrix") else 0.3
             weight.assign(random.normal(0, scale, weight.shape).astype("float32"))
-    wave = 2 if model.config.positions == "concatenated" else 4
-    matrix = array(model.embedding.matrix).copy()
-    matrix[2], matrix[:, wave], matrix[2, wave] = 0, 0, 60
-    model.embedding.matrix.assign(matrix)
-    if model.embedding.bias is not None:
+    wave = 2 if model.config.positions in ("concatenated", "hugging_face") else 4
+    for embedding in {model.embedding, model.output_embedding}:
+        matrix = array(embedding.matrix).copy()
+        matrix[2], matrix[:, wave], matrix[2, wave] = 0, 0, 60
+        embedding.matrix.assign(matrix)
+    if model.output_embedding.bias is not None:
         bias = np.zeros(SIZE, "float32")
         bias[:3] = -30, -30, -20
-        model.embedding.bias.assign(bias)
+        model.output_embedding.bias.assign(bias)
     return model
 
 
@@ -116,6 +117,7 @@ def test_greedy_search_finds_equal_translations(folder, model, pieces, source):
         {**OTHER_SYSTEMS, "source_vocab_size": SIZE},
         {"positions": "learned", "max_length": 80, "position_offset": 2, "d_k": 3, "d_v": 10},
         {"activation": "gelu", "attention_bias": True, "d_k": 9, "d_v": 5, "num_layers": 1},
+        {"activation": "gelu_tanh", "positions": "hugging_face", "decoder_layers": 1},
     ],
 )
 def test_every_model_setting_is_exported(tmp_path, pieces, source, settings):

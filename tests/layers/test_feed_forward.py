@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from helpers import array, check_layer, disturbed, vectors
 from keras import ops
+from reference import ACTIVATIONS
 
 from t2t_keras.layers import FeedForward
 
@@ -13,7 +14,7 @@ def test_contract(tmp_path):
 
 @pytest.mark.parametrize(
     ("activation", "function"),
-    [("relu", lambda x: np.maximum(x, 0)), ("swish", lambda x: x / (1 + np.exp(-x)))],
+    [(name, ACTIVATIONS[name]) for name in sorted(ACTIVATIONS)],
 )
 def test_output_equals_the_formula(activation, function):
     layer = FeedForward(d_model=8, d_ff=16, activation=activation)

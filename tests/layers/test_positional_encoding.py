@@ -37,6 +37,11 @@ def test_the_concatenated_form_is_that_of_tensor2tensor():
             assert waves[pos, 4 + i] == pytest.approx(math.cos(angle), abs=1e-5)
 
 
+def test_hugging_faces_form_is_the_papers_with_the_sines_first():
+    waves, paper = encoding(40, 8, interleaved=False, largest_is_1=False), encoding(40, 8)
+    np.testing.assert_allclose(waves, paper[:, [0, 2, 4, 6, 1, 3, 5, 7]], atol=1e-6)
+
+
 def test_contract(tmp_path):
     inputs = [vectors(2, 4, 8)]
     settings = {"interleaved": False, "offset": 3}
@@ -114,6 +119,11 @@ def test_an_odd_width_is_refused():
     [
         ("sinusoidal", None, lambda layer: encoding(3, 8, offset=2)),
         ("concatenated", None, lambda layer: encoding(3, 8, offset=2, interleaved=False)),
+        (
+            "hugging_face",
+            None,
+            lambda layer: encoding(3, 8, offset=2, interleaved=False, largest_is_1=False),
+        ),
         ("learned", 5, lambda layer: array(layer.table)[2:5]),
     ],
 )

@@ -24,6 +24,13 @@ def test_only_lookup_scales_by_the_root_of_the_width():
     np.testing.assert_allclose(array(layer.project(ops.array(x))), x @ matrix.T, atol=1e-5)
 
 
+def test_the_scale_acts_on_the_lookup_only():
+    layer, x = embedding(scale=2.5), vectors(2, 5, 16)
+    matrix, tokens = array(layer.matrix), ids(2, 5)
+    np.testing.assert_allclose(array(layer(tokens)), matrix[tokens] * 2.5, atol=1e-6)
+    np.testing.assert_allclose(array(layer.project(ops.array(x))), x @ matrix.T, atol=1e-5)
+
+
 def test_the_bias_acts_on_the_logits_only():
     layer = disturbed(embedding(output_bias=True))
     matrix, bias = map(array, layer.weights)

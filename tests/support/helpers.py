@@ -18,6 +18,10 @@ OTHER_SYSTEMS = {
     "output_bias": True,
     "pre_norm": True,
     "norm_epsilon": 0.1,  # large enough to affect the logits
+    "decoder_layers": 1,
+    "tie_output": False,
+    "embedding_scale": 2.5,
+    "source_end": False,
 }
 
 

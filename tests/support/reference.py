@@ -25,7 +25,8 @@ def forward(weights, config, source, target):
 def forward_pair(weights, config, source, target):
     matrix = weights["embedding/matrix"]
     source_matrix = weights.get("source_embedding/matrix", matrix)
-    allowed_source = source != 0
+    output_matrix = weights.get("output_embedding/matrix", matrix)
+    allowed_source = (source != 0) & (config.source_end | (source != 2))
 
     x = embed(weights, config, source_matrix, source, "source_positions")
     for i in range(config.num_layers):
@@ -47,7 +48,7 @@ def forward_pair(weights, config, source, target):
     n = len(target)
     no_future = np.tril(np.ones((n, n), bool))
     over_source = np.tile(allowed_source, (n, 1))
-    for i in range(config.num_layers):
+    for i in range(config.decoder_layers):
         block = f"decoder/block_{i}"
         y = residual(
             weights,
@@ -68,13 +69,13 @@ def forward_pair(weights, config, source, target):
             ),
         )
         y = residual(weights, config, f"{block}/feed_forward", y, network(weights, config, block))
-    logits = last_norm(weights, config, "decoder", y) @ matrix.T
-    return logits + weights.get("embedding/bias", 0)
+    logits = last_norm(weights, config, "decoder", y) @ output_matrix.T
+    return logits + weights.get("output_embedding/bias", weights.get("embedding/bias", 0))
 
 
 def embed(weights, config, matrix, ids, positions):
     d = config.d_model
-    x = matrix[ids] * np.sqrt(d)
+    x = matrix[ids] * (config.embedding_scale or np.sqrt(d))
     first = config.position_offset
     if config.positions == "learned":
         return x + weights[f"{positions}/table"][first : first + len(ids)]
@@ -86,6 +87,8 @@ def embed(weights, config, matrix, ids, positions):
                 angle, sine, cosine = pos / 10000 ** (2 * i / d), 2 * i, 2 * i + 1
             elif config.positions == "concatenated":
                 angle, sine, cosine = pos / 10000 ** (i / (d / 2 - 1)), i, d // 2 + i
+            elif config.positions == "hugging_face":
+                angle, sine, cosine = pos / 10000 ** (2 * i / d), i, d // 2 + i
             else:
                 raise ValueError(f"no formula for positions={config.positions!r}")
             encoding[row, sine] = np.sin(angle)
@@ -134,6 +137,8 @@ ACTIVATIONS = {
     "relu": lambda x: np.maximum(0, x),
     "swish": lambda x: x / (1 + np.exp(-x)),
     "gelu": lambda x: x / 2 * (1 + np.vectorize(math.erf)(x / math.sqrt(2))),
+    "gelu_tanh": lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    "gelu_sigmoid": lambda x: x / (1 + np.exp(-1.702 * x)),
 }
 
 

@@ -84,6 +84,8 @@ def floating_point_operations(model, rows, length):
     heads = model.num_heads * (model.d_k + model.d_v)
     attention = 2 * d * heads  # query, key, value, output
     feed_forward = 2 * d * model.d_ff
-    weights = model.num_layers * (3 * attention + 2 * feed_forward) + model.vocab_size * d
-    products = 3 * model.num_layers * heads * length  # each position with every other one
+    encoder, decoder = model.layers
+    attentions, blocks = encoder + 2 * decoder, encoder + decoder
+    weights = attentions * attention + blocks * feed_forward + model.vocab_size * d
+    products = attentions * heads * length  # each position with every other one
     return 3 * 2 * tokens * (weights + products)
