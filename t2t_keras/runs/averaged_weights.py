@@ -15,6 +15,8 @@ The times of the files decide nothing: every copy changes them.
 
 import functools
 import os
+import shutil
+import zipfile
 
 from pipelines.whole import file_digest, read_json, write_json
 
@@ -55,9 +57,7 @@ class AveragedWeights:
         unfinished = self.folder / "unfinished.weights.h5"
         self.adopt(None)
         try:
-            model.save_weights(unfinished)
-            with open(unfinished, "rb") as file:
-                os.fsync(file.fileno())
+            save_weights(model, unfinished)
             new = {file_digest(unfinished): record}
             write_json(self.record_path, self.record_in_place() | new)
             unfinished.replace(self.path)
@@ -112,6 +112,24 @@ class AveragedWeights:
             f"or replaced. Run t2t-average to write it again, or delete {self.record_path.name} to "
             "use it as it is"
         )
+
+
+def save_weights(model, path):
+    """Writes the weights of a model as `model.save_weights` does, but raises `OSError` on failure.
+
+    If the disk is full, HDF5 crashes the process. For a .keras file, Keras writes the weights to
+    memory first.
+    """
+    archive = path.with_suffix(".keras")
+    try:
+        model.save(archive)
+        with zipfile.ZipFile(archive) as file, file.open("model.weights.h5") as weights:
+            with open(path, "wb") as output:
+                shutil.copyfileobj(weights, output)
+                output.flush()
+                os.fsync(output.fileno())
+    finally:
+        archive.unlink(missing_ok=True)
 
 
 def file_key(path):

@@ -43,3 +43,13 @@ def test_mistakes_end_with_one_message_and_exit_code_2(run, arguments, message):
     assert message in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.stderr
     assert run.averaged_weights.read_bytes() == before
+
+
+def test_a_full_disk_ends_with_one_message_and_keeps_the_averaged_weights(run):
+    before = run.averaged_weights.read_bytes()
+    result = command("average", run.folder, "--last=2", limits={"FSIZE": 30_000})
+    assert result.returncode == 2, result.stderr
+    assert "File too large" in result.stderr.strip().splitlines()[-1]
+    assert "Traceback" not in result.stderr
+    assert run.averaged_weights.read_bytes() == before
+    assert not list(run.folder.glob("unfinished.*"))

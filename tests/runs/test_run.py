@@ -95,7 +95,7 @@ def test_averaging_that_fails_leaves_the_old_averaged_weights(copied, monkeypatc
         path.write_bytes(b"half")
         raise OSError("no space left")
 
-    monkeypatch.setattr(keras.Model, "save_weights", fail_halfway)
+    monkeypatch.setattr(keras.Model, "save", fail_halfway)
     with pytest.raises(OSError, match="no space left"):
         copied.average(last=2)
     assert copied.averaged_weights.read_bytes() == before
