@@ -123,11 +123,14 @@ def save_weights(model, path):
     archive = path.with_suffix(".keras")
     try:
         model.save(archive)
-        with zipfile.ZipFile(archive) as file, file.open("model.weights.h5") as weights:
-            with open(path, "wb") as output:
-                shutil.copyfileobj(weights, output)
-                output.flush()
-                os.fsync(output.fileno())
+        with (
+            zipfile.ZipFile(archive) as file,
+            file.open("model.weights.h5") as weights,
+            open(path, "wb") as output,
+        ):
+            shutil.copyfileobj(weights, output)
+            output.flush()
+            os.fsync(output.fileno())
     finally:
         archive.unlink(missing_ok=True)
 
