@@ -6,6 +6,7 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 ROOT = Path(__file__).parent
+MODULES = {"import": "import_model"}  # modules of commands that are Python's keywords
 
 
 def version():
@@ -82,13 +83,14 @@ setup(
     },
     entry_points={
         "console_scripts": [
-            f"t2t-{command} = t2t_keras.cli.{command}:entry"
+            f"t2t-{command} = t2t_keras.cli.{MODULES.get(command, command)}:entry"
             for command in (
                 "attention",
                 "average",
                 "benchmark",
                 "evaluate",
                 "export",
+                "import",
                 "parameters",
                 "prepare",
                 "report",

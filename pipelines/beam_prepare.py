@@ -13,7 +13,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from pipelines import cleaned_text
 from pipelines.cleaned_text import lines_of, part_folder, parts_in, shard_of, write_part
 from pipelines.cleaning import active_rules, fingerprint, judge
-from pipelines.id_store import Shard
+from pipelines.id_store import SIDES, Shard
 from pipelines.prepare import prepare_by
 from pipelines.tokenizers import load_tokenizer
 
@@ -126,5 +126,5 @@ def encode_in_parts(folder, options):
 def encode_part(part, folder):
     """Encodes one part of the cleaned text and writes its shard."""
     tokenizer = load_tokenizer(folder / "vocabulary")
-    sides = [tokenizer.encode(lines_of(part / side)) for side in ("source", "target")]
+    sides = [getattr(tokenizer, side).encode(lines_of(part / side)) for side in SIDES]
     Shard.of(zip(*sides, strict=True)).write(shard_of(part, folder))

@@ -24,7 +24,8 @@ def encoded(pairs, tokenizer):
         pairs: an iterable of (source, target), strings or bytes.
         tokenizer: a tokenizer of `tokenizers.py`.
     """
-    sides = [tokenizer.encode(side) for side in zip(*pairs, strict=True)]
+    sources, targets = zip(*pairs, strict=True)
+    sides = tokenizer.source.encode(sources), tokenizer.target.encode(targets)
     return IdStore([Shard.of(zip(*sides, strict=True))])
 
 

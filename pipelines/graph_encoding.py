@@ -6,6 +6,7 @@ import tensorflow as tf
 from pipelines.cleaned_text import parts_in, shard_of
 from pipelines.id_store import Shard
 from pipelines.progress import Progress
+from pipelines.tokenizers import graphs_of
 from pipelines.whole import read_json
 
 BATCH = 512  # lines tokenized together
@@ -18,7 +19,7 @@ def encode_parts(folder, tokenizer):
         folder: the prepared folder, see `prepare.py`.
         tokenizer: a tokenizer of `tokenizers.py`.
     """
-    graph = tokenizer.in_graph()
+    graphs = graphs_of(tokenizer)
     sizes = {
         part: read_json(part / "counts.json")["pairs"].get("kept", 0)
         for part in parts_in(folder / "cleaned")
@@ -32,7 +33,10 @@ def encode_parts(folder, tokenizer):
                 tf.data.Dataset.zip(*lines)
                 .batch(BATCH)
                 .map(
-                    lambda *sides: tuple(graph.tokenize_normalized(side) for side in sides),
+                    lambda *sides: tuple(
+                        graph.tokenize_normalized(side)
+                        for graph, side in zip(graphs, sides, strict=True)
+                    ),
                     num_parallel_calls=tf.data.AUTOTUNE,
                 )
                 .prefetch(tf.data.AUTOTUNE)

@@ -146,14 +146,18 @@ class IdStore:
             )
         return cls(shards.values())
 
-    def check_ids(self, vocabulary_size):
+    def check_ids(self, tokenizer):
         """Raises `ValueError` if the store has an id that the vocabulary does not have."""
-        largest = max((int(shard.ids.max(initial=0)) for shard in self.shards), default=0)
-        if largest >= vocabulary_size:
-            raise ValueError(
-                f"The data has the id {largest:,}, but its vocabulary only {vocabulary_size:,} "
-                "pieces: they do not belong together. Run t2t-prepare with a new output folder"
+        for side in SIDES:
+            size = getattr(tokenizer, side).size
+            largest = max(
+                (int(shard.of_side(side).max(initial=0)) for shard in self.shards), default=0
             )
+            if largest >= size:
+                raise ValueError(
+                    f"The data has the id {largest:,}, but its vocabulary only {size:,} "
+                    "pieces: they do not belong together. Run t2t-prepare with a new output folder"
+                )
 
     def gather(self, side, examples, width):
         """Returns the ids of one side of some pairs, padded or cut: int32 `[examples, width]`."""

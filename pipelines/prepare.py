@@ -138,7 +138,7 @@ def remove_unfinished(folder):
 
 def check_intact(folder):
     """Raises `ValueError` if the shards or the vocabulary of a finished preparation are damaged."""
-    IdStore.read(folder).check_ids(load_tokenizer(folder / "vocabulary").size)
+    IdStore.read(folder).check_ids(load_tokenizer(folder / "vocabulary"))
 
 
 def write_report(folder, store, counts, config):

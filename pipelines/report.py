@@ -22,11 +22,12 @@ def make_report(store, tokenizer, counts, batches):
     sides = {}
     for column, side in enumerate(SIDES):
         pieces = int(store.lengths[:, column].sum(dtype="int64"))
+        byte_ids = getattr(tokenizer, side).byte_ids
         unknown = in_bytes = 0
         for shard in store.shards:
             ids = shard.of_side(side)
             unknown += int((ids == UNKNOWN).sum())
-            in_bytes += int(np.isin(ids, tokenizer.byte_ids).sum())
+            in_bytes += int(np.isin(ids, byte_ids).sum())
         words = counts["words"].get(side, 0)
         sides[side] = {
             "words": words,
@@ -40,7 +41,7 @@ def make_report(store, tokenizer, counts, batches):
     histogram = np.bincount(np.minimum(store.lengths.max(axis=1) // 10, 20), minlength=21)
     return {
         "counts": counts,
-        "vocabulary": {"kind": tokenizer.kind, "size": tokenizer.size},
+        "vocabulary": {"kind": tokenizer.target.kind, "size": tokenizer.target.size},
         "sides": sides,
         "histogram": histogram.tolist(),
         "batches": batches_report(store, batches),

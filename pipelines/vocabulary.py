@@ -13,10 +13,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from pipelines.byte_pairs import BytePairTokenizer
 from pipelines.checks import check_whole_number, no_text, size_too_large, size_too_small
 from pipelines.normalization import SPACE_SIGN, Normalization
 from pipelines.progress import Progress
-from pipelines.tokenizers import BytePairTokenizer, WordPieceTokenizer
+from pipelines.word_pieces import WordPieceTokenizer
 
 KINDS = (BytePairTokenizer.kind, WordPieceTokenizer.kind)
 

@@ -22,9 +22,11 @@ def parameter_counts(config):
         A dict from the path of each weight, such as "encoder/block_0/feed_forward/norm/gamma",
         to the number of its elements.
     """
-    # Keras would initialize the weights later, in the same thread.
-    with ThreadPoolExecutor(1) as thread:
-        model = thread.submit(model_without_values, config).result()
+    model = without_values(
+        lambda: Transformer(
+            dataclasses.replace(config, num_layers=1, decoder_layers=1), name="model"
+        )
+    )
     one_block = {
         weight.path.removeprefix("model/"): math.prod(weight.shape)
         for weight in model.trainable_weights
@@ -37,11 +39,16 @@ def parameter_counts(config):
     }
 
 
-def model_without_values(config):
-    """Returns the model with one block per stack, whose weights have shapes and no values."""
-    config = dataclasses.replace(config, num_layers=1, decoder_layers=1)
-    with keras.StatelessScope(initialize_variables=False):
-        return Transformer(config, name="model")
+def without_values(make):
+    """Returns the model that a function makes, with weights that have shapes and no values."""
+
+    def in_scope():
+        with keras.StatelessScope(initialize_variables=False):
+            return make()
+
+    # Keras would initialize the weights later, in the same thread.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(in_scope).result()
 
 
 def grouped_counts(counts):

@@ -142,7 +142,7 @@ def formatted(pair, score, tokenizer):
         "tokens": len(score.tokens),
     }
     if PIECES.value:
-        named = zip(lone_pieces(tokenizer, score.tokens), score.token_log_p, strict=True)
+        named = zip(lone_pieces(tokenizer.target, score.tokens), score.token_log_p, strict=True)
         contents["pieces"] = [{"piece": piece, "log_p": float(p)} for (piece, _), p in named]
     return json.dumps(contents, ensure_ascii=False)
 

@@ -54,7 +54,7 @@ class Scorer:
     """Scores lists of pairs of texts.
 
     Args:
-        tokenizer: has `encode(texts)`.
+        tokenizer: has a `source` and a `target`, both with `encode(texts)`.
         log_probabilities: function from source ids and target ids to log P of each target token.
         batch_tokens: maximum rows × length of a batch; a longer pair is a batch of its own. The
             logits of a batch have up to `batch_tokens` × vocabulary elements.
@@ -93,7 +93,7 @@ class Scorer:
 
     def encode(self, side, texts, first_line):
         """Returns the ids of each text, followed by the end."""
-        sequences = self.tokenizer.encode(texts) if texts else []
+        sequences = getattr(self.tokenizer, side).encode(texts) if texts else []
         for line, ids in enumerate(sequences, first_line):
             if self.longest is not None and len(ids) >= self.longest:
                 raise ValueError(

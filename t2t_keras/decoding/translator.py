@@ -36,8 +36,9 @@ class Translator:
     Its translation joins the translations of the parts.
 
     Args:
-        tokenizer: has `encode(texts)`, `decode(sequences)` and `begins_word`, a boolean array:
-            whether the piece of each id begins a word.
+        tokenizer: has a `source` and a `target`, both with `encode(texts)`. The source has
+            `begins_word`, a boolean array: whether the piece of each id begins a word. The target
+            has `decode(sequences)`.
         decode: function from source ids `[rows, length]`, the indices of the texts, and ids
             `[rows, prefix_length]` that the outputs must begin with, or None, to `Hypotheses`.
         batch_tokens: maximum rows × length of a batch; a longer text is a batch of its own.
@@ -76,10 +77,10 @@ class Translator:
 
     def jobs(self, texts, prefixes):
         """Returns a `Job` for each part of each text; only the first part has the prefix."""
-        encoded = self.tokenizer.encode(texts) if texts else []
+        encoded = self.tokenizer.source.encode(texts) if texts else []
         starts = [[] for _ in texts]
         if prefixes is not None:
-            starts = [list(ids) for ids in self.tokenizer.encode(prefixes)]
+            starts = [list(ids) for ids in self.tokenizer.target.encode(prefixes)]
         jobs = []
         for index, (ids, start) in enumerate(zip(encoded, starts, strict=True)):
             parts = self.parts(ids)
@@ -88,7 +89,7 @@ class Translator:
 
     def parts(self, ids):
         """Splits the ids of a text into parts that are short enough, each as long as possible."""
-        room, begins = self.longest - 1, self.tokenizer.begins_word[ids]
+        room, begins = self.longest - 1, self.tokenizer.source.begins_word[ids]
         cuts = [0]
         while len(ids) - cuts[-1] > room:
             first, last = cuts[-1] + 1, cuts[-1] + room
@@ -105,7 +106,7 @@ class Translator:
         indices = [first_index + job.text_index for job in jobs]
         tokens, scores = (np.asarray(part) for part in self.decode(source, indices, prefix))
         for job, hypotheses, job_scores in zip(jobs, tokens, scores, strict=True):
-            texts = self.tokenizer.decode(hypotheses)
+            texts = self.tokenizer.target.decode(hypotheses)
             yield [
                 Translation(text, float(score), [([*job.ids, END], ids[ids != PADDING])])
                 for text, score, ids in zip(texts, job_scores, hypotheses, strict=True)

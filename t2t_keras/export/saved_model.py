@@ -14,22 +14,22 @@ from t2t_keras.export.staged_search import staged_search
 from t2t_keras.export.text_signatures import BATCHABLE, TEXTS, TextSignatures
 
 
-def save_text_model(folder, model, config, tokenizer, pieces, begins_word, dtype="float32"):
+def save_text_model(folder, model, config, source, target, dtype="float32"):
     """Writes a SavedModel that takes text, with the signatures of `TextSignatures`.
 
     Args:
         folder: path of the new folder. It must not exist.
         model: a `Transformer` in float32.
         config: a `SearchConfig`.
-        tokenizer, pieces, begins_word: see `TextSignatures`.
+        source, target: the `Language`s.
         dtype: type of the stored weights, one of `SAVED_MODEL_DTYPES`.
     """
-    signatures = TextSignatures(model, search_method(model, config), tokenizer, pieces, begins_word)
+    signatures = TextSignatures(model, search_method(model, config), source, target)
     weights = CompactWeights(model, dtype)
     endpoints = search_endpoints(weights.used_by(signatures.translate_n_best), TEXTS)
     for function in (signatures.score, signatures.attention):
         endpoints[function.__name__] = graph(weights.used_by(function), TEXTS, TEXTS)
-    write(folder, endpoints, tokenizer)
+    write(folder, endpoints, source.tokenizer, target.tokenizer)
     write_batchable(folder, BATCHABLE)
 
 

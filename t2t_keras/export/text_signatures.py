@@ -4,6 +4,8 @@
 `decoding/scoring.py`. Batches are formed in the same way, so the answers are identical.
 """
 
+from typing import Any, NamedTuple
+
 import tensorflow as tf
 
 from t2t_keras.decoding.batches import rounded
@@ -19,36 +21,50 @@ ATTENTION_LONGEST = 256  # tokens of a text in an attention request
 BATCHABLE = ("serving_default", "translate_n_best", "score")
 
 
+class Language(NamedTuple):
+    """The pieces of a language.
+
+    Args:
+        tokenizer: has `tokenize(texts)` and `detokenize(ids)`, which work in graphs.
+        pieces: the text of each id.
+        begins_word: for each id, whether it begins a word.
+    """
+
+    tokenizer: Any
+    pieces: Any
+    begins_word: Any
+
+
 class TextSignatures(tf.Module):
     """The signatures of a model that takes text.
 
     Args:
         model: a `Transformer`.
         method: a search, from `method_of`.
-        tokenizer: has `tokenize(texts)` and `detokenize(ids)`, which work in graphs.
-        pieces: the text of each id.
-        begins_word: for each id, whether it begins a word.
+        source, target: the `Language`s.
         batch_tokens: maximum rows × length of a batch. A batch has at least one row.
     """
 
-    def __init__(self, model, method, tokenizer, pieces, begins_word, batch_tokens=4096):
+    def __init__(self, model, method, source, target, batch_tokens=4096):
         super().__init__()
-        self.model, self.method, self.tokenizer = model, method, tokenizer
-        self.pieces = tf.constant(pieces)
-        self.begins_word = tf.constant(begins_word)
+        self.model, self.method, self.source, self.target = model, method, source, target
+        self.begins_word = tf.constant(source.begins_word)
+        self.source_pieces = tf.constant(source.pieces)
+        self.target_pieces = tf.constant(target.pieces)
         self.batch_tokens = batch_tokens
         self.longest = min(model.longest or LONGEST, LONGEST)
 
     def translate_n_best(self, text):
         """Returns the n best `translations` [batch, n] of each text and their `scores`."""
-        ids, text_of = parts(self.tokenizer.tokenize(text), self.begins_word, self.longest - 1)
+        ids = self.source.tokenizer.tokenize(text)
+        ids, text_of = parts(ids, self.begins_word, self.longest - 1)
         ids = with_end(ids)
         n = self.method.config.n_best
 
         def translate(rows):
             source = padded(tf.gather(ids, rows), self.longest)
             tokens, scores = staged_search(self.method, source, self.model.longest)
-            texts = self.tokenizer.detokenize(tf.reshape(tokens, (-1, tf.shape(tokens)[2])))
+            texts = self.target.tokenizer.detokenize(tf.reshape(tokens, (-1, tf.shape(tokens)[2])))
             return tf.reshape(texts, (-1, n)), scores
 
         lengths = ids.row_lengths()
@@ -58,7 +74,7 @@ class TextSignatures(tf.Module):
 
     def score(self, source, target):
         """Returns log P of each target given its source, as `log_probabilities` [batch]."""
-        sides = [with_end(self.tokenizer.tokenize(texts)) for texts in (source, target)]
+        sides = self.with_ends(source, target)
         tf.debugging.assert_equal(
             tf.shape(source), tf.shape(target), "each source must have a target"
         )
@@ -82,9 +98,7 @@ class TextSignatures(tf.Module):
         contains the weights with which target piece i is written. The columns of `decoder` are
         begin and the earlier target pieces.
         """
-        source, target = (
-            with_end(self.tokenizer.tokenize(texts)).to_tensor() for texts in (text, translation)
-        )
+        source, target = (ids.to_tensor() for ids in self.with_ends(text, translation))
         lengths = tf.concat([tf.shape(source), tf.shape(target)], 0)[1::2]
         with self.checked_length(lengths, min(self.longest, ATTENTION_LONGEST)):
             source, target = tf.identity(source), tf.identity(target)
@@ -96,15 +110,17 @@ class TextSignatures(tf.Module):
             return tf.stack([weights[name.format(layer)] for layer in range(layers)], axis=1)
 
         return {
-            "source_pieces": self.pieces_of(source),
-            "target_pieces": self.pieces_of(target),
+            "source_pieces": pieces_of(source, self.source_pieces),
+            "target_pieces": pieces_of(target, self.target_pieces),
             "encoder": of_layers("encoder/{}/self_attention", encoder_layers),
             "decoder": of_layers("decoder/{}/self_attention", decoder_layers),
             "cross": of_layers("decoder/{}/cross_attention", decoder_layers),
         }
 
-    def pieces_of(self, ids):
-        return tf.where(ids == PADDING, "", tf.gather(self.pieces, ids))
+    def with_ends(self, source, target):
+        """Tokenizes sources and targets; each row of ids ends with the end token."""
+        sides = (self.source, source), (self.target, target)
+        return [with_end(language.tokenizer.tokenize(texts)) for language, texts in sides]
 
     def checked_length(self, lengths, longest):
         """Returns a context whose operations run only if no length exceeds the limit.
@@ -147,6 +163,10 @@ def parts(ids, begins_word, room):
     cuts, _ = tf.unique(cuts)
     text_of = tf.searchsorted(starts, cuts[:-1], side="right") - 1
     return tf.RaggedTensor.from_row_splits(flat, cuts), text_of
+
+
+def pieces_of(ids, pieces):
+    return tf.where(ids == PADDING, "", tf.gather(pieces, ids))
 
 
 def with_end(ids):

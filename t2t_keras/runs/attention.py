@@ -44,8 +44,10 @@ def attention(run, sentence, translation=None, pieces=False, weights=None, **sea
     """Returns the `SentenceAttention` of a run; see `Run.attention`."""
     run.experiment()  # raises a clear error if the folder is not a run
     tokenizer = run.tokenizer()
-    source = encoded(tokenizer, "sentence", sentence)
-    target = None if translation is None else encoded(tokenizer, "translation", translation)
+    source = encoded(tokenizer.source, "sentence", sentence)
+    target = None
+    if translation is not None:
+        target = encoded(tokenizer.target, "translation", translation)
     model = run.loaded(weights)
     check_length(model, source, target or [])
     if target is None:
@@ -53,7 +55,8 @@ def attention(run, sentence, translation=None, pieces=False, weights=None, **sea
         tokens = np.asarray(decode(np.array([[*source, END]], "int32"), [0]).tokens)[0, 0]
         target = [int(id) for id in tokens if id not in (PADDING, END)]
     heads = attention_heads(model, tokenizer, source, target, lone_pieces if pieces else words)
-    return SentenceAttention(*(tokenizer.decode([ids])[0] for ids in (source, target)), heads)
+    texts = tokenizer.source.decode([source])[0], tokenizer.target.decode([target])[0]
+    return SentenceAttention(*texts, heads)
 
 
 def attention_heads(model, tokenizer, source, target, split=words):
@@ -69,7 +72,8 @@ def attention_heads(model, tokenizer, source, target, split=words):
     inputs = {"source": np.array([source], "int32"), "target": np.array([read], "int32")}
     weights = model.attention_weights(inputs)
     weights = {name: ops.convert_to_numpy(array) for name, array in weights.items()}
-    return heads_of(weights, *(split(tokenizer, ids) for ids in (source, read, written)))
+    targets = (split(tokenizer.target, ids) for ids in (read, written))
+    return heads_of(weights, split(tokenizer.source, source), *targets)
 
 
 def encoded(tokenizer, name, text):

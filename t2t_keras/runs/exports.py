@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from pipelines.sources import digest_of
 from pipelines.special_ids import MARKS
-from pipelines.tokenizers import save_tokenizer
+from pipelines.tokenizers import graphs_of, save_tokenizer
 from pipelines.whole import check_links, only_one, read_json, whole_folder, write_json
 from t2t_keras.checks import check_choice
 from t2t_keras.decoding.search_config import SearchConfig
@@ -20,7 +20,7 @@ from t2t_keras.decoding.translator import Translation
 from t2t_keras.export.ctranslate2 import save_ctranslate2
 from t2t_keras.export.loading import load, write_manifest
 from t2t_keras.export.saved_model import save_ids_model, save_text_model
-from t2t_keras.export.text_signatures import NO_SCORE
+from t2t_keras.export.text_signatures import NO_SCORE, Language
 from t2t_keras.export.version_folders import versions_in
 from t2t_keras.runs.settings_file import read_config
 
@@ -74,18 +74,23 @@ def export_saved_model(
             if ids_only:
                 save_ids_model(unfinished, model, config, dtype)
             else:
-                ids = range(tokenizer.size)
-                pieces = [MARKS.get(id, piece) for id, piece in enumerate(tokenizer.pieces(ids))]
-                graph_tokenizer = tokenizer.in_graph()
-                save_text_model(
-                    *(unfinished, model, config, graph_tokenizer, pieces),
-                    *(tokenizer.begins_word, dtype),
-                )
+                save_text_model(unfinished, model, config, *languages(tokenizer), dtype)
             save_tokenizer(tokenizer, unfinished / "vocabulary")
             settings = read_config(run.config_file)
             write_json(unfinished / "config.json", settings | {"export": facts})
             write_manifest(unfinished)
     return version
+
+
+def languages(tokenizer):
+    """Returns source and target as the `Language`s of an exported graph."""
+    result = []
+    sides = tokenizer.source, tokenizer.target
+    for side, graph in zip(sides, graphs_of(tokenizer), strict=True):
+        pieces = enumerate(side.pieces(range(side.size)))
+        pieces = [MARKS.get(id, piece) for id, piece in pieces]
+        result.append(Language(graph, pieces, side.begins_word))
+    return result
 
 
 def facts_of(run, weights, search=None, **facts):
@@ -153,17 +158,33 @@ def export_ctranslate2(run, folder=None, weights=None, dtype="float32", force=Fa
     tokenizer = run.tokenizer()
     folder = folder or run.folder / "export_ctranslate2"
     with tempfile.TemporaryDirectory() as temporary:
-        record = Path(temporary) / RECORD
-        write_json(record, facts_of(run, weights, dtype=dtype))
+        files = vocabulary_files(tokenizer, Path(temporary))
+        files.append(Path(temporary) / RECORD)
+        write_json(files[-1], facts_of(run, weights, dtype=dtype))
         save_ctranslate2(
             run.loaded(weights),
-            tokenizer.pieces(range(tokenizer.size)),
+            tokenizer.target.pieces(range(tokenizer.target.size)),
             folder,
             quantization=dtype,
-            files=[run.folder / "vocabulary" / tokenizer.file, record],
+            source_pieces=tokenizer.source.pieces(range(tokenizer.source.size)),
+            files=files,
             force=force,
         )
     return folder
+
+
+def vocabulary_files(tokenizer, folder):
+    """Writes the files of a vocabulary to a folder without subfolders; returns their paths.
+
+    The names of files of separate vocabularies begin with "source." and "target.".
+    """
+    save_tokenizer(tokenizer, folder / "vocabulary")
+    paths = sorted(path for path in (folder / "vocabulary").rglob("*") if path.is_file())
+    names = [path.relative_to(folder / "vocabulary").as_posix() for path in paths]
+    return [
+        path.rename(folder / name.replace("/", "."))
+        for path, name in zip(paths, names, strict=True)
+    ]
 
 
 EXPORTS = {

@@ -126,7 +126,11 @@ def example_attention(run, lines, weights):
     """Returns the attention on a sentence of median length, or None if no sentence fits."""
     tokenizer, model = run.tokenizer(), run.loaded(weights)
     triples = [
-        (line, *(tokenizer.encode([text])[0].tolist() for text in (line.source, line.output)))
+        (
+            line,
+            tokenizer.source.encode([line.source])[0].tolist(),
+            tokenizer.target.encode([line.output])[0].tolist(),
+        )
         for line in sorted(lines, key=lambda line: len(line.source))
     ]
     longest = min(LONGEST, model.longest or LONGEST)

@@ -178,9 +178,11 @@ class Run(TrainedModel):
 
         Damaged or hostile settings must not allocate terabytes.
         """
-        config, size = self.experiment().model, self.tokenizer().size
-        for name in ("vocab_size", "source_vocab_size"):
-            if (getattr(config, name) or size) < size:
+        config, tokenizer = self.experiment().model, self.tokenizer()
+        sides = {"vocab_size": tokenizer.target, "source_vocab_size": tokenizer.source}
+        for name, side in sides.items():
+            size = side.size
+            if (getattr(config, name) or config.vocab_size) < size:
                 raise ValueError(
                     f"{self.config_file} describes a model with {name}={getattr(config, name):,}, "
                     f"but the run's vocabulary has {size:,} pieces. Restore one of them from a copy"

@@ -14,7 +14,7 @@ def search_config(config, tokenizer, **changes):
 
     Args:
         config: a `SearchConfig`.
-        tokenizer: the tokenizer whose pieces `banned` and `first` name.
+        tokenizer: the tokenizer whose target pieces `banned` and `first` name.
         **changes: new values by field name; None keeps a field. `banned` and `first` take pieces
             or ids.
     """
@@ -28,10 +28,10 @@ def search_config(config, tokenizer, **changes):
             )
     for name in ("banned", "first"):
         if name in changes:
-            changes[name] = piece_ids(name, changes[name], tokenizer)
+            changes[name] = piece_ids(name, changes[name], tokenizer.target)
     config = dataclasses.replace(config, **changes)
     config.validate()
-    check_ids(config, tokenizer.size)
+    check_ids(config, tokenizer.target.size)
     if config.method == "sample" and "beam" in changes:
         raise ValueError("--beam: not for sampling. Leave it out, or leave out --sample")
     unused = [name for name in SAMPLING if name in changes and config.method != "sample"]

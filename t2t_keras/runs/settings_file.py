@@ -21,12 +21,14 @@ RESTORE = (
 PACKAGES = ("t2t-keras", "keras", "tensorflow", "sentencepiece", "numpy")
 
 
-def write_settings(path, experiment, command=()):
+def write_settings(path, experiment, command=(), **facts):
+    """Writes a config.json; `facts` are further entries of it."""
     contents = {
         "experiment": dataclasses.asdict(experiment),
         "versions": {name: importlib.metadata.version(name) for name in PACKAGES},
         "command": list(command),
         "preparation": preparation_of(experiment.data.folder),
+        **facts,
     }
     write_json(path, contents)
 

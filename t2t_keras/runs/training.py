@@ -90,8 +90,10 @@ def make_trainer(experiment, run, strategy, machines, command=()):
     with machines.chief_first():
         store, vocabulary = training_store(experiment, run)
         tokenizer = load_tokenizer(vocabulary)
-        store.check_ids(tokenizer.size)
-        experiment.model.vocab_size = tokenizer.size
+        store.check_ids(tokenizer)
+        experiment.model.vocab_size = tokenizer.target.size
+        if tokenizer.source is not tokenizer.target:
+            experiment.model.source_vocab_size = tokenizer.source.size
         if machines.is_chief:
             run.begin(experiment, vocabulary, command)
         else:

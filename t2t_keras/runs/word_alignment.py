@@ -28,7 +28,7 @@ def aligner(model, tokenizer):
         for source, target in translation.parts:
             source, target = np.array(source, "int32"), np.array(target, "int32")
             weights = attention(source[None], target[None])[0].numpy()  # [target, source] pieces
-            read, written = words(tokenizer, source), words(tokenizer, target)
+            read, written = words(tokenizer.source, source), words(tokenizer.target, target)
             weights = joined(weights, [size for _, size in written], [size for _, size in read])
             # The end token is not a word, so it is not aligned.
             targets, sources = len(written) - (target[-1] == END), len(read) - 1

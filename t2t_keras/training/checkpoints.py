@@ -57,7 +57,7 @@ class Checkpoints:
 
         Args:
             step: number of steps done.
-            state: arrays by name, see `state_of`.
+            state: a mapping from names to arrays, see `state_of`; one at a time is read from it.
             notes: a dict of values that JSON can store; `load` returns it. Its "best_step" is the
                 step of the best checkpoint so far, or None.
         """
@@ -70,7 +70,7 @@ class Checkpoints:
         notes = np.frombuffer(json.dumps(notes).encode(), "uint8")
         try:
             with open(unfinished, "wb") as file:
-                np.savez(file, notes=notes, **state)
+                write_arrays(file, {"notes": notes}, state)
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
@@ -182,6 +182,15 @@ class Checkpoints:
         with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
             return json.loads((self.folder / "best.json").read_text())["step"]
         return None
+
+
+def write_arrays(file, *mappings):
+    """Writes arrays by name as `np.savez` does, but reads one at a time from the mappings."""
+    with zipfile.ZipFile(file, "w") as archive:
+        for arrays in mappings:
+            for name in arrays:
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, np.asanyarray(arrays[name]))
 
 
 @contextlib.contextmanager

@@ -8,6 +8,8 @@ from t2t_keras.decoding.translator import Translator
 class Letters:
     """A tokenizer with a token for each letter; a space begins a word."""
 
+    source = target = property(lambda self: self)
+
     begins_word = np.arange(200) == ord(" ")
 
     def encode(self, texts):

@@ -5,13 +5,14 @@ import pytest
 import tensorflow as tf
 
 from t2t_keras.decoding.translator import Translator
-from t2t_keras.export.text_signatures import TextSignatures, in_batches, joined, parts
+from t2t_keras.export.text_signatures import Language, TextSignatures, in_batches, joined, parts
 from t2t_keras.transformer_config import TransformerConfig
 
 
 def test_long_texts_are_split_as_a_translator_splits_them():
     class Tokenizer:
         begins_word = np.arange(10) > 6
+        source = property(lambda self: self)
 
     random = np.random.default_rng(0)
     texts = [random.integers(3, 10, n).astype("int32") for n in (0, 1, 9, 10, 11, 0, 57, 200, 0)]
@@ -72,7 +73,8 @@ def test_texts_that_are_too_long_are_refused_before_anything_is_computed(signatu
             computed.append(np.count_nonzero(ids))
             return np.int32(0)
 
-    signatures = TextSignatures(Model(), None, Words(), ["x"] * 9, [True] * 9)
+    language = Language(Words(), ["x"] * 9, [True] * 9)
+    signatures = TextSignatures(Model(), None, language, language)
     function = tf.function(getattr(signatures, signature), autograph=False)
     allowed, too_long = (tf.constant(["5 " * size]) for size in (longest - 1, longest))
     function(allowed, tf.constant(["5"]))

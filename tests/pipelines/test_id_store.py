@@ -1,5 +1,6 @@
 import os
 import shutil
+import types
 
 import numpy as np
 import pytest
@@ -159,6 +160,7 @@ def test_a_store_has_exactly_the_listed_shards(tmp_path):
 
 def test_ids_outside_the_vocabulary_are_refused():
     store = IdStore([Shard.of([([3, 9], [4])])])
-    store.check_ids(10)
+    sizes = [types.SimpleNamespace(size=size) for size in range(11)]
+    store.check_ids(types.SimpleNamespace(source=sizes[10], target=sizes[5]))
     with pytest.raises(ValueError, match="has the id 9, but its vocabulary only 9 pieces"):
-        store.check_ids(9)
+        store.check_ids(types.SimpleNamespace(source=sizes[9], target=sizes[5]))

@@ -3,9 +3,10 @@ from collections import Counter
 from pipelines.batch_plan import BatchConfig
 from pipelines.id_store import IdStore, Shard
 from pipelines.report import dropped_text, make_report, report_text
+from pipelines.tokenizer_base import Tokenizer
 
 
-class ByteTokenizer:
+class ByteTokenizer(Tokenizer):
     kind, size, byte_ids = "bpe", 100, [10, 11]
 
 
@@ -16,7 +17,7 @@ def report(pairs=200):
         "words": {"source": 2 * pairs, "target": pairs},
         "characters": {"source": 8 * pairs, "target": 4 * pairs},
     }
-    return make_report(store, ByteTokenizer, counts, BatchConfig(tokens=400, max_length=50))
+    return make_report(store, ByteTokenizer(), counts, BatchConfig(tokens=400, max_length=50))
 
 
 def test_the_report_counts_pieces_unknown_ids_and_bytes():

@@ -102,7 +102,7 @@ def test_a_lone_text_is_refused(tokenizer):
 
 
 def test_a_folder_without_a_vocabulary_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"holds no readable vocabulary .* t2t-prepare writes"):
+    with pytest.raises(ValueError, match=r"no readable vocabulary .* from a copy: .* t2t-prepare"):
         load_tokenizer(tmp_path)
     (tmp_path / "tokenizer.json").write_text('{"kind": "bpe", "normalization": {}}')
     (tmp_path / "bpe.model").write_bytes(b"nonsense")
@@ -112,7 +112,7 @@ def test_a_folder_without_a_vocabulary_is_refused(tmp_path):
 
 def test_a_flipped_bit_is_noticed(tokenizer, tmp_path):
     save_tokenizer(tokenizer, tmp_path)
-    for name in (tokenizer.file, "tokenizer.json"):
+    for name in (*tokenizer.files(), "tokenizer.json"):
         contents = (tmp_path / name).read_bytes()
         flipped = bytearray(contents)
         flipped[-20] ^= 1

@@ -8,6 +8,7 @@ class Letters:
     """A vocabulary of three special ids and seven pieces."""
 
     size = 10
+    target = property(lambda self: self)
 
     def pieces(self, ids):
         pieces = ["<pad>", "<s>", "</s>", "▁Der", "▁Die", "Hund", "▁e", "e", "n", "▁"]

@@ -1,0 +1,57 @@
+"""The parts that all tokenizers share."""
+
+import numpy as np
+
+from pipelines.normalization import SPACE_SIGN
+
+
+class Tokenizer:
+    """Base of the tokenizers: one vocabulary, used for both languages unless in a pair.
+
+    A subclass has `kind`, its name in tokenizer.json; `size`, `normalization` and `begins_word`, a
+    boolean array `[size]`; and the methods `encode`, `decode`, `pieces`, `in_graph`, `files` and
+    `from_files`.
+    """
+
+    byte_ids = ()  # ids of the pieces that stand for a byte
+
+    @property
+    def source(self):
+        """The tokenizer of the source language."""
+        return self
+
+    @property
+    def target(self):
+        """The tokenizer of the target language."""
+        return self
+
+    def files(self):
+        """Returns the bytes of each file, by name."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_files(cls, read, normalization):
+        """Returns the tokenizer in files.
+
+        Args:
+            read: function from a file's name to its bytes.
+            normalization: the `Normalization` of every text.
+        """
+        raise NotImplementedError
+
+    def contents(self):
+        """Returns bytes that are equal for equal vocabularies."""
+        return b"".join(self.files().values())
+
+
+def begins_word(tokenizer):
+    """Returns a boolean array `[size]`: whether the piece of each id begins a word."""
+    pieces = tokenizer.pieces(range(tokenizer.size))
+    return np.array([piece.startswith(SPACE_SIGN) for piece in pieces])
+
+
+def check_is_list(texts):
+    """Returns `texts`; rejects a single string, whose characters would be encoded one by one."""
+    if isinstance(texts, str | bytes):
+        raise ValueError(f"`texts` must be a list of texts. Received: texts={texts!r}")
+    return texts

@@ -1,0 +1,69 @@
+"""t2t-import: makes a run of a model that was trained with another system.
+
+t2t-import opus-mt-en-de --run=runs/ende
+
+The run can be used like one that t2t-train made: t2t-translate, t2t-score, t2t-evaluate,
+t2t-attention, t2t-export and t2t-serve. README.md in t2t_keras/importing lists the formats and the
+models that are not imported.
+"""
+
+import sys
+
+from absl import flags
+
+from t2t_keras.cli.backend import load_backend
+from t2t_keras.cli.main import run
+
+RUN = flags.DEFINE_string("run", None, "Folder of the new run.")
+FORMAT = flags.DEFINE_string(
+    "format", None, "Format of the model, such as ctranslate2. Default: recognized by its files."
+)
+
+
+def main(arguments):
+    if len(arguments) != 1:
+        raise ValueError(
+            f"takes one folder of another system. Received: {' '.join(arguments) or 'none'}"
+        )
+    if not RUN.value:
+        raise ValueError("--run: give the folder of the new run")
+    load_backend()
+    from t2t_keras.runs.import_run import import_run
+
+    result = import_run(arguments[0], RUN.value, FORMAT.value, command=sys.argv)
+    for line in lines_about(result):
+        print(line)
+
+
+def lines_about(result):
+    """Yields lines about what was found, and the command to type next."""
+    model, folder = result.model, result.run.folder
+    config = model.config
+    yield f"{model.system}: {' + '.join(map(str, config.layers))} layers, d_model {config.d_model},"
+    yield (
+        f"d_ff {config.d_ff}, {config.num_heads} heads, "
+        f"{'pre' if config.pre_norm else 'post'}-norm, {config.activation}; {result.weights:,} "
+        "weights"
+    )
+    sides = {"source": model.source, "target": model.target}
+    if model.source is model.target:
+        sides = {"source and target": model.source}
+    for name, side in sides.items():
+        yield f"{name}: {len(side.pieces):,} pieces, {DESCRIPTIONS[side.kind]}"
+    yield from model.notes
+    yield f"{folder} is a run now. Try it: t2t-translate {folder}"
+
+
+DESCRIPTIONS = {
+    "tokens": "separated by spaces in the text: split it as for the model's training",
+    "sentencepiece": "split by SentencePiece",
+    "subwords": "split by tensor2tensor's sub-words",
+}
+
+
+def entry():
+    run(main)
+
+
+if __name__ == "__main__":
+    entry()

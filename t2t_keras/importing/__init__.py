@@ -1,0 +1,1 @@
+"""Reading of other systems' trained models; see README.md."""

@@ -1,0 +1,66 @@
+"""The formats of trained models that can be imported."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from t2t_keras.checks import check_choice
+from t2t_keras.importing import ctranslate2
+
+FORMATS = {"ctranslate2": ctranslate2}
+
+
+class Hint(NamedTuple):
+    """Files of a format that is not imported, and the way out."""
+
+    pattern: str
+    advice: str
+
+
+BY_CTRANSLATE2 = (
+    "Convert it with CTranslate2's converter ({0}), without --quantization, and import that folder"
+)
+HINTS = (
+    Hint("dict.*.txt", "a fairseq model. " + BY_CTRANSLATE2.format("ct2-fairseq-converter")),
+    Hint("*.pt", "a PyTorch model. " + BY_CTRANSLATE2.format("ct2-opennmt-py-converter, …")),
+    Hint("model*.bin", "a binary model of Marian. Import its model.npz"),
+    Hint("*.intgemm*.bin", "a quantized model of Marian. Import the model.npz that it was made of"),
+)
+
+
+def read_model(folder, format=None):
+    """Returns the `Imported` model in a folder of another system.
+
+    Args:
+        folder: its path.
+        format: one of `FORMATS`. None: it is recognized by its files.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is not a folder. Give the folder that holds the model's files")
+    if format is not None:
+        check_choice("format", format, FORMATS)
+    else:
+        format = recognized(folder)
+    return FORMATS[format].read(folder)
+
+
+def recognized(folder):
+    """Returns the name of the format of a folder."""
+    if (folder / "checkpoints").is_dir() or (folder / "averaged.weights.h5").exists():
+        raise ValueError(f"{folder} is a run of this package already: use it as it is")
+    found = [name for name, format in FORMATS.items() if format.is_format(folder)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ValueError(
+            f"{folder} looks like several formats: {', '.join(found)}. Choose one with --format "
+            "(in Python: format=…)"
+        )
+    for hint in HINTS:
+        if any(folder.glob(hint.pattern)):
+            raise ValueError(f"{folder} holds {hint.advice}")
+    names = sorted(path.name for path in folder.iterdir())
+    raise ValueError(
+        f"{folder} holds no model of a known format ({', '.join(FORMATS)}). Its files are: "
+        f"{', '.join(names[:10]) or 'none'}"
+    )

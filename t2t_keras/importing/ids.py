@@ -1,0 +1,83 @@
+"""The order of ids: other systems' vocabularies begin with other special tokens than ours.
+
+Our ids 0 to 3 are padding, begin, end and unknown; the other tokens follow in their own order.
+"""
+
+import numpy as np
+
+from t2t_keras.importing.tensors import Tensor
+
+NEVER = -1e4  # bias of ids that must not be written; fits in float16
+ABSENT = -1
+
+
+class Ids:
+    """The order of a vocabulary's ids.
+
+    Args:
+        size: number of their ids.
+        padding, begin, end, unknown: their special ids; `ABSENT` if they have none.
+
+    Attributes:
+        theirs: for each of our ids, their id, or `ABSENT`.
+    """
+
+    def __init__(self, size, padding=ABSENT, begin=ABSENT, end=ABSENT, unknown=ABSENT):
+        special = [padding, begin, end, unknown]
+        self.size = size
+        self.theirs = np.array([*special, *(id for id in range(size) if id not in special)])
+
+    def __len__(self):
+        return len(self.theirs)
+
+    def ordered(self, items, names=("<pad>", "<s>", "</s>", "<unk>")):
+        """Returns their items in our order; a missing special item gets one of `names`."""
+        known = set(items)
+        result = []
+        for ours, theirs in enumerate(self.theirs):
+            name = items[theirs] if theirs >= 0 else names[ours]
+            while theirs < 0 and name in known:
+                name = f"{name[0]}{name}{name[-1]}"
+            result.append(name)
+        return result
+
+    def input_matrix(self, matrix, start=None):
+        """Returns an embedding matrix in our order.
+
+        Args:
+            matrix: `[their ids, d_model]`.
+            start: their id whose row the decoder starts from; `ABSENT`: a vector of zeros. None:
+                begin is an ordinary token.
+        """
+        theirs = self.theirs.copy()
+        if start is not None:
+            theirs[1] = start
+        return self.rows(matrix, theirs)
+
+    def output_matrix(self, matrix):
+        """Returns the matrix of the logits in our order."""
+        theirs = self.theirs.copy()
+        theirs[1] = ABSENT
+        return self.rows(matrix, theirs)
+
+    def output_bias(self, bias=None):
+        """Returns the bias on the logits in our order. Padding and begin are never written."""
+
+        def compute():
+            result = np.zeros(len(self), "float32")
+            if bias is not None:
+                result = np.where(self.theirs < 0, 0, bias.read()[self.theirs])
+            result[:2] = NEVER
+            if self.theirs[3] < 0:
+                result[3] = NEVER
+            return result
+
+        return Tensor([len(self)], compute)
+
+    def rows(self, matrix, theirs):
+        def compute():
+            array = matrix.read()[theirs]
+            array[theirs < 0] = 0
+            return array
+
+        return Tensor([len(self), matrix.shape[1]], compute)

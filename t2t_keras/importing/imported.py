@@ -1,0 +1,84 @@
+"""A model of another system in our terms, before it becomes a run."""
+
+import dataclasses
+from typing import Any
+
+from t2t_keras.transformer_config import TransformerConfig
+
+
+@dataclasses.dataclass
+class Pieces:
+    """The sub-words of a language.
+
+    Args:
+        pieces: the text of each id, in our order.
+        kind: "tokens" (words between spaces), "sentencepiece" or "subwords" (tensor2tensor's).
+        model: contents of the SentencePiece model.
+        codes: whether a text may begin with a language code such as >>de<<.
+        begin: whether begin is put before the text.
+    """
+
+    pieces: list
+    kind: str = "tokens"
+    model: bytes | None = None
+    codes: bool = False
+    begin: bool = False
+
+
+@dataclasses.dataclass
+class Imported:
+    """A model of another system.
+
+    Args:
+        system: name of the system and its format.
+        config: the `TransformerConfig`.
+        weights: {path of a weight of our model: `Tensor`}.
+        source, target: the `Pieces` of each language; one object if they share a vocabulary.
+        search: changes to the `SearchConfig`, as the model's own files ask for.
+        own_vocabulary: folder of a vocabulary of ours, which an export of ours contains. None:
+            `source` and `target` describe it.
+        notes: further facts to show.
+    """
+
+    system: str
+    config: TransformerConfig
+    weights: dict
+    source: Pieces
+    target: Pieces
+    search: dict = dataclasses.field(default_factory=dict)
+    own_vocabulary: Any = None
+    notes: list = dataclasses.field(default_factory=list)
+
+
+class Weights:
+    """Collects `Tensor`s by the paths of our model's weights. Kernels are `[in, out]`."""
+
+    def __init__(self):
+        self.by_path = {}
+
+    def norm(self, path, gamma, beta):
+        self.by_path |= {f"{path}/gamma": gamma, f"{path}/beta": beta}
+
+    def dense(self, path, kernel, bias=None):
+        self.by_path[f"{path}/kernel"] = kernel
+        if bias is not None:
+            self.by_path[f"{path}/bias"] = bias
+
+    def attention(self, path, norm, query, key, value, output):
+        """Adds an attention sub-layer.
+
+        Args:
+            path: such as "encoder/block_0/self_attention".
+            norm: (gamma, beta).
+            query, key, value, output: (kernel, bias or None).
+        """
+        self.norm(f"{path}/norm", *norm)
+        parts = {"query": query, "key": key, "value": value, "output": output}
+        for name, (kernel, bias) in parts.items():
+            self.dense(f"{path}/attention/{name}", kernel, bias)
+
+    def feed_forward(self, path, norm, inner, outer):
+        """Adds a feed-forward sub-layer; `inner` and `outer` are (kernel, bias)."""
+        self.norm(f"{path}/norm", *norm)
+        self.dense(f"{path}/network/inner", *inner)
+        self.dense(f"{path}/network/outer", *outer)

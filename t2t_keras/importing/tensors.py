@@ -1,0 +1,120 @@
+"""The tensors of another system's model, read only when they are needed.
+
+A model file may be larger than the memory that is free, so conversions are planned with shapes
+first, and each tensor is read when its weights are written.
+"""
+
+import math
+
+import numpy as np
+
+
+class Tensor:
+    """An array that is computed when it is read.
+
+    Args:
+        shape: its shape.
+        compute: function without arguments that returns a float32 array of that shape.
+    """
+
+    def __init__(self, shape, compute):
+        self.shape, self.compute = tuple(shape), compute
+
+    def read(self):
+        """Returns the array."""
+        array = np.asarray(self.compute(), "float32")
+        assert array.shape == self.shape, (array.shape, self.shape)
+        return array
+
+    @property
+    def transposed(self):
+        return Tensor(self.shape[::-1], lambda: self.read().T)
+
+    def reshaped(self, *shape):
+        if math.prod(shape) != math.prod(self.shape):
+            raise ValueError(f"a tensor of shape {self.shape} cannot have the shape {shape}")
+        return Tensor(shape, lambda: self.read().reshape(shape))
+
+    def times(self, factor):
+        return Tensor(self.shape, lambda: self.read() * np.float32(factor))
+
+    def split(self, parts):
+        """Returns equal parts of the first axis."""
+        rows, rest = divmod(self.shape[0], parts)
+        if rest:
+            raise ValueError(f"a tensor of shape {self.shape} cannot be split into {parts} parts")
+        shape = (rows, *self.shape[1:])
+        return [
+            Tensor(shape, lambda start=i * rows: self.read()[start : start + rows])
+            for i in range(parts)
+        ]
+
+
+def zeros(*shape):
+    """Returns a tensor of zeros, such as the bias of a layer that has none."""
+    return Tensor(shape, lambda: np.zeros(shape, "float32"))
+
+
+def concatenated(tensors):
+    """Returns tensors one below the other."""
+    rows = sum(tensor.shape[0] for tensor in tensors)
+    shape = (rows, *tensors[0].shape[1:])
+    return Tensor(shape, lambda: np.concatenate([tensor.read() for tensor in tensors]))
+
+
+class Tensors:
+    """The tensors of a model by name. Remembers which of them have been used.
+
+    Args:
+        tensors: a dict of `Tensor`s.
+        origin: the file or folder, for error messages.
+    """
+
+    def __init__(self, tensors, origin):
+        self.tensors, self.origin = dict(tensors), origin
+        self.used = set()
+
+    def __contains__(self, name):
+        return name in self.tensors
+
+    def names(self):
+        return list(self.tensors)
+
+    def take(self, name, *shape):
+        """Returns a tensor and marks it as used.
+
+        Args:
+            name: its name.
+            *shape: its expected shape; None allows any size.
+        """
+        if name not in self.tensors:
+            raise ValueError(f"{self.origin} has no tensor {name}, which such a model needs")
+        tensor = self.tensors[name]
+        fits = len(shape) == len(tensor.shape) and all(
+            size in (None, actual) for size, actual in zip(shape, tensor.shape, strict=True)
+        )
+        if shape and not fits:
+            expected = ", ".join("any" if size is None else str(size) for size in shape)
+            raise ValueError(
+                f"{self.origin}: {name} must have the shape ({expected}). Received: {tensor.shape}"
+            )
+        self.used.add(name)
+        return tensor
+
+    def find(self, name, *shape):
+        """Returns a tensor like `take`, or None if there is none of this name."""
+        return self.take(name, *shape) if name in self.tensors else None
+
+    def ignore(self, names):
+        """Marks tensors as used that hold nothing to import, such as an optimizer's state."""
+        self.used.update(names)
+
+    def check_all_used(self):
+        """Raises `ValueError` with the list of tensors that no weight was made from."""
+        left = [name for name in self.tensors if name not in self.used]
+        if left:
+            more = f" and {len(left) - 8} more" if len(left) > 8 else ""
+            raise ValueError(
+                f"{self.origin} has tensors that the paper's Transformer does not have, so it is "
+                f"not imported: {', '.join(left[:8])}{more}"
+            )

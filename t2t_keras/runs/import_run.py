@@ -1,0 +1,140 @@
+"""Writes a trained model of another system as a run."""
+
+import collections.abc
+from typing import NamedTuple
+
+import keras
+import numpy as np
+
+from pipelines.mapped_sentencepiece import MappedSentencePiece
+from pipelines.normalization import Normalization
+from pipelines.tokenizers import SeparateTokenizers, load_tokenizer, save_tokenizer
+from pipelines.tokens import TokenTokenizer
+from pipelines.whole import whole_folder
+from t2t_keras.checks import nearest
+from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.experiment import Experiment
+from t2t_keras.importing.formats import read_model
+from t2t_keras.parameters import without_values
+from t2t_keras.runs.run import Run
+from t2t_keras.runs.settings_file import write_settings
+from t2t_keras.training import TrainableTransformer
+from t2t_keras.training.checkpoints import named
+
+STEP = 0  # of the checkpoint that holds the imported weights
+
+
+class Import(NamedTuple):
+    """The outcome of `import_run`.
+
+    Args:
+        run: the `Run`.
+        model: the `Imported` model that it was made from.
+        weights: number of weights.
+    """
+
+    run: Run
+    model: object
+    weights: int
+
+
+def import_run(folder, run, format=None, command=(), **options):
+    """Writes the trained model in a folder of another system as a run.
+
+    Args:
+        folder: path of the other system's files.
+        run: path of the new run's folder.
+        format: one of `importing.formats.FORMATS`. None: recognized by the files.
+        command: the words of the command line, recorded in the run's config.json.
+
+    Returns:
+        An `Import`.
+    """
+    imported = read_model(folder, format, **options)
+    run = Run(run)
+    if run.config_file.exists() or (run.folder.exists() and any(run.folder.iterdir())):
+        raise ValueError(f"{run.folder} exists already. Give the name of a new folder")
+    tokenizer = tokenizer_of(imported)
+    arrays = Arrays(imported)
+    experiment = Experiment(model=imported.config, search=SearchConfig(**imported.search))
+    with run.locked():
+        with whole_folder(run.folder / "vocabulary") as unfinished:
+            save_tokenizer(tokenizer, unfinished)
+        run.checkpoints.save(STEP, arrays, {"imported": imported.system, "best_step": None})
+        # A folder without config.json is not a run, so this file comes last.
+        write_settings(run.config_file, experiment, command, imported=imported.system)
+    return Import(run, imported, arrays.count)
+
+
+def tokenizer_of(imported):
+    """Returns the tokenizer of an `Imported` model."""
+    if imported.own_vocabulary is not None:
+        return load_tokenizer(imported.own_vocabulary)
+    if imported.source is imported.target:
+        return TOKENIZERS[imported.target.kind](imported.target)
+    sides = imported.source, imported.target
+    return SeparateTokenizers(*(TOKENIZERS[side.kind](side) for side in sides))
+
+
+# The text is not composed or stripped of characters that the model may have learned.
+PLAIN = Normalization(nfc=False, control_characters=False)
+TOKENIZERS = {
+    "tokens": lambda side: TokenTokenizer(side.pieces, PLAIN, side.begin),
+    "sentencepiece": lambda side: MappedSentencePiece(
+        side.model, side.pieces, PLAIN, side.codes, side.begin
+    ),
+}
+
+
+class Arrays(collections.abc.Mapping):
+    """The arrays of a checkpoint, each of which is converted when it is read.
+
+    Args:
+        imported: an `Imported` model. Every weight of ours must have a tensor of its shape.
+    """
+
+    def __init__(self, imported):
+        model = without_values(lambda: TrainableTransformer(imported.config, name="model"))
+        self.variables = named("model", model.variables)
+        self.weights = dict(imported.weights)
+        self.count = 0
+        paths = set()
+        for variable in model.weights:
+            path = path_of(variable)
+            paths.add(path)
+            if variable.trainable:
+                self.check(path, tuple(variable.shape))
+        if unknown := self.weights.keys() - paths:
+            raise AssertionError(f"weights that the model does not have: {sorted(unknown)}")
+
+    def check(self, path, shape):
+        if path not in self.weights:
+            raise ValueError(
+                f"The model has nothing for our weight {path}{nearest(path, self.weights)}"
+            )
+        if self.weights[path].shape != shape:
+            raise ValueError(
+                f"The weight {path} must have the shape {shape}. "
+                f"Received: {self.weights[path].shape}"
+            )
+        self.count += int(np.prod(shape))
+
+    def __getitem__(self, name):
+        variable = self.variables[name]
+        tensor = self.weights.get(path_of(variable))
+        if tensor is None:  # the seed of a dropout layer
+            return np.zeros(variable.shape, keras.backend.standardize_dtype(variable.dtype))
+        array = tensor.read()
+        if not np.isfinite(array).all():
+            raise ValueError(f"The weights of {path_of(variable)} are not finite")
+        return array
+
+    def __iter__(self):
+        return iter(self.variables)
+
+    def __len__(self):
+        return len(self.variables)
+
+
+def path_of(variable):
+    return variable.path.split("/", 1)[1]
