@@ -209,7 +209,14 @@ def finish(run, trainer, export, show):
 def average_if_missing(run, trainer, show):
     if run.averaged.is_of(run.checkpoints.digest(trainer.step)):
         return False
-    steps = run.average(min(AVERAGED, len(run.latest_steps())), made_by="t2t-train")
+    latest = run.latest_steps()
+    missing = run.checkpoints.missing() if len(latest) < AVERAGED else None
+    if missing is not None:
+        logging.warning(
+            "%s is missing. Only the checkpoints after it are averaged",
+            run.checkpoints.path(missing),
+        )
+    steps = run.average(min(AVERAGED, len(latest)), made_by="t2t-train")
     listed = ", ".join(f"{step:,}" for step in steps)
     show(f"{run.averaged_weights}: mean of the checkpoints of steps {listed}")
     return True

@@ -140,6 +140,13 @@ class Checkpoints:
                 break
         return latest
 
+    def missing(self):
+        """Returns the step before those of `latest` if its checkpoint was lost, else None."""
+        notes = [self.notes(step) for step in self.latest()]
+        # The next checkpoints deleted it if they kept no more than there are now.
+        was_kept = notes and min(each.get("keep", 0) for each in notes) > len(notes)
+        return notes[0].get("previous") if was_kept else None
+
     def load_newest(self, warn):
         """Returns the newest checkpoint that can be used, or None if the run has none.
 

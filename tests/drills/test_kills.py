@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
-from accidents import SIZE, arrays_of_weights, contents
+from accidents import SIZE, arrays_of_weights, contents, variables_of
 from commands import SMALL_CORPUS, TINY_RUN, command, running
 
 from pipelines.toy_grammar import pairs
@@ -143,14 +143,6 @@ def test_train(tmp_path):
     run = tmp_path / "run"
     arguments = [f"--run={run}", "--config.training.steps=8", *TINY_RUN]
     drill("train", arguments, run, lambda: results_of_training(run))
-
-
-def variables_of(folder):
-    """Returns the stored weights of an export, sorted: their order and names may vary."""
-    reader = tf.train.load_checkpoint(str(folder / "variables" / "variables"))
-    names = [name for name in reader.get_variable_to_shape_map() if "OBJECT_GRAPH" not in name]
-    values = [reader.get_tensor(name) for name in names]
-    return sorted(np.asarray(value).tobytes() for value in values)
 
 
 @pytest.fixture(scope="module")

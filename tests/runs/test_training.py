@@ -155,6 +155,15 @@ def test_missing_averages_are_made(finish):
         np.testing.assert_array_equal(ours, theirs)
 
 
+def test_a_lost_checkpoint_is_reported_when_the_others_are_averaged(finish, caplog):
+    run = finish.run
+    run.averaged_weights.unlink()
+    run.checkpoints.path(2).unlink()
+    lines = finish(export=False)[1]
+    assert lines == [f"{run.averaged_weights}: mean of the checkpoints of steps 4"]
+    assert f"{run.checkpoints.path(2)} is missing" in caplog.text
+
+
 def test_a_run_stopped_while_it_is_exported_is_exported_by_the_next_start(finish, monkeypatch):
     run = finish.run
     shutil.rmtree(run.folder / "export")

@@ -6,6 +6,8 @@ import re
 import shutil
 
 import h5py
+import numpy as np
+import tensorflow as tf
 
 # Size of a drill. The default is for trying; BUILD.md has the sizes of the full drills.
 SIZE = int(os.environ.get("T2T_DRILL", "10"))
@@ -107,6 +109,14 @@ def arrays_of_weights(path):
     with h5py.File(path) as file:
         file.visititems(add)
     return arrays
+
+
+def variables_of(folder):
+    """Returns the stored weights of an export, sorted: their order and names may vary."""
+    reader = tf.train.load_checkpoint(str(folder / "variables" / "variables"))
+    names = [name for name in reader.get_variable_to_shape_map() if "OBJECT_GRAPH" not in name]
+    values = [reader.get_tensor(name) for name in names]
+    return sorted(np.asarray(value).tobytes() for value in values)
 
 
 def check_outcomes(problems, done, cases, refused):

@@ -189,6 +189,16 @@ def test_an_old_best_checkpoint_is_not_averaged(tmp_path, keep, kept):
             average(Checkpoints(tmp_path, keep_now), keep + 1)
 
 
+def test_a_lost_checkpoint_is_named_and_one_that_was_not_kept_is_not(tmp_path):
+    checkpoints = Checkpoints(tmp_path, keep=3)
+    assert checkpoints.missing() is None
+    for step in (1, 2, 3, 4):
+        checkpoints.save(step, {"model/0": np.ones(1)}, {})
+        assert checkpoints.missing() is None
+    checkpoints.path(3).unlink()
+    assert (checkpoints.latest(), checkpoints.missing()) == ([4], 3)
+
+
 def test_the_best_checkpoint_is_averaged_if_it_is_one_of_the_last(tmp_path):
     checkpoints = saved(tmp_path, [1, 2, 3], keep=2, best_step=2)
     assert average(checkpoints, 2)[1] == [2, 3]
