@@ -32,11 +32,12 @@ class MetricsFile:
 
         NaN and infinities are None.
         """
-        if not self.path.exists():
+        if not os.path.lexists(self.path):  # a broken link is damage
             return []
         text = self.path.read_text(encoding="utf-8", errors="replace")
         *lines, partial = text.split("\n")
-        lines += [partial] if partial.endswith("}") else []
+        # A line ends at its only brace. If more follows, it is damaged and not partial.
+        lines += [partial] if "}" in partial else []
         return [self.parsed(line, number) for number, line in enumerate(lines, 1)]
 
     def parsed(self, line, number):
@@ -51,7 +52,7 @@ class MetricsFile:
 
     def forget_after(self, step):
         """Removes the lines of later steps and partial lines."""
-        if not self.path.exists():
+        if not os.path.lexists(self.path):  # a broken link is damage
             return
         kept = [metrics for metrics in self.read() if metrics["step"] <= step]
         unfinished = self.path.with_suffix(".unfinished")

@@ -32,6 +32,23 @@ def test_a_partial_line_is_ignored(tmp_path):
     assert file.read() == LINES
 
 
+def test_a_last_line_with_a_changed_end_is_damaged(tmp_path):
+    file = metrics_file(tmp_path)
+    file.path.write_bytes(file.path.read_bytes()[:-1] + b"\x8a")
+    with pytest.raises(ValueError, match="damaged: line 2"):
+        file.read()
+    file.path.write_bytes(file.path.read_bytes()[:-1])  # complete but for its line feed
+    assert file.read() == LINES
+
+
+def test_a_broken_link_is_not_an_empty_file(tmp_path):
+    file = MetricsFile(tmp_path / "metrics.jsonl")
+    file.path.symlink_to(file.path.name)
+    for call in (file.read, lambda: file.forget_after(1)):
+        with pytest.raises(OSError, match=r"metrics\.jsonl"):
+            call()
+
+
 def test_later_and_partial_lines_are_forgotten(tmp_path):
     file = metrics_file(tmp_path)
     with file.path.open("a") as stream:
