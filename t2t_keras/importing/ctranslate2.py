@@ -5,8 +5,8 @@ import re
 import numpy as np
 
 from t2t_keras.importing import ctranslate2_file
-from t2t_keras.importing.ids import ABSENT, Ids
-from t2t_keras.importing.imported import Imported, Pieces, Weights
+from t2t_keras.importing.ctranslate2_vocabularies import BEGIN, Vocabularies
+from t2t_keras.importing.imported import Imported, Weights
 from t2t_keras.importing.json_file import read_json_file
 from t2t_keras.importing.tensors import Tensors, zeros
 from t2t_keras.transformer_config import TransformerConfig
@@ -14,7 +14,6 @@ from t2t_keras.transformer_config import TransformerConfig
 SPECS = ("", "TransformerBase", "TransformerBig", "TransformerSpec")
 REVISIONS = range(1, 8)
 ACTIVATIONS = ("relu", "gelu_tanh", "swish", "gelu", "gelu_sigmoid")
-PADDING_TOKENS = ("<blank>", "<pad>", "<padding>", "[PAD]")
 # Variables of models that are not the paper's.
 FOREIGN = {
     "relative_position_keys": "relative positions",
@@ -114,51 +113,40 @@ class Folder:
         return values[0]
 
     def imported(self):
-        take, find = self.tensors.take, self.tensors.find
-        source = find("encoder/embeddings_0/weight", None, None)
-        source = source or take("encoder/embeddings/weight", None, None)
-        target = take("decoder/embeddings/weight", None, source.shape[1])
-        output = take("decoder/projection/weight", target.shape[0], target.shape[1])
-        bias = find("decoder/projection/bias", target.shape[0])
-        vocabularies = self.vocabularies(source.shape[0], target.shape[0])
-        shared = self.same("encoder/embeddings_0/weight", "decoder/embeddings/weight") or self.same(
-            "encoder/embeddings/weight", "decoder/embeddings/weight"
-        )
-        shared = shared and vocabularies["source"] == vocabularies["target"]
+        vocabularies = Vocabularies(self.folder, self.settings, self.model.attributes)
+        name = "encoder/embeddings_0/weight"
+        if name not in self.tensors:
+            name = "encoder/embeddings/weight"  # of earlier revisions
+        source = self.tensors.take(name, None, None)
+        target = self.tensors.take("decoder/embeddings/weight", None, source.shape[1])
         tied = self.same("decoder/embeddings/weight", "decoder/projection/weight")
-        special = self.special_tokens()
-        orders = {side: order_of(pieces, special) for side, pieces in vocabularies.items()}
+        vocabularies.read(source.shape[0], target.shape[0])
+        orders, start = vocabularies.orders, vocabularies.start
+        shared = self.same(name, "decoder/embeddings/weight") and vocabularies.shared
+        if vocabularies.source_begin:  # then the row of begin has a meaning on both sides
+            shared = shared and start == orders["target"].theirs[BEGIN]
+
         weights = Weights()
         config = self.config(source.shape[1], weights)
-        config |= {"vocab_size": len(orders["target"]), "tie_output": tied, "output_bias": True}
+        config |= {"source_end": vocabularies.source_end, "vocab_size": len(orders["target"])}
+        config |= {"tie_output": tied, "output_bias": True}
         if not shared:
             config["source_vocab_size"] = len(orders["source"])
             weights.by_path["source_embedding/matrix"] = orders["source"].input_matrix(source)
-        start = self.start(vocabularies["target"], special)
-        matrix = orders["target"].input_matrix(target, start)
-        weights.by_path["embedding/matrix"] = matrix
+        weights.by_path["embedding/matrix"] = orders["target"].input_matrix(target, start)
+        output = self.tensors.take("decoder/projection/weight", *target.shape)
         if not tied:
             weights.by_path["output_embedding/matrix"] = orders["target"].output_matrix(output)
-        name = "embedding" if tied else "output_embedding"
-        weights.by_path[f"{name}/bias"] = orders["target"].output_bias(bias)
+        bias = self.tensors.find("decoder/projection/bias", target.shape[0])
+        bias = orders["target"].output_bias(bias)
+        weights.by_path[f"{'embedding' if tied else 'output_embedding'}/bias"] = bias
         self.tensors.check_all_used()
-        texts = {
-            side: Pieces(orders[side].ordered(pieces)) for side, pieces in vocabularies.items()
-        }
-        texts["source"].begin = bool(self.text_setting("add_source_bos", "with_source_bos", 0))
-        self.add_sentencepiece(texts)
-        if shared and not texts["source"].begin and texts["source"] == texts["target"]:
-            texts["source"] = texts["target"]
-        else:
-            config.setdefault("source_vocab_size", len(orders["source"]))
-            weights.by_path.setdefault("source_embedding/matrix", matrix)
         return Imported(
             f"CTranslate2, version {self.model.version}, revision {self.model.revision}",
             TransformerConfig(**config),
             weights.by_path,
-            texts["source"],
-            texts["target"],
-            search={},
+            *vocabularies.pieces(),
+            own_vocabulary=self.folder if vocabularies.own else None,
         )
 
     def same(self, one, other):
@@ -188,19 +176,14 @@ class Folder:
                 f"width). Received: {d_ff}, {width} and {other[0]}, {other[1]}"
             )
         epsilon = self.settings.get("layer_norm_epsilon") or 1e-5
-        end = self.text_setting("add_source_eos", "with_source_eos", 0)
         return {
             **{"num_layers": encoder, "d_model": d_model, "d_ff": d_ff, "num_heads": heads},
             **{"d_k": width // heads, "d_v": width // heads},
             **{"activation": ACTIVATIONS[activation], "pre_norm": pre_norm},
             **{"attention_bias": True, "norm_epsilon": epsilon, "dropout": 0.1},
             **{"decoder_layers": decoder, "embedding_scale": self.embedding_scale()},
-            **{"source_end": bool(end), **self.positions(weights)},
+            **self.positions(weights),
         }
-
-    def text_setting(self, name, old_name, default):
-        """Returns a setting that version 6 stores in config.json, and older ones in the model."""
-        return self.settings.get(name, self.model.attributes.get(old_name, default))
 
     def embedding_scale(self):
         value = self.both("scale_embeddings", None)
@@ -284,72 +267,6 @@ class Folder:
         weights.attention(path, self.norm(theirs), *projections, output)
         return width
 
-    def special_tokens(self):
-        """Returns the names of the tokens begin, end and unknown."""
-        defaults = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
-        attributes = {"unk_token": self.model.attributes.get("unk_token")}
-        return {
-            name: self.settings.get(name) or attributes.get(name) or default
-            for name, default in defaults.items()
-        }
-
-    def start(self, pieces, special):
-        """Returns the id whose row the decoder starts from, or `ABSENT` for a vector of zeros."""
-        if self.attribute("decoder", "start_from_zero_embedding", 0):
-            return ABSENT
-        token = self.settings.get("decoder_start_token")
-        if token is None:
-            begins = self.model.attributes.get("with_target_bos", 1)
-            token = special["bos_token" if begins else "eos_token"]
-        if token not in pieces:
-            raise ValueError(
-                f"{self.folder}: the decoder starts from {token!r}, which is not in the vocabulary"
-            )
-        return pieces.index(token)
-
-    def vocabularies(self, source_size, target_size):
-        """Returns the tokens of each side in the order of their ids."""
-        unknown = self.special_tokens()["unk_token"]
-        result = {}
-        for side, size in (("source", source_size), ("target", target_size)):
-            for name in (f"{side}_vocabulary", "shared_vocabulary"):
-                pieces = self.vocabulary_file(name)
-                if pieces is not None:
-                    break
-            else:
-                raise ValueError(
-                    f"{self.folder} has no vocabulary: neither {side}_vocabulary.json nor "
-                    "shared_vocabulary.json, nor the same with .txt"
-                )
-            if len(pieces) == size - 1 and unknown not in pieces:
-                pieces.append(unknown)
-            if len(pieces) != size:
-                raise ValueError(
-                    f"{self.folder}: the {side} vocabulary has {len(pieces):,} tokens, and the "
-                    f"matrix of the {side} {size:,} rows"
-                )
-            if len(set(pieces)) != len(pieces):
-                raise ValueError(f"{self.folder}: the {side} vocabulary has a token twice")
-            result[side] = pieces
-        return result
-
-    def vocabulary_file(self, name):
-        pieces = read_json_file(self.folder / f"{name}.json", None, kind=list)
-        if pieces is None and (self.folder / f"{name}.txt").exists():
-            text = (self.folder / f"{name}.txt").read_text(encoding="utf-8")
-            pieces = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
-        if pieces is not None and not all(isinstance(piece, str) for piece in pieces):
-            raise ValueError(f"{self.folder}/{name}.json must be a list of strings")
-        return pieces
-
-    def add_sentencepiece(self, texts):
-        """Sets the SentencePiece models that stand beside the model."""
-        for side, text in texts.items():
-            names = f"{side}.spm", f"{side}.model", "sentencepiece.model", "spm.model"
-            found = [self.folder / name for name in names if (self.folder / name).exists()]
-            if found:
-                text.kind, text.model = "sentencepiece", found[0].read_bytes()
-
 
 def current_name(name):
     """Returns the name of a variable of revision 1 in later revisions."""
@@ -357,16 +274,3 @@ def current_name(name):
         if stack in name:
             name = name.replace(old, new, 1)
     return name
-
-
-def order_of(pieces, special):
-    """Returns the `Ids` of a vocabulary."""
-
-    def index(name):
-        return pieces.index(name) if name in pieces else ABSENT
-
-    padding = next((index(name) for name in PADDING_TOKENS if name in pieces), ABSENT)
-    begin, end, unknown = (index(special[f"{name}_token"]) for name in ("bos", "eos", "unk"))
-    if end == ABSENT:
-        raise ValueError(f"the vocabulary has no token for the end, {special['eos_token']!r}")
-    return Ids(len(pieces), padding, begin, end, unknown)

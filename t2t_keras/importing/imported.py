@@ -35,8 +35,8 @@ class Imported:
         weights: {path of a weight of our model: `Tensor`}.
         source, target: the `Pieces` of each language; one object if they share a vocabulary.
         search: changes to the `SearchConfig`, as the model's own files ask for.
-        own_vocabulary: folder of a vocabulary of ours, which an export of ours contains. None:
-            `source` and `target` describe it.
+        own_vocabulary: folder of an export of ours, which contains the files of its vocabulary.
+            None: `source` and `target` describe it.
         notes: further facts to show.
     """
 

@@ -1,6 +1,9 @@
 """Writes a trained model of another system as a run."""
 
 import collections.abc
+import shutil
+import tempfile
+from pathlib import Path
 from typing import NamedTuple
 
 import keras
@@ -8,7 +11,7 @@ import numpy as np
 
 from pipelines.mapped_sentencepiece import MappedSentencePiece
 from pipelines.normalization import Normalization
-from pipelines.tokenizers import SeparateTokenizers, load_tokenizer, save_tokenizer
+from pipelines.tokenizers import SIDES, SeparateTokenizers, load_tokenizer, save_tokenizer
 from pipelines.tokens import TokenTokenizer
 from pipelines.whole import whole_folder
 from t2t_keras.checks import nearest
@@ -55,6 +58,11 @@ def import_run(folder, run, format=None, command=(), **options):
     if run.config_file.exists() or (run.folder.exists() and any(run.folder.iterdir())):
         raise ValueError(f"{run.folder} exists already. Give the name of a new folder")
     tokenizer = tokenizer_of(imported)
+    if tokenizer.target.size != imported.config.vocab_size:
+        raise ValueError(
+            f"{folder}: the vocabulary has {tokenizer.target.size:,} pieces, but the model "
+            f"{imported.config.vocab_size:,}. They do not belong together"
+        )
     arrays = Arrays(imported)
     experiment = Experiment(model=imported.config, search=SearchConfig(**imported.search))
     with run.locked():
@@ -69,11 +77,23 @@ def import_run(folder, run, format=None, command=(), **options):
 def tokenizer_of(imported):
     """Returns the tokenizer of an `Imported` model."""
     if imported.own_vocabulary is not None:
-        return load_tokenizer(imported.own_vocabulary)
+        return exported_tokenizer(imported.own_vocabulary)
     if imported.source is imported.target:
         return TOKENIZERS[imported.target.kind](imported.target)
     sides = imported.source, imported.target
     return SeparateTokenizers(*(TOKENIZERS[side.kind](side) for side in sides))
+
+
+def exported_tokenizer(folder):
+    """Returns the tokenizer in the folder of an export, see `exports.vocabulary_files`."""
+    with tempfile.TemporaryDirectory() as temporary:
+        for path in folder.iterdir():
+            side, _, name = path.name.partition(".")
+            if side in SIDES and name:
+                (Path(temporary) / side).mkdir(exist_ok=True)
+                shutil.copyfile(path, Path(temporary) / side / name)
+        separate = (folder / "source.tokenizer.json").exists()
+        return load_tokenizer(temporary if separate else folder)
 
 
 # The text is not composed or stripped of characters that the model may have learned.

@@ -1,0 +1,133 @@
+"""The vocabularies in a folder of CTranslate2, and how its text begins and ends."""
+
+from t2t_keras.importing.ids import ABSENT, Ids
+from t2t_keras.importing.imported import Pieces
+from t2t_keras.importing.json_file import read_json_file
+
+BEGIN = 1
+PADDING_TOKENS = ("<blank>", "<pad>", "<padding>", "[PAD]")
+# Entries of config.json, and of the model in versions before 6, with their defaults.
+SOURCE_BEGIN = "add_source_bos", "with_source_bos", 0
+SOURCE_END = "add_source_eos", "with_source_eos", 0
+DEFAULT_TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+
+
+class Vocabularies:
+    """The vocabularies of source and target.
+
+    Args:
+        folder: the folder of CTranslate2.
+        settings: its config.json.
+        attributes: the attributes of its model.
+
+    Attributes:
+        own: whether the folder contains a vocabulary of ours, because our export wrote it.
+        orders: the `Ids` of "source" and "target"; set by `read`.
+        start: id of the token that the decoder starts from, or `ABSENT` for a vector of zeros.
+    """
+
+    def __init__(self, folder, settings, attributes):
+        self.folder, self.settings, self.attributes = folder, settings, attributes
+        # Our export wrote a vocabulary of ours beside the model.
+        names = "tokenizer.json", "source.tokenizer.json"
+        self.own = any((folder / name).exists() for name in names)
+        self.source_begin = bool(self.setting(*SOURCE_BEGIN))
+        self.source_end = bool(self.setting(*SOURCE_END))
+        self.special = {
+            name: self.setting(name, name, None) or default
+            for name, default in DEFAULT_TOKENS.items()
+        }
+
+    def setting(self, name, old_name, default):
+        return self.settings.get(name, self.attributes.get(old_name, default))
+
+    def read(self, source_rows, target_rows):
+        """Reads the vocabularies of matrices with so many rows."""
+        sizes = {"source": source_rows, "target": target_rows}
+        self.tokens = {side: self.tokens_of(side, size) for side, size in sizes.items()}
+        self.orders = {side: self.order_of(tokens) for side, tokens in self.tokens.items()}
+        self.start = self.start_id()
+
+    @property
+    def shared(self):
+        return self.tokens["source"] == self.tokens["target"]
+
+    def tokens_of(self, side, size):
+        """Returns the tokens of a side in the order of their ids."""
+        names = f"{side}_vocabulary", "shared_vocabulary"
+        tokens = next((each for each in map(self.file, names) if each is not None), None)
+        if tokens is None:
+            raise ValueError(
+                f"{self.folder} has no vocabulary of the {side}: neither {names[0]} nor "
+                f"{names[1]}, .json or .txt"
+            )
+        unknown = self.special["unk_token"]
+        if len(tokens) == size - 1 and unknown not in tokens:
+            tokens.append(unknown)
+        if len(tokens) != size:
+            raise ValueError(
+                f"{self.folder}: the vocabulary of the {side} has {len(tokens):,} tokens, but its "
+                f"matrix {size:,} rows"
+            )
+        if len(set(tokens)) != len(tokens):
+            raise ValueError(f"{self.folder}: the vocabulary of the {side} has a token twice")
+        return tokens
+
+    def file(self, name):
+        """Returns the tokens in a file, or None if there is no such file."""
+        path = self.folder / f"{name}.json"
+        tokens = read_json_file(path, None, kind=list)
+        if tokens is None and path.with_suffix(".txt").exists():
+            try:
+                text = path.with_suffix(".txt").read_bytes().decode()
+            except UnicodeDecodeError as error:
+                raise ValueError(f"{path.with_suffix('.txt')} is not UTF-8: {error}") from error
+            tokens = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+        if tokens is not None and not all(isinstance(token, str) for token in tokens):
+            raise ValueError(f"{path} must be a list of strings")
+        return tokens
+
+    def order_of(self, tokens):
+        def id_of(token):
+            return tokens.index(token) if token in tokens else ABSENT
+
+        if self.own:
+            return Ids(len(tokens), *range(4))
+        padding = next((id_of(token) for token in PADDING_TOKENS if token in tokens), ABSENT)
+        begin, end, unknown = (id_of(self.special[name]) for name in DEFAULT_TOKENS)
+        if end == ABSENT:
+            raise ValueError(
+                f"{self.folder}: the end, {self.special['eos_token']!r}, is not in the vocabulary"
+            )
+        if begin == end:  # as in models whose decoder starts from the end
+            begin = ABSENT
+        return Ids(len(tokens), padding, begin, end, unknown)
+
+    def start_id(self):
+        if self.attributes.get("decoder/start_from_zero_embedding", 0):
+            return ABSENT
+        token = self.settings.get("decoder_start_token")
+        if token is None:
+            begins = self.attributes.get("with_target_bos", 1)
+            token = self.special["bos_token" if begins else "eos_token"]
+        if token not in self.tokens["target"]:
+            raise ValueError(
+                f"{self.folder}: the decoder starts from {token!r}, which is not in the vocabulary"
+            )
+        return self.tokens["target"].index(token)
+
+    def pieces(self):
+        """Returns the `Pieces` of source and target."""
+        sides = [
+            Pieces(self.orders[side].ordered(tokens), **self.sentencepiece(side))
+            for side, tokens in self.tokens.items()
+        ]
+        sides[0].begin = self.source_begin
+        return sides if sides[0] != sides[1] else [sides[0]] * 2
+
+    def sentencepiece(self, side):
+        """Returns the fields of `Pieces` for a SentencePiece model that stands in the folder."""
+        for name in (f"{side}.spm", f"{side}.model", "sentencepiece.model", "spm.model"):
+            if (self.folder / name).exists():
+                return {"kind": "sentencepiece", "model": (self.folder / name).read_bytes()}
+        return {}
