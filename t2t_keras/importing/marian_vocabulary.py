@@ -1,0 +1,171 @@
+"""Vocabularies of Marian: SentencePiece models, YAML, JSON, or text with a token in each line.
+
+YAML files are read line by line, since YAML loaders change or lose some tokens: they take U+0085
+for the end of a line and `~`, `no` or `1` for other things than strings.
+"""
+
+import json
+import re
+from typing import NamedTuple
+
+from t2t_keras.importing.ids import ABSENT, Ids
+from t2t_keras.importing.imported import Pieces
+
+SUFFIXES = (".spm", ".yml", ".yaml", ".json", ".txt")
+# The names of the tokens with id 0 and 1 in old vocabularies, beside those of today.
+END, UNKNOWN = ("</s>", "eos"), ("<unk>", "UNK")
+LARGEST = 10_000_000  # ids; far beyond any vocabulary
+ESCAPES = {
+    **{"0": "\0", "a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"},
+    **{"e": "\x1b", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029"},
+}
+ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
+
+
+class Vocabulary(NamedTuple):
+    """A vocabulary of Marian.
+
+    Args:
+        names: {id: token}.
+        end, unknown: ids of these tokens.
+        model: contents of the SentencePiece model that the vocabulary is, or None.
+    """
+
+    names: dict
+    end: int
+    unknown: int
+    model: bytes | None = None
+
+    def in_our_order(self, size):
+        """Returns (`Ids`, `Pieces`) of the first `size` ids.
+
+        Ids without a token, which some models have, get a name that no text contains.
+        """
+        order = Ids(size, ABSENT, ABSENT, self.end, self.unknown)
+        names = [self.names.get(id, f"<unused {id}>") for id in range(size)]
+        pieces = Pieces(order.ordered(names))
+        if self.model is not None:
+            pieces.kind, pieces.model = "sentencepiece", self.model
+        return order, pieces
+
+
+def read_vocabulary(path):
+    """Returns the `Vocabulary` in a file; its suffix names the kind."""
+    if path.suffix not in SUFFIXES:
+        raise ValueError(
+            f"{path} is not a vocabulary that is imported: its name must end with one of "
+            f"{', '.join(SUFFIXES)}"
+        )
+    if path.suffix == ".spm":
+        return read_sentencepiece(path)
+    try:
+        text = path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be UTF-8: {error}") from error
+    if path.suffix == ".txt":
+        ids = of_lines(text, path)
+    elif text.lstrip().startswith("{"):  # YAML contains JSON
+        ids = of_json(text, path)
+    else:
+        ids = of_yaml(text, path)
+    return checked(ids, path)
+
+
+def of_lines(text, path):
+    lines = text.removesuffix("\n").split("\n")
+    return list_of_ids(((line.removesuffix("\r"), id) for id, line in enumerate(lines)), path)
+
+
+def of_json(text, path):
+    try:
+        pairs = json.loads(text, object_pairs_hook=list)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is no JSON file: {error}") from error
+    return list_of_ids(pairs, path)
+
+
+def of_yaml(text, path):
+    """Returns {token: id} of lines such as `'!': 12`, or `? '!'` followed by `: 12`."""
+
+    def pairs():
+        question = None
+        for number, line in enumerate(text.split("\n"), 1):
+            line = line.removesuffix("\r")
+            if not line or line in ("---", "..."):
+                continue
+            if question is None and line.startswith("? "):
+                question = line[2:]
+                continue
+            token, colon, id = line.rpartition(":")
+            id = id.strip(" ")
+            if not colon or not re.fullmatch("[0-9]{1,9}", id) or (question and token.strip(" ")):
+                raise ValueError(
+                    f"{path}: line {number} must be a token, a colon and an id. Received: {line!r}"
+                )
+            yield unquoted(token if question is None else question), int(id)
+            question = None
+
+    return list_of_ids(pairs(), path)
+
+
+def unquoted(scalar):
+    """Returns the string of a YAML scalar. Without quotes, it is the scalar itself."""
+    scalar = scalar.strip(" ")
+    if len(scalar) > 1 and scalar[0] == scalar[-1] == "'":
+        return scalar[1:-1].replace("''", "'")
+    if len(scalar) > 1 and scalar[0] == scalar[-1] == '"':
+        return ESCAPE.sub(unescaped, scalar[1:-1])
+    return scalar
+
+
+def unescaped(match):
+    *codes, letter = match.groups()
+    if letter is not None:
+        return ESCAPES.get(letter, letter)
+    code = int(next(filter(None, codes)), 16)
+    return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
+
+
+def list_of_ids(pairs, path):
+    """Returns {token: id}; rejects tokens and ids that are there twice."""
+    ids, tokens = {}, {}
+    for token, id in pairs:
+        if not isinstance(id, int) or isinstance(id, bool) or not 0 <= id < LARGEST:
+            raise ValueError(f"{path}: the id of {token!r} must be a whole number. Received: {id}")
+        if token in ids or id in tokens:
+            raise ValueError(
+                f"{path}: {token!r} with id {id} is there a second time, after "
+                f"{tokens.get(id, token)!r} with id {ids.get(token, id)}"
+            )
+        ids[token], tokens[id] = id, token
+    return ids
+
+
+def checked(ids, path):
+    names = {id: token for token, id in ids.items()}
+
+    def special(id, tokens):
+        """Returns the id of a special token; 0 and 1 may be without a token, or have old names."""
+        if path.suffix != ".txt" and names.get(id, tokens[1]) == tokens[1]:
+            names[id] = tokens[0] if tokens[0] not in ids else tokens[1]
+            return id
+        if tokens[0] not in ids:
+            raise ValueError(f"{path} must have the token {tokens[0]}")
+        return ids[tokens[0]]
+
+    return Vocabulary(names, special(0, END), special(1, UNKNOWN))
+
+
+def read_sentencepiece(path):
+    """Returns the `Vocabulary` of a SentencePiece model, whose ids Marian takes as they are."""
+    import sentencepiece
+
+    model = path.read_bytes()
+    try:
+        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    except RuntimeError as error:
+        raise ValueError(f"{path} is no SentencePiece model: {error}") from error
+    if processor.eos_id() < 0 or processor.unk_id() < 0:
+        raise ValueError(f"{path} has no pieces for the end of a text and for unknown pieces")
+    names = {id: processor.id_to_piece(id) for id in range(processor.get_piece_size())}
+    return Vocabulary(names, processor.eos_id(), processor.unk_id(), model)

@@ -1,0 +1,81 @@
+"""Files of NumPy arrays (.npz), read array by array."""
+
+import functools
+import math
+import zipfile
+import zlib
+
+import numpy as np
+
+from t2t_keras.importing.tensors import Tensor
+
+FLOATS = ("f2", "f4", "f8")
+BYTES = ("i1", "u1")
+HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+MOST_COMPRESSED = 1100  # bytes that zlib can make of one byte, with a margin
+UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+
+
+class NpzFile:
+    """The arrays of an .npz file.
+
+    Args:
+        path: path of the file.
+
+    Attributes:
+        tensors: arrays of floating-point numbers by name, as `Tensor`s.
+        others: names of arrays of bytes, for `read_bytes`.
+    """
+
+    def __init__(self, path):
+        self.path = path
+        self.tensors, self.others = {}, []
+        try:
+            with zipfile.ZipFile(path) as archive:
+                size = path.stat().st_size
+                for member in archive.infolist():
+                    self.add(archive, member, size)
+        except UNREADABLE as error:
+            raise self.damaged(error) from error
+
+    def damaged(self, reason):
+        return ValueError(f"{self.path} is no whole .npz file: {reason}")
+
+    def add(self, archive, member, size):
+        name = member.filename.removesuffix(".npy")
+        if member.compress_size > size or member.file_size > MOST_COMPRESSED * size:
+            raise self.damaged(f"{name} has {member.file_size:,} bytes, more than the file holds")
+        if name in self.tensors or name in self.others:
+            raise self.damaged(f"it has {name} twice")
+        with archive.open(member) as file:
+            try:
+                header = HEADERS[np.lib.format.read_magic(file)]
+                shape, _, dtype = header(file)
+            except (ValueError, KeyError) as error:
+                raise self.damaged(f"{name} is no array of a known version") from error
+            start = file.tell()
+        kind = dtype.str[1:]
+        if kind not in FLOATS + BYTES:
+            raise ValueError(
+                f"{self.path}: {name} holds {dtype}. Only arrays of numbers are imported"
+            )
+        if math.prod(shape) * dtype.itemsize != member.file_size - start:
+            raise self.damaged(
+                f"{name} has {member.file_size - start:,} bytes and the shape {shape}"
+            )
+        if kind in BYTES:
+            self.others.append(name)
+        else:
+            compute = functools.partial(self.read, member.filename)
+            self.tensors[name] = Tensor(shape, compute)
+
+    def read(self, filename):
+        try:
+            with zipfile.ZipFile(self.path) as archive, archive.open(filename) as file:
+                return np.lib.format.read_array(file, allow_pickle=False)
+        except (*UNREADABLE, ValueError) as error:
+            raise self.damaged(f"{filename}: {error}") from error
+
+    def read_bytes(self, name):
+        """Returns the contents of an array of bytes."""
+        return self.read(f"{name}.npy").tobytes()
