@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from t2t_keras.checks import check_choice
-from t2t_keras.importing import ctranslate2
+from t2t_keras.importing import ctranslate2, hugging_face, marian
 
-FORMATS = {"ctranslate2": ctranslate2}
+FORMATS = {"ctranslate2": ctranslate2, "hugging_face": hugging_face, "marian": marian}
 
 
 class Hint(NamedTuple):

@@ -1,0 +1,101 @@
+"""Files in the safetensors format, which hold tensors and nothing else.
+
+Eight bytes with the length of the header, the header in JSON, and the data of the tensors, all
+little-endian.
+"""
+
+import functools
+import json
+import math
+import struct
+
+import numpy as np
+
+from t2t_keras.importing.tensors import Tensor
+
+TYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+ITEM_SIZES = {"float32": 4, "float16": 2, "bfloat16": 2}
+LONGEST_HEADER = 10**8  # bytes, as in the format's own library
+MOST_AXES = 8
+
+
+def read_safetensors(path):
+    """Returns {name: `Tensor`} of a file, after a check of its whole header.
+
+    Raises:
+        ValueError: the file is damaged, or has a tensor that does not hold floating-point numbers.
+    """
+    size = path.stat().st_size
+    with open(path, "rb") as file:
+        start = file.read(8)
+        length = struct.unpack("<Q", start)[0] if len(start) == 8 else size
+        if length > min(size - 8, LONGEST_HEADER):
+            raise damaged(path, f"its header has {length:,} bytes, and the file {size:,}")
+        try:
+            header = json.loads(file.read(length))
+        except (ValueError, RecursionError) as error:
+            raise damaged(path, f"its header is not JSON ({error})") from error
+    if not isinstance(header, dict):
+        raise damaged(path, "its header is not a JSON object")
+    header.pop("__metadata__", None)
+    first = 8 + length  # offsets count from here
+    places = {name: place(path, name, entry, size - first) for name, entry in header.items()}
+    check_apart(path, places)
+    return {
+        name: Tensor(shape, functools.partial(read_part, path, dtype, shape, first + begin))
+        for name, (begin, _, dtype, shape) in places.items()
+    }
+
+
+def damaged(path, reason):
+    return ValueError(f"{path} is not a whole safetensors file: {reason}. Download it again")
+
+
+def place(path, name, entry, size):
+    """Returns begin, end, dtype and shape of a tensor, from its entry in the header."""
+    try:
+        dtype, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
+        whole = len(shape) <= MOST_AXES and are_sizes([*shape, begin, end])
+    except (TypeError, KeyError, ValueError) as error:
+        raise damaged(path, f"the entry of {name} is malformed") from error
+    if not whole:
+        raise damaged(path, f"the shape or the offsets of {name} are not sizes")
+    if dtype not in TYPES:
+        raise ValueError(
+            f"{path}: {name} has the type {dtype}. Tensors of {', '.join(TYPES)} can be imported. "
+            "Save the model again in float32"
+        )
+    dtype = TYPES[dtype]
+    if not begin <= end <= size:
+        raise damaged(path, f"{name} is at {begin:,} to {end:,} of {size:,} bytes")
+    if math.prod(shape) * ITEM_SIZES[dtype] != end - begin:
+        raise damaged(path, f"{name} has {end - begin:,} bytes and the shape {shape} in {dtype}")
+    return begin, end, dtype, tuple(shape)
+
+
+def are_sizes(numbers):
+    """Returns whether all are integers that can be the size or the place of something."""
+    return all(type(number) is int and 0 <= number < 2**63 for number in numbers)
+
+
+def check_apart(path, places):
+    """Raises `ValueError` if two tensors overlap."""
+    previous, previous_end = None, 0
+    for name, (begin, end, *_) in sorted(places.items(), key=lambda item: item[1][:2]):
+        if begin < previous_end:
+            raise damaged(path, f"{previous} and {name} overlap")
+        previous, previous_end = name, end
+
+
+def read_part(path, dtype, shape, offset):
+    """Returns one array of a file in float32."""
+    with open(path, "rb") as file:
+        file.seek(offset)
+        return floats(file.read(math.prod(shape) * ITEM_SIZES[dtype]), dtype).reshape(shape)
+
+
+def floats(contents, dtype):
+    """Returns the numbers in little-endian bytes as a float32 array."""
+    if dtype == "bfloat16":  # the first half of a float32
+        return (np.frombuffer(contents, "<u2").astype("uint32") << 16).view("float32")
+    return np.frombuffer(contents, np.dtype(dtype).newbyteorder("<")).astype("float32", copy=False)
