@@ -1,0 +1,94 @@
+"""A safetensors file gives its numbers, and a malformed one an error before it is read."""
+
+import json
+
+import numpy as np
+import pytest
+
+from t2t_keras.importing.safetensors_file import read_safetensors
+
+
+def write(path, header, data):
+    header = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path.write_bytes(len(header).to_bytes(8, "little") + header + data)
+    return path
+
+
+def entry(dtype="F32", shape=(2,), offsets=(0, 8)):
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.safetensors"
+
+
+def test_numbers_of_every_type_are_read_as_float32(path):
+    numbers = np.array([[1.5, -2, 0.25], [3, 1024, -0.0]], "float32")  # exact in 16 bits
+    half, brain = numbers.astype("<f2"), (numbers.view("uint32") >> 16).astype("<u2")
+    header = {
+        "__metadata__": {"format": "pt"},
+        "brain": entry("BF16", (2, 3), (36, 48)),
+        "full": entry("F32", (2, 3), (0, 24)),
+        "half": entry("F16", (3, 2), (24, 36)),
+    }
+    tensors = read_safetensors(
+        write(path, header, numbers.tobytes() + half.tobytes() + brain.tobytes())
+    )
+    assert list(tensors) == ["brain", "full", "half"]
+    for name, tensor in tensors.items():
+        assert tensor.read().dtype == "float32"
+        np.testing.assert_array_equal(tensor.read(), numbers.reshape(tensor.shape), name)
+
+
+def test_scalars_and_empty_tensors_are_read(path):
+    header = {
+        "scalar": entry(shape=(), offsets=(0, 4)),
+        "empty": entry(shape=(3, 0), offsets=(4, 4)),
+    }
+    tensors = read_safetensors(write(path, header, np.float32(7).tobytes()))
+    assert tensors["scalar"].read() == 7 and tensors["empty"].read().shape == (3, 0)
+
+
+def test_a_tensor_is_read_when_it_is_needed(path):
+    tensors = read_safetensors(write(path, {"x": entry()}, bytes(8)))
+    write(path, {"x": entry()}, np.array([4, 5], "<f4").tobytes())
+    np.testing.assert_array_equal(tensors["x"].read(), [4, 5])
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        (b"{", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b"[]", "JSON object"),
+        ({"x": 1}, "entry of x"),
+        ({"x": {"dtype": "F32", "shape": [2]}}, "entry of x"),
+        ({"x": entry(offsets=(0, 8, 9))}, "entry of x"),
+        ({"x": entry(shape=(2.0,))}, "not sizes"),
+        ({"x": entry(shape=(-2, -1))}, "not sizes"),
+        ({"x": entry(shape=(2**63,))}, "not sizes"),
+        ({"x": entry(shape=[1] * 9)}, "not sizes"),
+        ({"x": entry(shape=(True, 2))}, "not sizes"),
+        ({"x": entry(shape=(3,))}, "8 bytes and the shape"),
+        ({"x": entry("F16")}, "8 bytes and the shape"),
+        ({"x": entry(shape=(2**40,), offsets=(0, 2**42))}, "of 16 bytes"),
+        ({"x": entry(offsets=(12, 20))}, "of 16 bytes"),
+        ({"x": entry(offsets=(8, 0))}, "of 16 bytes"),
+        ({"x": entry(), "y": entry(offsets=(4, 12))}, "x and y overlap"),
+        ({"x": entry(), "y": entry()}, "overlap"),
+        ({"x": entry("I64", (1,))}, "type I64"),
+        ({"x": entry(["F32"])}, "has the type"),
+    ],
+)
+def test_a_malformed_header_is_refused(path, header, message):
+    with pytest.raises(ValueError, match=message) as error:
+        read_safetensors(write(path, header, bytes(16)))
+    assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize("contents", [b"", b"\x02\0\0", b"\xff" * 8, b"\x03" + bytes(7) + b"{}"])
+def test_a_header_longer_than_the_file_is_refused(path, contents):
+    path.write_bytes(contents)
+    with pytest.raises(ValueError, match="not a whole safetensors file"):
+        read_safetensors(path)
