@@ -54,7 +54,8 @@ def damaged(path, reason):
 def place(path, name, entry, size):
     """Returns begin, end, dtype and shape of a tensor, from its entry in the header."""
     try:
-        dtype, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
+        dtype, shape = str(entry["dtype"]), entry["shape"]
+        begin, end = entry["data_offsets"]
         whole = len(shape) <= MOST_AXES and are_sizes([*shape, begin, end])
     except (TypeError, KeyError, ValueError) as error:
         raise damaged(path, f"the entry of {name} is malformed") from error
