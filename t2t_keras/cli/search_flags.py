@@ -6,6 +6,13 @@ from absl import flags
 
 BEAM = flags.DEFINE_integer("beam", None, "Beam width; 1 is greedy search. Default: the run's.")
 ALPHA = flags.DEFINE_float("alpha", None, "Exponent of the length penalty. Default: the run's.")
+PENALTY = flags.DEFINE_enum(
+    "penalty",
+    None,
+    ("gnmt", "marian"),
+    "Length penalty that divides log P: ((5 + length) / 6)^alpha (gnmt), or length^alpha (marian). "
+    "Default: the run's.",
+)
 EXTRA_LENGTH = flags.DEFINE_integer(
     "extra_length",
     None,
@@ -61,7 +68,7 @@ FIRST = define_pieces(
 )
 
 SAMPLING_FLAGS = (SAMPLE, TEMPERATURE, TOP_K, TOP_P, SEED)
-SEARCH_FLAGS = (BEAM, ALPHA, EXTRA_LENGTH, *SAMPLING_FLAGS, NO_REPEAT_NGRAM, BANNED, FIRST)
+SEARCH_FLAGS = (BEAM, ALPHA, PENALTY, EXTRA_LENGTH, *SAMPLING_FLAGS, NO_REPEAT_NGRAM, BANNED, FIRST)
 
 
 def search_changes():

@@ -31,8 +31,8 @@ from t2t_keras.decoding.hypotheses import (
     best,
     extended,
     length_limits,
+    length_penalty,
     newest_tokens,
-    penalty,
     with_token,
 )
 
@@ -93,14 +93,14 @@ class BeamSearch:
         limits, likeliest = state.limits, state.live.scores[:, 0]
         open_sentences = (state.position < limits) & (likeliest > IMPOSSIBLE)
         if self.config.early_stopping:
-            bound = likeliest / penalty(limits, self.config.alpha)
+            bound = likeliest / length_penalty(limits, self.config)
             worst_result = state.finished.scores[:, self.config.n_best - 1]
             open_sentences = open_sentences & (bound > worst_result)
         return open_sentences
 
     def step(self, state):
         """Returns the state after one more token."""
-        beam, alpha = self.config.beam, self.config.alpha
+        beam = self.config.beam
         position, limits, live, finished, visible, *_ = state
         slots = ops.arange(ops.shape(visible)[2], dtype="int32")
         own = slots % beam == ops.arange(beam)[:, None]
@@ -117,7 +117,7 @@ class BeamSearch:
         ends = (newest == END) & likely & (candidates.scores > IMPOSSIBLE)
         none = ~ops.any(ends, axis=1, keepdims=True) & (finished.scores[:, :1] == IMPOSSIBLE)
         ended = (ends | (at_limit & none & likely)) & (position <= limits)
-        scores = candidates.scores / penalty(position, alpha)
+        scores = candidates.scores / length_penalty(position, self.config)
         ended = Hypotheses(candidates.tokens, ops.where(ended, scores, IMPOSSIBLE))
         finished, _ = best(concatenated(finished, ended), beam)
         continues = (newest != END) & ~at_limit

@@ -12,8 +12,8 @@ from t2t_keras.decoding.hypotheses import (
     Hypotheses,
     extended,
     length_limits,
+    length_penalty,
     newest_tokens,
-    penalty,
     with_token,
 )
 from t2t_keras.layers.decoding_cache import own_slots
@@ -108,4 +108,4 @@ class Greedy:
         """Returns the hypotheses of each sentence, scored as in beam search."""
         tokens, log_p = state.hypotheses
         lengths = ops.sum(ops.cast(tokens != PADDING, "int32"), axis=-1)
-        return Hypotheses(tokens, log_p / penalty(lengths, self.config.alpha))
+        return Hypotheses(tokens, log_p / length_penalty(lengths, self.config))

@@ -21,9 +21,12 @@ def length_limits(source, longest, config):
     return limits if longest is None else ops.minimum(limits, longest)
 
 
-def penalty(length, alpha):
-    """Returns the GNMT length penalty, ((5 + length) / 6)^α; log P is divided by it."""
-    return ((5.0 + ops.cast(length, "float32")) / 6.0) ** alpha
+def length_penalty(length, config):
+    """Returns the number that log P is divided by; `length` counts the end."""
+    length = ops.cast(length, "float32")
+    if config.penalty == "marian":
+        return ops.maximum(length, 1.0) ** config.alpha  # the length is 0 in a row of padding
+    return ((5.0 + length) / 6.0) ** config.alpha
 
 
 def best(hypotheses, count):

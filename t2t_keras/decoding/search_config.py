@@ -16,6 +16,8 @@ class SearchConfig:
         method: "beam" for beam search, or "sample" to draw tokens according to their probability.
         beam: beam width; 1 is greedy search. The paper: 4; parsing: 21.
         alpha: α of the length penalty; 0 is no penalty. The paper: 0.6; parsing: 0.3.
+        penalty: length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the
+            paper; or "marian", length^α, as in Marian, Hugging Face and CTranslate2.
         extra_length: maximum output length minus source length, in tokens. The paper: 50;
             parsing: 300.
         n_best: hypotheses returned for each sentence; in sampling, hypotheses drawn.
@@ -34,6 +36,7 @@ class SearchConfig:
     method: str = "beam"
     beam: int = 4
     alpha: float = 0.6
+    penalty: str = "gnmt"
     extra_length: int = 50
     n_best: int = 1
     early_stopping: bool = True
@@ -53,6 +56,7 @@ class SearchConfig:
     def validate(self):
         """Raises `ValueError` for the first invalid setting."""
         check_choice("method", self.method, ("beam", "sample"))
+        check_choice("penalty", self.penalty, ("gnmt", "marian"))
         check_integer("beam", self.beam)
         check_integer("n_best", self.n_best)
         for name in ("extra_length", "top_k", "seed", "no_repeat_ngram"):

@@ -121,10 +121,19 @@ def is_exported(run):
     if run.averaged.record()["made_by"] is None:
         accepted.append({name: expected[name] for name in ("dtype", "search")})
     return any(
-        read_json(path / "config.json", {}, EXPORT_AGAIN).get("export") in accepted
+        record_of(path) in accepted
         for path in versions_in(run.folder / "export").values()
         if is_saved_model(path)
     )
+
+
+def record_of(version):
+    """Returns the record of an export; search settings that are newer have their defaults."""
+    record = read_json(version / "config.json", {}, EXPORT_AGAIN).get("export")
+    if isinstance(record, dict) and isinstance(record.get("search"), dict):
+        defaults = json.loads(json.dumps(dataclasses.asdict(SearchConfig())))
+        record = {**record, "search": {**defaults, **record["search"]}}
+    return record
 
 
 def export_keras(run, path=None, weights=None):

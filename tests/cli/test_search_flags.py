@@ -17,6 +17,7 @@ def changes(*arguments):
 def test_only_given_flags_change_a_setting():
     assert changes() == {}
     assert changes("--beam=3", "--alpha=0.5", "--top_k=0") == {"beam": 3, "alpha": 0.5, "top_k": 0}
+    assert changes("--penalty=marian") == {"penalty": "marian"}
     assert changes("--sample", "--seed=2") == {"method": "sample", "seed": 2}
 
 

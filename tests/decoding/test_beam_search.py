@@ -23,7 +23,7 @@ def lively_model(seed=0, vocab_size=12, num_layers=1):
     return model
 
 
-def all_hypotheses(model, source, limit, alpha):
+def all_hypotheses(model, source, limit, penalty):
     """Returns all hypotheses that end within the limit, best first; without a cache."""
     words = [token for token in range(model.config.vocab_size) if token != 2]
     targets = [
@@ -35,26 +35,31 @@ def all_hypotheses(model, source, limit, alpha):
     token_log_p = uncached_log_p(model, np.repeat(source[None], len(padded), 0), padded)
     lengths = np.array([len(target) for target in targets])
     within = np.arange(limit) < lengths[:, None]
-    scores = (token_log_p * within).sum(-1) / ((5 + lengths) / 6) ** alpha
+    scores = (token_log_p * within).sum(-1) / penalty(lengths)
     order = np.argsort(-scores)
     return padded[order], scores[order]
 
 
 @pytest.mark.parametrize(
-    ("alpha", "num_layers"),
+    ("settings", "penalty", "num_layers"),
     [
-        (0.6, 2),
-        pytest.param(0.0, 1, marks=pytest.mark.one_backend),
-        pytest.param(1.0, 1, marks=pytest.mark.one_backend),
+        ({"alpha": 0.6}, lambda length: ((5 + length) / 6) ** 0.6, 2),
+        pytest.param({"alpha": 0.0}, np.ones_like, 1, marks=pytest.mark.one_backend),
+        pytest.param(
+            {"alpha": 1.5, "penalty": "marian"},
+            lambda length: length**1.5,
+            1,
+            marks=pytest.mark.one_backend,
+        ),
     ],
 )
-def test_a_wide_enough_beam_finds_the_best_of_all_hypotheses(alpha, num_layers):
+def test_a_wide_enough_beam_finds_the_best_of_all_hypotheses(settings, penalty, num_layers):
     model = lively_model(vocab_size=6, num_layers=num_layers)
     # No more than 3³ hypotheses are live, with 4 continuations each.
-    settings = {"beam": 4 * 3**3, "alpha": alpha, "n_best": 5, "extra_length": 10}
+    settings = {"beam": 4 * 3**3, "n_best": 5, "extra_length": 10, **settings}
     tokens, scores = run_search(model, SOURCE, 4, **settings)
     for row, source in enumerate(SOURCE):
-        expected, expected_scores = all_hypotheses(model, source, 4, alpha)
+        expected, expected_scores = all_hypotheses(model, source, 4, penalty)
         np.testing.assert_array_equal(tokens[row], expected[:5])
         np.testing.assert_allclose(scores[row], expected_scores[:5], atol=1e-4)
 

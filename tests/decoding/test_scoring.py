@@ -4,8 +4,9 @@ import pytest
 from helpers import array, compiled, ids, tiny_model
 from searches import as_graph, run_search, uncached_log_p
 
-from t2t_keras.decoding.hypotheses import penalty
+from t2t_keras.decoding.hypotheses import length_penalty
 from t2t_keras.decoding.scoring import Scorer, log_probabilities
+from t2t_keras.decoding.search_config import SearchConfig
 
 
 def with_end(tokens):
@@ -54,13 +55,15 @@ def test_the_scores_of_a_search_equal_those_of_forced_decoding(model, beam):
         exist = np.isfinite(scores[:, rank])
         target = tokens[:, rank]
         log_p = array(function(SOURCE, target)).sum(1)
-        expected = scores[:, rank] * array(penalty((target != 0).sum(1), 0.6))
+        expected = scores[:, rank] * array(length_penalty((target != 0).sum(1), SearchConfig()))
         np.testing.assert_allclose(log_p[exist], expected[exist], atol=1e-4)
         assert rank or exist.all()
 
 
 class Letters:
     """A tokenizer with a token for each letter."""
+
+    source = target = property(lambda self: self)
 
     def encode(self, texts):
         return [np.array([ord(letter) for letter in text], "int32") for text in texts]

@@ -12,6 +12,7 @@ from t2t_keras.decoding.search_config import SearchConfig
     [
         ({"method": "sampel"}, "`method` must be one of 'beam', 'sample' .did you mean 'sample'"),
         ({"beam": 0}, "`beam` must be"),
+        ({"penalty": "gnm"}, "`penalty` must be one of 'gnmt', 'marian' .did you mean 'gnmt'"),
         ({"alpha": -0.1}, "`alpha` must be a finite number of at least 0"),
         ({"alpha": float("inf")}, "`alpha` must be a finite number"),
         ({"beam": 10**9}, "`beam` must be at most 1,000"),

@@ -129,6 +129,21 @@ def test_every_model_setting_is_exported(tmp_path, pieces, source, settings):
     check_same(theirs(tmp_path / "model", pieces, source), pieces, tokens, scores, rtol)
 
 
+def test_with_marians_penalty_both_find_equal_translations(folder, model, pieces, source, plain):
+    source = source[:30]
+    tokens, scores = (x[:, 0] for x in ours(model, source, alpha=1.0, penalty="marian"))
+    ended = (tokens == 2).any(-1)
+    assert (tokens[ended] != plain[0][:30, 0][ended]).any(-1).sum() > 2
+    options = {"length_penalty": 1, "patience": 16, "num_hypotheses": 64}
+    results = theirs(folder, pieces, source[ended], **options)
+    for result, row, score in zip(results, tokens[ended], scores[ended], strict=True):
+        # At the limit, theirs lets unfinished hypotheses compete.
+        both = zip(result.scores, result.hypotheses, strict=True)
+        best, hypothesis = max(each for each in both if each[1][-1] == "</s>")
+        assert hypothesis == pieces_of(pieces, row)
+        assert best == pytest.approx(score, rel=1e-4)
+
+
 def test_gnmts_penalty_selects_our_translation_from_an_n_best_list(
     folder, model, pieces, source, plain
 ):

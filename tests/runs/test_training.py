@@ -88,7 +88,7 @@ def as_written_by_an_older_version(run):
     run.averaged.record_path.unlink()
     for path in run.folder.glob("export/*/config.json"):
         settings = read_json(path)
-        del settings["export"]["weights"]
+        del settings["export"]["weights"], settings["export"]["search"]["penalty"]
         write_json(path, settings)
 
 
