@@ -291,7 +291,14 @@ class Run(TrainedModel):
     def check_folder(self):
         """Rejects a folder that is no run but has other files, and links that lead outside."""
         check_links(self.folder)
-        if self.config_file.exists() or not self.folder.exists():
+        if self.config_file.exists():
+            if system := read_config(self.config_file).get("imported"):
+                raise ValueError(
+                    f"{self.folder} holds an imported model ({system}), without the state of its "
+                    "training, which cannot be resumed. Give the name of a new folder"
+                )
+            return
+        if not self.folder.exists():
             return
         # A process that was killed while it created the run may have left unfinished files.
         names = {path.name for path in self.folder.iterdir() if path.suffix != ".unfinished"}
