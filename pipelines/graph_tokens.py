@@ -37,8 +37,8 @@ class GraphMappedSentencePiece(tf.Module):
     def __init__(self, tokenizer):
         super().__init__()
         self.normalization, self.begin = tokenizer.normalization, tokenizer.begin
-        self.tokenizer = tensorflow_text.SentencepieceTokenizer(tokenizer.model, out_type=tf.int32)
-        self.ids_of_pieces = tf.constant(tokenizer.ids_of_pieces)
+        self.tokenizer = tensorflow_text.SentencepieceTokenizer(tokenizer.model, out_type=tf.string)
+        self.table = lookup_table(tokenizer.ids)
         self.surfaces = tf.constant(tokenizer.surfaces())
         self.codes = lookup_table(tokenizer.codes) if tokenizer.codes is not None else None
 
@@ -51,19 +51,16 @@ class GraphMappedSentencePiece(tf.Module):
         if self.codes is None:
             ids = self.of_pieces(texts)
         else:
-            has_code = tf.strings.regex_full_match(texts, "(?s)>>.+?<<.*")
-            code = tf.strings.regex_replace(texts, "(?s)^(>>.+?<<).*$", r"\1")
-            rest = tf.strings.regex_replace(texts, "(?s)^>>.+?<<", "")
-            counts = tf.cast(has_code, tf.int32)
+            has_code = tf.strings.regex_full_match(texts, "(?s)>>.*?<<.*")
+            code = tf.strings.regex_replace(texts, "(?s)^(>>.*?<<).*$", r"\1")
             codes = tf.boolean_mask(self.codes.lookup(code), has_code)
-            codes = tf.RaggedTensor.from_row_lengths(codes, counts)
-            pieces = self.of_pieces(tf.where(has_code, rest, texts))
+            codes = tf.RaggedTensor.from_row_lengths(codes, tf.cast(has_code, tf.int32))
+            pieces = self.of_pieces(tf.strings.regex_replace(texts, "(?s)^>>.*?<<", ""))
             ids = tf.concat([codes, pieces.with_row_splits_dtype(tf.int32)], axis=1)
         return with_begin(ids) if self.begin else ids
 
     def of_pieces(self, texts):
-        pieces = self.tokenizer.tokenize(texts)
-        return tf.ragged.map_flat_values(lambda flat: tf.gather(self.ids_of_pieces, flat), pieces)
+        return tf.ragged.map_flat_values(self.table.lookup, self.tokenizer.tokenize(texts))
 
     def detokenize(self, ids):
         """Converts ids `[batch, length]`, ragged or padded, to strings `[batch]`."""

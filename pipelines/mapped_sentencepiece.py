@@ -2,7 +2,8 @@
 
 In Marian models, SentencePiece splits the text, and a table of its own gives each piece its id.
 Pieces without an entry are unknown; they stay in the SentencePiece model, because the segmentation
-depends on them.
+depends on them. Conversely, the table may have characters that the SentencePiece model does not
+know: that model returns them as they are in the text, and so they get their ids.
 """
 
 import json
@@ -15,7 +16,7 @@ from pipelines.normalization import SPACE_SIGN, Normalization
 from pipelines.special_ids import BEGIN, UNKNOWN, UNKNOWN_SURFACE
 from pipelines.tokenizer_base import Tokenizer, begins_word, check_is_list
 
-CODE = re.compile(r">>.+?<<", re.DOTALL)  # a language code at the beginning of a text
+CODE = re.compile(r">>.*?<<", re.DOTALL)  # a language code at the beginning of a text
 SPECIAL = 4
 
 
@@ -37,16 +38,14 @@ class MappedSentencePiece(Tokenizer):
         self.model, self.vocabulary = model, list(vocabulary)
         self.normalization = Normalization() if normalization is None else normalization
         self.begin = begin
-        self.processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-        ids = {piece: id for id, piece in enumerate(self.vocabulary) if id >= SPECIAL}
+        self.processor = loaded(model)
+        self.ids = ids = {piece: id for id, piece in enumerate(self.vocabulary) if id >= SPECIAL}
         if len(ids) != len(self.vocabulary) - SPECIAL:
             raise ValueError(
                 "The pieces of a vocabulary must be distinct, and at least the four special ones. "
                 f"Received: {len(self.vocabulary)} pieces, {len(ids) + SPECIAL} of them distinct"
             )
-        count = self.processor.get_piece_size()
-        pieces = [self.processor.id_to_piece(id) for id in range(count)]
-        self.ids_of_pieces = np.array([ids.get(piece, UNKNOWN) for piece in pieces], "int32")
+        pieces = map(self.processor.id_to_piece, range(self.processor.get_piece_size()))
         self.bytes = {
             ids[piece]: bytes([int(piece[3:5], 16)])
             for id, piece in enumerate(pieces)
@@ -68,10 +67,10 @@ class MappedSentencePiece(Tokenizer):
             text[match.end() :] if match else text for text, match in zip(texts, found, strict=True)
         ]
         result = []
-        encoded = self.processor.encode(rests, num_threads=-1)
+        encoded = self.processor.encode(rests, out_type=str, num_threads=-1)
         for match, pieces in zip(found, encoded, strict=True):
             code = [self.codes.get(match[0], UNKNOWN)] if match else []
-            ids = [*code, *self.ids_of_pieces[pieces]] if pieces else code
+            ids = [*code, *(self.ids.get(piece, UNKNOWN) for piece in pieces)]
             result.append(np.array([BEGIN, *ids] if self.begin and ids else ids, "int32"))
         return result
 
@@ -112,3 +111,11 @@ class MappedSentencePiece(Tokenizer):
     def from_files(cls, read, normalization):
         model, settings = read("sentencepiece.model"), json.loads(read("pieces.json"))
         return cls(model, settings["pieces"], normalization, settings["codes"], settings["begin"])
+
+
+def loaded(model):
+    """Returns the SentencePiece processor of a serialized model."""
+    try:
+        return sentencepiece.SentencePieceProcessor(model_proto=model)
+    except RuntimeError as error:
+        raise ValueError(f"the SentencePiece model cannot be read: {error}") from error
