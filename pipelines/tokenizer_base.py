@@ -14,6 +14,8 @@ class Tokenizer:
     """
 
     byte_ids = ()  # ids of the pieces that stand for a byte
+    # For each id, whether its piece ends a word, where pieces show this instead of the beginning.
+    ends_word = None
 
     @property
     def source(self):

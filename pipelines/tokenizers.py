@@ -15,6 +15,7 @@ from pipelines.byte_pairs import BytePairTokenizer
 from pipelines.mapped_sentencepiece import MappedSentencePiece
 from pipelines.normalization import SPACE_SIGN, Normalization
 from pipelines.special_ids import MARKS
+from pipelines.subwords import SubwordTokenizer
 from pipelines.tokens import TokenTokenizer
 from pipelines.whole import digest, read_json, write_json
 from pipelines.word_pieces import WordPieceTokenizer
@@ -22,7 +23,13 @@ from pipelines.word_pieces import WordPieceTokenizer
 SIDES = ("source", "target")
 TOKENIZERS = {
     kind.kind: kind
-    for kind in (BytePairTokenizer, WordPieceTokenizer, MappedSentencePiece, TokenTokenizer)
+    for kind in (
+        BytePairTokenizer,
+        WordPieceTokenizer,
+        MappedSentencePiece,
+        SubwordTokenizer,
+        TokenTokenizer,
+    )
 }
 
 
@@ -62,7 +69,11 @@ def words(tokenizer, ids):
     groups = []
     for id in map(int, ids):
         after_a_mark = not groups or groups[-1][-1] in MARKS
-        if after_a_mark or id in MARKS or tokenizer.begins_word[id]:
+        if tokenizer.ends_word is None:
+            begins = tokenizer.begins_word[id]
+        else:
+            begins = after_a_mark or tokenizer.ends_word[groups[-1][-1]]
+        if after_a_mark or id in MARKS or begins:
             groups.append([])
         groups[-1].append(id)
     # Decoding turns bytes into characters. A group that decodes to nothing is a lone space sign.

@@ -11,6 +11,7 @@ import numpy as np
 
 from pipelines.mapped_sentencepiece import MappedSentencePiece
 from pipelines.normalization import Normalization
+from pipelines.subwords import SubwordTokenizer
 from pipelines.tokenizers import SIDES, SeparateTokenizers, load_tokenizer, save_tokenizer
 from pipelines.tokens import TokenTokenizer
 from pipelines.whole import whole_folder
@@ -99,6 +100,7 @@ def exported_tokenizer(folder):
 # The text is not composed or stripped of characters that the model may have learned.
 PLAIN = Normalization(nfc=False, control_characters=False)
 TOKENIZERS = {
+    "subwords": lambda side: SubwordTokenizer(side.pieces, PLAIN),
     "tokens": lambda side: TokenTokenizer(side.pieces, PLAIN, side.begin),
     "sentencepiece": lambda side: MappedSentencePiece(
         side.model, side.pieces, PLAIN, side.codes, side.begin
