@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from t2t_keras.checks import check_boolean, check_choice, check_integer, check_rate
+from t2t_keras.checks import check, check_boolean, check_choice, check_integer, check_rate
 from t2t_keras.importing.ids import ABSENT, Ids
 from t2t_keras.importing.imported import Imported, Pieces, Weights
 from t2t_keras.importing.json_file import read_json_file
@@ -26,10 +26,6 @@ SOURCE = "model.encoder.embed_tokens.weight"
 TARGET = "model.decoder.embed_tokens.weight"
 SHARED, OUTPUT = "model.shared.weight", "lm_head.weight"
 NORM_EPSILON = 1e-5  # PyTorch's default, which the models do not change
-SEARCH_NOTE = (
-    "Hugging Face's search ranks translations by log P / length. The run's search has beam {beam} "
-    "and alpha 0, which ranks them by log P, so translations may differ. Greedy ones do not"
-)
 
 
 def is_format(folder):
@@ -102,7 +98,6 @@ class Folder:
             self.check_positions(stack, config["d_model"])
             self.blocks(stack, config, weights)
         self.tensors.check_all_used()
-        search = self.search()
         return Imported(
             "Hugging Face, Marian",
             TransformerConfig(**config),
@@ -111,8 +106,7 @@ class Folder:
                 self.text(side, orders[side].ordered(vocabularies[side]))
                 for side in ("source", "target")
             ),
-            search=search,
-            notes=[SEARCH_NOTE.format(**search)] if search["beam"] > 1 else [],
+            search=self.search(),
         )
 
     def setting(self, check, name, default=None, **allowed):
@@ -297,10 +291,17 @@ class Folder:
         return Pieces(pieces, "sentencepiece", model, codes=side == "source")
 
     def search(self):
-        """Returns changes to the `SearchConfig`."""
+        """Returns changes to the `SearchConfig`: log P is divided by length^alpha."""
         generation = read_json_file(self.folder / "generation_config.json", {})
         self.settings = {**self.settings, **generation}  # newer releases write it there
-        return {"beam": self.setting(check_integer, "num_beams", 1), "alpha": 0.0}
+        beam = self.setting(check_integer, "num_beams", 1)
+        alpha = self.setting(check_alpha, "length_penalty", 1.0)
+        return {"beam": beam, "alpha": alpha, "penalty": "marian"}
+
+
+def check_alpha(name, value):
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    check(number and 0 <= value < float("inf"), name, value, "a number of at least 0")
 
 
 def equal(one, other):

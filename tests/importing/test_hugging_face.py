@@ -131,17 +131,24 @@ def test_untied_input_matrices_that_are_equal_become_one(tmp_path):
 
 
 def test_a_run_has_one_matrix_and_two_tokenizers(tmp_path):
-    folder = write_folder(tmp_path / "model", "tied", num_beams=3)
-    imported = import_run(folder, tmp_path / "run")
-    run, tokenizer = imported.run, imported.run.tokenizer()
+    folder = write_folder(tmp_path / "model", "tied")
+    run = import_run(folder, tmp_path / "run").run
+    tokenizer = run.tokenizer()
     check_logits(run.model(), "tied")
-    assert run.search().beam == 3 and run.search().alpha == 0
-    assert "length" in imported.model.notes[0]
     assert tokenizer.source.contents() != tokenizer.target.contents()
     assert tokenizer.source.pieces(range(5)) == ["<pad>", "<s>", "</s>", "<unk>", ">>de<<"]
     assert tokenizer.source.encode([">>de<< the"])[0][0] == 4
     assert 4 not in tokenizer.target.encode([">>de<< the"])[0]
     RunEnsemble([tmp_path / "run", tmp_path / "run"])  # checks that the vocabularies are equal
+
+
+def test_the_search_is_that_of_the_model_s_files(tmp_path):
+    folder = write_folder(tmp_path / "model", "tied")
+    assert read(folder).search == {"beam": 1, "alpha": 1.0, "penalty": "marian"}
+    change(folder, num_beams=6)
+    assert read(folder).search["beam"] == 6
+    change(folder, "generation_config.json", num_beams=4, length_penalty=0.5)
+    assert read(folder).search == {"beam": 4, "alpha": 0.5, "penalty": "marian"}
 
 
 def test_the_format_is_recognized_by_the_type_of_model(tmp_path):
@@ -174,6 +181,7 @@ def refusal(folder):
         ({"eos_token_id": [0]}, "eos_token_id"),
         ({"decoder_start_token_id": 41}, "decoder_start_token_id 41"),
         ({"num_beams": 0}, "num_beams"),
+        ({"length_penalty": -1}, "length_penalty"),
         ({"tie_word_embeddings": False}, "lm_head.weight"),
         ({"share_encoder_decoder_embeddings": False}, "model.encoder.embed_tokens.weight"),
     ],
