@@ -1,0 +1,297 @@
+"""Checkpoints of tensor2tensor's Transformer, with hparams.json or flags.txt beside them."""
+
+import re
+
+from t2t_keras.importing.ids import Ids
+from t2t_keras.importing.imported import Imported, Pieces, Weights
+from t2t_keras.importing.tensor2tensor_files import (
+    checkpoint_prefix,
+    read_hparams,
+    read_vocabularies,
+)
+from t2t_keras.importing.tensors import Tensor, Tensors, concatenated
+from t2t_keras.importing.tf_checkpoint import read_checkpoint
+from t2t_keras.transformer_config import TransformerConfig
+
+# Settings of models that are not the paper's, and the values that are.
+REQUIRED = {
+    "self_attention_type": ("dot_product",),
+    "ffn_layer": ("dense_relu_dense", "conv_hidden_relu"),
+    "norm_type": ("layer",),
+    "pos": ("timing", "emb"),
+    "multiply_embedding_mode": ("sqrt_depth", "none", ""),
+    "prepend_mode": ("none",),
+    "proximity_bias": (False,),
+    "unidirectional_encoder": (False,),
+    "symbol_modality_skip_top": (False,),
+    "factored_logits": (False,),
+    "hard_attention_k": (0,),
+}
+# layer_preprocess_sequence and layer_postprocess_sequence, without dropout: whether pre-norm.
+NORMS = {("none", "an"): False, ("n", "a"): True}
+# The matrices of source, target and output.
+MATRICES = (
+    ("shared", "shared", "shared"),
+    ("shared", "shared", "softmax"),
+    ("input_emb", "target_emb", "softmax"),
+)
+# What training adds to the weights.
+TRAINING = re.compile(r"(^|/)(training|losses_avg|train_stats)/|/Adam(_1)?$|(^|/)global_step$")
+WEIGHT = re.compile(
+    r"(?:^|/)((?:encoder|decoder|symbol_modality_\w+)/.*|target_space_embedding/kernel"
+    r"|(?:inputs|targets)_positional_embedding)$"
+)
+SHARD = re.compile(r"(symbol_modality_\w+)/(shared|input_emb|target_emb|softmax)/weights_(\d+)")
+
+
+def is_format(folder):
+    return any(folder.glob("*.ckpt-*.index"))
+
+
+def read(folder, target_space=0):
+    """Reads a folder of tensor2tensor and returns an `Imported`.
+
+    Args:
+        folder: path of the checkpoint, hparams.json or flags.txt, and the sub-word file.
+        target_space: id of the kind of text that the model was trained to write. It stands in the
+            class of tensor2tensor's problem, not in these files; 0 is the default there.
+    """
+    return Folder(folder).imported(target_space)
+
+
+class Folder:
+    """A folder with a checkpoint of tensor2tensor."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        prefix = checkpoint_prefix(folder)
+        self.hparams = read_hparams(folder)
+        for name, allowed in REQUIRED.items():
+            value = self.hparams.get(name, allowed[0])
+            if value not in allowed:
+                raise ValueError(
+                    f"{folder} has {name}={value!r}. Models are imported with: "
+                    f"{', '.join(map(str, allowed))}"
+                )
+        tensors = {}
+        for name, tensor in read_checkpoint(prefix).items():
+            if TRAINING.search(name):
+                continue
+            weight = WEIGHT.search(name)
+            weight = weight[1] if weight else name
+            if weight in tensors:
+                raise ValueError(f"{prefix} has {weight} twice, in several models")
+            tensors[weight] = tensor
+        self.tensors = Tensors(tensors, prefix)
+        # The names say it also where flags.txt names only a set of hparams.
+        self.pre_norm = "encoder/layer_prepostprocess/layer_norm/layer_norm_scale" in tensors
+        names = ("layer_preprocess_sequence", "layer_postprocess_sequence")
+        if all(name in self.hparams for name in names):
+            sequences = [str(self.hparams[name]).replace("d", "") or "none" for name in names]
+            if NORMS.get(tuple(sequences)) is not self.pre_norm:
+                raise ValueError(
+                    f"{folder} has {names[0]}={self.hparams[names[0]]!r} and "
+                    f"{names[1]}={self.hparams[names[1]]!r}. They must be 'n' and 'da' with a "
+                    "norm after each stack (pre-norm), or 'none' and 'dan' without (post-norm)"
+                )
+
+    def imported(self, target_space):
+        source, target, output = self.matrices()
+        self.d_model = target.shape[1]
+        scaled = self.hparams.get("multiply_embedding_mode", "sqrt_depth") == "sqrt_depth"
+        divisor = self.hparams.get("vocab_divisor", 1)
+        pieces = read_vocabularies(self.folder, source.shape[0], target.shape[0], divisor)
+        # Their id 0 is padding and 1 is the end. There is no begin and no unknown token.
+        source_order, target_order = (Ids(m.shape[0], padding=0, end=1) for m in (source, target))
+        target_text = Pieces(target_order.ordered(pieces[1]), kind="subwords")
+        source_text = target_text
+        if pieces[0] is not pieces[1]:
+            source_text = Pieces(source_order.ordered(pieces[0]), kind="subwords")
+        notes = []
+        embedded = source
+        if table := self.tensors.find("target_space_embedding/kernel", None, self.d_model):
+            factor = self.d_model**0.5 if scaled else 1.0
+            embedded = with_target_space(source, table, target_space, factor)
+            notes.append(
+                f"target space {target_space} is a part of the source embeddings; for another "
+                "one, import with target_space=N"
+            )
+        elif target_space:
+            raise ValueError(
+                f"{self.folder} has no target spaces. Received: target_space={target_space}"
+            )
+        weights = Weights()
+        config = self.config(weights)
+        weights.by_path["embedding/matrix"] = target_order.input_matrix(target)
+        if embedded is not target:
+            config["source_vocab_size"] = len(source_order)
+            weights.by_path["source_embedding/matrix"] = source_order.input_matrix(embedded)
+        config |= {"vocab_size": len(target_order), "tie_output": output is target}
+        name = "embedding"
+        if output is not target:
+            name = "output_embedding"
+            weights.by_path[f"{name}/matrix"] = target_order.output_matrix(output)
+        weights.by_path[f"{name}/bias"] = target_order.output_bias()
+        config["embedding_scale"] = None if scaled else 1.0
+        self.tensors.check_all_used()
+        return Imported(
+            "tensor2tensor",
+            TransformerConfig(**config),
+            weights.by_path,
+            source_text,
+            target_text,
+            search={"beam": 4, "alpha": 0.6, "extra_length": 50},
+            notes=notes,
+        )
+
+    def matrices(self):
+        """Returns the matrices of source, target and output, as one object where they are one."""
+        shards = {}
+        for name in self.tensors.names():
+            if match := SHARD.fullmatch(name):
+                shards.setdefault(match[2], {}).setdefault(match[1], []).append(int(match[3]))
+        matrices = {}
+        for part, scopes in shards.items():
+            if len(scopes) > 1:
+                raise ValueError(
+                    f"{self.folder} has several matrices {part}, and does not say which is whose: "
+                    f"{', '.join(scopes)}"
+                )
+            ((scope, numbers),) = scopes.items()
+            paths = [f"{scope}/{part}/weights_{i}" for i in range(len(numbers))]
+            first = self.tensors.take(paths[0], None, None)
+            rows = [self.tensors.take(path, None, first.shape[1]) for path in paths]
+            matrices[part] = concatenated(rows)
+        for parts in MATRICES:
+            if matrices.keys() == set(parts):
+                source, target, output = (matrices[part] for part in parts)
+                break
+        else:
+            raise ValueError(
+                f"{self.folder} must have embeddings `shared`, or `shared` and `softmax`, or "
+                f"`input_emb`, `target_emb` and `softmax`. It has: {', '.join(matrices) or 'none'}"
+            )
+        if output.shape != target.shape or source.shape[1] != target.shape[1]:
+            raise ValueError(
+                f"{self.folder}: softmax must have the shape {target.shape} of the target's "
+                f"embeddings, and the source's the same width. Received: {output.shape} and "
+                f"{source.shape}"
+            )
+        return source, target, output
+
+    def config(self, weights):
+        """Returns settings of the `TransformerConfig`, and collects the weights of all blocks."""
+        self.widths, layers = set(), []
+        for stack in ("encoder", "decoder"):
+            numbers = (re.match(rf"{stack}/layer_(\d+)/", name) for name in self.tensors.names())
+            layers.append(max((int(match[1]) + 1 for match in numbers if match), default=0))
+            expected = self.hparams.get(f"num_{stack}_layers") or self.hparams.get(
+                "num_hidden_layers", layers[-1]
+            )
+            if layers[-1] != expected or not 1 <= expected <= 1000:
+                raise ValueError(
+                    f"{self.folder}: the {stack} has {layers[-1]} layers, and must have as many "
+                    f"as the hparams say. Received: {expected}"
+                )
+            for i in range(expected):
+                self.block(f"{stack}/layer_{i}", f"{stack}/block_{i}", weights)
+            if self.pre_norm:
+                norm = self.norm(f"{stack}/layer_prepostprocess")
+                weights.norm(f"{stack}/norm", *norm)
+        heads = self.hparams.get("num_heads")
+        if not isinstance(heads, int) or heads < 1:
+            raise ValueError(f"{self.folder}: num_heads must be a whole number. Received: {heads}")
+        if len(self.widths) > 1:
+            raise ValueError(
+                f"{self.folder}: all layers must have the same d_ff and the same widths of "
+                f"attention. Received: {sorted(self.widths)}"
+            )
+        ((d_ff, keys, values),) = self.widths
+        if keys % heads or values % heads:
+            raise ValueError(
+                f"{self.folder}: {heads} heads cannot share attention of width {keys} and {values}"
+            )
+        return {
+            **{"num_layers": layers[0], "decoder_layers": layers[1], "num_heads": heads},
+            **{"d_model": self.d_model, "d_ff": d_ff, "pre_norm": self.pre_norm},
+            **{"d_k": keys // heads, "d_v": values // heads, **self.positions(weights)},
+            **{"norm_epsilon": self.hparams.get("norm_epsilon", 1e-6), "output_bias": True},
+            "dropout": self.hparams.get("layer_prepostprocess_dropout", 0.1),
+            "attention_dropout": self.hparams.get("attention_dropout", 0.0),
+        }
+
+    def positions(self, weights):
+        if self.hparams.get("pos", "timing") == "timing":
+            return {"positions": "concatenated"}
+        tables = {
+            side: self.tensors.take(f"{name}_positional_embedding", None, self.d_model)
+            for side, name in (("source", "inputs"), ("target", "targets"))
+        }
+        rows = {table.shape[0] for table in tables.values()}
+        if len(rows) > 1:
+            raise ValueError(f"{self.folder}: the tables of positions must have the same length")
+        weights.by_path |= {f"{side}_positions/table": table for side, table in tables.items()}
+        return {"positions": "learned", "max_length": rows.pop()}
+
+    def block(self, theirs, path, weights):
+        kinds = {"self_attention": "self_attention"}
+        if theirs.startswith("decoder"):
+            kinds["encdec_attention"] = "cross_attention"
+        place = "layer_prepostprocess" if self.pre_norm else "layer_postprocess"
+        ffn = f"{theirs}/ffn"
+        convolutions = f"{ffn}/conv_hidden_relu"  # where ffn_layer is conv_hidden_relu
+        inside = convolutions if f"{convolutions}/conv1/kernel" in self.tensors else ffn
+        inner = self.dense(f"{inside}/conv1", self.d_model, None)
+        outer = self.dense(f"{inside}/conv2", inner[0].shape[1], self.d_model)
+        for kind, ours in kinds.items():
+            attention = f"{theirs}/{kind}/multihead_attention"
+            query, key, value = (self.kernel(f"{attention}/{part}") for part in "qkv")
+            name = "o" if f"{attention}/o" in self.tensors else "output_transform"
+            output = self.kernel(f"{attention}/{name}", inward=True)
+            layers = [(kernel, None) for kernel in (query, key, value, output)]
+            weights.attention(f"{path}/{ours}", self.norm(f"{theirs}/{kind}/{place}"), *layers)
+            self.widths.add((inner[0].shape[1], key.shape[1], value.shape[1]))
+        weights.feed_forward(f"{path}/feed_forward", self.norm(f"{ffn}/{place}"), inner, outer)
+
+    def kernel(self, path, inward=False):
+        """Returns a kernel of attention, two-dimensional or with an axis for the heads."""
+        if path not in self.tensors:
+            shape = (None, self.d_model) if inward else (self.d_model, None)
+            return self.tensors.take(f"{path}/kernel", *shape)
+        if inward:
+            tensor = self.tensors.take(path, None, None, self.d_model)
+            heads, width, _ = tensor.shape
+            tensor = tensor.reshaped(heads * width, self.d_model)
+        else:
+            tensor = self.tensors.take(path, self.d_model, None, None)
+            _, heads, width = tensor.shape
+            tensor = tensor.reshaped(self.d_model, heads * width)
+        if self.hparams.setdefault("num_heads", heads) != heads:
+            raise ValueError(
+                f"{self.folder}: {path} has {heads} heads, not {self.hparams['num_heads']}"
+            )
+        return tensor
+
+    def dense(self, path, width, units):
+        tensor = self.tensors.take(f"{path}/kernel")
+        if tensor.shape[:-2] in ((1,), (1, 1)):  # a convolution over one position
+            tensor = tensor.reshaped(*tensor.shape[-2:])
+        else:
+            self.tensors.take(f"{path}/kernel", width, units)
+        return tensor, self.tensors.take(f"{path}/bias", tensor.shape[1])
+
+    def norm(self, path):
+        return [
+            self.tensors.take(f"{path}/layer_norm/layer_norm_{part}", self.d_model)
+            for part in ("scale", "bias")
+        ]
+
+
+def with_target_space(matrix, table, id, factor):
+    """Returns embeddings that contain the vector which tensor2tensor adds to each of them."""
+    if not 0 <= id < table.shape[0]:
+        raise ValueError(
+            f"`target_space` must be at least 0 and below {table.shape[0]}. "
+            f"Received: target_space={id}"
+        )
+    return Tensor(matrix.shape, lambda: matrix.read() + table.read()[id] / factor)

@@ -1,0 +1,135 @@
+"""The files of tensor2tensor beside a checkpoint: settings and sub-words."""
+
+import re
+
+from t2t_keras.checks import check_integer
+from t2t_keras.importing.json_file import read_json_file
+
+# Heads in the sets of hparams that flags.txt names. The checkpoint shows all other settings.
+HEADS = {
+    **dict.fromkeys(("base_v1", "base_v2", "base_v3", "base", "base_single_gpu"), 8),
+    **dict.fromkeys(("n_da", "parsing_base"), 8),
+    **dict.fromkeys(("big", "big_single_gpu", "big_enfr", "parsing_big"), 16),
+    **dict.fromkeys(("small", "tiny"), 4),
+    "test": 2,
+}
+WORDS = {"true": True, "false": False, "True": True, "False": False}
+
+
+def checkpoint_prefix(folder):
+    """Returns the path of the folder's checkpoint without `.index`."""
+    found = {path.name.removesuffix(".index") for path in folder.glob("*.index")}
+    if len(found) > 1 and (folder / "checkpoint").exists():
+        text = (folder / "checkpoint").read_text("utf-8", "replace")
+        latest = re.search(r'^model_checkpoint_path: ".*?([^/"]*)"', text, re.MULTILINE)
+        found = found & {latest[1]} if latest else found
+    if len(found) != 1:
+        names = ", ".join(sorted(path.name for path in folder.glob("*.index")))
+        raise ValueError(
+            f"{folder} must have one checkpoint, or a file `checkpoint` that names one of them. "
+            f"It has: {names or 'none'}"
+        )
+    return folder / found.pop()
+
+
+def read_hparams(folder):
+    """Returns the settings in hparams.json, or the part of them that flags.txt shows."""
+    flags = read_flags(folder / "flags.txt")
+    model = flags.get("model", "transformer")
+    if model != "transformer":
+        raise ValueError(
+            f"{folder}/flags.txt has model={model}. Only tensor2tensor's model `transformer` is "
+            "imported"
+        )
+    hparams = read_json_file(folder / "hparams.json", None)
+    if hparams is not None:
+        return hparams
+    if not flags:
+        raise ValueError(
+            f"{folder} has neither hparams.json nor flags.txt. Copy them from the folder in which "
+            "the model was trained"
+        )
+    overrides = {}
+    for setting in filter(None, flags.get("hparams", "").split(",")):
+        name, _, value = setting.partition("=")
+        overrides[name.strip()] = parsed(value.strip())
+    name = flags.get("hparams_set", "")
+    heads = HEADS.get(name.removeprefix("transformer_"))
+    if heads is None and "num_heads" not in overrides:
+        raise ValueError(
+            f"{folder}/flags.txt has hparams_set={name}, which is not known here. Add its heads "
+            "to the line --hparams=, such as --hparams=num_heads=8"
+        )
+    return {"num_heads": heads} | overrides
+
+
+def read_flags(path):
+    """Returns {name: value} of lines such as --model=transformer; nothing without the file."""
+    if not path.exists():
+        return {}
+    lines = path.read_text("utf-8", "replace").split("\n")
+    pairs = (line.strip().removeprefix("--").partition("=") for line in lines)
+    return {name: value for name, sign, value in pairs if sign}
+
+
+def parsed(value):
+    """Returns the value of a setting in flags.txt: a number, a boolean or a string."""
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            pass
+    return WORDS.get(value, value)
+
+
+def read_vocabularies(folder, source_rows, target_rows, divisor):
+    """Returns the pieces of source and target in the order of ids; one list if they share it.
+
+    Args:
+        folder: the folder.
+        source_rows, target_rows: rows of the matrices.
+        divisor: the rows are a multiple of it; pieces of the rows that this adds are empty.
+    """
+    check_integer("vocab_divisor", divisor)
+    files = {path: read_subwords(path) for path in sorted(folder.glob("*.subwords*"))}
+    sides = [folder / f"vocab.{side}.subwords" for side in ("source", "target")]
+    if not all(side in files for side in sides):
+        sides = [
+            next(iter(fitting), None) if len(fitting) == 1 else None
+            for fitting in (
+                [path for path, pieces in files.items() if rows_of(pieces, divisor) == rows]
+                for rows in (source_rows, target_rows)
+            )
+        ]
+    if None in sides:
+        found = ", ".join(f"{path.name} ({len(pieces):,})" for path, pieces in files.items())
+        raise ValueError(
+            f"{folder} must have the sub-word file of the model's data folder, with "
+            f"{target_rows:,} pieces, or two files vocab.source.subwords and "
+            f"vocab.target.subwords. It has: {found or 'none'}"
+        )
+    for path, rows in zip(sides, (source_rows, target_rows), strict=True):
+        if rows_of(files[path], divisor) != rows:
+            raise ValueError(
+                f"{path} has {len(files[path]):,} pieces, and the model's matrix {rows:,} rows"
+            )
+    filled = {path: files[path] + [""] * (-len(files[path]) % divisor) for path in set(sides)}
+    return [filled[path] for path in sides]
+
+
+def rows_of(pieces, divisor):
+    return len(pieces) + -len(pieces) % divisor
+
+
+def read_subwords(path):
+    """Returns the pieces in a sub-word file, one in each line, some of them in quotes."""
+    try:
+        text = path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be UTF-8: {error}") from error
+    return [unquoted(line.rstrip()) for line in text.removesuffix("\n").split("\n")]
+
+
+def unquoted(line):
+    in_quotes = len(line) > 1 and line[0] == line[-1] and line[0] in "'\""
+    return line[1:-1] if in_quotes else line
