@@ -155,14 +155,12 @@ class Folder:
         bias = self.vector("decoder_ff_logit_out_b", output.shape[0], optional)
         weights.by_path[f"{name}/bias"] = orders["target"].output_bias(bias)
         self.tensors.check_all_used()
-        search, notes = self.search()
         return Imported(
             "Marian",
             TransformerConfig(**config),
             weights.by_path,
             *texts.values(),
-            search,
-            notes=notes,
+            search=self.search(),
         )
 
     def matrices(self):
@@ -292,17 +290,15 @@ class Folder:
         return tensor.reshaped(size)
 
     def search(self):
-        """Returns changes to the `SearchConfig`, and notes."""
-        decoder = self.decoder
-        search, notes = {"alpha": 0.0}, []
+        """Returns changes to the `SearchConfig`. Marian's default is no length penalty."""
+        decoder, text = self.decoder, self.decoder.text("normalize", "0")
+        try:
+            alpha = float({"true": "1", "false": "0"}.get(text.lower(), text))
+        except ValueError as error:
+            raise decoder.wrong("normalize", "a number") from error
+        search = {"alpha": alpha, "penalty": "marian"}
         if not decoder.flag("allow-unk"):
             search["banned"] = (3,)
         if beam := decoder.number("beam-size"):
             search["beam"] = beam
-        normalize = decoder.text("normalize", "0")
-        if normalize.lower() not in ("0", "0.0", "false"):
-            notes.append(
-                f"{decoder.origin} has normalize={normalize}: Marian divides log P by a power of "
-                "the length. The run's search has no length penalty instead (alpha=0)"
-            )
-        return search, notes
+        return search

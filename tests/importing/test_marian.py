@@ -131,7 +131,7 @@ def test_logits_of_a_post_norm_model_with_one_matrix(tmp_path):
     assert imported.source is imported.target
     assert imported.target.pieces == ["<pad>", "<s>", "</s>", "<unk>", *"abcdefghi"]
     assert imported.target.kind == "tokens"
-    assert imported.search == {"alpha": 0.0, "banned": (3,)} and not imported.notes
+    assert imported.search == {"alpha": 0.0, "penalty": "marian", "banned": (3,)}
 
 
 def test_logits_of_a_pre_norm_model_with_an_output_of_its_own(tmp_path):
@@ -215,8 +215,7 @@ def test_decoder_yml_names_files_and_settings_of_the_search(tmp_path):
     )
     imported = read(folder)
     assert imported.source is imported.target
-    assert imported.search == {"alpha": 0.0, "beam": 6}
-    assert "normalize=0.6" in imported.notes[0]
+    assert imported.search == {"alpha": 0.6, "penalty": "marian", "beam": 6}
 
 
 def test_sentencepiece_models_beside_a_vocabulary_split_the_text(tmp_path):
@@ -322,6 +321,7 @@ FILES = [
     ({"vocab.de.yml": "a: 0"}, "two with the names vocab.source.yml.*vocab.de.yml, vocab.yml"),
     ({"vocab.yml": "a: 5"}, "Check that it belongs to the model"),
     ({"decoder.yml": "models: [a.npz, b.npz]"}, "an ensemble"),
+    ({"decoder.yml": "normalize: much"}, "normalize must be a number"),
     ({"decoder.yml": "models: [a.npz]"}, "names a.npz, and .*a.npz does not exist"),
     ({"decoder.yml": "vocabs: [vocab.yml, vocab.yml, vocab.yml]"}, "one or two vocabularies"),
     ({"decoder.yml": "vocabs: [vocab.fsv]", "vocab.fsv": ""}, "must end with one of .spm"),
