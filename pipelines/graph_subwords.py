@@ -5,7 +5,6 @@ import tensorflow_text
 
 from pipelines.graph_tokenizers import normalize
 from pipelines.special_ids import UNKNOWN
-from pipelines.subwords import UNDEFINED
 
 # Characters that TensorFlow does not encode: Unicode's noncharacters.
 NONCHARACTERS = [*range(0xFDD0, 0xFDF0)]
@@ -18,7 +17,7 @@ class GraphSubwordTokenizer(tf.Module):
 
     def __init__(self, tokenizer):
         super().__init__()
-        self.normalization = tokenizer.normalization
+        self.normalization, self.undefined = tokenizer.normalization, ord(tokenizer.undefined)
         self.surfaces = tf.constant(tokenizer.surfaces())
         # A table needs an unknown token. No text contains this one.
         ids = {LINE_FEED: UNKNOWN, **tokenizer.ids}
@@ -97,7 +96,7 @@ class GraphSubwordTokenizer(tf.Module):
         is_code = is_number & (tf.strings.length(digits) < 8)
         code = tf.strings.to_number(tf.where(is_code, digits, "0"), tf.int32)
         is_code &= (code < 0x110000) & ((code < 0xD800) | (code >= 0xE000))
-        code = tf.where(is_code, code, ord(UNDEFINED))
+        code = tf.where(is_code, code, self.undefined)
         characters = self.noncharacters.lookup(tf.cast(code, tf.int64))
         encoded = tf.strings.unicode_encode(code[:, tf.newaxis], "UTF-8")
         characters = tf.where(characters == "", encoded, characters)

@@ -32,6 +32,7 @@ class SubwordTokenizer(Tokenizer):
     """
 
     kind = "subwords"
+    undefined = UNDEFINED
 
     def __init__(self, vocabulary, normalization=None):
         self.vocabulary = list(vocabulary)

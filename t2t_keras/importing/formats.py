@@ -4,9 +4,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from t2t_keras.checks import check_choice
-from t2t_keras.importing import ctranslate2, hugging_face, marian
+from t2t_keras.importing import ctranslate2, hugging_face, marian, tensor2tensor
 
-FORMATS = {"ctranslate2": ctranslate2, "hugging_face": hugging_face, "marian": marian}
+FORMATS = {
+    "ctranslate2": ctranslate2,
+    "hugging_face": hugging_face,
+    "marian": marian,
+    "tensor2tensor": tensor2tensor,
+}
 
 
 class Hint(NamedTuple):
@@ -27,12 +32,13 @@ HINTS = (
 )
 
 
-def read_model(folder, format=None):
+def read_model(folder, format=None, **options):
     """Returns the `Imported` model in a folder of another system.
 
     Args:
         folder: its path.
         format: one of `FORMATS`. None: it is recognized by its files.
+        **options: of the format's `read`, such as `target_space` of tensor2tensor.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -41,7 +47,7 @@ def read_model(folder, format=None):
         check_choice("format", format, FORMATS)
     else:
         format = recognized(folder)
-    return FORMATS[format].read(folder)
+    return FORMATS[format].read(folder, **options)
 
 
 def recognized(folder):

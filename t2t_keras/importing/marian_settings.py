@@ -8,7 +8,7 @@ import re
 
 from t2t_keras.importing.marian_vocabulary import unquoted
 
-FLAGS = {"true": True, "false": False}
+BOOLEANS = {"true": True, "false": False}
 
 
 class Settings:
@@ -31,9 +31,9 @@ class Settings:
 
     def flag(self, name):
         value = self.text(name, "false")
-        if value.lower() not in FLAGS:
+        if value.lower() not in BOOLEANS:
             raise self.wrong(name, "true or false")
-        return FLAGS[value.lower()]
+        return BOOLEANS[value.lower()]
 
     def number(self, name, default=0):
         value = self.text(name, str(default))
