@@ -13,6 +13,7 @@ from t2t_keras.transformer_config import TransformerConfig
 
 SPECS = ("", "TransformerBase", "TransformerBig", "TransformerSpec")
 REVISIONS = range(1, 8)
+SEARCH = {"beam": 2, "alpha": 1.0, "penalty": "marian"}  # the defaults of CTranslate2's translator
 ACTIVATIONS = ("relu", "gelu_tanh", "swish", "gelu", "gelu_sigmoid")
 # Variables of models that are not the paper's.
 FOREIGN = {
@@ -146,6 +147,7 @@ class Folder:
             TransformerConfig(**config),
             weights.by_path,
             *vocabularies.pieces(),
+            search={} if vocabularies.own else SEARCH,
             own_vocabulary=self.folder if vocabularies.own else None,
         )
 

@@ -71,6 +71,7 @@ def test_scores_equal_those_of_ctranslate2(folder):
     check_scores(folder)
     imported = read(folder)
     assert imported.config.layers == (2, 1) and not imported.config.source_end
+    assert imported.search == {"beam": 2, "alpha": 1.0, "penalty": "marian"}
     assert imported.source.pieces == ["<blank>", "<s>", "</s>", "<unk>", *"abcdefg"]
     assert imported.target.pieces == ["<blank>", "<s>", "</s>", "<unk>", *"abcde"]
 
