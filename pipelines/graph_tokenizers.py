@@ -7,10 +7,11 @@ models, so that they are exported with it.
 import tensorflow as tf
 import tensorflow_text
 
+from pipelines.normalization import SPACE_SIGN
 from pipelines.special_ids import CONTINUES, SPECIAL_PIECES, UNKNOWN, UNKNOWN_SURFACE
 
-# The white space of Python's `str.split`, and SentencePiece's sign for a space.
-WHITE_SPACE = r"[\t-\r\x{1c}-\x{20}\x{85}\x{2581}\pZ]+"
+# The white space of Python's `str.split`.
+WHITE_SPACE = r"\t-\r\x{1c}-\x{20}\x{85}\pZ"
 CONTROL_CHARACTERS = r"[\x00-\x08\x0e-\x1b\x7f-\x{84}\x{86}-\x{9f}]+"
 
 
@@ -21,7 +22,8 @@ def normalize(texts, normalization):
         texts = tf.strings.regex_replace(texts, CONTROL_CHARACTERS, "")
     if normalization.nfc:
         texts = tensorflow_text.normalize_utf8(texts, "NFC")
-    return tf.strings.strip(tf.strings.regex_replace(texts, WHITE_SPACE, " "))
+    space = WHITE_SPACE + (SPACE_SIGN if normalization.space_sign else "")
+    return tf.strings.strip(tf.strings.regex_replace(texts, f"[{space}]+", " "))
 
 
 class GraphBytePairTokenizer(tf.Module):

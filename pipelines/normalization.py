@@ -10,7 +10,7 @@ import dataclasses
 import re
 import unicodedata
 
-# SentencePiece's sign for a space. In a text it counts as a space.
+# SentencePiece's sign for a space.
 SPACE_SIGN = "\u2581"
 # Unicode's control characters (Cc), except those that are white space.
 CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
@@ -23,12 +23,15 @@ class Normalization:
     Args:
         nfc: whether to compose characters (Unicode NFC).
         control_characters: whether to remove control characters.
+        space_sign: whether SentencePiece's sign for a space counts as a space. False is for
+            imported models, some of which read text that SentencePiece has split already.
 
     Runs of white space always become one space.
     """
 
     nfc: bool = True
     control_characters: bool = True
+    space_sign: bool = True
 
     def __call__(self, text):
         """Returns the normalized `str` of a `str` or bytes. Malformed UTF-8 becomes U+FFFD."""
@@ -41,4 +44,6 @@ class Normalization:
             text = CONTROL_CHARACTERS.sub("", text)
         if self.nfc:
             text = unicodedata.normalize("NFC", text)
-        return " ".join(text.replace(SPACE_SIGN, " ").split())
+        if self.space_sign:
+            text = text.replace(SPACE_SIGN, " ")
+        return " ".join(text.split())

@@ -32,6 +32,8 @@ def origin_of(source, config, tokenizer):
         vocabulary = dataclasses.asdict(config.vocabulary)
     else:
         normalization = dataclasses.asdict(tokenizer.normalization)
+        if normalization["space_sign"]:  # the default, which earlier versions did not record
+            del normalization["space_sign"]
         cleaning |= {"nfc": "the vocabulary's", "control_characters": "the vocabulary's"}
         vocabulary = {"contents": digest(tokenizer.contents()), **normalization}
     origin = {"format": FORMAT, **source.fingerprint(), "cleaning": cleaning}

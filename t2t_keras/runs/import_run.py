@@ -98,7 +98,7 @@ def exported_tokenizer(folder):
 
 
 # The text is not composed or stripped of characters that the model may have learned.
-PLAIN = Normalization(nfc=False, control_characters=False)
+PLAIN = Normalization(nfc=False, control_characters=False, space_sign=False)
 TOKENIZERS = {
     "subwords": lambda side: SubwordTokenizer(side.pieces, PLAIN),
     "tokens": lambda side: TokenTokenizer(side.pieces, PLAIN, side.begin),

@@ -17,7 +17,7 @@ SPECIAL = ["<pad>", "<s>", "</s>", "<unk>"]
 CODES = [">>de<<", ">>zh Hans<<", ">><<"]
 MISSING = ["▁the", "ü", "."]
 UNKNOWN_TO_MODEL = ["日", "本語", "🙂", "é"]  # in the table only
-PLAIN = Normalization(nfc=False, control_characters=False)
+PLAIN = Normalization(nfc=False, control_characters=False, space_sign=False)
 CODED_TEXTS = [
     ">>de<< The dog sleeps.",
     ">>de<<The dog",

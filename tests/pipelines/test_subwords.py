@@ -10,7 +10,7 @@ from pipelines.normalization import Normalization
 from pipelines.subwords import SubwordTokenizer
 from pipelines.tokenizers import load_tokenizer, save_tokenizer, words
 
-PLAIN = Normalization(nfc=False, control_characters=False)
+PLAIN = Normalization(nfc=False, control_characters=False, space_sign=False)
 LETTERS = sorted({c for text in TOY_TEXTS for c in text} | set("\\_u;0123456789éß日'<>( pad"))
 LONGER = ["the_", "th", "he_", "._", ", _", " (_", "ing_", "日_", "\\8364;_", "\\u_", "12", "ab_"]
 VOCABULARY = ["<pad>", "<s>", "<EOS>", "<unk>", *LETTERS, *LONGER, "", ""]

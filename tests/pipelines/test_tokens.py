@@ -8,7 +8,7 @@ from pipelines.tokenizers import SeparateTokenizers, graphs_of, load_tokenizer, 
 from pipelines.tokens import TokenTokenizer
 
 SPECIAL = ["<blank>", "<s>", "</s>", "<unk>"]
-PLAIN = Normalization(nfc=False, control_characters=False)
+PLAIN = Normalization(nfc=False, control_characters=False, space_sign=False)
 
 
 def tokens(*more, **options):
@@ -18,6 +18,12 @@ def tokens(*more, **options):
 def test_each_token_between_spaces_has_an_id_and_others_are_unknown():
     encoded = tokens().encode(["a  b, a", " x e\u0301 ", "", "<s> </s> <blank> <unk>"])
     assert [ids.tolist() for ids in encoded] == [[4, 6, 4], [3, 5], [], [3, 3, 3, 3]]
+
+
+def test_text_that_sentencepiece_has_split_keeps_its_signs_for_spaces():
+    tokenizer = tokens("▁Hund", "▁")
+    assert [ids.tolist() for ids in tokenizer.encode(["▁Hund a ▁"])] == [[7, 4, 8]]
+    assert tokenizer.decode([[7, 4]]) == ["▁Hund a"]
 
 
 def test_decoding_joins_tokens_with_spaces():
@@ -31,7 +37,7 @@ def test_begin_precedes_every_text_that_is_not_empty():
 
 @pytest.mark.parametrize("begin", [False, True])
 def test_a_graph_gives_the_same_ids_and_texts(begin):
-    tokenizer = tokens("Hund.", "中", "<0x41>", begin=begin)
+    tokenizer = tokens("Hund.", "中", "<0x41>", "▁padding", begin=begin)
     graph = tokenizer.in_graph()
     texts = [*UGLY_TEXTS, "a b, a", "Hund. a", "a\u200bb 中 中中"]
     expected = [ids.tolist() for ids in tokenizer.encode(texts)]
