@@ -19,6 +19,13 @@ FORMAT = flags.DEFINE_string(
     "format", None, "Format of the model, such as ctranslate2. Default: recognized by its files."
 )
 
+TARGET_SPACE = flags.DEFINE_integer(
+    "target_space",
+    None,
+    "Kind of text that a model of tensor2tensor writes, by its number there. Default: 0, any text.",
+    lower_bound=0,
+)
+
 
 def main(arguments):
     if len(arguments) != 1:
@@ -30,7 +37,8 @@ def main(arguments):
     load_backend()
     from t2t_keras.runs.import_run import import_run
 
-    result = import_run(arguments[0], RUN.value, FORMAT.value, command=sys.argv)
+    options = {} if TARGET_SPACE.value is None else {"target_space": TARGET_SPACE.value}
+    result = import_run(arguments[0], RUN.value, FORMAT.value, command=sys.argv, **options)
     for line in lines_about(result):
         print(line)
 

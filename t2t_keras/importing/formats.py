@@ -1,5 +1,6 @@
 """The formats of trained models that can be imported."""
 
+import inspect
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,6 +48,9 @@ def read_model(folder, format=None, **options):
         check_choice("format", format, FORMATS)
     else:
         format = recognized(folder)
+    allowed = inspect.signature(FORMATS[format].read).parameters
+    if unknown := options.keys() - allowed.keys():
+        raise ValueError(f"--{min(unknown)} is not for models of the format {format}. Leave it out")
     return FORMATS[format].read(folder, **options)
 
 

@@ -114,7 +114,7 @@ class Folder:
             embedded = with_target_space(source, table, target_space, factor)
             notes.append(
                 f"target space {target_space} is a part of the source embeddings; for another "
-                "one, import with target_space=N"
+                "one, import with --target_space=N"
             )
         elif target_space:
             raise ValueError(

@@ -50,6 +50,7 @@ def import_run(folder, run, format=None, command=(), **options):
         run: path of the new run's folder.
         format: one of `importing.formats.FORMATS`. None: recognized by the files.
         command: the words of the command line, recorded in the run's config.json.
+        **options: of the format, such as `target_space` of tensor2tensor.
 
     Returns:
         An `Import`.

@@ -159,6 +159,10 @@ def test_mistakes_are_refused(folder, tmp_path, imported):
     for arguments, message in (
         ([], "takes one folder of another system. Received: none"),
         ([folder], "--run: give the folder of the new run"),
+        (
+            [folder, f"--run={tmp_path}/new", "--target_space=3"],
+            "--target_space is not for models of the format ctranslate2",
+        ),
     ):
         result = command("import_model", *arguments)
         assert result.returncode == 2 and message in result.stderr
