@@ -16,7 +16,7 @@ from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.layers.positional_encoding import kind_of_positions
 from t2t_keras.losses import LabelSmoothedCrossEntropy
 from t2t_keras.metrics import Perplexity, TokenAccuracy
-from t2t_keras.schedules import TransformerSchedule
+from t2t_keras.schedules import PeakSchedule, TransformerSchedule
 from t2t_keras.training import Adam, TrainableTransformer
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
@@ -65,6 +65,13 @@ class Experiment:
         """
         return TrainableTransformer(self.model, dtype=dtype or self.training.precision)
 
+    def schedule(self):
+        """Returns the learning rate schedule."""
+        rate, warmup_steps = self.training.learning_rate, self.training.warmup_steps
+        if self.training.schedule == "paper":
+            return TransformerSchedule(self.model.d_model, warmup_steps, rate)
+        return PeakSchedule(rate, warmup_steps, decay=self.training.schedule == "inverse_sqrt")
+
     def compiled_model(self, **compile_options):
         """Returns the model with the paper's optimizer, schedule and loss (§5.3, §5.4).
 
@@ -73,16 +80,13 @@ class Experiment:
         """
         self.validate()
         training, model = self.training, self.new_model()
-        schedule = TransformerSchedule(
-            self.model.d_model, training.warmup_steps, training.learning_rate
-        )
         options = {"metrics": [TokenAccuracy(), Perplexity()]}
         if keras.config.backend() == "tensorflow":
             options["accumulate"] = training.accumulate
             options["clip_norm"] = training.clip_norm or None
             options["jit_compile"] = {"auto": "auto", "on": True, "off": False}[training.xla]
         model.compile(
-            optimizer=Adam(schedule, beta_1=0.9, beta_2=0.98, epsilon=1e-9),
+            optimizer=Adam(self.schedule(), beta_1=0.9, beta_2=0.98, epsilon=1e-9),
             loss=LabelSmoothedCrossEntropy(training.label_smoothing),
             **{**options, **compile_options},
         )

@@ -1,9 +1,9 @@
-"""The learning rate (§5.3): linear warm-up, then the inverse square root of the step."""
+"""The learning rate: the paper's (§5.3), and one with a given peak, for fine-tuning."""
 
 import keras
 from keras import ops
 
-from t2t_keras.checks import check_integer, check_positive
+from t2t_keras.checks import check_boolean, check_integer, check_positive
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
@@ -47,3 +47,39 @@ class TransformerSchedule(keras.optimizers.schedules.LearningRateSchedule):
             "warmup_steps": self.warmup_steps,
             "scale": self.scale,
         }
+
+
+@keras.saving.register_keras_serializable("t2t_keras")
+class PeakSchedule(keras.optimizers.schedules.LearningRateSchedule):
+    """Linear warm-up to a peak; then the inverse square root of the step, or no change.
+
+    Steps are counted as in `TransformerSchedule`. With `decay`, both are the same curve: this one
+    is named by its peak, which for fine-tuning is easier to choose than a factor.
+
+    Args:
+        peak: the learning rate after the warm-up.
+        warmup_steps: number of steps until the peak.
+        decay: whether the rate falls after the peak.
+
+    Example:
+
+    >>> schedule = PeakSchedule(peak=1e-4, warmup_steps=100)
+    >>> optimizer = keras.optimizers.Adam(schedule)
+    """
+
+    def __init__(self, peak, warmup_steps, decay=True):
+        super().__init__()
+        check_positive("peak", peak)
+        check_integer("warmup_steps", warmup_steps)
+        check_boolean("decay", decay)
+        self.peak = peak
+        self.warmup_steps = warmup_steps
+        self.decay = decay
+
+    def __call__(self, step):
+        share = (ops.cast(step, "float32") + 1.0) / self.warmup_steps
+        after = share**-0.5 if self.decay else 1.0
+        return self.peak * ops.minimum(share, after)
+
+    def get_config(self):
+        return {"peak": self.peak, "warmup_steps": self.warmup_steps, "decay": self.decay}

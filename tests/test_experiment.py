@@ -126,6 +126,20 @@ def test_wrong_settings_are_refused():
         Experiment(training=TrainingConfig(label_smoothing=1.0))
     with pytest.raises(ValueError, match="`warmup_steps` must be"):
         Experiment(training=TrainingConfig(warmup_steps=0))
+    with pytest.raises(ValueError, match=r"`schedule` must be one of .*did you mean 'constant'"):
+        Experiment(training=TrainingConfig(schedule="constnt"))
+    with pytest.raises(ValueError, match=r"`learning_rate` must be below 0.1 .* such as 1e-4"):
+        Experiment(training=TrainingConfig(schedule="constant"))
+
+
+def test_the_schedule_is_the_papers_or_has_the_given_peak():
+    def rates(**settings):
+        experiment = Experiment(training=TrainingConfig(warmup_steps=10, **settings))
+        return [float(experiment.schedule()(step)) for step in (9, 39)]
+
+    assert rates() == pytest.approx([512**-0.5 * 10**-0.5, 512**-0.5 * 40**-0.5])
+    assert rates(schedule="inverse_sqrt", learning_rate=1e-4) == pytest.approx([1e-4, 0.5e-4])
+    assert rates(schedule="constant", learning_rate=1e-4) == pytest.approx([1e-4, 1e-4])
 
 
 def test_sequences_longer_than_learned_positions_are_refused_before_training():

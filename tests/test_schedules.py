@@ -2,6 +2,7 @@ import keras
 import pytest
 
 from t2t_keras import TransformerSchedule
+from t2t_keras.schedules import PeakSchedule
 
 
 @pytest.mark.parametrize("d_model", [512, 1024])
@@ -34,3 +35,26 @@ def test_wrong_settings_are_refused(settings):
     (name,) = settings
     with pytest.raises(ValueError, match=f"`{name}` must be"):
         TransformerSchedule(**{"d_model": 512, **settings})
+
+
+def test_a_peak_schedule_with_decay_is_the_papers_curve():
+    paper = TransformerSchedule(512, warmup_steps=400)
+    ours = PeakSchedule(peak=512**-0.5 * 400**-0.5, warmup_steps=400)
+    for step in (0, 100, 399, 400, 5000):
+        assert float(ours(step)) == pytest.approx(float(paper(step)), rel=1e-5)
+
+
+def test_a_constant_schedule_stays_at_its_peak():
+    schedule = PeakSchedule(peak=1e-4, warmup_steps=10, decay=False)
+    rates = [float(schedule(step)) for step in (0, 4, 9, 10, 10_000)]
+    assert rates == pytest.approx([1e-5, 5e-5, 1e-4, 1e-4, 1e-4])
+    optimizer = keras.optimizers.Adam(schedule)
+    twin = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
+    assert float(twin._learning_rate(4)) == pytest.approx(5e-5)
+
+
+@pytest.mark.parametrize("settings", [{"peak": 0}, {"warmup_steps": 0}, {"decay": 1}])
+def test_wrong_settings_of_a_peak_schedule_are_refused(settings):
+    (name,) = settings
+    with pytest.raises(ValueError, match=f"`{name}` must be"):
+        PeakSchedule(**{"peak": 1e-4, "warmup_steps": 10, **settings})

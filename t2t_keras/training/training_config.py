@@ -14,7 +14,10 @@ class TrainingConfig:
         seed: random seed for the initial weights, dropout and the order of the data.
         label_smoothing: ε of the loss. The paper: 0.1.
         warmup_steps: warm-up steps of the learning rate schedule. The paper: 4,000.
-        learning_rate: factor on the learning rate schedule. The paper: 1.
+        learning_rate: factor on the learning rate schedule. The paper: 1. With other schedules,
+            the rate after the warm-up.
+        schedule: "paper"; or for fine-tuning "inverse_sqrt", the same curve named by its peak, or
+            "constant", without a decay after the warm-up.
         accumulate: number of parts into which a device splits its rows, to fit its memory.
         clip_norm: maximum norm of the gradients; larger ones are scaled down. 0: no limit, as in
             the paper.
@@ -33,6 +36,7 @@ class TrainingConfig:
     label_smoothing: float = 0.1
     warmup_steps: int = 4000
     learning_rate: float = 1.0
+    schedule: str = "paper"
     accumulate: int = 1
     clip_norm: float = 0.0
     precision: str = "float32"
@@ -53,6 +57,14 @@ class TrainingConfig:
         check(self.seed < 2**32, "seed", self.seed, "below 2^32")
         check_rate("label_smoothing", self.label_smoothing)
         check_positive("learning_rate", self.learning_rate)
+        check_choice("schedule", self.schedule, ("paper", "inverse_sqrt", "constant"))
+        check(
+            self.schedule == "paper" or self.learning_rate < 0.1,
+            "learning_rate",
+            self.learning_rate,
+            f"below 0.1 with schedule={self.schedule!r}, such as 1e-4: it is the learning rate "
+            "after the warm-up",
+        )
         for name in ("clip_norm", "checkpoint_minutes"):
             value = getattr(self, name)
             if value != 0:

@@ -6,7 +6,6 @@ import json
 import math
 import shlex
 
-from t2t_keras.schedules import TransformerSchedule
 from t2t_keras.visualization.curves import curves, schedule_curve
 from t2t_keras.visualization.document import (
     bar,
@@ -103,37 +102,45 @@ def history(evaluations):
 
 
 def schedule(run):
-    model, training = run.experiment.model, run.experiment.training
-    rate = TransformerSchedule(model.d_model, training.warmup_steps, training.learning_rate)
+    training, rate = run.experiment.training, run.experiment.schedule()
     # Keras counts steps from 0; the paper and this report count from 1.
     peak, last = (float(rate(step - 1)) for step in (training.warmup_steps, training.steps))
-    scale = "" if training.learning_rate == 1 else f"{training.learning_rate:g} · "
-    if training.steps > training.warmup_steps:
+    if training.steps <= training.warmup_steps:
+        course = (
+            f"It rises throughout, to {last:.2e} at step {training.steps:,}, because the warm-up "
+            f"has {training.warmup_steps:,} steps."
+        )
+    elif training.schedule == "constant":
+        course = (
+            f"It rises to {peak:.2e} during the warm-up of {training.warmup_steps:,} steps, and "
+            "stays there."
+        )
+    else:
         course = (
             f"It rises to {peak:.2e} during the warm-up of {training.warmup_steps:,} steps, then "
             f"falls with the inverse square root of the step, to {last:.2e} at step "
             f"{training.steps:,}."
-        )
-    else:
-        course = (
-            f"It rises throughout, to {last:.2e} at step {training.steps:,}, because the warm-up "
-            f"has {training.warmup_steps:,} steps."
         )
     file = io.BytesIO()
     reached = run.evaluations[-1]["step"] if run.evaluations else None
     schedule_curve(file, rate, training.steps, reached)
     return section(
         "Learning rate",
-        paragraph(
-            element(
-                "code",
-                f"{scale}{model.d_model}^−0.5 · min(step^−0.5, step · "
-                f"{training.warmup_steps:,}^−1.5)",
-            )
-        ),
+        paragraph(element("code", formula(run.experiment))),
         paragraph(course),
         picture(file.getvalue(), "The learning rate over the steps"),
     )
+
+
+def formula(experiment):
+    """Returns the learning rate as a function of the step."""
+    training, warmup = experiment.training, f"{experiment.training.warmup_steps:,}"
+    rate = f"{training.learning_rate:g}"
+    if training.schedule == "paper":
+        scale = "" if training.learning_rate == 1 else f"{rate} · "
+        return f"{scale}{experiment.model.d_model}^−0.5 · min(step^−0.5, step · {warmup}^−1.5)"
+    after = "1" if training.schedule == "constant" else f"(step / {warmup})^−0.5"
+    return f"{rate} · min(step / {warmup}, {after})"
 
 
 def settings(run):

@@ -10,14 +10,21 @@ from t2t_keras.visualization.training_report import HISTORY_ROWS, history, loss_
 
 
 @pytest.mark.parametrize(
-    ("steps", "text"),
+    ("settings", "text"),
     [
-        (16_000, "It rises to 6.99e-04 during the warm-up of 4,000 steps, then falls"),
-        (1000, "rises throughout, to 1.75e-04 at step 1,000, because the warm-up has 4,000"),
+        ({"steps": 16_000}, "It rises to 6.99e-04 during the warm-up of 4,000 steps, then falls"),
+        (
+            {"steps": 1000},
+            "rises throughout, to 1.75e-04 at step 1,000, because the warm-up has 4,000",
+        ),
+        (
+            {"steps": 16_000, "schedule": "constant", "learning_rate": 1e-4},
+            "It rises to 1.00e-04 during the warm-up of 4,000 steps, and stays there.",
+        ),
     ],
 )
-def test_the_schedule_has_a_peak_only_if_training_reaches_it(steps, text):
-    experiment = Experiment(training=TrainingConfig(steps=steps))
+def test_the_schedule_is_described(settings, text):
+    experiment = Experiment(training=TrainingConfig(**settings))
     facts = RunFacts("run", experiment, experiment, {}, [], {}, [])
     assert text in html_of(schedule(facts))
 
