@@ -80,6 +80,7 @@ class Experiment:
         """
         self.validate()
         training, model = self.training, self.new_model()
+        freeze(model, training.freeze)
         options = {"metrics": [TokenAccuracy(), Perplexity()]}
         if keras.config.backend() == "tensorflow":
             options["accumulate"] = training.accumulate
@@ -91,6 +92,16 @@ class Experiment:
             **{**options, **compile_options},
         )
         return model
+
+
+def freeze(model, names):
+    """Excludes the layers with these names from training."""
+    layers = {layer.name: layer for layer in model.layers if layer.weights}
+    for name in names:
+        check(name in layers, "training.freeze", name, f"among {', '.join(layers)}")
+        layers[name].trainable = False
+    allowed = "fewer layers: none is left to be trained"
+    check(len(model.trainable_weights) > 0, "training.freeze", tuple(names), allowed)
 
 
 def flat(settings, prefix=""):

@@ -3,6 +3,8 @@
 t2t-train                                                  the quick start: a toy model in minutes
 t2t-train --config=base --data=data/ende --run=runs/ende --dev_source=dev.en --dev_target=dev.de
 t2t-train --config=base --data=data/ende --run=runs/ende --config.training.accumulate=8
+t2t-train --init=runs/general --data=data/mine --run=runs/mine --config.training.schedule=constant \
+    --config.training.learning_rate=1e-4
 
 SIGTERM and Ctrl-C finish the current step and save a checkpoint. The same command resumes from the
 newest checkpoint. All visible GPUs are used. If TF_CONFIG is set, several machines train together:
@@ -27,6 +29,17 @@ DEV_SOURCE = flags.DEFINE_string(
 DEV_TARGET = flags.DEFINE_string(
     "dev_target", None, "Text file with the reference translations of --dev_source."
 )
+INIT = flags.DEFINE_string(
+    "init",
+    None,
+    "Run whose weights the training starts from. The model has that run's settings, except for "
+    "dropout. Default: random weights.",
+)
+FREEZE = flags.DEFINE_list(
+    "freeze",
+    None,
+    "Comma-separated layers that are not trained, such as encoder,embedding. Default: none.",
+)
 EXPORT = flags.DEFINE_bool("export", True, "Write a SavedModel when training ends.")
 TPU = flags.DEFINE_string(
     "tpu", None, "Name of a Cloud TPU, or 'local' on the TPU's own machine. Default: no TPU."
@@ -41,10 +54,15 @@ def main(arguments):
     for flag, name in ((DATA, "folder"), (DEV_SOURCE, "dev_source"), (DEV_TARGET, "dev_target")):
         if flag.value is not None:
             setattr(experiment.data, name, flag.value)
+    if FREEZE.value is not None:
+        experiment.training.freeze = tuple(FREEZE.value)
+    if INIT.value:
+        check_overrides(sys.argv)
     load_backend()
     from t2t_keras.runs import train
 
-    result = train(experiment, RUN.value, TPU.value, EXPORT.value, sys.argv, show=print)
+    options = {"command": sys.argv, "show": print, "init": INIT.value}
+    result = train(experiment, RUN.value, TPU.value, EXPORT.value, **options)
     if result.finished and result.stopped:
         print(f"{result.stopped}: training ends at step {result.step:,}", file=sys.stderr)
     elif result.stopped:
@@ -54,6 +72,14 @@ def main(arguments):
         )
     if result.finished and result.is_chief:
         print(next_commands(RUN.value))
+
+
+def check_overrides(argv):
+    """Rejects changes to settings that come from the run to start from."""
+    for argument in argv:
+        name = argument.lstrip("-").partition("=")[0]
+        if name.startswith("config.model.") and not name.endswith("dropout"):
+            raise ValueError(f"--{name}: the model's settings are those of --init. Leave it out")
 
 
 NEXT = {

@@ -267,7 +267,7 @@ class Run(TrainedModel):
 
     # Creating and resuming
 
-    def begin(self, experiment, vocabulary, command=()):
+    def begin(self, experiment, vocabulary, command=(), init=None):
         """Creates the run's folder, or checks that an existing one has compatible settings.
 
         The model, the vocabulary and the seed of a run are fixed; other settings may change.
@@ -276,17 +276,20 @@ class Run(TrainedModel):
             experiment: an `Experiment`.
             vocabulary: folder of the sub-word model.
             command: the words of the command line.
+            init: folder of the run whose weights this one starts from, or None.
         """
         self.check_folder()
+        facts = {"init": str(init)} if init else {}
         self.folder.mkdir(parents=True, exist_ok=True)
         if self.config_file.exists():
             self.check_unchanged(experiment, vocabulary)
+            facts = {k: v for k, v in read_config(self.config_file).items() if k == "init"}
         else:
             for leftover in self.folder.glob("vocabulary.*.unfinished"):  # of a killed process
                 shutil.rmtree(leftover)
             with whole_folder(self.folder / "vocabulary") as unfinished:
                 save_tokenizer(load_tokenizer(vocabulary), unfinished)
-        write_settings(self.config_file, experiment, command)
+        write_settings(self.config_file, experiment, command, **facts)
 
     def check_folder(self):
         """Rejects a folder that is no run but has other files, and links that lead outside."""

@@ -77,7 +77,10 @@ def invalid(path, error):
 def check_same_model(path, experiment):
     """Rejects a different model or seed, because the run's checkpoints would not fit it."""
     known, settings = dataclasses.asdict(read_settings(path)), dataclasses.asdict(experiment)
-    fixed = {"model": settings["model"], "training": {"seed": settings["training"]["seed"]}}
+    for each in (known, settings):
+        each["training"]["freeze"] = tuple(each["training"]["freeze"])  # JSON has lists only
+    training = {name: settings["training"][name] for name in ("seed", "freeze")}
+    fixed = {"model": settings["model"], "training": training}
     for part, fields in fixed.items():
         for name, value in fields.items():
             old = known[part].get(name)

@@ -22,6 +22,7 @@ from pipelines.vocabulary import learn
 from pipelines.whole import digest, whole_folder
 from t2t_keras.evaluation.held_out import HeldOut
 from t2t_keras.runs.exports import is_exported
+from t2t_keras.runs.initial_weights import RATES, initialize, initialized_settings
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.search_graphs import translator
 from t2t_keras.training.console import example_lines
@@ -51,7 +52,7 @@ class Training(NamedTuple):
     export: Any = None
 
 
-def train(experiment, folder, tpu=None, export=True, command=(), show=logging.info):
+def train(experiment, folder, tpu=None, export=True, command=(), show=logging.info, init=None):
     """Trains a run, or resumes it, and finishes it with averaged weights and an export.
 
     Args:
@@ -61,6 +62,8 @@ def train(experiment, folder, tpu=None, export=True, command=(), show=logging.in
         export: write a SavedModel at the end.
         command: the words of the command line, recorded in the run's config.json.
         show: called with each line about averaging, BLEU and the export.
+        init: folder of a run whose weights the training starts from. The model then has its
+            settings, except for dropout. None: random weights.
 
     Returns:
         A `Training`.
@@ -72,7 +75,7 @@ def train(experiment, folder, tpu=None, export=True, command=(), show=logging.in
     if machines.is_chief:
         run.check_folder()  # before anything is written there
     with machines.watched(), run.locked() if machines.is_chief else contextlib.nullcontext():
-        trainer = make_trainer(experiment, run, strategy, machines, command)
+        trainer = make_trainer(experiment, run, strategy, machines, command, init)
         if trainer.is_chief:
             run.adopt_averaged_weights()
         with strategy.scope():
@@ -84,18 +87,17 @@ def train(experiment, folder, tpu=None, export=True, command=(), show=logging.in
     return Training(run, trainer.step, stopped, finished, trainer.is_chief, version)
 
 
-def make_trainer(experiment, run, strategy, machines, command=()):
+def make_trainer(experiment, run, strategy, machines, command=(), init=None):
     """Builds the `Trainer` from data, model and folder."""
     keras.utils.set_random_seed(experiment.training.seed)
     with machines.chief_first():
         store, vocabulary = training_store(experiment, run)
         tokenizer = load_tokenizer(vocabulary)
         store.check_ids(tokenizer)
-        experiment.model.vocab_size = tokenizer.target.size
-        if tokenizer.source is not tokenizer.target:
-            experiment.model.source_vocab_size = tokenizer.source.size
+        initial = Run(init) if init else None
+        set_model(experiment, run, tokenizer, initial)
         if machines.is_chief:
-            run.begin(experiment, vocabulary, command)
+            run.begin(experiment, vocabulary, command, init)
         else:
             run.join(experiment, vocabulary)
     plan = BatchPlan(store.lengths + 1, experiment.data.batches, experiment.training.seed)
@@ -109,6 +111,8 @@ def make_trainer(experiment, run, strategy, machines, command=()):
     with strategy.scope():
         model = experiment.compiled_model(metrics=[], by_products=True)
         model.optimizer.build(model.trainable_variables)
+        if initial and not run.checkpoints.steps():
+            initialize(model, initial, tokenizer)
         return Trainer(
             model,
             TrainingData(store, plan),
@@ -118,6 +122,20 @@ def make_trainer(experiment, run, strategy, machines, command=()):
             strategy=strategy,
             rate=sustained_rate() * strategy.num_replicas_in_sync,
         )
+
+
+def set_model(experiment, run, tokenizer, initial):
+    """Sets the model's settings that depend on the vocabulary and on the run to start from."""
+    if initial and run.config_file.exists():  # resumed; the other run may be gone
+        rates = {name: getattr(experiment.model, name) for name in RATES}
+        experiment.model = dataclasses.replace(run.experiment().model, **rates)
+    elif initial:
+        experiment.model = initialized_settings(initial, experiment.model, tokenizer)
+    else:
+        experiment.model.vocab_size = tokenizer.target.size
+        if tokenizer.source is not tokenizer.target:
+            experiment.model.source_vocab_size = tokenizer.source.size
+    experiment.validate()
 
 
 def training_store(experiment, run):

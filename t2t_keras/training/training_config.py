@@ -21,6 +21,8 @@ class TrainingConfig:
         accumulate: number of parts into which a device splits its rows, to fit its memory.
         clip_norm: maximum norm of the gradients; larger ones are scaled down. 0: no limit, as in
             the paper.
+        freeze: names of layers that are not trained: "encoder", "decoder", "embedding",
+            "source_embedding", "output_embedding", "source_positions", "target_positions".
         precision: "float32" or "mixed_bfloat16".
         xla: "auto", "on" or "off"; "auto" compiles the step if there is a GPU or TPU.
         log_every: steps between lines of progress.
@@ -39,6 +41,7 @@ class TrainingConfig:
     schedule: str = "paper"
     accumulate: int = 1
     clip_norm: float = 0.0
+    freeze: tuple[str, ...] = ()
     precision: str = "float32"
     xla: str = "auto"
     log_every: int = 100
@@ -69,6 +72,9 @@ class TrainingConfig:
             value = getattr(self, name)
             if value != 0:
                 check_positive(name, value)
+        is_list = isinstance(self.freeze, tuple | list)
+        names = is_list and all(isinstance(name, str) for name in self.freeze)
+        check(names, "freeze", self.freeze, "a tuple of names of layers")
         check_choice("precision", self.precision, ("float32", "mixed_bfloat16"))
         check_choice("xla", self.xla, ("auto", "on", "off"))
         check(

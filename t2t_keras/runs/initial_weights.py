@@ -1,0 +1,81 @@
+"""Training that starts from another run's weights, with its vocabulary or a different one."""
+
+import dataclasses
+
+import numpy as np
+
+from pipelines.special_ids import SPECIAL_PIECES, UNKNOWN
+
+# Settings of a model that do not change its weights.
+RATES = ("dropout", "attention_dropout")
+SIDES = ("source", "target")
+EMBEDDINGS = ("embedding", "source_embedding", "output_embedding")
+
+
+def initialized_settings(initial, model, tokenizer):
+    """Returns the `TransformerConfig` of a model that starts from a run's weights.
+
+    Args:
+        initial: the `Run`.
+        model: a `TransformerConfig` with the dropout rates of the new training.
+        tokenizer: the tokenizer of the new training.
+    """
+    theirs, settings = initial.experiment().model, {name: getattr(model, name) for name in RATES}
+    settings["vocab_size"] = tokenizer.target.size
+    separate = tokenizer.source is not tokenizer.target
+    new = separate and tokenizer.contents() != initial.tokenizer().contents()
+    if theirs.source_vocab_size is not None or new:
+        settings["source_vocab_size"] = tokenizer.source.size
+    return dataclasses.replace(theirs, **settings)
+
+
+def initialize(model, initial, tokenizer):
+    """Assigns a run's weights to a model.
+
+    A piece that both vocabularies have keeps its row in the embeddings. A new piece gets the mean
+    of the rows of those pieces into which the run's vocabulary splits it.
+
+    Args:
+        model: a model with the settings of `initialized_settings`.
+        initial: the `Run`.
+        tokenizer: the tokenizer of the new training.
+    """
+    trained, known = initial.loaded(None), initial.tokenizer()
+    theirs = {path_of(weight): weight for weight in trained.weights}
+    rows = {side: origins(getattr(tokenizer, side), getattr(known, side)) for side in SIDES}
+    for weight in model.weights:
+        path = path_of(weight)
+        part, _, name = path.partition("/")
+        if part in EMBEDDINGS:
+            side = "source" if part == "source_embedding" else "target"
+            array = getattr(getattr(trained, part), name).numpy()
+            weight.assign(means(array, rows[side]))
+        elif "seed" not in path:
+            weight.assign(theirs[path].numpy())
+
+
+def origins(new, known):
+    """Returns for each id of a new vocabulary the ids of the known one that it is made from."""
+    if new.files() == known.files():
+        return [[id] for id in range(known.size)]
+    ids = {piece: id for id, piece in enumerate(known.pieces(range(known.size)))}
+    special = len(SPECIAL_PIECES)
+    pieces = new.pieces(range(new.size))
+    texts = new.decode([[id] for id in range(new.size)])
+    result = [[id] for id in range(special)]
+    split = known.encode(texts)
+    for piece, made_of in zip(pieces[special:], split[special:], strict=True):
+        result.append([ids[piece]] if piece in ids else made_of.tolist() or [UNKNOWN])
+    return result
+
+
+def means(array, rows):
+    """Returns the mean of some rows of an array for each list of row indices."""
+    lengths = np.array([len(indices) for indices in rows])
+    starts = np.cumsum(lengths) - lengths
+    sums = np.add.reduceat(array[np.concatenate(rows)], starts, axis=0)
+    return sums / lengths.reshape(-1, *[1] * (array.ndim - 1)).astype(array.dtype)
+
+
+def path_of(weight):
+    return weight.path.split("/", 1)[1]

@@ -1,0 +1,142 @@
+"""A training that starts from another run's weights, with its vocabulary or another one."""
+
+import re
+
+import numpy as np
+import pytest
+from commands import TINY_RUN, command
+from untrained import toy_tokenizer, untrained_run
+
+from pipelines.normalization import Normalization
+from pipelines.special_ids import CONTINUES, SPECIAL_PIECES
+from pipelines.tokenizers import SeparateTokenizers
+from pipelines.tokens import TokenTokenizer
+from pipelines.whole import read_json
+from pipelines.word_pieces import WordPieceTokenizer
+from t2t_keras.experiment import Experiment
+from t2t_keras.runs import Run
+from t2t_keras.runs.initial_weights import initialize, initialized_settings, means, origins
+from t2t_keras.transformer_config import TransformerConfig
+
+
+@pytest.fixture(scope="module")
+def initial(tmp_path_factory):
+    """An untrained run with a bias, and its tokenizer."""
+    folder = tmp_path_factory.mktemp("initial")
+    tokenizer = toy_tokenizer(folder / "vocabulary")
+    return untrained_run(folder / "run", folder / "vocabulary", tokenizer), tokenizer
+
+
+def weights_of(model):
+    return {weight.path.split("/", 1)[1]: weight.numpy() for weight in model.trainable_weights}
+
+
+def started(initial, tokenizer):
+    """Returns the weights of a new model that starts from a run."""
+    model = initialized_settings(initial, TransformerConfig(dropout=0.3), tokenizer)
+    assert model.dropout == 0.3 and model.d_model == 16
+    model = Experiment(model=model).new_model()
+    initialize(model, initial, tokenizer)
+    return weights_of(model)
+
+
+def test_with_the_same_vocabulary_all_weights_are_those_of_the_run(initial):
+    run, tokenizer = initial
+    expected = weights_of(run.model())
+    for path, array in started(run, tokenizer).items():
+        np.testing.assert_array_equal(array, expected[path], err_msg=path)
+
+
+def test_pieces_of_both_vocabularies_keep_their_rows_and_new_ones_get_a_mean(initial):
+    run, known = initial
+    new = WordPieceTokenizer([*SPECIAL_PIECES, "dog", "sleepsdog"], Normalization())
+    expected, result = weights_of(run.model()), started(run, new)
+    assert result["embedding/matrix"].shape == (6, 16)
+    made_of = known.encode(["dog", "sleepsdog"])
+    assert len(made_of[1]) > 1
+    for name in ("matrix", "bias"):
+        theirs, ours = expected[f"embedding/{name}"], result[f"embedding/{name}"]
+        np.testing.assert_array_equal(ours[:4], theirs[:4])
+        for row, ids in zip(ours[4:], made_of, strict=True):
+            np.testing.assert_allclose(row, theirs[ids].mean(axis=0), rtol=1e-5)
+    path = "decoder/block_0/cross_attention/attention/query/kernel"
+    np.testing.assert_array_equal(result[path], expected[path])
+
+
+def test_a_second_vocabulary_starts_from_the_shared_matrix(initial):
+    run, known = initial
+    source, target = (TokenTokenizer([*known.pieces(range(4)), word]) for word in ("dog", "Hund"))
+    result = started(run, SeparateTokenizers(source, target))
+    theirs = weights_of(run.model())["embedding/matrix"]
+    for path, word in (("source_embedding/matrix", "dog"), ("embedding/matrix", "Hund")):
+        ids = known.encode([word])[0]
+        np.testing.assert_allclose(result[path][4], theirs[ids].mean(axis=0), rtol=1e-5)
+
+
+def test_a_piece_that_the_known_vocabulary_cannot_split_is_made_of_unknown():
+    known = WordPieceTokenizer([*SPECIAL_PIECES, "a", f"{CONTINUES}b"])
+    new = WordPieceTokenizer([*SPECIAL_PIECES, "ab", f"{CONTINUES}b", "xa"])
+    assert origins(new, known) == [[0], [1], [2], [3], [4, 5], [5], [3, 3]]
+    assert origins(known, known) == [[id] for id in range(6)]
+
+
+def test_means_of_rows():
+    array = np.array([[1.0, 2.0], [3.0, 6.0], [5.0, 0.0]], "float32")
+    expected = [[1, 2], [4, 3], [3, 8 / 3]]
+    np.testing.assert_allclose(means(array, [[0], [1, 2], [0, 1, 2]]), expected, rtol=1e-6)
+    np.testing.assert_allclose(means(array[:, 0], [[2, 1], [0]]), [4, 1])
+
+
+FLAGS = [flag for flag in TINY_RUN if "model" not in flag]
+FINE_TUNING = ["--config.training.schedule=constant", "--config.training.learning_rate=1e-3"]
+
+
+@pytest.fixture(scope="module")
+def tuned(toy_run, tmp_path_factory):
+    """A function that trains a run from the toy run's weights; returns its arrays."""
+
+    def train(name, steps, *flags):
+        folder = tmp_path_factory.getbasetemp() / f"tuned-{name}"
+        flags = [f"--config.training.steps={steps}", *FLAGS, *FINE_TUNING, *flags]
+        arguments = [f"--run={folder}", f"--init={toy_run[1]}", "--noexport", *flags]
+        result = command("train", *arguments)
+        assert result.returncode == 0, result.stderr
+        state, _ = Run(folder).checkpoints.load(steps)
+        return Run(folder), state
+
+    return train
+
+
+def test_a_resumed_training_from_initial_weights_ends_with_the_same_bits(tuned, toy_run):
+    run, whole = tuned("whole", 4, "--freeze=encoder,embedding")
+    tuned("resumed", 2, "--freeze=encoder,embedding")
+    _, resumed = tuned("resumed", 4, "--freeze=encoder,embedding")
+    assert whole.keys() == resumed.keys()
+    for name, array in whole.items():
+        np.testing.assert_array_equal(resumed[name], array, err_msg=name)
+    # The frozen layers have the initial weights, and the others do not.
+    before, after = weights_of(Run(toy_run[1]).model()), weights_of(run.model("4"))
+    for path, array in after.items():
+        same = np.array_equal(array, before[path])
+        assert same == path.startswith(("encoder", "embedding")), path
+    config = read_json(run.config_file)
+    assert config["init"] == str(toy_run[1])
+    assert run.experiment().model.d_model == Run(toy_run[1]).experiment().model.d_model
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--init={toy}", "--config.model.d_model=32"], "--config.model.d_model: the model's"),
+        (["--init={folder}"], "is not a run: it has no config.json"),
+        (["--init={toy}", "--freeze=encodr"], "`training.freeze` must be among .*encoder"),
+        (["--init={toy}", "--freeze=encoder,decoder,embedding"], "none is left to be trained"),
+        (["--init={toy}", "--config.training.schedule=constant"], "`learning_rate` must be below"),
+    ],
+)
+def test_mistakes_are_refused(toy_run, tmp_path, arguments, message):
+    arguments = [each.format(toy=toy_run[1], folder=tmp_path) for each in arguments]
+    result = command("train", f"--run={tmp_path}/run", *FLAGS, *arguments)
+    assert result.returncode == 2, result.stderr
+    assert "Traceback" not in result.stderr
+    assert re.search(message, result.stderr.splitlines()[-1]), result.stderr
