@@ -152,7 +152,8 @@ def test_all_ways_of_scoring_agree(scored_files, run, tmp_path):
     assert len(log_p) == len(lines_in(files / "source")) and np.isfinite(log_p).all()
     texts = zip(read_lines(files / "source"), read_lines(files / "target"), strict=True)
     in_python = [score.log_p for score in Run(run).score(list(texts))]
-    assert not first_difference([f"{each:.4f}" for each in in_python], [f"{p:.4f}" for p in log_p])
+    # The file has four decimals; the command scores blocks of lines, so its batches differ.
+    np.testing.assert_allclose(in_python, log_p, rtol=1e-6, atol=1e-4)
     sides = zip(lines_in(files / "source"), lines_in(files / "target"), strict=True)
     # The server bounds a pair to score more strictly than a text to translate.
     short = [index for index, pair in enumerate(sides) if max(map(len, pair)) < 200]
