@@ -18,7 +18,17 @@ RUN = flags.DEFINE_string("run", None, "Folder of the new run.")
 FORMAT = flags.DEFINE_string(
     "format", None, "Format of the model, such as ctranslate2. Default: recognized by its files."
 )
-
+NUM_HEADS = flags.DEFINE_integer(
+    "num_heads",
+    None,
+    "Number of heads of a model of OpenNMT-tf. Default: as its model_description.py says.",
+    lower_bound=1,
+)
+SOURCE_END = flags.DEFINE_boolean(
+    "source_end",
+    None,
+    "Whether a model of OpenNMT-tf was trained with an end after the source. Default: no end.",
+)
 TARGET_SPACE = flags.DEFINE_integer(
     "target_space",
     None,
@@ -37,7 +47,8 @@ def main(arguments):
     load_backend()
     from t2t_keras.runs.import_run import import_run
 
-    options = {} if TARGET_SPACE.value is None else {"target_space": TARGET_SPACE.value}
+    flags_of_formats = (NUM_HEADS, SOURCE_END, TARGET_SPACE)
+    options = {flag.name: flag.value for flag in flags_of_formats if flag.value is not None}
     result = import_run(arguments[0], RUN.value, FORMAT.value, command=sys.argv, **options)
     for line in lines_about(result):
         print(line)

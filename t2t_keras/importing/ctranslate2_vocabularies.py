@@ -3,6 +3,7 @@
 from t2t_keras.importing.ids import ABSENT, Ids
 from t2t_keras.importing.imported import Pieces
 from t2t_keras.importing.json_file import read_json_file
+from t2t_keras.importing.vocabulary_files import read_lines, sentencepiece_fields
 
 BEGIN = 1
 PADDING_TOKENS = ("<blank>", "<pad>", "<padding>", "[PAD]")
@@ -78,11 +79,7 @@ class Vocabularies:
         path = self.folder / f"{name}.json"
         tokens = read_json_file(path, None, kind=list)
         if tokens is None and path.with_suffix(".txt").exists():
-            try:
-                text = path.with_suffix(".txt").read_bytes().decode()
-            except UnicodeDecodeError as error:
-                raise ValueError(f"{path.with_suffix('.txt')} is not UTF-8: {error}") from error
-            tokens = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+            tokens = read_lines(path.with_suffix(".txt"))
         if tokens is not None and not all(isinstance(token, str) for token in tokens):
             raise ValueError(f"{path} must be a list of strings")
         return tokens
@@ -119,15 +116,8 @@ class Vocabularies:
     def pieces(self):
         """Returns the `Pieces` of source and target."""
         sides = [
-            Pieces(self.orders[side].ordered(tokens), **self.sentencepiece(side))
+            Pieces(self.orders[side].ordered(tokens), **sentencepiece_fields(self.folder, side))
             for side, tokens in self.tokens.items()
         ]
         sides[0].begin = self.source_begin
         return sides if sides[0] != sides[1] else [sides[0]] * 2
-
-    def sentencepiece(self, side):
-        """Returns the fields of `Pieces` for a SentencePiece model that stands in the folder."""
-        for name in (f"{side}.spm", f"{side}.model", "sentencepiece.model", "spm.model"):
-            if (self.folder / name).exists():
-                return {"kind": "sentencepiece", "model": (self.folder / name).read_bytes()}
-        return {}

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from t2t_keras.checks import check_choice
-from t2t_keras.importing import ctranslate2, hugging_face, marian, tensor2tensor
+from t2t_keras.importing import ctranslate2, hugging_face, marian, opennmt_tf, tensor2tensor
 
 FORMATS = {
     "ctranslate2": ctranslate2,
     "hugging_face": hugging_face,
     "marian": marian,
+    "opennmt_tf": opennmt_tf,
     "tensor2tensor": tensor2tensor,
 }
 

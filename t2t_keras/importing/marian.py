@@ -10,6 +10,7 @@ from t2t_keras.importing.marian_settings import Settings
 from t2t_keras.importing.marian_vocabulary import SUFFIXES, read_vocabulary
 from t2t_keras.importing.npz_file import NpzFile
 from t2t_keras.importing.tensors import Tensor, Tensors, zeros
+from t2t_keras.importing.vocabulary_files import find_vocabularies
 from t2t_keras.transformer_config import TransformerConfig
 
 SETTINGS = "special:model.yml"
@@ -33,7 +34,6 @@ REQUIRED = {
     "right-left": ("", "false"),
 }
 SIDES = ("source", "target")
-NAMES_OF_SIDES = {"source": ("source", "src"), "target": ("target", "trg", "tgt")}
 
 
 def is_format(folder):
@@ -181,7 +181,13 @@ class Folder:
     def vocabularies(self):
         """Returns the `Vocabulary` of each side."""
         named = self.decoder.list("vocabs")
-        paths = [self.file(name) for name in named] or self.found_vocabularies()
+        paths = [self.file(name) for name in named]
+        if not named:
+            expected = (
+                "one file vocab.yml (or .spm, .json, .txt), two with the names vocab.source.yml "
+                "and vocab.target.yml, or a decoder.yml that lists them under `vocabs`"
+            )
+            paths = find_vocabularies(self.folder, SUFFIXES, expected)
         if len(paths) not in (1, 2):
             raise ValueError(
                 f"{self.decoder.origin} must name one or two vocabularies. Received: "
@@ -189,22 +195,6 @@ class Folder:
             )
         read = {path: read_vocabulary(path) for path in paths}
         return {"source": read[paths[0]], "target": read[paths[-1]]}
-
-    def found_vocabularies(self):
-        found = sorted(p for p in self.folder.glob("*vocab*") if p.suffix in SUFFIXES)
-        if len(found) == 1:
-            return found
-        sides = [
-            [p for p in found if set(re.split(r"[._-]|vocab", p.name)) & set(names)]
-            for names in NAMES_OF_SIDES.values()
-        ]
-        if len(found) == 2 and all(len(side) == 1 for side in sides):
-            return [*sides[0], *sides[1]]
-        raise ValueError(
-            f"{self.folder} must have one file vocab.yml (or .spm, .json, .txt), two with the "
-            "names vocab.source.yml and vocab.target.yml, or a decoder.yml that lists them under "
-            f"`vocabs`. It has: {', '.join(path.name for path in found) or 'none'}"
-        )
 
     def add_sentencepiece(self, texts):
         """Sets the SentencePiece models that stand beside a vocabulary in another file."""

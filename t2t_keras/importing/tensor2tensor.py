@@ -4,13 +4,9 @@ import re
 
 from t2t_keras.importing.ids import Ids
 from t2t_keras.importing.imported import Imported, Pieces, Weights
-from t2t_keras.importing.tensor2tensor_files import (
-    checkpoint_prefix,
-    read_hparams,
-    read_vocabularies,
-)
+from t2t_keras.importing.tensor2tensor_files import read_hparams, read_vocabularies
 from t2t_keras.importing.tensors import Tensor, Tensors, concatenated
-from t2t_keras.importing.tf_checkpoint import read_checkpoint
+from t2t_keras.importing.tf_checkpoint import checkpoint_prefix, read_checkpoint
 from t2t_keras.transformer_config import TransformerConfig
 
 # Settings of models that are not the paper's, and the values that are.
@@ -35,6 +31,7 @@ MATRICES = (
     ("shared", "shared", "softmax"),
     ("input_emb", "target_emb", "softmax"),
 )
+CHECKPOINTS = "*.ckpt-*.index"
 # What training adds to the weights.
 TRAINING = re.compile(r"(^|/)(training|losses_avg|train_stats)/|/Adam(_1)?$|(^|/)global_step$")
 WEIGHT = re.compile(
@@ -45,7 +42,7 @@ SHARD = re.compile(r"(symbol_modality_\w+)/(shared|input_emb|target_emb|softmax)
 
 
 def is_format(folder):
-    return any(folder.glob("*.ckpt-*.index"))
+    return any(folder.glob(CHECKPOINTS))
 
 
 def read(folder, target_space=0):
@@ -64,7 +61,7 @@ class Folder:
 
     def __init__(self, folder):
         self.folder = folder
-        prefix = checkpoint_prefix(folder)
+        prefix = checkpoint_prefix(folder, CHECKPOINTS)
         self.hparams = read_hparams(folder)
         for name, allowed in REQUIRED.items():
             value = self.hparams.get(name, allowed[0])
@@ -74,7 +71,7 @@ class Folder:
                     f"{', '.join(map(str, allowed))}"
                 )
         tensors = {}
-        for name, tensor in read_checkpoint(prefix).items():
+        for name, tensor in read_checkpoint(prefix, version=1).items():
             if TRAINING.search(name):
                 continue
             weight = WEIGHT.search(name)

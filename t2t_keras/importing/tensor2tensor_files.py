@@ -1,9 +1,8 @@
 """The files of tensor2tensor beside a checkpoint: settings and sub-words."""
 
-import re
-
 from t2t_keras.checks import check_integer
 from t2t_keras.importing.json_file import read_json_file
+from t2t_keras.importing.vocabulary_files import read_lines
 
 # Heads in the sets of hparams that flags.txt names. The checkpoint shows all other settings.
 HEADS = {
@@ -14,22 +13,6 @@ HEADS = {
     "test": 2,
 }
 WORDS = {"true": True, "false": False, "True": True, "False": False}
-
-
-def checkpoint_prefix(folder):
-    """Returns the path of the folder's checkpoint without `.index`."""
-    found = {path.name.removesuffix(".index") for path in folder.glob("*.index")}
-    if len(found) > 1 and (folder / "checkpoint").exists():
-        text = (folder / "checkpoint").read_text("utf-8", "replace")
-        latest = re.search(r'^model_checkpoint_path: ".*?([^/"]*)"', text, re.MULTILINE)
-        found = found & {latest[1]} if latest else found
-    if len(found) != 1:
-        names = ", ".join(sorted(path.name for path in folder.glob("*.index")))
-        raise ValueError(
-            f"{folder} must have one checkpoint, or a file `checkpoint` that names one of them. "
-            f"It has: {names or 'none'}"
-        )
-    return folder / found.pop()
 
 
 def read_hparams(folder):
@@ -123,11 +106,7 @@ def rows_of(pieces, divisor):
 
 def read_subwords(path):
     """Returns the pieces in a sub-word file, one in each line, some of them in quotes."""
-    try:
-        text = path.read_bytes().decode()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} must be UTF-8: {error}") from error
-    return [unquoted(line.rstrip()) for line in text.removesuffix("\n").split("\n")]
+    return [unquoted(line.rstrip()) for line in read_lines(path)]
 
 
 def unquoted(line):

@@ -2,17 +2,45 @@
 
 import functools
 import math
+import re
 
 from t2t_keras.importing.tensors import Tensor
 
-OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"  # in checkpoints of TensorFlow 2
+# In checkpoints of TensorFlow 2, which are graphs of objects.
+OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
+VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
+SLOT = "/.OPTIMIZER_SLOT/"
 
 
-def read_checkpoint(prefix):
-    """Returns {name: `Tensor`} of a checkpoint of TensorFlow 1.
+def checkpoint_prefix(folder, pattern):
+    """Returns the path of the folder's checkpoint without `.index`.
+
+    Args:
+        folder: path of the folder. Its file `checkpoint` names one of several checkpoints.
+        pattern: pattern of the names of the index files.
+    """
+    found = {path.name.removesuffix(".index") for path in folder.glob(pattern)}
+    if len(found) > 1 and (folder / "checkpoint").exists():
+        text = (folder / "checkpoint").read_text("utf-8", "replace")
+        latest = re.search(r'^model_checkpoint_path: ".*?([^/"]*)"', text, re.MULTILINE)
+        found = found & {latest[1]} if latest else found
+    if len(found) != 1:
+        names = ", ".join(sorted(path.name for path in folder.glob(pattern)))
+        raise ValueError(
+            f"{folder} must have one checkpoint, or a file `checkpoint` that names one of them. "
+            f"It has: {names or 'none'}"
+        )
+    return folder / found.pop()
+
+
+def read_checkpoint(prefix, version):
+    """Returns {name: `Tensor`} of a checkpoint.
 
     Args:
         prefix: path of the checkpoint, without `.index`.
+        version: 1 or 2, the version of TensorFlow that wrote it. In those of TensorFlow 2, names
+            are paths of objects, such as model/encoder/layer_norm/gamma. Its optimizer's moments
+            and its descriptions of objects are left out.
     """
     import tensorflow as tf
 
@@ -29,9 +57,11 @@ def read_checkpoint(prefix):
         dtypes = reader.get_variable_to_dtype_map()
     except failures as error:
         raise damaged(error) from error
-    if OBJECTS in shapes:
+    actual = 2 if OBJECTS in shapes else 1
+    if actual != version:
         raise ValueError(
-            f"{prefix} is a checkpoint of TensorFlow 2. Those of tensor2tensor are of TensorFlow 1"
+            f"{prefix} is a checkpoint of TensorFlow {actual}. Models of this format have "
+            f"checkpoints of TensorFlow {version}"
         )
     files = prefix.parent.glob(f"{prefix.name}.data-*")
     available = sum(path.stat().st_size for path in files)
@@ -44,8 +74,10 @@ def read_checkpoint(prefix):
 
     tensors = {}
     for name, shape in shapes.items():
+        if version == 2 and (SLOT in name or not name.endswith(VALUE)):
+            continue
         size = math.prod(shape) * dtypes[name].size
         if size > available:
             raise damaged(f"{name} needs {size:,} bytes, and the .data files have {available:,}")
-        tensors[name] = Tensor(shape, functools.partial(read, name))
+        tensors[name.removesuffix(VALUE)] = Tensor(shape, functools.partial(read, name))
     return tensors

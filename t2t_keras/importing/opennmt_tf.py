@@ -1,0 +1,258 @@
+"""Checkpoints of OpenNMT-tf 2, with the vocabularies and model_description.py beside them."""
+
+import re
+
+from t2t_keras.checks import check_integer
+from t2t_keras.importing.ids import Ids
+from t2t_keras.importing.imported import Imported, Pieces, Weights
+from t2t_keras.importing.tensors import Tensors
+from t2t_keras.importing.tf_checkpoint import checkpoint_prefix, read_checkpoint
+from t2t_keras.importing.vocabulary_files import (
+    find_vocabularies,
+    read_lines,
+    sentencepiece_fields,
+)
+from t2t_keras.transformer_config import TransformerConfig
+
+CHECKPOINTS = "ckpt-*.index"
+DESCRIPTION = "model_description.py"
+SUFFIXES = (".txt", ".vocab")
+SPECIAL = ["<blank>", "<s>", "</s>"]  # ids 0 to 2; the unknown token is the last one
+NORM_EPSILON = 1e-3  # of Keras' layer, which OpenNMT-tf does not change
+TRAINING = re.compile(r"optimizer/|save_counter$")
+SOURCE, TARGET = (
+    f"model/examples_inputter/{side}_inputter/embedding" for side in ("features", "labels")
+)
+# Parts of the names of tensors in models that are not the paper's.
+FOREIGN = {
+    "relative_position_keys": "relative positions",
+    "position_encoder": "a table of positions",
+    "encoders": "several encoders",
+    "inputters": "several sources or features",
+}
+# Heads of the models in OpenNMT-tf's catalog.
+HEADS = {
+    **dict.fromkeys(("TransformerBase", "TransformerBaseSharedEmbeddings"), 8),
+    **dict.fromkeys(("TransformerBig", "TransformerBigSharedEmbeddings"), 16),
+    **dict.fromkeys(("ScalingNmtEnDe", "ScalingNmtEnFr"), 16),
+    "TransformerTiny": 2,
+}
+# "Transformer" is also the class of all models, whose number of heads is an argument.
+BASE = re.compile(r"""catalog(\.|\(\s*["'])Transformer\b""")
+ACTIVATIONS = {
+    "tf.nn.relu": "relu",
+    "tf.nn.gelu": "gelu",
+    "tf.nn.silu": "swish",
+    "tf.nn.swish": "swish",
+    "onmt.layers.gelu": "gelu_tanh",
+    "opennmt.layers.gelu": "gelu_tanh",
+}
+
+
+def is_format(folder):
+    return any(folder.glob(CHECKPOINTS))
+
+
+def read(folder, num_heads=None, source_end=False):
+    """Reads a folder of OpenNMT-tf and returns an `Imported`.
+
+    Args:
+        folder: path of the checkpoint, the vocabularies, and often model_description.py.
+        num_heads: number of heads, where model_description.py does not tell it.
+        source_end: whether the model was trained with an end after the source
+            (`source_sequence_controls` in OpenNMT-tf's configuration).
+    """
+    return Folder(folder).imported(num_heads, source_end)
+
+
+class Folder:
+    """A folder with a checkpoint of OpenNMT-tf."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        prefix = checkpoint_prefix(folder, CHECKPOINTS)
+        tensors = read_checkpoint(prefix, version=2)
+        weights = {name: tensors[name] for name in tensors if not TRAINING.match(name)}
+        for name in weights:
+            for part in name.split("/"):
+                if part in FOREIGN:
+                    raise ValueError(
+                        f"{prefix} has {FOREIGN[part]} ({name}): it is not the paper's "
+                        "Transformer, and is not imported"
+                    )
+        self.tensors = Tensors(weights, prefix)
+        self.pre_norm = "model/encoder/layer_norm/gamma" in weights
+        path = folder / DESCRIPTION
+        # It is a program, which is not executed. The settings are searched for in its text.
+        text = path.read_text("utf-8", "replace") if path.exists() else ""
+        self.description = re.sub("#.*", "", text)
+
+    def imported(self, num_heads, source_end):
+        source = self.tensors.take(SOURCE, None, None)
+        self.d_model = source.shape[1]
+        target = self.tensors.find(TARGET, None, self.d_model) or source
+        matrices = {"source": source, "target": target}
+        texts, orders = self.vocabularies(matrices), {}
+        for side, matrix in matrices.items():
+            rows = matrix.shape[0]
+            orders[side] = Ids(rows, *range(len(SPECIAL)), unknown=rows - 1)
+            texts[side].pieces = orders[side].ordered(texts[side].pieces)
+        weights = Weights()
+        config = self.config(weights) | {"num_heads": self.heads(num_heads)}
+        config |= {"source_end": source_end, "vocab_size": len(orders["target"])}
+        weights.by_path["embedding/matrix"] = orders["target"].input_matrix(target)
+        if source is target and texts["source"] == texts["target"]:
+            texts["source"] = texts["target"]
+        else:
+            config["source_vocab_size"] = len(orders["source"])
+            weights.by_path["source_embedding/matrix"] = orders["source"].input_matrix(source)
+        layer, rows = "model/decoder/output_layer", target.shape[0]
+        output = self.tensors.find(f"{layer}/kernel", self.d_model, rows)
+        config |= {"tie_output": output is None, "output_bias": True}
+        name = "embedding"
+        if output is not None:
+            name = "output_embedding"
+            matrix = orders["target"].output_matrix(output.transposed)
+            weights.by_path[f"{name}/matrix"] = matrix
+        bias = self.tensors.find(f"{layer}/bias", rows)
+        weights.by_path[f"{name}/bias"] = orders["target"].output_bias(bias)
+        self.tensors.check_all_used()
+        notes = []
+        if not self.description:
+            notes.append(f"no {DESCRIPTION}: the activation is taken to be ReLU")
+        if not source_end:
+            notes.append("the source has no end; for a model with one, import with --source_end")
+        return Imported(
+            "OpenNMT-tf",
+            TransformerConfig(**config),
+            weights.by_path,
+            *texts.values(),
+            search={"alpha": 0.0},
+            notes=notes,
+        )
+
+    def vocabularies(self, matrices):
+        """Returns the `Pieces` of each side in their order."""
+        expected = (
+            "the vocabulary of the model's training as one file vocab.txt, or two with the names "
+            "src-vocab.txt and tgt-vocab.txt"
+        )
+        paths = find_vocabularies(self.folder, SUFFIXES, expected)
+        texts = {}
+        for side, path in zip(matrices, (paths[0], paths[-1]), strict=True):
+            tokens, rows = read_lines(path), matrices[side].shape[0]
+            if tokens[: len(SPECIAL)] != SPECIAL:
+                raise ValueError(
+                    f"{path} must begin with the lines {', '.join(SPECIAL)}, as vocabularies of "
+                    f"OpenNMT-tf do. Received: {', '.join(tokens[: len(SPECIAL)])}"
+                )
+            if len(tokens) + 1 != rows:
+                raise ValueError(
+                    f"{path} must have {rows - 1:,} tokens, as the {side} matrix has {rows:,} rows "
+                    f"and the last is the unknown token's. Received: {len(tokens):,}"
+                )
+            if len(set(tokens)) != len(tokens):
+                raise ValueError(f"{path} has a token twice")
+            unknown = "<unk>"
+            while unknown in tokens:
+                unknown = f"<{unknown}>"
+            texts[side] = Pieces([*tokens, unknown], **sentencepiece_fields(self.folder, side))
+        return texts
+
+    def heads(self, given):
+        """Returns the number of heads, which the checkpoint does not contain."""
+        if given is not None:
+            check_integer("num_heads", given)
+        text = self.description
+        found = {int(number) for number in re.findall(r"\bnum_heads\s*=\s*(\d{1,4})\b", text)}
+        if not found:
+            found = {HEADS[name] for name in re.findall(r"\w+", text) if name in HEADS}
+            found |= {8} if BASE.search(text) else set()
+        if len(found) == 1 and given not in (None, *found):
+            raise ValueError(
+                f"{self.folder / DESCRIPTION} says that the model has {found.pop()} heads. "
+                f"Received: num_heads={given}"
+            )
+        if len(found) != 1 and given is None:
+            raise ValueError(
+                f"{self.folder} does not tell the number of heads, because the checkpoint does "
+                f"not contain it and there is no {DESCRIPTION} that names one. Give it with "
+                "--num_heads (in Python: num_heads=…): 8 in TransformerBase, 16 in TransformerBig"
+            )
+        heads = found.pop() if given is None else given
+        if not heads or self.d_model % heads:
+            raise ValueError(
+                f"{self.folder}: the number of heads must be a divisor of the model's width, "
+                f"{self.d_model}. Received: num_heads={heads}"
+            )
+        return heads
+
+    def config(self, weights):
+        """Returns settings of the `TransformerConfig`, and collects the weights of all blocks."""
+        names = self.tensors.names()
+        self.d_ff = None
+        layers = []
+        for stack in ("encoder", "decoder"):
+            numbers = (re.match(rf"model/{stack}/layers/(\d+)/", name) for name in names)
+            layers.append(max((int(match[1]) + 1 for match in numbers if match), default=0))
+            if not 1 <= layers[-1] <= 1000:
+                raise ValueError(
+                    f"{self.tensors.origin} is no Transformer: its {stack} must have from 1 to "
+                    f"1,000 layers. Received: {layers[-1]}"
+                )
+            for i in range(layers[-1]):
+                self.block(stack, i, weights)
+            if self.pre_norm:
+                weights.norm(f"{stack}/norm", *self.norm(f"model/{stack}/layer_norm"))
+        return {
+            **{"num_layers": layers[0], "decoder_layers": layers[1]},
+            **{"d_model": self.d_model, "d_ff": self.d_ff, "dropout": 0.1},
+            **{"positions": "concatenated", "position_offset": 1, "pre_norm": self.pre_norm},
+            **{"norm_epsilon": NORM_EPSILON, "activation": self.activation()},
+            "attention_bias": self.attention_bias,
+        }
+
+    def activation(self):
+        """Returns the activation, which the checkpoint does not contain."""
+        found = set(re.findall(r"\bffn_activation\s*=\s*([^\s,)]+)", self.description))
+        names = found or {"tf.nn.relu"}
+        if len(names) > 1 or not names <= ACTIVATIONS.keys():
+            raise ValueError(
+                f"{self.folder / DESCRIPTION} must have one ffn_activation, out of: "
+                f"{', '.join(ACTIVATIONS)}. Received: {', '.join(sorted(names))}"
+            )
+        return ACTIVATIONS[names.pop()]
+
+    @property
+    def attention_bias(self):
+        first = "model/encoder/layers/0/self_attention/layer/linear_queries"
+        return f"{first}/bias" in self.tensors
+
+    def block(self, stack, number, weights):
+        theirs, path = f"model/{stack}/layers/{number}", f"{stack}/block_{number}"
+        kinds = {"self_attention": "self_attention"}
+        if stack == "decoder":
+            kinds["attention/0"] = "cross_attention"
+        for kind, ours in kinds.items():
+            layers = [
+                self.dense(f"{theirs}/{kind}/layer/linear_{part}", self.attention_bias)
+                for part in ("queries", "keys", "values", "output")
+            ]
+            weights.attention(f"{path}/{ours}", self.sublayer_norm(f"{theirs}/{kind}"), *layers)
+        kernel = self.tensors.take(f"{theirs}/ffn/layer/inner/kernel", self.d_model, self.d_ff)
+        self.d_ff = kernel.shape[1]
+        inner = kernel, self.tensors.take(f"{theirs}/ffn/layer/inner/bias", self.d_ff)
+        outer = self.dense(f"{theirs}/ffn/layer/outer", True, self.d_ff)
+        norm = self.sublayer_norm(f"{theirs}/ffn")
+        weights.feed_forward(f"{path}/feed_forward", norm, inner, outer)
+
+    def dense(self, path, bias, width=None):
+        """Returns (kernel, bias or None) of a layer whose output has the model's width."""
+        kernel = self.tensors.take(f"{path}/kernel", width or self.d_model, self.d_model)
+        return kernel, self.tensors.take(f"{path}/bias", self.d_model) if bias else None
+
+    def sublayer_norm(self, path):
+        return self.norm(f"{path}/{'input' if self.pre_norm else 'output'}_layer_norm")
+
+    def norm(self, path):
+        return [self.tensors.take(f"{path}/{part}", self.d_model) for part in ("gamma", "beta")]

@@ -1,0 +1,49 @@
+"""Vocabulary files that stand beside a model."""
+
+import re
+
+NAMES_OF_SIDES = {"source": ("source", "src"), "target": ("target", "trg", "tgt")}
+
+
+def find_vocabularies(folder, suffixes, expected):
+    """Returns the paths of the vocabularies of source and target, or of the one that they share.
+
+    Args:
+        folder: path of the folder. Files with "vocab" in their name are considered.
+        suffixes: the suffixes of vocabularies.
+        expected: the files that are expected, for the error message.
+    """
+    found = sorted(path for path in folder.glob("*vocab*") if path.suffix in suffixes)
+    if len(found) == 1:
+        return found
+    sides = [
+        [path for path in found if set(re.split(r"[._-]|vocab", path.name)) & set(names)]
+        for names in NAMES_OF_SIDES.values()
+    ]
+    if len(found) == 2 and all(len(side) == 1 for side in sides):
+        return [*sides[0], *sides[1]]
+    raise ValueError(
+        f"{folder} must have {expected}. It has: {', '.join(path.name for path in found) or 'none'}"
+    )
+
+
+def read_lines(path):
+    """Returns the lines of a text file without their ends, which are `\\n` or `\\r\\n`."""
+    try:
+        text = path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be UTF-8: {error}") from error
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+
+
+def sentencepiece_fields(folder, side):
+    """Returns the fields of `Pieces` for a SentencePiece model that stands in the folder.
+
+    Args:
+        folder: path of the folder.
+        side: "source" or "target".
+    """
+    for name in (f"{side}.spm", f"{side}.model", "sentencepiece.model", "spm.model"):
+        if (folder / name).exists():
+            return {"kind": "sentencepiece", "model": (folder / name).read_bytes()}
+    return {}

@@ -1,0 +1,321 @@
+"""A checkpoint of OpenNMT-tf 2 has the logits that its arrays give with the paper's formulas."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from imported_logits import check_logits
+
+from t2t_keras.importing.formats import read_model, recognized
+from t2t_keras.importing.opennmt_tf import read
+
+D, FFN = 8, 12
+TOKENS = ["<blank>", "<s>", "</s>", *"abcdefg"]
+OTHERS = ["<blank>", "<s>", "</s>", *"uvwxyz"]
+V = len(TOKENS) + 1  # the last row is the unknown token's
+CONFIG = {
+    **{"vocab_size": V, "num_layers": 2, "decoder_layers": 1, "d_model": D, "d_ff": FFN},
+    **{"num_heads": 2, "positions": "concatenated", "position_offset": 1, "pre_norm": True},
+    **{"norm_epsilon": 1e-3, "attention_bias": True, "output_bias": True, "source_end": False},
+}
+FEATURES, LABELS = (
+    f"model/examples_inputter/{side}_inputter/embedding" for side in ("features", "labels")
+)
+OUTPUT = "model/decoder/output_layer"
+SUBLAYERS = {
+    "encoder": {"self_attention": "self_attention"},
+    "decoder": {"self_attention": "self_attention", "attention/0": "cross_attention"},
+}
+
+
+def arrays(source=V, target=None, tied=False, pre=True, biases=True):
+    """Returns random arrays by OpenNMT-tf's names.
+
+    Args:
+        source, target: rows of the matrices; target None: one matrix for both.
+        tied: whether the target's matrix also computes the logits.
+        pre: whether norms come before the sub-layers.
+        biases: whether attention has biases.
+    """
+    random, result = np.random.default_rng(0), {}
+
+    def add(name, *shape, mean=0.0):
+        result[name] = random.normal(mean, 0.5, shape).astype("float32")
+
+    def norm(path):
+        add(f"{path}/gamma", D, mean=1.0)
+        add(f"{path}/beta", D)
+
+    add(FEATURES, source, D)
+    if target is not None:
+        add(LABELS, target, D)
+    if not tied:
+        add(f"{OUTPUT}/kernel", D, target or source)
+    add(f"{OUTPUT}/bias", target or source)
+    place = "input_layer_norm" if pre else "output_layer_norm"
+    for stack, layers in (("encoder", 2), ("decoder", 1)):
+        for layer in range(layers):
+            path = f"model/{stack}/layers/{layer}"
+            for kind in SUBLAYERS[stack]:
+                for part in ("queries", "keys", "values", "output"):
+                    add(f"{path}/{kind}/layer/linear_{part}/kernel", D, D)
+                    if biases:
+                        add(f"{path}/{kind}/layer/linear_{part}/bias", D)
+                norm(f"{path}/{kind}/{place}")
+            for part, shape in (("inner", (D, FFN)), ("outer", (FFN, D))):
+                add(f"{path}/ffn/layer/{part}/kernel", *shape)
+                add(f"{path}/ffn/layer/{part}/bias", shape[1])
+            norm(f"{path}/ffn/{place}")
+        if pre:
+            norm(f"model/{stack}/layer_norm")
+    return result
+
+
+def write(folder, model, step=5, description="num_heads=2", **vocabularies):
+    """Writes a folder of OpenNMT-tf, with the state of training that its checkpoints have."""
+    folder.mkdir(exist_ok=True)
+    value = "/.ATTRIBUTES/VARIABLE_VALUE"
+    entries = {f"{name}{value}": array for name, array in model.items()}
+    bias = f"{OUTPUT}/bias/.OPTIMIZER_SLOT/optimizer/m{value}"
+    entries |= {bias: np.zeros(V), f"optimizer/iter{value}": 5, f"save_counter{value}": 1}
+    entries["_CHECKPOINTABLE_OBJECT_GRAPH"] = b"graph"
+    tf.raw_ops.SaveV2(
+        prefix=str(folder / f"ckpt-{step}"),
+        tensor_names=list(entries),
+        shape_and_slices=[""] * len(entries),
+        tensors=[tf.constant(array) for array in entries.values()],
+    )
+    if description is not None:
+        (folder / "model_description.py").write_text(description)
+    for name, tokens in (vocabularies or {"vocab": TOKENS}).items():
+        (folder / f"{name.replace('_', '-')}.txt").write_text("".join(f"{t}\n" for t in tokens))
+    return folder
+
+
+def ordered(array):
+    """Returns rows in our order of ids: padding, begin, end, unknown, the others."""
+    return np.stack([*array[:3], array[-1], *array[3:-1]])
+
+
+def reference_weights(model, pre=True):
+    """Returns the reference's weights, in our order of ids."""
+    target = model.get(LABELS, model[FEATURES])
+    weights = {"embedding/matrix": ordered(target)}
+    if LABELS in model:
+        weights["source_embedding/matrix"] = ordered(model[FEATURES])
+    layer = "embedding"
+    if f"{OUTPUT}/kernel" in model:
+        layer = "output_embedding"
+        weights[f"{layer}/matrix"] = ordered(model[f"{OUTPUT}/kernel"].T)
+        weights[f"{layer}/matrix"][1] = 0  # begin is never written
+    bias = ordered(model.get(f"{OUTPUT}/bias", np.zeros(len(target))))
+    bias[:2] = -1e4
+    weights[f"{layer}/bias"] = bias
+    names = {"queries": "query", "keys": "key", "values": "value", "output": "output"}
+    place = "input_layer_norm" if pre else "output_layer_norm"
+
+    def copy(ours, theirs):
+        for name, array in model.items():
+            if name.rpartition("/")[0] == theirs:
+                weights[f"{ours}/{name.rpartition('/')[2]}"] = array
+
+    for stack, layers in (("encoder", 2), ("decoder", 1)):
+        for layer in range(layers):
+            theirs, block = f"model/{stack}/layers/{layer}", f"{stack}/block_{layer}"
+            for kind, ours in SUBLAYERS[stack].items():
+                for part, name in names.items():
+                    path = f"{theirs}/{kind}/layer/linear_{part}"
+                    copy(f"{block}/{ours}/attention/{name}", path)
+                copy(f"{block}/{ours}/norm", f"{theirs}/{kind}/{place}")
+            for part in ("inner", "outer"):
+                copy(f"{block}/feed_forward/network/{part}", f"{theirs}/ffn/layer/{part}")
+            copy(f"{block}/feed_forward/norm", f"{theirs}/ffn/{place}")
+        copy(f"{stack}/norm", f"model/{stack}/layer_norm")
+    return weights
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_logits_with_two_vocabularies(tmp_path, tied):
+    rows = len(OTHERS) + 1
+    model = arrays(source=V, target=rows, tied=tied)
+    folder = write(tmp_path, model, src_vocab=TOKENS, tgt_vocab=OTHERS)
+    imported = read(folder)
+    sizes = {"source_vocab_size": V, "vocab_size": rows, "tie_output": tied}
+    check_logits(imported, reference_weights(model), CONFIG | sizes)
+    assert imported.source.pieces == [*TOKENS[:3], "<unk>", *TOKENS[3:]]
+    assert imported.target.pieces == [*OTHERS[:3], "<unk>", *OTHERS[3:]]
+    assert imported.source.kind == imported.target.kind == "tokens"
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_logits_with_one_matrix_and_vocabulary(tmp_path, tied):
+    model = arrays(tied=tied)
+    imported = read_model(write(tmp_path, model))
+    check_logits(imported, reference_weights(model), CONFIG | {"tie_output": tied})
+    assert imported.source is imported.target
+    assert imported.search == {"alpha": 0.0}
+
+
+def test_logits_of_a_post_norm_model_with_an_end_after_the_source(tmp_path):
+    model = arrays(tied=True, pre=False)
+    del model[f"{OUTPUT}/bias"]
+    imported = read(write(tmp_path, model), source_end=True)
+    check_logits(
+        imported,
+        reference_weights(model, pre=False),
+        CONFIG | {"pre_norm": False, "source_end": True},
+    )
+    assert imported.notes == []
+
+
+def test_logits_without_attention_biases_and_with_another_activation(tmp_path):
+    model = arrays(target=V, biases=False)
+    description = "model = Transformer(num_heads=2, ffn_activation=opennmt.layers.gelu)"
+    imported = read(write(tmp_path, model, description=description))
+    settings = {"attention_bias": False, "activation": "gelu_tanh", "source_vocab_size": V}
+    check_logits(imported, reference_weights(model), CONFIG | settings | {"tie_output": False})
+
+
+CATALOG = 'from opennmt import models\nmodel = lambda: models.get_model_from_catalog("{}")\n'
+
+
+@pytest.mark.parametrize(
+    ("description", "given", "heads"),
+    [
+        (CATALOG.format("TransformerBase"), None, 8),
+        (CATALOG.format("Transformer"), None, 8),
+        ("model = catalog.Transformer", None, 8),
+        (CATALOG.format("TransformerTiny"), None, 2),
+        ("Transformer(num_heads = 4,  # num_heads=2\n)", None, 4),
+        ("class Mine(models.TransformerBase): num_heads=2", None, 2),
+        ("Transformer(source, target, 6, 512, 4, 2048)", 4, 4),
+        ("Transformer(num_heads=2), Transformer(num_heads=4)", 4, 4),
+        ("num_heads=2", 2, 2),
+        (None, 1, 1),
+    ],
+)
+def test_heads_are_those_of_the_description_or_given(tmp_path, description, given, heads):
+    folder = write(tmp_path, arrays(), description=description)
+    assert read(folder, num_heads=given).config.num_heads == heads
+
+
+@pytest.mark.parametrize(
+    ("description", "given", "message"),
+    [
+        (None, None, "Give it with --num_heads"),
+        (CATALOG.format("TransformerRelative"), None, "Give it with --num_heads"),
+        ("Transformer(source, target, 6, 512, 8, 2048)", None, "Give it with --num_heads"),
+        ("Transformer(num_heads=2), Transformer(num_heads=4)", None, "Give it with --num_heads"),
+        (CATALOG.format("TransformerBig"), None, "divisor of the model's width, 8.*num_heads=16"),
+        ("num_heads=0", None, "Received: num_heads=0"),
+        ("num_heads=2", 4, "says that the model has 2 heads. Received: num_heads=4"),
+        (None, 3, "divisor of the model's width, 8. Received: num_heads=3"),
+        (None, 2.0, "`num_heads` must be a whole number"),
+        ("num_heads=2, ffn_activation=tf.nn.elu", None, "must have one ffn_activation, out of"),
+    ],
+)
+def test_heads_and_activations_that_are_not_clear_are_refused(
+    tmp_path, description, given, message
+):
+    folder = write(tmp_path, arrays(), description=description)
+    with pytest.raises(ValueError, match=message):
+        read(folder, num_heads=given)
+
+
+def test_the_description_is_not_executed(tmp_path):
+    mark = tmp_path / "mark"
+    read(write(tmp_path, arrays(), description=f"num_heads=2; open({str(mark)!r}, 'w')"))
+    assert not mark.exists()
+
+
+def test_formats_of_checkpoints_are_told_apart_by_the_names_of_files(tmp_path):
+    folder = write(tmp_path, arrays())
+    assert recognized(folder) == "opennmt_tf"
+    for path in folder.glob("ckpt-5.*"):
+        path.rename(folder / f"model.{path.name}")
+    assert recognized(folder) == "tensor2tensor"
+    for path in folder.glob("model.ckpt-5.*"):
+        path.rename(folder / path.name.removeprefix("model."))
+    tf.raw_ops.SaveV2(
+        prefix=str(folder / "ckpt-5"), tensor_names=["a"], shape_and_slices=[""], tensors=[1.0]
+    )
+    with pytest.raises(ValueError, match="is a checkpoint of TensorFlow 1"):
+        read(folder)
+
+
+def test_the_file_checkpoint_names_one_of_several(tmp_path):
+    model = arrays()
+    write(tmp_path, model, step=5)
+    folder = write(tmp_path, model | {FEATURES: model[FEATURES] + 1}, step=10)
+    with pytest.raises(ValueError, match=r"ckpt-10\.index, ckpt-5\.index"):
+        read(folder)
+    (folder / "checkpoint").write_text('model_checkpoint_path: "ckpt-10"\n')
+    matrix = read(folder).weights["embedding/matrix"].read()
+    np.testing.assert_array_equal(matrix, ordered(model[FEATURES] + 1))
+
+
+def test_sentencepiece_models_beside_the_vocabularies_split_the_text(tmp_path):
+    folder = write(tmp_path, arrays())
+    (folder / "source.spm").write_bytes(b"one")
+    (folder / "target.spm").write_bytes(b"two")
+    imported = read(folder)
+    assert imported.source.kind == imported.target.kind == "sentencepiece"
+    assert (imported.source.model, imported.target.model) == (b"one", b"two")
+    assert imported.config.source_vocab_size == V
+
+
+def test_an_unknown_token_in_the_vocabulary_is_not_the_last_row(tmp_path):
+    folder = write(tmp_path, arrays(), vocab=[*TOKENS[:-1], "<unk>"])
+    assert read(folder).target.pieces == [*TOKENS[:3], "<<unk>>", *TOKENS[3:-1], "<unk>"]
+
+
+REFUSED_VOCABULARIES = [
+    ({"vocab": TOKENS[:-1]}, r"vocab\.txt must have 10 tokens.* Received: 9"),
+    ({"vocab": [*TOKENS, "h"]}, r"vocab\.txt must have 10 tokens.* Received: 11"),
+    ({"vocab": TOKENS[1:]}, "must begin with the lines <blank>, <s>, </s>.*Received: <s>, </s>, a"),
+    ({"vocab": [*TOKENS[:-1], "a"]}, r"vocab\.txt has a token twice"),
+    ({"vocab_en": TOKENS, "vocab_de": TOKENS}, r"src-vocab\.txt and tgt-vocab\.txt. It has: vocab"),
+    ({"words": TOKENS}, r"one file vocab\.txt.* It has: none"),
+]
+
+
+@pytest.mark.parametrize(("vocabularies", "message"), REFUSED_VOCABULARIES)
+def test_vocabularies_that_do_not_belong_to_the_model_are_refused(tmp_path, vocabularies, message):
+    folder = write(tmp_path, arrays(), **vocabularies)
+    with pytest.raises(ValueError, match=message):
+        read(folder)
+
+
+INNER = "model/encoder/layers/1/ffn/layer/inner"
+ATTENTION = "model/decoder/layers/0/self_attention/layer"
+REFUSED_ARRAYS = [
+    (FEATURES, None, f"no tensor {FEATURES}"),
+    (f"{INNER}/bias", None, f"no tensor {INNER}/bias"),
+    (f"{INNER}/kernel", np.zeros((D, 11)), r"inner/kernel must have the shape \(8, 12\)"),
+    (f"{ATTENTION}/linear_keys/bias", None, "no tensor .*linear_keys/bias"),
+    (f"{OUTPUT}/kernel", np.zeros((D, 9)), r"output_layer/kernel must have the shape \(8, 11\)"),
+    (LABELS, np.zeros((V, 9)), r"labels_inputter/embedding must have the shape \(any, 8\)"),
+    (f"{ATTENTION}/relative_position_keys", np.zeros((41, 4)), "has relative positions"),
+    ("model/encoder/position_encoder/embedding", np.zeros((9, D)), "has a table of positions"),
+    ("model/encoder/encoders/0/layer_norm/gamma", np.zeros(D), "has several encoders"),
+    (FEATURES.replace("/emb", "/inputters/0/emb"), np.zeros((V, D)), "has several sources"),
+    ("model/decoder/layers/0/attention/1/layer/linear_keys/kernel", np.zeros(1), "does not have"),
+    ("model/encoder/layers/7/ffn/layer/inner/bias", np.zeros(1), "no tensor .*layers/2/"),
+    ("model/decoder/layer_norm/gamma", None, "no tensor model/decoder/layer_norm/gamma"),
+    ("other/kernel", np.zeros(1), "does not have.*other/kernel"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "message"), REFUSED_ARRAYS)
+def test_missing_and_unknown_tensors_are_refused_by_name(tmp_path, name, value, message):
+    model = {key: array for key, array in arrays().items() if key != name}
+    if value is not None:
+        model[name] = value
+    folder = write(tmp_path, model)
+    with pytest.raises(ValueError, match=message):
+        read(folder)
+
+
+def test_a_model_without_attention_layers_is_refused(tmp_path):
+    model = {name: array for name, array in arrays().items() if "encoder/layers" not in name}
+    with pytest.raises(ValueError, match="is no Transformer: its encoder must have from 1 to"):
+        read(write(tmp_path, model))
