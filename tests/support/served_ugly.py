@@ -10,7 +10,8 @@ def predictions(address, rows, signature="serving_default"):
     """Returns the predictions for any number of rows, a list of objects for JSON."""
     answers = []
     for part in parts(rows):
-        status, answer = predict(address, {"signature_name": signature, "instances": part})
+        body = {"signature_name": signature, "instances": part}
+        status, answer = predict(address, body, seconds=600)  # a megabyte has a thousand parts
         assert status == 200, answer
         answers += answer["predictions"]
     return answers

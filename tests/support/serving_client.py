@@ -17,19 +17,19 @@ def served(folder, *flags):
         yield process, re.search(r"http://[^/]+", process.line()).group()
 
 
-def predict(address, body, path="v1/models/backwards:predict", **headers):
+def predict(address, body, path="v1/models/backwards:predict", seconds=60, **headers):
     """Posts `body`, bytes or a value for JSON, and returns the status and the parsed answer."""
     body = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return opened(urllib.request.Request(f"{address}/{path}", body, headers))
+    return opened(urllib.request.Request(f"{address}/{path}", body, headers), seconds)
 
 
 def get(address, path, method="GET"):
     return opened(urllib.request.Request(f"{address}/{path}", method=method))
 
 
-def opened(request):
+def opened(request, seconds=60):
     try:
-        with urllib.request.urlopen(request, timeout=60) as response:
+        with urllib.request.urlopen(request, timeout=seconds) as response:
             text = response.read().decode()
             is_json = response.headers.get_content_type() == "application/json"
             return response.status, json.loads(text, parse_constant=not_json) if is_json else text
