@@ -134,11 +134,16 @@ def test_help_and_wrong_flags_load_no_heavy_module():
     result = run_code(FORKS, json.dumps(lines), json.dumps(HEAVY))
     assert result.returncode == 0, result.stderr
     for name in COMMANDS:
-        assert f"t2t-{name}: " in result.stdout, "its docstring"
+        assert f"t2t-{command_of(name)}: " in result.stdout, "its docstring"
         assert f"{name}.py: Unknown command line flag 'no_such_flag'" in result.stderr
 
 
 def test_every_command_is_installed():
     setup = (ROOT / "setup.py").read_text(encoding="utf-8")
     installed = re.search(r"for command in \((.*?)\)", setup, re.S).group(1)
-    assert sorted(re.findall(r"\w+", installed)) == COMMANDS
+    assert sorted(re.findall(r"\w+", installed)) == sorted(map(command_of, COMMANDS))
+
+
+def command_of(module):
+    """`import` is a keyword of Python, so the module of t2t-import has another name."""
+    return module.removesuffix("_model")
