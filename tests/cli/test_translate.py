@@ -10,7 +10,8 @@ from commands import UGLY, command, running
 from in_process import call, parsed_flags
 from untrained import toy_tokenizer, untrained_run
 
-from pipelines.tokenizers import SPECIAL_PIECES, WordPieceTokenizer, save_tokenizer
+from pipelines.special_ids import SPECIAL_PIECES
+from pipelines.tokenizers import WordPieceTokenizer, save_tokenizer
 from pipelines.toy_grammar import pairs
 from t2t_keras.decoding.translator import Translation
 from t2t_keras.runs import Run

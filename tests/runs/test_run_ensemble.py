@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from untrained import QUICK
 
-from pipelines.tokenizers import SPECIAL_PIECES, WordPieceTokenizer, save_tokenizer
+from pipelines.special_ids import SPECIAL_PIECES
+from pipelines.tokenizers import WordPieceTokenizer, save_tokenizer
 from t2t_keras.runs import Run, RunEnsemble, load_runs
 from t2t_keras.runs.parsing import leaf_symbol
 
