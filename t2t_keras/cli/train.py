@@ -61,8 +61,8 @@ def main(arguments):
     load_backend()
     from t2t_keras.runs import train
 
-    options = {"command": sys.argv, "show": print, "init": INIT.value}
-    result = train(experiment, RUN.value, TPU.value, EXPORT.value, **options)
+    folder, init = RUN.value, INIT.value
+    result = train(experiment, folder, TPU.value, EXPORT.value, sys.argv, show=print, init=init)
     if result.finished and result.stopped:
         print(f"{result.stopped}: training ends at step {result.step:,}", file=sys.stderr)
     elif result.stopped:

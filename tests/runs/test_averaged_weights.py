@@ -1,6 +1,7 @@
 """The averaged weights and their record belong together, whenever a process ends."""
 
 import os
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,9 @@ class Weights:
     def __init__(self, contents=b""):
         self.contents = contents
 
-    def save_weights(self, path):
-        path.write_bytes(self.contents)
+    def save(self, path):
+        with zipfile.ZipFile(path, "w") as file:
+            file.writestr("model.weights.h5", self.contents)
 
     def load_weights(self, path):
         self.contents = path.read_bytes()
