@@ -54,7 +54,7 @@ def training(monkeypatch):
 @pytest.fixture
 def on_terminal(monkeypatch):
     monkeypatch.setattr(
-        console_module.shutil, "get_terminal_size", lambda: os.terminal_size((100, 24))
+        console_module.shutil, "get_terminal_size", lambda *_, **__: os.terminal_size((100, 24))
     )
     return Training(monkeypatch, Terminal())
 
@@ -118,7 +118,7 @@ def test_the_bar_is_redrawn_a_few_times_per_second(on_terminal):
 @pytest.mark.parametrize("columns", [40, 70])
 def test_a_narrow_terminal_gets_no_line_that_wraps(monkeypatch, on_terminal, columns):
     size = os.terminal_size((columns, 24))
-    monkeypatch.setattr(console_module.shutil, "get_terminal_size", lambda: size)
+    monkeypatch.setattr(console_module.shutil, "get_terminal_size", lambda *_, **__: size)
     on_terminal.take_steps(1)
     assert len(on_terminal.text.strip("\r").removesuffix("\x1b[K")) < columns
 
