@@ -16,6 +16,7 @@ from commands import running
 from small_training import HeldOut, assert_same_bits, final_state, new_trainer
 from small_training_process import STEPS
 
+from t2t_keras.training import checkpoints
 from t2t_keras.training.checkpoints import Checkpoints, state_of
 from t2t_keras.training.metrics_file import MetricsFile
 
@@ -163,16 +164,16 @@ def test_a_signal_finishes_the_step_and_saves(tmp_path, capsys):
 
 def test_a_full_disk_ends_the_run_and_keeps_the_previous_checkpoint(tmp_path, monkeypatch):
     trainer = new_trainer(tmp_path)
-    original, saved = np.savez, []
+    original, saved = checkpoints.write_arrays, []
 
-    def savez(file, **arrays):
+    def write_arrays(file, *mappings):
         if len(saved) == 2:
             file.write(b"half")
             raise OSError(28, "No space left on device")
         saved.append(file)
-        original(file, **arrays)
+        original(file, *mappings)
 
-    monkeypatch.setattr("t2t_keras.training.checkpoints.np.savez", savez)
+    monkeypatch.setattr(checkpoints, "write_arrays", write_arrays)
     message = r"step 12 could not be written .* is from step 8: make room"
     with pytest.raises(OSError, match=message):
         trainer.train()
