@@ -24,7 +24,7 @@ class Normalization:
         nfc: whether to compose characters (Unicode NFC).
         control_characters: whether to remove control characters.
         space_sign: whether SentencePiece's sign for a space counts as a space. False is for
-            imported models, some of which read text that SentencePiece has split already.
+            imported models: some read text that SentencePiece has split already.
 
     Runs of white space always become one space.
     """

@@ -9,8 +9,9 @@ class Tokenizer:
     """Base of the tokenizers: one vocabulary, used for both languages unless in a pair.
 
     A subclass has `kind`, its name in tokenizer.json; `size`, `normalization` and `begins_word`, a
-    boolean array `[size]`; and the methods `encode`, `decode`, `pieces`, `in_graph`, `files` and
-    `from_files`.
+    boolean array `[size]`; and the methods `encode`, `decode`, `pieces` and `in_graph`. `files()`
+    returns the bytes of each file by name. The class method `from_files(read, normalization)`
+    returns the tokenizer in files; `read` is a function from a file's name to its bytes.
     """
 
     byte_ids = ()  # ids of the pieces that stand for a byte
@@ -26,20 +27,6 @@ class Tokenizer:
     def target(self):
         """The tokenizer of the target language."""
         return self
-
-    def files(self):
-        """Returns the bytes of each file, by name."""
-        raise NotImplementedError
-
-    @classmethod
-    def from_files(cls, read, normalization):
-        """Returns the tokenizer in files.
-
-        Args:
-            read: function from a file's name to its bytes.
-            normalization: the `Normalization` of every text.
-        """
-        raise NotImplementedError
 
     def contents(self):
         """Returns bytes that are equal for equal vocabularies."""

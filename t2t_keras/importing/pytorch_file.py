@@ -255,7 +255,7 @@ def expected(value, kind):
 
 
 def known(name):
-    """Returns the `Name` of a class or function of which a dict of tensors may consist."""
+    """Returns the `Name` of a class or function; refuses all that a dict of tensors lacks."""
     if name not in KNOWN:
         raise Refusal(f"its data.pkl names {name.replace(' ', '.')!s:.200}, which is no tensor")
     return Name(name)

@@ -110,7 +110,7 @@ TOKENIZERS = {
 
 
 class Arrays(collections.abc.Mapping):
-    """The arrays of a checkpoint, each of which is converted when it is read.
+    """The arrays of a checkpoint. Reading an array converts it.
 
     Args:
         imported: an `Imported` model. Every weight of ours must have a tensor of its shape.

@@ -8,23 +8,13 @@ import numpy as np
 import pytest
 from ctranslate2_folder import random_model, write_folder, write_vocabulary
 from helpers import OTHER_SYSTEMS, array, tiny_model
+from imported_logits import model_of
 
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.export.ctranslate2 import save_ctranslate2
 from t2t_keras.importing.ctranslate2 import current_name, read
-from t2t_keras.transformer import Transformer
 
 SOURCES = [list("abc"), list("gfedc"), list("ddddg")]
-
-
-def model_of(imported):
-    """Returns a model with the imported weights."""
-    model = Transformer(imported.config)
-    paths = {weight.path.split("/", 1)[1]: weight for weight in model.weights if weight.trainable}
-    assert paths.keys() == imported.weights.keys()
-    for path, weight in paths.items():
-        weight.assign(imported.weights[path].read())
-    return model
 
 
 def their_scores(folder, sources, targets):

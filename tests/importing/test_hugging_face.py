@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from imported_logits import model_of
 from keras import ops
 from small_sentencepiece import pieces_of, unigram_model
 
@@ -18,7 +19,6 @@ from t2t_keras.importing.hugging_face import Folder, read
 from t2t_keras.importing.safetensors_file import read_safetensors
 from t2t_keras.runs.import_run import import_run
 from t2t_keras.runs.run_ensemble import RunEnsemble
-from t2t_keras.transformer import Transformer
 
 MODELS = np.load(Path(__file__).parent / "hugging_face_models.npz")
 SPM = unigram_model(120)
@@ -70,15 +70,6 @@ def change_tensors(folder, **changes):
             data += contents
     header = json.dumps(header).encode()
     path.write_bytes(len(header).to_bytes(8, "little") + header + data)
-
-
-def model_of(imported):
-    model = Transformer(imported.config)
-    paths = {weight.path.split("/", 1)[1]: weight for weight in model.weights if weight.trainable}
-    assert paths.keys() == imported.weights.keys()
-    for path, weight in paths.items():
-        weight.assign(imported.weights[path].read())
-    return model
 
 
 def check_logits(model, case):
