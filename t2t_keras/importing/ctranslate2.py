@@ -159,7 +159,7 @@ class Folder:
         if names[one] == names[other]:
             return True
         one, other = tensors[one], tensors[other]
-        return one.shape == other.shape and np.array_equal(one.read(), other.read())
+        return one.shape == other.shape and np.array_equal(one.stored(), other.stored())
 
     def config(self, d_model, weights):
         """Returns settings of the `TransformerConfig`, and collects the weights of all blocks."""

@@ -6,6 +6,7 @@ import struct
 
 import numpy as np
 
+from t2t_keras.importing.safetensors_file import widened
 from t2t_keras.importing.tensors import Tensor
 
 VERSIONS = range(1, 7)
@@ -122,14 +123,18 @@ def read_array(path, dtype, shape, offset):
     stored = "uint16" if dtype == "bfloat16" else dtype
     array = np.fromfile(path, f"<{np.dtype(stored).str[1:]}", math.prod(shape), offset=offset)
     if dtype == "bfloat16":
-        array = (array.astype("uint32") << 16).view("float32")
+        array = widened(array)
     return array.reshape(shape)
 
 
 def read_weights(path, variable, scale):
-    """Returns an array in float32; integers are divided by their scale, one for each row."""
-    array = read_array(path, *variable).astype("float32")
+    """Returns an array of floats; integers are divided by their scale, one for each row."""
+    array = read_array(path, *variable)
+    if scale is None and variable[0] != "int16":
+        return array
+    factors = np.float32(INT16_SCALE)
     if scale is not None:
         factors = read_array(path, *scale).reshape(-1, *[1] * (array.ndim - 1))
-        return array / factors
-    return array / INT16_SCALE if variable[0] == "int16" else array
+    array = array.astype("float32")
+    array /= factors
+    return array

@@ -308,4 +308,4 @@ def equal(one, other):
     """Returns whether two tensors hold the same numbers."""
     if one is other:
         return True
-    return one.shape == other.shape and np.array_equal(one.read(), other.read())
+    return one.shape == other.shape and np.array_equal(one.stored(), other.stored())

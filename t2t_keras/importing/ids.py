@@ -76,7 +76,7 @@ class Ids:
 
     def rows(self, matrix, theirs):
         def compute():
-            array = matrix.read()[theirs]
+            array = matrix.stored()[theirs]
             array[theirs < 0] = 0
             return array
 

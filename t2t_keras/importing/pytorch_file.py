@@ -148,7 +148,7 @@ def check_view(path, name, view, members, folder):
 
 
 def read_view(path, member, view):
-    """Returns the array of a tensor in float32."""
+    """Returns the array of a tensor."""
     with zipfile.ZipFile(path) as archive:
         try:
             array = floats(archive.read(member), view.storage.dtype)[view.offset :]

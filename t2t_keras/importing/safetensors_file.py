@@ -89,14 +89,21 @@ def check_apart(path, places):
 
 
 def read_part(path, dtype, shape, offset):
-    """Returns one array of a file in float32."""
+    """Returns one array of a file."""
     with open(path, "rb") as file:
         file.seek(offset)
         return floats(file.read(math.prod(shape) * ITEM_SIZES[dtype]), dtype).reshape(shape)
 
 
 def floats(contents, dtype):
-    """Returns the numbers in little-endian bytes as a float32 array."""
-    if dtype == "bfloat16":  # the first half of a float32
-        return (np.frombuffer(contents, "<u2").astype("uint32") << 16).view("float32")
-    return np.frombuffer(contents, np.dtype(dtype).newbyteorder("<")).astype("float32", copy=False)
+    """Returns the numbers in little-endian bytes as an array; those of bfloat16 in float32."""
+    if dtype == "bfloat16":
+        return widened(np.frombuffer(contents, "<u2"))
+    return np.frombuffer(contents, np.dtype(dtype).newbyteorder("<"))
+
+
+def widened(halves):
+    """Returns numbers of bfloat16, which are the first halves of those of float32, in float32."""
+    numbers = halves.astype("uint32")
+    numbers <<= 16
+    return numbers.view("float32")

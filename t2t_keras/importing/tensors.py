@@ -1,7 +1,8 @@
 """The tensors of another system's model, read only when they are needed.
 
 A model file may be larger than the memory that is free, so conversions are planned with shapes
-first, and each tensor is read when its weights are written.
+first, and each tensor is read when its weights are written. Rows are moved in the file's own type,
+so that of the largest matrix, in float16, there is only one copy in float32.
 """
 
 import math
@@ -14,26 +15,31 @@ class Tensor:
 
     Args:
         shape: its shape.
-        compute: function without arguments that returns a float32 array of that shape.
+        compute: function without arguments that returns an array of that shape, of numbers of any
+            floating-point type.
     """
 
     def __init__(self, shape, compute):
         self.shape, self.compute = tuple(shape), compute
 
-    def read(self):
-        """Returns the array."""
-        array = np.asarray(self.compute(), "float32")
+    def stored(self):
+        """Returns the array in the type that the file has."""
+        array = self.compute()
         assert array.shape == self.shape, (array.shape, self.shape)
         return array
 
+    def read(self):
+        """Returns the array in float32."""
+        return np.asarray(self.stored(), "float32")
+
     @property
     def transposed(self):
-        return Tensor(self.shape[::-1], lambda: self.read().T)
+        return Tensor(self.shape[::-1], lambda: self.stored().T)
 
     def reshaped(self, *shape):
         if math.prod(shape) != math.prod(self.shape):
             raise ValueError(f"a tensor of shape {self.shape} cannot have the shape {shape}")
-        return Tensor(shape, lambda: self.read().reshape(shape))
+        return Tensor(shape, lambda: self.stored().reshape(shape))
 
     def times(self, factor):
         return Tensor(self.shape, lambda: self.read() * np.float32(factor))
@@ -45,7 +51,7 @@ class Tensor:
             raise ValueError(f"a tensor of shape {self.shape} cannot be split into {parts} parts")
         shape = (rows, *self.shape[1:])
         return [
-            Tensor(shape, lambda start=i * rows: self.read()[start : start + rows])
+            Tensor(shape, lambda start=i * rows: self.stored()[start : start + rows])
             for i in range(parts)
         ]
 
@@ -59,7 +65,7 @@ def concatenated(tensors):
     """Returns tensors one below the other."""
     rows = sum(tensor.shape[0] for tensor in tensors)
     shape = (rows, *tensors[0].shape[1:])
-    return Tensor(shape, lambda: np.concatenate([tensor.read() for tensor in tensors]))
+    return Tensor(shape, lambda: np.concatenate([each.stored() for each in tensors]))
 
 
 class Tensors:

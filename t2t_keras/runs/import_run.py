@@ -1,6 +1,7 @@
 """Writes a trained model of another system as a run."""
 
 import collections.abc
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -26,6 +27,9 @@ from t2t_keras.training import TrainableTransformer
 from t2t_keras.training.checkpoints import named
 
 STEP = 0  # of the checkpoint that holds the imported weights
+UNFINISHED = "config.json.unfinished"
+# What a killed import may leave in the folder of the run.
+LEFTOVERS = r"config\.json\.unfinished|vocabulary(\..*\.unfinished)?|checkpoints"
 
 
 class Import(NamedTuple):
@@ -55,29 +59,68 @@ def import_run(folder, run, format=None, command=(), **options):
     Returns:
         An `Import`.
     """
-    imported = read_model(folder, format, **options)
     run = Run(run)
-    if run.config_file.exists() or (run.folder.exists() and any(run.folder.iterdir())):
-        raise ValueError(f"{run.folder} exists already. Give the name of a new folder")
-    tokenizer = tokenizer_of(imported)
-    if tokenizer.target.size != imported.config.vocab_size:
-        raise ValueError(
-            f"{folder}: the vocabulary has {tokenizer.target.size:,} pieces, but the model "
-            f"{imported.config.vocab_size:,}. They do not belong together"
-        )
+    check_new(run)
+    imported = read_model(folder, format, **options)
     arrays = Arrays(imported)
     experiment = Experiment(model=imported.config, search=SearchConfig(**imported.search))
     with run.locked():
-        with whole_folder(run.folder / "vocabulary") as unfinished:
-            save_tokenizer(tokenizer, unfinished)
-        run.checkpoints.save(STEP, arrays, {"imported": imported.system, "best_step": None})
-        # A folder without config.json is not a run, so this file comes last.
-        write_settings(run.config_file, experiment, command, imported=imported.system)
+        check_new(run)
+        clear(run)
+        try:
+            (run.folder / UNFINISHED).touch()
+            run.checkpoints.save(STEP, arrays, {"imported": imported.system, "best_step": None})
+            # After the weights, because a large tokenizer takes a tenth of their memory.
+            with whole_folder(run.folder / "vocabulary") as unfinished:
+                save_tokenizer(tokenizer_of(imported), unfinished)
+            # A folder without config.json is not a run, so this file comes last.
+            write_settings(run.config_file, experiment, command, imported=imported.system)
+        except BaseException:
+            clear(run)
+            raise
     return Import(run, imported, arrays.count)
+
+
+def check_new(run):
+    """Rejects a folder that has files, unless an import left them that did not end.
+
+    While a model is imported, the run has the file `UNFINISHED`, which becomes its config.json.
+    """
+    if run.folder.exists() and not run.folder.is_dir():
+        raise ValueError(f"{run.folder} is a file. Give the name of a new folder")
+    names = {path.name for path in run.folder.glob("*")} - {".lock"}
+    if UNFINISHED in names:
+        names = {name for name in names if not re.fullmatch(LEFTOVERS, name)}
+        steps = run.checkpoints.folder.glob("*")
+        names |= {path.name for path in steps if path.stem != run.checkpoints.path(STEP).stem}
+    if names:
+        raise ValueError(
+            f"{run.folder} exists already, with {', '.join(sorted(names)[:3])}. Give the name of a "
+            "new folder"
+        )
+
+
+def clear(run):
+    """Deletes all that `check_new` accepts, `UNFINISHED` last."""
+    for path in sorted(run.folder.glob("*"), key=lambda path: path.name == UNFINISHED):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name != ".lock":
+            path.unlink()
 
 
 def tokenizer_of(imported):
     """Returns the tokenizer of an `Imported` model."""
+    tokenizer = new_tokenizer(imported)
+    if tokenizer.target.size != imported.config.vocab_size:
+        raise ValueError(
+            f"The vocabulary has {tokenizer.target.size:,} pieces, but the model "
+            f"{imported.config.vocab_size:,}. They do not belong together"
+        )
+    return tokenizer
+
+
+def new_tokenizer(imported):
     if imported.own_vocabulary is not None:
         return exported_tokenizer(imported.own_vocabulary)
     if imported.source is imported.target:

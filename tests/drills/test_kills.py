@@ -17,6 +17,7 @@ import pytest
 import tensorflow as tf
 from accidents import SIZE, arrays_of_weights, contents, variables_of
 from commands import SMALL_CORPUS, TINY_RUN, command, running
+from random_marian import write_random_marian
 
 from pipelines.toy_grammar import pairs
 from t2t_keras.export.loading import check_manifest, load
@@ -143,6 +144,12 @@ def test_train(tmp_path):
     run = tmp_path / "run"
     arguments = [f"--run={run}", "--config.training.steps=8", *TINY_RUN]
     drill("train", arguments, run, lambda: results_of_training(run))
+
+
+def test_import(tmp_path):
+    run, sizes = tmp_path / "run", {"d_model": 256, "d_ff": 1024, "heads": 4, "layers": 2}
+    folder = write_random_marian(tmp_path / "model", vocabulary=20_000, **sizes)
+    drill("import_model", [folder, f"--run={run}"], run, lambda: contents(run))
 
 
 @pytest.fixture(scope="module")

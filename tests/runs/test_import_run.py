@@ -1,17 +1,22 @@
 """An imported model is a run that translates, scores and is exported like any other."""
 
+import tracemalloc
+from pathlib import Path
+
 import ctranslate2
 import numpy as np
 import pytest
+from accidents import contents
 from commands import command
 from ctranslate2_folder import random_model, write_folder
+from random_marian import write_random_marian
 from untrained import QUICK, toy_tokenizer, untrained_run
 
 from pipelines.tokenizers import SeparateTokenizers
 from pipelines.whole import read_json
 from t2t_keras.importing.formats import read_model
 from t2t_keras.runs import Run
-from t2t_keras.runs.import_run import import_run
+from t2t_keras.runs.import_run import Arrays, import_run
 
 TEXTS = ["a b c d", "g f e d c", "", "a", "a x\u0301 b"]
 
@@ -125,6 +130,54 @@ def test_the_command_says_what_it_found_and_what_to_type_next(folder, tmp_path):
     assert Run(tmp_path / "run").translate(["a b"], **QUICK)
 
 
+def leftovers(run):
+    """Writes what an import leaves that was killed while it wrote the vocabulary."""
+    for name in ("vocabulary.1.unfinished", "checkpoints"):
+        (run / name).mkdir(parents=True)
+    for name in ("config.json.unfinished", ".lock", "checkpoints/step-00000000.npz"):
+        (run / name).write_bytes(b"some")
+
+
+def test_a_killed_import_is_started_again_by_the_same_command(imported, folder, tmp_path):
+    leftovers(tmp_path / "run")
+    again = import_run(folder, tmp_path / "run", command=["t2t-import", str(folder)]).run
+    assert contents(again.folder).items() <= contents(imported.run.folder).items()
+
+
+@pytest.mark.parametrize("other", ["checkpoints/step-00000008.npz", "config.json", "mine"])
+def test_leftovers_beside_other_files_are_not_deleted(folder, tmp_path, other):
+    leftovers(tmp_path / "run")
+    (tmp_path / "run" / other).write_text("{}")
+    before = contents(tmp_path / "run")
+    with pytest.raises(ValueError, match=f"exists already, with .*{Path(other).name}"):
+        import_run(folder, tmp_path / "run")
+    assert contents(tmp_path / "run") == before
+
+
+def test_an_import_that_fails_in_the_middle_leaves_a_folder_that_can_be_used(folder, tmp_path):
+    variables = random_model(bias=True, seed=3)
+    variables["decoder/layer_norm/gamma"][0] = np.nan
+    damaged = write_folder(tmp_path / "damaged", variables)
+    with pytest.raises(ValueError, match="The weights of decoder/norm/gamma are not finite"):
+        import_run(damaged, tmp_path / "run")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == [".lock"]
+    import_run(folder, tmp_path / "run")
+
+
+def test_the_largest_matrix_takes_the_memory_of_one_copy_in_float32(tmp_path):
+    sizes = {"vocabulary": 3000, "d_model": 256, "d_ff": 64, "heads": 2, "layers": 1}
+    imported = read_model(write_random_marian(tmp_path / "model", **sizes))
+    arrays = Arrays(imported)
+    tracemalloc.start()
+    try:
+        largest = max(arrays[name].nbytes for name in arrays)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert largest == 3001 * 256 * 4
+    assert peak < 1.6 * largest  # and half a copy in float16, from the file
+
+
 def files(folder, **contents):
     folder.mkdir()
     for name, text in contents.items():
@@ -150,7 +203,8 @@ def test_a_folder_without_a_known_model_is_refused(tmp_path, contents, message):
 def test_mistakes_are_refused(folder, tmp_path, imported):
     for arguments, message in (
         ([tmp_path / "none"], "none is not a folder"),
-        ([folder, imported.run.folder], "exists already. Give the name of a new folder"),
+        ([folder, imported.run.folder], r"exists already, with .*config.json"),
+        ([folder, folder / "model.bin"], "model.bin is a file. Give the name of a new folder"),
         ([folder, tmp_path / "new", "marain"], "`format` must be one of .*ctranslate2"),
     ):
         with pytest.raises(ValueError, match=message):
