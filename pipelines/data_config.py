@@ -5,6 +5,7 @@ import dataclasses
 from pipelines.batch_plan import BatchConfig
 from pipelines.checks import check_whole_number
 from pipelines.cleaning import CleaningConfig
+from pipelines.held_out_files import HeldOutFiles, parse_sets
 from pipelines.vocabulary import VocabularyConfig
 
 
@@ -17,7 +18,9 @@ class DataConfig:
         toy_pairs: number of training pairs from the toy grammar.
         dev_source, dev_target: text files for evaluation during training. "": none, or the test
             split if the toy grammar is the training data.
-        dev_pairs: number of lines to use from the start of these files. 0: all.
+        dev: in their place, several held-out sets with names, "NAME=SOURCE,TARGET" each. The
+            first is the main one.
+        dev_pairs: number of lines to use from the start of the files of each set. 0: all.
     """
 
     folder: str = ""
@@ -38,6 +41,18 @@ class DataConfig:
                 "`dev_source` and `dev_target` go together. Received: "
                 f"dev_source={self.dev_source!r}, dev_target={self.dev_target!r}"
             )
+        if self.dev_source and self.dev:
+            raise ValueError(
+                "`dev_source` and `dev_target` name a single held-out set, `dev` several: give one "
+                f"of the two. Received: dev_source={self.dev_source!r}, dev={self.dev!r}"
+            )
+        parse_sets(self.dev)
         self.cleaning.validate()
         self.vocabulary.validate()
         self.batches.validate()
+
+    def held_out_files(self):
+        """Returns the `HeldOutFiles` of each held-out set, the main one first."""
+        if self.dev_source:
+            return [HeldOutFiles("", self.dev_source, self.dev_target)]
+        return parse_sets(self.dev)

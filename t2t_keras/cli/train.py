@@ -4,7 +4,7 @@ t2t-train                                                  the quick start: a to
 t2t-train --config=base --data=data/ende --run=runs/ende --dev_source=dev.en --dev_target=dev.de
 t2t-train --config=base --data=data/ende --run=runs/ende --config.training.accumulate=8
 t2t-train --init=runs/general --data=data/mine --run=runs/mine --config.training.schedule=constant \
-    --config.training.learning_rate=1e-4
+    --config.training.learning_rate=1e-4 --dev=general=dev.en,dev.de --dev=mine=mine.en,mine.de
 
 SIGTERM and Ctrl-C finish the current step and save a checkpoint. The same command resumes from the
 newest checkpoint. All visible GPUs are used. If TF_CONFIG is set, several machines train together:
@@ -28,6 +28,12 @@ DEV_SOURCE = flags.DEFINE_string(
 )
 DEV_TARGET = flags.DEFINE_string(
     "dev_target", None, "Text file with the reference translations of --dev_source."
+)
+DEV = flags.DEFINE_multi_string(
+    "dev",
+    None,
+    "Held-out set with a name, NAME=SOURCE,TARGET, in place of --dev_source and --dev_target. "
+    "Repeat the flag for several sets; the first is the main one.",
 )
 INIT = flags.DEFINE_string(
     "init",
@@ -54,6 +60,8 @@ def main(arguments):
     for flag, name in ((DATA, "folder"), (DEV_SOURCE, "dev_source"), (DEV_TARGET, "dev_target")):
         if flag.value is not None:
             setattr(experiment.data, name, flag.value)
+    if DEV.value is not None:
+        experiment.data.dev = tuple(DEV.value)
     if FREEZE.value is not None:
         experiment.training.freeze = tuple(FREEZE.value)
     if INIT.value:

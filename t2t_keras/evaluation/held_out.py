@@ -36,11 +36,12 @@ class HeldOut:
         translator: `translator.translate(texts)` returns a list of `Translation`s for each text,
             best first.
         shown: number of example translations.
+        name: name of the set. "": it is the only one.
     """
 
-    def __init__(self, data, sources, references, translator, shown=3):
+    def __init__(self, data, sources, references, translator, shown=3, name=""):
         self.data, self.sources, self.references = data, sources, references
-        self.translator, self.shown = translator, shown
+        self.translator, self.shown, self.name = translator, shown, name
 
     def distributed(self, strategy):
         return self.data.distributed(strategy)

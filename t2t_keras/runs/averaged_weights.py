@@ -9,6 +9,7 @@ A record has these fields:
     newest_checkpoint  digest of the run's newest checkpoint at that time
     made_by            "t2t-train" or "t2t-average". null: a version that wrote no records
     bleu               the BLEU that t2t-train measured, and on what
+    bleu_by_set        the same for each held-out set with a name
 
 The times of the files decide nothing: every copy changes them.
 """

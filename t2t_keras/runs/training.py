@@ -15,7 +15,6 @@ from absl import logging
 from pipelines.batch_plan import BatchPlan
 from pipelines.dataset import TrainingData, encoded
 from pipelines.id_store import IdStore
-from pipelines.sources import TextFiles
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import learn
@@ -153,34 +152,32 @@ def training_store(experiment, run):
 
 
 def held_out(experiment, tokenizer, model):
-    """Returns the `HeldOut` text for evaluation during training, or None."""
+    """Returns the `HeldOut` sets for evaluation during training, the main one first."""
     data = experiment.data
-    if data.dev_source:
-        lines = TextFiles(data.dev_source, data.dev_target)
-        texts = [tuple(side.decode("utf-8", "replace") for side in pair) for pair in lines]
-    elif not data.folder:
-        texts = pairs(300, "test")
-    else:
-        return None
-    texts = texts[: data.dev_pairs or None]
+    texts = {each.name: each.read() for each in data.held_out_files()}
+    if not texts and not data.folder:
+        texts[""] = pairs(300, "test")
     longest = model.longest if data.batches.too_long == "drop" else None
-    store = held_out_store(texts, tokenizer, longest)
-    plan = BatchPlan(store.lengths + 1, data.batches, seed=None)
-
     # Greedy search, because evaluations are frequent. The final BLEU uses the run's own search.
     greedy = dataclasses.replace(experiment.search, beam=1, n_best=1)
-    return HeldOut(
-        TrainingData(store, plan), *zip(*texts, strict=True), translator(model, tokenizer, greedy)
-    )
+    search = translator(model, tokenizer, greedy)
+    sets = []
+    for name, lines in texts.items():
+        lines = lines[: data.dev_pairs or None]
+        store = held_out_store(lines, tokenizer, longest, name)
+        batches = TrainingData(store, BatchPlan(store.lengths + 1, data.batches, seed=None))
+        sets.append(HeldOut(batches, *zip(*lines, strict=True), search, name=name))
+    return sets
 
 
-def held_out_store(texts, tokenizer, longest):
+def held_out_store(texts, tokenizer, longest, name=""):
     """Returns the encoded pairs, except those that are too long for the model's positions."""
     store = encoded(texts, tokenizer)
     fits = (store.lengths < (longest or math.inf)).all(axis=1)  # <: begin or end is to be added
     if fits.all():
         return store
-    counts = f"{len(texts) - fits.sum():,} of {len(texts):,} held-out pairs"
+    of = f" of {name}" if name else ""
+    counts = f"{len(texts) - fits.sum():,} of {len(texts):,} held-out pairs{of}"
     if not fits.any():
         raise ValueError(
             f"{counts} have more than {longest - 1} pieces on a side, and the model has learned "
@@ -241,21 +238,31 @@ def average_if_missing(run, trainer, show):
 
 
 def score_if_missing(run, held_out, show):
-    """Measures the BLEU of the averaged weights on held-out text, unless their record has it."""
+    """Measures the BLEU of the averaged weights on held-out sets, unless their record has it."""
     record = run.averaged.record()
-    if held_out is None or record["made_by"] is None:  # a version without records has scored it
+    if record["made_by"] is None:  # a version without records has scored it
         return False
-    texts = [held_out.sources, held_out.references]
-    of = digest(f"{texts} {run.search(n_best=1)}".encode())
-    if record.get("bleu", {}).get("of") == of:
+    named = record.get("bleu_by_set", {})
+    missing = []
+    for each in held_out:
+        of = digest(f"{[each.sources, each.references]} {run.search(n_best=1)}".encode())
+        known = named.get(each.name, {}) if each.name else record.get("bleu", {})
+        if known.get("of") != of:
+            missing.append((each, of))
+    if not missing:
         return False
-    held_out.translator = run.translator("averaged", n_best=1)
-    results = held_out.translate()
-    score, signature = (results.metrics[name] for name in ("bleu", "bleu_signature"))
-    show(f"BLEU {score:.1f} ({signature})")
-    for line in example_lines(results.examples):
-        show(line)
-    run.averaged.add(bleu={"of": of, "score": score, "signature": signature})
+    search = run.translator("averaged", n_best=1)
+    for each, of in missing:
+        each.translator = search
+        results = each.translate()
+        score, signature = (results.metrics[name] for name in ("bleu", "bleu_signature"))
+        show(f"BLEU {score:.1f}{f' on {each.name}' if each.name else ''} ({signature})")
+        for line in example_lines(results.examples):
+            show(line)
+        facts = {"of": of, "score": score, "signature": signature}
+        if each.name:
+            named[each.name] = facts
+        run.averaged.add(**({"bleu_by_set": named} if each.name else {"bleu": facts}))
     return True
 
 

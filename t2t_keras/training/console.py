@@ -14,6 +14,8 @@ import time
 import keras
 from absl import logging
 
+from t2t_keras.evaluation.held_out_metrics import by_set
+
 REDRAW_SECONDS = 0.2  # between two updates of the progress line
 BAR_WIDTH = 5, 30  # columns, from narrowest to widest
 SHOWN_METRICS = ("loss", "perplexity", "token_accuracy", "bleu")
@@ -63,10 +65,14 @@ class Console(keras.callbacks.Callback):
         if not self.is_chief:
             return
         self.close()
-        names = [name for name in SHOWN_METRICS if name in logs]
-        if names:
-            values = (f"{name.replace('_', ' ')} {logs[name]:.4g}" for name in names)
-            self.print(f"held out:  {'  '.join(values)}")
+        sets = {f"held out ({name}):": metrics for name, metrics in by_set(logs).items()}
+        sets = sets or {"held out:": logs}
+        width = max(map(len, sets))
+        for title, metrics in sets.items():
+            names = [name for name in SHOWN_METRICS if name in metrics]
+            if names:
+                values = (f"{name.replace('_', ' ')} {metrics[name]:.4g}" for name in names)
+                self.print(f"{title:<{width}}  {'  '.join(values)}")
 
     def on_train_end(self, logs=None):
         self.close()
@@ -117,13 +123,16 @@ class Console(keras.callbacks.Callback):
         print(text, file=self.stream, flush=True)
 
     def show_examples(self, examples):
-        """Prints some translations of the held-out text.
+        """Prints some translations of each held-out set.
 
         Args:
-            examples: see `example_lines`.
+            examples: a dict from the name of each set to its examples; see `example_lines`.
         """
-        for line in example_lines(examples):
-            self.print(line)
+        for name, shown in examples.items():
+            if name and shown:
+                self.print(f"translations ({name}):")
+            for line in example_lines(shown):
+                self.print(line)
 
     def stopping(self):
         """Announces that the step in progress is the last one.

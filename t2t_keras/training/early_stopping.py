@@ -1,42 +1,94 @@
-"""Early stopping: training ends when the held-out loss has stopped falling."""
+"""The best evaluation so far, and early stopping, which ends training if no better one follows."""
 
 import math
 
+from t2t_keras.checks import check, check_choice
+
 
 class EarlyStopping:
-    """The lowest held-out loss, its step, and the number of evaluations since then.
+    """The best value of a held-out metric, its step, and the number of evaluations since then.
 
     Args:
-        patience: number of evaluations without a lower loss after which training ends. 0: never.
+        patience: number of evaluations without a better value after which training ends. 0: never.
+        metric: name of the metric in an evaluation, such as "loss" or "mine/bleu". A higher BLEU
+            is better; of any other metric, a lower value.
     """
 
-    def __init__(self, patience):
-        self.patience = patience
-        self.best_loss = None
-        self.best_step = None
-        self.worse = 0  # evaluations since the lowest loss
+    def __init__(self, patience, metric="loss"):
+        self.patience, self.metric = patience, metric
+        self.higher_is_better = metric.rpartition("/")[2] == "bleu"
+        self.forget()
 
-    def record(self, loss, step):
-        """Records the loss of an evaluation; returns True if it is the lowest so far."""
-        if self.best_loss is None or loss < self.best_loss:
-            self.best_loss, self.best_step, self.worse = loss, step, 0
+    def forget(self):
+        self.best_value = None
+        self.best_step = None
+        self.worse = 0  # evaluations since the best value
+
+    def record(self, value, step):
+        """Records the metric of an evaluation; returns True if it is the best so far."""
+        if self.best_value is None or self.is_better(value):
+            self.best_value, self.best_step, self.worse = value, step, 0
             return True
         self.worse += 1
         return False
+
+    def is_better(self, value):
+        return value > self.best_value if self.higher_is_better else value < self.best_value
 
     @property
     def is_exhausted(self):
         """Whether the patience is used up."""
         return 0 < self.patience <= self.worse
 
+    @property
+    def reason(self):
+        """Why training ends when the patience is used up."""
+        better = "higher" if self.higher_is_better else "lower"
+        return f"no {better} {self.metric} in {self.patience} evaluations"
+
     def state(self):
         """Returns a dict for a checkpoint's notes."""
-        return {"best_loss": self.best_loss, "best_step": self.best_step, "worse": self.worse}
+        return {
+            "best_metric": self.metric,
+            "best_value": self.best_value,
+            "best_step": self.best_step,
+            "worse": self.worse,
+        }
 
-    def restore(self, state):
-        """Continues from the `state` of an earlier process."""
-        self.best_loss, self.worse = state["best_loss"], state["worse"]
-        self.best_step = state["best_step"]
+    def restore(self, state, warn):
+        """Continues from the `state` of an earlier process, if it recorded the same metric.
+
+        Args:
+            state: the notes of a checkpoint.
+            warn: called with a message if the record starts over.
+        """
+        # Earlier versions recorded the loss only.
+        metric = state.get("best_metric", "loss")
+        value = state["best_value"] if "best_metric" in state else state["best_loss"]
         # Earlier versions recorded NaN, which no loss is below.
-        if self.best_loss is not None and not math.isfinite(self.best_loss):
-            self.best_loss, self.best_step, self.worse = None, None, 0
+        if value is None or not math.isfinite(value):
+            return
+        if metric != self.metric:
+            warn(
+                f"The best checkpoint was chosen by {metric} and is now chosen by {self.metric} "
+                "(training.best): its record starts over"
+            )
+            return
+        self.best_value, self.best_step, self.worse = value, state["best_step"], state["worse"]
+
+
+def watched_metric(best, names):
+    """Returns the metric that the setting `training.best` means.
+
+    Args:
+        best: "loss" or "bleu" of the main set; or NAME, NAME/loss or NAME/bleu of any set.
+        names: the names of the held-out sets, the main one first. "": a set without a name.
+    """
+    check(names or best == "loss", "training.best", best, "'loss' if there is no held-out text")
+    main = f"{names[0]}/" if names and names[0] else ""
+    choices = {metric: main + metric for metric in ("loss", "bleu")}
+    for name in filter(None, names):
+        choices[name] = choices[f"{name}/loss"] = f"{name}/loss"
+        choices[f"{name}/bleu"] = f"{name}/bleu"
+    check_choice("training.best", best, choices)
+    return choices[best]

@@ -6,6 +6,7 @@ update, so they must all start from the same step and stop after the same step.
 
 import contextlib
 import json
+import math
 import os
 
 import tensorflow as tf
@@ -115,3 +116,10 @@ class Machines:
             return {value}
         gathered = self.gather(tf.constant(value, tf.int64))
         return set(self.strategy.experimental_local_results(gathered)[0].numpy().tolist())
+
+    def of_chief(self, value):
+        """Waits until all machines have called it; returns the float that the chief passed."""
+        if self.count == 1:
+            return value
+        gathered = self.gather(tf.constant(value if self.is_chief else -math.inf, tf.float64))
+        return float(max(self.strategy.experimental_local_results(gathered)[0].numpy()))

@@ -5,6 +5,8 @@ import time
 import keras
 import tensorflow as tf
 
+from t2t_keras.evaluation.held_out_metrics import by_set, without_sets
+
 
 class Summaries(keras.callbacks.Callback):
     """Writes training metrics every `log_every` steps, and the metrics of each evaluation.
@@ -13,38 +15,42 @@ class Summaries(keras.callbacks.Callback):
 
     Args:
         folder: the log folder, a `Path`. The logs go to its subfolders `training` and `held_out`.
+            Each held-out set with a name has a subfolder of its own, so that TensorBoard draws the
+            same metric of all sets in one chart.
         config: a `TrainingConfig`.
+        names: the names of the held-out sets.
     """
 
-    def __init__(self, folder, config):
+    def __init__(self, folder, config, names=()):
         super().__init__()
-        self.folder, self.config = folder, config
+        self.folder, self.config, self.names = folder, config, names
 
     def on_train_begin(self, logs=None):
         next_step = int(self.model.optimizer.iterations.numpy()) + 1
-        self.training = writer_from(next_step, self.folder / "training")
-        self.held_out = writer_from(next_step, self.folder / "held_out")
+        folders = ("training", "held_out", *filter(None, self.names))
+        self.writers = {name: writer_from(next_step, self.folder / name) for name in folders}
 
     def on_train_batch_end(self, batch, logs=None):
         if (batch + 1) % self.config.log_every:
             return
-        with self.training.as_default(step=batch + 1):
+        with self.writers["training"].as_default(step=batch + 1):
             for name, value in logs.items():
                 tf.summary.scalar(name, value)
             tf.summary.scalar("learning_rate", self.model.optimizer.learning_rate)
 
     def on_epoch_end(self, epoch, logs=None):
-        with self.held_out.as_default(step=int(logs["step"])):
-            for name, value in logs.items():
-                if isinstance(value, float) and name != "step":
-                    tf.summary.scalar(name, value)
+        for folder, metrics in ({"held_out": without_sets(logs)} | by_set(logs)).items():
+            with self.writers[folder].as_default(step=int(logs["step"])):
+                for name, value in metrics.items():
+                    if isinstance(value, float) and name != "step":
+                        tf.summary.scalar(name, value)
         # A checkpoint may follow. The metrics up to its step must survive if the process is killed.
-        self.training.flush()
-        self.held_out.flush()
+        for writer in self.writers.values():
+            writer.flush()
 
     def on_train_end(self, logs=None):
-        self.training.close()
-        self.held_out.close()
+        for writer in self.writers.values():
+            writer.close()
 
 
 def writer_from(step, folder):

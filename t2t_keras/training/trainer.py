@@ -8,6 +8,7 @@ because Keras' loop does not run under MultiWorkerMirroredStrategy. For callback
 interval between two evaluations.
 """
 
+import collections
 import contextlib
 import math
 import time
@@ -17,9 +18,11 @@ import keras
 import tensorflow as tf
 
 from t2t_keras.checks import check
+from t2t_keras.evaluation.held_out_metrics import by_set
 from t2t_keras.training.checkpoints import Checkpoints, check_finite, restore, state_of
 from t2t_keras.training.console import Console
-from t2t_keras.training.early_stopping import EarlyStopping
+from t2t_keras.training.early_stopping import EarlyStopping, watched_metric
+from t2t_keras.training.evaluator import Evaluator
 from t2t_keras.training.machines import Machines
 from t2t_keras.training.metrics_file import MetricsFile
 from t2t_keras.training.signals import stopping_on_signals
@@ -38,12 +41,14 @@ class Trainer:
         model: a compiled `TrainableTransformer`, built in the scope of `strategy`.
         data: the training data. `data.distributed(strategy, start_step)` returns the batches from
             that step on, `data.tokens(step)` the number of real tokens in a batch, and
-            `data.examples(step)` the indices of its sentence pairs.
+            `data.examples(step)` the indices of its sentence pairs, and `data.seen(step)` their
+            number from each corpus of a mix. `data.corpora` has the sizes of these corpora.
         config: a `TrainingConfig`.
         folder: the run's folder.
-        held_out: the data for evaluations, or None. `held_out.distributed(strategy)` returns the
-            batches of one pass. `held_out.translate()` returns an object with `metrics`, a dict,
-            and `examples`, translations to show.
+        held_out: the sets for evaluations, the main one first, such as `HeldOut`s. For each,
+            `name` may be "" if it is the only one, `distributed(strategy)` returns the batches of
+            one pass, and `translate()` returns an object with `metrics`, a dict, and `examples`,
+            translations to show.
         strategy: a `tf.distribute` strategy. None: the one in whose scope the trainer is created.
         callbacks: further Keras callbacks.
         rate: sustained floating-point operations per second of all devices together. As in Table 2,
@@ -51,30 +56,32 @@ class Trainer:
     """
 
     def __init__(
-        self, model, data, config, folder, held_out=None, strategy=None, callbacks=(), rate=0.0
+        self, model, data, config, folder, held_out=(), strategy=None, callbacks=(), rate=0.0
     ):
         config.validate()
         check(
-            held_out is not None or not config.patience,
+            held_out or not config.patience,
             "patience",
             config.patience,
             "0 without held-out text, whose loss it watches",
         )
-        self.model, self.data, self.held_out = model, data, held_out
+        self.model, self.data, self.held_out = model, data, list(held_out)
+        names = [each.name for each in self.held_out]
         self.config, self.folder = config, Path(folder)
         self.strategy = strategy or tf.distribute.get_strategy()
         self.machines = Machines(self.strategy)
         self.is_chief = self.machines.is_chief
         self.checkpoints = Checkpoints(self.folder / "checkpoints", config.keep)
         self.metrics_file = MetricsFile(self.folder / "metrics.jsonl")
-        self.early_stopping = EarlyStopping(config.patience)
+        self.early_stopping = EarlyStopping(config.patience, watched_metric(config.best, names))
         self.console = Console(config, lambda: (self.step, self.tokens), self.is_chief)
         self.cost = TrainingCost(rate)
         self.step, self.tokens = 0, 0
+        self.seen = collections.Counter()  # pairs from each corpus of a mix
         self.saved_step = None
         self.asked_to_stop = None  # the reason, on this machine
         self.stop_reason = None  # agreed on by all machines
-        summaries = [Summaries(self.folder / "logs", config)] if self.is_chief else []
+        summaries = [Summaries(self.folder / "logs", config, names)] if self.is_chief else []
         self.callbacks = keras.callbacks.CallbackList(
             [*summaries, self.console, *callbacks],
             add_history=True,
@@ -95,7 +102,7 @@ class Trainer:
             return None
         batches = self.data.distributed(self.strategy, self.step)
         train_step = self.on_every_replica(self.model.train_step, batches.element_spec)
-        self.test_step = None
+        self.evaluator = Evaluator(self.model, self.held_out, self.strategy, self.on_every_replica)
         self.model.stop_training = False
         self.model.reset_metrics()
         self.saved_at = time.monotonic()
@@ -119,6 +126,7 @@ class Trainer:
             logs = train_step(batch)
             unchecked_losses.append(logs["loss"])
             self.tokens += self.data.tokens(self.step)
+            self.seen.update(self.data.seen(self.step))
             self.step += 1
             self.callbacks.on_train_batch_end(self.step - 1, logs)
             log_is_due = self.is_due(self.config.log_every)
@@ -228,20 +236,21 @@ class Trainer:
         """Evaluates the model and records the results.
 
         Returns:
-            Whether the held-out loss is the lowest so far.
+            Whether the held-out metric that `training.best` names is the best so far.
         """
         results = {f"train_{name}": float(value) for name, value in logs.items()}
-        examples = []
+        examples = {}
         is_best = False
-        if self.held_out is not None:
-            results |= self.held_out_metrics()
-            is_best = self.early_stopping.record(results["loss"], self.step)
-            if self.stopped_early:
-                self.asked_to_stop = f"no lower loss in {self.config.patience} evaluations"
+        if self.held_out:
+            results |= self.evaluator.losses()
+            self.check_held_out(results)
             if self.is_chief:
-                translated = self.held_out.translate()
-                results |= translated.metrics
-                examples = translated.examples
+                scores, examples = self.evaluator.translations()
+                results |= scores
+            value = self.machines.of_chief(results.get(self.early_stopping.metric))
+            is_best = self.early_stopping.record(value, self.step)
+            if self.stopped_early:
+                self.asked_to_stop = self.early_stopping.reason
         results |= {
             "step": self.step,
             "tokens": self.tokens,
@@ -250,32 +259,28 @@ class Trainer:
             "learning_rate": float(self.model.optimizer.learning_rate),
             "flops": self.cost.flops,
         }
+        if corpora := self.data.corpora:
+            results["passes"] = {name: self.seen[name] / size for name, size in corpora.items()}
         if self.is_chief:
             self.metrics_file.append(results)
         # Callbacks expect numbers; BLEU's signature is text.
-        numbers = {name: value for name, value in results.items() if not isinstance(value, str)}
+        numbers = {n: value for n, value in results.items() if isinstance(value, int | float)}
         self.callbacks.on_epoch_end(self.epoch - 1, numbers)
         self.console.show_examples(examples)
         return is_best
 
-    def held_out_metrics(self):
-        """Returns the metrics of one pass over the held-out batches."""
-        self.model.reset_metrics()
-        batches = self.held_out.distributed(self.strategy)
-        if self.test_step is None:
-            self.test_step = self.on_every_replica(self.model.test_step, batches.element_spec)
-        for batch in batches:
-            metrics = self.test_step(batch)
-        self.model.reset_metrics()
-        metrics = {name: float(value) for name, value in metrics.items()}
-        if not math.isfinite(metrics["loss"]):
+    def check_held_out(self, results):
+        """Raises `NonFiniteLoss` if a held-out loss is infinite or NaN."""
+        for name, metrics in (by_set(results) or {"": results}).items():
+            if math.isfinite(metrics["loss"]):
+                continue
             self.check_weights(state_of(self.model))
+            of = f" ({name})" if name else ""
             raise NonFiniteLoss(
-                f"The held-out loss after step {self.step:,} is {metrics['loss']}, although all "
-                "weights are finite. Probably the model cannot process one of the held-out pairs. "
-                "Remove it, or train without held-out text"
+                f"The held-out loss{of} after step {self.step:,} is {metrics['loss']}, although "
+                "all weights are finite. Probably the model cannot process one of the held-out "
+                "pairs. Remove it, or train without held-out text"
             )
-        return metrics
 
     @property
     def stopped_early(self):
@@ -287,7 +292,8 @@ class Trainer:
         if self.is_chief and self.step != self.saved_step:
             state = state_of(self.model)
             self.check_weights(state)
-            progress = {"tokens": self.tokens, **self.cost.state(), **self.early_stopping.state()}
+            progress = {"tokens": self.tokens, "seen": self.seen, **self.cost.state()}
+            progress |= self.early_stopping.state()
             self.checkpoints.save(self.step, state, progress)
         self.saved_step = self.step
 
@@ -312,9 +318,11 @@ class Trainer:
         restore(self.model, state)
         self.step = self.saved_step = step
         self.tokens = notes["tokens"]
+        self.seen.update(notes.get("seen", {}))
         self.cost.restore(notes)
         # Earlier versions noted the best checkpoint in a file of its own.
-        self.early_stopping.restore({"best_step": self.checkpoints.best(), **notes})
+        notes = {"best_step": self.checkpoints.best(), **notes}
+        self.early_stopping.restore(notes, self.console.warn)
         self.console.resuming(self.step)
 
 

@@ -30,7 +30,10 @@ class TrainingConfig:
         checkpoint_every: steps between checkpoints. 0: by time only.
         checkpoint_minutes: minutes between checkpoints. The paper: 10. 0: by steps only.
         keep: number of newest checkpoints to keep, besides the best.
-        patience: evaluations without a lower loss after which training stops. 0: never.
+        best: metric that decides which checkpoint is the best: "loss" or "bleu" of the main
+            held-out set, the name of a set for its loss, or "NAME/bleu".
+        patience: evaluations without a better value of this metric after which training stops.
+            0: never.
     """
 
     steps: int = 100_000
@@ -49,6 +52,7 @@ class TrainingConfig:
     checkpoint_every: int = 0
     checkpoint_minutes: float = 10.0
     keep: int = 5
+    best: str = "loss"
     patience: int = 0
 
     def validate(self):
@@ -75,6 +79,8 @@ class TrainingConfig:
         is_list = isinstance(self.freeze, tuple | list)
         names = is_list and all(isinstance(name, str) for name in self.freeze)
         check(names, "freeze", self.freeze, "a tuple of names of layers")
+        named = isinstance(self.best, str) and self.best  # the trainer knows the held-out sets
+        check(named, "best", self.best, "'loss', 'bleu' or the name of a held-out set")
         check_choice("precision", self.precision, ("float32", "mixed_bfloat16"))
         check_choice("xla", self.xla, ("auto", "on", "off"))
         check(

@@ -69,6 +69,7 @@ def test_the_end_of_training_is_reported(
         (["--run={0}"], "is not a run"),
         (["--config.training.steps=0", "--run={0}/x"], "`steps` must be a whole number"),
         (["--dev_source=x", "--run={0}/x"], "`dev_source`"),
+        (["--dev=mine=a.en", "--run={0}/x"], "`dev` must be NAME=SOURCE,TARGET"),
         (["--config.data.toy_pairs=300", "--run={1}"], "was started with model."),
     ],
 )

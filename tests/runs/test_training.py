@@ -26,7 +26,7 @@ def tiny_experiment(**data):
 @pytest.fixture
 def resumed(toy_run, tmp_path, monkeypatch):
     """A function that resumes a copy of the run, without held-out text to save time."""
-    monkeypatch.setattr(training, "held_out", lambda *arguments: None)
+    monkeypatch.setattr(training, "held_out", lambda *arguments: [])
     folder = shutil.copytree(toy_run[1], tmp_path / "run")
 
     def resume(export=False, **settings):
@@ -46,7 +46,7 @@ def finish(toy_run, tmp_path, monkeypatch):
     )
     run = Run(shutil.copytree(toy_run[1], tmp_path / "run"))
 
-    def finish(step=4, held_out=None, export=True):
+    def finish(step=4, held_out=(), export=True):
         lines = []
         trainer = types.SimpleNamespace(step=step, held_out=held_out)
         version = training.finish(run, trainer, export, lines.append)
@@ -106,7 +106,7 @@ def trained_by(monkeypatch):
 
     def trained(run, take_steps, step):
         trainer = types.SimpleNamespace(
-            train=take_steps, stopped_early=False, is_chief=True, step=step, held_out=None
+            train=take_steps, stopped_early=False, is_chief=True, step=step, held_out=()
         )
         monkeypatch.setattr(training, "make_trainer", lambda *arguments: trainer)
         lines = []
@@ -208,19 +208,45 @@ def test_a_search_that_was_changed_is_exported(finish):
     assert finish() == finish.nothing
 
 
-def test_the_averaged_weights_are_scored_once(finish):
+def held_out_set(reference, bleu, name=""):
+    """Returns a held-out set of one pair, with an invented BLEU."""
+
     def translate():
         examples = [Example("a source", "a reference", "an output")]
-        return TranslationResults({"bleu": 12.5, "bleu_signature": "invented"}, examples)
+        return TranslationResults({"bleu": bleu, "bleu_signature": "invented"}, examples)
 
-    held_out = types.SimpleNamespace(sources=["a"], references=["b"], translate=translate)
+    return types.SimpleNamespace(
+        name=name, sources=["a"], references=[reference], translate=translate
+    )
+
+
+def test_the_averaged_weights_are_scored_once(finish):
+    held_out = held_out_set("b", 12.5)
     score = ["BLEU 12.5 (invented)", "  source     a source"]
-    assert finish(held_out=held_out)[1][:2] == score, "the record has the score of a different text"
-    assert finish(held_out=held_out) == finish.nothing
+    lines = finish(held_out=[held_out])[1]
+    assert lines[:2] == score, "the record has the score of a different text"
+    assert finish(held_out=[held_out]) == finish.nothing
     record = finish.run.averaged.record()
     assert (record["steps"], record["bleu"]["score"]) == ([2, 4], 12.5)
     held_out.references = ["c"]
-    assert finish(held_out=held_out)[1][:2] == score
+    assert finish(held_out=[held_out])[1][:2] == score
+
+
+def test_each_named_set_is_scored_once(finish):
+    general, mine = held_out_set("b", 12.5, "general"), held_out_set("c", 25.0, "mine")
+    unnamed = finish.run.averaged.record()["bleu"]
+    lines = finish(held_out=[general, mine])[1]
+    assert (lines[0], lines[4]) == (
+        "BLEU 12.5 on general (invented)",
+        "BLEU 25.0 on mine (invented)",
+    )
+    assert finish(held_out=[mine, general]) == finish.nothing
+    mine.references = ["d"]
+    lines = finish(held_out=[general, mine])[1]
+    assert [line for line in lines if "BLEU" in line] == ["BLEU 25.0 on mine (invented)"]
+    record = finish.run.averaged.record()
+    scores = {name: each["score"] for name, each in record["bleu_by_set"].items()}
+    assert scores == {"general": 12.5, "mine": 25.0} and record["bleu"] == unnamed
 
 
 def test_more_steps_resume_a_finished_run(resumed, capsys):
@@ -299,9 +325,25 @@ def test_held_out_text_is_the_dev_set_or_the_toy_grammars_test_set(run, toy_corp
         ({}, pairs(300, "test")),
         ({"dev_pairs": 3}, pairs(300, "test")[:3]),
     ]:
-        held_out = training.held_out(tiny_experiment(**settings), tokenizer, model)
+        (held_out,) = training.held_out(tiny_experiment(**settings), tokenizer, model)
         assert list(zip(held_out.sources, held_out.references, strict=True)) == expected
-    assert training.held_out(tiny_experiment(folder="x"), tokenizer, model) is None
+        assert held_out.name == ""
+    assert training.held_out(tiny_experiment(folder="x"), tokenizer, model) == []
+
+
+def test_held_out_sets_have_names_and_share_one_search(run, toy_corpus):
+    dev = [f"{name}={toy_corpus}/train.en,{toy_corpus}/train.de" for name in ("general", "mine")]
+    experiment = tiny_experiment(folder="x", dev=tuple(dev), dev_pairs=5)
+    general, mine = training.held_out(experiment, run.tokenizer(), run.model())
+    assert (general.name, mine.name) == ("general", "mine")
+    assert len(general.sources) == len(mine.data.store) == 5
+    assert general.translator is mine.translator
+
+
+def test_a_missing_held_out_file_is_reported_with_the_name_of_its_set(run, toy_corpus):
+    dev = (f"general={toy_corpus}/train.en,{toy_corpus}/train.de", "mine=nowhere.en,nowhere.de")
+    with pytest.raises(ValueError, match=r"Held-out set 'mine': There is no source .* nowhere.en"):
+        training.held_out(tiny_experiment(folder="x", dev=dev), run.tokenizer(), run.model())
 
 
 def test_held_out_pairs_longer_than_learned_positions_do_not_count_in_the_loss(
@@ -312,11 +354,10 @@ def test_held_out_pairs_longer_than_learned_positions_do_not_count_in_the_loss(
     sentences = ["The dog sleeps.", "The dog sleeps. " * 30, "The cat sleeps."]
     for side in ("source", "target"):
         (tmp_path / side).write_text("".join(f"{sentence.strip()}\n" for sentence in sentences))
-    files = {"dev_source": f"{tmp_path}/source", "dev_target": f"{tmp_path}/target"}
-    experiment = tiny_experiment(folder="x", **files)
-    held_out = training.held_out(experiment, tokenizer, model)
+    experiment = tiny_experiment(folder="x", dev=(f"mine={tmp_path}/source,{tmp_path}/target",))
+    (held_out,) = training.held_out(experiment, tokenizer, model)
     assert len(held_out.sources) == 3 and len(held_out.data.store) == 2
-    assert "1 of 3 held-out pairs have more than 39 pieces on a side" in caplog.text
+    assert "1 of 3 held-out pairs of mine have more than 39 pieces on a side" in caplog.text
     experiment.data.dev_pairs = 2
     (tmp_path / "source").write_text(f"{sentences[1]}\n" * 2)
     (tmp_path / "target").write_text(f"{sentences[1]}\n" * 2)

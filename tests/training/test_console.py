@@ -88,13 +88,24 @@ def test_an_evaluation_is_one_line(training):
     assert training.text == "held out:  loss 1.5  token accuracy 0.25  bleu 12.5\n"
 
 
+def test_each_named_set_has_a_line_and_examples_of_its_own(training):
+    sets = {"general/loss": 1.5, "general/bleu": 12.5, "me/loss": 2.0, "me/bleu": 30.0}
+    training.console.on_epoch_end(0, HELD_OUT | sets)
+    training.console.show_examples({"general": [Example("a", "b", "c")], "me": []})
+    assert training.text == (
+        "held out (general):  loss 1.5  bleu 12.5\n"
+        "held out (me):       loss 2  bleu 30\n"
+        "translations (general):\n  source     a\n  reference  b\n  output     c\n"
+    )
+
+
 def test_an_evaluation_without_held_out_data_prints_nothing(training):
     training.console.on_epoch_end(0, {"step": 10, "train_loss": 2.0})
     assert training.text == ""
 
 
 def test_examples_are_three_aligned_lines(training):
-    training.console.show_examples([Example("A dog.", "Ein Hund.", "Hund.")])
+    training.console.show_examples({"": [Example("A dog.", "Ein Hund.", "Hund.")]})
     assert training.text == "  source     A dog.\n  reference  Ein Hund.\n  output     Hund.\n"
 
 
@@ -126,7 +137,7 @@ def test_a_narrow_terminal_gets_no_line_that_wraps(monkeypatch, on_terminal, col
 def test_other_lines_start_below_the_bar(on_terminal):
     on_terminal.take_steps(1)
     on_terminal.console.on_epoch_end(0, HELD_OUT)
-    on_terminal.console.show_examples([Example("a", "b", "c")])
+    on_terminal.console.show_examples({"": [Example("a", "b", "c")]})
     assert "left\x1b[K\nheld out:  loss" in on_terminal.text
     assert "12.5\n  source     a\n" in on_terminal.text
     on_terminal.take_steps(1)

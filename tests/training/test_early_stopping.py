@@ -1,4 +1,6 @@
-from t2t_keras.training.early_stopping import EarlyStopping
+import pytest
+
+from t2t_keras.training.early_stopping import EarlyStopping, watched_metric
 
 
 def test_the_lowest_loss_resets_the_count():
@@ -7,7 +9,14 @@ def test_the_lowest_loss_resets_the_count():
     assert not stopping.record(3.0, 10)
     assert stopping.worse == 1
     assert stopping.record(2.5, 30)
-    assert stopping.state() == {"best_loss": 2.5, "best_step": 30, "worse": 0}
+    assert (stopping.best_value, stopping.best_step, stopping.worse) == (2.5, 30, 0)
+
+
+def test_a_higher_bleu_is_better():
+    stopping = EarlyStopping(patience=1, metric="mine/bleu")
+    assert stopping.record(20.0, 1) and stopping.record(21.0, 2) and not stopping.record(20.5, 3)
+    assert stopping.is_exhausted and stopping.best_step == 2
+    assert stopping.reason == "no higher mine/bleu in 1 evaluations"
 
 
 def test_the_patience_is_used_up_by_evaluations_without_a_lower_loss():
@@ -31,7 +40,7 @@ def test_restored_state_counts_against_the_new_patience():
     for _ in range(3):
         stopping.record(1.0, 1)
     longer = EarlyStopping(patience=3)
-    longer.restore(stopping.state())
+    longer.restore(stopping.state(), warn=None)
     assert stopping.is_exhausted and not longer.is_exhausted
     longer.record(1.0, 1)
     assert longer.is_exhausted
@@ -39,5 +48,56 @@ def test_restored_state_counts_against_the_new_patience():
 
 def test_a_lowest_loss_that_is_nan_is_forgotten():
     stopping = EarlyStopping(patience=2)
-    stopping.restore({"best_loss": float("nan"), "best_step": 1, "worse": 2})
+    notes = {"best_loss": float("nan"), "best_step": 1, "worse": 2}
+    stopping.restore(notes, warn=None)
     assert not stopping.is_exhausted and stopping.record(5.0, 2)
+
+
+def test_the_record_of_an_earlier_version_is_that_of_the_loss():
+    stopping = EarlyStopping(patience=2)
+    stopping.restore({"best_loss": 2.0, "best_step": 10, "worse": 1, "step": 20}, warn=None)
+    assert not stopping.record(2.5, 30)
+    assert stopping.is_exhausted and stopping.best_step == 10
+
+
+def test_a_record_of_a_different_metric_starts_over_with_a_warning():
+    stopping, warnings = EarlyStopping(patience=2, metric="mine/bleu"), []
+    notes = EarlyStopping(patience=2).state()
+    stopping.restore(notes, warnings.append)
+    assert warnings == [], "nothing was recorded"
+    stopping.restore(notes | {"best_value": 2.0, "best_step": 10, "worse": 2}, warnings.append)
+    assert not stopping.is_exhausted and stopping.record(1.0, 30)
+    assert warnings == [
+        "The best checkpoint was chosen by loss and is now chosen by mine/bleu (training.best): "
+        "its record starts over"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("best", "names", "metric"),
+    [
+        ("loss", [], "loss"),
+        ("loss", [""], "loss"),
+        ("bleu", [""], "bleu"),
+        ("loss", ["general", "mine"], "general/loss"),
+        ("bleu", ["general", "mine"], "general/bleu"),
+        ("mine", ["general", "mine"], "mine/loss"),
+        ("mine/loss", ["general", "mine"], "mine/loss"),
+        ("mine/bleu", ["general", "mine"], "mine/bleu"),
+    ],
+)
+def test_the_best_checkpoint_is_chosen_by_one_metric_of_one_set(best, names, metric):
+    assert watched_metric(best, names) == metric
+
+
+@pytest.mark.parametrize(
+    ("best", "names", "message"),
+    [
+        ("bleu", [], "`training.best` must be 'loss' if there is no held-out text"),
+        ("mine", [""], "one of 'loss', 'bleu'. Received: training.best='mine'"),
+        ("mine/blue", ["mine"], "'mine/bleu' .did you mean 'mine/bleu'"),
+    ],
+)
+def test_a_best_metric_that_is_not_measured_is_refused(best, names, message):
+    with pytest.raises(ValueError, match=message):
+        watched_metric(best, names)

@@ -21,6 +21,7 @@ SETTINGS = [
     *("--config.model.num_heads=2", "--config.model.dropout=0.0", "--config.data.toy_pairs=400"),
     *("--config.data.dev_pairs=20", "--config.data.batches.tokens=600", "--noexport"),
     *("--config.training.checkpoint_every=1", "--config.training.log_every=10"),
+    *("--config.training.best=bleu", "--config.training.patience=1"),
     *(f"--config.training.steps={STEPS}", f"--config.training.evaluate_every={STEPS}"),
 ]
 
@@ -88,6 +89,8 @@ def test_a_job_of_two_machines_is_lost_stopped_and_finished_together(tmp_path):
     # train_loss may differ: it is the mean since the run was resumed or the last log line.
     for name in ("loss", "perplexity"):
         assert ours[name] == pytest.approx(theirs[name], rel=1e-5), name
+    notes = Checkpoints(folder / "checkpoints").notes(STEPS)
+    assert (notes["best_step"], notes["best_value"]) == (STEPS, ours["bleu"])
     ours, theirs = (Checkpoints(each / "checkpoints").load(STEPS)[0] for each in (folder, alone))
     for name, array in theirs.items():
         np.testing.assert_allclose(ours[name], array, atol=1e-4, err_msg=name)

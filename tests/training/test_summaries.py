@@ -18,9 +18,9 @@ def scalars(folder):
     }
 
 
-def write_steps(folder, first, last, value):
+def write_steps(folder, first, last, value, sets=()):
     """Writes the metrics of some steps and evaluations, all with one value."""
-    summaries = Summaries(folder, TrainingConfig(log_every=2))
+    summaries = Summaries(folder, TrainingConfig(log_every=2), names=sets)
     model = keras.Sequential()
     model.compile(keras.optimizers.Adam(0.5))
     model.optimizer.iterations.assign(first - 1)
@@ -30,6 +30,7 @@ def write_steps(folder, first, last, value):
         summaries.on_train_batch_end(step - 1, {"loss": value})
         if step % 4 == 0:
             logs = {"step": step, "loss": value + 1, "bleu": 12.5, "tokens": 100}
+            logs |= {f"{name}/loss": value + number for number, name in enumerate(sets, 1)}
             summaries.on_epoch_end(0, logs)
     summaries.on_train_end()
 
@@ -51,3 +52,14 @@ def test_tensorboard_replaces_the_metrics_of_steps_that_a_resumed_run_repeats(tm
     losses = scalars(tmp_path / "training")["loss"]
     assert losses == [(2, 2.0), (4, 2.0), (6, 1.0), (8, 1.0)]
     assert scalars(tmp_path / "held_out")["loss"] == [(4, 3.0), (8, 2.0)]
+
+
+def test_named_sets_have_folders_of_their_own_and_are_replaced_when_steps_are_repeated(tmp_path):
+    """The main set's loss is not written twice."""
+    write_steps(tmp_path, 1, 8, 2.0, sets=("general", "mine"))
+    for path in tmp_path.glob("*/events.*"):
+        path.rename(path.with_name("events.out.tfevents.0.v2"))
+    write_steps(tmp_path, 5, 8, 1.0, sets=("general", "mine"))
+    assert scalars(tmp_path / "general") == {"loss": [(4, 3.0), (8, 2.0)]}
+    assert scalars(tmp_path / "mine") == {"loss": [(4, 4.0), (8, 3.0)]}
+    assert scalars(tmp_path / "held_out").keys() == {"bleu"}

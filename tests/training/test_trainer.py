@@ -3,6 +3,7 @@ import io
 import json
 import math
 import re
+import shutil
 from types import SimpleNamespace
 
 import keras
@@ -21,7 +22,7 @@ def finished(tmp_path_factory):
     """A run of 20 steps with two evaluations: its trainer, folder and printed text."""
     folder = tmp_path_factory.mktemp("runs") / "finished"
     with contextlib.redirect_stderr(io.StringIO()) as printed:
-        trainer = new_trainer(folder, held_out=HeldOut(), keep=20, learning_rate=0.1)
+        trainer = new_trainer(folder, held_out=[HeldOut()], keep=20, learning_rate=0.1)
         assert trainer.train() is None
     return SimpleNamespace(trainer=trainer, folder=folder, printed=printed.getvalue())
 
@@ -123,14 +124,15 @@ def test_a_model_that_is_not_finite_is_never_saved(tmp_path, spoil, array):
 @pytest.mark.parametrize(
     ("callbacks", "message"),
     [
-        ([], "The held-out loss after step 6 is nan, although all weights are finite. Probably"),
+        ([], r"The held-out loss \(general\) after step 6 is nan, although all weights are finite"),
         ([Spoil(embedding, "nan")], "After step 6 the model is no longer finite"),
     ],
     ids=["held-out text", "weights"],
 )
 def test_a_held_out_loss_that_is_not_finite_ends_the_run(tmp_path, monkeypatch, callbacks, message):
     settings = {"evaluate_every": 6, "checkpoint_every": 4, "callbacks": callbacks}
-    trainer = new_trainer(tmp_path, held_out=HeldOut(), **settings)
+    sets = [HeldOut("general"), HeldOut("mine")]
+    trainer = new_trainer(tmp_path, held_out=sets, **settings)
     original = trainer.on_every_replica
 
     def on_every_replica(step, batch_spec):
@@ -145,15 +147,67 @@ def test_a_held_out_loss_that_is_not_finite_ends_the_run(tmp_path, monkeypatch, 
 
 
 def test_training_stops_early_when_the_loss_does_not_fall(tmp_path):
-    settings = {"held_out": HeldOut(), "evaluate_every": 2, "steps": 40}
+    settings = {"held_out": [HeldOut()], "evaluate_every": 2, "steps": 40}
     trainer = new_trainer(tmp_path, patience=2, **settings)
-    trainer.early_stopping.best_loss = 0.0
+    trainer.early_stopping.best_value = 0.0
     assert trainer.train() == "no lower loss in 2 evaluations"
     assert trainer.step == 4 and trainer.stopped_early
     again = new_trainer(tmp_path, patience=2, **settings)
     assert again.train() is None and again.step == 4, "early stopping finishes a run"
     longer = new_trainer(tmp_path, patience=3, **settings)
     assert longer.train() == "no lower loss in 3 evaluations" and longer.step == 6
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory):
+    """A run with two named sets whose best checkpoint is chosen by the BLEU of the second."""
+    folder = tmp_path_factory.mktemp("runs") / "watched"
+    settings = {"steps": 6, "evaluate_every": 2, "patience": 2, "keep": 1, "best": "mine/bleu"}
+    with contextlib.redirect_stderr(io.StringIO()) as printed:
+        sets = [HeldOut("general"), HeldOut("mine", bleu=20.0)]
+        trainer = new_trainer(folder, held_out=sets, **settings)
+        reason = trainer.train()
+    return SimpleNamespace(trainer=trainer, folder=folder, printed=printed.getvalue(), why=reason)
+
+
+def test_named_held_out_sets_are_measured_each(watched):
+    line = watched.trainer.metrics_file.read()[0]
+    names = ("loss", "perplexity", "token_accuracy")
+    assert [line[name] for name in names] == [line[f"general/{name}"] for name in names]
+    assert (line["bleu"], line["general/bleu"], line["mine/bleu"]) == (12.5, 12.5, 20.0)
+    assert "mine/loss" in line and "mine/bleu_signature" not in line
+    assert "held out (general):  loss" in watched.printed
+    assert "translations (mine):\n  source     a source" in watched.printed
+    folders = {path.parent.name for path in watched.folder.glob("logs/*/events*")}
+    assert folders == {"training", "held_out", "general", "mine"}
+
+
+def test_the_best_checkpoint_and_patience_follow_the_chosen_metric(watched):
+    """The BLEU stays the same, although the loss falls."""
+    losses = [each["mine/loss"] for each in watched.trainer.metrics_file.read()]
+    assert losses == sorted(losses, reverse=True)
+    assert watched.why == "no higher mine/bleu in 2 evaluations"
+    assert watched.trainer.step == 6 and watched.trainer.checkpoints.best() == 2
+
+
+def test_a_different_choice_of_the_best_starts_its_record_over(watched, tmp_path, caplog):
+    shutil.copytree(watched.folder, tmp_path / "run")
+    settings = {"steps": 8, "evaluate_every": 2, "patience": 1, "best": "mine"}
+    sets = [HeldOut("mine"), HeldOut("new")]  # the sets may change, too
+    resumed = new_trainer(tmp_path / "run", held_out=sets, **settings)
+    assert resumed.train() is None and resumed.step == 8
+    assert "chosen by mine/bleu and is now chosen by mine/loss" in caplog.text
+    assert resumed.checkpoints.best() == 8
+
+
+def test_all_machines_follow_the_value_that_only_the_chief_knows(tmp_path, monkeypatch):
+    trainer = new_trainer(tmp_path, held_out=[HeldOut()], steps=2, evaluate_every=2, best="bleu")
+    monkeypatch.setattr(trainer, "is_chief", False)
+    monkeypatch.setattr(trainer.console, "is_chief", False)
+    received = []
+    monkeypatch.setattr(trainer.machines, "of_chief", lambda value: received.append(value) or 12.5)
+    trainer.train()
+    assert received == [None] and trainer.early_stopping.best_value == 12.5
 
 
 def test_patience_without_held_out_text_is_refused(tmp_path):
@@ -180,7 +234,7 @@ def test_evaluating_and_saving_are_no_training_time(tmp_path, monkeypatch):
     monkeypatch.setattr(training_cost, "time", SimpleNamespace(monotonic=lambda: now))
     monkeypatch.setattr(HeldOut, "translate", slow(HeldOut.translate))
     monkeypatch.setattr(Checkpoints, "save", slow(Checkpoints.save))
-    settings = {"held_out": HeldOut(), "callbacks": [Clock()], "evaluate_every": 3}
+    settings = {"held_out": [HeldOut()], "callbacks": [Clock()], "evaluate_every": 3}
     trainer = new_trainer(tmp_path, steps=6, **settings)
     trainer.cost.rate = 10.0
     trainer.train()
@@ -220,7 +274,7 @@ def test_each_shape_that_xla_compiles_is_announced_once(tmp_path, caplog, monkey
 
 def test_a_run_on_one_replica_can_be_resumed_on_two(tmp_path, replicas):
     """The batches do not depend on the number of replicas, nor do the results."""
-    held_out = {"held_out": HeldOut(), "dropout": 0.0}
+    held_out = {"held_out": [HeldOut()], "dropout": 0.0}
     expected = final_state(tmp_path / "one", **held_out)
     new_trainer(tmp_path / "two", dropout=0.0, steps=8).train()
     state = final_state(tmp_path / "two", replicas, **held_out)

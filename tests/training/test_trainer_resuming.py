@@ -25,7 +25,7 @@ from t2t_keras.training.metrics_file import MetricsFile
 def uninterrupted(tmp_path_factory):
     """A run of 20 steps: its folder with all checkpoints, its final state and its tokens."""
     folder = tmp_path_factory.mktemp("runs") / "uninterrupted"
-    trainer = new_trainer(folder, held_out=HeldOut(), keep=20)
+    trainer = new_trainer(folder, held_out=[HeldOut()], keep=20)
     assert trainer.train() is None
     return SimpleNamespace(folder=folder, state=state_of(trainer.model), tokens=trainer.tokens)
 
@@ -46,7 +46,7 @@ def test_a_resumed_run_ends_with_the_same_bits(uninterrupted, tmp_path, step):
     interrupted_copy(uninterrupted, folder, step)
     with (folder / "metrics.jsonl").open("a") as file:
         file.write('{"step": 30, "lo')
-    resumed = new_trainer(folder, held_out=HeldOut())
+    resumed = new_trainer(folder, held_out=[HeldOut()])
     assert resumed.train() is None
     assert_same_bits(state_of(resumed.model), uninterrupted.state)
     assert resumed.tokens == uninterrupted.tokens
@@ -72,7 +72,7 @@ class Killed(BaseException):
 
 def test_a_run_killed_at_any_moment_of_evaluating_and_saving_loses_nothing(tmp_path, monkeypatch):
     """Each process ends at a new moment; the next one resumes the run."""
-    settings = {"held_out": HeldOut(), "steps": 4, "evaluate_every": 2, "checkpoint_every": 3}
+    settings = {"held_out": [HeldOut()], "steps": 4, "evaluate_every": 2, "checkpoint_every": 3}
     settings |= {"patience": 9, "keep": 1}
     whole = new_trainer(tmp_path / "whole", **settings)
     whole.train()

@@ -1,0 +1,45 @@
+"""Evaluations on held-out sets: the loss of each on all machines, translations on one of them."""
+
+from t2t_keras.evaluation.held_out_metrics import joined
+
+
+class Evaluator:
+    """Measures a model on held-out sets.
+
+    Args:
+        model: a compiled `TrainableTransformer`.
+        held_out: the sets, the main one first; see `Trainer`.
+        strategy: a `tf.distribute` strategy.
+        on_every_replica: function from a step and the spec of its batches to the step as one graph.
+    """
+
+    def __init__(self, model, held_out, strategy, on_every_replica):
+        self.model, self.held_out, self.strategy = model, held_out, strategy
+        self.on_every_replica = on_every_replica
+        self.test_step = None  # one graph for all sets
+
+    def losses(self):
+        """Returns loss, perplexity and token accuracy of each set, in one dict."""
+        return joined({each.name: self.loss(each) for each in self.held_out})
+
+    def loss(self, held_out):
+        """Returns the metrics of one pass over the batches of a set."""
+        self.model.reset_metrics()
+        batches = held_out.distributed(self.strategy)
+        if self.test_step is None:
+            self.test_step = self.on_every_replica(self.model.test_step, batches.element_spec)
+        for batch in batches:
+            metrics = self.test_step(batch)
+        self.model.reset_metrics()
+        return {name: float(value) for name, value in metrics.items()}
+
+    def translations(self):
+        """Translates all sets.
+
+        Returns:
+            BLEU of each set, in one dict; and a dict from the name of each set to translations to
+            show.
+        """
+        results = {each.name: each.translate() for each in self.held_out}
+        metrics = joined({name: each.metrics for name, each in results.items()})
+        return metrics, {name: each.examples for name, each in results.items()}
