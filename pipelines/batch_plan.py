@@ -1,9 +1,9 @@
 """Determines which examples make up batch s: buckets by length, reshuffled every epoch.
 
-The plan is computed only from the lengths. Every epoch has the same number of batches n, so batch
-s is batch `s mod n` of epoch `s div n`. Its rows are a function of (lengths, seed, epoch): a run
-resumes at any step without replaying or buffering earlier batches. PAPER: §5.1, "sentence pairs
-were batched together by approximate sequence length".
+The plan is computed only from the lengths and the mix of corpora. Every epoch has the same number
+of batches n, so batch s is batch `s mod n` of epoch `s div n`. Its rows are a function of (lengths,
+mix, seed, epoch): a run resumes at any step without replaying or buffering earlier batches. PAPER:
+§5.1, "sentence pairs were batched together by approximate sequence length".
 """
 
 import dataclasses
@@ -11,6 +11,7 @@ import dataclasses
 import numpy as np
 
 from pipelines.checks import check_whole_number
+from pipelines.mix import drawn
 
 
 @dataclasses.dataclass
@@ -51,7 +52,7 @@ class BatchConfig:
             )
 
 
-def best_boundaries(lengths, buckets):
+def best_boundaries(lengths, buckets, often=None):
     """Returns the bucket widths that need the least padding, by dynamic programming.
 
     Bucket (a, b] needs b positions for each of its sequences. The cheapest cover of the lengths
@@ -61,11 +62,13 @@ def best_boundaries(lengths, buckets):
     Args:
         lengths: integers of at least 1, one per sequence.
         buckets: maximum number of widths.
+        often: how often each sequence is seen. None: all equally often.
 
     Returns:
         An increasing list of integers that ends with the largest length.
     """
-    present, counts = np.unique(lengths, return_counts=True)
+    present, inverse = np.unique(lengths, return_inverse=True)
+    counts = np.bincount(inverse, weights=often)
     until = np.concatenate([[0], np.cumsum(counts)])  # sequences with a length in present[:i]
     width = np.concatenate([[0], present])
     # cost[i, j]: positions of one bucket that holds the lengths present[i:j].
@@ -87,7 +90,7 @@ def best_boundaries(lengths, buckets):
 
 
 class BatchPlan:
-    """The batches of every epoch of one corpus.
+    """The batches of every epoch of a corpus, or of a mix of corpora.
 
     Args:
         lengths: integers `[examples, 2]`: the lengths of source and target in a batch, including
@@ -96,6 +99,7 @@ class BatchPlan:
         seed: random seed for the order. None: the order of lengths, for evaluation. An evaluation
             keeps every example, however long, and fills the last batch of a bucket with rows of
             padding.
+        mix: a `Mix`, if the examples are several corpora. An evaluation disregards it.
 
     Attributes:
         boundaries: widths of the buckets.
@@ -107,7 +111,7 @@ class BatchPlan:
         left_over: number of examples that an epoch leaves out, less than one batch.
     """
 
-    def __init__(self, lengths, config=None, seed=None):
+    def __init__(self, lengths, config=None, seed=None, mix=None):
         config = BatchConfig() if config is None else config
         lengths = np.asarray(lengths)
         if seed is not None:
@@ -138,12 +142,21 @@ class BatchPlan:
             )
         self.seed = seed
         self.lengths = lengths
-        self.boundaries = np.array(best_boundaries(longer[kept], config.buckets))
         self.examples = kept
-        order = np.argsort(longer[kept], kind="stable")
-        ends = np.searchsorted(longer[kept][order], self.boundaries[:-1], "right")
-        self.members = np.split(order, ends)  # indices into `examples` by bucket, shortest first
-        sizes = np.array([len(members) for members in self.members])
+        self.mix = None if seed is None else mix
+        often, passes = None, {}
+        if self.mix is not None:
+            passes = self.mix.passes(kept)
+            often = np.array(list(passes.values()))[self.mix.corpus_of(kept)]
+        self.boundaries = np.array(best_boundaries(longer[kept], config.buckets, often))
+        by_length = kept[np.argsort(longer[kept], kind="stable")]
+        ends = np.searchsorted(longer[by_length], self.boundaries[:-1], "right")
+        # For each bucket, groups of its examples, shortest first, with their draws in an epoch.
+        self.groups = [
+            [(members, len(members))] if self.mix is None else self.mix.groups(members, passes)
+            for members in np.split(by_length, ends)
+        ]
+        sizes = np.array([sum(count for _, count in groups) for groups in self.groups])
         most = config.tokens // self.boundaries // config.multiple * config.multiple
         # In an evaluation, a single example may exceed the budget.
         most = np.maximum(most, config.multiple)
@@ -192,22 +205,24 @@ class BatchPlan:
         """
         random = np.random.default_rng((self.seed, epoch))
         batches, left_over = [], np.zeros(0, int)
-        for own, rows, count, width in zip(
-            self.members, self.rows, self.batches_of, self.boundaries, strict=True
-        ):
-            members = random.permutation(np.concatenate([left_over, own]))
+        buckets = zip(self.groups, self.rows, self.batches_of, self.boundaries, strict=True)
+        for bucket, (groups, rows, count, width) in enumerate(buckets):
+            own = [
+                drawn(members, draws, epoch, (self.seed, bucket, group))
+                for group, (members, draws) in enumerate(groups)
+            ]
+            members = random.permutation(np.concatenate([left_over, *own]))
             left_over = members[count * rows :]
             for chosen in members[: count * rows].reshape(count, rows):
-                batches.append((self.examples[chosen], int(width), int(rows)))
+                batches.append((chosen, int(width), int(rows)))
         return [batches[i] for i in random.permutation(len(batches))]
 
     def in_order(self):
         """Returns batches that hold every example once, from the shortest to the longest."""
         batches = []
-        for own, rows, width in zip(self.members, self.rows, self.boundaries, strict=True):
+        for [(own, _)], rows, width in zip(self.groups, self.rows, self.boundaries, strict=True):
             for first in range(0, len(own), rows):
-                chosen = own[first : first + rows]
-                batches.append((self.examples[chosen], int(width), int(rows)))
+                batches.append((own[first : first + rows], int(width), int(rows)))
         return batches
 
 

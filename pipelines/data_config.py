@@ -5,6 +5,7 @@ import dataclasses
 from pipelines.batch_plan import BatchConfig
 from pipelines.checks import check_whole_number
 from pipelines.cleaning import CleaningConfig
+from pipelines.corpora import corpora_in
 from pipelines.held_out_files import HeldOutFiles, parse_sets
 from pipelines.vocabulary import VocabularyConfig
 
@@ -14,7 +15,8 @@ class DataConfig:
     """Settings for the data of a run.
 
     Args:
-        folder: folder of training data from t2t-prepare. "": the toy grammar.
+        folder: folder of training data from t2t-prepare, or a mix of several with the shares of
+            their pairs, such as "general:1,mine:4". "": the toy grammar.
         toy_pairs: number of training pairs from the toy grammar.
         dev_source, dev_target: text files for evaluation during training. "": none, or the test
             split if the toy grammar is the training data.
@@ -27,6 +29,7 @@ class DataConfig:
     toy_pairs: int = 20_000
     dev_source: str = ""
     dev_target: str = ""
+    dev: tuple[str, ...] = ()
     dev_pairs: int = 0
     cleaning: CleaningConfig = dataclasses.field(default_factory=CleaningConfig)
     vocabulary: VocabularyConfig = dataclasses.field(default_factory=VocabularyConfig)
@@ -47,6 +50,7 @@ class DataConfig:
                 f"of the two. Received: dev_source={self.dev_source!r}, dev={self.dev!r}"
             )
         parse_sets(self.dev)
+        corpora_in(self.folder)
         self.cleaning.validate()
         self.vocabulary.validate()
         self.batches.validate()

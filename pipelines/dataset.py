@@ -143,6 +143,18 @@ class TrainingData:
         """Returns the number of real tokens in a batch, both sides together."""
         return int(self.plan.lengths[self.examples(step)].sum())
 
+    @property
+    def corpora(self):
+        """The number of pairs in each corpus of a mix, by its name; empty for a single corpus."""
+        return self.counts(self.plan.examples)
+
+    def seen(self, step):
+        """Returns the number of pairs from each corpus of a mix in a batch, by its name."""
+        return self.counts(self.examples(step))
+
+    def counts(self, examples):
+        return {} if self.plan.mix is None else self.plan.mix.counts(examples)
+
     def examples(self, step):
         """Returns the indices of the sentence pairs in a batch."""
         return self.plan.batch(step)[0]

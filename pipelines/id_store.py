@@ -146,8 +146,13 @@ class IdStore:
             )
         return cls(shards.values())
 
-    def check_ids(self, tokenizer):
-        """Raises `ValueError` if the store has an id that the vocabulary does not have."""
+    def check_ids(self, tokenizer, name="The data"):
+        """Raises `ValueError` if the store has an id that the vocabulary does not have.
+
+        Args:
+            tokenizer: a tokenizer of `tokenizers.py`.
+            name: name of the store in the message.
+        """
         for side in SIDES:
             size = getattr(tokenizer, side).size
             largest = max(
@@ -155,7 +160,7 @@ class IdStore:
             )
             if largest >= size:
                 raise ValueError(
-                    f"The data has the id {largest:,}, but its vocabulary only {size:,} "
+                    f"{name} has the id {largest:,}, but its vocabulary only {size:,} "
                     "pieces: they do not belong together. Run t2t-prepare with a new output folder"
                 )
 

@@ -21,7 +21,11 @@ from t2t_keras.cli.main import no_arguments, show_info, will_resume
 
 RUN = flags.DEFINE_string("run", "runs/quickstart", "Folder of the run, new or to resume.")
 DATA = flags.DEFINE_string(
-    "data", None, "Folder written by t2t-prepare. Default: the built-in toy grammar."
+    "data",
+    None,
+    "Folder written by t2t-prepare, or a mix of several with the shares of their sentence pairs: "
+    "general:1,mine:4. Without the numbers, every pair is seen equally often. Default: the "
+    "built-in toy grammar.",
 )
 DEV_SOURCE = flags.DEFINE_string(
     "dev_source", None, "Text file with the sources of the held-out pairs, one per line."

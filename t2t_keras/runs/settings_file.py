@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pipelines.batch_plan import BatchConfig
 from pipelines.cleaning import CleaningConfig
+from pipelines.corpora import corpora_in
 from pipelines.data_config import DataConfig
 from pipelines.vocabulary import VocabularyConfig
 from pipelines.whole import read_json, write_json
@@ -34,8 +35,12 @@ def write_settings(path, experiment, command=(), **facts):
 
 
 def preparation_of(data):
-    """Returns the `preparation.json` of a data folder, or None if it is not found."""
-    return read_json(Path(data) / "preparation.json") if data else {}
+    """Returns the `preparation.json` of a run's data, or None if it is not found.
+
+    Args:
+        data: `data.folder`. Of several corpora, the first one counts.
+    """
+    return read_json(Path(corpora_in(data)[0].folder) / "preparation.json") if data else {}
 
 
 def read_config(path):

@@ -13,8 +13,8 @@ import tensorflow as tf
 from absl import logging
 
 from pipelines.batch_plan import BatchPlan
+from pipelines.corpora import Corpora, read_corpora
 from pipelines.dataset import TrainingData, encoded
-from pipelines.id_store import IdStore
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import learn
@@ -90,16 +90,18 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None):
     """Builds the `Trainer` from data, model and folder."""
     keras.utils.set_random_seed(experiment.training.seed)
     with machines.chief_first():
-        store, vocabulary = training_store(experiment, run)
+        store, vocabulary, mix = training_corpora(experiment, run)
         tokenizer = load_tokenizer(vocabulary)
-        store.check_ids(tokenizer)
         initial = Run(init) if init else None
         set_model(experiment, run, tokenizer, initial)
+        settings = experiment.data.batches, experiment.training.seed
+        plan = BatchPlan(store.lengths + 1, *settings, mix=mix)
         if machines.is_chief:
             run.begin(experiment, vocabulary, command, init)
         else:
             run.join(experiment, vocabulary)
-    plan = BatchPlan(store.lengths + 1, experiment.data.batches, experiment.training.seed)
+    for line in mix.lines(plan.examples) if mix else ():
+        logging.info(line)
     logging.info(
         "%s pairs, %s batches per epoch in %s shapes, %s replicas",
         f"{len(store):,}",
@@ -137,18 +139,18 @@ def set_model(experiment, run, tokenizer, initial):
     experiment.validate()
 
 
-def training_store(experiment, run):
-    """Returns the encoded corpus and the folder of its vocabulary."""
+def training_corpora(experiment, run):
+    """Returns the encoded text, the folder of its vocabulary, and the `Mix` of several corpora."""
     data = experiment.data
     if data.folder:
-        return IdStore.read(data.folder), Path(data.folder) / "vocabulary"
+        return read_corpora(data.folder)
     texts = pairs(data.toy_pairs)
     vocabulary = run.folder / "vocabulary"
     if not (vocabulary / "tokenizer.json").exists():
         tokenizer = learn(itertools.chain.from_iterable(texts), data.vocabulary)
         with whole_folder(vocabulary) as unfinished:
             save_tokenizer(tokenizer, unfinished)
-    return encoded(texts, load_tokenizer(vocabulary)), vocabulary
+    return Corpora(encoded(texts, load_tokenizer(vocabulary)), vocabulary, mix=None)
 
 
 def held_out(experiment, tokenizer, model):

@@ -1,16 +1,19 @@
 """A training that starts from another run's weights, with its vocabulary or another one."""
 
 import re
+import shutil
 
 import numpy as np
 import pytest
 from commands import TINY_RUN, command
 from untrained import toy_tokenizer, untrained_run
 
+from pipelines.dataset import encoded
 from pipelines.normalization import Normalization
 from pipelines.special_ids import CONTINUES, SPECIAL_PIECES
-from pipelines.tokenizers import SeparateTokenizers
+from pipelines.tokenizers import SeparateTokenizers, load_tokenizer
 from pipelines.tokens import TokenTokenizer
+from pipelines.toy_grammar import pairs
 from pipelines.whole import read_json
 from pipelines.word_pieces import WordPieceTokenizer
 from t2t_keras.experiment import Experiment
@@ -124,6 +127,31 @@ def test_a_resumed_training_from_initial_weights_ends_with_the_same_bits(tuned, 
     assert run.experiment().model.d_model == Run(toy_run[1]).experiment().model.d_model
 
 
+@pytest.fixture(scope="module")
+def corpora(toy_run, tmp_path_factory):
+    """Two folders of data with the vocabulary of the toy run, as --data with weights."""
+    folder, vocabulary = tmp_path_factory.mktemp("corpora"), toy_run[1] / "vocabulary"
+    tokenizer = load_tokenizer(vocabulary)
+    for name, texts in {"general": pairs(200), "mine": pairs(40, "test")}.items():
+        encoded(texts, tokenizer).shards[0].write(folder / name / "shard-00000-of-00001")
+        shutil.copytree(vocabulary, folder / name / "vocabulary")
+    return f"{folder}/general:1,{folder}/mine:4"
+
+
+def test_a_resumed_training_on_weighted_corpora_ends_with_the_same_bits(tuned, corpora):
+    flags = [f"--data={corpora}", "--config.data.batches.tokens=2100"]
+    whole, expected = tuned("mixed", 8, *flags)
+    tuned("interrupted", 6, *flags)
+    (Run(whole.folder.with_name("tuned-interrupted")).checkpoints.path(6)).unlink()  # as if killed
+    resumed, state = tuned("interrupted", 8, *flags)
+    for name, array in expected.items():
+        np.testing.assert_array_equal(state[name], array, err_msg=name)
+    passes = [[each["passes"] for each in run.evaluations()] for run in (whole, resumed)]
+    assert passes[0] == passes[1] and len(passes[0]) == 2
+    # A pair of the small corpus is seen 4 · 200 / 40 times as often.
+    assert passes[0][-1]["mine"] / passes[0][-1]["general"] == pytest.approx(20, rel=0.2)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -131,6 +159,7 @@ def test_a_resumed_training_from_initial_weights_ends_with_the_same_bits(tuned, 
         (["--init={folder}"], "is not a run: it has no config.json"),
         (["--init={toy}", "--freeze=encodr"], "`training.freeze` must be among .*encoder"),
         (["--init={toy}", "--freeze=encoder,decoder,embedding"], "none is left to be trained"),
+        (["--data=general:1,mine"], "Give a weight to each corpus or to none"),
         (["--init={toy}", "--config.training.schedule=constant"], "`learning_rate` must be below"),
     ],
 )

@@ -5,7 +5,7 @@ from absl import flags
 from t2t_keras.cli.benchmarks.rounds_flag import ROUNDS
 from t2t_keras.cli.config_flag import CONFIG
 
-DATA = flags.DEFINE_string("data", None, "data: folder written by t2t-prepare.")
+DATA = flags.DEFINE_string("data", None, "data: folder written by t2t-prepare, or a mix.")
 STEPS = flags.DEFINE_integer("steps", 200, "data: batches per round.", lower_bound=1)
 FLAGS, READS_CONFIG = (DATA, STEPS, ROUNDS), True
 LATE_STEP = 100_000
@@ -15,16 +15,16 @@ def measure():
     if not DATA.value:
         raise ValueError("--data must be a folder written by t2t-prepare. Received: none")
     from pipelines.batch_plan import BatchPlan
+    from pipelines.corpora import read_corpora
     from pipelines.dataset import dataset
-    from pipelines.id_store import IdStore
     from t2t_keras.reproduction.timing import median_seconds
 
-    store = IdStore.read(DATA.value)
+    store, _, mix = read_corpora(DATA.value)
     config = CONFIG.value.data.batches
     config.validate()
 
     def new_plan():
-        return BatchPlan(store.lengths + 1, config, seed=1)
+        return BatchPlan(store.lengths + 1, config, seed=1, mix=mix)
 
     def read(start_step, steps):
         """Plans, reads, pads and fetches batches, as training does."""

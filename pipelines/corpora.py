@@ -1,0 +1,107 @@
+"""Several folders of prepared data, read as one store with the share of each corpus.
+
+corpora = read_corpora("data/general:1,data/mine:4")
+plan = BatchPlan(corpora.store.lengths + 1, config, seed=1, mix=corpora.mix)
+"""
+
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+from pipelines.id_store import IdStore
+from pipelines.mix import Mix
+from pipelines.tokenizers import load_tokenizer
+
+
+class Corpus(NamedTuple):
+    """A folder of prepared data and its weight in a mix, or None."""
+
+    folder: str
+    weight: float | None
+
+
+class Corpora(NamedTuple):
+    """Prepared data of one or several folders.
+
+    Args:
+        store: an `IdStore` of all pairs, one corpus after another.
+        vocabulary: path of the folder of their vocabulary.
+        mix: a `Mix`, or None for a single corpus.
+    """
+
+    store: IdStore
+    vocabulary: Path
+    mix: Mix | None
+
+
+def corpora_in(text):
+    """Returns the `Corpus`es in "FOLDER", "FOLDER,FOLDER" or "FOLDER:WEIGHT,FOLDER:WEIGHT"."""
+    if not text or Path(text).exists():  # a name may contain commas and colons
+        return [Corpus(text, None)]
+    corpora = [corpus_in(part) for part in text.split(",")]
+    if len(corpora) > 1 and len({corpus.weight is None for corpus in corpora}) > 1:
+        raise ValueError(
+            "Give a weight to each corpus or to none: with none, every pair is seen equally "
+            f"often. Received: {text}"
+        )
+    folders = [Path(corpus.folder).resolve() for corpus in corpora]
+    if len(set(folders)) < len(folders):
+        raise ValueError(f"The corpora must be different folders. Received: {text}")
+    return corpora
+
+
+def corpus_in(text):
+    folder, colon, weight = text.rpartition(":")
+    if not colon or Path(text).exists():
+        folder, weight = text, None
+    try:
+        value = None if weight is None else float(weight)
+    except ValueError:
+        value = math.nan
+    if not folder or (value is not None and not 0 < value < math.inf):
+        raise ValueError(
+            "Corpora must be FOLDER, or FOLDER:WEIGHT with a positive number as weight, separated "
+            f"by commas. Received: {text!r}"
+        )
+    return Corpus(folder, value)
+
+
+def read_corpora(text):
+    """Opens prepared data and returns its `Corpora`.
+
+    Args:
+        text: see `corpora_in`.
+    """
+    corpora = corpora_in(text)
+    stores = [IdStore.read(corpus.folder) for corpus in corpora]
+    vocabularies = [Path(corpus.folder) / "vocabulary" for corpus in corpora]
+    check_one_vocabulary(vocabularies)
+    tokenizer = load_tokenizer(vocabularies[0])
+    for corpus, store in zip(corpora, stores, strict=True):
+        store.check_ids(tokenizer, corpus.folder)
+    if len(stores) == 1:
+        return Corpora(stores[0], vocabularies[0], None)
+    weights = [corpus.weight for corpus in corpora]
+    mix = Mix(names(corpora), map(len, stores), None if None in weights else weights)
+    return Corpora(IdStore([s for store in stores for s in store.shards]), vocabularies[0], mix)
+
+
+def names(corpora):
+    """Returns the last part of each folder's path, or the whole path where that is ambiguous."""
+    short = [Path(corpus.folder).name for corpus in corpora]
+    return [
+        name if short.count(name) == 1 else corpus.folder
+        for name, corpus in zip(short, corpora, strict=True)
+    ]
+
+
+def check_one_vocabulary(folders):
+    """Rejects corpora that were encoded with different vocabularies."""
+    first, *others = folders
+    contents = load_tokenizer(first).contents() if others else None
+    for folder in others:
+        if load_tokenizer(folder).contents() != contents:
+            raise ValueError(
+                f"{folder} is a different vocabulary than {first}, but the corpora of a training "
+                f"need the same one. Prepare the second corpus with --vocabulary={first}"
+            )

@@ -1,0 +1,99 @@
+"""A mix of corpora: the share of each in the batches, whatever their sizes."""
+
+import numpy as np
+
+
+class Mix:
+    """Corpora whose sentence pairs are numbered one after another.
+
+    Args:
+        names: name of each corpus.
+        sizes: number of pairs of each corpus.
+        weights: share of each corpus in the pairs of a batch, relative to the others. None: every
+            pair of all corpora is seen equally often.
+    """
+
+    def __init__(self, names, sizes, weights=None):
+        self.names = list(names)
+        self.ends = np.cumsum(list(sizes))
+        self.weights = None if weights is None else np.array(weights, float)
+
+    def corpus_of(self, examples):
+        """Returns the index of the corpus that each example belongs to."""
+        return np.searchsorted(self.ends, examples, side="right")
+
+    def counts(self, examples):
+        """Returns the number of examples of each corpus, by its name."""
+        counts = np.bincount(self.corpus_of(examples), minlength=len(self.names))
+        return dict(zip(self.names, counts.tolist(), strict=True))
+
+    def passes(self, kept):
+        """Returns how often an epoch contains each pair of a corpus, by the name of the corpus.
+
+        An epoch has as many pairs as all corpora together.
+
+        Args:
+            kept: the pairs that are short enough for a batch.
+        """
+        counts = self.counts(kept)
+        if empty := [name for name, count in counts.items() if not count]:
+            raise ValueError(
+                f"The corpus {empty[0]!r} has no pair that is short enough for a batch. Leave it "
+                "out, or increase data.batches.max_length"
+            )
+        if self.weights is None:
+            return dict.fromkeys(self.names, 1.0)
+        shares = self.weights / self.weights.sum()
+        return {
+            name: float(len(kept) * share / counts[name])
+            for name, share in zip(self.names, shares, strict=True)
+        }
+
+    def groups(self, members, passes):
+        """Returns the members of each corpus in a bucket, with the number that an epoch draws.
+
+        Args:
+            members: examples of a bucket.
+            passes: see `passes`.
+        """
+        corpus = self.corpus_of(members)
+        groups = [members[corpus == index] for index in range(len(self.names))]
+        # At least 1, so that no pair is never seen.
+        return [
+            (group, max(1, round(len(group) * passes[name])))
+            for group, name in zip(groups, self.names, strict=True)
+            if len(group)
+        ]
+
+    def lines(self, kept):
+        """Returns a line about each corpus: its pairs, its share, how often an epoch has a pair."""
+        counts, passes = self.counts(kept), self.passes(kept)
+        return [
+            f"{name}: {counts[name]:,} pairs, {passes[name] * counts[name] / len(kept):.1%} of "
+            f"every epoch, each pair {passes[name]:.3g} times"
+            for name in self.names
+        ]
+
+
+def drawn(members, count, epoch, seed):
+    """Returns an epoch's draws: the next members of a sequence of shuffled passes over them.
+
+    So after any number of epochs, all members have been drawn equally often, up to a difference
+    of one.
+
+    Args:
+        members: array of examples.
+        count: number of draws in every epoch.
+        epoch: index of the epoch.
+        seed: random seed, a tuple of integers.
+    """
+    size = len(members)
+    if count == size:
+        return members
+    start = epoch * count
+    first, last = start // size, (start + count - 1) // size
+    shuffled = [
+        np.random.default_rng((*seed, index)).permutation(members)
+        for index in range(first, last + 1)
+    ]
+    return np.concatenate(shuffled)[start - first * size :][:count]
