@@ -34,3 +34,14 @@ def without_sets(metrics):
     """Returns the metrics that do not depend on a named set: not those of the main set, either."""
     main = next(iter(by_set(metrics).values()), {})
     return {name: value for name, value in metrics.items() if "/" not in name and name not in main}
+
+
+def names_in(evaluations):
+    """Returns the names of the named sets of several evaluations, in order of appearance."""
+    return list(dict.fromkeys(name for each in evaluations for name in by_set(each)))
+
+
+def of_set(evaluations, name):
+    """Returns the evaluations of one named set, dicts of its metrics and the step."""
+    sets = [(each["step"], by_set(each)) for each in evaluations]
+    return [{"step": step, **metrics[name]} for step, metrics in sets if name in metrics]

@@ -4,6 +4,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogFormatter
 
+from t2t_keras.evaluation.held_out_metrics import names_in, of_set, without_sets
 from t2t_keras.visualization.images import GRAY, image, style_axes
 
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7b4fc9", "#8c564b"]
@@ -23,8 +24,9 @@ def curves(path, runs):
     Args:
         path: path of the PNG file, or a binary file object.
         runs: a dict from the name of each run to its evaluations, dicts as in `metrics.jsonl`.
-            Missing metrics are left out.
+            Missing metrics are left out. Held-out sets with names get lines of their own.
     """
+    runs = with_sets(runs)
     styles = {
         name: {"color": COLORS[i % len(COLORS)], "linestyle": STYLES[i // len(COLORS) % 4]}
         for i, name in enumerate(runs)
@@ -36,6 +38,16 @@ def curves(path, runs):
                     draw(ax, evaluations, field, thin, styles[name])
             label_axes(ax, title)
         add_legend(figure, styles)
+
+
+def with_sets(runs):
+    """Returns the evaluations of each run and, apart from them, those of its named sets."""
+    lines = {}
+    for run, evaluations in runs.items():
+        lines[run] = [without_sets(each) for each in evaluations]
+        for name in names_in(evaluations):
+            lines[f"{run}: {name}"] = of_set(evaluations, name)
+    return lines
 
 
 def schedule_curve(path, rate, steps, reached=None):

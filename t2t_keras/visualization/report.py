@@ -6,6 +6,7 @@ import html
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from t2t_keras.evaluation.held_out_metrics import by_set
 from t2t_keras.visualization.document import (
     bar,
     element,
@@ -149,8 +150,9 @@ def key_figures(run, test):
         figures.append((text, f"{score.name} on {score.lines:,} lines"))
     figures.append((short(sum(run.weights.values())), "weights"))
     last = run.evaluations[-1] if run.evaluations else {}
+    main = f" ({next(iter(by_set(last)))})" if by_set(last) else ""
     formats = {
-        "perplexity": ("{:.2f}".format, "held-out perplexity per token"),
+        "perplexity": ("{:.2f}".format, f"held-out perplexity per token{main}"),
         "tokens": (short, "training tokens"),
         "seconds": (duration, "training time (h:mm:ss)"),
         "flops": ("{:.1e}".format, "training FLOPs"),

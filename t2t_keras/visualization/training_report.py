@@ -6,6 +6,7 @@ import json
 import math
 import shlex
 
+from t2t_keras.evaluation.held_out_metrics import names_in, of_set, without_sets
 from t2t_keras.visualization.curves import curves, schedule_curve
 from t2t_keras.visualization.document import (
     bar,
@@ -32,7 +33,7 @@ def learning(run):
     curves(file, {run.name: run.evaluations})
     return section(
         title,
-        paragraph(data_text(run.experiment.data)),
+        paragraph(data_text(run.experiment.data), passes_text(run.evaluations[-1])),
         paragraph(loss_text(run.evaluations)),
         picture(file.getvalue(), "Loss, perplexity, BLEU and learning rate over the steps"),
         paragraph(
@@ -47,22 +48,40 @@ def learning(run):
 
 def data_text(data):
     text = f"Trained on {data.folder or 'the built-in toy grammar'}"
-    if data.dev_source:
-        return f"{text}; evaluated on {data.dev_source} and {data.dev_target}."
+    if sets := data.held_out_files():
+        named = [
+            f"{name}: " * bool(name) + f"{source} and {target}" for name, source, target in sets
+        ]
+        return f"{text}; evaluated on {'; '.join(named)}."
     if not data.folder:
         return f"{text}; evaluated on combinations of words that are not in the training text."
     return f"{text}; not evaluated on held-out text."
 
 
+def passes_text(evaluation):
+    """Describes how often each corpus of a mix was seen, if there is one."""
+    passes = evaluation.get("passes", {})
+    seen = ", ".join(f"those of {name} {times:.3g} times" for name, times in passes.items())
+    return f" On average, the pairs were seen this often: {seen}." if seen else ""
+
+
 def loss_text(evaluations):
-    held_out = any(each.get("loss") is not None for each in evaluations)
-    name = "loss" if held_out else "train_loss"
-    kind = "held-out" if held_out else "training"
+    if names := names_in(evaluations):
+        return " ".join(
+            course(of_set(evaluations, name), f"held-out loss of {name}") for name in names
+        )
+    if any(each.get("loss") is not None for each in evaluations):
+        return course(evaluations, "held-out loss")
+    return course(evaluations, "training loss", "train_loss")
+
+
+def course(evaluations, title, name="loss"):
+    """Describes the course of a loss."""
     losses = {each["step"]: each[name] for each in evaluations if finite(each.get(name))}
     if not losses:
-        return "No loss was recorded."
+        return f"No {title} was recorded."
     first, last, best = min(losses), max(losses), min(losses, key=losses.get)
-    text = f"The {kind} loss was {losses[first]:.2f} at step {first:,}"
+    text = f"The {title} was {losses[first]:.2f} at step {first:,}"
     if last != first:
         text += f" and {losses[last]:.2f} at the last evaluation, step {last:,}"
     text += "."
@@ -76,6 +95,10 @@ def loss_text(evaluations):
 def history(evaluations):
     every = math.ceil(len(evaluations) / HISTORY_ROWS)
     kept = evaluations[::-every][::-1]  # includes the last evaluation
+    sets = {}
+    for name in names_in(kept):
+        sets |= {f"{name}/loss": "{:.3f}", f"{name}/bleu": "{:.1f}"}
+    kept = [without_sets(each) | {name: each.get(name) for name in sets} for each in kept]
     columns = {
         "step": "{:,}",
         "train_loss": "{:.3f}",
@@ -83,6 +106,7 @@ def history(evaluations):
         "perplexity": "{:.2f}",
         "token_accuracy": "{:.1%}",
         "bleu": "{:.1f}",
+        **sets,
         "learning_rate": "{:.2e}",
         "tokens_per_second": "{:,.0f}",
     }
@@ -98,7 +122,10 @@ def history(evaluations):
         ]
         for each in kept
     ]
-    return table([name.replace("_", " ") for name in columns], rows, numbers=range(len(columns)))
+    titles = [
+        name.replace("/", " ") if name in sets else name.replace("_", " ") for name in columns
+    ]
+    return table(titles, rows, numbers=range(len(columns)))
 
 
 def schedule(run):

@@ -2,7 +2,7 @@
 
 import matplotlib.image
 
-from t2t_keras.visualization.curves import curves, schedule_curve
+from t2t_keras.visualization.curves import curves, schedule_curve, with_sets
 
 
 def colored_share(path):
@@ -30,3 +30,16 @@ def test_the_schedule_marks_the_step_that_was_reached(tmp_path):
     for name, reached in (("planned", None), ("stopped", 40)):
         schedule_curve(tmp_path / f"{name}.png", lambda step: 1 / (step + 1), 100, reached)
     assert colored_share(tmp_path / "stopped.png") > colored_share(tmp_path / "planned.png")
+
+
+def test_named_held_out_sets_are_lines_of_their_own():
+    evaluations = [
+        {"step": 1, "train_loss": 6.0, "loss": 5.0},  # before the sets had names
+        {"step": 2, "train_loss": 5.0, "loss": 4.0, "a/loss": 4.0, "b/loss": 3.0, "b/bleu": 9.0},
+    ]
+    assert with_sets({"run": evaluations, "other": evaluations[:1]}) == {
+        "run": [evaluations[0], {"step": 2, "train_loss": 5.0}],
+        "run: a": [{"step": 2, "loss": 4.0}],
+        "run: b": [{"step": 2, "loss": 3.0, "bleu": 9.0}],
+        "other": evaluations[:1],
+    }

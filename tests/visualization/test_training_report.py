@@ -1,12 +1,22 @@
 """The training sections of a report state what happened."""
 
+import re
+
 import pytest
 
+from pipelines.data_config import DataConfig
 from t2t_keras.experiment import Experiment
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.visualization.document import html_of
 from t2t_keras.visualization.report import RunFacts
-from t2t_keras.visualization.training_report import HISTORY_ROWS, history, loss_text, schedule
+from t2t_keras.visualization.training_report import (
+    HISTORY_ROWS,
+    data_text,
+    history,
+    loss_text,
+    passes_text,
+    schedule,
+)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +47,7 @@ def test_the_schedule_is_described(settings, text):
         ([5.0, 4.0, 4.5], "4.50 at the last evaluation, step 3. It was lowest at step 2: 4.00."),
         ([5.0, float("nan")], "The held-out loss was 5.00 at step 1."),
         ([5.0, None], "The held-out loss was 5.00 at step 1."),
-        ([None], "No loss was recorded."),
+        ([None], "No training loss was recorded."),
     ],
 )
 def test_the_course_of_the_loss_is_described(losses, text):
@@ -49,3 +59,42 @@ def test_the_history_is_thinned_and_ends_with_the_last_evaluation():
     html = html_of(history([{"step": step, "loss": 1.0} for step in range(1, 101)]))
     assert html.count("<tr>") - 1 <= HISTORY_ROWS
     assert '<td class="number">100</td>' in html and "bleu" not in html
+
+
+def test_a_report_says_how_often_each_corpus_was_seen():
+    text = passes_text({"step": 4, "passes": {"general": 0.4181, "mine": 12.0}})
+    assert text.endswith("this often: those of general 0.418 times, those of mine 12 times.")
+    assert passes_text({"step": 4}) == ""
+
+
+SETS = [
+    {"step": 1, "loss": 5.0, "train_loss": 6.0},  # before the sets had names
+    {"step": 2, "loss": 4.0, "general/loss": 4.0, "general/bleu": 20.0, "my_own/loss": 3.0},
+    {"step": 3, "loss": 4.5, "general/loss": 4.5, "general/bleu": 19.0, "my_own/loss": 2.0},
+]
+
+
+def test_the_course_of_each_named_set_is_described():
+    assert loss_text(SETS) == (
+        "The held-out loss of general was 4.00 at step 2 and 4.50 at the last evaluation, step 3. "
+        "It was lowest at step 2: 4.00. The held-out loss of my_own was 3.00 at step 2 and 2.00 at "
+        "the last evaluation, step 3. It was still falling."
+    )
+
+
+def test_the_history_has_columns_for_each_named_set():
+    html = html_of(history(SETS))
+    titles = re.findall("<th[^>]*>([^<]*)</th>", html)
+    assert titles == [
+        *("step", "train loss", "loss", "general loss", "general bleu", "my_own loss")
+    ]
+    cells = re.findall("<td[^>]*>([^<]*)</td>", html)
+    assert cells[-6:] == ["3", "–", "–", "4.500", "19.0", "2.000"]
+
+
+def test_the_held_out_files_are_named():
+    files = {"dev": ["general=a.en,a.de", "mine=b.en,b.de"]}
+    text = "Trained on x; evaluated on general: a.en and a.de; mine: b.en and b.de."
+    assert data_text(DataConfig(folder="x", **files)) == text
+    files = {"dev_source": "a.en", "dev_target": "a.de"}
+    assert data_text(DataConfig(folder="x", **files)).endswith("evaluated on a.en and a.de.")
