@@ -24,6 +24,11 @@ NUM_HEADS = flags.DEFINE_integer(
     "Number of heads of a model of OpenNMT-tf. Default: as its model_description.py says.",
     lower_bound=1,
 )
+SOURCE_BEGIN = flags.DEFINE_boolean(
+    "source_begin",
+    None,
+    "Whether a model of OpenNMT-tf was trained with <s> before the source. Default: no <s>.",
+)
 SOURCE_END = flags.DEFINE_boolean(
     "source_end",
     None,
@@ -47,7 +52,7 @@ def main(arguments):
     load_backend()
     from t2t_keras.runs.import_run import import_run
 
-    flags_of_formats = (NUM_HEADS, SOURCE_END, TARGET_SPACE)
+    flags_of_formats = (NUM_HEADS, SOURCE_BEGIN, SOURCE_END, TARGET_SPACE)
     options = {flag.name: flag.value for flag in flags_of_formats if flag.value is not None}
     result = import_run(arguments[0], RUN.value, FORMAT.value, command=sys.argv, **options)
     for line in lines_about(result):

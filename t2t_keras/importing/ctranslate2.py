@@ -51,7 +51,7 @@ RENAMED = (
 
 
 def is_format(folder):
-    return (folder / "model.bin").exists()
+    return (folder / "model.bin").is_file()
 
 
 def read(folder):
@@ -64,6 +64,8 @@ class Folder:
 
     def __init__(self, folder):
         self.folder = folder
+        if not is_format(folder):
+            raise ValueError(f"{folder} has no model.bin, which is part of a model of CTranslate2")
         self.model = ctranslate2_file.Model(folder / "model.bin")
         if self.model.spec not in SPECS or self.model.revision not in REVISIONS:
             raise ValueError(

@@ -18,6 +18,7 @@ CHECKPOINTS = "ckpt-*.index"
 DESCRIPTION = "model_description.py"
 SUFFIXES = (".txt", ".vocab")
 SPECIAL = ["<blank>", "<s>", "</s>"]  # ids 0 to 2; the unknown token is the last one
+SINUSOIDAL = "SinusoidalPositionEncoder"
 NORM_EPSILON = 1e-3  # of Keras' layer, which OpenNMT-tf does not change
 TRAINING = re.compile(r"optimizer/|save_counter$")
 SOURCE, TARGET = (
@@ -26,7 +27,6 @@ SOURCE, TARGET = (
 # Parts of the names of tensors in models that are not the paper's.
 FOREIGN = {
     "relative_position_keys": "relative positions",
-    "position_encoder": "a table of positions",
     "encoders": "several encoders",
     "inputters": "several sources or features",
 }
@@ -53,16 +53,16 @@ def is_format(folder):
     return any(folder.glob(CHECKPOINTS))
 
 
-def read(folder, num_heads=None, source_end=False):
+def read(folder, num_heads=None, source_begin=False, source_end=False):
     """Reads a folder of OpenNMT-tf and returns an `Imported`.
 
     Args:
         folder: path of the checkpoint, the vocabularies, and often model_description.py.
         num_heads: number of heads, where model_description.py does not tell it.
-        source_end: whether the model was trained with an end after the source
-            (`source_sequence_controls` in OpenNMT-tf's configuration).
+        source_begin, source_end: whether the model was trained with <s> before the source, and with
+            </s> after it (`source_sequence_controls` in OpenNMT-tf's configuration).
     """
-    return Folder(folder).imported(num_heads, source_end)
+    return Folder(folder).imported(num_heads, source_begin, source_end)
 
 
 class Folder:
@@ -87,7 +87,7 @@ class Folder:
         text = path.read_text("utf-8", "replace") if path.exists() else ""
         self.description = re.sub("#.*", "", text)
 
-    def imported(self, num_heads, source_end):
+    def imported(self, num_heads, source_begin, source_end):
         source = self.tensors.take(SOURCE, None, None)
         self.d_model = source.shape[1]
         target = self.tensors.find(TARGET, None, self.d_model) or source
@@ -97,6 +97,7 @@ class Folder:
             rows = matrix.shape[0]
             orders[side] = Ids(rows, *range(len(SPECIAL)), unknown=rows - 1)
             texts[side].pieces = orders[side].ordered(texts[side].pieces)
+        texts["source"].begin = source_begin
         weights = Weights()
         config = self.config(weights) | {"num_heads": self.heads(num_heads)}
         config |= {"source_end": source_end, "vocab_size": len(orders["target"])}
@@ -120,8 +121,11 @@ class Folder:
         notes = []
         if not self.description:
             notes.append(f"no {DESCRIPTION}: the activation is taken to be ReLU")
-        if not source_end:
-            notes.append("the source has no end; for a model with one, import with --source_end")
+        if not (source_begin or source_end):
+            notes.append(
+                "the source has no <s> and no </s>; for a model that was trained with them "
+                "(source_sequence_controls), import with --source_begin, --source_end"
+            )
         return Imported(
             "OpenNMT-tf",
             TransformerConfig(**config),
@@ -207,21 +211,53 @@ class Folder:
         return {
             **{"num_layers": layers[0], "decoder_layers": layers[1]},
             **{"d_model": self.d_model, "d_ff": self.d_ff, "dropout": 0.1},
-            **{"positions": "concatenated", "position_offset": 1, "pre_norm": self.pre_norm},
-            **{"norm_epsilon": NORM_EPSILON, "activation": self.activation()},
-            "attention_bias": self.attention_bias,
+            **{"norm_epsilon": NORM_EPSILON, "pre_norm": self.pre_norm},
+            **{"activation": self.activation(), "attention_bias": self.attention_bias},
+            **self.positions(weights),
         }
 
     def activation(self):
         """Returns the activation, which the checkpoint does not contain."""
-        found = set(re.findall(r"\bffn_activation\s*=\s*([^\s,)]+)", self.description))
-        names = found or {"tf.nn.relu"}
+        names = self.described("ffn_activation") or {"tf.nn.relu"}
         if len(names) > 1 or not names <= ACTIVATIONS.keys():
             raise ValueError(
                 f"{self.folder / DESCRIPTION} must have one ffn_activation, out of: "
                 f"{', '.join(ACTIVATIONS)}. Received: {', '.join(sorted(names))}"
             )
         return ACTIVATIONS[names.pop()]
+
+    def described(self, name):
+        """Returns the values that the description gives to an argument."""
+        found = re.findall(rf"\b{name}\s*=\s*([^\s,)]+)", self.description)
+        return set(found) - {name}  # where a class hands it on to its base class
+
+    def positions(self, weights):
+        """Returns settings of the positions, and collects their tables."""
+        tables = {
+            side: self.tensors.find(f"model/{stack}/position_encoder/embedding", None, self.d_model)
+            for side, stack in (("source", "encoder"), ("target", "decoder"))
+        }
+        if not any(tables.values()):
+            for encoder in self.described("position_encoder_class"):
+                if not encoder.endswith(SINUSOIDAL):
+                    raise ValueError(
+                        f"{self.folder / DESCRIPTION} has position_encoder_class={encoder}, and "
+                        "the checkpoint has no table of positions. Models are imported with: "
+                        f"{SINUSOIDAL}, or a table"
+                    )
+            return {"positions": "concatenated", "position_offset": 1}
+        lengths = {table and table.shape[0] - 1 for table in tables.values()}
+        length = lengths.pop()
+        if lengths or not length:
+            raise ValueError(
+                f"{self.tensors.origin} must have two tables of positions of the same length, "
+                "position_encoder/embedding in encoder and decoder. Received the lengths: "
+                f"{', '.join(str(table.shape[0] if table else 0) for table in tables.values())}"
+            )
+        # Their first position is 1; row 0 is not used.
+        for side, table in tables.items():
+            weights.by_path[f"{side}_positions/table"] = table.without_first_row()
+        return {"positions": "learned", "max_length": length}
 
     @property
     def attention_bias(self):

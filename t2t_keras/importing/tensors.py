@@ -41,6 +41,9 @@ class Tensor:
             raise ValueError(f"a tensor of shape {self.shape} cannot have the shape {shape}")
         return Tensor(shape, lambda: self.stored().reshape(shape))
 
+    def without_first_row(self):
+        return Tensor((self.shape[0] - 1, *self.shape[1:]), lambda: self.stored()[1:])
+
     def times(self, factor):
         return Tensor(self.shape, lambda: self.read() * np.float32(factor))
 

@@ -3,7 +3,19 @@
 import numpy as np
 import pytest
 from imported_logits import check_logits
-from opennmt_tf_folder import FEATURES, FFN, LABELS, OUTPUT, SUBLAYERS, TOKENS, D, V, arrays, write
+from opennmt_tf_folder import (
+    FEATURES,
+    FFN,
+    LABELS,
+    OUTPUT,
+    SUBLAYERS,
+    TABLES,
+    TOKENS,
+    D,
+    V,
+    arrays,
+    write,
+)
 from tf_checkpoint import save_tensors
 
 from t2t_keras.importing.formats import read_model, recognized
@@ -101,6 +113,34 @@ def test_logits_without_attention_biases_and_with_another_activation(tmp_path):
     check_logits(imported, reference_weights(model), CONFIG | settings | {"tie_output": False})
 
 
+def test_logits_with_tables_of_positions_whose_first_row_is_not_used(tmp_path):
+    model = arrays(tied=True, positions=10)
+    description = "num_heads=2, position_encoder_class=lambda: layers.PositionEmbedder()"
+    imported = read(write(tmp_path, model, description=description))
+    weights = reference_weights(model)
+    weights |= {f"{side}_positions/table": model[table][1:] for side, table in TABLES.items()}
+    settings = {"positions": "learned", "max_length": 9, "position_offset": 0}
+    check_logits(imported, weights, CONFIG | settings)
+
+
+@pytest.mark.parametrize("rows", [(9, 8), (1, 1)])
+def test_tables_of_other_lengths_are_refused(tmp_path, rows):
+    model = arrays(positions=9)
+    for table, length in zip(TABLES.values(), rows, strict=True):
+        model[table] = model[table][:length]
+    with pytest.raises(ValueError, match=f"Received the lengths: {rows[0]}, {rows[1]}"):
+        read(write(tmp_path, model))
+
+
+def test_a_source_with_begin_has_a_tokenizer_and_a_matrix_of_its_own(tmp_path):
+    model = arrays(tied=True)
+    imported = read(write(tmp_path, model), source_begin=True, source_end=True)
+    assert (imported.source.begin, imported.target.begin) == (True, False)
+    assert imported.config.source_end and imported.notes == []
+    matrix = imported.weights["source_embedding/matrix"].read()
+    np.testing.assert_array_equal(matrix, ordered(model[FEATURES]))
+
+
 CATALOG = 'from opennmt import models\nmodel = lambda: models.get_model_from_catalog("{}")\n'
 
 
@@ -116,6 +156,8 @@ CATALOG = 'from opennmt import models\nmodel = lambda: models.get_model_from_cat
         ("Transformer(source, target, 6, 512, 4, 2048)", 4, 4),
         ("Transformer(num_heads=2), Transformer(num_heads=4)", 4, 4),
         ("num_heads=2", 2, 2),
+        ("num_heads=2, position_encoder_class=layers.SinusoidalPositionEncoder", None, 2),
+        ("num_heads=2, ffn_activation=ffn_activation", None, 2),
         (None, 1, 1),
     ],
 )
@@ -137,6 +179,8 @@ def test_heads_are_those_of_the_description_or_given(tmp_path, description, give
         (None, 3, "divisor of the model's width, 8. Received: num_heads=3"),
         (None, 2.0, "`num_heads` must be a whole number"),
         ("num_heads=2, ffn_activation=tf.nn.elu", None, "must have one ffn_activation, out of"),
+        ("num_heads=2, position_encoder_class=None", None, "has position_encoder_class=None, and"),
+        ("num_heads=2, position_encoder_class=lambda: Mine()", None, "class=lambda:, and"),
     ],
 )
 def test_heads_and_activations_that_are_not_clear_are_refused(
@@ -219,7 +263,12 @@ REFUSED_ARRAYS = [
     (f"{OUTPUT}/kernel", np.zeros((D, 9)), r"output_layer/kernel must have the shape \(8, 11\)"),
     (LABELS, np.zeros((V, 9)), r"labels_inputter/embedding must have the shape \(any, 8\)"),
     (f"{ATTENTION}/relative_position_keys", np.zeros((41, 4)), "has relative positions"),
-    ("model/encoder/position_encoder/embedding", np.zeros((9, D)), "has a table of positions"),
+    (TABLES["source"], np.zeros((9, D)), "two tables of positions.* Received the lengths: 9, 0"),
+    (
+        TABLES["target"],
+        np.zeros((9, 7)),
+        r"encoder/embedding must have the shape \(any, 8",
+    ),
     ("model/encoder/encoders/0/layer_norm/gamma", np.zeros(D), "has several encoders"),
     (FEATURES.replace("/emb", "/inputters/0/emb"), np.zeros((V, D)), "has several sources"),
     ("model/decoder/layers/0/attention/1/layer/linear_keys/kernel", np.zeros(1), "does not have"),

@@ -10,13 +10,17 @@ FEATURES, LABELS = (
     f"model/examples_inputter/{side}_inputter/embedding" for side in ("features", "labels")
 )
 OUTPUT = "model/decoder/output_layer"
+TABLES = {
+    side: f"model/{stack}/position_encoder/embedding"
+    for side, stack in (("source", "encoder"), ("target", "decoder"))
+}
 SUBLAYERS = {
     "encoder": {"self_attention": "self_attention"},
     "decoder": {"self_attention": "self_attention", "attention/0": "cross_attention"},
 }
 
 
-def arrays(source=V, target=None, tied=False, pre=True, biases=True):
+def arrays(source=V, target=None, tied=False, pre=True, biases=True, positions=None):
     """Returns random arrays by OpenNMT-tf's names.
 
     Args:
@@ -24,6 +28,7 @@ def arrays(source=V, target=None, tied=False, pre=True, biases=True):
         tied: whether the target's matrix also computes the logits.
         pre: whether norms come before the sub-layers.
         biases: whether attention has biases.
+        positions: rows of the tables of positions; None: no tables.
     """
     random, result = np.random.default_rng(0), {}
 
@@ -41,6 +46,8 @@ def arrays(source=V, target=None, tied=False, pre=True, biases=True):
         add(f"{OUTPUT}/kernel", D, target or source)
     add(f"{OUTPUT}/bias", target or source)
     place = "input_layer_norm" if pre else "output_layer_norm"
+    for table in TABLES.values() if positions else ():
+        add(table, positions, D)
     for stack, layers in (("encoder", 2), ("decoder", 1)):
         for layer in range(layers):
             path = f"model/{stack}/layers/{layer}"

@@ -1,0 +1,110 @@
+"""Each flag of t2t-import has an effect, or is refused with one message."""
+
+import json
+
+import numpy as np
+import opennmt_tf_folder
+import pytest
+import tensor2tensor_folder
+from commands import command
+
+from pipelines.whole import read_json
+from t2t_keras.runs import Run
+
+
+def imported(folder, run, *flags):
+    """Imports a folder, which must succeed; returns the `Run` and the command's output."""
+    result = command("import_model", folder, f"--run={run}", *flags)
+    assert result.returncode == 0, result.stderr
+    return Run(run), result.stdout
+
+
+@pytest.fixture(scope="module")
+def opennmt_tf(tmp_path_factory):
+    """A model whose number of heads is not known."""
+    folder = tmp_path_factory.mktemp("opennmt_tf")
+    return opennmt_tf_folder.write(folder, opennmt_tf_folder.arrays(), description=None)
+
+
+@pytest.fixture(scope="module")
+def tensor2tensor(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tensor2tensor")
+    pieces = [*tensor2tensor_folder.PIECES[:-1], "10_"]  # of the alphabet that it has
+    return tensor2tensor_folder.write(folder, tensor2tensor_folder.arrays(), pieces=pieces)
+
+
+def test_num_heads_and_source_flags_are_settings_of_the_run(opennmt_tf, tmp_path):
+    run, output = imported(opennmt_tf, tmp_path / "plain", "--num_heads=2")
+    model = run.experiment().model
+    assert (model.num_heads, model.source_end, run.tokenizer().source.begin) == (2, False, False)
+    assert "the source has no <s> and no </s>" in output
+    flags = ["--num_heads=4", "--source_begin", "--source_end"]
+    run, output = imported(opennmt_tf, tmp_path / "controls", *flags)
+    model = run.experiment().model
+    assert (model.num_heads, model.source_end, run.tokenizer().source.begin) == (4, True, True)
+    assert "the source has no" not in output
+    assert len(run.translate(["a b", ""], beam=1, extra_length=2)) == 2
+
+
+def test_a_target_space_changes_the_vectors_of_the_source(tensor2tensor, tmp_path):
+    matrices = []
+    for flags in ([], ["--target_space=0"], ["--target_space=9"]):
+        run, output = imported(tensor2tensor, tmp_path / f"run{len(matrices)}", *flags)
+        assert f"target space {(flags or ['0'])[0][-1]} is a part" in output
+        weights = {weight.path: weight.numpy() for weight in run.model().trainable_weights}
+        (path,) = (path for path in weights if path.endswith("source_embedding/matrix"))
+        matrices.append(weights[path])
+    np.testing.assert_array_equal(matrices[0], matrices[1])
+    assert np.abs(matrices[0] - matrices[2]).min(axis=1)[4:].max() > 0.01
+
+
+def test_the_format_chooses_between_two_in_one_folder(opennmt_tf, tmp_path):
+    folder = tmp_path / "both"
+    opennmt_tf_folder.write(folder, opennmt_tf_folder.arrays())
+    (folder / "config.json").write_text(json.dumps({"model_type": "marian"}))
+    result = command("import_model", folder, f"--run={tmp_path}/run")
+    assert result.returncode == 2
+    assert "looks like several formats: hugging_face, opennmt_tf. Choose one with" in result.stderr
+    run, _ = imported(folder, tmp_path / "run", "--format=opennmt_tf")
+    assert read_json(run.config_file)["imported"] == "OpenNMT-tf"
+
+
+OPENNMT_TF = [
+    ([], "Give it with --num_heads"),
+    (["--num_heads=0"], "--num_heads=0"),
+    (["--num_heads=-2"], "--num_heads=-2"),
+    (["--num_heads=many"], "--num_heads=many"),
+    (["--num_heads=3"], "must be a divisor of the model's width, 8. Received: num_heads=3"),
+    (["--num_heads=2", "--target_space=1"], "--target_space is not for models of the format"),
+    (["--num_heads=2", "--source_end=perhaps"], "--source_end=perhaps"),
+    (["--num_heads=2", "--format=opennmt"], "`format` must be one of"),
+    (["--format=tensor2tensor"], "must have one checkpoint"),
+    (["--format=marian"], "must have one .npz file"),
+    (["--format=hugging_face"], "has no config.json"),
+    (["--format=ctranslate2"], "has no model.bin"),
+]
+
+
+@pytest.mark.parametrize(("flags", "message"), OPENNMT_TF)
+def test_wrong_flags_are_refused_before_anything_is_written(opennmt_tf, tmp_path, flags, message):
+    result = command("import_model", opennmt_tf, f"--run={tmp_path}/run", *flags)
+    assert result.returncode == 2 and message in result.stderr.splitlines()[-1], result.stderr
+    assert "Traceback" not in result.stderr
+    assert not (tmp_path / "run").exists()
+
+
+TENSOR2TENSOR = [
+    ("--target_space=-1", "--target_space=-1"),
+    ("--target_space=32", "must be at least 0 and below 32. Received: target_space=32"),
+    ("--target_space=1.5", "--target_space=1.5"),
+    ("--num_heads=2", "--num_heads is not for models of the format tensor2tensor. Leave it out"),
+    ("--source_begin", "--source_begin is not for models of the format tensor2tensor"),
+    ("--nosource_end", "--source_end is not for models of the format tensor2tensor"),
+]
+
+
+@pytest.mark.parametrize(("flag", "message"), TENSOR2TENSOR)
+def test_flags_of_another_format_are_refused(tensor2tensor, tmp_path, flag, message):
+    result = command("import_model", tensor2tensor, f"--run={tmp_path}/run", flag)
+    assert result.returncode == 2 and message in result.stderr.splitlines()[-1], result.stderr
+    assert not (tmp_path / "run").exists()
