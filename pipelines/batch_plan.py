@@ -102,6 +102,7 @@ class BatchPlan:
         mix: a `Mix`, if the examples are several corpora. An evaluation disregards it.
 
     Attributes:
+        examples: indices of the examples that are in the plan.
         boundaries: widths of the buckets.
         rows: number of rows of a batch, for each bucket.
         batches_of: number of batches per epoch, for each bucket.
