@@ -108,6 +108,12 @@ class Folder:
     def both(self, name, default):
         """Returns an attribute that both stacks must have in common."""
         values = [self.attribute(stack, name, default) for stack in ("encoder", "decoder")]
+        known = [value for value in values if value is not None]
+        if any(isinstance(value, str) or not np.isfinite(value) for value in known):
+            raise ValueError(
+                f"{self.folder}: {name} must be a finite number. Received: {values[0]!r} and "
+                f"{values[1]!r}"
+            )
         if values[0] != values[1]:
             raise ValueError(
                 f"{self.folder}: encoder and decoder must have the same {name}. "
@@ -168,7 +174,9 @@ class Folder:
         heads = 16 if self.model.spec == "TransformerBig" else 8
         heads = int(self.both("num_heads", heads))
         activation = int(self.both("activation", 0))
-        if activation >= len(ACTIVATIONS):
+        if heads < 1:
+            raise ValueError(f"{self.folder}: num_heads must be at least 1. Received: {heads}")
+        if not 0 <= activation < len(ACTIVATIONS):
             raise ValueError(f"{self.folder}: activation {activation} is not imported")
         pre_norm = bool(self.both("pre_norm", 1))
         self.pre_norm, self.d_model, self.heads = pre_norm, d_model, heads
@@ -246,7 +254,8 @@ class Folder:
     def attention(self, stack, layer, kind, path, weights):
         """Collects the weights of an attention sub-layer; returns heads · width."""
         theirs = f"{stack}/layer_{layer}/{kind}"
-        output = self.tensors.take(f"{theirs}/linear_{2 if kind == 'attention' else 1}/weight")
+        name = f"{theirs}/linear_{2 if kind == 'attention' else 1}/weight"
+        output = self.tensors.take(name, self.d_model, None)
         width = output.shape[1]
         groups = [3] if kind == "self_attention" else [1, 2]
         projections = []
@@ -262,6 +271,10 @@ class Folder:
             )
         scale = self.model.attributes.get(f"{theirs}/queries_scale")
         if scale is not None:  # ours divides scores by √width
+            if isinstance(scale, str) or not 0 < scale < float("inf"):
+                raise ValueError(
+                    f"{self.folder}: queries_scale must be positive. Received: {scale}"
+                )
             factor = scale * (width // self.heads) ** 0.5
             if abs(factor - 1) > 1e-6:
                 projections[0] = tuple(part.times(factor) for part in projections[0])

@@ -108,9 +108,15 @@ class Model:
         if not shape:
             self.attributes[name] = read_array(self.path, *variable).item()
         elif dtype == "int8" and len(shape) == 1:
-            self.attributes[name] = read_array(self.path, *variable).tobytes().decode()
+            contents = read_array(self.path, *variable).tobytes()
+            try:
+                self.attributes[name] = contents.decode()
+            except UnicodeDecodeError as error:
+                raise self.damaged(f"{name} is not UTF-8 ({error})") from error
         else:
             scale = variables.get(f"{self.same[name]}_scale")
+            if scale is not None and math.prod(scale[1]) not in (1, shape[0]):
+                raise self.damaged(f"{name} has the shape {shape}, and its scale {scale[1]}")
             compute = functools.partial(read_weights, self.path, variable, scale)
             self.tensors[name] = Tensor(shape, compute)
 

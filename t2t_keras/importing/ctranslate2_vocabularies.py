@@ -32,15 +32,25 @@ class Vocabularies:
         # Our export wrote a vocabulary of ours beside the model.
         names = "tokenizer.json", "source.tokenizer.json"
         self.own = any((folder / name).exists() for name in names)
-        self.source_begin = bool(self.setting(*SOURCE_BEGIN))
-        self.source_end = bool(self.setting(*SOURCE_END))
+        self.source_begin = self.flag(*SOURCE_BEGIN)
+        self.source_end = self.flag(*SOURCE_END)
         self.special = {
             name: self.setting(name, name, None) or default
             for name, default in DEFAULT_TOKENS.items()
         }
 
+        for name, token in self.special.items():
+            if not isinstance(token, str):
+                raise ValueError(f"{folder}: {name} must be a string. Received: {token!r}")
+
     def setting(self, name, old_name, default):
         return self.settings.get(name, self.attributes.get(old_name, default))
+
+    def flag(self, name, old_name, default):
+        value = self.setting(name, old_name, default)
+        if value not in (0, 1):
+            raise ValueError(f"{self.folder}: {name} must be true or false. Received: {value!r}")
+        return bool(value)
 
     def read(self, source_rows, target_rows):
         """Reads the vocabularies of matrices with so many rows."""

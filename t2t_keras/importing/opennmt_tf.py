@@ -2,7 +2,7 @@
 
 import re
 
-from t2t_keras.checks import check_integer
+from t2t_keras.checks import check_boolean, check_integer
 from t2t_keras.importing.ids import Ids
 from t2t_keras.importing.imported import Imported, Pieces, Weights
 from t2t_keras.importing.tensors import Tensors
@@ -62,6 +62,8 @@ def read(folder, num_heads=None, source_begin=False, source_end=False):
         source_begin, source_end: whether the model was trained with <s> before the source, and with
             </s> after it (`source_sequence_controls` in OpenNMT-tf's configuration).
     """
+    check_boolean("source_begin", source_begin)
+    check_boolean("source_end", source_end)
     return Folder(folder).imported(num_heads, source_begin, source_end)
 
 

@@ -188,7 +188,7 @@ class Folder:
             if layers[-1] != expected or not 1 <= expected <= 1000:
                 raise ValueError(
                     f"{self.folder}: the {stack} has {layers[-1]} layers, and must have as many "
-                    f"as the hparams say. Received: {expected}"
+                    f"as the hparams say. Received: {expected!r}"
                 )
             for i in range(expected):
                 self.block(f"{stack}/layer_{i}", f"{stack}/block_{i}", weights)

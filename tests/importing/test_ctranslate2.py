@@ -233,6 +233,14 @@ def without(name):
     return {key: value for key, value in random_model().items() if key != name}
 
 
+def text(value):
+    """Returns a string as model files contain it."""
+    return np.frombuffer(value.encode(errors="surrogateescape"), "int8")
+
+
+QUERIES_SCALE = "encoder/layer_0/self_attention/queries_scale"
+
+
 def with_shape(name, *shape):
     return random_model() | {name: np.zeros(shape, "float32")}
 
@@ -248,7 +256,15 @@ def with_shape(name, *shape):
         (with_shape("decoder/embeddings/weight", 9, 8), r"must have the shape \(any, 16\)"),
         (with_shape("encoder/layer_1/ffn/linear_0/weight", 30, 16), r"linear_1/weight must have"),
         (with_shape("encoder/layer_norm/gamma", 4), r"gamma must have the shape \(16\)"),
+        (with_shape("encoder/layer_0/self_attention/linear_1/weight", 3), r"shape \(16, any\)"),
+        (with_shape("encoder/layer_0/ffn/linear_0/weight_scale", 5), r"and its scale \(5,\)"),
         (random_model() | {"activation": np.int8(6)}, "activation 6 is not imported"),
+        (random_model() | {"activation": np.int8(-1)}, "activation -1 is not imported"),
+        (random_model() | {"num_heads": np.int8(0)}, "num_heads must be at least 1"),
+        (random_model() | {"num_heads": np.float32("nan")}, "must be a finite number.* nan"),
+        (random_model() | {"num_heads": text("four")}, "must be a finite number.* 'four'"),
+        (random_model() | {"name": text("\udcff")}, "name is not UTF-8"),
+        (random_model() | {QUERIES_SCALE: np.float32("nan")}, "queries_scale must be positive"),
         (random_model() | {"num_heads": np.int8(5)}, "the width 16, no multiple of 5 heads"),
         (
             random_model() | {"encoder/num_heads": np.int8(4), "decoder/num_heads": np.int8(2)},
@@ -277,6 +293,8 @@ def test_a_model_that_is_not_whole_is_refused(tmp_path, changed, message):
         ("target_vocabulary.json", "{", "is no JSON file"),
         ("config.json", "[]", "config.json must hold a JSON object"),
         ("config.json", '{"decoder_start_token": "de"}', "starts from 'de', which is not in"),
+        ("config.json", '{"unk_token": ["a"]}', "unk_token must be a string"),
+        ("config.json", '{"add_source_eos": "no"}', "add_source_eos must be true or false"),
         ("config.json", '{"quantization_type": 1}', "quantization_type=1"),
         ("config.json", '{"multi_query_attention": true}', "multi_query_attention=True"),
     ],

@@ -141,6 +141,12 @@ def test_a_source_with_begin_has_a_tokenizer_and_a_matrix_of_its_own(tmp_path):
     np.testing.assert_array_equal(matrix, ordered(model[FEATURES]))
 
 
+@pytest.mark.parametrize("name", ["source_begin", "source_end"])
+def test_settings_of_the_source_are_true_or_false(tmp_path, name):
+    with pytest.raises(ValueError, match=f"`{name}` must be True or False"):
+        read(write(tmp_path, arrays()), **{name: "no"})
+
+
 CATALOG = 'from opennmt import models\nmodel = lambda: models.get_model_from_catalog("{}")\n'
 
 
