@@ -5,7 +5,6 @@ import dataclasses
 import itertools
 import math
 import time
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import keras
@@ -25,6 +24,7 @@ from t2t_keras.runs.initial_weights import RATES, initialize, initialized_settin
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.search_graphs import translator
 from t2t_keras.training.console import example_lines
+from t2t_keras.training.early_stopping import watched_metric
 from t2t_keras.training.machines import Machines, find_strategy
 from t2t_keras.training.trainer import Trainer
 
@@ -88,6 +88,7 @@ def train(experiment, folder, tpu=None, export=True, command=(), show=logging.in
 
 def make_trainer(experiment, run, strategy, machines, command=(), init=None):
     """Builds the `Trainer` from data, model and folder."""
+    texts = held_out_texts(experiment)  # fails before anything is written
     keras.utils.set_random_seed(experiment.training.seed)
     with machines.chief_first():
         store, vocabulary, mix = training_corpora(experiment, run)
@@ -119,7 +120,7 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None):
             TrainingData(store, plan),
             experiment.training,
             run.folder,
-            held_out=held_out(experiment, tokenizer, model),
+            held_out=held_out(experiment, texts, tokenizer, model),
             strategy=strategy,
             rate=sustained_rate() * strategy.num_replicas_in_sync,
         )
@@ -153,19 +154,31 @@ def training_corpora(experiment, run):
     return Corpora(encoded(texts, load_tokenizer(vocabulary)), vocabulary, mix=None)
 
 
-def held_out(experiment, tokenizer, model):
-    """Returns the `HeldOut` sets for evaluation during training, the main one first."""
+def held_out_texts(experiment):
+    """Returns the pairs of each held-out set by its name, the main one first."""
     data = experiment.data
     texts = {each.name: each.read() for each in data.held_out_files()}
     if not texts and not data.folder:
         texts[""] = pairs(300, "test")
+    watched_metric(experiment.training.best, list(texts))  # raises an error for an unknown set
+    return {name: lines[: data.dev_pairs or None] for name, lines in texts.items()}
+
+
+def held_out(experiment, texts, tokenizer, model):
+    """Returns the `HeldOut` sets for evaluation during training.
+
+    Args:
+        texts: see `held_out_texts`.
+        tokenizer: the run's tokenizer.
+        model: the model in training.
+    """
+    data = experiment.data
     longest = model.longest if data.batches.too_long == "drop" else None
     # Greedy search, because evaluations are frequent. The final BLEU uses the run's own search.
     greedy = dataclasses.replace(experiment.search, beam=1, n_best=1)
     search = translator(model, tokenizer, greedy)
     sets = []
     for name, lines in texts.items():
-        lines = lines[: data.dev_pairs or None]
         store = held_out_store(lines, tokenizer, longest, name)
         batches = TrainingData(store, BatchPlan(store.lengths + 1, data.batches, seed=None))
         sets.append(HeldOut(batches, *zip(*lines, strict=True), search, name=name))

@@ -302,67 +302,81 @@ def test_only_the_chief_finishes_a_run_and_only_at_its_end(
 
 def test_without_data_a_run_learns_the_toy_grammar_and_its_vocabulary_once(tmp_path, monkeypatch):
     experiment, run = tiny_experiment(toy_pairs=300), Run(tmp_path)
-    store, vocabulary = training.training_store(experiment, run)
+    store, vocabulary, _ = training.training_corpora(experiment, run)
     assert len(store) == 300 and vocabulary == tmp_path / "vocabulary"
     assert run.tokenizer().size == 400
     monkeypatch.setattr(training, "learn", None)
-    again, _ = training.training_store(experiment, run)
+    again, *_ = training.training_corpora(experiment, run)
     assert again.lengths.tolist() == store.lengths.tolist()
 
 
 def test_prepared_data_comes_with_its_vocabulary(toy_data, tmp_path):
     experiment = tiny_experiment(folder=str(toy_data[1]))
-    store, vocabulary = training.training_store(experiment, Run(tmp_path))
+    store, vocabulary, _ = training.training_corpora(experiment, Run(tmp_path))
     assert len(store) > 1000 and vocabulary == toy_data[1] / "vocabulary"
     assert not list(tmp_path.iterdir())
 
 
+def held_out_sets(experiment, run):
+    texts = training.held_out_texts(experiment)
+    return training.held_out(experiment, texts, run.tokenizer(), run.model())
+
+
 def test_held_out_text_is_the_dev_set_or_the_toy_grammars_test_set(run, toy_corpus):
-    tokenizer, model = run.tokenizer(), run.model()
     files = {"dev_source": f"{toy_corpus}/train.en", "dev_target": f"{toy_corpus}/train.de"}
     for settings, expected in [
         ({"folder": "x", "dev_pairs": 20, **files}, pairs(1200)[:20]),
         ({}, pairs(300, "test")),
         ({"dev_pairs": 3}, pairs(300, "test")[:3]),
     ]:
-        (held_out,) = training.held_out(tiny_experiment(**settings), tokenizer, model)
+        (held_out,) = held_out_sets(tiny_experiment(**settings), run)
         assert list(zip(held_out.sources, held_out.references, strict=True)) == expected
         assert held_out.name == ""
-    assert training.held_out(tiny_experiment(folder="x"), tokenizer, model) == []
+    assert held_out_sets(tiny_experiment(folder="x"), run) == []
 
 
 def test_held_out_sets_have_names_and_share_one_search(run, toy_corpus):
     dev = [f"{name}={toy_corpus}/train.en,{toy_corpus}/train.de" for name in ("general", "mine")]
     experiment = tiny_experiment(folder="x", dev=tuple(dev), dev_pairs=5)
-    general, mine = training.held_out(experiment, run.tokenizer(), run.model())
+    general, mine = held_out_sets(experiment, run)
     assert (general.name, mine.name) == ("general", "mine")
     assert len(general.sources) == len(mine.data.store) == 5
     assert general.translator is mine.translator
 
 
-def test_a_missing_held_out_file_is_reported_with_the_name_of_its_set(run, toy_corpus):
-    dev = (f"general={toy_corpus}/train.en,{toy_corpus}/train.de", "mine=nowhere.en,nowhere.de")
-    with pytest.raises(ValueError, match=r"Held-out set 'mine': There is no source .* nowhere.en"):
-        training.held_out(tiny_experiment(folder="x", dev=dev), run.tokenizer(), run.model())
+@pytest.mark.parametrize(
+    ("files", "best", "message"),
+    [
+        ("nowhere.en,nowhere.de", "loss", r"Held-out set 'mine': There is no source .* nowhere.en"),
+        ("{0}/train.en,{0}/train.de", "general", r"`training.best` must be one of .*'mine/bleu'"),
+    ],
+)
+def test_wrong_held_out_sets_are_refused_before_anything_is_written(
+    toy_corpus, tmp_path, files, best, message
+):
+    experiment = tiny_experiment(dev=("mine=" + files.format(toy_corpus),))
+    experiment.training.best = best
+    with pytest.raises(ValueError, match=message):
+        train(experiment, tmp_path / "run")
+    assert {path.name for path in (tmp_path / "run").iterdir()} == {".lock"}
 
 
 def test_held_out_pairs_longer_than_learned_positions_do_not_count_in_the_loss(
     learned_positions, tmp_path, caplog
 ):
     """They are translated in parts for BLEU."""
-    tokenizer, model = learned_positions.tokenizer(), learned_positions.model()
     sentences = ["The dog sleeps.", "The dog sleeps. " * 30, "The cat sleeps."]
     for side in ("source", "target"):
         (tmp_path / side).write_text("".join(f"{sentence.strip()}\n" for sentence in sentences))
     experiment = tiny_experiment(folder="x", dev=(f"mine={tmp_path}/source,{tmp_path}/target",))
-    (held_out,) = training.held_out(experiment, tokenizer, model)
+    (held_out,) = held_out_sets(experiment, learned_positions)
     assert len(held_out.sources) == 3 and len(held_out.data.store) == 2
     assert "1 of 3 held-out pairs of mine have more than 39 pieces on a side" in caplog.text
     experiment.data.dev_pairs = 2
     (tmp_path / "source").write_text(f"{sentences[1]}\n" * 2)
     (tmp_path / "target").write_text(f"{sentences[1]}\n" * 2)
     with pytest.raises(ValueError, match=r"2 of 2 held-out pairs .* Use shorter held-out text"):
-        training.held_out(experiment, tokenizer, model)
+        held_out_sets(experiment, learned_positions)
 
 
 def test_the_rate_is_that_of_a_matrix_product(monkeypatch):
