@@ -5,28 +5,17 @@ import types
 
 import numpy as np
 import pytest
-from untrained import save_checkpoint
+from untrained import save_checkpoint, tiny_experiment
 
-from pipelines.data_config import DataConfig
-from pipelines.toy_grammar import pairs
-from pipelines.vocabulary import VocabularyConfig
 from pipelines.whole import read_json, write_json
 from t2t_keras.evaluation.held_out import Example, TranslationResults
-from t2t_keras.experiment import load_experiment
 from t2t_keras.runs import Run, exports, train, training
-
-
-def tiny_experiment(**data):
-    """Returns an `Experiment` with a small vocabulary of the toy grammar."""
-    experiment = load_experiment("quickstart")
-    experiment.data = DataConfig(vocabulary=VocabularyConfig(size=400), **data)
-    return experiment
 
 
 @pytest.fixture
 def resumed(toy_run, tmp_path, monkeypatch):
     """A function that resumes a copy of the run, without held-out text to save time."""
-    monkeypatch.setattr(training, "held_out", lambda *arguments: [])
+    monkeypatch.setattr(training, "held_out_sets", lambda *arguments: [])
     folder = shutil.copytree(toy_run[1], tmp_path / "run")
 
     def resume(export=False, **settings):
@@ -315,68 +304,6 @@ def test_prepared_data_comes_with_its_vocabulary(toy_data, tmp_path):
     store, vocabulary, _ = training.training_corpora(experiment, Run(tmp_path))
     assert len(store) > 1000 and vocabulary == toy_data[1] / "vocabulary"
     assert not list(tmp_path.iterdir())
-
-
-def held_out_sets(experiment, run):
-    texts = training.held_out_texts(experiment)
-    return training.held_out(experiment, texts, run.tokenizer(), run.model())
-
-
-def test_held_out_text_is_the_dev_set_or_the_toy_grammars_test_set(run, toy_corpus):
-    files = {"dev_source": f"{toy_corpus}/train.en", "dev_target": f"{toy_corpus}/train.de"}
-    for settings, expected in [
-        ({"folder": "x", "dev_pairs": 20, **files}, pairs(1200)[:20]),
-        ({}, pairs(300, "test")),
-        ({"dev_pairs": 3}, pairs(300, "test")[:3]),
-    ]:
-        (held_out,) = held_out_sets(tiny_experiment(**settings), run)
-        assert list(zip(held_out.sources, held_out.references, strict=True)) == expected
-        assert held_out.name == ""
-    assert held_out_sets(tiny_experiment(folder="x"), run) == []
-
-
-def test_held_out_sets_have_names_and_share_one_search(run, toy_corpus):
-    dev = [f"{name}={toy_corpus}/train.en,{toy_corpus}/train.de" for name in ("general", "mine")]
-    experiment = tiny_experiment(folder="x", dev=tuple(dev), dev_pairs=5)
-    general, mine = held_out_sets(experiment, run)
-    assert (general.name, mine.name) == ("general", "mine")
-    assert len(general.sources) == len(mine.data.store) == 5
-    assert general.translator is mine.translator
-
-
-@pytest.mark.parametrize(
-    ("files", "best", "message"),
-    [
-        ("nowhere.en,nowhere.de", "loss", r"Held-out set 'mine': There is no source .* nowhere.en"),
-        ("{0}/train.en,{0}/train.de", "general", r"`training.best` must be one of .*'mine/bleu'"),
-    ],
-)
-def test_wrong_held_out_sets_are_refused_before_anything_is_written(
-    toy_corpus, tmp_path, files, best, message
-):
-    experiment = tiny_experiment(dev=("mine=" + files.format(toy_corpus),))
-    experiment.training.best = best
-    with pytest.raises(ValueError, match=message):
-        train(experiment, tmp_path / "run")
-    assert {path.name for path in (tmp_path / "run").iterdir()} == {".lock"}
-
-
-def test_held_out_pairs_longer_than_learned_positions_do_not_count_in_the_loss(
-    learned_positions, tmp_path, caplog
-):
-    """They are translated in parts for BLEU."""
-    sentences = ["The dog sleeps.", "The dog sleeps. " * 30, "The cat sleeps."]
-    for side in ("source", "target"):
-        (tmp_path / side).write_text("".join(f"{sentence.strip()}\n" for sentence in sentences))
-    experiment = tiny_experiment(folder="x", dev=(f"mine={tmp_path}/source,{tmp_path}/target",))
-    (held_out,) = held_out_sets(experiment, learned_positions)
-    assert len(held_out.sources) == 3 and len(held_out.data.store) == 2
-    assert "1 of 3 held-out pairs of mine have more than 39 pieces on a side" in caplog.text
-    experiment.data.dev_pairs = 2
-    (tmp_path / "source").write_text(f"{sentences[1]}\n" * 2)
-    (tmp_path / "target").write_text(f"{sentences[1]}\n" * 2)
-    with pytest.raises(ValueError, match=r"2 of 2 held-out pairs .* Use shorter held-out text"):
-        held_out_sets(experiment, learned_positions)
 
 
 def test_the_rate_is_that_of_a_matrix_product(monkeypatch):

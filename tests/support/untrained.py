@@ -5,10 +5,11 @@ import re
 
 import keras
 
+from pipelines.data_config import DataConfig
 from pipelines.tokenizers import save_tokenizer
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import VocabularyConfig, learn
-from t2t_keras.experiment import Experiment
+from t2t_keras.experiment import Experiment, load_experiment
 from t2t_keras.runs import Run
 from t2t_keras.training.checkpoints import named
 from t2t_keras.transformer_config import TransformerConfig
@@ -20,6 +21,13 @@ QUICK = {"beam": 1, "extra_length": 3}  # a search whose graph is traced quickly
 @functools.cache
 def learned_tokenizer():
     return learn([text for pair in pairs(200) for text in pair], VocabularyConfig(size=400))
+
+
+def tiny_experiment(**data):
+    """Returns an `Experiment` with a small vocabulary of the toy grammar."""
+    experiment = load_experiment("quickstart")
+    experiment.data = DataConfig(vocabulary=VocabularyConfig(size=400), **data)
+    return experiment
 
 
 def toy_tokenizer(folder):
