@@ -1,82 +1,24 @@
 import os
 import re
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from small_corpus import CORPUS, KEPT, PART, config, contents
 
-import pipelines.cleaned_text as cleaned_text
 import pipelines.prepare as preparation
 from pipelines.batch_plan import BatchConfig
-from pipelines.data_config import DataConfig
-from pipelines.id_store import SIDES, IdStore, Shard
-from pipelines.prepare import prepare, prepare_by
+from pipelines.id_store import SIDES, IdStore
+from pipelines.prepare import prepare
 from pipelines.sources import Pairs, TextFiles
 from pipelines.tokenizers import load_tokenizer
-from pipelines.toy_grammar import pairs
-from pipelines.vocabulary import VocabularyConfig, learn
 from pipelines.whole import only_one
 
-CORPUS = [*pairs(700), ("", "leer"), ("same", "same"), pairs(1)[0]]
-KEPT = list(dict.fromkeys(CORPUS[:700]))
-PART = 200  # four parts
-
-
-def config(**vocabulary):
-    batches = BatchConfig(tokens=1000, max_length=60)
-    vocabulary = VocabularyConfig(**{"size": 400, **vocabulary})
-    return DataConfig(vocabulary=vocabulary, batches=batches)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def small_parts():
-    """Cuts the corpus into small parts, and learns each vocabulary only once."""
-    learned = {}
-
-    def learn_once(texts, config, normalization, folder):
-        key = repr((texts := list(texts), config, normalization))
-        if key not in learned:
-            learned[key] = learn(texts, config, normalization, folder)
-        return learned[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cleaned_text, "PART", PART)
-        patch.setattr(preparation, "learn", learn_once)
-        yield
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory):
-    """A prepared folder, and its report."""
-    folder = tmp_path_factory.mktemp("data") / "toy"
-    return folder, prepare(Pairs(CORPUS), folder, config())
-
-
-def contents(folder):
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+pytestmark = pytest.mark.usefixtures("small_parts")
 
 
 def times(folder):
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.name != ".lock"}
-
-
-def interrupt(monkeypatch, owner, name, after):
-    """Replaces a function by one that raises KeyboardInterrupt after some successful calls."""
-    original, calls = getattr(owner, name), []
-
-    def interrupted(*arguments, **named):
-        if len(calls) == after:
-            raise KeyboardInterrupt
-        calls.append(1)
-        return original(*arguments, **named)
-
-    monkeypatch.setattr(owner, name, interrupted)
 
 
 def test_the_store_holds_the_kept_pairs_in_order(prepared):
@@ -126,90 +68,6 @@ def test_different_batch_settings_renew_only_the_report(prepared):
     changed = {path.name for path, time in times(folder).items() if time != before[path]}
     assert changed - {folder.name} == {"report.json", "report.txt"}
     assert prepare(Pairs(CORPUS), folder, config()) == report
-
-
-@pytest.mark.parametrize(
-    ("owner", "name", "after"),
-    [
-        (cleaned_text, "write_part", 0),
-        (cleaned_text, "write_part", 2),
-        (preparation, "learn", 0),
-        (preparation, "save_tokenizer", 0),
-        (Shard, "write", 0),
-        (Shard, "write", 2),
-        (preparation, "make_report", 0),
-        (preparation, "report_text", 0),
-        (shutil, "rmtree", 9),  # the temporary folder of the first shard
-        (shutil, "rmtree", 12),  # the cleaned text, in the end
-    ],
-)
-def test_an_interrupted_preparation_resumes_to_the_same_bytes(
-    prepared, tmp_path, monkeypatch, owner, name, after
-):
-    expected, _ = prepared
-    folder = tmp_path / "toy"
-    with monkeypatch.context() as patch:
-        interrupt(patch, owner, name, after)
-        with pytest.raises(KeyboardInterrupt):
-            prepare(Pairs(CORPUS), folder, config())
-    if owner is Shard:
-        finished = [path for path in folder.glob("shard-*") if path.suffix != ".unfinished"]
-        assert len(finished) == after
-        with pytest.raises(ValueError, match="again if it was interrupted"):
-            IdStore.read(folder)
-    before = {path: path.stat().st_mtime_ns for path in folder.glob("shard-??????/*")}
-    prepare(Pairs(CORPUS), folder, config())
-    assert contents(folder) == contents(expected)
-    for path, time in before.items():
-        assert path.stat().st_mtime_ns == time, "a finished shard was encoded again"
-
-
-def test_leftovers_of_killed_processes_are_removed(prepared, tmp_path):
-    folder = tmp_path / "toy"
-    for name in ("cleaned.0a.unfinished", "vocabulary.0b.unfinished", "shard-000001.0c.unfinished"):
-        (folder / name / "part").mkdir(parents=True)
-    (folder / "store.json.unfinished").write_text("{")
-    prepare(Pairs(CORPUS), folder, config())
-    assert contents(folder) == contents(prepared[0])
-    assert not list(folder.glob("*.unfinished"))
-
-
-def encode_one_part_and_wait(folder, tokenizer):
-    """Encodes the first part without TensorFlow, which takes long to load, and then hangs."""
-    part = cleaned_text.parts_in(folder / "cleaned")[0]
-    sides = [tokenizer.encode(cleaned_text.lines_of(part / side)) for side in SIDES]
-    Shard.of(zip(*sides, strict=True)).write(cleaned_text.shard_of(part, folder))
-    print("encoded", flush=True)
-    sys.stdin.read()
-
-
-def prepare_one_part_and_wait(folder):
-    cleaned_text.PART = PART
-    encode = encode_one_part_and_wait
-    prepare_by(cleaned_text.clean_all, encode, Pairs(CORPUS), folder, config())
-
-
-def test_a_killed_preparation_resumes_to_the_same_bytes(prepared, tmp_path):
-    expected, _ = prepared
-    folder = tmp_path / "toy"
-    code = (
-        f"import sys; sys.path[:0] = {[os.getcwd(), os.path.dirname(__file__)]}\n"
-        f"import test_prepare; test_prepare.prepare_one_part_and_wait({str(folder)!r})"
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    with process:
-        assert process.stdout.readline() == b"encoded\n"
-        with pytest.raises(ValueError, match=rf"in use by process {process.pid}. Wait"):
-            prepare(Pairs(CORPUS), folder, config())
-        process.kill()
-    assert [path.name for path in folder.glob("shard-*")] == ["shard-000000"]
-    prepare(Pairs(CORPUS), folder, config())
-    assert contents(folder) == contents(expected)
 
 
 def test_only_a_lost_shard_is_encoded_again(prepared, tmp_path):

@@ -1,0 +1,45 @@
+"""A small corpus that is prepared in four parts."""
+
+import sys
+
+import pipelines.cleaned_text as cleaned_text
+from pipelines.batch_plan import BatchConfig
+from pipelines.data_config import DataConfig
+from pipelines.id_store import SIDES, Shard
+from pipelines.prepare import prepare_by
+from pipelines.sources import Pairs
+from pipelines.toy_grammar import pairs
+from pipelines.vocabulary import VocabularyConfig
+
+CORPUS = [*pairs(700), ("", "leer"), ("same", "same"), pairs(1)[0]]
+KEPT = list(dict.fromkeys(CORPUS[:700]))
+PART = 200  # four parts
+
+
+def config(**vocabulary):
+    batches = BatchConfig(tokens=1000, max_length=60)
+    vocabulary = VocabularyConfig(**{"size": 400, **vocabulary})
+    return DataConfig(vocabulary=vocabulary, batches=batches)
+
+
+def contents(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def encode_one_part_and_wait(folder, tokenizer):
+    """Encodes the first part without TensorFlow, which takes long to load, and then hangs."""
+    part = cleaned_text.parts_in(folder / "cleaned")[0]
+    sides = [tokenizer.encode(cleaned_text.lines_of(part / side)) for side in SIDES]
+    Shard.of(zip(*sides, strict=True)).write(cleaned_text.shard_of(part, folder))
+    print("encoded", flush=True)
+    sys.stdin.read()
+
+
+def prepare_one_part_and_wait(folder):
+    cleaned_text.PART = PART
+    encode = encode_one_part_and_wait
+    prepare_by(cleaned_text.clean_all, encode, Pairs(CORPUS), folder, config())
