@@ -172,7 +172,7 @@ class BatchPlan:
         if not self.steps:
             raise ValueError(
                 f"{len(kept)} examples do not fill one batch, which needs a multiple of "
-                f"{config.multiple} rows"
+                f"{config.multiple} rows. Add text, or decrease data.batches.multiple"
             )
         self.epochs = {}  # the batches of the two epochs requested last
 

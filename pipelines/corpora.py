@@ -102,6 +102,7 @@ def check_one_vocabulary(folders):
     for folder in others:
         if load_tokenizer(folder).contents() != contents:
             raise ValueError(
-                f"{folder} is a different vocabulary than {first}, but the corpora of a training "
-                f"need the same one. Prepare the second corpus with --vocabulary={first}"
+                f"{folder} is a different vocabulary than {first}, but corpora that are trained on "
+                f"together need the same one. Prepare {folder.parent} again with "
+                f"--vocabulary={first}, or both with the vocabulary of --init"
             )

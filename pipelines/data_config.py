@@ -5,7 +5,6 @@ import dataclasses
 from pipelines.batch_plan import BatchConfig
 from pipelines.checks import check_whole_number
 from pipelines.cleaning import CleaningConfig
-from pipelines.corpora import corpora_in
 from pipelines.held_out_files import HeldOutFiles, parse_sets
 from pipelines.vocabulary import VocabularyConfig
 
@@ -50,7 +49,6 @@ class DataConfig:
                 f"of the two. Received: dev_source={self.dev_source!r}, dev={self.dev!r}"
             )
         parse_sets(self.dev)
-        corpora_in(self.folder)
         self.cleaning.validate()
         self.vocabulary.validate()
         self.batches.validate()

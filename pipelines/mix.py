@@ -58,7 +58,7 @@ class Mix:
         """
         corpus = self.corpus_of(members)
         groups = [members[corpus == index] for index in range(len(self.names))]
-        # At least 1, so that no pair is never seen.
+        # At least 1, so that every pair is seen.
         return [
             (group, max(1, round(len(group) * passes[name])))
             for group, name in zip(groups, self.names, strict=True)

@@ -100,7 +100,7 @@ def freeze(model, names):
     for name in names:
         check(name in layers, "training.freeze", name, f"among {', '.join(layers)}")
         layers[name].trainable = False
-    allowed = "fewer layers: none is left to be trained"
+    allowed = "names that leave a layer to be trained"
     check(len(model.trainable_weights) > 0, "training.freeze", tuple(names), allowed)
 
 

@@ -3,8 +3,9 @@
 t2t-train                                                  the quick start: a toy model in minutes
 t2t-train --config=base --data=data/ende --run=runs/ende --dev_source=dev.en --dev_target=dev.de
 t2t-train --config=base --data=data/ende --run=runs/ende --config.training.accumulate=8
-t2t-train --init=runs/general --data=data/mine --run=runs/mine --config.training.schedule=constant \
-    --config.training.learning_rate=1e-4 --dev=general=dev.en,dev.de --dev=mine=mine.en,mine.de
+t2t-train --init=runs/general --data=data/mine --run=runs/mine
+t2t-train --init=runs/general --data=data/general:1,data/mine:4 --run=runs/mine \
+    --dev=general=dev.en,dev.de --dev=mine=mine.en,mine.de
 
 SIGTERM and Ctrl-C finish the current step and save a checkpoint. The same command resumes from the
 newest checkpoint. All visible GPUs are used. If TF_CONFIG is set, several machines train together:
@@ -43,7 +44,7 @@ INIT = flags.DEFINE_string(
     "init",
     None,
     "Run whose weights the training starts from. The model has that run's settings, except for "
-    "dropout. Default: random weights.",
+    "dropout. --config is then 'finetune' by default. Default: random weights.",
 )
 FREEZE = flags.DEFINE_list(
     "freeze",
@@ -112,7 +113,8 @@ def next_commands(folder):
 
 
 def entry():
-    run_with_config(main, default="quickstart")
+    names = [argument.lstrip("-").partition("=")[0] for argument in sys.argv[1:]]
+    run_with_config(main, default="finetune" if "init" in names else "quickstart")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Held-out text for evaluation during training: batches for the loss, sentences for BLEU."""
 
 import dataclasses
+import hashlib
 
 from t2t_keras.evaluation.bleu import bleu
 
@@ -42,6 +43,12 @@ class HeldOut:
     def __init__(self, data, sources, references, translator, shown=3, name=""):
         self.data, self.sources, self.references = data, sources, references
         self.translator, self.shown, self.name = translator, shown, name
+
+    @property
+    def digest(self):
+        """A digest of the sentences."""
+        texts = repr([list(self.sources), list(self.references)])
+        return hashlib.blake2b(texts.encode(), digest_size=8).hexdigest()
 
     def distributed(self, strategy):
         return self.data.distributed(strategy)

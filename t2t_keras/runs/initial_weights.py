@@ -4,7 +4,8 @@ import dataclasses
 
 import numpy as np
 
-from pipelines.special_ids import SPECIAL_PIECES, UNKNOWN
+from pipelines.special_ids import BEGIN, SPECIAL_PIECES, UNKNOWN
+from t2t_keras.decoding.search_config import SearchConfig
 
 # Settings of a model that do not change its weights.
 RATES = ("dropout", "attention_dropout")
@@ -27,6 +28,24 @@ def initialized_settings(initial, model, tokenizer):
     if theirs.source_vocab_size is not None or new:
         settings["source_vocab_size"] = tokenizer.source.size
     return dataclasses.replace(theirs, **settings)
+
+
+def initialized_search(known, search, same_vocabulary):
+    """Returns the `SearchConfig` of a training that starts from a run's weights.
+
+    Args:
+        known: the run's `SearchConfig`.
+        search: a `SearchConfig`, whose settings other than the defaults remain.
+        same_vocabulary: whether ids have the same meaning; otherwise only special ones are kept.
+    """
+    result = dataclasses.replace(known)
+    if not same_vocabulary:
+        special = range(len(SPECIAL_PIECES))
+        result.banned = tuple(id for id in known.banned if id in special)
+        result.first = ()
+    defaults = dataclasses.asdict(SearchConfig())
+    ours = dataclasses.asdict(search).items()
+    return dataclasses.replace(result, **{n: value for n, value in ours if value != defaults[n]})
 
 
 def initialize(model, initial, tokenizer):
@@ -63,7 +82,7 @@ def origins(new, known):
     pieces = new.pieces(range(new.size))
     texts = new.decode([[id] for id in range(new.size)])
     result = [[id] for id in range(special)]
-    split = known.encode(texts)
+    split = [ids[ids != BEGIN] for ids in known.encode(texts)]  # a source may begin with it
     for piece, made_of in zip(pieces[special:], split[special:], strict=True):
         result.append([ids[piece]] if piece in ids else made_of.tolist() or [UNKNOWN])
     return result

@@ -40,7 +40,13 @@ def preparation_of(data):
     Args:
         data: `data.folder`. Of several corpora, the first one counts.
     """
-    return read_json(Path(corpora_in(data)[0].folder) / "preparation.json") if data else {}
+    if not data:
+        return {}
+    try:
+        folder = corpora_in(data)[0].folder
+    except ValueError:  # a folder that is gone; its name may contain commas and colons
+        return None
+    return read_json(Path(folder) / "preparation.json")
 
 
 def read_config(path):
@@ -83,7 +89,7 @@ def check_same_model(path, experiment):
     """Rejects a different model or seed, because the run's checkpoints would not fit it."""
     known, settings = dataclasses.asdict(read_settings(path)), dataclasses.asdict(experiment)
     for each in (known, settings):
-        each["training"]["freeze"] = tuple(each["training"]["freeze"])  # JSON has lists only
+        each["training"]["freeze"] = sorted(each["training"]["freeze"])
     training = {name: settings["training"][name] for name in ("seed", "freeze")}
     fixed = {"model": settings["model"], "training": training}
     for part, fields in fixed.items():

@@ -5,6 +5,7 @@ import dataclasses
 import itertools
 import math
 import time
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import keras
@@ -20,8 +21,14 @@ from pipelines.vocabulary import learn
 from pipelines.whole import digest, whole_folder
 from t2t_keras.runs.exports import is_exported
 from t2t_keras.runs.held_out_sets import held_out_sets, held_out_texts
-from t2t_keras.runs.initial_weights import RATES, initialize, initialized_settings
+from t2t_keras.runs.initial_weights import (
+    RATES,
+    initialize,
+    initialized_search,
+    initialized_settings,
+)
 from t2t_keras.runs.run import Run
+from t2t_keras.runs.settings_file import read_config
 from t2t_keras.training.console import example_lines
 from t2t_keras.training.machines import Machines, find_strategy
 from t2t_keras.training.trainer import Trainer
@@ -91,16 +98,23 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None):
     with machines.chief_first():
         store, vocabulary, mix = training_corpora(experiment, run)
         tokenizer = load_tokenizer(vocabulary)
-        initial = Run(init) if init else None
+        initial = initial_run(run, init)
         set_model(experiment, run, tokenizer, initial)
         settings = experiment.data.batches, experiment.training.seed
         plan = BatchPlan(store.lengths + 1, *settings, mix=mix)
         if machines.is_chief:
-            run.begin(experiment, vocabulary, command, init)
+            run.begin(experiment, vocabulary, command, initial and initial.folder)
         else:
             run.join(experiment, vocabulary)
     for line in mix.lines(plan.examples) if mix else ():
         logging.info(line)
+    if plan.too_long:
+        logging.info(
+            "%s of the following pairs have more than %d tokens and are %s (data.batches)",
+            f"{plan.too_long:,}",
+            experiment.data.batches.max_length,
+            "truncated" if plan.cut_at else "left out",
+        )
     logging.info(
         "%s pairs, %s batches per epoch in %s shapes, %s replicas",
         f"{len(store):,}",
@@ -113,6 +127,11 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None):
         model.optimizer.build(model.trainable_variables)
         if initial and not run.checkpoints.steps():
             initialize(model, initial, tokenizer)
+            if experiment.training.schedule == "paper":
+                logging.warning(
+                    "The paper's learning rates are for random weights and may spoil trained ones. "
+                    "Consider --config=finetune, or another training.schedule"
+                )
         return Trainer(
             model,
             TrainingData(store, plan),
@@ -124,13 +143,36 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None):
         )
 
 
+def initial_run(run, init):
+    """Returns the `Run` whose weights the training starts from, or None.
+
+    Args:
+        run: the `Run` to train, which keeps the one that it was started from.
+        init: folder of the run to start from, or None.
+    """
+    if not run.config_file.exists():
+        return Run(init) if init else None
+    started = read_config(run.config_file).get("init")
+    if init and (started is None or Path(init).resolve() != Path(started).resolve()):
+        raise ValueError(
+            f"{run.folder} was started {f'with --init={started}' if started else 'without --init'}"
+            f". Received: --init={init}. Leave it out to resume the run, or give a different --run"
+        )
+    return Run(started) if started else None
+
+
 def set_model(experiment, run, tokenizer, initial):
-    """Sets the model's settings that depend on the vocabulary and on the run to start from."""
+    """Sets what depends on the vocabulary and on the run to start from: model and search."""
     if initial and run.config_file.exists():  # resumed; the other run may be gone
+        known = run.experiment()
         rates = {name: getattr(experiment.model, name) for name in RATES}
-        experiment.model = dataclasses.replace(run.experiment().model, **rates)
+        experiment.model = dataclasses.replace(known.model, **rates)
+        experiment.search = initialized_search(known.search, experiment.search, True)
     elif initial:
+        known = initial.experiment()
+        same = tokenizer.contents() == initial.tokenizer().contents()
         experiment.model = initialized_settings(initial, experiment.model, tokenizer)
+        experiment.search = initialized_search(known.search, experiment.search, same)
     else:
         experiment.model.vocab_size = tokenizer.target.size
         if tokenizer.source is not tokenizer.target:
@@ -177,7 +219,13 @@ def finish(run, trainer, export, show):
     scored = score_if_missing(run, trainer.held_out, show)
     version = export_if_missing(run, show) if export else None
     if not averaged and not scored and not version:
-        show(f"{run.folder} is already trained to its last step, {trainer.step:,}")
+        if trainer.stopped_early:
+            show(
+                f"{run.folder} ended at step {trainer.step:,}: {trainer.early_stopping.reason}. "
+                "To train on, increase training.patience"
+            )
+        else:
+            show(f"{run.folder} is already trained to its last step, {trainer.step:,}")
     return version
 
 

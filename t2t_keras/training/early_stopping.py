@@ -10,19 +10,21 @@ class EarlyStopping:
 
     Args:
         patience: number of evaluations without a better value after which training ends. 0: never.
-        metric: name of the metric in an evaluation, such as "loss" or "mine/bleu". A higher BLEU
-            is better; of any other metric, a lower value.
+        metric: name of the metric in an evaluation, such as "loss" or "mine/bleu". For BLEU,
+            higher is better; for all other metrics, lower. None: there is no held-out text, and an
+            earlier record is kept as it is.
+        texts: digest of the held-out set that the metric is measured on.
     """
 
-    def __init__(self, patience, metric="loss"):
-        self.patience, self.metric = patience, metric
-        self.higher_is_better = metric.rpartition("/")[2] == "bleu"
-        self.forget()
-
-    def forget(self):
+    def __init__(self, patience, metric="loss", texts=None):
+        self.patience, self.metric, self.texts = patience, metric, texts
         self.best_value = None
         self.best_step = None
         self.worse = 0  # evaluations since the best value
+
+    @property
+    def higher_is_better(self):
+        return self.metric.rpartition("/")[2] == "bleu"
 
     def record(self, value, step):
         """Records the metric of an evaluation; returns True if it is the best so far."""
@@ -50,6 +52,7 @@ class EarlyStopping:
         """Returns a dict for a checkpoint's notes."""
         return {
             "best_metric": self.metric,
+            "best_texts": self.texts,
             "best_value": self.best_value,
             "best_step": self.best_step,
             "worse": self.worse,
@@ -58,20 +61,30 @@ class EarlyStopping:
     def restore(self, state, warn):
         """Continues from the `state` of an earlier process, if it recorded the same metric.
 
+        The metric must have been measured on the same texts, too.
+
         Args:
             state: the notes of a checkpoint.
             warn: called with a message if the record starts over.
         """
         # Earlier versions recorded the loss only.
-        metric = state.get("best_metric", "loss")
+        metric = state.get("best_metric") or "loss"
         value = state["best_value"] if "best_metric" in state else state["best_loss"]
         # Earlier versions recorded NaN, which no loss is below.
         if value is None or not math.isfinite(value):
             return
-        if metric != self.metric:
+        if self.metric is None:
+            self.metric, self.texts = metric, state.get("best_texts")
+        elif metric != self.metric:
             warn(
                 f"The best checkpoint was chosen by {metric} and is now chosen by {self.metric} "
-                "(training.best): its record starts over"
+                "(training.best, or the first held-out set): its record starts over"
+            )
+            return
+        elif state.get("best_texts", self.texts) != self.texts:
+            warn(
+                f"The best checkpoint was chosen by {metric} on a different held-out text: its "
+                "record starts over"
             )
             return
         self.best_value, self.best_step, self.worse = value, state["best_step"], state["worse"]

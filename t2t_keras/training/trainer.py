@@ -40,15 +40,15 @@ class Trainer:
     Args:
         model: a compiled `TrainableTransformer`, built in the scope of `strategy`.
         data: the training data. `data.distributed(strategy, start_step)` returns the batches from
-            that step on, `data.tokens(step)` the number of real tokens in a batch, and
+            that step on. For a batch, `data.tokens(step)` is the number of real tokens,
             `data.examples(step)` the indices of its sentence pairs, and `data.seen(step)` their
             number from each corpus of a mix. `data.corpora` has the sizes of these corpora.
         config: a `TrainingConfig`.
         folder: the run's folder.
         held_out: the sets for evaluations, the main one first, such as `HeldOut`s. For each,
-            `name` may be "" if it is the only one, `distributed(strategy)` returns the batches of
-            one pass, and `translate()` returns an object with `metrics`, a dict, and `examples`,
-            translations to show.
+            `name` may be "" if it is the only one, `digest` changes with the texts,
+            `distributed(strategy)` returns the batches of one pass, and `translate()` returns an
+            object with `metrics`, a dict, and `examples`, translations to show.
         strategy: a `tf.distribute` strategy. None: the one in whose scope the trainer is created.
         callbacks: further Keras callbacks.
         rate: sustained floating-point operations per second of all devices together. As in Table 2,
@@ -73,7 +73,13 @@ class Trainer:
         self.is_chief = self.machines.is_chief
         self.checkpoints = Checkpoints(self.folder / "checkpoints", config.keep)
         self.metrics_file = MetricsFile(self.folder / "metrics.jsonl")
-        self.early_stopping = EarlyStopping(config.patience, watched_metric(config.best, names))
+        metric = watched_metric(config.best, names)
+        digests = {each.name: each.digest for each in self.held_out}
+        self.early_stopping = EarlyStopping(
+            config.patience,
+            metric if names else None,
+            digests.get(metric.rpartition("/")[0]),
+        )
         self.console = Console(config, lambda: (self.step, self.tokens), self.is_chief)
         self.cost = TrainingCost(rate)
         self.step, self.tokens = 0, 0
@@ -318,7 +324,7 @@ class Trainer:
         restore(self.model, state)
         self.step = self.saved_step = step
         self.tokens = notes["tokens"]
-        self.seen.update(notes.get("seen", {}))
+        self.seen = collections.Counter(notes.get("seen", {}))
         self.cost.restore(notes)
         # Earlier versions noted the best checkpoint in a file of its own.
         notes = {"best_step": self.checkpoints.best(), **notes}

@@ -61,8 +61,8 @@ def data_text(data):
 def passes_text(evaluation):
     """Describes how often each corpus of a mix was seen, if there is one."""
     passes = evaluation.get("passes", {})
-    seen = ", ".join(f"those of {name} {times:.3g} times" for name, times in passes.items())
-    return f" On average, the pairs were seen this often: {seen}." if seen else ""
+    seen = ", ".join(f"{times:.3g} times for {name}" for name, times in passes.items())
+    return f" On average, each pair was seen {seen}." if seen else ""
 
 
 def loss_text(evaluations):

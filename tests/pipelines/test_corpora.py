@@ -85,7 +85,9 @@ def test_folders_of_the_same_name_are_told_apart_by_their_paths(tmp_path):
 def test_corpora_with_different_vocabularies_are_refused(tmp_path):
     write_corpus(tmp_path / "a", [1])
     write_corpus(tmp_path / "b", [1], [*PIECES, "g"])
-    message = f"b/vocabulary is a different .* --vocabulary={tmp_path}/a/vocabulary"
+    message = (
+        f"b/vocabulary is a different .* Prepare {tmp_path}/b again .*={tmp_path}/a/vocabulary"
+    )
     with pytest.raises(ValueError, match=message):
         read_corpora(f"{tmp_path}/a:1,{tmp_path}/b:1")
 

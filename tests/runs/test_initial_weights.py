@@ -1,7 +1,9 @@
 """A training that starts from another run's weights, with its vocabulary or another one."""
 
+import dataclasses
 import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,11 +16,19 @@ from pipelines.special_ids import CONTINUES, SPECIAL_PIECES
 from pipelines.tokenizers import SeparateTokenizers, load_tokenizer
 from pipelines.tokens import TokenTokenizer
 from pipelines.toy_grammar import pairs
-from pipelines.whole import read_json
+from pipelines.whole import read_json, write_json
 from pipelines.word_pieces import WordPieceTokenizer
+from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
 from t2t_keras.runs import Run
-from t2t_keras.runs.initial_weights import initialize, initialized_settings, means, origins
+from t2t_keras.runs.initial_weights import (
+    initialize,
+    initialized_search,
+    initialized_settings,
+    means,
+    origins,
+)
+from t2t_keras.runs.training import initial_run
 from t2t_keras.transformer_config import TransformerConfig
 
 
@@ -90,6 +100,35 @@ def test_means_of_rows():
     np.testing.assert_allclose(means(array[:, 0], [[2, 1], [0]]), [4, 1])
 
 
+def test_the_begin_of_a_source_is_no_part_of_new_pieces():
+    known = TokenTokenizer([*SPECIAL_PIECES, "a", "b"], begin=True)
+    assert origins(TokenTokenizer([*SPECIAL_PIECES, "b", "c"]), known)[4:] == [[5], [3]]
+
+
+def test_the_search_is_the_runs_where_the_config_has_the_defaults():
+    known = SearchConfig(beam=6, alpha=1.0, penalty="marian", banned=(3, 17), first=(20,))
+    search = initialized_search(known, SearchConfig(extra_length=10), same_vocabulary=True)
+    assert search == dataclasses.replace(known, extra_length=10)
+    search = initialized_search(known, SearchConfig(beam=2), same_vocabulary=False)
+    assert search == dataclasses.replace(known, beam=2, banned=(3,), first=())
+
+
+def test_a_run_goes_on_only_from_the_weights_that_it_was_started_with(tmp_path):
+    run = Run(tmp_path / "run")
+    assert initial_run(run, None) is None
+    assert initial_run(run, "a").folder == Path("a")
+    run.folder.mkdir()
+    write_json(run.config_file, {"experiment": {}, "init": "a"})
+    assert initial_run(run, None).folder == initial_run(run, "x/../a").folder == Path("a")
+    with pytest.raises(ValueError, match=r"was started with --init=a\. Received: --init=b"):
+        initial_run(run, "b")
+    write_json(run.config_file, {"experiment": {}})
+    assert initial_run(run, None) is None
+    for init in ("a", run.folder):
+        with pytest.raises(ValueError, match=r"was started without --init\. .* different --run"):
+            initial_run(run, init)
+
+
 FLAGS = [flag for flag in TINY_RUN if "model" not in flag]
 FINE_TUNING = ["--config.training.schedule=constant", "--config.training.learning_rate=1e-3"]
 
@@ -149,7 +188,7 @@ def test_a_resumed_training_on_weighted_corpora_ends_with_the_same_bits(tuned, c
     passes = [[each["passes"] for each in run.evaluations()] for run in (whole, resumed)]
     assert passes[0] == passes[1] and len(passes[0]) == 2
     # A pair of the small corpus is seen 4 · 200 / 40 times as often.
-    assert passes[0][-1]["mine"] / passes[0][-1]["general"] == pytest.approx(20, rel=0.2)
+    assert passes[0][-1]["mine"] / passes[0][-1]["general"] == pytest.approx(20, rel=0.3)
 
 
 @pytest.mark.parametrize(
@@ -158,9 +197,12 @@ def test_a_resumed_training_on_weighted_corpora_ends_with_the_same_bits(tuned, c
         (["--init={toy}", "--config.model.d_model=32"], "--config.model.d_model: the model's"),
         (["--init={folder}"], "is not a run: it has no config.json"),
         (["--init={toy}", "--freeze=encodr"], "`training.freeze` must be among .*encoder"),
-        (["--init={toy}", "--freeze=encoder,decoder,embedding"], "none is left to be trained"),
+        (
+            ["--init={toy}", "--freeze=encoder,decoder,embedding"],
+            "names that leave a layer",
+        ),
         (["--data=general:1,mine"], "Give a weight to each corpus or to none"),
-        (["--init={toy}", "--config.training.schedule=constant"], "`learning_rate` must be below"),
+        (["--config.training.schedule=constant"], "`learning_rate` must be below"),
     ],
 )
 def test_mistakes_are_refused(toy_run, tmp_path, arguments, message):

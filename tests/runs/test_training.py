@@ -35,9 +35,12 @@ def finish(toy_run, tmp_path, monkeypatch):
     )
     run = Run(shutil.copytree(toy_run[1], tmp_path / "run"))
 
-    def finish(step=4, held_out=(), export=True):
+    def finish(step=4, held_out=(), export=True, early=False):
         lines = []
-        trainer = types.SimpleNamespace(step=step, held_out=held_out)
+        stopping = types.SimpleNamespace(reason="no lower loss in 3 evaluations")
+        trainer = types.SimpleNamespace(
+            step=step, held_out=held_out, stopped_early=early, early_stopping=stopping
+        )
         version = training.finish(run, trainer, export, lines.append)
         return version, lines
 
@@ -113,6 +116,14 @@ def test_a_finished_run_of_an_older_version_is_left_as_it_is(finish, trained_by)
     after = contents_of(run.folder)
     record = after.pop(run.averaged.record_path.relative_to(run.folder))
     assert b'"made_by": null' in record and after == before
+
+
+def test_a_run_that_early_stopping_ended_says_how_to_train_on(finish):
+    finish()
+    assert finish(early=True)[1] == [
+        f"{finish.run.folder} ended at step 4: no lower loss in 3 evaluations. To train on, "
+        "increase training.patience"
+    ]
 
 
 def test_the_times_of_files_decide_nothing(finish):

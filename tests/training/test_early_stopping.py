@@ -68,9 +68,32 @@ def test_a_record_of_a_different_metric_starts_over_with_a_warning():
     stopping.restore(notes | {"best_value": 2.0, "best_step": 10, "worse": 2}, warnings.append)
     assert not stopping.is_exhausted and stopping.record(1.0, 30)
     assert warnings == [
-        "The best checkpoint was chosen by loss and is now chosen by mine/bleu (training.best): "
-        "its record starts over"
+        "The best checkpoint was chosen by loss and is now chosen by mine/bleu (training.best, or "
+        "the first held-out set): its record starts over"
     ]
+
+
+def test_a_record_on_different_texts_starts_over_with_a_warning():
+    before, warnings = EarlyStopping(patience=2, texts="a"), []
+    before.record(2.0, 10)
+    same, changed = (EarlyStopping(patience=2, texts=texts) for texts in "ab")
+    for stopping in (same, changed):
+        stopping.restore(before.state(), warnings.append)
+    assert (same.best_step, changed.best_step) == (10, None)
+    assert [each.partition(":")[0] for each in warnings] == [
+        "The best checkpoint was chosen by loss on a different held-out text"
+    ]
+    older = {name: value for name, value in before.state().items() if name != "best_texts"}
+    changed.restore(older, warnings.append)
+    assert changed.best_step == 10 and len(warnings) == 1
+
+
+def test_without_held_out_text_the_record_is_kept_as_it_is():
+    before = EarlyStopping(patience=2, metric="mine/bleu", texts="a")
+    before.record(31.0, 10)
+    resumed = EarlyStopping(patience=0, metric=None)
+    resumed.restore(before.state(), None)
+    assert resumed.state() == before.state()
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from commands import running
+from machine_process import BLEU
 
 from t2t_keras.training.checkpoints import Checkpoints
 from t2t_keras.training.machines import LostMachine, Machines, find_strategy
@@ -81,6 +82,7 @@ def test_a_job_of_two_machines_is_lost_stopped_and_finished_together(tmp_path):
 
         with job(folder) as machines:
             assert [each.wait() for each in machines] == [0, 0], machines[0].errors()
+            assert all(f"BLEU {BLEU} was received" in each.errors() for each in machines)
         # Everything that is compared exists now; averaging the checkpoints would only take time.
         wait_until(lambda: MetricsFile(alone / "metrics.jsonl").read(), [single])
 
@@ -90,7 +92,7 @@ def test_a_job_of_two_machines_is_lost_stopped_and_finished_together(tmp_path):
     for name in ("loss", "perplexity"):
         assert ours[name] == pytest.approx(theirs[name], rel=1e-5), name
     notes = Checkpoints(folder / "checkpoints").notes(STEPS)
-    assert (notes["best_step"], notes["best_value"]) == (STEPS, ours["bleu"])
+    assert (notes["best_step"], notes["best_value"]) == (STEPS, BLEU)
     ours, theirs = (Checkpoints(each / "checkpoints").load(STEPS)[0] for each in (folder, alone))
     for name, array in theirs.items():
         np.testing.assert_allclose(ours[name], array, atol=1e-4, err_msg=name)

@@ -63,7 +63,7 @@ def test_the_history_is_thinned_and_ends_with_the_last_evaluation():
 
 def test_a_report_says_how_often_each_corpus_was_seen():
     text = passes_text({"step": 4, "passes": {"general": 0.4181, "mine": 12.0}})
-    assert text.endswith("this often: those of general 0.418 times, those of mine 12 times.")
+    assert text == " On average, each pair was seen 0.418 times for general, 12 times for mine."
     assert passes_text({"step": 4}) == ""
 
 

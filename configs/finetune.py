@@ -1,0 +1,31 @@
+"""Fine-tuning: training that starts from the weights of another run; the default with --init.
+
+    t2t-prepare --vocabulary=runs/general/vocabulary --source=mine.en --target=mine.de \\
+        --output=data/mine
+    t2t-train --init=runs/general --data=data/mine --run=runs/mine
+
+The model is that of --init, and only its dropout is set here. The learning rate is a hundredth to a
+tenth of a training's from random weights: the weights are good already. Measured results are under
+"Fine-tuning" in t2t_keras/training/README.md.
+"""
+
+from pipelines.batch_plan import BatchConfig
+from pipelines.data_config import DataConfig
+from t2t_keras.checks import check
+from t2t_keras.experiment import Experiment
+from t2t_keras.training.training_config import TrainingConfig
+
+
+def get_config(variant=""):
+    check(not variant, "variant", variant, "empty: this config has no variants")
+    return Experiment(
+        training=TrainingConfig(
+            steps=2000,
+            schedule="constant",
+            learning_rate=1e-4,
+            warmup_steps=100,
+            evaluate_every=250,
+            checkpoint_every=250,
+        ),
+        data=DataConfig(batches=BatchConfig(tokens=4096)),
+    )
