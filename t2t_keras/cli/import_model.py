@@ -27,12 +27,14 @@ NUM_HEADS = flags.DEFINE_integer(
 SOURCE_BEGIN = flags.DEFINE_boolean(
     "source_begin",
     None,
-    "Whether a model of OpenNMT-tf was trained with <s> before the source. Default: no <s>.",
+    "Whether a model of OpenNMT-tf or CTranslate2 was trained with <s> before the source. Default: "
+    "as a folder of CTranslate2 says; no <s> in OpenNMT-tf.",
 )
 SOURCE_END = flags.DEFINE_boolean(
     "source_end",
     None,
-    "Whether a model of OpenNMT-tf was trained with an end after the source. Default: no end.",
+    "Whether a model of OpenNMT-tf or CTranslate2 was trained with an end after the source. "
+    "Default: as a folder of CTranslate2 says; no end in OpenNMT-tf.",
 )
 TARGET_SPACE = flags.DEFINE_integer(
     "target_space",

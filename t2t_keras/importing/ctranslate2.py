@@ -4,8 +4,9 @@ import re
 
 import numpy as np
 
+from t2t_keras.checks import check_boolean
 from t2t_keras.importing import ctranslate2_file
-from t2t_keras.importing.ctranslate2_vocabularies import BEGIN, Vocabularies
+from t2t_keras.importing.ctranslate2_vocabularies import Vocabularies
 from t2t_keras.importing.imported import Imported, Weights
 from t2t_keras.importing.json_file import read_json_file
 from t2t_keras.importing.tensors import Tensors, zeros
@@ -33,7 +34,15 @@ FOREIGN = {
     "weight_zero": "AWQ quantization",
     "embeddings_1": "several sources or factors",
     "num_heads_kv": "multi-query attention",
+    "multi_query_attention": "multi-query attention",
 }
+# The last parts of the names of scalars that are read, or change nothing in the paper's model.
+KNOWN = re.compile(
+    r"(.*/)?(num_heads|pre_norm|activation|scale_embeddings|multiply_by_sqrt_depth|queries_scale"
+    r"|start_from_zero_embedding|alignment_layer|alignment_heads|embeddings_merge"
+    r"|alibi_use_positive_positions|scale_alibi"
+    r"|with_(source|target)_(bos|eos)|(bos|eos|unk)_token)"
+)
 # The names of revision 1, which are those of OpenNMT-tf 1: (stack or "", old, new), in this order.
 RENAMED = (
     ("", "transformer/", ""),
@@ -54,9 +63,19 @@ def is_format(folder):
     return (folder / "model.bin").is_file()
 
 
-def read(folder):
-    """Reads a folder of CTranslate2 and returns an `Imported`."""
-    return Folder(folder).imported()
+def read(folder, source_begin=None, source_end=None):
+    """Reads a folder of CTranslate2 and returns an `Imported`.
+
+    Args:
+        folder: path of model.bin, the vocabularies and config.json.
+        source_begin, source_end: whether the model was trained with a begin before the source, and
+            with an end after it. None: as the folder says; some converters do not say it.
+    """
+    given = {"source_begin": source_begin, "source_end": source_end}
+    given = {name: value for name, value in given.items() if value is not None}
+    for name, value in given.items():
+        check_boolean(name, value)
+    return Folder(folder).imported(given)
 
 
 class Folder:
@@ -85,7 +104,8 @@ class Folder:
             part.update(renamed)
 
     def refuse_foreign(self):
-        names = [*self.model.tensors, *(n for n, on in self.model.attributes.items() if on)]
+        attributes = self.model.attributes
+        names = [*self.model.tensors, *(name for name in attributes if self.is_on(name))]
         for name in names:
             for part in name.split("/"):
                 if part in FOREIGN:
@@ -93,12 +113,32 @@ class Folder:
                         f"{self.folder} has {FOREIGN[part]} ({name}): it is not the paper's "
                         "Transformer, and is not imported"
                     )
-        for name in ("quantization_type", "multi_query_attention"):
+        unknown = [
+            name
+            for name in attributes
+            if not KNOWN.fullmatch(name) and not FOREIGN.keys() & set(name.split("/"))
+        ]
+        if unknown:
+            raise ValueError(
+                f"{self.folder} has settings that the paper's Transformer does not have, so it is "
+                f"not imported: {', '.join(unknown[:8])}"
+            )
+        remedies = {
+            "quantization_type": "Convert the model again without --quantization",
+            "multi_query_attention": "Its heads share keys and values",
+        }
+        for name, remedy in remedies.items():
             if self.settings.get(name):
                 raise ValueError(
                     f"{self.folder}/config.json has {name}={self.settings[name]}: such a model is "
-                    "not imported. Convert it again without"
+                    f"not imported. {remedy}"
                 )
+
+    def is_on(self, name):
+        value = self.model.attributes[name]
+        if name.endswith("/rotary_dim"):  # 0 stands for all dimensions, -1 for none
+            return isinstance(value, str) or value >= 0
+        return bool(value)
 
     def attribute(self, stack, name, default):
         """Returns an attribute of a stack; those of early revisions belong to the model."""
@@ -121,8 +161,8 @@ class Folder:
             )
         return values[0]
 
-    def imported(self):
-        vocabularies = Vocabularies(self.folder, self.settings, self.model.attributes)
+    def imported(self, given):
+        vocabularies = Vocabularies(self.folder, self.settings, self.model.attributes, given)
         name = "encoder/embeddings_0/weight"
         if name not in self.tensors:
             name = "encoder/embeddings/weight"  # of earlier revisions
@@ -133,7 +173,7 @@ class Folder:
         orders, start = vocabularies.orders, vocabularies.start
         shared = self.same(name, "decoder/embeddings/weight") and vocabularies.shared
         if vocabularies.source_begin:  # then the row of begin has a meaning on both sides
-            shared = shared and start == orders["target"].theirs[BEGIN]
+            shared = shared and start == vocabularies.source_start
 
         weights = Weights()
         config = self.config(source.shape[1], weights)
@@ -141,7 +181,8 @@ class Folder:
         config |= {"tie_output": tied, "output_bias": True}
         if not shared:
             config["source_vocab_size"] = len(orders["source"])
-            weights.by_path["source_embedding/matrix"] = orders["source"].input_matrix(source)
+            matrix = orders["source"].input_matrix(source, vocabularies.source_start)
+            weights.by_path["source_embedding/matrix"] = matrix
         weights.by_path["embedding/matrix"] = orders["target"].input_matrix(target, start)
         output = self.tensors.take("decoder/projection/weight", *target.shape)
         if not tied:
@@ -157,6 +198,7 @@ class Folder:
             *vocabularies.pieces(),
             search={} if vocabularies.own else SEARCH,
             own_vocabulary=self.folder if vocabularies.own else None,
+            notes=vocabularies.notes,
         )
 
     def same(self, one, other):
@@ -210,8 +252,14 @@ class Folder:
         tables = {s: self.tensors.find(f"{s}/{name}", None, None) for s in ("encoder", "decoder")}
         if not any(tables.values()):
             return {"positions": "concatenated", "position_offset": 1}
-        if not all(tables.values()) or len({table.shape for table in tables.values()}) > 1:
+        if not all(tables.values()):
             raise ValueError(f"{self.folder}: only one of the stacks has positions in {name}")
+        shapes = [table.shape for table in tables.values()]
+        if shapes[0] != shapes[1]:
+            raise ValueError(
+                f"{self.folder}: encoder and decoder must have equally many positions in {name}. "
+                f"Received the shapes: {shapes[0]} and {shapes[1]}"
+            )
         weights.by_path["source_positions/table"] = tables["encoder"]
         weights.by_path["target_positions/table"] = tables["decoder"]
         return {"positions": "learned", "max_length": tables["encoder"].shape[0]}

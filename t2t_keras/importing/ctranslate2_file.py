@@ -45,15 +45,15 @@ class Model:
             self.add(name, variables[original], variables)
 
     def damaged(self, reason):
-        return ValueError(f"{self.path} is no whole model of CTranslate2: {reason}")
+        return ValueError(f"{self.path} is not a whole model of CTranslate2: {reason}")
 
     def read_header(self):
         """Returns {name: (dtype, shape, offset)} and {alias: name}."""
         self.version = self.number("I")
         if self.version not in VERSIONS:
             raise ValueError(
-                f"{self.path} has version {self.version} of CTranslate2's format, or is no such "
-                "file. Versions 1 to 6 can be imported"
+                f"{self.path} has version {self.version} of CTranslate2's format, or is not "
+                "such a file. Versions 1 to 6 can be imported"
             )
         self.spec, self.revision = "", 1
         if self.version >= 2:
@@ -76,7 +76,7 @@ class Model:
             if offset + size > self.size:
                 raise self.damaged(f"{name} needs {size:,} bytes, more than the file has left")
             if name in variables:
-                raise self.damaged(f"it has {name} twice")
+                raise self.damaged(f"{name} occurs twice")
             variables[name] = dtype, tuple(shape), offset
             self.file.seek(size, 1)
         aliases = {}

@@ -20,25 +20,38 @@ class Vocabularies:
         folder: the folder of CTranslate2.
         settings: its config.json.
         attributes: the attributes of its model.
+        given: the user's `source_begin` and `source_end`, where they are given.
 
     Attributes:
         own: whether the folder contains a vocabulary of ours, because our export wrote it.
         orders: the `Ids` of "source" and "target"; set by `read`.
         start: id of the token that the decoder starts from, or `ABSENT` for a vector of zeros.
+        source_start: id of the token before the source; None if there is none.
+        notes: facts to show.
     """
 
-    def __init__(self, folder, settings, attributes):
+    def __init__(self, folder, settings, attributes, given):
         self.folder, self.settings, self.attributes = folder, settings, attributes
         # Our export wrote a vocabulary of ours beside the model.
         names = "tokenizer.json", "source.tokenizer.json"
-        self.own = any((folder / name).exists() for name in names)
-        self.source_begin = self.flag(*SOURCE_BEGIN)
-        self.source_end = self.flag(*SOURCE_END)
+        # Hugging Face has files of this name, too.
+        found = (read_json_file(folder / name, {}) for name in names)
+        self.own = any({"kind", "normalization"} <= contents.keys() for contents in found)
+        if self.own and given:
+            raise ValueError(
+                f"{folder} is an export of this package, which says how its source begins and "
+                f"ends. Leave out --{min(given)}"
+            )
+        self.notes = []
+        self.zeros_first = bool(self.attributes.get("decoder/start_from_zero_embedding", 0))
+        self.source_begin = given.get("source_begin", self.flag(*SOURCE_BEGIN))
+        self.source_end = given.get("source_end", self.flag(*SOURCE_END))
+        if not (self.source_end or self.own or "source_end" in given):
+            self.add_end_or_note()
         self.special = {
             name: self.setting(name, name, None) or default
             for name, default in DEFAULT_TOKENS.items()
         }
-
         for name, token in self.special.items():
             if not isinstance(token, str):
                 raise ValueError(f"{folder}: {name} must be a string. Received: {token!r}")
@@ -52,12 +65,31 @@ class Vocabularies:
             raise ValueError(f"{self.folder}: {name} must be true or false. Received: {value!r}")
         return bool(value)
 
+    def add_end_or_note(self):
+        """Decides about a folder that has no end after the source, by omission or not.
+
+        The converter of Hugging Face's models writes add_source_eos for none of them, since their
+        tokenizers add the end.
+        """
+        if self.zeros_first:  # so do Marian's models, which all have an end
+            self.source_end = True
+            self.notes.append(
+                f"{SOURCE_END[0]} is not set, but the source has an end, as in every model of "
+                "Marian; for a model that was trained without it, import with --nosource_end"
+            )
+        else:
+            self.notes.append(
+                f"the source has no end, as {SOURCE_END[0]} is not set; for a model that was "
+                "trained with it, such as one of Hugging Face, import with --source_end"
+            )
+
     def read(self, source_rows, target_rows):
         """Reads the vocabularies of matrices with so many rows."""
         sizes = {"source": source_rows, "target": target_rows}
         self.tokens = {side: self.tokens_of(side, size) for side, size in sizes.items()}
         self.orders = {side: self.order_of(tokens) for side, tokens in self.tokens.items()}
         self.start = self.start_id()
+        self.source_start = self.source_start_id() if self.source_begin else None
 
     @property
     def shared(self):
@@ -81,7 +113,7 @@ class Vocabularies:
                 f"matrix {size:,} rows"
             )
         if len(set(tokens)) != len(tokens):
-            raise ValueError(f"{self.folder}: the vocabulary of the {side} has a token twice")
+            raise ValueError(f"{self.folder}: a token occurs twice in the vocabulary of the {side}")
         return tokens
 
     def file(self, name):
@@ -111,9 +143,15 @@ class Vocabularies:
         return Ids(len(tokens), padding, begin, end, unknown)
 
     def start_id(self):
-        if self.attributes.get("decoder/start_from_zero_embedding", 0):
+        if self.zeros_first:
             return ABSENT
         token = self.settings.get("decoder_start_token")
+        if token is None and "decoder_start_token" in self.settings:
+            raise ValueError(
+                f"{self.folder}/config.json has decoder_start_token=null: the first token of a "
+                "translation, such as its language, is chosen for each text. Such a model is not "
+                "imported, unless decoder_start_token names the one token that it shall start from"
+            )
         if token is None:
             begins = self.attributes.get("with_target_bos", 1)
             token = self.special["bos_token" if begins else "eos_token"]
@@ -123,11 +161,21 @@ class Vocabularies:
             )
         return self.tokens["target"].index(token)
 
+    def source_start_id(self):
+        token = self.special["bos_token"]
+        if token not in self.tokens["source"]:
+            raise ValueError(
+                f"{self.folder}: the source begins with {token!r}, which is not in its vocabulary"
+            )
+        return self.tokens["source"].index(token)
+
     def pieces(self):
         """Returns the `Pieces` of source and target."""
         sides = [
-            Pieces(self.orders[side].ordered(tokens), **sentencepiece_fields(self.folder, side))
-            for side, tokens in self.tokens.items()
+            Pieces(pieces, **sentencepiece_fields(self.folder, side, pieces))
+            for side, pieces in (
+                (side, self.orders[side].ordered(tokens)) for side, tokens in self.tokens.items()
+            )
         ]
         sides[0].begin = self.source_begin
         return sides if sides[0] != sides[1] else [sides[0]] * 2

@@ -14,7 +14,7 @@ def read_json_file(path, default, kind=dict):
     try:
         contents = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is no JSON file: {error}") from error
+        raise ValueError(f"{path} is not a JSON file: {error}") from error
     if not isinstance(contents, kind):
         raise ValueError(f"{path} must hold a JSON {'list' if kind is list else 'object'}")
     return contents

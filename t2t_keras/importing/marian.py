@@ -1,6 +1,6 @@
 """Models of Marian: model.npz with its settings inside, and vocabularies beside it."""
 
-import re
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,7 @@ from t2t_keras.importing.marian_settings import Settings
 from t2t_keras.importing.marian_vocabulary import SUFFIXES, read_vocabulary
 from t2t_keras.importing.npz_file import NpzFile
 from t2t_keras.importing.tensors import Tensor, Tensors, zeros
-from t2t_keras.importing.vocabulary_files import find_vocabularies
+from t2t_keras.importing.vocabulary_files import find_vocabularies, sentencepiece_fields
 from t2t_keras.transformer_config import TransformerConfig
 
 SETTINGS = "special:model.yml"
@@ -53,7 +53,7 @@ class Folder:
         self.decoder = self.decoder_settings()
         file = NpzFile(self.model_path())
         if SETTINGS not in file.others:
-            raise ValueError(f"{file.path} is no model of Marian: it has no {SETTINGS}")
+            raise ValueError(f"{file.path} is not a model of Marian: it has no {SETTINGS}")
         try:
             text = file.read_bytes(SETTINGS).rstrip(b"\0").decode()
         except UnicodeDecodeError as error:
@@ -126,16 +126,21 @@ class Folder:
         self.d_model = self.settings.number("dim-emb")
         source, target, output = self.matrices()
         vocabularies = self.vocabularies()
-        orders, texts = {}, {}
+        orders, texts, notes = {}, {}, []
         for side, matrix in zip(SIDES, (source, target), strict=True):
-            rows = matrix.shape[0]
-            orders[side], texts[side] = vocabularies[side].in_our_order(rows)
-            if len(vocabularies[side].names) < rows // 2:
+            vocabulary, rows = vocabularies[side], matrix.shape[0]
+            sizes = (
+                f"the {side} vocabulary has {len(vocabulary.names):,} tokens, and the matrix "
+                f"{rows:,} rows"
+            )
+            if len(vocabulary.names) < rows // 2 or max(vocabulary.end, vocabulary.unknown) >= rows:
                 raise ValueError(
-                    f"{self.folder}: the {side} vocabulary has "
-                    f"{len(vocabularies[side].names):,} tokens, and the matrix {rows:,} rows. "
-                    "Check that it belongs to the model"
+                    f"{self.folder}: {sizes}; </s> has the id {vocabulary.end:,} and <unk> "
+                    f"{vocabulary.unknown:,}. Check that it belongs to the model"
                 )
+            if len(vocabulary.names) != rows:
+                notes.append(f"{sizes}; check that it belongs to the model")
+            orders[side], texts[side] = vocabulary.in_our_order(rows)
         self.add_sentencepiece(texts)
         weights = Weights()
         config = self.config(weights)
@@ -161,6 +166,7 @@ class Folder:
             weights.by_path,
             *texts.values(),
             search=self.search(),
+            notes=notes,
         )
 
     def matrices(self):
@@ -199,11 +205,9 @@ class Folder:
     def add_sentencepiece(self, texts):
         """Sets the SentencePiece models that stand beside a vocabulary in another file."""
         for side, text in texts.items():
-            path = self.folder / f"{side}.spm"
-            if text.model is None and path.exists():
-                text.kind, text.model = "sentencepiece", path.read_bytes()
-                codes = (re.fullmatch(">>.+<<", piece) for piece in text.pieces)
-                text.codes = side == "source" and any(codes)
+            if text.model is None:
+                fields = sentencepiece_fields(self.folder, side, text.pieces)
+                texts[side] = dataclasses.replace(text, **fields)
 
     def config(self, weights):
         """Returns settings of the `TransformerConfig`, and collects the weights of all blocks."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from t2t_keras.importing.ids import ABSENT, Ids
 from t2t_keras.importing.imported import Pieces
+from t2t_keras.importing.vocabulary_files import read_sentencepiece
 
 SUFFIXES = (".spm", ".yml", ".yaml", ".json", ".txt")
 # The names of the tokens with id 0 and 1 in old vocabularies, beside those of today.
@@ -57,7 +58,7 @@ def read_vocabulary(path):
             f"{', '.join(SUFFIXES)}"
         )
     if path.suffix == ".spm":
-        return read_sentencepiece(path)
+        return of_sentencepiece(path)
     try:
         text = path.read_bytes().decode()
     except UnicodeDecodeError as error:
@@ -80,7 +81,7 @@ def of_json(text, path):
     try:
         pairs = json.loads(text, object_pairs_hook=list)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is no JSON file: {error}") from error
+        raise ValueError(f"{path} is not a JSON file: {error}") from error
     return list_of_ids(pairs, path)
 
 
@@ -127,7 +128,7 @@ def unescaped(match):
 
 
 def list_of_ids(pairs, path):
-    """Returns {token: id}; rejects tokens and ids that are there twice."""
+    """Returns {token: id}; rejects tokens and ids that occur twice."""
     ids, tokens = {}, {}
     for token, id in pairs:
         if not isinstance(id, int) or isinstance(id, bool) or not 0 <= id < LARGEST:
@@ -156,15 +157,9 @@ def checked(ids, path):
     return Vocabulary(names, special(0, END), special(1, UNKNOWN))
 
 
-def read_sentencepiece(path):
+def of_sentencepiece(path):
     """Returns the `Vocabulary` of a SentencePiece model, whose ids Marian takes as they are."""
-    import sentencepiece
-
-    model = path.read_bytes()
-    try:
-        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-    except RuntimeError as error:
-        raise ValueError(f"{path} is no SentencePiece model: {error}") from error
+    model, processor = read_sentencepiece(path)
     if processor.eos_id() < 0 or processor.unk_id() < 0:
         raise ValueError(f"{path} has no pieces for the end of a text and for unknown pieces")
     names = {id: processor.id_to_piece(id) for id in range(processor.get_piece_size())}

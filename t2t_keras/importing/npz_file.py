@@ -2,6 +2,8 @@
 
 import functools
 import math
+import struct
+import tokenize
 import zipfile
 import zlib
 
@@ -13,7 +15,16 @@ FLOATS = ("f2", "f4", "f8")
 BYTES = ("i1", "u1")
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 MOST_COMPRESSED = 1100  # bytes that zlib can make of one byte, with a margin
-UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+# The errors of `zipfile` for an altered file; NotImplementedError is a RuntimeError.
+UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, struct.error),
+    *(EOFError, OSError, RuntimeError, OverflowError),
+)
+# The errors of NumPy for an altered header, which is parsed as a literal of Python.
+UNREADABLE_HEADER = (
+    *(ValueError, KeyError, TypeError, OverflowError, SyntaxError),
+    *(tokenize.TokenError, RecursionError, MemoryError),
+)
 
 
 class NpzFile:
@@ -24,12 +35,12 @@ class NpzFile:
 
     Attributes:
         tensors: arrays of floating-point numbers by name, as `Tensor`s.
-        others: names of arrays of bytes, for `read_bytes`.
+        others: arrays of bytes, for `read_bytes`: {name: name of the zip file's member}.
     """
 
     def __init__(self, path):
         self.path = path
-        self.tensors, self.others = {}, []
+        self.tensors, self.others = {}, {}
         try:
             with zipfile.ZipFile(path) as archive:
                 size = path.stat().st_size
@@ -39,20 +50,20 @@ class NpzFile:
             raise self.damaged(error) from error
 
     def damaged(self, reason):
-        return ValueError(f"{self.path} is no whole .npz file: {reason}")
+        return ValueError(f"{self.path} is not a whole .npz file: {reason}")
 
     def add(self, archive, member, size):
         name = member.filename.removesuffix(".npy")
         if member.compress_size > size or member.file_size > MOST_COMPRESSED * size:
             raise self.damaged(f"{name} has {member.file_size:,} bytes, more than the file holds")
         if name in self.tensors or name in self.others:
-            raise self.damaged(f"it has {name} twice")
+            raise self.damaged(f"{name} occurs twice")
         with archive.open(member) as file:
             try:
                 header = HEADERS[np.lib.format.read_magic(file)]
                 shape, _, dtype = header(file)
-            except (ValueError, KeyError) as error:
-                raise self.damaged(f"{name} is no array of a known version") from error
+            except UNREADABLE_HEADER as error:
+                raise self.damaged(f"{name} is not an array of a known version") from error
             start = file.tell()
         kind = dtype.str[1:]
         if kind not in FLOATS + BYTES:
@@ -64,7 +75,7 @@ class NpzFile:
                 f"{name} has {member.file_size - start:,} bytes and the shape {shape}"
             )
         if kind in BYTES:
-            self.others.append(name)
+            self.others[name] = member.filename
         else:
             compute = functools.partial(self.read, member.filename)
             self.tensors[name] = Tensor(shape, compute)
@@ -78,4 +89,4 @@ class NpzFile:
 
     def read_bytes(self, name):
         """Returns the contents of an array of bytes."""
-        return self.read(f"{name}.npy").tobytes()
+        return self.read(self.others[name]).tobytes()

@@ -158,11 +158,12 @@ class Folder:
                     f"and the last is the unknown token's. Received: {len(tokens):,}"
                 )
             if len(set(tokens)) != len(tokens):
-                raise ValueError(f"{path} has a token twice")
+                raise ValueError(f"a token occurs twice in {path}")
             unknown = "<unk>"
             while unknown in tokens:
                 unknown = f"<{unknown}>"
-            texts[side] = Pieces([*tokens, unknown], **sentencepiece_fields(self.folder, side))
+            pieces = [*tokens, unknown]
+            texts[side] = Pieces(pieces, **sentencepiece_fields(self.folder, side, pieces))
         return texts
 
     def heads(self, given):
@@ -203,7 +204,7 @@ class Folder:
             layers.append(max((int(match[1]) + 1 for match in numbers if match), default=0))
             if not 1 <= layers[-1] <= 1000:
                 raise ValueError(
-                    f"{self.tensors.origin} is no Transformer: its {stack} must have from 1 to "
+                    f"{self.tensors.origin} is not a Transformer: its {stack} must have from 1 to "
                     f"1,000 layers. Received: {layers[-1]}"
                 )
             for i in range(layers[-1]):

@@ -77,7 +77,7 @@ class Folder:
             weight = WEIGHT.search(name)
             weight = weight[1] if weight else name
             if weight in tensors:
-                raise ValueError(f"{prefix} has {weight} twice, in several models")
+                raise ValueError(f"{weight} occurs twice in {prefix}, in several models")
             tensors[weight] = tensor
         self.tensors = Tensors(tensors, prefix)
         # The names say it also where flags.txt names only a set of hparams.

@@ -48,7 +48,8 @@ def read_checkpoint(prefix, version):
 
     def damaged(error):
         return ValueError(
-            f"{prefix}.index, with its .data files, is no whole checkpoint of TensorFlow: {error}"
+            f"{prefix}.index, with its .data files, is not a whole checkpoint of TensorFlow: "
+            f"{error}"
         )
 
     try:

@@ -2,6 +2,7 @@
 
 import re
 
+CODE = re.compile(">>.+<<")  # a language code at the beginning of a text
 NAMES_OF_SIDES = {"source": ("source", "src"), "target": ("target", "trg", "tgt")}
 
 
@@ -36,14 +37,30 @@ def read_lines(path):
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
 
 
-def sentencepiece_fields(folder, side):
+def sentencepiece_fields(folder, side, pieces):
     """Returns the fields of `Pieces` for a SentencePiece model that stands in the folder.
 
     Args:
         folder: path of the folder.
         side: "source" or "target".
+        pieces: the pieces of this side.
     """
     for name in (f"{side}.spm", f"{side}.model", "sentencepiece.model", "spm.model"):
         if (folder / name).exists():
-            return {"kind": "sentencepiece", "model": (folder / name).read_bytes()}
+            model, processor = read_sentencepiece(folder / name)
+            codes = (piece for piece in pieces if CODE.fullmatch(piece))
+            # SentencePiece itself finds codes that it was trained with.
+            apart = any(processor.piece_to_id(code) == processor.unk_id() for code in codes)
+            return {"kind": "sentencepiece", "model": model, "codes": side == "source" and apart}
     return {}
+
+
+def read_sentencepiece(path):
+    """Returns the bytes of a SentencePiece model and its processor."""
+    import sentencepiece
+
+    model = path.read_bytes()
+    try:
+        return model, sentencepiece.SentencePieceProcessor(model_proto=model)
+    except RuntimeError as error:
+        raise ValueError(f"{path} is not a SentencePiece model: {error}") from error

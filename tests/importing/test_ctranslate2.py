@@ -1,6 +1,7 @@
 """A model of CTranslate2 gives the same results here as in CTranslate2 itself."""
 
 import json
+import re
 import shutil
 
 import ctranslate2
@@ -9,6 +10,7 @@ import pytest
 from ctranslate2_folder import random_model, write_folder, write_vocabulary
 from helpers import OTHER_SYSTEMS, array, tiny_model
 from imported_logits import model_of
+from small_sentencepiece import unigram_model
 
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.export.ctranslate2 import save_ctranslate2
@@ -28,6 +30,7 @@ def our_scores(imported, sources, targets):
     for source, target in zip(sources, targets, strict=True):
         sides = (imported.source.pieces, source), (imported.target.pieces, target)
         ids = [[pieces.index(token) for token in tokens] + [2] for pieces, tokens in sides]
+        ids[0] = [1] * imported.source.begin + ids[0]
         scores.append(array(log_probabilities(model, *(np.array([side]) for side in ids)))[0])
     return scores
 
@@ -54,6 +57,10 @@ def variables(**settings):
     result["decoder/projection/weight"][:2] = 0
     if "decoder/projection/bias" in result:
         result["decoder/projection/bias"][:2] = -1e4
+    else:  # a component that is 30 at every position
+        result["decoder/layer_norm/gamma"][0], result["decoder/layer_norm/beta"][0] = 0, 30
+        result["decoder/projection/weight"][:, 0] = 0
+        result["decoder/projection/weight"][:2, 0] = -1
     return result
 
 
@@ -104,16 +111,70 @@ def write_modern(folder, variables, settings=None, aliases=()):
         ({"activation": 1}, {"layer_norm_epsilon": 0.1}),
         ({"activation": 2, "scale": 0}, {"add_source_eos": False}),
         ({"activation": 3, "scale": 2.5}, {"decoder_start_token": "</s>"}),
-        ({"activation": 4, "bias": False}, {"add_source_bos": True}),
+        ({"activation": 4}, {}),
+        ({"bias": False}, {}),
+        ({}, {"add_source_bos": True}),
+        ({}, {"add_source_bos": True, "add_source_eos": False}),
+        ({}, {"add_source_bos": True, "bos_token": "</s>"}),
+        ({}, {"add_source_bos": True, "decoder_start_token": "</s>"}),
     ],
 )
 def test_scores_are_equal_for_every_option(tmp_path, settings, configuration):
     folder = write_modern(tmp_path / "model", modern(**settings), configuration)
-    imported = read(folder)
-    if configuration.get("add_source_bos"):
-        assert imported.source.begin
-        return  # the source's tokenizer writes begin
     check_scores(folder)
+    assert read(folder).source.begin == configuration.get("add_source_bos", False)
+
+
+@pytest.mark.parametrize(
+    ("says", "zeros_first", "given", "expected", "note"),
+    [
+        (True, 0, None, True, None),
+        (True, 0, False, False, None),
+        (None, 0, None, False, "the source has no end, .* import with --source_end"),
+        (False, 0, None, False, "the source has no end, .* import with --source_end"),
+        (False, 0, True, True, None),
+        (None, 1, None, True, "as in every model of Marian; .* import with --nosource_end"),
+        (False, 1, None, True, "as in every model of Marian; .* import with --nosource_end"),
+        (False, 1, False, False, None),
+    ],
+)
+def test_the_end_of_the_source(tmp_path, says, zeros_first, given, expected, note):
+    variables = modern() | {"decoder/start_from_zero_embedding": np.int8(zeros_first)}
+    folder = write_modern(tmp_path / "model", variables)
+    settings = json.loads((folder / "config.json").read_text()) | {"add_source_eos": says}
+    settings = {name: value for name, value in settings.items() if value is not None}
+    (folder / "config.json").write_text(json.dumps(settings))
+    imported = read(folder, source_end=given)
+    assert imported.config.source_end is expected
+    assert len(imported.notes) == (note is not None)
+    assert note is None or re.search(note, imported.notes[0])
+
+
+def test_the_user_may_say_how_the_source_begins(folder):
+    assert read(folder, source_begin=True).source.begin
+    with pytest.raises(ValueError, match="source_begin"):
+        read(folder, source_begin=1)
+
+
+def test_language_codes_beside_a_sentencepiece_model_begin_a_source(tmp_path):
+    folder = write_modern(tmp_path / "model", modern())
+    special = ["<blank>", "<s>", "</s>", "<unk>"]
+    for side, tokens in (("source", "abcdef"), ("target", "abcd")):
+        write_vocabulary(folder / f"{side}_vocabulary.json", [*special, ">>fr<<", *tokens])
+        (folder / f"{side}.spm").write_bytes(unigram_model(80))
+    imported = read(folder)
+    assert (imported.source.kind, imported.source.codes, imported.target.codes) == (
+        *("sentencepiece", True, False),
+    )
+    # SentencePiece finds the codes that it knows.
+    known = unigram_model(80, user_defined_symbols=">>fr<<")
+    (folder / "source.spm").write_bytes(known)
+    assert not read(folder).source.codes
+
+
+def test_a_tokenizer_json_of_hugging_face_is_not_our_vocabulary(folder):
+    (folder / "tokenizer.json").write_text('{"version": "1.0", "model": {"type": "BPE"}}')
+    assert read(folder).own_vocabulary is None
 
 
 def test_zeros_to_start_from_and_a_scale_of_the_queries(tmp_path):
@@ -204,111 +265,3 @@ def test_our_own_exports_come_back_bit_for_bit(tmp_path, settings):
     inputs = {name: random.integers(3, 40, (2, 7)) for name in ("source", "target")}
     expected, found = array(model(inputs)), array(twin(inputs))
     np.testing.assert_allclose(found[..., 2:], expected[..., 2:], atol=2e-6)
-
-
-FOREIGN = {
-    "encoder/layer_0/self_attention/relative_position_keys": "relative positions",
-    "encoder/layer_0/self_attention/rotary_dim": "rotary positions",
-    "decoder/layer_0/ffn/linear_0_noact/weight": "gated linear units",
-    "encoder/layernorm_embedding/gamma": "a norm of the embeddings",
-    "encoder/embeddings_1/weight": "several sources or factors",
-    "decoder/project_in/weight": "projections of the embeddings",
-    "decoder/alibi": "ALiBi",
-    "decoder/layer_0/self_attention/q_norm/gamma": "norms of queries and keys",
-    "decoder/final_logit_softcapping": "capped logits",
-    "decoder/invented/weight": "has tensors that .*: decoder/invented/weight",
-}
-
-
-@pytest.mark.parametrize("name", FOREIGN)
-def test_a_model_that_is_not_the_papers_is_refused_by_name(tmp_path, name):
-    scalar = name.split("/")[-1] in ("rotary_dim", "alibi", "final_logit_softcapping")
-    value = np.int8(1) if scalar else np.ones((2, 2), "float32")
-    folder = write_folder(tmp_path / "model", random_model() | {name: value})
-    with pytest.raises(ValueError, match=FOREIGN[name]):
-        read(folder)
-
-
-def without(name):
-    return {key: value for key, value in random_model().items() if key != name}
-
-
-def text(value):
-    """Returns a string as model files contain it."""
-    return np.frombuffer(value.encode(errors="surrogateescape"), "int8")
-
-
-QUERIES_SCALE = "encoder/layer_0/self_attention/queries_scale"
-
-
-def with_shape(name, *shape):
-    return random_model() | {name: np.zeros(shape, "float32")}
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        (without("encoder/layer_1/ffn/linear_0/weight"), "no tensor encoder/layer_1/ffn/linear_0"),
-        (without("decoder/embeddings/weight"), "has no tensor decoder/embeddings/weight"),
-        (without("encoder/layer_norm/beta"), "has no tensor encoder/layer_norm/beta"),
-        (without("decoder/layer_0/self_attention/linear_1/weight"), "self_attention/linear_1"),
-        (with_shape("encoder/layer_0/self_attention/linear_0/weight", 24, 16), r"\(48, 16\)"),
-        (with_shape("decoder/embeddings/weight", 9, 8), r"must have the shape \(any, 16\)"),
-        (with_shape("encoder/layer_1/ffn/linear_0/weight", 30, 16), r"linear_1/weight must have"),
-        (with_shape("encoder/layer_norm/gamma", 4), r"gamma must have the shape \(16\)"),
-        (with_shape("encoder/layer_0/self_attention/linear_1/weight", 3), r"shape \(16, any\)"),
-        (with_shape("encoder/layer_0/ffn/linear_0/weight_scale", 5), r"and its scale \(5,\)"),
-        (random_model() | {"activation": np.int8(6)}, "activation 6 is not imported"),
-        (random_model() | {"activation": np.int8(-1)}, "activation -1 is not imported"),
-        (random_model() | {"num_heads": np.int8(0)}, "num_heads must be at least 1"),
-        (random_model() | {"num_heads": np.float32("nan")}, "must be a finite number.* nan"),
-        (random_model() | {"num_heads": text("four")}, "must be a finite number.* 'four'"),
-        (random_model() | {"name": text("\udcff")}, "name is not UTF-8"),
-        (random_model() | {QUERIES_SCALE: np.float32("nan")}, "queries_scale must be positive"),
-        (random_model() | {"num_heads": np.int8(5)}, "the width 16, no multiple of 5 heads"),
-        (
-            random_model() | {"encoder/num_heads": np.int8(4), "decoder/num_heads": np.int8(2)},
-            "must have the same num_heads. Received: 4 and 2",
-        ),
-        (
-            random_model() | {"encoder/position_encodings/encodings": np.zeros((9, 16), "float32")},
-            "only one of the stacks has positions",
-        ),
-    ],
-)
-def test_a_model_that_is_not_whole_is_refused(tmp_path, changed, message):
-    folder = write_folder(tmp_path / "model", changed)
-    with pytest.raises(ValueError, match=message):
-        read(folder)
-
-
-@pytest.mark.parametrize(
-    ("name", "contents", "message"),
-    [
-        ("source_vocabulary.txt", None, "has no vocabulary of the source"),
-        ("source_vocabulary.txt", "a\nb\n", "has 2 tokens, but its matrix 11 rows"),
-        ("source_vocabulary.txt", "<blank>\n<s>\n</s>\n" + "a\n" * 7, "has a token twice"),
-        ("target_vocabulary.txt", "a\nb\nc\nd\ne\nf\ng\nh\n", "the end, '</s>', is not in"),
-        ("target_vocabulary.json", "[1, 2]", "must be a list of strings"),
-        ("target_vocabulary.json", "{", "is no JSON file"),
-        ("config.json", "[]", "config.json must hold a JSON object"),
-        ("config.json", '{"decoder_start_token": "de"}', "starts from 'de', which is not in"),
-        ("config.json", '{"unk_token": ["a"]}', "unk_token must be a string"),
-        ("config.json", '{"add_source_eos": "no"}', "add_source_eos must be true or false"),
-        ("config.json", '{"quantization_type": 1}', "quantization_type=1"),
-        ("config.json", '{"multi_query_attention": true}', "multi_query_attention=True"),
-    ],
-)
-def test_files_beside_the_model_are_checked(folder, name, contents, message):
-    (folder / name).unlink(missing_ok=True)
-    if contents is not None:
-        (folder / name).write_text(contents)
-    with pytest.raises(ValueError, match=message):
-        read(folder)
-
-
-@pytest.mark.parametrize("changes", [{"spec": "WhisperSpec"}, {"revision": 9}])
-def test_a_different_kind_of_model_is_refused(tmp_path, changes):
-    folder = write_folder(tmp_path / "model", **changes)
-    with pytest.raises(ValueError, match=r"and not a Transformer for translation, of revision 7"):
-        read(folder)

@@ -63,7 +63,7 @@ def test_a_truncated_file_is_refused(tmp_path, share, version):
     path = tmp_path / "model.bin"
     write_model(path, random_model(), version)
     path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
-    with pytest.raises(ValueError, match=rf"{path} is no whole model of CTranslate2: "):
+    with pytest.raises(ValueError, match=rf"{path} is not a whole model of CTranslate2: "):
         Model(path)
 
 
@@ -79,7 +79,7 @@ SPEC = struct.pack("<H", 1) + b"\0" + struct.pack("<I", 1)
     ("contents", "message"),
     [
         (header(7), r"has version 7 of CTranslate2's format.* Versions 1 to 6"),
-        (b"PK\3\4" + bytes(50), r"or is no such file"),
+        (b"PK\3\4" + bytes(50), r"or is not such a file"),
         (
             header(
                 6,
@@ -122,5 +122,5 @@ def test_a_name_that_stands_twice_is_refused(tmp_path):
     path = tmp_path / "model.bin"
     entry = NAME + struct.pack("<BIBI", 1, 1, 0, 4) + bytes(4)
     path.write_bytes(header(6, SPEC, struct.pack("<I", 2), entry, entry, struct.pack("<I", 0)))
-    with pytest.raises(ValueError, match="it has w twice"):
+    with pytest.raises(ValueError, match="w occurs twice"):
         Model(path)

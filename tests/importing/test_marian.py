@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from imported_logits import check_logits
 from marian_folder import FFN, D, arrays, write
+from small_sentencepiece import unigram_model
 from toy_tokenizers import toy_tokenizer
 
 from t2t_keras.importing.marian import is_format, read
@@ -163,11 +164,12 @@ def test_decoder_yml_names_files_and_settings_of_the_search(tmp_path):
 def test_sentencepiece_models_beside_a_vocabulary_split_the_text(tmp_path):
     codes = ["</s>", "<unk>", ">>de<<", *"abcdefgh"]
     folder = write(tmp_path, arrays(), vocabulary=codes)
-    (folder / "source.spm").write_bytes(b"one")
-    (folder / "target.spm").write_bytes(b"two")
+    models = unigram_model(80), unigram_model(90)
+    (folder / "source.spm").write_bytes(models[0])
+    (folder / "target.spm").write_bytes(models[1])
     imported = read(folder)
     assert imported.source.kind == imported.target.kind == "sentencepiece"
-    assert (imported.source.model, imported.target.model) == (b"one", b"two")
+    assert (imported.source.model, imported.target.model) == models
     assert imported.source.codes and not imported.target.codes
     assert imported.source.pieces[4] == ">>de<<"
     assert imported.config.source_vocab_size == imported.config.vocab_size == 13
@@ -270,7 +272,7 @@ FILES = [
     ({"a.decoder.yml": "", "b.decoder.yml": ""}, "a.decoder.yml, b.decoder.yml"),
     ({"vocab.yml": None}, "It has: none"),
     ({"model.npz": None, "a.npz": "", "b.npz": ""}, "It has: "),
-    ({"model.npz": "not an archive"}, "is no whole .npz file"),
+    ({"model.npz": "not an archive"}, "is not a whole .npz file"),
 ]
 
 
@@ -290,7 +292,7 @@ def test_a_truncated_file_is_refused(tmp_path):
     folder = write(tmp_path, arrays())
     contents = (folder / "model.npz").read_bytes()
     (folder / "model.npz").write_bytes(contents[: len(contents) // 2])
-    with pytest.raises(ValueError, match=r"is no whole \.npz file"):
+    with pytest.raises(ValueError, match=r"is not a whole \.npz file"):
         read(folder)
 
 

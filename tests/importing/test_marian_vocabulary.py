@@ -91,11 +91,11 @@ REFUSED = [
     ("vocab.yml", "</s>: 0\n<unk>: 1\na: 2\nb: 2", "'b' with id 2 .* after 'a' with id 2"),
     ("vocab.yml", "a: 0\n<unk>: 1", "must have the token </s>"),
     ("vocab.txt", "</s>\na\n", "must have the token <unk>"),
-    ("vocab.json", '{"</s>": 0', "is no JSON file"),
+    ("vocab.json", '{"</s>": 0', "is not a JSON file"),
     ("vocab.json", '{"</s>": "0"}', "must be a whole number"),
     ("vocab.json", '{"</s>": -1}', "must be a whole number"),
     ("vocab.fsv", "", "its name must end with one of .spm"),
-    ("vocab.spm", "text", "is no SentencePiece model"),
+    ("vocab.spm", "text", "is not a SentencePiece model"),
 ]
 
 

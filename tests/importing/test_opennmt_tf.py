@@ -16,6 +16,7 @@ from opennmt_tf_folder import (
     arrays,
     write,
 )
+from small_sentencepiece import unigram_model
 from tf_checkpoint import save_tensors
 
 from t2t_keras.importing.formats import read_model, recognized
@@ -229,11 +230,12 @@ def test_the_file_checkpoint_names_one_of_several(tmp_path):
 
 def test_sentencepiece_models_beside_the_vocabularies_split_the_text(tmp_path):
     folder = write(tmp_path, arrays())
-    (folder / "source.spm").write_bytes(b"one")
-    (folder / "target.spm").write_bytes(b"two")
+    models = unigram_model(80), unigram_model(90)
+    (folder / "source.spm").write_bytes(models[0])
+    (folder / "target.spm").write_bytes(models[1])
     imported = read(folder)
     assert imported.source.kind == imported.target.kind == "sentencepiece"
-    assert (imported.source.model, imported.target.model) == (b"one", b"two")
+    assert (imported.source.model, imported.target.model) == models
     assert imported.config.source_vocab_size == V
 
 
@@ -246,7 +248,7 @@ REFUSED_VOCABULARIES = [
     ({"vocab": TOKENS[:-1]}, r"vocab\.txt must have 10 tokens.* Received: 9"),
     ({"vocab": [*TOKENS, "h"]}, r"vocab\.txt must have 10 tokens.* Received: 11"),
     ({"vocab": TOKENS[1:]}, "must begin with the lines <blank>, <s>, </s>.*Received: <s>, </s>, a"),
-    ({"vocab": [*TOKENS[:-1], "a"]}, r"vocab\.txt has a token twice"),
+    ({"vocab": [*TOKENS[:-1], "a"]}, r"a token occurs twice in .*vocab\.txt"),
     ({"vocab_en": TOKENS, "vocab_de": TOKENS}, r"src-vocab\.txt and tgt-vocab\.txt. It has: vocab"),
     ({"words": TOKENS}, r"one file vocab\.txt.* It has: none"),
 ]
@@ -296,5 +298,5 @@ def test_missing_and_unknown_tensors_are_refused_by_name(tmp_path, name, value, 
 
 def test_a_model_without_attention_layers_is_refused(tmp_path):
     model = {name: array for name, array in arrays().items() if "encoder/layers" not in name}
-    with pytest.raises(ValueError, match="is no Transformer: its encoder must have from 1 to"):
+    with pytest.raises(ValueError, match="is not a Transformer: its encoder must have from 1 to"):
         read(write(tmp_path, model))

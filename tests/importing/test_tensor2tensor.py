@@ -251,7 +251,11 @@ REFUSED_ARRAYS = [
     ),
     (f"{MODALITY}/input_emb/weights_0", np.zeros((1, D), "float32"), "must have embeddings"),
     ("transformer/symbol_modality_9_8/shared/weights_0", np.zeros((9, D)), "several matrices"),
-    (f"other/{BODY}/encoder/layer_1/ffn/conv1/bias", np.zeros(12), "twice, in several models"),
+    (
+        f"other/{BODY}/encoder/layer_1/ffn/conv1/bias",
+        np.zeros(12),
+        "occurs twice in .*, in several",
+    ),
     (f"{BODY}/encoder/layer_1/adapter/kernel", np.zeros(1), "does not have"),
     ("_CHECKPOINTABLE_OBJECT_GRAPH", np.array(b"graph"), "of TensorFlow 2"),
 ]
@@ -285,5 +289,5 @@ def test_a_truncated_checkpoint_is_refused(tmp_path, suffix):
     folder = write(tmp_path, arrays())
     path = folder / f"model.ckpt-7{suffix}"
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(ValueError, match="is no whole checkpoint of TensorFlow"):
+    with pytest.raises(ValueError, match="is not a whole checkpoint of TensorFlow"):
         read(folder).weights["decoder/block_0/feed_forward/network/outer/bias"].read()
