@@ -26,11 +26,12 @@ class Hint(NamedTuple):
 BY_CTRANSLATE2 = (
     "Convert it with CTranslate2's converter ({0}), without --quantization, and import that folder"
 )
+OF_PYTORCH = "ct2-fairseq-converter or ct2-opennmt-py-converter"
 HINTS = (
     Hint("dict.*.txt", "a fairseq model. " + BY_CTRANSLATE2.format("ct2-fairseq-converter")),
-    Hint("*.pt", "a PyTorch model. " + BY_CTRANSLATE2.format("ct2-opennmt-py-converter, …")),
-    Hint("model*.bin", "a binary model of Marian. Import its model.npz"),
+    Hint("*.pt", "a PyTorch model. " + BY_CTRANSLATE2.format(OF_PYTORCH)),
     Hint("*.intgemm*.bin", "a quantized model of Marian. Import the model.npz that it was made of"),
+    Hint("model*.bin", "a binary model of Marian. Import its model.npz"),
 )
 
 

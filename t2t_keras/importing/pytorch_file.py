@@ -9,12 +9,12 @@ all others. It imports and calls nothing that the pickle names.
 import functools
 import math
 import pickletools
-import struct
 import zipfile
 from typing import NamedTuple
 
 import numpy as np
 
+from t2t_keras.importing.npz_file import UNREADABLE
 from t2t_keras.importing.safetensors_file import ITEM_SIZES, MOST_AXES, are_sizes, floats
 from t2t_keras.importing.tensors import Tensor
 
@@ -34,8 +34,6 @@ ORDERED_DICT = "collections OrderedDict"
 TENSOR = "torch._utils _rebuild_tensor_v2"
 PARAMETER = "torch._utils _rebuild_parameter"
 KNOWN = (ORDERED_DICT, TENSOR, PARAMETER, *STORAGES, *OTHER_STORAGES)
-# The errors of `zipfile` for an altered file.
-UNREADABLE = (zipfile.BadZipFile, EOFError, OSError, RuntimeError, OverflowError, struct.error)
 
 
 class Name(NamedTuple):
@@ -90,8 +88,8 @@ def read_pytorch(path):
         raise refused(path, "it does not hold a dict of tensors")
     tensors = {}
     for name, view in contents.items():
-        if not isinstance(name, str) or not isinstance(view, View):
-            raise refused(path, f"{name!s:.80} is not the name of a tensor")
+        if not isinstance(view, View):
+            raise refused(path, f"{name:.80} is not the name of a tensor")
         if view not in tensors:
             check_view(path, name, view, members, folder)
             member = f"{folder}data/{view.storage.key}"
@@ -110,7 +108,7 @@ def checked_members(path, archive):
         if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
             raise refused(path, f"{member.filename} is compressed or encrypted")
         if member.file_size != member.compress_size or member.filename in sizes:
-            raise refused(path, f"{member.filename} has two sizes, or is there twice")
+            raise refused(path, f"{member.filename} has two sizes, or occurs twice")
         sizes[member.filename] = member.file_size
     if sum(sizes.values()) > path.stat().st_size:
         raise refused(path, "its members are larger than the file")
@@ -161,6 +159,9 @@ def read_view(path, member, view):
 class Pickle:
     """The value that a pickle of tensors describes.
 
+    Error messages name types and not values: a few bytes of a pickle can describe a tuple of tuples
+    whose text does not fit in any memory.
+
     Args:
         path: the file, for error messages.
         contents: the bytes of the pickle.
@@ -204,7 +205,9 @@ class Pickle:
             expected(stack[-1], list).extend(values)
         elif name in ("SETITEM", "SETITEMS"):
             values = [stack.pop(-2), stack.pop()] if name == "SETITEM" else self.group()
-            expected(stack[-1], dict).update(zip(values[::2], values[1::2], strict=True))
+            # Only strings: the hash of a tuple may take longer than the world stands.
+            keys = [expected(key, str) for key in values[::2]]
+            expected(stack[-1], dict).update(zip(keys, values[1::2], strict=True))
         elif name == "GLOBAL":
             stack.append(known(argument))
         elif name == "STACK_GLOBAL":
@@ -257,7 +260,7 @@ def expected(value, kind):
 def known(name):
     """Returns the `Name` of a class or function; refuses all that a dict of tensors lacks."""
     if name not in KNOWN:
-        raise Refusal(f"its data.pkl names {name.replace(' ', '.')!s:.200}, which is no tensor")
+        raise Refusal(f"its data.pkl names {name.replace(' ', '.'):.200}, which is not a tensor")
     return Name(name)
 
 
@@ -270,7 +273,7 @@ def called(name, arguments):
         view = View(expected(storage, Storage), offset, expected(shape, tuple), strides)
         whole = are_sizes((offset, *shape, *expected(strides, tuple)))
         if not whole or len(shape) != len(strides) or len(shape) > MOST_AXES:
-            raise ValueError(f"a tensor of shape {shape!s:.80} with strides {strides!s:.80}")
+            raise ValueError("a tensor whose shape, strides or offset are not a few sizes")
         return view
     if name == PARAMETER:
         return expected(arguments[0], View)
@@ -282,8 +285,8 @@ def storage_of(value):
     kind, storage, key, _, count = expected(value, tuple)
     name = expected(storage, Name).text
     if kind != "storage" or name not in {**STORAGES, **OTHER_STORAGES}:
-        raise Refusal(f"its data.pkl refers to a {kind!s:.80}")
+        raise Refusal("its data.pkl refers to something that is not a storage of numbers")
     if not are_sizes([count]):
-        raise ValueError(f"a storage of {count!s:.80} numbers")
+        raise ValueError(f"a storage whose size is not a count, but a {type(count).__name__}")
     dtype = STORAGES.get(name) or OTHER_STORAGES[name]
     return Storage(expected(key, str), dtype, count)

@@ -4,7 +4,11 @@ import re
 
 from t2t_keras.importing.ids import Ids
 from t2t_keras.importing.imported import Imported, Pieces, Weights
-from t2t_keras.importing.tensor2tensor_files import read_hparams, read_vocabularies
+from t2t_keras.importing.tensor2tensor_files import (
+    read_hparams,
+    read_vocabularies,
+    rows_of_sides,
+)
 from t2t_keras.importing.tensors import Tensor, Tensors, concatenated
 from t2t_keras.importing.tf_checkpoint import checkpoint_prefix, read_checkpoint
 from t2t_keras.transformer_config import TransformerConfig
@@ -30,6 +34,8 @@ MATRICES = (
     ("shared", "shared", "shared"),
     ("shared", "shared", "softmax"),
     ("input_emb", "target_emb", "softmax"),
+    ("source's shared", "target's shared", "target's shared"),
+    ("source's shared", "target's shared", "softmax"),
 )
 CHECKPOINTS = "*.ckpt-*.index"
 # What training adds to the weights.
@@ -149,16 +155,18 @@ class Folder:
                 shards.setdefault(match[2], {}).setdefault(match[1], []).append(int(match[3]))
         matrices = {}
         for part, scopes in shards.items():
-            if len(scopes) > 1:
+            found = [self.matrix(f"{scope}/{part}", len(each)) for scope, each in scopes.items()]
+            sides = self.by_vocabularies(found)
+            if len(found) == 1:
+                matrices[part] = found[0]
+            elif part == "shared" and sides:
+                matrices |= {f"{side}'s shared": matrix for side, matrix in sides.items()}
+            else:
                 raise ValueError(
                     f"{self.folder} has several matrices {part}, and does not say which is whose: "
-                    f"{', '.join(scopes)}"
+                    f"{', '.join(scopes)}. Give the sub-word files of their sizes the names "
+                    "vocab.source.subwords and vocab.target.subwords"
                 )
-            ((scope, numbers),) = scopes.items()
-            paths = [f"{scope}/{part}/weights_{i}" for i in range(len(numbers))]
-            first = self.tensors.take(paths[0], None, None)
-            rows = [self.tensors.take(path, None, first.shape[1]) for path in paths]
-            matrices[part] = concatenated(rows)
         for parts in MATRICES:
             if matrices.keys() == set(parts):
                 source, target, output = (matrices[part] for part in parts)
@@ -175,6 +183,22 @@ class Folder:
                 f"{source.shape}"
             )
         return source, target, output
+
+    def matrix(self, path, shards):
+        first = self.tensors.take(f"{path}/weights_0", None, None)
+        paths = [f"{path}/weights_{i}" for i in range(shards)]
+        return concatenated([self.tensors.take(path, None, first.shape[1]) for path in paths])
+
+    def by_vocabularies(self, matrices):
+        """Returns {side: matrix} if the sizes of the sides' vocabularies tell which is whose.
+
+        In models with two vocabularies of different sizes, each language has a matrix `shared`.
+        """
+        rows = rows_of_sides(self.folder, self.hparams.get("vocab_divisor", 1))
+        by_rows = {matrix.shape[0]: matrix for matrix in matrices}
+        if len(matrices) == 2 and by_rows.keys() == set(rows.values()):
+            return {side: by_rows[size] for side, size in rows.items()}
+        return None
 
     def config(self, weights):
         """Returns settings of the `TransformerConfig`, and collects the weights of all blocks."""

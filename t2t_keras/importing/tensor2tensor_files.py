@@ -75,7 +75,7 @@ def read_vocabularies(folder, source_rows, target_rows, divisor):
     """
     check_integer("vocab_divisor", divisor)
     files = {path: read_subwords(path) for path in sorted(folder.glob("*.subwords*"))}
-    sides = [folder / f"vocab.{side}.subwords" for side in ("source", "target")]
+    sides = list(files_of_sides(folder).values())
     if not all(side in files for side in sides):
         sides = [
             next(iter(fitting), None) if len(fitting) == 1 else None
@@ -98,6 +98,17 @@ def read_vocabularies(folder, source_rows, target_rows, divisor):
             )
     filled = {path: files[path] + [""] * (-len(files[path]) % divisor) for path in set(sides)}
     return [filled[path] for path in sides]
+
+
+def files_of_sides(folder):
+    return {side: folder / f"vocab.{side}.subwords" for side in ("source", "target")}
+
+
+def rows_of_sides(folder, divisor):
+    """Returns {side: rows of its matrix}, without the sides that have no file of their own."""
+    check_integer("vocab_divisor", divisor)
+    files = {side: path for side, path in files_of_sides(folder).items() if path.exists()}
+    return {side: rows_of(read_subwords(path), divisor) for side, path in files.items()}
 
 
 def rows_of(pieces, divisor):

@@ -264,6 +264,10 @@ def test_missing_and_unknown_arrays_are_refused_by_name(tmp_path, name, value, m
 FILES = [
     ({"vocab.de.yml": "a: 0"}, "two with the names vocab.source.yml.*vocab.de.yml, vocab.yml"),
     ({"vocab.yml": "a: 5"}, "Check that it belongs to the model"),
+    (
+        {"vocab.yml": "".join(f"'{i}': {i}\n" for i in range(12)) + "</s>: 12\n<unk>: 13"},
+        "14 tokens, and the matrix 11 rows; </s> has the id 12 and <unk> 13. Check",
+    ),
     ({"decoder.yml": "models: [a.npz, b.npz]"}, "an ensemble"),
     ({"decoder.yml": "normalize: much"}, "normalize must be a number"),
     ({"decoder.yml": "models: [a.npz]"}, "names a.npz, and .*a.npz does not exist"),
@@ -286,6 +290,54 @@ def test_missing_or_ambiguous_files_are_refused_by_name(tmp_path, files, message
             (folder / name).write_text(contents)
     with pytest.raises(ValueError, match=message):
         read(folder)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "count"), [("abcdefghi", 0), ("abcdefgh", 2), ("abcdefghij", 2)]
+)
+def test_a_vocabulary_of_another_size_than_the_matrix_is_noted(tmp_path, tokens, count):
+    folder = write(tmp_path, arrays(), vocabulary=["</s>", "<unk>", *tokens])
+    notes = read(folder).notes
+    assert len(notes) == count
+    for side, note in zip(("source", "target"), notes, strict=False):
+        assert f"the {side} vocabulary has {len(tokens) + 2} tokens, and the matrix 11" in note
+
+
+def add_member(folder, name, contents):
+    with zipfile.ZipFile(folder / "model.npz", "a") as archive:
+        archive.writestr(name, contents)
+
+
+HEADERS = [
+    "(((",
+    "'",
+    "(" * 9000,
+    "[" * 3000 + "]" * 3000,
+    "-" * 9000 + "1",
+    "{1: 2, 'a': 3}",
+    "{'descr': '((', 'fortran_order': False, 'shape': ()}",
+    "{'descr': [('a', 'f4', -1)], 'fortran_order': False, 'shape': ()}",
+    "{'descr': ('f4', 10**30), 'fortran_order': False, 'shape': ()}",
+]
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_a_malformed_header_is_refused(tmp_path, header):
+    folder = write(tmp_path, arrays())
+    size = len(header).to_bytes(2, "little")
+    add_member(folder, "odd.npy", b"\x93NUMPY\x01\x00" + size + header.encode())
+    with pytest.raises(ValueError, match=r"is not a whole \.npz file: odd is not an array"):
+        read(folder)
+
+
+def test_settings_may_have_any_name_of_a_member(tmp_path):
+    folder = write(tmp_path, arrays())
+    with zipfile.ZipFile(folder / "model.npz") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    (folder / "model.npz").unlink()
+    for name, contents in members.items():
+        add_member(folder, name.replace("yml.npy", "yml"), contents)
+    assert read(folder).system == "Marian"
 
 
 def test_a_truncated_file_is_refused(tmp_path):

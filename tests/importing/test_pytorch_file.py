@@ -246,6 +246,25 @@ def test_a_tensor_outside_its_storage_is_refused(path, value):
     refusal(write(path, {"weight": value}))
 
 
+NESTED = b"".join(b"q" + bytes([i]) + b"h" + bytes([i]) + b"\x86" for i in range(100))
+
+
+@pytest.mark.parametrize(
+    "instructions",
+    [
+        b"}(K\x01" + NESTED + b"K\x01u.",  # the key of a dict
+        b"}K\x01" + NESTED + b"K\x02s.",
+        b"}X\x01\0\0\0aK\x01" + NESTED + b"s.",  # what should be a tensor
+        b"(K\x01" + NESTED + b"ctorch\nFloatStorage\nK\x01K\x01K\x01tQ.",  # kind
+        b"(X\x07\0\0\0storagectorch\nFloatStorage\nK\x01K\x01K\x01" + NESTED + b"tQ.",  # count
+        b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\nFloatStorage\n"
+        b"X\x01\0\0\0aX\x01\0\0\0aK\x01tQK\x00K\x01" + NESTED + b"h\x00\x85tR.",  # shape
+    ],
+)
+def test_values_whose_text_would_not_fit_in_memory_are_not_shown(path, instructions):
+    refusal(write(path, b"\x80\x02" + instructions))
+
+
 def test_numbers_that_are_no_weights_are_refused_by_type(path):
     value = {
         "steps": tensor((6,), (1,), count=6, storage=stored(count=6, storage="torch LongStorage"))

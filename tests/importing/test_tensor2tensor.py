@@ -210,6 +210,29 @@ def test_each_language_may_have_its_own_vocabulary(tmp_path):
     assert imported.source.pieces[-1] == "the_" and imported.target.pieces[-1] == "der_"
 
 
+@pytest.mark.parametrize("output", ["shared", "softmax"])
+def test_two_vocabularies_of_different_sizes_have_a_matrix_shared_each(tmp_path, output):
+    parts = ("shared",) if output == "shared" else ("shared", "softmax")
+    model = arrays(embeddings=parts, spaces=False)
+    source = np.random.default_rng(2).normal(0, 0.5, (16, D)).astype("float32")
+    model[f"transformer/symbol_modality_16_{D}/shared/weights_0"] = source
+    folder = write(tmp_path, model)
+    with pytest.raises(ValueError, match=r"which is whose: .* Give the sub-word files"):
+        read(folder)
+    (file,) = folder.glob("*.subwords")
+    file.rename(folder / "vocab.target.subwords")
+    lines = (folder / "vocab.target.subwords").read_text().splitlines(keepends=True)
+    (folder / "vocab.source.subwords").write_text("".join(lines[:-1]))
+    imported = read(folder)
+    weights = reference_weights(model, output=None if output == "shared" else output)
+    zero = np.zeros(D)
+    matrix = np.stack([source[0], zero, source[1], zero, *source[2:]])
+    weights["source_embedding/matrix"] = matrix
+    config = CONFIG | {"source_vocab_size": 18, "tie_output": output == "shared"}
+    check_logits(imported, weights, config)
+    assert (len(imported.source.pieces), len(imported.target.pieces)) == (18, V + 2)
+
+
 REFUSED_HPARAMS = [
     ({"self_attention_type": "dot_product_relative"}, "self_attention_type='dot_product_relative'"),
     ({"ffn_layer": "sepconv"}, "ffn_layer='sepconv'"),
