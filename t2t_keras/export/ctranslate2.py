@@ -32,7 +32,14 @@ NEVER = -1e4  # logit bias of ids that must not be written; fits in float16
 
 
 def save_ctranslate2(
-    model, pieces, folder, quantization=None, source_pieces=None, files=(), force=False
+    model,
+    pieces,
+    folder,
+    quantization=None,
+    source_pieces=None,
+    source_begin=False,
+    files=(),
+    force=False,
 ):
     """Writes a model for `ctranslate2.Translator`. The folder is complete or absent.
 
@@ -44,6 +51,7 @@ def save_ctranslate2(
             size), or "int8" (a quarter of the size, and computed in int8). If a processor cannot
             compute in that type, CTranslate2 converts the weights on loading. None: "float32".
         source_pieces: the text of each source id. None: equal to `pieces`.
+        source_begin: whether a source begins with begin.
         files: paths of further files to copy into the folder, such as the sub-word model.
         force: whether an existing CTranslate2 model may be replaced.
 
@@ -56,7 +64,7 @@ def save_ctranslate2(
     folder = Path(folder)
     check_free(folder, force)
     spec = specification(ctranslate2.specs, model)
-    register_vocabularies(spec, model.config, pieces, source_pieces)
+    register_vocabularies(spec, model.config, pieces, source_pieces, source_begin)
     for path in files:
         spec.register_file(str(path))
     spec.validate()
@@ -200,13 +208,14 @@ def array(x):
     return np.array(ops.convert_to_numpy(ops.cast(x, "float32")))
 
 
-def register_vocabularies(spec, config, pieces, source_pieces):
+def register_vocabularies(spec, config, pieces, source_pieces, source_begin):
     """Sets the text of each id and the special tokens."""
     check_pieces("pieces", pieces, config.vocab_size)
     if source_pieces is None:
         source_pieces = pieces
     check_pieces("source_pieces", source_pieces, config.source_vocab_size or config.vocab_size)
-    for id in (END, UNKNOWN):  # CTranslate2 has one name for both sides
+    named = (BEGIN, END, UNKNOWN) if source_begin else (END, UNKNOWN)
+    for id in named:  # CTranslate2 has one name for both sides
         allowed = f"{pieces[id]!r}, as in `pieces`"
         check(source_pieces[id] == pieces[id], f"source_pieces[{id}]", source_pieces[id], allowed)
     spec.register_source_vocabulary(list(source_pieces))
@@ -214,6 +223,7 @@ def register_vocabularies(spec, config, pieces, source_pieces):
     spec.config.bos_token = spec.config.decoder_start_token = pieces[BEGIN]
     spec.config.eos_token = pieces[END]
     spec.config.unk_token = pieces[UNKNOWN]
+    spec.config.add_source_bos = source_begin
     spec.config.add_source_eos = config.source_end
 
 

@@ -9,6 +9,7 @@ from t2t_keras.importing.json_file import read_json_file
 from t2t_keras.importing.pytorch_file import read_pytorch
 from t2t_keras.importing.safetensors_file import read_safetensors
 from t2t_keras.importing.tensors import Tensors, zeros
+from t2t_keras.importing.vocabulary_files import read_sentencepiece
 from t2t_keras.transformer_config import TransformerConfig
 
 READERS = {"model.safetensors": read_safetensors, "pytorch_model.bin": read_pytorch}
@@ -98,6 +99,7 @@ class Folder:
             self.check_positions(stack, config["d_model"])
             self.blocks(stack, config, weights)
         self.tensors.check_all_used()
+        notes = []
         return Imported(
             "Hugging Face, Marian",
             TransformerConfig(**config),
@@ -106,7 +108,8 @@ class Folder:
                 self.text(side, orders[side].ordered(vocabularies[side]))
                 for side in ("source", "target")
             ),
-            search=self.search(),
+            search=self.search(target, notes),
+            notes=notes,
         )
 
     def setting(self, check, name, default=None, **allowed):
@@ -157,40 +160,38 @@ class Folder:
         """Returns the matrices of source, target and output; tied ones are the same object."""
         tied = self.setting(check_boolean, "tie_word_embeddings", True)
         shared = self.setting(check_boolean, "share_encoder_decoder_embeddings", True)
-        found = {
-            name: self.tensors.take(name, None, d_model)
-            for name in (SHARED, SOURCE, TARGET, OUTPUT)
-            if name in self.tensors
-        }
         if tied and shared:
-            source = target = output = self.only_one(found, SHARED, SOURCE, TARGET, OUTPUT)
+            source = target = output = self.only_one(d_model, SHARED, SOURCE, TARGET, OUTPUT)
         elif tied:
-            source = self.only_one(found, SOURCE)
-            target = output = self.only_one(found, TARGET, OUTPUT)
+            source = self.only_one(d_model, SOURCE)
+            target = output = self.only_one(d_model, TARGET, OUTPUT)
         else:
             source, target = (
                 # transformers 4 shares the input matrices nevertheless, and 5 does not.
-                self.only_one(found, SHARED if shared and name not in found else name)
+                self.only_one(d_model, SHARED if shared and name not in self.tensors else name)
                 for name in (SOURCE, TARGET)
             )
-            if shared and equal(source, target):
-                target = source
-            output = self.only_one(found, OUTPUT)
+            if shared:
+                self.tensors.ignore([SHARED])  # transformers 5 stores it without using it
+                if equal(source, target):
+                    target = source
+            output = self.only_one(d_model, OUTPUT)
         return {"source": source, "target": target, "output": output}
 
-    def only_one(self, found, *names):
+    def only_one(self, d_model, *names):
         """Returns the matrix that is stored under one or several names."""
-        first, *others = [name for name in names if name in found] or names
-        if first not in found:
+        found = [name for name in names if name in self.tensors]
+        if not found:
             raise ValueError(f"{self.path} has no matrix {' or '.join(names)}")
-        for other in others:
-            if other in found and not equal(found[first], found[other]):
+        first, *others = (self.tensors.take(name, None, d_model) for name in found)
+        for name, other in zip(found[1:], others, strict=True):
+            if not equal(first, other):
                 raise ValueError(
-                    f"{self.path} is not imported: {first} and {other} differ, but config.json "
+                    f"{self.path} is not imported: {found[0]} and {name} differ, but config.json "
                     "ties them. Some releases of transformers wrote such files. Save the model "
                     "again with the release that it was trained with"
                 )
-        return found[first]
+        return first
 
     def check_positions(self, stack, d_model):
         """Raises `ValueError` if the file has positions that are not those of the formula."""
@@ -283,20 +284,47 @@ class Folder:
                 f"vocab.json and eos_token_id in config.json. Received: ids {found['eos_token']} "
                 f"and {end}"
             )
-        return Ids(len(pieces), found["pad_token"], ABSENT, end, found["unk_token"])
+        padding = found["pad_token"]
+        if padding == ABSENT and "pad_token_id" in self.settings:
+            # Some vocabularies have no name for it. Never written, like all padding.
+            id = self.setting(check_integer, "pad_token_id", at_least=0)
+            padding = id if id < len(pieces) and id not in (end, found["unk_token"]) else ABSENT
+        return Ids(len(pieces), padding, ABSENT, end, found["unk_token"])
 
     def text(self, side, pieces):
         """Returns the `Pieces` of a side. Language codes such as >>de<< begin a source."""
-        model = self.file(f"{side}.spm").read_bytes()
+        model, _ = read_sentencepiece(self.file(f"{side}.spm"))
         return Pieces(pieces, "sentencepiece", model, codes=side == "source")
 
-    def search(self):
-        """Returns changes to the `SearchConfig`: log P is divided by length^alpha."""
+    def search(self, order, notes):
+        """Returns changes to the `SearchConfig`: log P is divided by length^alpha.
+
+        Args:
+            order: the target's `Ids`.
+            notes: a list to which settings that are not used are added.
+        """
         generation = read_json_file(self.folder / "generation_config.json", {})
         self.settings = {**self.settings, **generation}  # newer releases write it there
         beam = self.setting(check_integer, "num_beams", 1)
         alpha = self.setting(check_alpha, "length_penalty", 1.0)
-        return {"beam": beam, "alpha": alpha, "penalty": "marian"}
+        search = {"beam": beam, "alpha": alpha, "penalty": "marian"}
+        if size := self.setting(check_integer, "no_repeat_ngram_size", 0, at_least=0):
+            search["no_repeat_ngram"] = size
+        words = self.settings.get("bad_words_ids") or []
+        if not isinstance(words, list) or not all(isinstance(word, list) for word in words):
+            raise ValueError(f"{self.folder}: bad_words_ids must be a list of lists of ids")
+        ids = [word[0] for word in words if len(word) == 1]
+        # Padding and begin are never written, and a search here must be able to write the end.
+        ours = {int(theirs): id for id, theirs in enumerate(order.theirs) if id > 2 and theirs >= 0}
+        banned = tuple(sorted({ours[id] for id in ids if type(id) is int and id in ours}))
+        if banned:
+            search["banned"] = banned
+        if len(ids) < len(words):
+            notes.append(
+                f"{len(words) - len(ids)} of bad_words_ids are sequences, which a search here "
+                "cannot exclude"
+            )
+        return search
 
 
 def check_alpha(name, value):

@@ -176,6 +176,8 @@ def export_ctranslate2(run, folder=None, weights=None, dtype="float32", force=Fa
             folder,
             quantization=dtype,
             source_pieces=tokenizer.source.pieces(range(tokenizer.source.size)),
+            # Only vocabularies of imported models have it.
+            source_begin=getattr(tokenizer.source, "begin", False),
             files=files,
             force=force,
         )

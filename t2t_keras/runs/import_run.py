@@ -63,6 +63,10 @@ def import_run(folder, run, format=None, command=(), **options):
     check_new(run)
     imported = read_model(folder, format, **options)
     arrays = Arrays(imported)
+    try:
+        tokenizer_of(imported)  # its errors come before the weights are written
+    except ValueError as error:
+        raise ValueError(f"{folder}: {error}") from error
     experiment = Experiment(model=imported.config, search=SearchConfig(**imported.search))
     with run.locked():
         check_new(run)
@@ -111,12 +115,15 @@ def clear(run):
 
 def tokenizer_of(imported):
     """Returns the tokenizer of an `Imported` model."""
-    tokenizer = new_tokenizer(imported)
-    if tokenizer.target.size != imported.config.vocab_size:
-        raise ValueError(
-            f"The vocabulary has {tokenizer.target.size:,} pieces, but the model "
-            f"{imported.config.vocab_size:,}. They do not belong together"
-        )
+    tokenizer, config = new_tokenizer(imported), imported.config
+    rows = {"source": config.source_vocab_size or config.vocab_size, "target": config.vocab_size}
+    for side in SIDES:
+        size = getattr(tokenizer, side).size
+        if size != rows[side]:
+            raise ValueError(
+                f"the vocabulary of the {side} has {size:,} pieces, but the model {rows[side]:,}. "
+                "They do not belong together"
+            )
     return tokenizer
 
 

@@ -2,6 +2,7 @@
 
 import json
 
+import ctranslate2_folder
 import numpy as np
 import opennmt_tf_folder
 import pytest
@@ -44,6 +45,16 @@ def test_num_heads_and_source_flags_are_settings_of_the_run(opennmt_tf, tmp_path
     assert (model.num_heads, model.source_end, run.tokenizer().source.begin) == (4, True, True)
     assert "the source has no" not in output
     assert len(run.translate(["a b", ""], beam=1, extra_length=2)) == 2
+
+
+def test_source_flags_of_a_model_of_ctranslate2(tmp_path):
+    folder = ctranslate2_folder.write_folder(tmp_path / "model")
+    run, output = imported(folder, tmp_path / "plain")
+    assert not run.experiment().model.source_end and not run.tokenizer().source.begin
+    assert "import with --source_end" in output
+    run, output = imported(folder, tmp_path / "given", "--source_begin", "--source_end")
+    assert run.experiment().model.source_end and run.tokenizer().source.begin
+    assert "the source has" not in output
 
 
 def test_a_target_space_changes_the_vectors_of_the_source(tensor2tensor, tmp_path):

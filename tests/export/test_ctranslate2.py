@@ -244,6 +244,10 @@ def test_only_force_replaces_a_folder_and_only_a_ctranslate2_model(tmp_path, mod
             {"source_pieces": [str(id) for id in range(SIZE)]},
             r"`source_pieces\[2\]` must be '</s>'",
         ),
+        (
+            {"source_pieces": [str(id) for id in range(SIZE)], "source_begin": True},
+            r"`source_pieces\[1\]` must be '<s>'",
+        ),
         ({"files": ["absent"]}, "absent does not exist"),
     ],
 )

@@ -142,6 +142,20 @@ def test_the_search_is_that_of_the_model_s_files(tmp_path):
     assert read(folder).search == {"beam": 4, "alpha": 0.5, "penalty": "marian"}
 
 
+def test_constraints_of_the_search_are_used_or_noted(tmp_path):
+    folder = write_folder(tmp_path / "model", "tied", no_repeat_ngram_size=3)
+    change(folder, "generation_config.json", bad_words_ids=[[40], [0], [1], [5], [5, 6]])
+    imported = read(folder)
+    # Padding is never written, and the end must be possible.
+    assert (imported.search["no_repeat_ngram"], imported.search["banned"]) == (3, (3, 7))
+    assert imported.target.pieces[7] == TOKENS[5]
+    assert imported.notes == [
+        "1 of bad_words_ids are sequences, which a search here cannot exclude"
+    ]
+    change(folder, "generation_config.json", bad_words_ids=[5])
+    assert "bad_words_ids must be" in refusal(folder)
+
+
 def test_the_format_is_recognized_by_the_type_of_model(tmp_path):
     folder = write_folder(tmp_path / "model", "tied")
     assert recognized(folder) == "hugging_face"
@@ -186,6 +200,18 @@ def test_tied_matrices_that_differ_are_refused(tmp_path):
     folder = write_folder(tmp_path / "model", "tied")
     change_tensors(folder, lm_head__weight=np.ones((41, 16)))
     assert "model.shared.weight and lm_head.weight differ" in refusal(folder)
+
+
+def test_a_shared_matrix_that_is_not_used_is_refused(tmp_path):
+    folder = write_folder(tmp_path / "model", "two_vocabularies")
+    change_tensors(folder, model__shared__weight=np.ones((41, 16)))
+    assert "does not have, so it is not imported: model.shared.weight" in refusal(folder)
+
+
+def test_a_damaged_sentencepiece_model_is_named(tmp_path):
+    folder = write_folder(tmp_path / "model", "tied")
+    (folder / "target.spm").write_bytes(SPM[:100])
+    assert "target.spm is not a SentencePiece model" in refusal(folder)
 
 
 def test_positions_must_be_those_of_the_formula(tmp_path):
@@ -237,12 +263,20 @@ def test_rows_without_a_token_keep_their_place(tmp_path):
     folder = write_folder(tmp_path / "model", "tied")
     write_ids(folder / "vocab.json", TOKENS[:38])
     imported = read(folder)
-    assert imported.config.vocab_size == 43  # their 41, padding, begin
-    assert imported.target.pieces[-3:] == ["<unused_38>", "<unused_39>", "<unused_40>"]
+    assert imported.config.vocab_size == 42  # their 41, begin
+    assert imported.target.pieces[-3:] == [TOKENS[37], "<unused_38>", "<unused_39>"]
     np.testing.assert_array_equal(
         imported.weights["embedding/matrix"].read()[[-1, 1]],
-        Folder(folder).tensors.take("model.shared.weight").read()[[40, 40]],
+        Folder(folder).tensors.take("model.shared.weight").read()[[39, 40]],
     )
+
+
+def test_padding_without_a_token_is_found_by_its_id_and_never_written(tmp_path):
+    folder = write_folder(tmp_path / "model", "tied")
+    write_ids(folder / "vocab.json", TOKENS[:40])
+    check_logits(model_of(read(folder)), "tied")
+    change(folder, pad_token_id="gone")
+    assert read(folder).config.vocab_size == 43  # their row 40 is a token without a name
 
 
 def test_two_vocabularies_with_one_matrix_are_refused(tmp_path):

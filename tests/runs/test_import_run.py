@@ -1,5 +1,6 @@
 """An imported model is a run that translates, scores and is exported like any other."""
 
+import dataclasses
 import tracemalloc
 from pathlib import Path
 
@@ -108,6 +109,21 @@ def test_an_export_to_ctranslate2_and_its_import_are_the_same_run(imported, tmp_
                 np.testing.assert_array_equal(others[path], array, err_msg=path)
 
 
+def test_begin_before_the_source_is_part_of_an_export_to_ctranslate2(folder, tmp_path):
+    run = import_run(folder, tmp_path / "run", source_begin=True).run
+    exported = run.export(tmp_path / "exported", format="ctranslate2")
+    assert read_json(exported / "config.json")["add_source_bos"] is True
+    pairs = [("a b c", "a b"), ("g f", "d c b a")]
+    sides = ([side.split() for side in each] for each in zip(*pairs, strict=True))
+    scored = ctranslate2.Translator(str(exported), intra_threads=1).score_batch(*sides)
+    for score, result in zip(run.score(pairs), scored, strict=True):
+        np.testing.assert_allclose(score.token_log_p, result.log_probs, rtol=1e-4, atol=1e-4)
+    twin = import_run(exported, tmp_path / "twin").run
+    assert twin.tokenizer().source.begin and not twin.tokenizer().target.begin
+    with pytest.raises(ValueError, match=r"is an export of this package.* Leave out --source_end"):
+        read_model(exported, source_end=True)
+
+
 def toy_run(folder):
     tokenizer = toy_tokenizer(folder / "vocabulary")
     return untrained_run(folder / "toy", folder / "vocabulary", tokenizer)
@@ -164,6 +180,24 @@ def test_an_import_that_fails_in_the_middle_leaves_a_folder_that_can_be_used(fol
     import_run(folder, tmp_path / "run")
 
 
+def test_errors_of_a_vocabulary_come_before_anything_is_written(folder, tmp_path, monkeypatch):
+    for name in ("source", "target"):
+
+        def changed(*arguments, name=name):
+            model = read_model(*arguments)
+            pieces = [*getattr(model, name).pieces, "more"]
+            setattr(model, name, dataclasses.replace(getattr(model, name), pieces=pieces))
+            return model
+
+        monkeypatch.setattr("t2t_keras.runs.import_run.read_model", changed)
+        with pytest.raises(
+            ValueError, match=f"{folder}: the vocabulary of the {name} has"
+        ) as error:
+            import_run(folder, tmp_path / "run")
+        assert "do not belong together" in str(error.value)
+        assert not (tmp_path / "run").exists()
+
+
 def test_the_largest_matrix_takes_the_memory_of_one_copy_in_float32(tmp_path):
     sizes = {"vocabulary": 3000, "d_model": 256, "d_ff": 64, "heads": 2, "layers": 1}
     imported = read_model(write_random_marian(tmp_path / "model", **sizes))
@@ -191,7 +225,8 @@ def files(folder, **contents):
         ({}, r"holds no model of a known format .* Its files are: none"),
         ({"a__txt": "", "b__txt": ""}, r"Its files are: a.txt, b.txt"),
         ({"dict__de__txt": ""}, r"a fairseq model. Convert it with CTranslate2's converter"),
-        ({"model__pt": ""}, r"a PyTorch model. Convert it with CTranslate2's converter"),
+        ({"model__pt": ""}, r"ct2-fairseq-converter or ct2-opennmt-py-converter"),
+        ({"model__intgemm8__bin": ""}, r"a quantized model of Marian"),
         ({"averaged__weights__h5": ""}, r"is a run of this package already"),
     ],
 )
