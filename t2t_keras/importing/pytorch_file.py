@@ -205,7 +205,7 @@ class Pickle:
             expected(stack[-1], list).extend(values)
         elif name in ("SETITEM", "SETITEMS"):
             values = [stack.pop(-2), stack.pop()] if name == "SETITEM" else self.group()
-            # Only strings: the hash of a tuple may take longer than the world stands.
+            # Only strings: the hash of nested tuples may take exponential time.
             keys = [expected(key, str) for key in values[::2]]
             expected(stack[-1], dict).update(zip(keys, values[1::2], strict=True))
         elif name == "GLOBAL":
