@@ -5,8 +5,8 @@
     t2t-train --init=runs/general --data=data/mine --run=runs/mine
 
 The model is that of --init, and only its dropout is set here. The learning rate is a hundredth to a
-tenth of a training's from random weights: the weights are good already. Measured results are under
-"Fine-tuning" in t2t_keras/training/README.md.
+tenth of that for random weights, because these weights are already trained. For measured results,
+see "A recipe" in t2t_keras/training/README.md.
 """
 
 from pipelines.batch_plan import BatchConfig
