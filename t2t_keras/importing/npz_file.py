@@ -15,7 +15,7 @@ FLOATS = ("f2", "f4", "f8")
 BYTES = ("i1", "u1")
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 MOST_COMPRESSED = 1100  # bytes that zlib can make of one byte, with a margin
-# The errors of `zipfile` for an altered file; NotImplementedError is a RuntimeError.
+# The errors of `zipfile` for an altered file.
 UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, struct.error),
     *(EOFError, OSError, RuntimeError, OverflowError),

@@ -10,11 +10,9 @@ import re
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 from accidents import (
     DAMAGES,
-    arrays_of_weights,
     check_outcomes,
     chosen,
     contents,
@@ -26,63 +24,11 @@ from accidents import (
     truncate,
     variables_of,
 )
-from commands import SMALL_CORPUS, TINY_RUN, command, running
+from commands import SMALL_CORPUS, command, running
 from serving_client import predict
+from trained_run import TEXTS, arrays_of_checkpoint, averaged, results_of, train
 
 pytestmark = pytest.mark.drill
-TEXTS = "The dog sleeps.\nTwo cats saw a big house.\n\n"
-TIMES = ("seconds", "tokens_per_second", "flops", "checksum")  # never the same
-
-
-@pytest.fixture(scope="module")
-def texts(tmp_path_factory):
-    """The flags of a small test set."""
-    folder = tmp_path_factory.mktemp("texts")
-    (folder / "en").write_text(TEXTS)
-    (folder / "de").write_text("Der Hund schläft.\nZwei Katzen sahen ein großes Haus.\n\n")
-    return folder
-
-
-def train(run, data, texts, steps, *flags):
-    return command("train", *train_flags(run, data, texts, steps), *flags)
-
-
-def train_flags(run, data, texts, steps):
-    return [
-        *(f"--run={run}", f"--data={data}", f"--config.training.steps={steps}", *TINY_RUN),
-        *(f"--dev_source={texts}/en", f"--dev_target={texts}/de"),
-        "--config.data.batches.tokens=4000",
-    ]
-
-
-@pytest.fixture(scope="module")
-def trained(toy_data, texts, tmp_path_factory):
-    """A run with checkpoints of steps 2, 4 and 6, averaged weights and an export."""
-    run = tmp_path_factory.mktemp("trained") / "run"
-    result = train(run, toy_data[1], texts, 6)
-    assert result.returncode == 0, result.stderr
-    return run
-
-
-def arrays_of_checkpoint(run):
-    """Returns the weights and moments of the newest checkpoint, as bytes."""
-    with np.load(max((run / "checkpoints").glob("step-*.npz"))) as file:
-        return {name: file[name].tobytes() for name in file.files if name != "notes"}
-
-
-def averaged(run):
-    return arrays_of_weights(run / "averaged.weights.h5")
-
-
-def evaluations(run):
-    """Returns the evaluations, except at step 6: only a run that ends there evaluates then."""
-    lines = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
-    lines = [line for line in lines if line["step"] != 6]
-    return [{name: line[name] for name in line if not name.endswith(TIMES)} for line in lines]
-
-
-def results_of(run):
-    return arrays_of_checkpoint(run), averaged(run), evaluations(run)
 
 
 def commands_of_run(run, data, texts):
@@ -270,81 +216,6 @@ def test_every_file_of_an_export(trained, tmp_path):
 def intact(export, name):
     """Returns whether the damaged file is the manifest, and gone: such an export is served."""
     return name.name == "sha256.json" and not os.path.lexists(export / name)
-
-
-FULL = (3_000, 10_000, 30_000, 100_000, 300_000)  # bytes of a file that still fit on the disk
-
-
-def test_a_full_disk(trained, toy_corpus, toy_data, texts, tmp_path):
-    run, data = tmp_path / "run", tmp_path / "data"
-    outputs = {name: tmp_path / name for name in ("translations", "scores", "export", "exported")}
-    files = [f"--source={toy_corpus}/train.en", f"--target={toy_corpus}/train.de"]
-    long = tmp_path / "long"
-    long.write_text("The dog sleeps.\n" * 20_000)
-
-    def versions():
-        newest = outputs["export"] / "1"
-        return {str(path.relative_to(newest)) for path in newest.rglob("*")}
-
-    pairs = [f"--source={long}", f"--target={long}", f"--output={outputs['scores']}"]
-    flags = [f"--input={long}", f"--output={outputs['translations']}", "--lines=5000"]
-    actions = {  # name: (command, its arguments, what it writes)
-        "prepare": (
-            *("prepare", [*files, f"--output={data}", *SMALL_CORPUS]),
-            lambda: contents(data),
-        ),
-        "train": ("train", train_flags(run, toy_data[1], texts, 8), lambda: results_of(run)),
-        "average": ("average", [run, "--last=2"], lambda: averaged(run)),
-        "export": ("export", [run, f"--output={outputs['export']}"], versions),
-        "keras": (
-            *("export", [run, "--format=keras", f"--output={outputs['exported']}.keras"]),
-            lambda: None,
-        ),
-        "translate": ("translate", [run, *flags], outputs["translations"].read_bytes),
-        "score": ("score", [run, *pairs], outputs["scores"].read_bytes),
-        "report": ("report", [run], (run / "report.html").read_bytes),
-    }
-
-    def reset():
-        copied(trained, run)
-        shutil.rmtree(data, ignore_errors=True)
-        for path in outputs.values():
-            shutil.rmtree(path, ignore_errors=True)
-            path.unlink(missing_ok=True)
-
-    problems, refused, expected = [], 0, {}
-    cases = [(action, size) for action in actions for size in FULL]
-    for action, size in chosen(cases):
-        name, arguments, results = actions[action]
-        reset()
-        if action not in expected:
-            result = command(name, *arguments)
-            assert result.returncode == 0, result.stderr
-            expected[action] = results()
-            reset()
-        result = command(name, *arguments, limits={"FSIZE": size})
-        problem = None
-        if result.returncode or "Traceback" in result.stderr:
-            refused += 1
-            problem = refusal(result, "File too large", "could not be written")
-        problem = problem or leftover(tmp_path)
-        again = command(name, *arguments)
-        if again.returncode:
-            problem = f"{problem}; afterwards: {again.stderr}"
-        elif results() != expected[action]:
-            problem = f"{problem}; afterwards the results are different"
-        if problem:
-            problems.append(f"{action}, {size:,} bytes: {problem}")
-            print(problems[-1], flush=True)
-    check_outcomes(problems, len(chosen(cases)), len(cases), refused)
-
-
-def leftover(folder):
-    """Returns a message about a version of an export that is not whole, or None."""
-    for path in folder.glob("export/[0-9]*"):
-        if path.suffix != ".unfinished" and not (path / "assets.extra" / "sha256.json").exists():
-            return f"{path} is not whole"
-    return None
 
 
 def test_json_files_have_checksums(trained, toy_data):

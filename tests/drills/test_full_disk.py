@@ -1,0 +1,86 @@
+"""Drill: no command loses anything on a full disk, and each resumes when there is room again.
+
+`T2T_DRILL` is the number of cases; 0: all.
+"""
+
+import shutil
+
+import pytest
+from accidents import check_outcomes, chosen, contents, copied, refusal
+from commands import SMALL_CORPUS, command
+from trained_run import averaged, results_of, train_flags
+
+pytestmark = pytest.mark.drill
+FULL = (3_000, 10_000, 30_000, 100_000, 300_000)  # bytes of a file that still fit on the disk
+
+
+def test_a_full_disk(trained, toy_corpus, toy_data, texts, tmp_path):
+    run, data = tmp_path / "run", tmp_path / "data"
+    outputs = {name: tmp_path / name for name in ("translations", "scores", "export", "exported")}
+    files = [f"--source={toy_corpus}/train.en", f"--target={toy_corpus}/train.de"]
+    long = tmp_path / "long"
+    long.write_text("The dog sleeps.\n" * 20_000)
+
+    def versions():
+        newest = outputs["export"] / "1"
+        return {str(path.relative_to(newest)) for path in newest.rglob("*")}
+
+    pairs = [f"--source={long}", f"--target={long}", f"--output={outputs['scores']}"]
+    flags = [f"--input={long}", f"--output={outputs['translations']}", "--lines=5000"]
+    actions = {  # name: (command, its arguments, what it writes)
+        "prepare": (
+            *("prepare", [*files, f"--output={data}", *SMALL_CORPUS]),
+            lambda: contents(data),
+        ),
+        "train": ("train", train_flags(run, toy_data[1], texts, 8), lambda: results_of(run)),
+        "average": ("average", [run, "--last=2"], lambda: averaged(run)),
+        "export": ("export", [run, f"--output={outputs['export']}"], versions),
+        "keras": (
+            *("export", [run, "--format=keras", f"--output={outputs['exported']}.keras"]),
+            lambda: None,
+        ),
+        "translate": ("translate", [run, *flags], outputs["translations"].read_bytes),
+        "score": ("score", [run, *pairs], outputs["scores"].read_bytes),
+        "report": ("report", [run], (run / "report.html").read_bytes),
+    }
+
+    def reset():
+        copied(trained, run)
+        shutil.rmtree(data, ignore_errors=True)
+        for path in outputs.values():
+            shutil.rmtree(path, ignore_errors=True)
+            path.unlink(missing_ok=True)
+
+    problems, refused, expected = [], 0, {}
+    cases = [(action, size) for action in actions for size in FULL]
+    for action, size in chosen(cases):
+        name, arguments, results = actions[action]
+        reset()
+        if action not in expected:
+            result = command(name, *arguments)
+            assert result.returncode == 0, result.stderr
+            expected[action] = results()
+            reset()
+        result = command(name, *arguments, limits={"FSIZE": size})
+        problem = None
+        if result.returncode or "Traceback" in result.stderr:
+            refused += 1
+            problem = refusal(result, "File too large", "could not be written")
+        problem = problem or leftover(tmp_path)
+        again = command(name, *arguments)
+        if again.returncode:
+            problem = f"{problem}; afterwards: {again.stderr}"
+        elif results() != expected[action]:
+            problem = f"{problem}; afterwards the results are different"
+        if problem:
+            problems.append(f"{action}, {size:,} bytes: {problem}")
+            print(problems[-1], flush=True)
+    check_outcomes(problems, len(chosen(cases)), len(cases), refused)
+
+
+def leftover(folder):
+    """Returns a message about a version of an export that is not whole, or None."""
+    for path in folder.glob("export/[0-9]*"):
+        if path.suffix != ".unfinished" and not (path / "assets.extra" / "sha256.json").exists():
+            return f"{path} is not whole"
+    return None
