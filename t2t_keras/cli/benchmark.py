@@ -4,6 +4,8 @@ t2t-benchmark attention                    full and restricted self-attention at
 t2t-benchmark attention --neighbourhood=129 --lengths=1024,2048
 t2t-benchmark data --data=data/ende        batches from prepared data, tokens per second
 t2t-benchmark decode --config=base --rows=32 --length=32     greedy and beam search, batch 1 and 32
+t2t-benchmark decode --config=base --beside=ctranslate2      the same, in turn with CTranslate2
+t2t-benchmark decode --run=runs/ende --input=test.en --beside=ctranslate2    on real text
 t2t-benchmark train --config=base --rows=32 --length=32      a full training step
 t2t-benchmark serve --url=http://127.0.0.1:8501/v1/models/ende    requests to t2t-serve
 

@@ -6,16 +6,17 @@ import time
 from t2t_keras.checks import check_integer
 
 
-def median_seconds(calls, rounds):
-    """Returns the median seconds of each call, after two warm-up calls.
+def median_seconds(calls, rounds, warm_up=2):
+    """Returns the median seconds of each call, after warm-up calls.
 
     Args:
         calls: functions without arguments.
         rounds: timed calls of each function.
+        warm_up: calls of each function before that, which are not timed.
     """
     for call in calls:
-        call()
-        call()
+        for _ in range(warm_up):
+            call()
     seconds = [[] for _ in calls]
     for _ in range(rounds):
         for call, measured in zip(calls, seconds, strict=True):

@@ -5,12 +5,20 @@ import re
 import pytest
 from commands import command
 from serving_client import served
+from untrained import toy_tokenizer, untrained_run
+
+from t2t_keras.cli.benchmarks import table
+from t2t_keras.runs.settings_file import write_settings
 
 SMALL_MODEL = [
     "--config.model.num_layers=1",
     "--config.model.d_model=16",
     "--config.model.d_ff=16",
     "--config.model.vocab_size=50",
+]
+SYSTEMS = [
+    *("t2t_keras", "graph in stages", "compiled by XLA"),
+    *("CTranslate2 float32", "CTranslate2 int8"),
 ]
 
 
@@ -41,13 +49,67 @@ def test_a_training_step_is_timed():
 
 
 def test_greedy_and_beam_search_are_timed_alone_and_in_batches():
-    title, *lines = benchmark(
+    title, systems, warm_up, *lines = benchmark(
         *("decode", *SMALL_MODEL, "--rows=3", "--length=6", "--source_length=4", "--rounds=1")
     )
-    assert title.startswith("4 source tokens, 6 steps, float32, tensorflow")
+    assert title.startswith("Sentences per second: 4 source tokens, 6 steps, float32, tensorflow")
+    assert systems.split() == ["t2t_keras"] and warm_up.startswith("warm-up, s ")
     cases = ["greedy +batch 1", "beam 4 +batch 1", "greedy +batch 3", "beam 4 +batch 3"]
     for line, case in zip(lines, cases, strict=True):
-        assert re.match(rf"{case} +[\d.]+ sentences/s", line), line
+        assert re.fullmatch(rf"{case} +\d+\.\d\d", line), line
+
+
+def test_searches_are_timed_in_turn_with_ctranslate2():
+    one_case = ["--config.search.beam=1", "--rows=1", "--length=4", "--source_length=4"]
+    _, versions, meaning, systems, _, speeds = benchmark(
+        *("decode", *SMALL_MODEL, *one_case, "--rounds=1", "--beside=ctranslate2")
+    )
+    assert versions.startswith("CTranslate2 4") and "intra_threads=" in versions
+    assert meaning == "In brackets: speed relative to CTranslate2 float32"
+    assert re.split(" {2,}", systems.strip()) == SYSTEMS
+    ratios = re.findall(r"[\d.]+ \(([\d.]+)\)", speeds)
+    assert len(ratios) == len(SYSTEMS) and ratios[3] == "1.00"
+
+
+def test_a_run_is_timed_on_text_and_finds_the_translations_of_ctranslate2(tmp_path):
+    run = untrained_run(tmp_path / "run", tmp_path / "words", toy_tokenizer(tmp_path / "words"))
+    experiment = run.experiment()
+    experiment.search.beam = 1  # one search to compile
+    write_settings(run.config_file, experiment)
+    (tmp_path / "text").write_text("The dog sleeps.\n\nThe dogs sleep.\nThe third line.\n")
+    lines = benchmark(
+        *("decode", f"--run={run.folder}", f"--input={tmp_path}/text", "--lines=3"),
+        *("--rows=2", "--rounds=1", "--beside=ctranslate2"),
+    )
+    assert f"2 lines of {tmp_path}/text, in batches of 2, beam 1, alpha 0.6" in lines[0]
+    assert "length_penalty=0." in lines[1] and "patience=2" in lines[1]
+    assert re.split(" {2,}", lines[3].strip()) == SYSTEMS
+    rows = {name.strip(): re.split(" {2,}", rest.strip()) for name, rest in map(halves, lines[4:])}
+    assert list(rows) == [
+        "warm-up, s",
+        *("greedy   one line, 50 %, ms", "greedy   one line, 99 %, ms"),
+        *("greedy   batches, lines/s", "greedy   different, alone"),
+        "greedy   different, in batches",
+    ]
+    for name, cells in rows.items():
+        assert len(cells) == len(SYSTEMS), name
+    for name in ("greedy   different, alone", "greedy   different, in batches"):
+        assert rows[name][:4] == ["0"] * 4
+
+
+def halves(line):
+    """Splits a line of a table into its name and its cells."""
+    return line[: table.NAME], line[table.NAME :]
+
+
+def test_ratios_are_of_speeds_also_where_times_are_shown(capsys):
+    systems = {"t2t_keras": 2.0, "CTranslate2 float32": 8.0}
+    table.print_speeds("speeds", systems)
+    table.print_times("times", systems)
+    assert [re.findall(r"\(.*?\)", line) for line in capsys.readouterr().out.splitlines()] == [
+        ["(0.25)", "(1.00)"],
+        ["(4.00)", "(1.00)"],
+    ]
 
 
 def test_batches_of_prepared_data_are_timed(toy_data):
@@ -77,6 +139,16 @@ def test_answers_of_a_server_are_timed_and_compared_with_lone_answers(backwards_
         (["atention"], "did you mean 'attention'"),
         (["attention", "--lengths=8,x"], "`lengths` must be"),
         (["decode", "--length=5"], "--length must be at least --source_length"),
+        (["decode", "--beside=marian"], "value should be one of <ctranslate2>"),
+        (["decode", "--input=test.en"], "--input has no effect without --run"),
+        (["decode", "--run=mine"], "--run needs --input"),
+        (["decode", "--run=mine", "--input=x"], "mine is not a run"),
+        (["decode", "--run=mine", "--input=x", "--length=9"], "--length has no effect with --run"),
+        (
+            ["decode", "--run=mine", "--input=x", *SMALL_MODEL],
+            "num_layers has no effect with --run",
+        ),
+        (["train", "--beside=ctranslate2"], "--beside has no effect on train"),
         (["data"], "--data must be a folder"),
         (["data", "--data=nowhere"], "nowhere"),
         (["serve"], "--url must be the address"),
