@@ -60,8 +60,8 @@ def measure(folder, path, lines, rows, rounds, beside):
         systems |= added
     table.print_head(systems)
     table.print_facts("warm-up, s", warm_up, "{:.1f}")
-    # All lines of a system in a row. A system that follows another one is slower at first: the
-    # weights are not in the processor's caches, and threads of the other one still spin.
+    # All lines of a system in a row, because a server with one model also finds its weights in the
+    # processor's caches, and no threads of another system that still spin.
     calls = [
         call
         for beam in beams
