@@ -39,6 +39,8 @@ class Transformer(keras.Model):
         inputs: `{"source": [batch, source_length], "target": [batch, target_length]}`,
             integer ids. `target` is the decoder's input: begin (1), then the tokens. Id 0 is
             padding; in the target it must come after the tokens.
+        project: False returns the vectors from which `output_embedding` would compute the logits,
+            `[batch, target_length, d_model]`.
 
     Returns:
         Logits `[batch, target_length, vocab_size]` in float32. Position i predicts the token
@@ -111,7 +113,7 @@ class Transformer(keras.Model):
         self.decoder.build(vectors, vectors)
         self.built = True
 
-    def call(self, inputs, training=None):
+    def call(self, inputs, training=None, project=True):
         # `training` is passed explicitly: on JAX, Keras' `fit` calls this method instead of the
         # model, so the layers would not inherit it.
         source, target = check_inputs(inputs)
@@ -119,7 +121,7 @@ class Transformer(keras.Model):
         x = self.embed_target(target, training=training)
         # The target needs no mask: its padding comes after every real token.
         x = self.decoder(x, encoded, memory_mask=self.source_mask(source), training=training)
-        return self.output_embedding.project(x)
+        return self.output_embedding.project(x) if project else x
 
     def encode(self, source, training=None):
         """Encodes source ids `[batch, length]` as vectors `[batch, length, d_model]`."""

@@ -17,7 +17,7 @@ FLOORS = [
     {"checks"},
     {"layers"},
     {"transformer_config"},
-    {"transformer", "losses", "metrics", "schedules"},
+    {"transformer", "losses", "chunked_loss", "metrics", "schedules"},
     {
         "training",
         "decoding",
@@ -42,7 +42,7 @@ BACKENDS = {"tensorflow", "tensorflow_text", "jax", "torch"}
 MAY_USE_PIPELINES = {"experiment", "runs", "reproduction", "cli"}
 ON_JAX = {
     *("layers", "decoding"),
-    *("transformer", "transformer_config", "losses", "metrics", "schedules"),
+    *("transformer", "transformer_config", "losses", "chunked_loss", "metrics", "schedules"),
 }
 
 

@@ -87,6 +87,11 @@ class SharedEmbedding(keras.layers.Layer):
         logits = ops.matmul(x, ops.transpose(ops.cast(self.matrix, x.dtype)))
         return logits if self.bias is None else logits + ops.cast(self.bias, x.dtype)
 
+    @property
+    def projection(self):
+        """The matrix and the bias of the logits; the bias may be None."""
+        return self.matrix, self.bias
+
     def project(self, x):
         # Calls the layer, so that a functional model tracks and trains the matrix.
         return self(x, project=True)

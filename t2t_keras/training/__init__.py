@@ -1,8 +1,8 @@
 """Training on TensorFlow: the training step, the trainer, checkpoints.
 
 The package offers `TrainableTransformer` as `Transformer`. On TensorFlow it has the training step
-of `replica_step.py`; on other backends it is the plain model with Keras' own step. `Adam` has a
-fused update on TensorFlow and is Keras' own elsewhere.
+of `replica_step.py`; on JAX, Keras' own step with the loss of `jax_step.py`; elsewhere it is the
+plain model. `Adam` has a fused update on TensorFlow and is Keras' own elsewhere.
 """
 
 import keras
@@ -13,6 +13,9 @@ if keras.config.backend() == "tensorflow":
 else:
     from keras.optimizers import Adam
 
-    from t2t_keras.transformer import Transformer as TrainableTransformer
+    if keras.config.backend() == "jax":
+        from t2t_keras.training.jax_step import TrainableTransformer
+    else:
+        from t2t_keras.transformer import Transformer as TrainableTransformer
 
 __all__ = ["Adam", "TrainableTransformer"]

@@ -1,6 +1,6 @@
 """The training step on TensorFlow: loss and gradients on each replica, then one update (§5).
 
-Keras' `fit` and our trainer both use it. It differs from Keras' own step in four ways.
+Keras' `fit` and our trainer both use it. It differs from Keras' own step in five ways.
 
 - The loss is summed, then divided once by the number of real tokens in the whole batch: over all
   replicas, and over all parts if a replica splits its rows to fit its memory.
@@ -9,6 +9,7 @@ Keras' `fit` and our trainer both use it. It differs from Keras' own step in fou
 - Dropout's random numbers are a function of (the layer's seed, step, replica, part). A resumed run
   repeats them, and no two replicas share them.
 - The reported loss is the mean over all tokens, not the mean of the batches' means.
+- The logits are computed in chunks, unless a metric reads them.
 """
 
 from types import SimpleNamespace
@@ -19,7 +20,13 @@ from absl import logging
 
 from t2t_keras.checks import check, check_integer
 from t2t_keras.losses import LabelSmoothedCrossEntropy, token_weights
-from t2t_keras.metrics import Perplexity, TokenAccuracy, right_tokens
+from t2t_keras.metrics import Perplexity, TokenAccuracy
+from t2t_keras.training.token_sums import (
+    TokenSums,
+    chunked_token_sums,
+    metrics_of_sums,
+    token_sums_of_logits,
+)
 from t2t_keras.transformer import Transformer
 
 
@@ -86,9 +93,8 @@ class TrainableTransformer(Transformer):
         scale = tf.math.reciprocal_no_nan(tokens)
         sums, gradients, logits = self.replica_step(inputs, labels, weights, scale)
         self.apply(gradients)
-        self.update_metrics(sum_over_replicas(sums))
-        results = self.compute_metrics(inputs, labels, logits, weights)
-        if self.by_products.metrics:  # accuracy is computed in evaluations only
+        results = self.updated_metrics(sums, inputs, labels, logits, weights, training=True)
+        if self.by_products.metrics:
             del results["token_accuracy"]
         return results
 
@@ -96,25 +102,43 @@ class TrainableTransformer(Transformer):
         inputs, labels, weights = keras.utils.unpack_x_y_sample_weight(data)
         if not isinstance(self.loss, LabelSmoothedCrossEntropy):
             return super().test_step(data)
-        logits = self(inputs, training=False)
-        sums = list(self.loss.sums(labels, logits, weights))
-        if self.by_products.metrics:
-            token_weight = token_weights(labels, weights)
-            right = right_tokens(labels, logits)
-            sums.append(tf.reduce_sum(tf.where(right, token_weight, 0.0)))
-        self.update_metrics(sum_over_replicas(sums))
-        return self.compute_metrics(inputs, labels, logits, weights)
+        sums, logits = self.sums_and_logits(inputs, labels, weights, training=False)
+        return self.updated_metrics(sums, inputs, labels, logits, weights, training=False)
 
-    def update_metrics(self, sums):
-        """Updates loss and by-products with the sums of the whole batch, on every replica."""
-        loss, unsmoothed, tokens, *right = sums
-        mean = next(metric for metric in self.metrics if metric.name == "loss")
-        mean.update_state(tf.math.divide_no_nan(loss, tokens), sample_weight=tokens)
-        for metric, total in zip(self.by_products.metrics, [unsmoothed, *right], strict=False):
-            metric.update_with_mean(tf.math.divide_no_nan(total, tokens), tokens)
+    def sums_and_logits(self, inputs, labels, weights, training):
+        """Returns the `TokenSums`, and the logits if a metric reads them, otherwise None."""
+        metrics = self.metrics_of_sums(weights)
+        updated = [*(metrics or []), *self.by_products_of(training)]
+        count_right = any(isinstance(metric, TokenAccuracy) for metric in updated)
+        if metrics is not None:
+            sums = chunked_token_sums(self, inputs, labels, weights, count_right, training)
+            return sums, None
+        logits = self(inputs, training=training)
+        return token_sums_of_logits(self.loss, labels, logits, weights, count_right), logits
+
+    def metrics_of_sums(self, weights):
+        """Returns the metrics given to `compile`, or None if they need the logits."""
+        own_metrics = type(self).compute_metrics is not keras.Model.compute_metrics
+        return None if own_metrics else metrics_of_sums(self, weights)
+
+    def by_products_of(self, training):
+        """Returns the by-products to update; accuracy is computed in evaluations only."""
+        metrics = self.by_products.metrics
+        return [m for m in metrics if not (training and isinstance(m, TokenAccuracy))]
+
+    def updated_metrics(self, sums, inputs, labels, logits, weights, training):
+        """Updates all metrics, loss and by-products for the whole batch, and returns them."""
+        total = TokenSums(*sum_over_replicas(sums))
+        loss = next(metric for metric in self.metrics if metric.name == "loss")
+        loss.update_state(tf.math.divide_no_nan(total.loss, total.tokens), total.tokens)
+        total.update(self.by_products_of(training))
+        if logits is not None:
+            return self.compute_metrics(inputs, labels, logits, weights)
+        total.update(self.metrics_of_sums(weights))
+        return self.get_metrics_result()
 
     def replica_step(self, inputs, labels, weights, scale):
-        """Computes this replica's rows: the sums of losses and tokens, the gradients, the logits.
+        """Computes this replica's rows: the `TokenSums`, the gradients, the logits or None.
 
         The loss is multiplied by `scale`, one over the number of real tokens in the whole batch,
         before the backward pass. Scaling the gradients afterwards would cost a pass over all of
@@ -143,9 +167,10 @@ class TrainableTransformer(Transformer):
             seed_states = [(seed, tf.stack([seed.value[0], counter])) for seed in seeds]
             with tf.GradientTape() as tape:
                 with keras.StatelessScope(state_mapping=seed_states):
-                    logits = self(inputs, training=True)
-                sums = self.loss.sums(labels, logits, sample_weight)
-                loss = sums[0] * scale
+                    sums, logits = self.sums_and_logits(
+                        inputs, labels, sample_weight, training=True
+                    )
+                loss = sums.loss * scale
             gradients = tape.gradient(loss, [weight.value for weight in weights])
             return sums, [tf.convert_to_tensor(g) for g in gradients], logits
 
@@ -218,7 +243,7 @@ def add_results(results, new):
     """Adds sums and gradients of two parts and joins their logits."""
     (sums, gradients, logits), (new_sums, new_gradients, new_logits) = results, new
     return (
-        [a + b for a, b in zip(sums, new_sums, strict=True)],
+        TokenSums(*(a + b for a, b in zip(sums, new_sums, strict=True))),
         [a + b for a, b in zip(gradients, new_gradients, strict=True)],
-        tf.concat([logits, new_logits], axis=0),
+        None if logits is None else tf.concat([logits, new_logits], axis=0),
     )

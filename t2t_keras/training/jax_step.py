@@ -1,0 +1,66 @@
+"""The training step on JAX: that of Keras, with the loss in chunks if no metric reads logits."""
+
+import keras
+from keras import ops
+
+from t2t_keras.losses import LabelSmoothedCrossEntropy
+from t2t_keras.metrics import TokenAccuracy
+from t2t_keras.training.token_sums import TokenSums, chunked_token_sums, metrics_of_sums
+from t2t_keras.transformer import Transformer
+
+
+@keras.saving.register_keras_serializable("t2t_keras", name="Transformer")
+class TrainableTransformer(Transformer):
+    """`Transformer` whose loss is computed in chunks by `fit` and `evaluate`."""
+
+    def compute_loss_and_updates(
+        self,
+        trainable_variables,
+        non_trainable_variables,
+        metrics_variables,
+        x,
+        y,
+        sample_weight,
+        training=False,
+        optimizer_variables=None,
+    ):
+        """Computes the loss as Keras does, and hands on `TokenSums` in place of the logits."""
+        metrics = self.metrics_of_sums(sample_weight)
+        if metrics is None:
+            return super().compute_loss_and_updates(
+                trainable_variables,
+                non_trainable_variables,
+                metrics_variables,
+                x,
+                y,
+                sample_weight,
+                training=training,
+                optimizer_variables=optimizer_variables,
+            )
+        variables = [*self.trainable_variables, *self.non_trainable_variables]
+        values = [*trainable_variables, *non_trainable_variables]
+        count_right = any(isinstance(metric, TokenAccuracy) for metric in metrics)
+        with keras.StatelessScope(zip(variables, values, strict=True)) as scope:
+            sums = chunked_token_sums(self, x, y, sample_weight, count_right, training)
+        updated = [scope.get_current_value(v) for v in self.non_trainable_variables]
+        loss = scaled = ops.divide_no_nan(sums.loss, sums.tokens)
+        if training:
+            mapping = zip(self.optimizer.variables, optimizer_variables, strict=True)
+            with keras.StatelessScope(mapping):
+                scaled = self.optimizer.scale_loss(loss)
+        return scaled, (loss, sums, updated, metrics_variables)
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        if not isinstance(y_pred, TokenSums):
+            return super().compute_metrics(x, y, y_pred, sample_weight)
+        y_pred.update(self.metrics_of_sums(sample_weight))
+        return self.get_metrics_result()
+
+    def metrics_of_sums(self, sample_weight):
+        """Returns the metrics given to `compile`, or None if loss or metrics need the logits."""
+        known_loss = isinstance(self.loss, LabelSmoothedCrossEntropy)
+        own = TrainableTransformer.compute_metrics, keras.Model.compute_loss
+        overridden = (type(self).compute_metrics, type(self).compute_loss) != own
+        if not known_loss or overridden or self.losses:
+            return None
+        return metrics_of_sums(self, sample_weight)

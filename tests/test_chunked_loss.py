@@ -1,0 +1,146 @@
+"""The loss in chunks equals the loss of all logits, and so do its gradients."""
+
+import keras
+import numpy as np
+import pytest
+from helpers import array, compiled, gradients, ids, pairs, tiny_model, vectors
+from keras import ops
+
+from t2t_keras import LabelSmoothedCrossEntropy, Perplexity, TokenAccuracy, chunked_loss
+from t2t_keras.layers.shared_embedding import SharedEmbedding
+from t2t_keras.losses import token_weights
+from t2t_keras.metrics import right_tokens
+
+LABELS = ids(3, 5, [5, 3, 0])
+SENTENCE_WEIGHTS = np.array([1.0, 0.5, 2.0], "float32")
+
+
+class Projected(keras.layers.Layer):
+    """Trainable vectors and their projection."""
+
+    def __init__(self, output_bias, dtype="float32"):
+        super().__init__()
+        self.vectors = self.add_weight(shape=(3, 5, 8), dtype=dtype)
+        self.vectors.assign(vectors(3, 5, 8))
+        self.embedding = SharedEmbedding(50, 8, output_bias=output_bias)
+        self.embedding.build()
+        for seed, weight in enumerate(self.embedding.weights):
+            weight.assign(vectors(*weight.shape, seed=seed))
+
+    def sums(self, smoothing, sample_weight, chunked):
+        labels, x = ops.array(LABELS), ops.reshape(self.vectors, (3, 5, 8))
+        weights = token_weights(labels, sample_weight)
+        if chunked:
+            projection = self.embedding.projection
+            return chunked_loss.chunked_loss(x, projection, labels, weights, smoothing, True)
+        logits = self.embedding.project(x)
+        loss = LabelSmoothedCrossEntropy(smoothing)
+        total, unsmoothed, _ = loss.sums(labels, logits, sample_weight)
+        return total, unsmoothed, ops.sum(ops.where(right_tokens(labels, logits), weights, 0.0))
+
+
+@pytest.fixture(params=[1, 4, 100], ids="{} tokens per chunk".format)
+def tokens_per_chunk(request, monkeypatch):
+    monkeypatch.setattr(chunked_loss, "MOST_LOGITS", 50 * request.param)
+
+
+@pytest.mark.parametrize(
+    ("smoothing", "output_bias", "sample_weight", "dtype", "tolerance"),
+    [
+        (0.0, False, None, "float32", 1e-5),
+        (0.1, True, SENTENCE_WEIGHTS, "float32", 1e-5),
+        (0.2, True, None, "bfloat16", 1e-2),  # only the vectors' gradients have this dtype
+    ],
+    ids=["plain", "smoothed, biased and weighted", "bfloat16"],
+)
+@pytest.mark.usefixtures("tokens_per_chunk")
+def test_sums_and_gradients_are_those_of_all_logits(
+    smoothing, output_bias, sample_weight, dtype, tolerance
+):
+    layer = Projected(output_bias, dtype)
+    expected, sums = (layer.sums(smoothing, sample_weight, chunked) for chunked in (False, True))
+    np.testing.assert_allclose([float(s) for s in sums], [float(s) for s in expected], rtol=1e-5)
+    expected, results = (
+        gradients(layer, lambda: layer.sums(smoothing, sample_weight, chunked)[0] * 0.3)  # noqa: B023
+        for chunked in (False, True)
+    )
+    assert len(results) == 2 + output_bias
+    for ours, theirs in zip(results, expected, strict=True):
+        ours, theirs = ours.astype("float32"), theirs.astype("float32")
+        scale = np.abs(theirs).max()
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=tolerance * scale)
+        tolerance = 1e-5  # of matrix and bias
+
+
+@pytest.mark.usefixtures("tokens_per_chunk")
+def test_evaluations_have_the_same_sums_in_a_compiled_function():
+    layer = Projected(output_bias=True)
+    expected = layer.sums(0.1, None, chunked=False)
+    labels = ops.array(LABELS)
+
+    def sums(x, *projection):
+        weights = token_weights(labels)
+        return chunked_loss.chunked_sums(x, projection, labels, weights, 0.1, count_right=True)
+
+    arguments = [ops.convert_to_tensor(weight) for weight in layer.trainable_weights]
+    results = compiled(sums)(*arguments)
+    np.testing.assert_allclose([float(r) for r in results], [float(e) for e in expected], rtol=1e-5)
+
+
+def test_large_logits_do_not_overflow():
+    x, matrix = ops.array([[1e4]]), ops.array([[1.0], [-1.0], [0.0], [0.0]])
+    loss, _ = chunked_loss.chunked_sums(x, (matrix, None), ops.array([1]), ops.ones(1), 0.0)
+    assert float(loss) == pytest.approx(2e4)
+
+
+def test_no_array_of_all_logits_is_created(monkeypatch):
+    monkeypatch.setattr(chunked_loss, "MOST_LOGITS", 4 * 50)
+    layer = Projected(output_bias=False)
+
+    def loss(x):
+        weights = token_weights(LABELS)
+        return chunked_loss.chunked_loss(x, layer.embedding.projection, LABELS, weights, 0.1)
+
+    x = ops.array(vectors(3, 5, 8))
+    if keras.backend.backend() == "jax":
+        import jax
+
+        text = str(jax.make_jaxpr(jax.grad(lambda x: loss(x)[0]))(x))
+        assert "f32[4,50]" in text
+        assert "f32[15,50]" not in text and "f32[16,50]" not in text
+    else:
+        import tensorflow as tf
+
+        graph = tf.function(loss).get_concrete_function(x).graph.as_graph_def(add_shapes=True)
+        nodes = [*graph.node, *(node for f in graph.library.function for node in f.node_def)]
+        shapes = {
+            tuple(dim.size for dim in shape.dim)
+            for node in nodes
+            for shape in node.attr["_output_shapes"].list.shape
+        }
+        assert (4, 50) in shapes
+        assert not shapes & {(3, 5, 50), (15, 50), (16, 50)}
+
+
+def test_fit_and_evaluate_give_the_same_results_if_a_metric_reads_logits(monkeypatch):
+    monkeypatch.setattr(chunked_loss, "MOST_LOGITS", 5 * 50)
+    inputs = pairs()
+    labels = inputs["target"]
+
+    def results(*more):
+        keras.utils.set_random_seed(0)
+        model = tiny_model(dropout=0.0, num_layers=1, tie_output=False, output_bias=True)
+        metrics = [TokenAccuracy(), Perplexity(), *more]
+        loss = LabelSmoothedCrossEntropy()
+        eager = keras.backend.backend() == "tensorflow"  # tracing takes longer than the training
+        model.compile(keras.optimizers.SGD(0.1), loss, metrics=metrics, run_eagerly=eager)
+        history = model.fit(inputs, labels, epochs=2, verbose=0).history
+        return history, model.evaluate(inputs, labels, verbose=0, return_dict=True), model
+
+    reads_logits = keras.metrics.SparseCategoricalAccuracy()
+    (expected, expected_loss, plain), (history, loss, model) = results(reads_logits), results()
+    for name, values in history.items():
+        np.testing.assert_allclose(values, expected[name], rtol=1e-5, err_msg=name)
+        np.testing.assert_allclose(loss[name], expected_loss[name], rtol=1e-5, err_msg=name)
+    for ours, theirs in zip(model.weights, plain.weights, strict=True):
+        np.testing.assert_allclose(array(ours), array(theirs), atol=1e-6)
