@@ -106,21 +106,30 @@ def save_tokenizer(tokenizer, folder):
     write_json(folder / "tokenizer.json", settings)
 
 
-def load_tokenizer(folder):
-    """Reads a tokenizer that `save_tokenizer` wrote, and verifies its digest."""
+def load_tokenizer(folder, prefix=""):
+    """Reads a tokenizer that `save_tokenizer` wrote, and verifies its digest.
+
+    Args:
+        folder: the folder with its files. The files of separate vocabularies are in its subfolders
+            `source` and `target`, or in the folder itself, where their names begin with "source."
+            and "target.".
+        prefix: beginning of the names of the files.
+    """
     folder = Path(folder)
     if any((folder / side).exists() for side in SIDES):
         return SeparateTokenizers(*(load_tokenizer(folder / side) for side in SIDES))
+    if not prefix and any((folder / f"{side}.tokenizer.json").exists() for side in SIDES):
+        return SeparateTokenizers(*(load_tokenizer(folder, f"{side}.") for side in SIDES))
     try:
-        settings = read_json(folder / "tokenizer.json", remedy="Restore it")
+        settings = read_json(folder / f"{prefix}tokenizer.json", remedy="Restore it")
         if settings is None:
-            raise FileNotFoundError("there is no tokenizer.json")
+            raise FileNotFoundError(f"there is no {prefix}tokenizer.json")
         normalization = Normalization(**settings["normalization"])
         kind = TOKENIZERS[settings["kind"]]
         contents = []
 
         def read(name):
-            contents.append((folder / name).read_bytes())
+            contents.append((folder / f"{prefix}{name}").read_bytes())
             return contents[-1]
 
         tokenizer = kind.from_files(read, normalization)

@@ -1,6 +1,7 @@
 """t2t-evaluate: scores a run on a test set, or a file of translations or of parses.
 
 t2t-evaluate runs/ende --source=test.en --reference=test.de
+t2t-evaluate runs/ende/export_ctranslate2 --source=test.en --reference=test.de
 t2t-evaluate --hypotheses=test.out --reference=test.de
 t2t-evaluate --hypotheses=test.out --against=other.out --reference=test.de
 t2t-evaluate runs/parsing --treebank=gold.mrg --output=parses.trees
@@ -56,7 +57,8 @@ RUN_FLAGS = (OUTPUT, WEIGHTS, *SEARCH_FLAGS)
 def main(arguments):
     trees = bool(TREEBANK.value or PARSES.value)
     (check_tree_flags if trees else check_text_flags)(arguments)
-    load_backend()
+    if trees or not is_ctranslate2_alone(arguments):
+        load_backend()
     (evaluate_trees if trees else evaluate_text)(arguments)
 
 
@@ -96,15 +98,31 @@ def evaluate_text(arguments):
         show_scores(result.against)
 
 
+def is_ctranslate2_alone(folders):
+    """Returns whether the model is a CTranslate2 folder, which needs no TensorFlow and no Keras."""
+    from t2t_keras.runs.ctranslate2_export import is_ctranslate2
+
+    if any(map(is_ctranslate2, folders)) and len(folders) > 1:
+        raise ValueError(f"an export cannot join an ensemble. Received: {' '.join(folders)}")
+    return bool(folders) and is_ctranslate2(folders[0])
+
+
 def translated(folders, references):
     """Translates --source, writes --output if it is given, and returns the translations."""
-    from t2t_keras.runs import load_runs
     from t2t_keras.runs.evaluation import translate_all
     from t2t_keras.runs.text_files import check_line_counts, read_lines
 
     sources = read_lines(SOURCE.value)
     check_line_counts(source=sources, reference=references)
-    runs = load_runs(folders)
+    if is_ctranslate2_alone(folders):
+        from t2t_keras.runs.ctranslate2_export import CTranslate2Export
+
+        refuse_unused([WEIGHTS], "with a CTranslate2 folder: give the run")
+        runs = CTranslate2Export(folders[0])
+    else:
+        from t2t_keras.runs import load_runs
+
+        runs = load_runs(folders)
     with opened_output() as write:
         hypotheses = translate_all(runs, sources, WEIGHTS.value, **search_changes())
         write(hypotheses)

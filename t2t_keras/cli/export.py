@@ -20,7 +20,14 @@ from absl import flags
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.files import check_output_folder
 from t2t_keras.cli.main import one_run, run
-from t2t_keras.cli.search_flags import SAMPLING_FLAGS, SEARCH_FLAGS, search_changes
+from t2t_keras.cli.search_flags import (
+    BANNED,
+    FIRST,
+    NO_REPEAT_NGRAM,
+    SAMPLING_FLAGS,
+    SEARCH_FLAGS,
+    search_changes,
+)
 from t2t_keras.cli.unused_flags import refuse_unused
 from t2t_keras.cli.weights_flag import WEIGHTS
 from t2t_keras.export.dtypes import CTRANSLATE2_DTYPES, SAVED_MODEL_DTYPES
@@ -45,13 +52,14 @@ IDS_ONLY = flags.DEFINE_bool("ids_only", False, "Write a SavedModel that takes a
 N_BEST = flags.DEFINE_integer(
     "n_best",
     None,
-    "Translations per text in the SavedModel's translate_n_best. Default: the beam width.",
+    "Translations per text in translate_n_best, as served. Default: the beam width.",
     lower_bound=1,
 )
-# The flags that have no effect on a format. Only a SavedModel contains a search.
+# The flags that have no effect on a format. A CTranslate2 folder records a search without
+# constraints, which are beyond CTranslate2.
 UNUSED = {
     "saved_model": (FORCE, *SAMPLING_FLAGS),
-    "ctranslate2": (IDS_ONLY, N_BEST, *SEARCH_FLAGS),
+    "ctranslate2": (IDS_ONLY, *SAMPLING_FLAGS, BANNED, FIRST, NO_REPEAT_NGRAM),
     "keras": (DTYPE, FORCE, IDS_ONLY, N_BEST, *SEARCH_FLAGS),
 }
 

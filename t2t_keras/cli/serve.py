@@ -3,6 +3,7 @@
 t2t-serve runs/ende                                  the newest SavedModel in runs/ende/export
 t2t-serve runs/ende --port=8080 --name=ende
 t2t-serve some/export --host=0.0.0.0                 any folder of numbered SavedModels
+t2t-serve runs/ende/export_ctranslate2               CTranslate2, which starts in a second
 
 curl -d '{"instances": ["The dog sleeps."]}' http://127.0.0.1:8501/v1/models/ende:predict
 
@@ -92,7 +93,7 @@ LIMITS = (
 
 def main(arguments):
     show_info("%(asctime)s %(message)s")
-    folder, name = find_versions(Path(one_run(arguments)))
+    folder, name, source = find_versions(Path(one_run(arguments)))
     if NAME.value is not None:
         name = NAME.value
     if not re.fullmatch(r"[^/:\x00-\x1f]+", name):
@@ -100,7 +101,8 @@ def main(arguments):
     limits = Limits(**{flag.name: flag.value for flag in LIMITS})
     limits.validate()
     with listening(HOST.value, PORT.value) as sock:
-        load_backend()
+        if not source:
+            load_backend()
         from t2t_keras.serving.server import Server
 
         host, port = sock.getsockname()[:2]
@@ -110,7 +112,7 @@ def main(arguments):
             print(f"{name}, version {version}, is served at {address}/", flush=True)
 
         async def serve():
-            server = Server(name, folder, limits, HOST.value, ALLOWED_HOSTS.value)
+            server = Server(name, folder, limits, HOST.value, ALLOWED_HOSTS.value, **source)
             await server.run(sock, started)
             logging.flush()
             os._exit(0)  # no request is in flight; a version that is still loading is abandoned
@@ -119,22 +121,46 @@ def main(arguments):
 
 
 def find_versions(folder):
-    """Returns the folder of exported versions and the run's name.
+    """Returns the folder of exported versions, the run's name, and further arguments of `Server`.
 
     Args:
-        folder: a run's folder, or the folder of the versions itself.
+        folder: a run's folder, the folder of the versions itself, or a CTranslate2 folder.
     """
+    from t2t_keras.runs.ctranslate2_export import is_ctranslate2
+
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder}")
+    if is_ctranslate2(folder):
+        return folder, run_name(folder), {"load": load_ctranslate2, "find": only_version}
     for export in (folder / "export", folder):
         if versions_in(export):
-            path = export.resolve()
-            run_folder = path.parent if path.name.startswith("export") else path
-            return export, run_folder.name
+            return export, run_name(export), {}
     raise ValueError(
         f"{folder} contains no export: neither the folder nor its export/ has a numbered version. "
         f"t2t-export {folder} writes one"
     )
+
+
+def run_name(export):
+    path = export.resolve()
+    return path.parent.name if path.name.startswith("export") else path.name
+
+
+def load_ctranslate2(folder):
+    """Returns the model in a CTranslate2 folder, which needs neither TensorFlow nor Keras."""
+    from t2t_keras.runs.ctranslate2_export import CTranslate2Export
+    from t2t_keras.serving.text_model import TextModel
+
+    export = CTranslate2Export(folder)
+    n_best = export.config.n_best
+    return TextModel(export.translator(n_best=n_best).translate, n_best)
+
+
+def only_version(folder):
+    """Returns a CTranslate2 folder as version 1, which is loaded again when its files change."""
+    from t2t_keras.runs.ctranslate2_export import is_ctranslate2
+
+    return {1: folder} if is_ctranslate2(folder) else {}
 
 
 def listening(host, port):

@@ -5,6 +5,7 @@ t2t-translate runs/ende --input=test.en --output=test.out --beam=1
 t2t-translate runs/ende                                     on a terminal: line by line
 t2t-translate runs/first runs/second < test.en              an ensemble
 t2t-translate runs/ende/export < test.en                    the newest SavedModel in the folder
+t2t-translate runs/ende/export_ctranslate2 < test.en        CTranslate2; starts in a second
 t2t-translate runs/ende --n_best=3 --scores < test.en       score, tab, translation; best first
 t2t-translate runs/ende --alignments < test.en              translation, tab, 0-0 1-2 …
 t2t-translate runs/ende --json < test.en                    one JSON object per line
@@ -38,6 +39,7 @@ from t2t_keras.cli.files import check_outputs, files_of, output_to
 from t2t_keras.cli.main import run
 from t2t_keras.cli.resumable_output import ResumableOutput, is_resumable
 from t2t_keras.cli.search_flags import SEARCH_FLAGS, search_changes
+from t2t_keras.cli.unused_flags import refuse_unused
 from t2t_keras.cli.weights_flag import WEIGHTS
 
 INPUT = flags.DEFINE_string("input", None, "Text file to translate. Default: standard input.")
@@ -78,11 +80,13 @@ def main(arguments):
         source = files.enter_context(open(INPUT.value, "rb")) if INPUT.value else sys.stdin.buffer
         interactive = source.isatty()
         output = files.enter_context(opened_output(interactive))
-        load_backend()
         from t2t_keras.runs.text_files import line_text, read_lines
 
         prefixes = iter(read_lines(PREFIXES.value)) if PREFIXES.value else None
-        model = from_export(arguments) or from_runs(arguments)
+        model = from_ctranslate2(arguments)
+        if model is None:
+            load_backend()
+            model = from_export(arguments) or from_runs(arguments)
         output.begin(model.identity | output_format())
         if interactive:
             print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr, flush=True)
@@ -162,14 +166,37 @@ def from_runs(folders):
     )
 
 
+def from_ctranslate2(folders):
+    """Returns the `Model` of a CTranslate2 folder, without Keras, or None if no folder is one."""
+    from t2t_keras.runs.ctranslate2_export import CTranslate2Export, is_ctranslate2
+
+    if not any(is_ctranslate2(folder) for folder in folders):
+        return None
+    check_alone(folders)
+    refuse_unused(
+        [WEIGHTS, ALIGNMENTS, PREFIX, PREFIXES], "with a CTranslate2 folder: give the run"
+    )
+    export = CTranslate2Export(folders[0])
+    changes = search_changes() | {"n_best": N_BEST.value}
+    translator, config = export.translator(**changes), export.search(**changes)
+    identity = {"ctranslate2": export.digest(), "search": dataclasses.asdict(config)}
+    return Model(translator.translate, config.n_best, None, identity)
+
+
+def check_alone(folders):
+    if len(folders) > 1:
+        raise ValueError(f"an export cannot join an ensemble. Received: {' '.join(folders)}")
+
+
 def from_export(folders):
     """Returns the `Model` of an export, or None if no folder is one."""
-    from t2t_keras.runs.exports import Export, find_export
+    from t2t_keras.runs.export_folders import find_export
 
     if not any(find_export(folder) for folder in folders):
         return None
-    if len(folders) > 1:
-        raise ValueError(f"an export cannot join an ensemble. Received: {' '.join(folders)}")
+    from t2t_keras.runs.exports import Export
+
+    check_alone(folders)
     fixed = [flag.name for flag in SEARCH_FLAGS if flag.present]
     fixed += [flag.name for flag in (WEIGHTS, ALIGNMENTS, PREFIX, PREFIXES) if flag.value]
     if fixed:

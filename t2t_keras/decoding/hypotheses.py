@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
-PADDING, BEGIN, END = 0, 1, 2
+from t2t_keras.decoding.special_ids import BEGIN, END, PADDING  # noqa: F401
 
 
 class Hypotheses(NamedTuple):
@@ -24,9 +24,7 @@ def length_limits(source, longest, config):
 def length_penalty(length, config):
     """Returns the number that log P is divided by; `length` counts the end."""
     length = ops.cast(length, "float32")
-    if config.penalty == "marian":
-        return ops.maximum(length, 1.0) ** config.alpha  # the length is 0 in a row of padding
-    return ((5.0 + length) / 6.0) ** config.alpha
+    return config.length_penalty(ops.maximum(length, 1.0))  # it is 0 in a row of padding
 
 
 def best(hypotheses, count):

@@ -53,6 +53,16 @@ class SearchConfig:
         """Whether the settings forbid more tokens than padding and begin."""
         return bool(self.banned or self.first or self.no_repeat_ngram)
 
+    def length_penalty(self, length):
+        """Returns the number that log P is divided by.
+
+        Args:
+            length: tokens of a hypothesis, with its end: a float or an array of floats, at least 1.
+        """
+        if self.penalty == "marian":
+            return length**self.alpha
+        return ((5.0 + length) / 6.0) ** self.alpha
+
     def validate(self):
         """Raises `ValueError` for the first invalid setting."""
         check_choice("method", self.method, ("beam", "sample"))

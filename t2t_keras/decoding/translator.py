@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from t2t_keras.decoding.batches import batches, padded
-from t2t_keras.decoding.hypotheses import END, PADDING
+from t2t_keras.decoding.special_ids import END, PADDING
 
 LONGEST = 1024  # tokens of a source, including its end
 

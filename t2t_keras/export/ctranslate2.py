@@ -12,11 +12,11 @@ import numpy as np
 from keras import ops
 
 from t2t_keras.checks import check, check_choice
-from t2t_keras.decoding.hypotheses import BEGIN, END, PADDING
+from t2t_keras.decoding.special_ids import BEGIN, END, PADDING
+from t2t_keras.export.ctranslate2_search import POSITIONS, UNKNOWN, import_ctranslate2
 from t2t_keras.export.dtypes import CTRANSLATE2_DTYPES
 from t2t_keras.layers.positional_encoding import LearnedPositionalEncoding
 
-UNKNOWN = 3
 ACTIVATIONS = {
     "relu": "RELU",
     "swish": "SWISH",
@@ -24,10 +24,9 @@ ACTIVATIONS = {
     "gelu_tanh": "GELUTanh",
     "gelu_sigmoid": "GELUSigmoid",
 }
-# CTranslate2 stores sinusoids as a table of fixed size: twice the length of our longest source.
-POSITIONS = 2048
 # The positional encodings that are a table of vectors, added to the embeddings.
 TABULATED = ("sinusoidal", "concatenated", "hugging_face", "learned")
+PURPOSE = "Exporting for CTranslate2"
 NEVER = -1e4  # logit bias of ids that must not be written; fits in float16
 
 
@@ -40,6 +39,7 @@ def save_ctranslate2(
     source_begin=False,
     files=(),
     force=False,
+    finish=lambda folder: None,
 ):
     """Writes a model for `ctranslate2.Translator`. The folder is complete or absent.
 
@@ -54,11 +54,12 @@ def save_ctranslate2(
         source_begin: whether a source begins with begin.
         files: paths of further files to copy into the folder, such as the sub-word model.
         force: whether an existing CTranslate2 model may be replaced.
+        finish: called with the finished folder before it gets its name, to add files.
 
     Raises:
         ValueError: ctranslate2 is not installed, a setting is wrong, or the folder exists.
     """
-    ctranslate2 = import_ctranslate2()
+    ctranslate2 = import_ctranslate2(PURPOSE)
     quantization = "float32" if quantization is None else quantization
     check_choice("quantization", quantization, CTRANSLATE2_DTYPES)
     folder = Path(folder)
@@ -71,19 +72,7 @@ def save_ctranslate2(
     if quantization == "bfloat16":  # CTranslate2's own rounding to bfloat16 needs PyTorch
         round_to_bfloat16(spec)
     spec.optimize(quantization=quantization)
-    save_whole(spec, folder, force)
-
-
-def import_ctranslate2():
-    """Imports the package ctranslate2, an optional dependency."""
-    try:
-        import ctranslate2
-    except ImportError as error:
-        raise ValueError(
-            "Exporting for CTranslate2 needs the package ctranslate2, which is not installed. "
-            'Install it: pip install "t2t-keras[ctranslate2]"'
-        ) from error
-    return ctranslate2
+    save_whole(spec, folder, force, finish)
 
 
 def check_free(folder, force):
@@ -95,7 +84,7 @@ def check_free(folder, force):
             f"{folder} already exists. Choose another folder, or replace it with --force "
             "(in Python: force=True)"
         )
-    if not import_ctranslate2().contains_model(str(folder)):
+    if not import_ctranslate2(PURPOSE).contains_model(str(folder)):
         raise ValueError(
             f"{folder} is not a CTranslate2 model, so it is not replaced. Choose another folder"
         )
@@ -242,7 +231,7 @@ def round_to_bfloat16(spec):
             variable.array = variable.array.astype(bfloat16)
 
 
-def save_whole(spec, folder, force):
+def save_whole(spec, folder, force, finish):
     """Writes to a temporary folder and renames it, so that no reader sees a partial model."""
     suffix = uuid.uuid4().hex
     unfinished = folder.with_name(f"{folder.name}.{suffix}.unfinished")
@@ -250,6 +239,7 @@ def save_whole(spec, folder, force):
     unfinished.mkdir(parents=True)
     try:
         spec.save(str(unfinished))
+        finish(unfinished)
         if force and folder.exists():
             folder.rename(replaced)
         unfinished.rename(folder)

@@ -6,8 +6,20 @@ run = Run("runs/mine")
 print(run.translate(["The dog sleeps."]))
 """
 
-from t2t_keras.runs.run import Run
-from t2t_keras.runs.run_ensemble import RunEnsemble, load_runs
-from t2t_keras.runs.training import train
+import importlib
 
-__all__ = ["Run", "RunEnsemble", "load_runs", "train"]
+_HOMES = {
+    "CTranslate2Export": "t2t_keras.runs.ctranslate2_export",
+    "Run": "t2t_keras.runs.run",
+    "RunEnsemble": "t2t_keras.runs.run_ensemble",
+    "load_runs": "t2t_keras.runs.run_ensemble",
+    "train": "t2t_keras.runs.training",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name):
+    # Lazily: a CTranslate2 folder needs neither TensorFlow nor Keras.
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

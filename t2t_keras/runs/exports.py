@@ -22,11 +22,11 @@ from t2t_keras.export.loading import load, write_manifest
 from t2t_keras.export.saved_model import save_ids_model, save_text_model
 from t2t_keras.export.text_signatures import NO_SCORE, Language
 from t2t_keras.export.version_folders import versions_in
+from t2t_keras.runs.ctranslate2_export import RECORD, digests_in
+from t2t_keras.runs.export_folders import EXPORT_AGAIN, is_saved_model, search_of
 from t2t_keras.runs.settings_file import read_config
 
 BATCH = 256  # texts per call of an exported model
-RECORD = "export.json"  # record in exports that have no config.json of the run
-EXPORT_AGAIN = "Delete the folder and export the run again with t2t-export"
 
 
 def export(run, folder=None, format="saved_model", weights=None, **options):
@@ -154,7 +154,9 @@ def export_keras(run, path=None, weights=None):
     return path
 
 
-def export_ctranslate2(run, folder=None, weights=None, dtype="float32", force=False):
+def export_ctranslate2(
+    run, folder=None, weights=None, dtype="float32", force=False, n_best=None, **search
+):
     """Writes a folder for CTranslate2 that includes the sub-word model.
 
     Args:
@@ -163,13 +165,16 @@ def export_ctranslate2(run, folder=None, weights=None, dtype="float32", force=Fa
         weights: see `TrainedModel`.
         dtype: type of the stored weights.
         force: replace an existing CTranslate2 folder.
+        n_best: size of the n-best lists of t2t-serve. None: the beam width.
+        **search: changes to the run's search settings, which are the defaults of the commands that
+            use the folder.
     """
-    tokenizer = run.tokenizer()
+    tokenizer, config = run.tokenizer(), run.search(**search)
+    config = dataclasses.replace(config, n_best=n_best or config.beam)
+    config.validate()
+    facts = facts_of(run, weights, dtype=dtype, search=config, longest=run.loaded(weights).longest)
     folder = folder or run.folder / "export_ctranslate2"
     with tempfile.TemporaryDirectory() as temporary:
-        files = vocabulary_files(tokenizer, Path(temporary))
-        files.append(Path(temporary) / RECORD)
-        write_json(files[-1], facts_of(run, weights, dtype=dtype))
         save_ctranslate2(
             run.loaded(weights),
             tokenizer.target.pieces(range(tokenizer.target.size)),
@@ -178,8 +183,9 @@ def export_ctranslate2(run, folder=None, weights=None, dtype="float32", force=Fa
             source_pieces=tokenizer.source.pieces(range(tokenizer.source.size)),
             # Only vocabularies of imported models have it.
             source_begin=getattr(tokenizer.source, "begin", False),
-            files=files,
+            files=vocabulary_files(tokenizer, Path(temporary)),
             force=force,
+            finish=lambda done: write_json(done / RECORD, facts | {"files": digests_in(done)}),
         )
     return folder
 
@@ -203,31 +209,6 @@ EXPORTS = {
     "ctranslate2": export_ctranslate2,
     "keras": export_keras,
 }
-
-
-def find_export(folder):
-    """Returns the SavedModel in a folder: the folder itself, its newest version, or None."""
-    folder = Path(folder)
-    if is_saved_model(folder):
-        return folder
-    versions = {n: path for n, path in versions_in(folder).items() if is_saved_model(path)}
-    return versions[max(versions)] if versions else None
-
-
-def is_saved_model(folder):
-    """Returns whether a folder contains a SavedModel, or what is left of one."""
-    return any((folder / name).exists() for name in ("saved_model.pb", "assets.extra"))
-
-
-def search_of(folder):
-    """Returns the `SearchConfig` of an export, or None if its config.json does not have one."""
-    path = folder / "config.json"
-    try:
-        return SearchConfig(**read_json(path, {}, EXPORT_AGAIN)["export"]["search"])
-    except KeyError:
-        return None
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{path} does not describe an export: {error}. {EXPORT_AGAIN}") from error
 
 
 class Export:

@@ -1,11 +1,9 @@
 """A SavedModel in memory: its signatures as functions from arrays to arrays."""
 
-import math
+import functools
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
 
-import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework import types_pb2
 from tensorflow.core.protobuf import saved_model_pb2
@@ -13,55 +11,8 @@ from tensorflow.core.protobuf import saved_model_pb2
 from t2t_keras.export.batchable import read_batchable
 from t2t_keras.export.loading import load
 from t2t_keras.serving.limits import Refusal
+from t2t_keras.serving.signatures import Signature, warm_up
 from t2t_keras.serving.tensors import Spec
-
-WARM_UP_TEXT = b"A b."
-
-
-class Signature(NamedTuple):
-    """One function of a model."""
-
-    name: str
-    inputs: dict  # input name to `Spec`
-    outputs: dict  # output name to `Spec`
-    batchable: bool  # whether rows of different requests may share a batch
-    call: Any  # takes tensors by name and returns tensors by name
-
-    @property
-    def answer_grows(self):
-        """Whether the size of a row's answer is unknown and may grow with the text."""
-        return any(None in spec.shape[1:] for spec in self.outputs.values())
-
-    @property
-    def takes_text(self):
-        return any(spec.dtype == "string" for spec in self.inputs.values())
-
-    def values(self, width):
-        """Returns how many values the answer for a row may have.
-
-        An axis of unknown size is as long as the row at most: a text has no more tokens than
-        bytes, not counting a token for its beginning or end.
-        """
-        width = int(width)
-        return sum(
-            math.prod(width + 2 if size is None else size for size in spec.shape[1:])
-            for spec in self.outputs.values()
-        )
-
-    def run(self, inputs):
-        """Computes a batch: arrays by name to arrays by name."""
-        tensors = {
-            name: tf.constant(inputs[name], getattr(tf, spec.dtype))
-            for name, spec in self.inputs.items()
-        }
-        try:
-            return {name: tensor.numpy() for name, tensor in self.call(**tensors).items()}
-        except tf.errors.InvalidArgumentError as error:
-            # A failed assertion in the model is the client's mistake; other errors are ours.
-            if asserted := re.search(r"assertion failed: \[([^]]*)\]", error.message):
-                reason = f": {asserted[1]}" if asserted[1] else ""
-                raise Refusal(400, f"The model rejects this input{reason}") from None
-            raise
 
 
 class Model:
@@ -81,9 +32,7 @@ class Model:
         }
 
     def warm_up(self):
-        """Calls each signature once: the first call is slow and shows whether it works."""
-        for signature in self.signatures.values():
-            signature.run({name: one_row(spec) for name, spec in signature.inputs.items()})
+        warm_up(self.signatures)
 
 
 def metadata_of(folder):
@@ -113,18 +62,28 @@ def signature_of(name, function, batchable):
                 f"Signature {name!r} cannot be served: the first axis of its tensor {key!r} must "
                 f"be of unknown size, a row for each text. Received: shape {spec.shape}"
             )
-    return Signature(name, inputs, outputs, batchable, function)
+    return Signature(
+        name, inputs, outputs, batchable, functools.partial(computed, function, inputs)
+    )
+
+
+def computed(function, specs, inputs):
+    """Calls a function of a SavedModel with arrays by name; returns arrays by name."""
+    tensors = {
+        name: tf.constant(inputs[name], getattr(tf, spec.dtype)) for name, spec in specs.items()
+    }
+    try:
+        return {name: tensor.numpy() for name, tensor in function(**tensors).items()}
+    except tf.errors.InvalidArgumentError as error:
+        # A failed assertion in the model is the client's mistake; other errors are ours.
+        if asserted := re.search(r"assertion failed: \[([^]]*)\]", error.message):
+            reason = f": {asserted[1]}" if asserted[1] else ""
+            raise Refusal(400, f"The model rejects this input{reason}") from None
+        raise
 
 
 def shape_of(spec):
     return None if spec.shape.rank is None else tuple(spec.shape)
-
-
-def one_row(spec):
-    shape = [size or 1 for size in spec.shape]
-    if spec.dtype == "string":
-        return np.full(shape, WARM_UP_TEXT, object)
-    return np.ones(shape, spec.dtype)
 
 
 def tensor_info(tensor):

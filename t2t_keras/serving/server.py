@@ -20,6 +20,7 @@ from absl import logging
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from t2t_keras.export.version_folders import versions_in
 from t2t_keras.serving.batching import Workers
 from t2t_keras.serving.connections import AT_ONCE, Connections
 from t2t_keras.serving.limits import Refusal
@@ -46,16 +47,19 @@ class Server:
 
     Args:
         name: name of the model.
-        folder: the folder with its numbered versions.
+        folder: the folder with its versions.
         limits: `Limits`.
         host, allowed_hosts: names under which the server is known; see `Sites`.
+        load, find: see `Versions`. Default: SavedModels in numbered folders.
     """
 
-    def __init__(self, name, folder, limits, host="", allowed_hosts=()):
+    def __init__(
+        self, name, folder, limits, host="", allowed_hosts=(), load=None, find=versions_in
+    ):
         self.limits, self.metrics = limits, Metrics()
         self.host, self.allowed_hosts = host, allowed_hosts
         self.workers = Workers(limits, self.metrics)
-        self.versions = Versions(name, folder, self.workers)
+        self.versions = Versions(name, folder, self.workers, load or load_saved_model, find)
         self.writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="answer")
         self.page = page(name)
         self.stop = asyncio.Event()
@@ -301,6 +305,13 @@ class Server:
 
     def reply(self, value):
         return web.Response(body=as_json(value), content_type="application/json")
+
+
+def load_saved_model(folder):
+    """Returns the `Model` in a folder."""
+    from t2t_keras.serving.models import Model  # loads TensorFlow
+
+    return Model(folder)
 
 
 def model_and_version(request):

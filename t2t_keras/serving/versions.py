@@ -16,7 +16,6 @@ from absl import logging
 from t2t_keras.export.version_folders import versions_in
 from t2t_keras.serving.batching import Batcher
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.serving.models import Model
 
 POLL_SECONDS = 1.0  # between two checks of the folder; files that differ are still being written
 RETRY_SECONDS = 2.0, 300.0  # until a broken version is tried again, doubled each time: first, last
@@ -78,13 +77,15 @@ class Versions:
 
     Args:
         name: name of the model.
-        folder: the folder with the numbered versions.
+        folder: the folder with the versions.
         workers: `Workers`.
-        load: function from a version's folder to its `Model`.
+        load: function from a version's folder to its model: a `Model` or a `TextModel`.
+        find: function from the folder to {number: folder of a version}.
     """
 
-    def __init__(self, name, folder, workers, load=Model):
-        self.name, self.folder, self.workers, self.load = name, folder, workers, load
+    def __init__(self, name, folder, workers, load, find=versions_in):
+        self.name, self.folder, self.workers = name, folder, workers
+        self.load, self.find_folders = load, find
         self.known = {}  # number to `Version`, for all versions ever loaded or tried
         self.current, self.failures = None, {}
         self.seen = {}  # number to files at the last check of the folder
@@ -92,7 +93,7 @@ class Versions:
     async def start(self):
         """Loads the newest version that works."""
         first_error = None
-        for number, folder in sorted(versions_in(self.folder).items(), reverse=True):
+        for number, folder in sorted(self.find_folders(self.folder).items(), reverse=True):
             try:
                 return await self.switch_to(number, folder)
             except Exception as error:
@@ -150,7 +151,7 @@ class Versions:
 
     async def check_folder(self):
         """Loads the newest version that works, unless it is the current one."""
-        folders = versions_in(self.folder)
+        folders = self.find_folders(self.folder)
         for number in sorted(folders, reverse=True):
             if self.is_to_be_loaded(number, folders[number]):
                 with contextlib.suppress(Exception):

@@ -7,7 +7,7 @@ from commands import TINY_RUN, command
 from in_process import parsed_flags
 
 from t2t_keras.runs import training
-from t2t_keras.runs.exports import find_export
+from t2t_keras.runs.export_folders import find_export
 
 
 def test_without_data_the_toy_grammar_is_learned_evaluated_averaged_and_exported(toy_run):

@@ -8,7 +8,8 @@ import tensorflow as tf
 from pipelines.whole import read_json
 from t2t_keras.export.text_signatures import NO_SCORE
 from t2t_keras.runs import Run, exports
-from t2t_keras.runs.exports import Export, find_export
+from t2t_keras.runs.export_folders import find_export
+from t2t_keras.runs.exports import Export
 from t2t_keras.runs.weights_digest import weights_digest
 
 TEXTS = ["The dog sleeps.", "", "The cat sleeps."]
@@ -73,16 +74,12 @@ def test_exports_are_written_inside_the_run_by_default(copied, empty_models, mon
     assert copied.export(ids_only=True) == copied.folder / "export_ids" / "1"
     monkeypatch.setattr(exports, "save_text_model", lambda *arguments: None)
     assert copied.export() == copied.folder / "export" / "1"
-    records = []
-    monkeypatch.setattr(
-        exports,
-        "save_ctranslate2",
-        lambda *arguments, files, **options: records.append(read_json(files[-1])),
-    )
-    folder = copied.export(format="ctranslate2", force=True)
+    folder = copied.export(format="ctranslate2", force=True, alpha=1.0)
     assert folder == copied.folder / "export_ctranslate2"
+    record = read_json(folder / "export.json")
     digest = weights_digest(copied.model())
-    assert records == [{"dtype": "float32", "weights": {"steps": None, "digest": digest}}]
+    assert record["weights"] == {"steps": None, "digest": digest}
+    assert (record["dtype"], record["search"]["alpha"]) == ("float32", 1.0)
     assert copied.export(format="keras") == copied.folder / "model.keras"
     assert [path.name for path in copied.folder.glob("*.keras")] == ["model.keras"]
 

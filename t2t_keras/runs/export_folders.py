@@ -1,0 +1,34 @@
+"""Finds exports in folders and reads their settings, without TensorFlow and Keras."""
+
+from pathlib import Path
+
+from pipelines.whole import read_json
+from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.export.version_folders import versions_in
+
+EXPORT_AGAIN = "Delete the folder and export the run again with t2t-export"
+
+
+def find_export(folder):
+    """Returns the SavedModel in a folder: the folder itself, its newest version, or None."""
+    folder = Path(folder)
+    if is_saved_model(folder):
+        return folder
+    versions = {n: path for n, path in versions_in(folder).items() if is_saved_model(path)}
+    return versions[max(versions)] if versions else None
+
+
+def is_saved_model(folder):
+    """Returns whether a folder contains a SavedModel, or what is left of one."""
+    return any((folder / name).exists() for name in ("saved_model.pb", "assets.extra"))
+
+
+def search_of(folder):
+    """Returns the `SearchConfig` of an export, or None if its config.json does not have one."""
+    path = folder / "config.json"
+    try:
+        return SearchConfig(**read_json(path, {}, EXPORT_AGAIN)["export"]["search"])
+    except KeyError:
+        return None
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path} does not describe an export: {error}. {EXPORT_AGAIN}") from error
