@@ -57,7 +57,10 @@ RUN_FLAGS = (OUTPUT, WEIGHTS, *SEARCH_FLAGS)
 def main(arguments):
     trees = bool(TREEBANK.value or PARSES.value)
     (check_tree_flags if trees else check_text_flags)(arguments)
-    if trees or not is_ctranslate2_alone(arguments):
+    engine = is_ctranslate2_alone(arguments)
+    if trees and engine:
+        raise ValueError(f"--treebank takes a run, no CTranslate2 folder. Received: {arguments[0]}")
+    if not engine:
         load_backend()
     (evaluate_trees if trees else evaluate_text)(arguments)
 
@@ -117,7 +120,7 @@ def translated(folders, references):
     if is_ctranslate2_alone(folders):
         from t2t_keras.runs.ctranslate2_export import CTranslate2Export
 
-        refuse_unused([WEIGHTS], "with a CTranslate2 folder: give the run")
+        refuse_unused([WEIGHTS], "with a CTranslate2 folder, only with the run")
         runs = CTranslate2Export(folders[0])
     else:
         from t2t_keras.runs import load_runs

@@ -173,9 +173,8 @@ def from_ctranslate2(folders):
     if not any(is_ctranslate2(folder) for folder in folders):
         return None
     check_alone(folders)
-    refuse_unused(
-        [WEIGHTS, ALIGNMENTS, PREFIX, PREFIXES], "with a CTranslate2 folder: give the run"
-    )
+    only_run = [WEIGHTS, ALIGNMENTS, PREFIX, PREFIXES]
+    refuse_unused(only_run, "with a CTranslate2 folder, only with the run")
     export = CTranslate2Export(folders[0])
     changes = search_changes() | {"n_best": N_BEST.value}
     translator, config = export.translator(**changes), export.search(**changes)
