@@ -84,7 +84,13 @@ class SharedEmbedding(keras.layers.Layer):
 
     def logits(self, x):
         x = at_least_float32(x)
-        logits = ops.matmul(x, ops.transpose(ops.cast(self.matrix, x.dtype)))
+        matrix = ops.cast(self.matrix, x.dtype)
+        if len(x.shape) == 2:
+            # A decoding step has few rows. Here, the product of the transposes is up to ten times
+            # as fast on CPUs: the other one copies the whole matrix to transpose it.
+            logits = ops.transpose(ops.matmul(matrix, ops.transpose(x)))
+        else:
+            logits = ops.matmul(x, ops.transpose(matrix))
         return logits if self.bias is None else logits + ops.cast(self.bias, x.dtype)
 
     @property
