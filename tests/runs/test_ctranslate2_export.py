@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 from commands import ROOT
+from in_process import call
 from serving_client import get, predict, until
 
 from pipelines.tokenizers import SeparateTokenizers, load_tokenizer
@@ -140,6 +141,18 @@ def shape_of(address):
 def test_a_search_that_ctranslate2_cannot_follow_is_refused(folder, search, message):
     with pytest.raises(ValueError, match=message):
         CTranslate2Export(folder).translator(**search)
+
+
+@pytest.mark.parametrize("flag", ["--alignments", "--prefix=Ein", "--weights=best"])
+def test_flags_that_only_a_run_follows_are_refused(folder, flag):
+    with pytest.raises(ValueError, match="has no effect with a CTranslate2 folder, only with the"):
+        call("translate", flag, folder)
+
+
+def test_without_ctranslate2_the_error_says_what_to_install(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ctranslate2", None)
+    with pytest.raises(ValueError, match=r'pip install "t2t-keras\[ctranslate2\]"'):
+        CTranslate2Export(folder)
 
 
 def cut(name):
