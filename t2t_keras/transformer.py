@@ -179,14 +179,15 @@ class Transformer(keras.Model):
 
         Args:
             source: ids `[sentences, source_length]`.
-            max_length: number of positions in the cache.
+            max_length: number of positions in the cache, an int or a scalar tensor.
             beams: hypotheses per sentence.
 
         Returns:
             `memory`, which never changes, and an empty `cache`, both for `decode_step`. The first
             axis of all their arrays is the sentence.
         """
-        check_integer("max_length", max_length)
+        if not ops.is_tensor(max_length):
+            check_integer("max_length", max_length)
         check_integer("beams", beams)
         self.target_positions.check_length(max_length)
         memory = DecodingMemory(

@@ -40,6 +40,12 @@ ALLOWED_HOSTS = flags.DEFINE_list(
     "otherwise all names. Also the name of a proxy whose web page sends requests.",
 )
 NAME = flags.DEFINE_string("name", None, "Name of the model. Default: the run folder's name.")
+COMPILE = flags.DEFINE_boolean(
+    "compile",
+    True,
+    "Compile the search for up to 4 texts with XLA, in the background after a version is loaded. "
+    "This takes a minute or more, then such requests are answered sooner.",
+)
 DEFAULTS = Limits()
 
 
@@ -112,7 +118,15 @@ def main(arguments):
             print(f"{name}, version {version}, is served at {address}/", flush=True)
 
         async def serve():
-            server = Server(name, folder, limits, HOST.value, ALLOWED_HOSTS.value, **source)
+            server = Server(
+                name,
+                folder,
+                limits,
+                HOST.value,
+                ALLOWED_HOSTS.value,
+                compile_shapes=COMPILE.value,
+                **source,
+            )
             await server.run(sock, started)
             logging.flush()
             os._exit(0)  # no request is in flight; a version that is still loading is abandoned

@@ -11,7 +11,7 @@ from t2t_keras.decoding.search import method_of
 from t2t_keras.export.batchable import write_batchable
 from t2t_keras.export.compact_weights import CompactWeights
 from t2t_keras.export.staged_search import staged_search
-from t2t_keras.export.text_signatures import BATCHABLE, TEXTS, TextSignatures
+from t2t_keras.export.text_signatures import BATCHABLE, COMPILED, TEXTS, TextSignatures
 
 
 def save_text_model(folder, model, config, source, target, dtype="float32"):
@@ -29,6 +29,8 @@ def save_text_model(folder, model, config, source, target, dtype="float32"):
     endpoints = search_endpoints(weights.used_by(signatures.translate_n_best), TEXTS)
     for function in (signatures.score, signatures.attention):
         endpoints[function.__name__] = graph(weights.used_by(function), TEXTS, TEXTS)
+    small_batch = weights.used_by(signatures.translate_small_batch)
+    endpoints[COMPILED] = graph(small_batch, TEXTS, tf.TensorSpec([None], tf.int32))
     write(folder, endpoints, source.tokenizer, target.tokenizer)
     write_batchable(folder, BATCHABLE)
 

@@ -12,11 +12,13 @@ from t2t_keras.decoding.batches import rounded
 from t2t_keras.decoding.hypotheses import BEGIN, END, PADDING
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.translator import LONGEST
+from t2t_keras.export.small_batch_search import small_batch_search
 from t2t_keras.export.staged_search import staged_search
 
 NO_SCORE = tf.float32.min  # score of a missing translation: JSON has no −∞
 TEXTS = tf.TensorSpec([None], tf.string)
 ATTENTION_LONGEST = 256  # tokens of a text in an attention request
+COMPILED = "translate_small_batch"  # the signature that XLA compiles
 # Signatures whose answers for a text do not depend on the other texts of the batch.
 BATCHABLE = ("serving_default", "translate_n_best", "score")
 
@@ -53,6 +55,7 @@ class TextSignatures(tf.Module):
         self.target_pieces = tf.constant(target.pieces)
         self.batch_tokens = batch_tokens
         self.longest = min(model.longest or LONGEST, LONGEST)
+        self.small_search = small_batch_search(method, model.longest)
 
     def translate_n_best(self, text):
         """Returns the n best `translations` [batch, n] of each text and their `scores`."""
@@ -71,6 +74,39 @@ class TextSignatures(tf.Module):
         empty = tf.zeros([0, n], tf.string), tf.zeros([0, n])
         texts, scores = in_batches(translate, lengths, self.batch_tokens, empty)
         return joined(texts, scores, text_of, tf.shape(text)[0])
+
+    def translate_small_batch(self, text, lengths):
+        """Does the same for a few short texts, with a search that XLA compiles for each shape.
+
+        Args:
+            text: texts `[batch]`.
+            lengths: the numbers of tokens, ascending, to which texts may be padded.
+
+        Returns:
+            `translations` and `scores` of `translate_n_best`; `length`, the number of tokens of the
+            longest text, including its end; and `finished`. If that is False, translations and
+            scores are not valid: a text is empty or too long, or has a long translation.
+        """
+        ids = with_end(self.source.tokenizer.tokenize(text))
+        count, n = tf.shape(text)[0], self.method.config.n_best
+        shortest, longest = (reduce(ids.row_lengths()) for reduce in (tf.reduce_min, tf.reduce_max))
+        fitting = tf.boolean_mask(lengths, lengths >= longest)
+
+        def translate():
+            source = ids.to_tensor()
+            source = tf.pad(source, [(0, 0), (0, fitting[0] - tf.shape(source)[1])])
+            tokens, scores, finished = self.small_search(source)
+            tokens = tf.reshape(tokens, (count * n, tf.shape(tokens)[2]))
+            texts = tf.reshape(self.target.tokenizer.detokenize(tokens), (count, n))
+            return texts, scores, finished
+
+        def refuse():
+            return tf.fill([count, n], ""), tf.zeros([count, n]), tf.constant(False)
+
+        fits = (tf.size(fitting) > 0) & (shortest > 1)
+        texts, scores, finished = tf.cond(fits, translate, refuse)
+        results = joined(texts, scores, tf.range(count), count)
+        return results | {"finished": finished, "length": longest}
 
     def score(self, source, target):
         """Returns log P of each target given its source, as `log_probabilities` [batch]."""

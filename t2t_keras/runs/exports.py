@@ -20,6 +20,7 @@ from t2t_keras.decoding.translator import Translation
 from t2t_keras.export.ctranslate2 import save_ctranslate2
 from t2t_keras.export.loading import load, write_manifest
 from t2t_keras.export.saved_model import save_ids_model, save_text_model
+from t2t_keras.export.small_batches import SmallBatches
 from t2t_keras.export.text_signatures import NO_SCORE, Language
 from t2t_keras.export.version_folders import versions_in
 from t2t_keras.runs.ctranslate2_export import RECORD, digests_in
@@ -229,6 +230,7 @@ class Export:
         self.folder, self.config = folder, config
         self.model = model  # keeps its variables alive
         self.signature = model.signatures["translate_n_best"]
+        self.small = SmallBatches(model.signatures)
 
     def digest(self):
         """Returns a digest of all files of the export."""
@@ -238,10 +240,8 @@ class Export:
         """Returns the n-best `Translation`s of each text, like `Translator.translate`."""
         results = []
         for start in range(0, len(texts), BATCH):
-            outputs = self.signature(text=tf.constant(texts[start : start + BATCH]))
-            translations, scores = (
-                outputs[name].numpy().tolist() for name in ("translations", "scores")
-            )
+            outputs = self.small.translate(texts[start : start + BATCH], self.translate_batch)
+            translations, scores = (outputs[name].tolist() for name in ("translations", "scores"))
             for row in zip(translations, scores, strict=True):
                 results.append(
                     [
@@ -252,3 +252,8 @@ class Export:
                 )
             on_progress(len(results))
         return results
+
+    def translate_batch(self, texts):
+        """Returns `translations` and `scores` as arrays."""
+        outputs = self.signature(text=tf.constant(texts))
+        return {name: outputs[name].numpy() for name in ("translations", "scores")}

@@ -2,12 +2,17 @@
 
 import functools
 import sys
+import time
 
+import numpy as np
 import tensorflow as tf
 
+from t2t_keras.decoding.compiled_shapes import CompiledShapes, fill
+from t2t_keras.decoding.hypotheses import Hypotheses
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import advance, method_of
 from t2t_keras.decoding.translator import Translator
+from t2t_keras.export.small_batch_search import small_batch_search
 from t2t_keras.export.staged_search import staged_search
 from t2t_keras.training.replica_step import choose_xla
 
@@ -25,7 +30,40 @@ def translator(model, tokenizer, config):
 
 def graph_search(model, config):
     """Returns a function from source ids, text indices and prefix ids to `Hypotheses`."""
-    return (compiled_search if choose_xla("auto") else staged_graph)(model, config)
+    if choose_xla("auto"):
+        return compiled_search(model, config)
+    return staged_graph(model, config) if config.method == "sample" else CpuSearch(model, config)
+
+
+class CpuSearch:
+    """The search in stages, and for small batches of frequent shapes a search compiled by XLA.
+
+    Args:
+        model: a `Transformer` or an `Ensemble`.
+        config: a `SearchConfig` that does not sample.
+    """
+
+    def __init__(self, model, config):
+        self.staged = staged_graph(model, config)
+        self.small = small_batch_search(method_of(model, config), model.longest)
+        self.shapes = CompiledShapes(self.compile, model.longest)
+        self.warm = False
+
+    def __call__(self, source, indices, prefix=None):
+        shape = None if prefix is not None else self.shapes.shape_for(*source.shape)
+        if shape in self.shapes.ready:
+            *hypotheses, finished = self.small(fill(source, shape))
+            if finished:
+                return Hypotheses(*(part[: len(source)] for part in hypotheses))
+        started = time.perf_counter()
+        hypotheses = self.staged(source, indices, prefix)
+        if shape is not None and self.warm:  # the first call traces the graph
+            self.shapes.add_seconds(shape, time.perf_counter() - started)
+        self.warm = True
+        return hypotheses
+
+    def compile(self, shape):
+        self.small(np.ones(shape, "int32"))
 
 
 def compiled_search(model, config):

@@ -47,6 +47,17 @@ class Metrics:
             registry=registry,
         )
 
+        self.compiled = Gauge(
+            "t2t_compiled_shapes",
+            "Shapes of small batches that are compiled, of the version that is served.",
+            registry=registry,
+        )
+        self.to_compile = Gauge(
+            "t2t_shapes_to_compile",
+            "Shapes of small batches that are still to be compiled.",
+            registry=registry,
+        )
+
     @contextlib.contextmanager
     def computing(self, signature, rows):
         """Records the rows of a batch and the time spent in the `with` block."""

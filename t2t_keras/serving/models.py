@@ -10,6 +10,8 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from t2t_keras.export.batchable import read_batchable
 from t2t_keras.export.loading import load
+from t2t_keras.export.small_batches import SmallBatches
+from t2t_keras.export.text_signatures import COMPILED
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.signatures import Signature, warm_up
 from t2t_keras.serving.tensors import Spec
@@ -29,10 +31,36 @@ class Model:
         self.signatures = {
             name: signature_of(name, function, name in batchable)
             for name, function in self.loaded.signatures.items()
+            if name != COMPILED
         }
+        self.small = SmallBatches(self.loaded.signatures, compile_frequent=False)
+        if self.small.signature is not None:
+            self.use_small_batches()
+
+    def use_small_batches(self):
+        """Lets the signatures that translate use the compiled search for a few short texts."""
+        others = self.signatures["translate_n_best"].run
+
+        def n_best(inputs):
+            return self.small.translate(inputs["text"], lambda texts: others({"text": texts}))
+
+        def best(inputs):
+            return {name: array[:, 0] for name, array in n_best(inputs).items()}
+
+        for name, run in (("translate_n_best", n_best), ("serving_default", best)):
+            self.signatures[name] = self.signatures[name]._replace(run=run)
 
     def warm_up(self):
         warm_up(self.signatures)
+
+    def shapes_to_compile(self):
+        """Yields functions that compile a shape of small batches each, most useful first.
+
+        They return whether the shape is compiled.
+        """
+        if self.small.signature is not None:
+            for shape in self.small.shapes.shapes:
+                yield functools.partial(self.small.shapes.compile, shape)
 
 
 def metadata_of(folder):
@@ -47,6 +75,7 @@ def metadata_of(folder):
             "defaults": {},
         }
         for name, signature in graph.signature_def.items()
+        if name != COMPILED
     }
 
 

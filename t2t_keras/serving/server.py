@@ -51,15 +51,25 @@ class Server:
         limits: `Limits`.
         host, allowed_hosts: names under which the server is known; see `Sites`.
         load, find: see `Versions`. Default: SavedModels in numbered folders.
+        compile_shapes: see `Versions`.
     """
 
     def __init__(
-        self, name, folder, limits, host="", allowed_hosts=(), load=None, find=versions_in
+        self,
+        name,
+        folder,
+        limits,
+        host="",
+        allowed_hosts=(),
+        load=None,
+        find=versions_in,
+        compile_shapes=True,
     ):
         self.limits, self.metrics = limits, Metrics()
         self.host, self.allowed_hosts = host, allowed_hosts
         self.workers = Workers(limits, self.metrics)
-        self.versions = Versions(name, folder, self.workers, load or load_saved_model, find)
+        load = load or load_saved_model
+        self.versions = Versions(name, folder, self.workers, load, find, compile_shapes)
         self.writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="answer")
         self.page = page(name)
         self.stop = asyncio.Event()

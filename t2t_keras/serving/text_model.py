@@ -37,6 +37,9 @@ class TextModel:
     def warm_up(self):
         warm_up(self.signatures)
 
+    def shapes_to_compile(self):
+        return ()
+
     def best(self, inputs):
         """Returns the best translation of each text and its score."""
         return {name: array[:, 0] for name, array in self.n_best(inputs).items()}

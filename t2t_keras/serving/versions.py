@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import gc
 import os
+import threading
 from typing import NamedTuple
 
 from absl import logging
@@ -39,6 +40,18 @@ class Version:
         self.batchers = {
             name: Batcher(signature, workers) for name, signature in model.signatures.items()
         }
+
+    def compile_shapes(self, metrics):
+        """Compiles the shapes of small batches, which are computed without XLA until then."""
+        compiled, compilations = 0, list(self.model.shapes_to_compile())
+        for left in range(len(compilations), 0, -1):
+            metrics.compiled.set(compiled)
+            metrics.to_compile.set(left)
+            if self.retired:
+                return
+            compiled += compilations[-left]()
+        metrics.compiled.set(compiled)
+        metrics.to_compile.set(0)
 
     @contextlib.contextmanager
     def in_use(self):
@@ -81,11 +94,12 @@ class Versions:
         workers: `Workers`.
         load: function from a version's folder to its model: a `Model` or a `TextModel`.
         find: function from the folder to {number: folder of a version}.
+        compile_shapes: compile the search for small batches after a version is loaded.
     """
 
-    def __init__(self, name, folder, workers, load, find=versions_in):
+    def __init__(self, name, folder, workers, load, find=versions_in, compile_shapes=True):
         self.name, self.folder, self.workers = name, folder, workers
-        self.load, self.find_folders = load, find
+        self.load, self.find_folders, self.compile_shapes = load, find, compile_shapes
         self.known = {}  # number to `Version`, for all versions ever loaded or tried
         self.current, self.failures = None, {}
         self.seen = {}  # number to files at the last check of the folder
@@ -128,6 +142,9 @@ class Versions:
         logging.info("Version %d is serving", number)
         if before:
             before.retire()
+        if self.compile_shapes:
+            metrics = self.workers.metrics
+            threading.Thread(target=version.compile_shapes, args=[metrics], daemon=True).start()
 
     def record_failure(self, number, files):
         """Returns the number of seconds until the version is tried again."""

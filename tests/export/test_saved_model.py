@@ -39,6 +39,7 @@ inputs = {
     "translate_n_best": {"text": tf.constant(texts)},
     "score": {"source": tf.constant(texts[:20]), "target": tf.constant(texts[1:21])},
     "attention": {"text": tf.constant(texts[:2]), "translation": tf.constant(texts[1:3])},
+    "translate_small_batch": {"text": tf.constant(texts[:3]), "lengths": tf.constant([4, 32, 64])},
 }
 answers |= {name: model.signatures[name](**inputs[name]) for name in inputs}
 def as_json(value):
@@ -57,7 +58,7 @@ def run(tmp_path_factory):
     """A run and its exports, with text and with ids."""
     folder = tmp_path_factory.mktemp("export")
     tokenizer = toy_tokenizer(folder / "vocabulary")
-    run = untrained_run(folder / "toy", folder / "vocabulary", tokenizer, end=3.0)
+    run = untrained_run(folder / "toy", folder / "vocabulary", tokenizer, end=3.0, extra_length=12)
     exported = command("export", run.folder)
     assert exported.returncode == 0, exported.stderr
     assert exported.stdout == f"{run.folder / 'export' / '1'}\n"
@@ -110,6 +111,13 @@ def test_translations_are_those_of_the_run(translations, answers):
         row += [missing] * (4 - len(row))
         assert texts == [each["text"] for each in row]
         np.testing.assert_allclose(scores, [each["score"] for each in row], rtol=1e-6)
+
+
+def test_xla_finds_the_same_translations_of_a_small_batch(answers):
+    several, small = answers["translate_n_best"], answers["translate_small_batch"]
+    assert small["finished"] and 4 < small["length"] <= 32
+    assert small["translations"] == several["translations"][:3]
+    np.testing.assert_allclose(small["scores"], several["scores"][:3], rtol=1e-5)
 
 
 def test_scores_are_those_of_the_run(run, answers):

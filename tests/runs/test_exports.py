@@ -1,11 +1,11 @@
 import json
-import types
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from pipelines.whole import read_json
+from t2t_keras.export.small_batches import SmallBatches
 from t2t_keras.export.text_signatures import NO_SCORE
 from t2t_keras.runs import Run, exports
 from t2t_keras.runs.export_folders import find_export
@@ -136,8 +136,9 @@ def test_missing_translations_are_left_out_and_texts_come_in_batches(monkeypatch
             "scores": tf.constant([[-1.0, NO_SCORE]] * count),
         }
 
-    export, counts = types.SimpleNamespace(signature=signature), []
-    results = Export.translate(export, ["a", "b", "c"], counts.append)
+    export, counts = Export.__new__(Export), []
+    export.signature, export.small = signature, SmallBatches({})
+    results = export.translate(["a", "b", "c"], counts.append)
     assert [[(each.text, each.score) for each in texts] for texts in results] == [[("ä", -1.0)]] * 3
     assert counts == [2, 3]
 

@@ -6,10 +6,16 @@ from searches import SOURCE, model_that_ends
 from table_model import TableModel, found, padded, random_constraints, search_table
 from untrained import QUICK
 
+from t2t_keras.decoding import compiled_shapes
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export import staged_search
 from t2t_keras.runs import search_graphs
-from t2t_keras.runs.search_graphs import compiled_search, longest_output, staged_graph
+from t2t_keras.runs.search_graphs import (
+    CpuSearch,
+    compiled_search,
+    longest_output,
+    staged_graph,
+)
 
 TEXTS = ["The dog sleeps."] * 3 + ["", "The cat sleeps."]
 LIMITS = (1, 2, 3, 4, 4)
@@ -38,11 +44,46 @@ def test_the_graph_for_xla_and_the_graph_in_stages_find_the_same(settings):
         np.testing.assert_array_equal(row[:count], prefix[:count])
 
 
-@pytest.mark.parametrize(("xla", "graph"), [(True, "compiled_search"), (False, "staged_graph")])
+def test_small_batches_of_a_frequent_shape_are_searched_by_xla_with_the_same_results(monkeypatch):
+    monkeypatch.setattr(compiled_shapes, "ROWS", (4,))
+    monkeypatch.setattr(compiled_shapes, "PAYS_AFTER", 0.0)
+    config = SearchConfig(extra_length=24, n_best=2)
+    search = CpuSearch(model_that_ends(num_layers=1), config)
+    by_stages = []
+    staged = search.staged
+    search.staged = lambda *inputs: by_stages.append(inputs) or staged(*inputs)
+    batches = [SOURCE[:3], SOURCE[1:2, :5], SOURCE[2:5, :4], SOURCE[3:]]
+    expected = [staged(batch, range(len(batch))) for batch in batches]
+    for batch in batches[:2]:  # the first call traces the graph, the second one pays
+        search(batch, range(len(batch)))
+    assert search.shapes.ready == {(4, 16)} and len(by_stages) == 2
+    for batch, (tokens, scores) in zip(batches, expected, strict=True):
+        found = search(batch, range(len(batch)))
+        length = tokens.shape[-1]
+        np.testing.assert_array_equal(found.tokens[..., :length], tokens)
+        assert not np.any(found.tokens[..., length:])
+        np.testing.assert_allclose(found.scores, scores, atol=2e-5)
+    assert len(by_stages) == 2
+    search(SOURCE, range(5))  # too many rows
+    search(SOURCE[:2], range(2), PREFIX[:2])
+    assert len(by_stages) == 4
+
+
+def test_a_batch_with_a_long_output_is_searched_again_in_stages():
+    config = SearchConfig(extra_length=60)
+    search = CpuSearch(model_that_ends(num_layers=1, end=-9.0), config)
+    expected = search(SOURCE[:1], [0])
+    shape = search.shapes.shape_for(*SOURCE[:1].shape)
+    search.shapes.compile(shape)
+    assert not search.small(compiled_shapes.fill(SOURCE[:1], shape))[-1]
+    np.testing.assert_array_equal(search(SOURCE[:1], [0]).tokens, expected.tokens)
+
+
+@pytest.mark.parametrize(("xla", "graph"), [(True, "compiled_search"), (False, "CpuSearch")])
 def test_xla_is_used_where_training_uses_it(monkeypatch, xla, graph):
     monkeypatch.setattr(search_graphs, "choose_xla", lambda wanted: xla)
     monkeypatch.setattr(search_graphs, graph, lambda model, config: "chosen")
-    assert search_graphs.graph_search(None, None) == "chosen"
+    assert search_graphs.graph_search(None, SearchConfig()) == "chosen"
 
 
 def test_an_output_may_be_longer_than_its_source_but_not_than_the_learned_positions():

@@ -3,6 +3,7 @@
 import asyncio
 import concurrent.futures
 import shutil
+import threading
 import time
 
 import pytest
@@ -15,17 +16,22 @@ from t2t_keras.serving.limits import Limits, Refusal
 from t2t_keras.serving.metrics import Metrics
 from t2t_keras.serving.versions import Versions
 
+COMPILED, TO_COMPILE = "t2t_compiled_shapes", "t2t_shapes_to_compile"
+
 
 class FakeModel:
     """A model without signatures; a folder with a file named "broken" cannot be loaded."""
 
-    def __init__(self, folder):
-        self.signatures = {}
+    def __init__(self, folder, compilations=()):
+        self.signatures, self.compilations = {}, compilations
         if (folder / "broken").exists():
             raise OSError("no model in there")
 
     def warm_up(self):
         pass
+
+    def shapes_to_compile(self):
+        return self.compilations
 
 
 def versions_of(folder):
@@ -37,6 +43,24 @@ def add(folder, *numbers, broken=False):
         (folder / str(number)).mkdir()
         if broken:
             (folder / str(number) / "broken").touch()
+
+
+def test_shapes_are_compiled_after_the_version_serves_and_the_metrics_say_how_far(tmp_path):
+    add(tmp_path, 1)
+    versions, steps, may_go_on = versions_of(tmp_path), [], threading.Event()
+
+    def value(name):
+        return versions.workers.metrics.registry.get_sample_value(name)
+
+    def compile_shape():
+        steps.append((versions.current.number, value(COMPILED), value(TO_COMPILE)))
+        return may_go_on.wait(10)
+
+    versions.load = lambda folder: FakeModel(folder, [compile_shape, compile_shape])
+    asyncio.run(versions.start())
+    may_go_on.set()
+    until(lambda: value(TO_COMPILE) == 0 and value(COMPILED) == 2)
+    assert steps == [(1, 0, 2), (1, 1, 1)]
 
 
 def states(status):

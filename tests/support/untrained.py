@@ -37,7 +37,7 @@ def toy_tokenizer(folder):
     return tokenizer
 
 
-def untrained_run(folder, vocabulary, tokenizer, end=6.0, **settings):
+def untrained_run(folder, vocabulary, tokenizer, end=6.0, extra_length=50, **settings):
     """Returns a `Run` with averaged weights that favor pieces such as " mein".
 
     Such an output has the same pieces when it is read again.
@@ -46,9 +46,11 @@ def untrained_run(folder, vocabulary, tokenizer, end=6.0, **settings):
         folder: path of the run's folder.
         vocabulary, tokenizer: as written by `toy_tokenizer`.
         end: bias of the end token; outputs are long at 4 and often empty at 6.
+        extra_length: setting of the search.
         **settings: further settings of the model.
     """
     experiment = Experiment(TransformerConfig(**SMALL, output_bias=True, **settings))
+    experiment.search.extra_length = extra_length
     bias = [4.0 * bool(re.match(r"▁[a-z]{3}", piece)) for piece in tokenizer.pieces(range(400))]
     bias[2] = end
     run = Run(folder)

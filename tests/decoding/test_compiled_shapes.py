@@ -1,0 +1,58 @@
+"""Small batches are padded to a few shapes, which XLA compiles once that pays."""
+
+import numpy as np
+import pytest
+from absl import logging
+
+from t2t_keras.decoding.compiled_shapes import PAYS_AFTER, CompiledShapes, Shape, fill, rows_for
+
+
+@pytest.fixture
+def compiled():
+    return []
+
+
+@pytest.fixture
+def shapes(compiled):
+    return CompiledShapes(compiled.append)
+
+
+def test_a_batch_gets_the_smallest_shape_that_it_fits_into(shapes):
+    assert shapes.shape_for(1, 16) == (1, 16)
+    assert shapes.shape_for(1, 17) == (1, 32)
+    assert shapes.shape_for(3, 8) == (4, 16)
+    assert shapes.shape_for(5, 8) is shapes.shape_for(1, 65) is None
+    assert [rows_for(count) for count in (1, 2, 3, 4, 5)] == [1, 2, 4, 4, None]
+
+
+def test_no_shape_is_longer_than_the_learned_positions():
+    assert CompiledShapes(None, longest=40).shape_for(1, 33) is None
+    assert CompiledShapes(None, longest=40).shape_for(1, 32) == (1, 32)
+
+
+def test_ids_are_padded_and_added_rows_repeat_the_first():
+    filled = fill(np.array([[5, 2, 0], [6, 7, 2], [8, 2, 0]]), Shape(4, 5))
+    assert filled.tolist() == [[5, 2, 0, 0, 0], [6, 7, 2, 0, 0], [8, 2, 0, 0, 0], [5, 2, 0, 0, 0]]
+
+
+def test_a_shape_is_compiled_once_the_other_search_has_taken_long(shapes, compiled):
+    shapes.add_seconds(Shape(1, 16), PAYS_AFTER / 2)
+    shapes.add_seconds(Shape(1, 32), PAYS_AFTER / 2)
+    assert not compiled and not shapes.ready
+    shapes.add_seconds(Shape(1, 16), PAYS_AFTER / 2)
+    shapes.add_seconds(Shape(1, 16), PAYS_AFTER)
+    assert compiled == [(1, 16)] and shapes.ready == {(1, 16)}
+
+
+def test_after_a_failure_the_other_search_is_used_for_all_shapes(caplog):
+    tried = []
+
+    def fail(shape):
+        tried.append(shape)
+        raise RuntimeError("there is no XLA\nand more")
+
+    shapes = CompiledShapes(fail)
+    with caplog.at_level(logging.WARNING):
+        assert not shapes.compile(Shape(1, 16)) and not shapes.compile(Shape(1, 32))
+    assert tried == [(1, 16)] and not shapes.ready
+    assert caplog.messages == ["XLA cannot compile the search, which stays slower: there is no XLA"]
