@@ -4,12 +4,18 @@ TensorFlow's C++ libraries write to file descriptor 2 before any Python setting 
 """
 
 import contextlib
+import gc
 import os
 import signal
 import sys
 import tempfile
+from pathlib import Path
 
 from absl import flags
+
+# TensorFlow and Keras import these packages if they are installed, but do not require them. No
+# command uses the parts that need them.
+OPTIONAL = ("matplotlib", "pandas", "scipy")
 
 
 def load_backend():
@@ -20,13 +26,43 @@ def load_backend():
     show = flags.FLAGS["verbosity"].value >= 1
     if not show:
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # no INFO lines later, either
-    with contextlib.nullcontext() if show else standard_error_held():
+    hidden = OPTIONAL if may_use_jax() else (*OPTIONAL, "jax")
+    with contextlib.nullcontext() if show else standard_error_held(), imports_only_needed(hidden):
         import keras
 
         if keras.config.backend() == "tensorflow":
             import tensorflow as tf
 
             tf.config.list_physical_devices()
+
+
+def may_use_jax():
+    """Returns whether JAX may be Keras' backend, which is known before Keras is imported."""
+    if backend := os.environ.get("KERAS_BACKEND"):
+        return backend == "jax"
+    home = Path(os.environ.get("KERAS_HOME") or Path.home() / ".keras")
+    try:
+        return "jax" in (home / "keras.json").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return False
+
+
+@contextlib.contextmanager
+def imports_only_needed(hidden):
+    """Makes imports faster: without packages that look as if they were not installed.
+
+    The garbage collector waits, too. Later it skips the objects that the imports created.
+    """
+    hidden = [name for name in hidden if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))
+    gc.disable()
+    try:
+        yield
+    finally:
+        for name in hidden:
+            sys.modules.pop(name, None)
+        gc.freeze()
+        gc.enable()
 
 
 @contextlib.contextmanager

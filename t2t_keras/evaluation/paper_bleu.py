@@ -7,7 +7,6 @@ newstest2014, and 0.1 higher on Multi30k. Never compare one with the other.
 import re
 
 import sacrebleu
-import sacremoses
 
 from t2t_keras.evaluation.bleu import scored
 
@@ -19,6 +18,8 @@ def paper_bleu(hypotheses, references, language="de"):
         hypotheses, references: lists of texts.
         language: language of the Moses rules for punctuation and abbreviations.
     """
+    import sacremoses  # here, because it takes almost a second, and every run would pay
+
     punctuation = sacremoses.MosesPunctNormalizer(language)
     tokenizer = sacremoses.MosesTokenizer(language)
 

@@ -18,10 +18,7 @@ from pathlib import Path
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.whole import check_links, only_one, whole_folder
 from t2t_keras.parameters import parameter_counts
-from t2t_keras.runs.attention import attention
 from t2t_keras.runs.averaged_weights import AveragedWeights, file_key
-from t2t_keras.runs.exports import export
-from t2t_keras.runs.report import write_report
 from t2t_keras.runs.settings_file import (
     check_same_model,
     preparation_of,
@@ -231,7 +228,8 @@ class Run(TrainedModel):
         keep = self.experiment().training.keep  # raises a clear error if the folder is not a run
         return Checkpoints(self.checkpoints.folder, keep)
 
-    # Uses of the trained model, in addition to those of `TrainedModel`
+    # Uses of the trained model, in addition to those of `TrainedModel`. They import Matplotlib and
+    # other packages that translating does not need.
 
     def attention(self, sentence, translation=None, pieces=False, weights=None, **search):
         """Returns the `SentenceAttention` of all heads on a sentence and its translation.
@@ -242,6 +240,8 @@ class Run(TrainedModel):
             pieces: show weights between sub-words instead of words.
             weights, **search: see `TrainedModel`.
         """
+        from t2t_keras.runs.attention import attention
+
         return attention(self, sentence, translation, pieces, weights, **search)
 
     def export(self, folder=None, format="saved_model", weights=None, **options):
@@ -253,6 +253,8 @@ class Run(TrainedModel):
             weights: see `TrainedModel`.
             **options: `dtype`, `ids_only`, `force`, and search settings; see `exports`.
         """
+        from t2t_keras.runs.exports import export
+
         return export(self, folder, format, weights, **options)
 
     def report(self, sources=None, references=None, path=None, **options):
@@ -263,6 +265,8 @@ class Run(TrainedModel):
             path: the page to write. None: RUN/report.html.
             **options: see `report.write_report`.
         """
+        from t2t_keras.runs.report import write_report
+
         return write_report(self, sources, references, path, **options)
 
     # Creating and resuming

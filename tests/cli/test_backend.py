@@ -7,6 +7,8 @@ import textwrap
 import pytest
 from commands import ROOT
 
+from t2t_keras.cli.backend import may_use_jax
+
 COMMANDS = sorted(
     path.stem
     for path in (ROOT / "t2t_keras" / "cli").glob("*.py")
@@ -147,3 +149,43 @@ def test_every_command_is_installed():
 def command_of(module):
     """`import` is a keyword of Python, so the module of t2t-import has another name."""
     return module.removesuffix("_model")
+
+
+def test_translating_imports_no_package_that_it_does_not_use():
+    unused = ["jax", "matplotlib", "pandas", "sacremoses", "scipy"]
+    result = run_code(
+        f"""
+        import gc
+        from absl import flags, logging
+        from t2t_keras.cli.backend import load_backend
+        flags.FLAGS(["t2t-translate"])
+        load_backend()
+        import t2t_keras.runs.run
+        loaded = set({unused}) & set(sys.modules)
+        assert not loaded, loaded
+        assert gc.isenabled() and gc.get_freeze_count() > 100_000
+        import matplotlib  # it can be imported later
+        """
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("environment", "file", "expected"),
+    [
+        ({}, None, False),
+        ({}, '{"backend": "tensorflow"}', False),
+        ({}, '{"backend": "jax"}', True),
+        ({"KERAS_BACKEND": "jax"}, '{"backend": "tensorflow"}', True),
+        ({"KERAS_BACKEND": "tensorflow"}, '{"backend": "jax"}', False),
+    ],
+)
+def test_jax_is_imported_only_as_the_backend_of_keras(
+    monkeypatch, tmp_path, environment, file, expected
+):
+    monkeypatch.delenv("KERAS_BACKEND", raising=False)
+    for name, value in {"KERAS_HOME": str(tmp_path), **environment}.items():
+        monkeypatch.setenv(name, value)
+    if file is not None:
+        (tmp_path / "keras.json").write_text(file)
+    assert may_use_jax() is expected
