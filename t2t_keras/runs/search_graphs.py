@@ -67,40 +67,49 @@ class CpuSearch:
 
 
 def compiled_search(model, config):
-    """Returns the search compiled by XLA, with one graph for each batch shape."""
+    """Returns the search as one program, which XLA compiles for each batch shape."""
     method = method_of(model, config)
 
-    @tf.function(jit_compile=True, autograph=False)
-    def decode(source, extras):
-        longest = longest_output(model, source, config)
+    def search(source, extras):
+        longest = tf.shape(source)[1] + config.extra_length
+        longest = tf.minimum(longest, model.longest or longest)
         state = method.start(source, longest, longest, extras)
         return method.hypotheses(advance(method, state, longest))
 
-    def search(source, indices, prefix=None):
-        return decode(tf.constant(source), extras_of(model, source, indices, prefix, config))
-
-    return search
+    return of_arrays(search, model, config, jit_compile=True)
 
 
 def staged_graph(model, config):
     """Returns the search in stages, with one graph for all batch shapes."""
     method = method_of(model, config)
+
+    def search(source, extras):
+        return staged_search(method, source, model.longest, extras)
+
+    return of_arrays(search, model, config)
+
+
+def of_arrays(search, model, config, **options):
+    """Returns a function from source ids, text indices and prefix ids to `Hypotheses`.
+
+    Args:
+        search: function from source ids and extra inputs, as tensors of any shape.
+        model, config: of the search.
+        **options: of the `tf.function`.
+    """
     ids = tf.TensorSpec([None, None], tf.int32)
     specs = {"prefix": ids, "draws": tf.TensorSpec([None, config.n_best, None], tf.float32)}
 
     @functools.cache
-    def decode(*extras):
-        return tf.function(
-            lambda source, extras: staged_search(method, source, model.longest, extras),
-            input_signature=[ids, {name: specs[name] for name in extras}],
-            autograph=False,
-        )
+    def graph(*extras):
+        signature = [ids, {name: specs[name] for name in extras}]
+        return tf.function(search, input_signature=signature, autograph=False, **options)
 
-    def search(source, indices, prefix=None):
+    def on_arrays(source, indices, prefix=None):
         extras = extras_of(model, source, indices, prefix, config)
-        return decode(*extras)(source, extras)
+        return graph(*extras)(source, extras)
 
-    return search
+    return on_arrays
 
 
 def extras_of(model, source, indices, prefix, config):
