@@ -86,6 +86,9 @@ class ChunkedLoss:
         self.share = label_smoothing / (matrix.shape[0] - 1)
         self.surplus = 1 - label_smoothing - self.share
         self.matrix_sum = ops.sum(matrix, axis=0)
+        # Once for all chunks: TensorFlow's product with a transposed matrix is much slower. It
+        # would fold `ops.transpose` into each product, but not an einsum.
+        self.transposed = ops.einsum("vd->dv", matrix)
 
     def sums(self, x, labels, weights, count_right):
         """Returns the sums of losses, of unsmoothed losses and, if wanted, of right tokens."""
@@ -128,7 +131,7 @@ class ChunkedLoss:
 
     def of_chunk(self, x, labels, weights, count_right):
         """Returns the sums of a chunk, exp(z − max z), and its sum for each token."""
-        logits = ops.matmul(x, ops.transpose(self.matrix))
+        logits = ops.matmul(x, self.transposed)
         if self.bias is not None:
             logits += self.bias
         maximum = ops.max(logits, axis=-1, keepdims=True)

@@ -17,6 +17,7 @@ from t2t_keras.checks import check_choice
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.benchmarks import attention, data, decode, serve, train
 from t2t_keras.cli.config_flag import refuse_config, run_with_config
+from t2t_keras.cli.cpu_memory import keep_cpu_memory
 from t2t_keras.cli.unused_flags import refuse_unused
 
 SUBJECTS = {
@@ -35,6 +36,8 @@ def main(arguments):
         )
     check_choice("SUBJECT", arguments[0], SUBJECTS)
     check_unused(arguments[0])
+    if arguments[0] == "train":
+        keep_cpu_memory()  # as t2t-train does
     load_backend()
     SUBJECTS[arguments[0]].measure()
 

@@ -18,6 +18,7 @@ from absl import flags
 
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.config_flag import CONFIG, run_with_config
+from t2t_keras.cli.cpu_memory import keep_cpu_memory
 from t2t_keras.cli.main import no_arguments, show_info, will_resume
 
 RUN = flags.DEFINE_string("run", "runs/quickstart", "Folder of the run, new or to resume.")
@@ -71,6 +72,7 @@ def main(arguments):
         experiment.training.freeze = tuple(FREEZE.value)
     if INIT.value:
         check_overrides(sys.argv)
+    keep_cpu_memory()
     load_backend()
     from t2t_keras.runs import train
 

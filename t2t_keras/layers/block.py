@@ -8,7 +8,8 @@ import keras
 from t2t_keras.checks import check_boolean, check_integer, check_rate
 from t2t_keras.layers.attention import MultiHeadAttention
 from t2t_keras.layers.feed_forward import FeedForward
-from t2t_keras.layers.residual import Residual, layer_norm
+from t2t_keras.layers.layer_norm import LayerNorm
+from t2t_keras.layers.residual import Residual
 
 # The arguments of a block, named as in `TransformerConfig`.
 BLOCK_SETTINGS = (
@@ -137,7 +138,8 @@ class Stack(keras.layers.Layer):
         ]
         self.final_norm = None
         if self.blocks[0].pre_norm:
-            self.final_norm = layer_norm(self.blocks[0].norm_epsilon, self.dtype_policy)
+            epsilon = self.blocks[0].norm_epsilon
+            self.final_norm = LayerNorm(epsilon=epsilon, dtype=self.dtype_policy, name="norm")
         self.block_settings = block
 
     def build_blocks(self, x_shape, *memory_shape):

@@ -3,6 +3,7 @@
 import keras
 
 from t2t_keras.checks import check_boolean, check_positive, check_rate
+from t2t_keras.layers.layer_norm import LayerNorm
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
@@ -40,7 +41,7 @@ class Residual(keras.layers.Layer):
         self.supports_masking = True
         self.sublayer = sublayer
         self.pre_norm = pre_norm
-        self.norm = layer_norm(norm_epsilon, self.dtype_policy)
+        self.norm = LayerNorm(epsilon=norm_epsilon, dtype=self.dtype_policy, name="norm")
         self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 
     def build(self, x_shape, memory_shape=None):
@@ -76,8 +77,3 @@ class Residual(keras.layers.Layer):
     def from_config(cls, config):
         sublayer = keras.saving.deserialize_keras_object(config["sublayer"])
         return cls(**{**config, "sublayer": sublayer})
-
-
-def layer_norm(epsilon, dtype):
-    """Returns the layer norm of this package: over the last axis, in float32 or wider."""
-    return keras.layers.LayerNormalization(epsilon=epsilon, dtype=dtype, name="norm")
