@@ -109,6 +109,7 @@ def main(arguments):
     with listening(HOST.value, PORT.value) as sock:
         if not source:
             load_backend()
+            add_thread()
         from t2t_keras.serving.server import Server
 
         host, port = sock.getsockname()[:2]
@@ -132,6 +133,13 @@ def main(arguments):
             os._exit(0)  # no request is in flight; a version that is still loading is abandoned
 
         asyncio.run(serve())
+
+
+def add_thread():
+    """Gives TensorFlow one thread more than cores, so that compilation does not block requests."""
+    import tensorflow as tf
+
+    tf.config.threading.set_inter_op_parallelism_threads(os.cpu_count() + 1)
 
 
 def find_versions(folder):
