@@ -33,10 +33,12 @@ class CompiledShapes:
     Args:
         compile_shape: function that calls the compiled search with a batch of a `Shape`.
         longest: maximum length of a source. None: no maximum.
+        pays_after: seconds without XLA after which a shape is compiled. None: `PAYS_AFTER`.
     """
 
-    def __init__(self, compile_shape, longest=None):
+    def __init__(self, compile_shape, longest=None, pays_after=None):
         self.compile_shape = compile_shape
+        self.pays_after = PAYS_AFTER if pays_after is None else pays_after
         lengths = [length for length in LENGTHS if longest is None or length <= longest]
         self.shapes = [Shape(rows, length) for rows in ROWS for length in lengths]
         self.ready, self.failed = set(), False
@@ -71,7 +73,7 @@ class CompiledShapes:
     def add_seconds(self, shape, seconds):
         """Counts time without XLA, and compiles the shape once compilation pays."""
         self.seconds[shape] += seconds
-        if self.seconds[shape] >= PAYS_AFTER:
+        if self.seconds[shape] >= self.pays_after:
             self.compile(shape)
 
 

@@ -28,11 +28,19 @@ def translator(model, tokenizer, config):
     return Translator(tokenizer, graph_search(model, config), longest=model.longest)
 
 
-def graph_search(model, config):
-    """Returns a function from source ids, text indices and prefix ids to `Hypotheses`."""
+def graph_search(model, config, pays_after=None):
+    """Returns a function from source ids, text indices and prefix ids to `Hypotheses`.
+
+    Args:
+        model: a `Transformer` or an `Ensemble`.
+        config: a `SearchConfig`.
+        pays_after: see `CompiledShapes`.
+    """
     if choose_xla("auto"):
         return compiled_search(model, config)
-    return staged_graph(model, config) if config.method == "sample" else CpuSearch(model, config)
+    if config.method == "sample":
+        return staged_graph(model, config)
+    return CpuSearch(model, config, pays_after)
 
 
 class CpuSearch:
@@ -41,12 +49,13 @@ class CpuSearch:
     Args:
         model: a `Transformer` or an `Ensemble`.
         config: a `SearchConfig` that does not sample.
+        pays_after: see `CompiledShapes`.
     """
 
-    def __init__(self, model, config):
+    def __init__(self, model, config, pays_after=None):
         self.staged = staged_graph(model, config)
         self.small = small_batch_search(method_of(model, config), model.longest)
-        self.shapes = CompiledShapes(self.compile, model.longest)
+        self.shapes = CompiledShapes(self.compile, model.longest, pays_after)
         self.warm = False
 
     def __call__(self, source, indices, prefix=None):

@@ -46,9 +46,8 @@ def test_the_graph_for_xla_and_the_graph_in_stages_find_the_same(settings):
 
 def test_small_batches_of_a_frequent_shape_are_searched_by_xla_with_the_same_results(monkeypatch):
     monkeypatch.setattr(compiled_shapes, "ROWS", (4,))
-    monkeypatch.setattr(compiled_shapes, "PAYS_AFTER", 0.0)
     config = SearchConfig(extra_length=24, n_best=2)
-    search = CpuSearch(model_that_ends(num_layers=1), config)
+    search = CpuSearch(model_that_ends(num_layers=1), config, pays_after=0.0)
     by_stages = []
     staged = search.staged
     search.staged = lambda *inputs: by_stages.append(inputs) or staged(*inputs)
@@ -82,7 +81,7 @@ def test_a_batch_with_a_long_output_is_searched_again_in_stages():
 @pytest.mark.parametrize(("xla", "graph"), [(True, "compiled_search"), (False, "CpuSearch")])
 def test_xla_is_used_where_training_uses_it(monkeypatch, xla, graph):
     monkeypatch.setattr(search_graphs, "choose_xla", lambda wanted: xla)
-    monkeypatch.setattr(search_graphs, graph, lambda model, config: "chosen")
+    monkeypatch.setattr(search_graphs, graph, lambda *arguments: "chosen")
     assert search_graphs.graph_search(None, SearchConfig()) == "chosen"
 
 

@@ -96,7 +96,8 @@ def all_searches(model, length, extra_length, beside):
     if keras.config.backend() == "jax":
         return {OURS: jax_search(model, length, extra_length)}
     searches = {
-        name: our_search(way, model, extra_length) for name, way in our_searches(beside).items()
+        name: our_search(way, model, extra_length)
+        for name, way in our_searches(beside, few_shapes=True).items()
     }
     if beside:
         engines = ctranslate2_engines.engines(functools.partial(save, model))

@@ -46,7 +46,7 @@ def measure(folder, path, lines, rows, rounds, beside):
     )
     systems = {
         name: {beam: our_translator(way, run, beam) for beam in beams}
-        for name, way in our_searches(beside).items()
+        for name, way in our_searches(beside, few_shapes=False).items()
     }
     warm_up, outputs = {}, {}
     for name, translators in systems.items():
