@@ -18,22 +18,31 @@ from absl import flags
 OPTIONAL = ("matplotlib", "pandas", "scipy")
 
 
-def load_backend():
+def load_backend(with_keras=True):
     """Imports Keras and its backend, and finds the devices.
 
     Messages are dropped unless loading fails or --verbosity is at least 1.
+
+    Args:
+        with_keras: False: import TensorFlow alone, which would load Keras if it found it.
     """
     show = flags.FLAGS["verbosity"].value >= 1
     if not show:
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # no INFO lines later, either
-    hidden = OPTIONAL if may_use_jax() else (*OPTIONAL, "jax")
+    hidden = [*OPTIONAL]
+    if not (with_keras and may_use_jax()):
+        hidden.append("jax")
+    if not with_keras:
+        hidden.append("keras")
     with contextlib.nullcontext() if show else standard_error_held(), imports_only_needed(hidden):
-        import keras
+        if with_keras:
+            import keras
 
-        if keras.config.backend() == "tensorflow":
-            import tensorflow as tf
+            if keras.config.backend() != "tensorflow":
+                return
+        import tensorflow as tf
 
-            tf.config.list_physical_devices()
+        tf.config.list_physical_devices()
 
 
 def may_use_jax():

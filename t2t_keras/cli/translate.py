@@ -83,10 +83,10 @@ def main(arguments):
         from t2t_keras.runs.text_files import line_text, read_lines
 
         prefixes = iter(read_lines(PREFIXES.value)) if PREFIXES.value else None
-        model = from_ctranslate2(arguments)
+        model = from_ctranslate2(arguments) or from_export(arguments)
         if model is None:
             load_backend()
-            model = from_export(arguments) or from_runs(arguments)
+            model = from_runs(arguments)
         output.begin(model.identity | output_format())
         if interactive:
             print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr, flush=True)
@@ -188,13 +188,11 @@ def check_alone(folders):
 
 
 def from_export(folders):
-    """Returns the `Model` of an export, or None if no folder is one."""
+    """Returns the `Model` of an export, without Keras, or None if no folder is one."""
     from t2t_keras.runs.export_folders import find_export
 
     if not any(find_export(folder) for folder in folders):
         return None
-    from t2t_keras.runs.exports import Export
-
     check_alone(folders)
     fixed = [flag.name for flag in SEARCH_FLAGS if flag.present]
     fixed += [flag.name for flag in (WEIGHTS, ALIGNMENTS, PREFIX, PREFIXES) if flag.value]
@@ -203,6 +201,9 @@ def from_export(folders):
             f"--{fixed[0]} does not work with an export: t2t-export fixed the search of "
             f"{folders[0]}. Give the run, or export it again"
         )
+    load_backend(with_keras=False)
+    from t2t_keras.runs.saved_model_export import Export
+
     export, n_best = Export(find_export(folders[0])), N_BEST.value or 1
     if not 1 <= n_best <= export.config.n_best:
         raise ValueError(

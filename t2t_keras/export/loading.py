@@ -7,8 +7,10 @@ that it ignores.
 
 import hashlib
 import importlib
+import importlib.util
 import json
 import os
+import sys
 from pathlib import Path
 
 import tensorflow as tf
@@ -70,8 +72,7 @@ def load(folder):
     Raises:
         ValueError: a file is damaged, or the graph has an operation that reaches beyond the model.
     """
-    check_manifest(folder)
-    check_operations(folder)
+    checked_graph(folder)
     importlib.import_module("tensorflow_text")  # registers its operations when imported
     try:
         return tf.saved_model.load(str(folder))
@@ -81,8 +82,22 @@ def load(folder):
         raise damaged(folder, error.message) from error
 
 
-def check_operations(folder):
-    """Rejects a graph that reads or writes files or calls Python."""
+def load_text_operations():
+    """Registers the operations of tensorflow_text, without its Python code, which loads Keras."""
+    if "tensorflow_text" in sys.modules:
+        return
+    package = Path(importlib.util.find_spec("tensorflow_text").origin).parent
+    for library in sorted(package.glob("python/ops/*.so")):
+        tf.load_op_library(str(library))
+
+
+def checked_graph(folder):
+    """Returns the graph of a SavedModel, as `tf.saved_model.load` would choose it.
+
+    Raises:
+        ValueError: a file is damaged, or the graph has an operation that reaches beyond the model.
+    """
+    check_manifest(folder)
     try:
         contents = (Path(folder) / "saved_model.pb").read_bytes()
         saved_model = saved_model_pb2.SavedModel.FromString(contents)
@@ -96,6 +111,9 @@ def check_operations(folder):
                 f"{folder} is not loaded: its graph reaches beyond the model by the operation "
                 f"{forbidden[0]}. Load only models that you trust"
             )
+    if len(saved_model.meta_graphs) != 1:
+        raise damaged(folder, f"it has {len(saved_model.meta_graphs)} graphs")
+    return saved_model.meta_graphs[0]
 
 
 def damaged(folder, error):

@@ -10,8 +10,9 @@ from t2t_keras.checks import check
 from t2t_keras.decoding.search import method_of
 from t2t_keras.export.batchable import write_batchable
 from t2t_keras.export.compact_weights import CompactWeights
+from t2t_keras.export.signature_constants import COMPILED
 from t2t_keras.export.staged_search import staged_search
-from t2t_keras.export.text_signatures import BATCHABLE, COMPILED, TEXTS, TextSignatures
+from t2t_keras.export.text_signatures import BATCHABLE, TEXTS, TextSignatures
 
 
 def save_text_model(folder, model, config, source, target, dtype="float32"):

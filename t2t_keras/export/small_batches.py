@@ -5,7 +5,7 @@ import time
 import tensorflow as tf
 
 from t2t_keras.decoding.compiled_shapes import CompiledShapes, rows_for
-from t2t_keras.export.text_signatures import COMPILED
+from t2t_keras.export.signature_constants import COMPILED
 
 
 class SmallBatches:
@@ -41,6 +41,10 @@ class SmallBatches:
         if self.signature is None or rows is None or len(texts) == 0:
             return otherwise(texts)
         lengths = sorted(shape.length for shape in self.shapes.ready if shape.rows == rows)
+        if not lengths and not (self.compile_frequent and self.warm):
+            # A first call is not timed, so it needs no length, for which a graph would be loaded.
+            self.warm = True
+            return otherwise(texts)
         # The added rows repeat the first text, so they add no steps.
         outputs = self.call([*texts, *[texts[0]] * (rows - len(texts))], lengths)
         if outputs["finished"]:
@@ -48,7 +52,6 @@ class SmallBatches:
         started = time.perf_counter()
         results = otherwise(texts)
         shape = self.shapes.shape_for(rows, outputs["length"])
-        if self.compile_frequent and shape is not None and self.warm:
+        if self.compile_frequent and shape is not None:
             self.shapes.add_seconds(shape, time.perf_counter() - started)
-        self.warm = True  # the first call takes longer
         return results

@@ -12,13 +12,12 @@ from t2t_keras.decoding.batches import rounded
 from t2t_keras.decoding.hypotheses import BEGIN, END, PADDING
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.translator import LONGEST
+from t2t_keras.export.signature_constants import NO_SCORE
 from t2t_keras.export.small_batch_search import small_batch_search
 from t2t_keras.export.staged_search import staged_search
 
-NO_SCORE = tf.float32.min  # score of a missing translation: JSON has no −∞
 TEXTS = tf.TensorSpec([None], tf.string)
 ATTENTION_LONGEST = 256  # tokens of a text in an attention request
-COMPILED = "translate_small_batch"  # the signature that XLA compiles
 # Signatures whose answers for a text do not depend on the other texts of the batch.
 BATCHABLE = ("serving_default", "translate_n_best", "score")
 

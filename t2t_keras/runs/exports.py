@@ -2,32 +2,24 @@
 
 import dataclasses
 import json
-import math
 import shutil
 import tempfile
 import zipfile
 from pathlib import Path
 
-import tensorflow as tf
-
-from pipelines.sources import digest_of
 from pipelines.special_ids import MARKS
 from pipelines.tokenizers import graphs_of, save_tokenizer
 from pipelines.whole import check_links, only_one, read_json, whole_folder, write_json
 from t2t_keras.checks import check_choice
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.decoding.translator import Translation
 from t2t_keras.export.ctranslate2 import save_ctranslate2
-from t2t_keras.export.loading import load, write_manifest
+from t2t_keras.export.loading import write_manifest
 from t2t_keras.export.saved_model import save_ids_model, save_text_model
-from t2t_keras.export.small_batches import SmallBatches
-from t2t_keras.export.text_signatures import NO_SCORE, Language
+from t2t_keras.export.text_signatures import Language
 from t2t_keras.export.version_folders import versions_in
 from t2t_keras.runs.ctranslate2_export import RECORD, digests_in
-from t2t_keras.runs.export_folders import EXPORT_AGAIN, is_saved_model, search_of
+from t2t_keras.runs.export_folders import EXPORT_AGAIN, is_saved_model
 from t2t_keras.runs.settings_file import read_config
-
-BATCH = 256  # texts per call of an exported model
 
 
 def export(run, folder=None, format="saved_model", weights=None, **options):
@@ -210,50 +202,3 @@ EXPORTS = {
     "ctranslate2": export_ctranslate2,
     "keras": export_keras,
 }
-
-
-class Export:
-    """A SavedModel written by t2t-export that takes and returns text.
-
-    Args:
-        folder: the SavedModel's folder.
-    """
-
-    def __init__(self, folder):
-        model = load(folder)
-        config = search_of(folder)
-        if config is None or "attention" not in model.signatures:
-            raise ValueError(
-                f"{folder} is not a SavedModel that takes text. Write one with t2t-export RUN, "
-                "without --ids_only"
-            )
-        self.folder, self.config = folder, config
-        self.model = model  # keeps its variables alive
-        self.signature = model.signatures["translate_n_best"]
-        self.small = SmallBatches(model.signatures)
-
-    def digest(self):
-        """Returns a digest of all files of the export."""
-        return digest_of(sorted(path for path in self.folder.rglob("*") if path.is_file()))
-
-    def translate(self, texts, on_progress=lambda count: None):
-        """Returns the n-best `Translation`s of each text, like `Translator.translate`."""
-        results = []
-        for start in range(0, len(texts), BATCH):
-            outputs = self.small.translate(texts[start : start + BATCH], self.translate_batch)
-            translations, scores = (outputs[name].tolist() for name in ("translations", "scores"))
-            for row in zip(translations, scores, strict=True):
-                results.append(
-                    [
-                        Translation(text.decode(), score, [])
-                        for text, score in zip(*row, strict=True)
-                        if not math.isclose(score, NO_SCORE)
-                    ]
-                )
-            on_progress(len(results))
-        return results
-
-    def translate_batch(self, texts):
-        """Returns `translations` and `scores` as arrays."""
-        outputs = self.signature(text=tf.constant(texts))
-        return {name: outputs[name].numpy() for name in ("translations", "scores")}

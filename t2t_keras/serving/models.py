@@ -10,8 +10,8 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from t2t_keras.export.batchable import read_batchable
 from t2t_keras.export.loading import load
+from t2t_keras.export.signature_constants import COMPILED
 from t2t_keras.export.small_batches import SmallBatches
-from t2t_keras.export.text_signatures import COMPILED
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.signatures import Signature, warm_up
 from t2t_keras.serving.tensors import Spec

@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from t2t_keras.decoding import compiled_shapes
 from t2t_keras.decoding.compiled_shapes import Shape
+from t2t_keras.export.signature_constants import COMPILED
 from t2t_keras.export.small_batches import SmallBatches
-from t2t_keras.export.text_signatures import COMPILED
 
 
 class Signature:

@@ -1,15 +1,10 @@
 import json
 
-import numpy as np
 import pytest
-import tensorflow as tf
 
 from pipelines.whole import read_json
-from t2t_keras.export.small_batches import SmallBatches
-from t2t_keras.export.text_signatures import NO_SCORE
-from t2t_keras.runs import Run, exports
+from t2t_keras.runs import exports
 from t2t_keras.runs.export_folders import find_export
-from t2t_keras.runs.exports import Export
 from t2t_keras.runs.weights_digest import weights_digest
 
 TEXTS = ["The dog sleeps.", "", "The cat sleeps."]
@@ -111,38 +106,3 @@ def test_the_newest_complete_version_is_found(tmp_path):
         (tmp_path / str(version) / "saved_model.pb").touch()
     assert find_export(tmp_path) == tmp_path / "10"
     assert find_export(tmp_path / "9") == tmp_path / "9"
-
-
-def test_an_export_translates_as_its_run(toy_run):
-    folder = toy_run[1]
-    assert find_export(folder) is None, "a run is not an export"
-    export = Export(find_export(folder / "export"))
-    assert (export.config.beam, export.config.n_best) == (2, 2)
-    ours, theirs = export.translate(TEXTS), Run(folder).translator(n_best=2).translate(TEXTS)
-    for one, other in zip(ours, theirs, strict=True):
-        assert [each.text for each in one] == [each.text for each in other]
-        np.testing.assert_allclose(
-            [each.score for each in one], [each.score for each in other], rtol=1e-5
-        )
-
-
-def test_missing_translations_are_left_out_and_texts_come_in_batches(monkeypatch):
-    monkeypatch.setattr(exports, "BATCH", 2)
-
-    def signature(text):
-        count = len(text)
-        return {
-            "translations": tf.constant([["ä", ""]] * count),
-            "scores": tf.constant([[-1.0, NO_SCORE]] * count),
-        }
-
-    export, counts = Export.__new__(Export), []
-    export.signature, export.small = signature, SmallBatches({})
-    results = export.translate(["a", "b", "c"], counts.append)
-    assert [[(each.text, each.score) for each in texts] for texts in results] == [[("ä", -1.0)]] * 3
-    assert counts == [2, 3]
-
-
-def test_a_savedmodel_of_another_program_is_refused(backwards_export):
-    with pytest.raises(ValueError, match="is not a SavedModel that takes text"):
-        Export(backwards_export / "1")

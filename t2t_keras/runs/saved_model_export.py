@@ -1,0 +1,64 @@
+"""Translating with a SavedModel instead of a run, without Keras."""
+
+import math
+
+import tensorflow as tf
+
+from pipelines.sources import digest_of
+from t2t_keras.decoding.translator import Translation
+from t2t_keras.export.loading import load
+from t2t_keras.export.signature_constants import NO_SCORE
+from t2t_keras.export.signature_graphs import SignatureGraphs
+from t2t_keras.export.small_batches import SmallBatches
+from t2t_keras.runs.export_folders import search_of
+
+BATCH = 256  # texts per call of an exported model
+
+
+class Export:
+    """A SavedModel written by t2t-export that takes and returns text.
+
+    Args:
+        folder: the SavedModel's folder.
+    """
+
+    def __init__(self, folder):
+        # On a GPU, each graph might place the shared variables differently.
+        gpus = tf.config.list_physical_devices("GPU")
+        self.model = load(folder) if gpus else SignatureGraphs(folder)  # keeps its variables alive
+        signatures = self.model.signatures if gpus else self.model
+        config = search_of(folder)
+        if config is None or "attention" not in signatures:
+            raise ValueError(
+                f"{folder} is not a SavedModel that takes text. Write one with t2t-export RUN, "
+                "without --ids_only"
+            )
+        self.folder, self.config = folder, config
+        self.signature = signatures["translate_n_best"]
+        self.small = SmallBatches(signatures)
+
+    def digest(self):
+        """Returns a digest of all files of the export."""
+        return digest_of(sorted(path for path in self.folder.rglob("*") if path.is_file()))
+
+    def translate(self, texts, on_progress=lambda count: None):
+        """Returns the n-best `Translation`s of each text, like `Translator.translate`."""
+        results = []
+        for start in range(0, len(texts), BATCH):
+            outputs = self.small.translate(texts[start : start + BATCH], self.translate_batch)
+            translations, scores = (outputs[name].tolist() for name in ("translations", "scores"))
+            for row in zip(translations, scores, strict=True):
+                results.append(
+                    [
+                        Translation(text.decode(), score, [])
+                        for text, score in zip(*row, strict=True)
+                        if not math.isclose(score, NO_SCORE)
+                    ]
+                )
+            on_progress(len(results))
+        return results
+
+    def translate_batch(self, texts):
+        """Returns `translations` and `scores` as arrays."""
+        outputs = self.signature(text=tf.constant(texts))
+        return {name: outputs[name].numpy() for name in ("translations", "scores")}
