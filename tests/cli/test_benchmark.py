@@ -83,7 +83,8 @@ def test_a_run_is_timed_on_text_and_finds_the_translations_of_ctranslate2(tmp_pa
     )
     assert f"2 lines of {tmp_path}/text, in batches of 2, beam 1, alpha 0.6" in lines[0]
     assert "length_penalty=0." in lines[1] and "patience=2" in lines[1]
-    assert re.split(" {2,}", lines[3].strip()) == SYSTEMS
+    systems = [system for system in SYSTEMS if system != "compiled by XLA"]
+    assert re.split(" {2,}", lines[3].strip()) == systems
     rows = {name.strip(): re.split(" {2,}", rest.strip()) for name, rest in map(halves, lines[4:])}
     assert list(rows) == [
         "warm-up, s",
@@ -92,9 +93,9 @@ def test_a_run_is_timed_on_text_and_finds_the_translations_of_ctranslate2(tmp_pa
         "greedy   different, in batches",
     ]
     for name, cells in rows.items():
-        assert len(cells) == len(SYSTEMS), name
+        assert len(cells) == len(systems), name
     for name in ("greedy   different, alone", "greedy   different, in batches"):
-        assert rows[name][:4] == ["0"] * 4
+        assert rows[name][:3] == ["0"] * 3
 
 
 def halves(line):

@@ -14,9 +14,9 @@ def engines(save):
     Args:
         save: function that writes a model for CTranslate2 to the path that it is given.
     """
-    from t2t_keras.export.ctranslate2 import import_ctranslate2
+    from t2t_keras.export.ctranslate2_search import import_ctranslate2
 
-    ctranslate2 = import_ctranslate2()
+    ctranslate2 = import_ctranslate2("--beside=ctranslate2")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "model"
         save(folder)
@@ -37,9 +37,9 @@ def check_comparable():
     """Raises `ValueError` unless CTranslate2 is installed and TensorFlow computes on the CPU."""
     import tensorflow as tf
 
-    from t2t_keras.export.ctranslate2 import import_ctranslate2
+    from t2t_keras.export.ctranslate2_search import import_ctranslate2
 
-    import_ctranslate2()
+    import_ctranslate2("--beside=ctranslate2")
     if tf.config.list_logical_devices("GPU"):
         raise ValueError(
             "--beside=ctranslate2 compares both on the CPU, but TensorFlow sees a GPU. Hide it: "
