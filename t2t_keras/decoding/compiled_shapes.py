@@ -61,7 +61,7 @@ class CompiledShapes:
             message = str(error).strip().partition("\n")[0]
             logging.warning("XLA cannot compile the search, which stays slower: %s", message)
             return False
-        self.ready.add(shape)
+        self.ready = self.ready | {shape}  # a new set: other threads may be reading the old one
         logging.info(
             "XLA compiled the search for %d × %d source tokens in %.1f s, because it is faster for "
             "few sentences",
