@@ -1,5 +1,6 @@
 """Translates a few texts with the signature of a SavedModel that XLA compiles for each shape."""
 
+import collections
 import time
 
 import tensorflow as tf
@@ -21,6 +22,7 @@ class SmallBatches:
         self.signature = signatures.get(COMPILED)
         self.shapes = CompiledShapes(self.compile)
         self.compile_frequent, self.warm = compile_frequent, False
+        self.seconds = collections.Counter()  # taken by the others while no shape could pay yet
 
     def compile(self, shape):
         self.call(["a"] * shape.rows, [shape.length])
@@ -41,10 +43,13 @@ class SmallBatches:
         if self.signature is None or rows is None or len(texts) == 0:
             return otherwise(texts)
         lengths = sorted(shape.length for shape in self.shapes.ready if shape.rows == rows)
-        if not lengths and not (self.compile_frequent and self.warm):
-            # A first call is not timed, so it needs no length, for which a graph would be loaded.
+        started = time.perf_counter()
+        if not lengths and not self.may_pay(rows):
+            results = otherwise(texts)
+            if self.warm:  # the first call takes longer
+                self.seconds[rows] += time.perf_counter() - started
             self.warm = True
-            return otherwise(texts)
+            return results
         # The added rows repeat the first text, so they add no steps.
         outputs = self.call([*texts, *[texts[0]] * (rows - len(texts))], lengths)
         if outputs["finished"]:
@@ -55,3 +60,7 @@ class SmallBatches:
         if self.compile_frequent and shape is not None:
             self.shapes.add_seconds(shape, time.perf_counter() - started)
         return results
+
+    def may_pay(self, rows):
+        """Returns whether a shape with so many rows may be worth it; its graph is loaded then."""
+        return self.compile_frequent and self.seconds[rows] >= self.shapes.pays_after

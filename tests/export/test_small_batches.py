@@ -60,6 +60,16 @@ def test_only_texts_that_fit_into_a_compiled_shape_are_translated_by_it(signatur
     assert translated(small, []) == []
 
 
+def test_the_compiled_signature_is_not_loaded_before_it_may_pay(signature):
+    small = SmallBatches({COMPILED: signature})
+    for _ in range(3):
+        translated(small, ["a"])
+    assert not signature.calls and 0 < small.seconds[1] < 1
+    small.seconds[1] = compiled_shapes.PAYS_AFTER
+    translated(small, ["a"])
+    assert signature.calls == [([b"a"], [])] and small.shapes.seconds.keys() == {(1, 16)}
+
+
 def test_a_frequent_shape_is_compiled_unless_the_caller_does_it(signature, monkeypatch):
     monkeypatch.setattr(compiled_shapes, "PAYS_AFTER", 0.0)
     for compile_frequent, expected in ((True, {(2, 16)}), (False, set())):
