@@ -1,5 +1,7 @@
 """The loss in chunks equals the loss of all logits, and so do its gradients."""
 
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -60,10 +62,12 @@ def test_sums_and_gradients_are_those_of_all_logits(
     layer = Projected(output_bias, dtype)
     expected, sums = (layer.sums(smoothing, sample_weight, chunked) for chunked in (False, True))
     np.testing.assert_allclose([float(s) for s in sums], [float(s) for s in expected], rtol=1e-5)
-    expected, results = (
-        gradients(layer, lambda: layer.sums(smoothing, sample_weight, chunked)[0] * 0.3)  # noqa: B023
-        for chunked in (False, True)
-    )
+
+    def loss(chunked):
+        return layer.sums(smoothing, sample_weight, chunked)[0] * 0.3
+
+    expected = gradients(layer, functools.partial(loss, chunked=False))
+    results = gradients(layer, functools.partial(loss, chunked=True))
     assert len(results) == 2 + output_bias
     for ours, theirs in zip(results, expected, strict=True):
         ours, theirs = ours.astype("float32"), theirs.astype("float32")

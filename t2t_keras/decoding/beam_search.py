@@ -26,7 +26,6 @@ from keras import ops
 
 from t2t_keras.decoding.constraints import IMPOSSIBLE, next_tokens
 from t2t_keras.decoding.hypotheses import (
-    END,
     Hypotheses,
     best,
     extended,
@@ -35,6 +34,7 @@ from t2t_keras.decoding.hypotheses import (
     newest_tokens,
     with_token,
 )
+from t2t_keras.decoding.special_ids import END
 
 
 class BeamState(NamedTuple):

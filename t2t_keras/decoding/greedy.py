@@ -7,8 +7,6 @@ from keras import ops
 
 from t2t_keras.decoding.constraints import next_tokens
 from t2t_keras.decoding.hypotheses import (
-    END,
-    PADDING,
     Hypotheses,
     extended,
     length_limits,
@@ -16,6 +14,7 @@ from t2t_keras.decoding.hypotheses import (
     newest_tokens,
     with_token,
 )
+from t2t_keras.decoding.special_ids import END, PADDING
 from t2t_keras.layers.decoding_cache import own_slots
 
 

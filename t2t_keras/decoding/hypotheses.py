@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
-from t2t_keras.decoding.special_ids import BEGIN, END, PADDING  # noqa: F401
+from t2t_keras.decoding.special_ids import BEGIN, PADDING
 
 
 class Hypotheses(NamedTuple):

@@ -6,7 +6,7 @@ import numpy as np
 from keras import ops
 
 from t2t_keras.decoding.batches import batches, padded
-from t2t_keras.decoding.hypotheses import BEGIN, END, PADDING
+from t2t_keras.decoding.special_ids import BEGIN, END, PADDING
 from t2t_keras.losses import token_cross_entropy
 
 

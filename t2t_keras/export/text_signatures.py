@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from t2t_keras.decoding.batches import rounded
-from t2t_keras.decoding.hypotheses import BEGIN, END, PADDING
 from t2t_keras.decoding.scoring import log_probabilities
+from t2t_keras.decoding.special_ids import BEGIN, END, PADDING
 from t2t_keras.decoding.translator import LONGEST
 from t2t_keras.export.signature_constants import NO_SCORE
 from t2t_keras.export.small_batch_search import small_batch_search

@@ -13,8 +13,8 @@ class LayerNorm(keras.layers.LayerNormalization):
     Automatic differentiation of Keras' formula keeps two arrays of the size of the input for the
     backward pass; this layer keeps one.
 
-    Args: those of `keras.layers.LayerNormalization`, of which `axis`, `center` and `scale` have
-        their defaults.
+    Args: see `keras.layers.LayerNormalization`; `axis`, `center` and `scale` must have their
+        defaults.
 
     Call arguments:
         inputs: `[..., width]`.

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from pipelines.tokenizers import words
 from t2t_keras.decoding.alignment import attention_between
-from t2t_keras.decoding.hypotheses import END
+from t2t_keras.decoding.special_ids import END
 from t2t_keras.visualization.heads import joined
 
 

@@ -1,4 +1,4 @@
-"""What makes a file harmful, and a command that must refuse it."""
+"""Harmful contents of files, and a command that must refuse them."""
 
 import io
 from pathlib import Path

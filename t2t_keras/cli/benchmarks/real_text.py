@@ -141,7 +141,7 @@ def ctranslate2_translators(run, beams, beta):
 
 
 def ctranslate2_translator(engine, run, beam, beta):
-    from t2t_keras.decoding.hypotheses import BEGIN
+    from t2t_keras.decoding.special_ids import BEGIN
 
     tokenizer, extra_length = run.tokenizer(), run.experiment().search.extra_length
     source, target = tokenizer.source, tokenizer.target
