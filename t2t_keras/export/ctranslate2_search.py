@@ -36,12 +36,16 @@ def import_ctranslate2(purpose):
     return ctranslate2
 
 
+def cores():
+    """Returns the number of processor cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
 def load_ctranslate2(folder):
     """Returns the `ctranslate2.Translator` of a folder, which uses all cores of this process."""
     ctranslate2 = import_ctranslate2("Translating with a CTranslate2 folder")
     try:
-        cores = len(os.sched_getaffinity(0))
-        return ctranslate2.Translator(str(folder), device="cpu", intra_threads=cores)
+        return ctranslate2.Translator(str(folder), device="cpu", intra_threads=cores())
     except (RuntimeError, ValueError, MemoryError) as error:
         raise ValueError(
             f"{folder} cannot be loaded by CTranslate2 ({error}). Export the run again with "

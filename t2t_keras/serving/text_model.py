@@ -5,10 +5,10 @@ It has no signature for attention weights or scores. This file does not load Ten
 
 import numpy as np
 
+from t2t_keras.export.signature_constants import NO_SCORE
 from t2t_keras.serving.signatures import Signature, warm_up
 from t2t_keras.serving.tensors import Spec
 
-NO_SCORE = np.finfo("float32").min  # score of a missing translation: JSON has no −∞
 TYPES = {"string": "DT_STRING", "float32": "DT_FLOAT"}
 TEXTS = Spec("string", (None,))
 

@@ -1,12 +1,13 @@
 """Which hypotheses are selected from CTranslate2's lists, and when a longer list is requested."""
 
+import os
 import types
 
 import numpy as np
 import pytest
 
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.export.ctranslate2_search import CTranslate2Search
+from t2t_keras.export.ctranslate2_search import CTranslate2Search, cores
 
 PIECES = ["<pad>", "<s>", "</s>", "<unk>", *"abcdefgh"]
 SOURCE = np.array([[4, 5, 2, 0], [4, 2, 0, 0]])  # limits with extra_length=1: 4 and 3
@@ -89,3 +90,8 @@ def test_padding_and_begin_are_left_out(token):
     find = CTranslate2Search(engine, PIECES, PIECES, SearchConfig(beam=2))
     ranked = find.ranked([([token, 2], -1.0), ([4, 2], -9.0)], 9)
     assert [ids for _, ids in ranked] == [[4, 2]]
+
+
+def test_all_cores_are_used_where_the_system_cannot_restrict_them(monkeypatch):
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)  # macOS has none
+    assert cores() == os.cpu_count()

@@ -1,6 +1,5 @@
 """CTranslate2 with the weights of one of our models, in float32 and in int8."""
 
-import os
 import tempfile
 from pathlib import Path
 
@@ -14,7 +13,7 @@ def engines(save):
     Args:
         save: function that writes a model for CTranslate2 to the path that it is given.
     """
-    from t2t_keras.export.ctranslate2_search import import_ctranslate2
+    from t2t_keras.export.ctranslate2_search import cores, import_ctranslate2
 
     ctranslate2 = import_ctranslate2("--beside=ctranslate2")
     with tempfile.TemporaryDirectory() as temporary:
@@ -22,15 +21,10 @@ def engines(save):
         save(folder)
         return {
             system: ctranslate2.Translator(
-                str(folder), device="cpu", compute_type=dtype, intra_threads=threads()
+                str(folder), device="cpu", compute_type=dtype, intra_threads=cores()
             )
             for system, dtype in SYSTEMS.items()
         }
-
-
-def threads():
-    """Returns the number of processor cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def check_comparable():
@@ -55,5 +49,7 @@ def print_note(settings=""):
     """
     import ctranslate2
 
-    print(f"CTranslate2 {ctranslate2.__version__}, intra_threads={threads()}{settings}")
+    from t2t_keras.export.ctranslate2_search import cores
+
+    print(f"CTranslate2 {ctranslate2.__version__}, intra_threads={cores()}{settings}")
     print(f"In brackets: speed relative to {BASELINE}", flush=True)
