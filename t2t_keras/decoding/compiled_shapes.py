@@ -4,7 +4,7 @@ On a CPU, the search of a small batch or a small model spends most of its time b
 operations. XLA joins many of them, but needs seconds to compile each shape. So batches are padded
 to one of a few shapes. Commands compile a shape once the search without XLA has taken as long as
 compilation takes: then the loss is small if no more sentences follow, and the gain is large if
-many do.
+many do. A server compiles in the background, where nobody waits, so it begins sooner.
 """
 
 import collections
@@ -22,6 +22,7 @@ SMALL_LENGTHS, STAGED_LENGTHS = (16, 32, 64), (16, 32)
 ROOM = 16  # tokens by which an output of a compiled search may be longer than its padded source
 PAYS_AFTER = 10.0  # seconds; compilation takes 5 to 15
 STAGES_PAY_AFTER = 60.0  # seconds; stages are up to three programs, which save a smaller share
+BACKGROUND = 0.1  # of these seconds, if another thread compiles
 
 
 class Shape(NamedTuple):
@@ -40,10 +41,19 @@ class CompiledShapes:
         pays_after: seconds without XLA after which a shape is compiled. None: `PAYS_AFTER`, and
             `STAGES_PAY_AFTER` for rows that are searched in stages.
         rows: the numbers of rows that shapes may have, ascending.
+        in_background: seconds are only counted; another thread compiles the shapes of `wanted`.
     """
 
-    def __init__(self, compile_shape, longest=None, pays_after=None, rows=SMALL + STAGED):
+    def __init__(
+        self,
+        compile_shape,
+        longest=None,
+        pays_after=None,
+        rows=SMALL + STAGED,
+        in_background=False,
+    ):
         self.compile_shape, self.pays_after, self.rows = compile_shape, pays_after, rows
+        self.in_background = in_background
         self.shapes = [
             Shape(count, length)
             for count in rows
@@ -93,13 +103,26 @@ class CompiledShapes:
     def add_seconds(self, shape, seconds):
         """Counts time without XLA, and compiles the shape once compilation pays."""
         self.seconds[shape] += seconds
-        if self.pays(shape.rows, self.seconds[shape]):
+        if not self.in_background and self.pays(shape.rows, self.seconds[shape]):
             self.compile(shape)
 
     def pays(self, rows, seconds):
         """Returns whether a shape pays after so many seconds without XLA."""
         default = PAYS_AFTER if rows in SMALL else STAGES_PAY_AFTER
+        default = default * BACKGROUND if self.in_background else default
         return seconds >= (default if self.pays_after is None else self.pays_after)
+
+    def wanted(self):
+        """Returns the shapes that pay but are not compiled, the most frequent first."""
+        if self.failed:
+            return []
+        met = [shape for shape in self.shapes if shape in self.seconds and shape not in self.ready]
+        paying = [shape for shape in met if self.pays(shape.rows, self.seconds[shape])]
+        return sorted(paying, key=lambda shape: -self.seconds[shape])
+
+    def expect(self, seconds):
+        """Counts time that would have passed without XLA, by shape."""
+        self.seconds.update(seconds)
 
 
 def stages_of(rows):

@@ -15,17 +15,19 @@ class SmallBatches:
     Args:
         signatures: the signatures of a loaded SavedModel. Batches for which it has none, because
             it was written by an earlier version of this package, are left to the others.
-        compile_frequent: compile a shape once that pays. False: only `shapes.compile` does.
+        in_background: see `CompiledShapes`.
     """
 
-    def __init__(self, signatures, compile_frequent=True):
+    def __init__(self, signatures, in_background=False):
         self.signatures = {}
         for name, rows in ((SMALL_BATCH, SMALL), (BATCH, STAGED)):
             if name in signatures:
                 # One object for all rows: it loads its graph when it is first called.
                 self.signatures |= dict.fromkeys(rows, signatures[name])
-        self.shapes = CompiledShapes(self.compile, rows=tuple(self.signatures))
-        self.compile_frequent, self.warm = compile_frequent, False
+        self.shapes = CompiledShapes(
+            self.compile, rows=tuple(self.signatures), in_background=in_background
+        )
+        self.warm = False
         self.seconds = collections.Counter()  # taken by the others while no shape could pay yet
 
     def compile(self, shape):
@@ -62,8 +64,8 @@ class SmallBatches:
             return otherwise(texts)
         lengths = sorted(shape.length for shape in self.shapes.ready if shape.rows == rows)
         started = time.perf_counter()
-        if not lengths and not self.may_pay(rows):
-            results = otherwise(texts)
+        if not lengths and not self.shapes.pays(rows, self.seconds[rows]):
+            results = otherwise(texts)  # and the graph of the signature need not be loaded
             if self.warm:  # the first call takes longer
                 self.seconds[rows] += time.perf_counter() - started
             self.warm = True
@@ -78,10 +80,6 @@ class SmallBatches:
         started = time.perf_counter()
         results = otherwise(texts)
         shape = self.shapes.shape_for(rows, outputs["length"])
-        if self.compile_frequent and shape is not None:
+        if shape is not None:
             self.shapes.add_seconds(shape, time.perf_counter() - started)
         return results
-
-    def may_pay(self, rows):
-        """Returns whether a shape with so many rows may be worth it; its graph is loaded then."""
-        return self.compile_frequent and self.shapes.pays(rows, self.seconds[rows])

@@ -54,7 +54,7 @@ class Metrics:
         )
         self.to_compile = Gauge(
             "t2t_shapes_to_compile",
-            "Shapes of small batches that are still to be compiled.",
+            "Shapes of small batches that are frequent, but not compiled yet.",
             registry=registry,
         )
 

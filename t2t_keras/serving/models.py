@@ -8,6 +8,7 @@ import tensorflow as tf
 from tensorflow.core.framework import types_pb2
 from tensorflow.core.protobuf import saved_model_pb2
 
+from t2t_keras.decoding.compiled_shapes import PAYS_AFTER, Shape
 from t2t_keras.export.batchable import read_batchable
 from t2t_keras.export.loading import load
 from t2t_keras.export.signature_constants import COMPILED
@@ -16,15 +17,21 @@ from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.signatures import Signature, warm_up
 from t2t_keras.serving.tensors import Spec
 
+EXPECTED = Shape(1, 16), Shape(1, 32)  # of the batches that every server is expected to get
+
 
 class Model:
     """A loaded SavedModel.
 
     Args:
         folder: its folder.
+        compile_shapes: XLA may compile the search for small batches.
+
+    Attributes:
+        shapes: the `CompiledShapes`, which another thread compiles. None: there are none.
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder, compile_shapes=True):
         self.loaded = load(folder)
         self.metadata = metadata_of(Path(folder))  # now: the folder may be removed or replaced
         batchable = read_batchable(folder)
@@ -33,16 +40,19 @@ class Model:
             for name, function in self.loaded.signatures.items()
             if name not in COMPILED
         }
-        self.small = SmallBatches(self.loaded.signatures, compile_frequent=False)
-        if self.small.shapes.shapes:
-            self.use_small_batches()
+        self.shapes = None
+        if compile_shapes and any(name in self.loaded.signatures for name in COMPILED):
+            small = SmallBatches(self.loaded.signatures, in_background=True)
+            self.shapes = small.shapes
+            self.shapes.expect(dict.fromkeys(EXPECTED, PAYS_AFTER))
+            self.use(small)
 
-    def use_small_batches(self):
+    def use(self, small):
         """Lets the signatures that translate use the compiled search for up to 32 short texts."""
         others = self.signatures["translate_n_best"].run
 
         def n_best(inputs):
-            return self.small.translate(inputs["text"], lambda texts: others({"text": texts}))
+            return small.translate(inputs["text"], lambda texts: others({"text": texts}))
 
         def best(inputs):
             return {name: array[:, 0] for name, array in n_best(inputs).items()}
@@ -52,14 +62,6 @@ class Model:
 
     def warm_up(self):
         warm_up(self.signatures)
-
-    def shapes_to_compile(self):
-        """Yields functions that compile a shape of small batches each, most useful first.
-
-        They return whether the shape is compiled.
-        """
-        for shape in self.small.shapes.shapes:
-            yield functools.partial(self.small.shapes.compile, shape)
 
 
 def metadata_of(folder):

@@ -9,6 +9,7 @@ POST /v1/models/NAME[/versions/V]:predict      predictions
 """
 
 import asyncio
+import functools
 import logging as python_logging
 import os
 import signal
@@ -51,7 +52,7 @@ class Server:
         limits: `Limits`.
         host, allowed_hosts: names under which the server is known; see `Sites`.
         load, find: see `Versions`. Default: SavedModels in numbered folders.
-        compile_shapes: see `Versions`.
+        compile_shapes: XLA may compile the search of SavedModels for small batches.
     """
 
     def __init__(
@@ -68,8 +69,8 @@ class Server:
         self.limits, self.metrics = limits, Metrics()
         self.host, self.allowed_hosts = host, allowed_hosts
         self.workers = Workers(limits, self.metrics)
-        load = load or load_saved_model
-        self.versions = Versions(name, folder, self.workers, load, find, compile_shapes)
+        load = load or functools.partial(load_saved_model, compile_shapes=compile_shapes)
+        self.versions = Versions(name, folder, self.workers, load, find)
         self.writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="answer")
         self.page = page(name)
         self.stop = asyncio.Event()
@@ -317,11 +318,11 @@ class Server:
         return web.Response(body=as_json(value), content_type="application/json")
 
 
-def load_saved_model(folder):
+def load_saved_model(folder, compile_shapes):
     """Returns the `Model` in a folder."""
     from t2t_keras.serving.models import Model  # loads TensorFlow
 
-    return Model(folder)
+    return Model(folder, compile_shapes)
 
 
 def model_and_version(request):

@@ -23,6 +23,7 @@ class TextModel:
 
     def __init__(self, translate, n_best):
         self.translate, self.count = translate, n_best
+        self.shapes = None  # nothing is compiled
         best = {"scores": Spec("float32", (None,)), "translations": TEXTS}
         lists = {name: Spec(spec.dtype, (None, n_best)) for name, spec in sorted(best.items())}
         self.signatures = {
@@ -36,9 +37,6 @@ class TextModel:
 
     def warm_up(self):
         warm_up(self.signatures)
-
-    def shapes_to_compile(self):
-        return ()
 
     def best(self, inputs):
         """Returns the best translation of each text and its score."""

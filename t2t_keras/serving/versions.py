@@ -8,9 +8,11 @@ before it is loaded again. A version whose files change is loaded again, once th
 import asyncio
 import contextlib
 import ctypes
+import functools
 import gc
 import os
 import threading
+import time
 from typing import NamedTuple
 
 from absl import logging
@@ -42,18 +44,22 @@ class Version:
             name: Batcher(signature, workers) for name, signature in model.signatures.items()
         }
 
-    def compile_shapes(self, metrics):
-        """Compiles the shapes of small batches, which are computed without XLA until then."""
-        compiled, compilations = 0, list(self.model.shapes_to_compile())
-        for left in range(len(compilations), 0, -1):
-            metrics.compiled.set(compiled)
-            metrics.to_compile.set(left)
-            if self.retired:
-                return
-            compiled += compilations[-left]()
-        metrics.compiled.set(compiled)
-        metrics.to_compile.set(0)
-        return_free_memory()
+    def compile_shapes(self, shapes, metrics):
+        """Compiles the shapes of batches that are frequent, until this version is retired.
+
+        Args:
+            shapes: the `CompiledShapes` of its model.
+            metrics: `Metrics`.
+        """
+        while not self.retired:
+            wanted = shapes.wanted()
+            metrics.compiled.set(len(shapes.ready))
+            metrics.to_compile.set(len(wanted))
+            if wanted:
+                shapes.compile(wanted[0])
+                return_free_memory()
+            else:
+                time.sleep(POLL_SECONDS)
 
     @contextlib.contextmanager
     def in_use(self):
@@ -103,12 +109,11 @@ class Versions:
         workers: `Workers`.
         load: function from a version's folder to its model: a `Model` or a `TextModel`.
         find: function from the folder to {number: folder of a version}.
-        compile_shapes: compile the search for small batches after a version is loaded.
     """
 
-    def __init__(self, name, folder, workers, load, find=versions_in, compile_shapes=True):
+    def __init__(self, name, folder, workers, load, find=versions_in):
         self.name, self.folder, self.workers = name, folder, workers
-        self.load, self.find_folders, self.compile_shapes = load, find, compile_shapes
+        self.load, self.find_folders = load, find
         self.known = {}  # number to `Version`, for all versions ever loaded or tried
         self.current, self.failures = None, {}
         self.seen = {}  # number to files at the last check of the folder
@@ -149,11 +154,20 @@ class Versions:
         before, self.current = self.current, version
         self.workers.metrics.version.set(number)
         logging.info("Version %d is serving", number)
+        self.compile_shapes(version, before)
         if before:
             before.retire()
-        if self.compile_shapes:
-            metrics = self.workers.metrics
-            threading.Thread(target=version.compile_shapes, args=[metrics], daemon=True).start()
+
+    def compile_shapes(self, version, before):
+        """Begins to compile what a version's requests need, as far as the one before shows that."""
+        metrics, shapes = self.workers.metrics, version.model.shapes
+        metrics.compiled.set(0)
+        metrics.to_compile.set(0)
+        if shapes:
+            if before and before.model.shapes:
+                shapes.expect(before.model.shapes.seconds)
+            run = functools.partial(version.compile_shapes, shapes, metrics)
+            threading.Thread(target=run, daemon=True).start()
 
     def record_failure(self, number, files):
         """Returns the number of seconds until the version is tried again."""

@@ -60,6 +60,18 @@ def test_stages_are_compiled_later_and_together_smallest_first(shapes, compiled)
     assert compiled == [(8, 32), (16, 32), (32, 32)] and shapes.ready == {*compiled}
 
 
+def test_another_thread_gets_the_shapes_that_pay_most_frequent_first(compiled):
+    shapes = CompiledShapes(compiled.append, in_background=True)
+    for shape, seconds in (((1, 16), 0.9), ((2, 16), 2.0), ((8, 16), 5.0), ((8, 32), 7.0)):
+        shapes.add_seconds(Shape(*shape), seconds)
+    assert shapes.wanted() == [(8, 32), (2, 16)] and not compiled
+    shapes.expect({Shape(1, 16): 9.0})
+    shapes.compile(Shape(8, 32))
+    assert shapes.wanted() == [(1, 16), (2, 16)]
+    shapes.failed = True
+    assert not shapes.wanted()
+
+
 def test_shapes_may_be_limited_to_some_rows(compiled):
     shapes = CompiledShapes(compiled.append, rows=(1, 2))
     assert shapes.shape_for(3, 8) is None is shapes.rows_for(3)

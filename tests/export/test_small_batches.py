@@ -96,13 +96,13 @@ def test_each_compiled_signature_is_requested_once_because_it_loads_a_graph():
     assert requested == [SMALL_BATCH, BATCH]
 
 
-def test_a_frequent_shape_is_compiled_unless_the_caller_does_it(signature, monkeypatch):
+def test_a_frequent_shape_is_compiled_unless_another_thread_does_it(signature, monkeypatch):
     monkeypatch.setattr(compiled_shapes, "PAYS_AFTER", 0.0)
-    for compile_frequent, expected in ((True, {(2, 16)}), (False, set())):
-        small = SmallBatches({SMALL_BATCH: signature}, compile_frequent)
+    for in_background, ready, wanted in ((False, {(2, 16)}, []), (True, set(), [(2, 16)])):
+        small = SmallBatches({SMALL_BATCH: signature}, in_background)
         for _ in range(2):  # the first call is slow for other reasons
             translated(small, ["a", "b"])
-        assert small.shapes.ready == expected
+        assert small.shapes.ready == ready and small.shapes.wanted() == wanted
 
 
 def test_a_savedmodel_without_the_signature_translates_as_before():

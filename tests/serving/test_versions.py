@@ -12,6 +12,7 @@ import pytest
 from served_model import write_version
 from serving_client import get, metric, predict, served, until
 
+from t2t_keras.decoding.compiled_shapes import PAYS_AFTER, CompiledShapes, Shape
 from t2t_keras.serving import versions as module
 from t2t_keras.serving.batching import Workers
 from t2t_keras.serving.limits import Limits, Refusal
@@ -24,16 +25,13 @@ COMPILED, TO_COMPILE = "t2t_compiled_shapes", "t2t_shapes_to_compile"
 class FakeModel:
     """A model without signatures; a folder with a file named "broken" cannot be loaded."""
 
-    def __init__(self, folder, compilations=()):
-        self.signatures, self.compilations = {}, compilations
+    def __init__(self, folder, shapes=None):
+        self.signatures, self.shapes = {}, shapes
         if (folder / "broken").exists():
             raise OSError("no model in there")
 
     def warm_up(self):
         pass
-
-    def shapes_to_compile(self):
-        return self.compilations
 
 
 def versions_of(folder):
@@ -54,15 +52,42 @@ def test_shapes_are_compiled_after_the_version_serves_and_the_metrics_say_how_fa
     def value(name):
         return versions.workers.metrics.registry.get_sample_value(name)
 
-    def compile_shape():
-        steps.append((versions.current.number, value(COMPILED), value(TO_COMPILE)))
+    def compile_shape(shape):
+        steps.append((versions.current.number, value(COMPILED), value(TO_COMPILE), shape))
         return may_go_on.wait(10)
 
-    versions.load = lambda folder: FakeModel(folder, [compile_shape, compile_shape])
+    shapes = CompiledShapes(compile_shape, in_background=True)
+    shapes.expect({Shape(1, 32): PAYS_AFTER, Shape(1, 16): 2 * PAYS_AFTER})
+    versions.load = lambda folder: FakeModel(folder, shapes)
     asyncio.run(versions.start())
     may_go_on.set()
     until(lambda: value(TO_COMPILE) == 0 and value(COMPILED) == 2)
-    assert steps == [(1, 0, 2), (1, 1, 1)]
+    assert steps == [(1, 0, 2, (1, 16)), (1, 1, 1, (1, 32))]
+    shapes.add_seconds(Shape(8, 16), 100.0)
+    until(lambda: value(COMPILED) == 3)
+    versions.current.retire()
+
+
+def test_a_new_version_compiles_what_requests_needed_before(tmp_path):
+    add(tmp_path, 1, 2)
+    versions, compiled = versions_of(tmp_path), []
+    models = []
+
+    def load(folder):
+        models.append(FakeModel(folder, CompiledShapes(compiled.append, in_background=True)))
+        return models[-1]
+
+    async def replace():
+        await versions.switch_to(1, tmp_path / "1")
+        models[0].shapes.add_seconds(Shape(4, 16), 100.0)
+        until(lambda: len(compiled) == 1)
+        await versions.switch_to(2, tmp_path / "2")
+
+    versions.load = load
+    asyncio.run(replace())
+    until(lambda: models[1].shapes.ready)
+    assert compiled == [(4, 16), (4, 16)]
+    versions.current.retire()
 
 
 def states(status):
