@@ -8,7 +8,7 @@ import pytest
 from helpers import array, compiled, gradients, ids, pairs, tiny_model, vectors
 from keras import ops
 
-from t2t_keras import LabelSmoothedCrossEntropy, Perplexity, TokenAccuracy, chunked_loss
+from t2t_keras import LabelSmoothedCrossEntropy, Perplexity, TokenAccuracy, Transformer, chunked_loss
 from t2t_keras.layers.shared_embedding import SharedEmbedding
 from t2t_keras.losses import token_weights
 from t2t_keras.metrics import right_tokens
@@ -175,3 +175,20 @@ def test_fit_and_evaluate_give_the_same_results_if_a_metric_reads_logits(monkeyp
         np.testing.assert_allclose(loss[name], expected_loss[name], rtol=1e-5, err_msg=name)
     for ours, theirs in zip(model.weights, plain.weights, strict=True):
         np.testing.assert_allclose(array(ours), array(theirs), atol=1e-6)
+
+
+def test_a_model_with_a_call_of_its_own_is_trained_on_the_logits_that_it_returns():
+    class Sharper(Transformer):
+        def call(self, inputs, training=None):
+            return 2.0 * super().call(inputs, training=training)
+
+    inputs = pairs()
+    model = Sharper(tiny_model(num_layers=1, dropout=0.0).config)
+    model.compile(keras.optimizers.SGD(0.0), LabelSmoothedCrossEntropy(), run_eagerly=True)
+    logits = model(inputs)
+    total, _, tokens = model.loss.sums(inputs["target"], logits, None)
+    for loss in (
+        model.evaluate(inputs, inputs["target"], verbose=0),
+        model.train_on_batch(inputs, inputs["target"]),
+    ):
+        np.testing.assert_allclose(loss, array(total / tokens), rtol=1e-5)

@@ -4,6 +4,7 @@ If these sums suffice for all metrics of a model, nobody reads its logits. Then 
 in chunks, see chunked_loss.py.
 """
 
+import inspect
 from typing import Any, NamedTuple
 
 import keras
@@ -53,7 +54,12 @@ def token_sums_of_logits(loss, labels, logits, sample_weight, count_right):
 
 
 def metrics_of_sums(model, sample_weight):
-    """Returns the metrics given to `compile` if `TokenSums` suffice for them, otherwise None."""
+    """Returns the metrics given to `compile` if `TokenSums` suffice for them, otherwise None.
+
+    A model with a `call` of its own that returns logits in any case needs None, too.
+    """
+    if "project" not in inspect.signature(type(model).call).parameters:
+        return None
     metrics = []
     for metric in model.metrics:
         if isinstance(metric, keras.metrics.Mean):
