@@ -22,6 +22,7 @@ SMALL_LENGTHS, STAGED_LENGTHS = (16, 32, 64), (16, 32)
 ROOM = 16  # tokens by which an output of a compiled search may be longer than its padded source
 PAYS_AFTER = 10.0  # seconds; compilation takes 5 to 15
 STAGES_PAY_AFTER = 60.0  # seconds; stages are up to three programs, which save a smaller share
+MOST_PADDING = 4  # rows of a shape for each sentence
 BACKGROUND = 0.1  # of these seconds, if another thread compiles
 
 
@@ -69,8 +70,13 @@ class CompiledShapes:
         return next(fitting, None)
 
     def rows_for(self, count):
-        """Returns the smallest number of rows of a shape for so many sentences, or None."""
-        return next((rows for rows in self.rows if rows >= count), None)
+        """Returns the number of rows to which so many sentences should be padded, or None.
+
+        A shape that is compiled is faster than a smaller one that is not.
+        """
+        enough = [rows for rows in self.rows if rows >= count]
+        compiled = {shape.rows for shape in self.ready if shape.rows <= MOST_PADDING * count}
+        return next((rows for rows in enough if rows in compiled), next(iter(enough), None))
 
     def compile(self, shape):
         """Compiles a shape and its later stages, unless XLA has failed before.

@@ -1,8 +1,10 @@
 """Translates batches of few texts with the signatures of a SavedModel that XLA compiles."""
 
 import collections
+import itertools
 import time
 
+import numpy as np
 import tensorflow as tf
 
 from t2t_keras.decoding.compiled_shapes import SMALL, STAGED, CompiledShapes, stages_of
@@ -62,9 +64,9 @@ class SmallBatches:
         rows = self.shapes.rows_for(len(texts))
         if rows is None or len(texts) == 0:
             return otherwise(texts)
-        lengths = sorted(shape.length for shape in self.shapes.ready if shape.rows == rows)
+        ready = sorted(shape.length for shape in self.shapes.ready if shape.rows == rows)
         started = time.perf_counter()
-        if not lengths and not self.shapes.pays(rows, self.seconds[rows]):
+        if not ready and not self.shapes.pays(rows, self.seconds[rows]):
             results = otherwise(texts)  # and the graph of the signature need not be loaded
             if self.warm:  # the first call takes longer
                 self.seconds[rows] += time.perf_counter() - started
@@ -72,14 +74,36 @@ class SmallBatches:
             return results
         if rows in SMALL:  # The added rows repeat the first text, so they add no steps.
             filled = [*texts, *[texts[0]] * (rows - len(texts))]
-            outputs = self.call(rows, filled, lengths)
+            outputs = self.call(rows, filled, ready)
         else:
-            outputs = self.call(rows, texts, lengths, stages_of(rows))
+            outputs = self.call(rows, texts, ready, stages_of(rows))
         if outputs["finished"]:
             return {name: outputs[name][: len(texts)] for name in ("translations", "scores")}
+        lengths = np.ravel(outputs["length"])[: len(texts)]
+        fits = (lengths > 1) & (lengths <= max(ready, default=0))
+        if fits.any() and not fits.all():
+            return self.translate_apart(texts, fits, otherwise)
         started = time.perf_counter()
         results = otherwise(texts)
-        shape = self.shapes.shape_for(rows, outputs["length"])
-        if shape is not None:
+        if shape := self.shape_without(rows, lengths):
             self.shapes.add_seconds(shape, time.perf_counter() - started)
         return results
+
+    def translate_apart(self, texts, fits, otherwise):
+        """Translates texts that fit into a compiled shape, and then the others.
+
+        Args:
+            texts, otherwise: see `translate`.
+            fits: for each text, whether it fits.
+        """
+        short, long = (
+            self.translate(list(itertools.compress(texts, mask)), otherwise)
+            for mask in (fits, ~fits)
+        )
+        order = np.argsort(np.argsort(~fits, kind="stable"))
+        return {name: np.concatenate([short[name], long[name]])[order] for name in short}
+
+    def shape_without(self, rows, lengths):
+        """Returns the shape for texts of these lengths without those that fit into none."""
+        longest = max((s.length for s in self.shapes.shapes if s.rows == rows), default=0)
+        return self.shapes.shape_for(rows, max(lengths[lengths <= longest], default=np.inf))

@@ -84,9 +84,9 @@ class TextSignatures(tf.Module):
             lengths: the numbers of tokens, ascending, to which texts may be padded.
 
         Returns:
-            `translations` and `scores` of `translate_n_best`; `length`, the number of tokens of the
-            longest text, including its end; and `finished`. If that is False, translations and
-            scores are not valid: a text is empty or too long, or has a long translation.
+            `translations` and `scores` of `translate_n_best`; `length` [batch], the number of
+            tokens of each text, including its end; and `finished`. If that is False, translations
+            and scores are not valid: a text is empty or too long, or has a long translation.
         """
         return self.translate_short(text, lengths, self.small_search)
 
@@ -116,8 +116,8 @@ class TextSignatures(tf.Module):
         """
         ids = with_end(self.source.tokenizer.tokenize(text))
         count, n = tf.shape(text)[0], self.method.config.n_best
-        shortest, longest = (reduce(ids.row_lengths()) for reduce in (tf.reduce_min, tf.reduce_max))
-        fitting = tf.boolean_mask(lengths, lengths >= longest)
+        own = tf.cast(ids.row_lengths(), tf.int32)
+        fitting = tf.boolean_mask(lengths, lengths >= tf.reduce_max(own))
 
         def translate():
             source = ids.to_tensor()
@@ -130,10 +130,10 @@ class TextSignatures(tf.Module):
         def refuse():
             return tf.fill([count, n], ""), tf.zeros([count, n]), tf.constant(False)
 
-        fits = (tf.size(fitting) > 0) & (shortest > 1)
+        fits = (tf.size(fitting) > 0) & tf.reduce_all(own > 1)
         texts, scores, finished = tf.cond(fits, translate, refuse)
         results = joined(texts, scores, tf.range(count), count)
-        return results | {"finished": finished, "length": longest}
+        return results | {"finished": finished, "length": own}
 
     def score(self, source, target):
         """Returns log P of each target given its source, as `log_probabilities` [batch]."""

@@ -17,7 +17,8 @@ from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.signatures import Signature, warm_up
 from t2t_keras.serving.tensors import Spec
 
-EXPECTED = Shape(1, 16), Shape(1, 32)  # of the batches that every server is expected to get
+# Of the batches that every server is expected to get.
+EXPECTED = Shape(1, 16), Shape(1, 32), Shape(1, 64)
 
 
 class Model:

@@ -30,7 +30,17 @@ def test_a_batch_gets_the_smallest_shape_that_it_fits_into(shapes):
     assert shapes.shape_for(5, 8) == (8, 16)
     assert shapes.shape_for(4, 64) == (4, 64)
     assert shapes.shape_for(33, 8) is shapes.shape_for(1, 65) is shapes.shape_for(5, 33) is None
-    assert [shapes.rows_for(count) for count in (1, 3, 4, 5, 32, 33)] == [1, 4, 4, 8, 32, None]
+
+
+def test_sentences_are_padded_to_the_smallest_number_of_rows_that_is_compiled(shapes):
+    def rows():
+        return [shapes.rows_for(count) for count in (1, 2, 3, 4, 5, 32, 33)]
+
+    assert rows() == [1, 2, 4, 4, 8, 32, None]
+    shapes.compile(Shape(8, 16))
+    assert rows() == [1, 8, 8, 8, 8, 32, None]
+    shapes.compile(Shape(4, 16))
+    assert rows() == [4, 4, 4, 4, 8, 32, None]
 
 
 def test_no_shape_is_longer_than_the_learned_positions():

@@ -18,12 +18,13 @@ class Signature:
 
     def __call__(self, text, **integers):
         texts, lengths, *rows = (each.numpy().tolist() for each in (text, *integers.values()))
-        length = max(map(len, texts), default=0) + 1
+        lengths_of_texts = [len(each) + 1 for each in texts]
+        length = max(lengths_of_texts, default=0)
         self.calls.append((texts, lengths, *rows))
         return {
             "translations": tf.reshape(tf.constant([each.upper() for each in texts]), [-1, 1]),
             "scores": tf.zeros([len(texts), 1]),
-            "length": tf.constant(length),
+            "length": tf.constant(lengths_of_texts, tf.int32),
             "finished": tf.constant(length <= max(lengths, default=0) and b"long" not in texts),
         }
 
@@ -70,9 +71,29 @@ def test_more_texts_are_translated_in_stages_with_a_signature_of_their_own(signa
     assert stages.calls[-1] == ([each.encode() for each in texts], [16], [8, 16])
     assert translated(small, list("abcdef")) == [each.encode() for each in "ABCDEF"]
     assert stages.calls[-1][2] == [8]
-    for others in (["a" * 16, *texts], texts * 2, texts * 4):
+    for others in (texts * 2, texts * 4):
         assert translated(small, others) == ["-"] * len(others)
     assert not signature.calls
+
+
+def test_texts_that_fit_into_no_compiled_shape_do_not_keep_the_others_from_theirs(signature):
+    stages = Signature()
+    small = SmallBatches({SMALL_BATCH: signature, BATCH: stages})
+    for shape in (Shape(4, 64), Shape(16, 16)):
+        small.shapes.compile(shape)
+    texts = ["b" * 40, "a", "c", "d", "", "e" * 70, "f" * 50, "g", "h" * 15, "i"]
+    capitals = [each.upper().encode() for each in texts]
+    assert translated(small, texts) == [*capitals[:4], "-", "-", *capitals[6:]]
+    assert translated(small, ["a" * 20] * 9) == ["-"] * 9
+
+
+def test_a_long_text_does_not_keep_a_shape_from_being_compiled(signature, monkeypatch):
+    monkeypatch.setattr(compiled_shapes, "PAYS_AFTER", 0.0)
+    small = SmallBatches({SMALL_BATCH: signature})
+    translated(small, ["b" * 100])  # the first call takes longer
+    translated(small, ["a", "b" * 100])
+    assert small.shapes.ready == {(2, 16)}
+    assert translated(small, ["b" * 100, "a"]) == ["-", b"A"]
 
 
 def test_the_compiled_signature_is_not_loaded_before_it_may_pay(signature):
