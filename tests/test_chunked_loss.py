@@ -8,7 +8,13 @@ import pytest
 from helpers import array, compiled, gradients, ids, pairs, tiny_model, vectors
 from keras import ops
 
-from t2t_keras import LabelSmoothedCrossEntropy, Perplexity, TokenAccuracy, Transformer, chunked_loss
+from t2t_keras import (
+    LabelSmoothedCrossEntropy,
+    Perplexity,
+    TokenAccuracy,
+    Transformer,
+    chunked_loss,
+)
 from t2t_keras.layers.shared_embedding import SharedEmbedding
 from t2t_keras.losses import token_weights
 from t2t_keras.metrics import right_tokens
