@@ -43,8 +43,8 @@ NAME = flags.DEFINE_string("name", None, "Name of the model. Default: the run fo
 COMPILE = flags.DEFINE_boolean(
     "compile",
     True,
-    "Compile the search for up to 32 texts with XLA, in the background after a version is loaded. "
-    "This takes a minute or more, then such requests are answered sooner.",
+    "Compile the search for batches of up to 32 texts with XLA, in the background, once requests "
+    "need it; they are answered sooner then.",
 )
 DEFAULTS = Limits()
 
