@@ -75,6 +75,8 @@ class SmallBatches:
         if rows in SMALL:  # The added rows repeat the first text, so they add no steps.
             filled = [*texts, *[texts[0]] * (rows - len(texts))]
             outputs = self.call(rows, filled, ready)
+            if not outputs["finished"] and max(outputs["length"]) <= max(ready[:-1], default=0):
+                outputs = self.call(rows, filled, ready[-1:])  # with more room for an output
         else:
             outputs = self.call(rows, texts, ready, stages_of(rows))
         if outputs["finished"]:

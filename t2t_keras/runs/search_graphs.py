@@ -69,10 +69,13 @@ class CpuSearch:
 
     def __call__(self, source, indices, prefix=None):
         shape = None if prefix is not None else self.shapes.shape_for(*source.shape)
+        if shape in self.shapes.ready and shape.rows not in SMALL:
+            return self.in_compiled_stages(source, shape)
         if shape in self.shapes.ready:
-            search = self.by_one_program if shape.rows in SMALL else self.in_compiled_stages
-            if (hypotheses := search(source, shape)) is not None:
-                return hypotheses
+            longest = max(each for each in self.shapes.ready if each.rows == shape.rows)
+            for room in sorted({shape, longest}):
+                if (hypotheses := self.by_one_program(source, room)) is not None:
+                    return hypotheses
         started = time.perf_counter()
         hypotheses = self.staged(source, indices, prefix)
         if shape is not None and self.warm:  # the first call traces the graph

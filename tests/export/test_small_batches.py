@@ -11,7 +11,10 @@ from t2t_keras.export.small_batches import SmallBatches
 
 
 class Signature:
-    """Translates texts by capitals; a byte is a token. "long" has a long translation."""
+    """Translates texts by capitals; a byte is a token. Long translations need room.
+
+    "long" fits into no shape, "wide" needs 32 tokens.
+    """
 
     def __init__(self):
         self.calls = []
@@ -25,8 +28,13 @@ class Signature:
             "translations": tf.reshape(tf.constant([each.upper() for each in texts]), [-1, 1]),
             "scores": tf.zeros([len(texts), 1]),
             "length": tf.constant(lengths_of_texts, tf.int32),
-            "finished": tf.constant(length <= max(lengths, default=0) and b"long" not in texts),
+            "finished": tf.constant(self.finished(texts, length, lengths)),
         }
+
+
+    def finished(self, texts, length, lengths):
+        used = next((each for each in lengths if each >= length), None)
+        return not (used is None or b"long" in texts or (b"wide" in texts and used < 32))
 
 
 @pytest.fixture
@@ -59,6 +67,16 @@ def test_only_texts_that_fit_into_a_compiled_shape_are_translated_by_it(signatur
     assert signature.calls[-1] == ([b"a", b"b", b"c", b"a"], [16])
     assert translated(small, list("abcde")) == ["-"] * 5
     assert translated(small, []) == []
+
+
+def test_a_long_translation_gets_the_room_of_the_longest_compiled_shape(signature):
+    small = SmallBatches({SMALL_BATCH: signature})
+    for shape in (Shape(1, 16), Shape(2, 16), Shape(1, 32), Shape(1, 64)):
+        small.shapes.compile(shape)
+    signature.calls.clear()
+    assert translated(small, ["wide"]) == [b"WIDE"] and translated(small, ["a"]) == [b"A"]
+    assert [lengths for _, lengths in signature.calls] == [[16, 32, 64], [64], [16, 32, 64]]
+    assert translated(small, ["wide", "a"]) == ["-"] * 2
 
 
 def test_more_texts_are_translated_in_stages_with_a_signature_of_their_own(signature):

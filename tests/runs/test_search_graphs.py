@@ -6,7 +6,7 @@ from searches import SOURCE, model_that_ends
 from table_model import TableModel, found, padded, random_constraints, search_table
 from untrained import QUICK
 
-from t2t_keras.decoding.compiled_shapes import CompiledShapes, fill
+from t2t_keras.decoding.compiled_shapes import CompiledShapes, Shape, fill
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export import staged_search
 from t2t_keras.runs import search_graphs
@@ -104,6 +104,9 @@ def test_a_batch_with_a_long_output_is_searched_again_in_stages():
     search.shapes.compile(shape)
     assert not search.small(fill(SOURCE[:1], shape))[-1]
     np.testing.assert_array_equal(search(SOURCE[:1], [0]).tokens, expected.tokens)
+    search.shapes.compile(Shape(1, 64))
+    search.staged = None  # no longer needed
+    check_equal(search(SOURCE[:1], [0]), expected)
 
 
 @pytest.mark.parametrize(("xla", "graph"), [(True, "compiled_search"), (False, "CpuSearch")])
