@@ -31,7 +31,6 @@ class Signature:
             "finished": tf.constant(self.finished(texts, length, lengths)),
         }
 
-
     def finished(self, texts, length, lengths):
         used = next((each for each in lengths if each >= length), None)
         return not (used is None or b"long" in texts or (b"wide" in texts and used < 32))
