@@ -112,8 +112,8 @@ def test_keras_files_and_configs_restore_the_model(settings, tmp_path):
     np.testing.assert_array_equal(array(twin(inputs)), expected)
 
 
-def test_the_order_and_the_paths_of_the_weights_do_not_change():
-    """Checkpoints refer to weights by their index, weight files by their path."""
+def test_the_order_and_the_names_of_the_weights_do_not_change():
+    """Checkpoints refer to weights by their index."""
     model = Transformer(TransformerConfig(**{**TINY, "num_layers": 1}, positions="learned"))
     attention = [f"attention/{name}/kernel" for name in ("query", "key", "value", "output")]
     norm = ["norm/gamma", "norm/beta"]
@@ -128,6 +128,30 @@ def test_the_order_and_the_paths_of_the_weights_do_not_change():
             expected += [f"{stack}/block_0/{sublayer}/{name}" for name in attention + norm]
         expected += [f"{stack}/block_0/feed_forward/{name}" for name in network + norm]
     assert [weight.path.split("/", 1)[1] for weight in model.weights] == expected
+
+
+def test_the_paths_in_weight_files_do_not_change(tmp_path):
+    """Keras names them after the attributes of layers, so a second reference can change them."""
+    import h5py
+
+    names = ("query", "key", "value", "output_projection")
+    attention = [f"sublayer/{name}/vars/0" for name in names]
+    network = [f"sublayer/{name}/vars/{i}" for name in ("inner", "outer") for i in range(2)]
+    sublayers = {
+        "encoder/blocks/encoder_block/self_attention": attention,
+        "encoder/blocks/encoder_block/feed_forward": network,
+        "decoder/blocks/decoder_block/self_attention": attention,
+        "decoder/blocks/decoder_block/cross_attention": attention,
+        "decoder/blocks/decoder_block/feed_forward": network,
+    }
+    expected = {"embedding/vars/0"}
+    for sublayer, paths in sublayers.items():
+        expected |= {f"{sublayer}/{path}" for path in (*paths, "norm/vars/0", "norm/vars/1")}
+    tiny_model(num_layers=1).save_weights(tmp_path / "model.weights.h5")
+    saved = set()
+    with h5py.File(tmp_path / "model.weights.h5") as file:
+        file.visititems(lambda name, item: saved.add(name) if hasattr(item, "shape") else None)
+    assert saved == expected
 
 
 def test_the_shared_matrix_is_counted_once_and_saved_once(tmp_path):
