@@ -1,5 +1,6 @@
 """Clauses of the toy corpus: one meaning, put into the word orders of English and German."""
 
+from pipelines.toy_links import Linked, linked
 from pipelines.toy_words import (
     BE,
     HAVE,
@@ -68,47 +69,69 @@ class Clause:
         subject, verb = self.subject, self.verb.english
         third = subject.person == 2 and not subject.plural
         if self.modal:
-            modal = self.modal[0][third]
+            modal = Linked(self.modal[0][third], [(self, "modal")])
             if not self.negated:
-                words = [modal, verb[0]]
+                words = [modal]
             elif modal.endswith(" to"):
-                words = ["does not" if third else "do not", "want to", verb[0]]
+                words = [self.do(), self.negation("not"), self.want_to()]
+            elif modal == "can":
+                words = [Linked("cannot", [*modal.sure, (self, "not")])]
             else:
-                words = ["cannot" if modal == "can" else f"{modal} not", verb[0]]
-        elif self.negated:
-            words = ["did not" if self.tense == "past" else self.do(), verb[0]]
-            words[0] = words[0] if self.tense == "past" else f"{words[0]} not"
+                words = [modal, self.negation("not")]
         else:
-            words = [verb[2]] if self.tense == "past" else [english_present(self.verb, subject)]
-        front = [self.time, ","] if time_in_front else []
-        return [*front, *subject.english, *words, *self.english_rest(not time_in_front)]
+            words = [self.do(), self.negation("not")] if self.negated else []
+        if words:
+            verb = verb[0]
+        else:
+            verb = verb[2] if self.tense == "past" else english_present(self.verb, subject)
+        front = [self.time_words()[0], ","] if time_in_front else []
+        words = [*front, *subject.english, *words, self.lexical(verb)]
+        return words + self.english_rest(not time_in_front)
 
     def english_question(self):
         """Returns a question such as "Does the man see the dog?", in words."""
-        verb = [self.verb.english[0]]
+        verb = [self.lexical(self.verb.english[0])]
         modal = self.modal[0][0] if self.modal else None
         if modal and not modal.endswith(" to"):
-            first = modal
+            first = Linked(modal, [(self, "modal")])
         else:
-            first = "did" if self.tense == "past" else self.do()
-            verb = ["want to", *verb] if modal else verb
-        negation = ["not"] if self.negated else []
+            first = self.do()
+            verb = [self.want_to(), *verb] if modal else verb
+        negation = [self.negation("not")] if self.negated else []
         return [first, *self.subject.english, *negation, *verb, *self.english_rest()]
 
     def do(self):
-        return "does" if self.subject.person == 2 and not self.subject.plural else "do"
+        third = self.subject.person == 2 and not self.subject.plural
+        word = "did" if self.tense == "past" else ("does" if third else "do")
+        return Linked(word, possible=[(self, "finite")])
+
+    def want_to(self):
+        return Linked("want to", [(self, "modal")])
+
+    def lexical(self, word):
+        return Linked(word, [(self, "verb")])
+
+    def negation(self, word):
+        return Linked(word, [(self, "not")])
+
+    def time_words(self):
+        """Returns the time in English and German."""
+        return linked(self.time, TIMES[self.tense][self.time], (self, "time"))
+
+    def place_words(self):
+        """Returns the place in English and German."""
+        return linked(self.place, PLACES[self.place], (self, "place"))
 
     def english_rest(self, with_time=True):
         """Returns the words after the verb: objects, place, time."""
         rest = [word for phrase in self.objects for word in phrase.english]
-        rest += [self.place] if self.place else []
-        return rest + ([self.time] if self.time and with_time else [])
+        rest += [self.place_words()[0]] if self.place else []
+        return rest + ([self.time_words()[0]] if self.time and with_time else [])
 
     def german_main(self, time_in_front=False):
         """Returns a main clause in words. The finite verb comes second."""
         if time_in_front:
-            time = TIMES[self.tense][self.time]
-            return [time, *self.german_question(with_time=False)]
+            return [self.time_words()[1], *self.german_question(with_time=False)]
         finite, last = self.german_verbs()
         return [*self.subject.german, finite, *self.german_middle(), *last]
 
@@ -124,19 +147,23 @@ class Clause:
 
     def german_verbs(self):
         """Returns the finite verb, and a list of the verbs at the end of a main clause."""
+        finite = [(self, "finite")]
         if self.modal:
-            return german_finite(self.modal[1], self.subject), [self.verb.german[0]]
+            modal = german_finite(self.modal[1], self.subject)
+            return Linked(modal, [(self, "modal")], finite), [self.lexical(self.verb.german[0])]
         if self.tense == "past":
-            auxiliary = HAVE if self.verb.auxiliary == "haben" else BE
-            return german_finite(auxiliary, self.subject), [self.verb.german[4]]
-        return german_finite(self.verb.german, self.subject), []
+            auxiliary = german_finite(HAVE if self.verb.auxiliary == "haben" else BE, self.subject)
+            helps = Linked(auxiliary, possible=[(self, "verb"), *finite])
+            return helps, [self.lexical(self.verb.german[4])]
+        verb = german_finite(self.verb.german, self.subject)
+        return Linked(verb, [(self, "verb")], finite), []
 
     def german_middle(self, with_time=True):
         """Returns the words between the verbs: time, objects (dative first), negation or place."""
-        middle = [TIMES[self.tense][self.time]] if self.time and with_time else []
+        middle = [self.time_words()[1]] if self.time and with_time else []
         middle += [word for phrase in self.objects for word in phrase.german]
-        middle += ["nicht"] if self.negated else []
-        return middle + ([PLACES[self.place]] if self.place else [])
+        middle += [self.negation("nicht")] if self.negated else []
+        return middle + ([self.place_words()[1]] if self.place else [])
 
 
 def english_present(verb, subject):

@@ -15,6 +15,7 @@ import random
 import zlib
 
 from pipelines.toy_clause import Clause, english_present, german_finite
+from pipelines.toy_links import alignment, linked
 from pipelines.toy_words import (
     ADJECTIVES,
     CONJUNCTIONS,
@@ -58,11 +59,13 @@ class Sentence:
 
     Attributes:
         combinations: the (German verb, German noun) combinations that the sentence contains.
+        alignment: word alignment of the pair, once it has been made; see `aligned_sentences`.
     """
 
     def __init__(self, random):
         self.random = random
         self.combinations = set()
+        self.alignment = None
 
     def chance(self, probability):
         return self.random.random() < probability
@@ -80,6 +83,7 @@ class Sentence:
             english, german, end = *self.reported(), "."
         else:
             english, german, end = *self.two_clauses(), "."
+        self.alignment = alignment(english, german)
         return written(english, end), written(german, end)
 
     def statement(self):
@@ -96,18 +100,21 @@ class Sentence:
         verb = self.random.choice(WITH_CLAUSE)
         subject = self.subject(verb)
         inner = Clause(self)
-        english = [*subject.english, english_present(verb, subject), "that", *inner.english()]
-        german = [*subject.german, german_finite(verb.german, subject), ",", "dass"]
+        knows, weiß = linked(english_present(verb, subject), german_finite(verb.german, subject))
+        that, dass = linked("that", "dass")
+        english = [*subject.english, knows, that, *inner.english()]
+        german = [*subject.german, weiß, ",", dass]
         return english, [*german, *inner.german_subordinate()]
 
     def two_clauses(self):
         main = Clause(self)
         other = Clause(self, with_tense=main.tense)
         conjunction = self.random.choice(sorted(CONJUNCTIONS))
-        english = [conjunction, *other.english()]
         german = CONJUNCTIONS[conjunction]
         if conjunction == "when" and other.tense == "past":
             german = "als"
+        conjunction, german = linked(conjunction, german)
+        english = [conjunction, *other.english()]
         german = [german, *other.german_subordinate()]
         if self.chance(0.5):
             return [*main.english(), *english], [*main.german_main(), ",", *german]
@@ -117,6 +124,7 @@ class Sentence:
     def subject(self, verb, nouns=PEOPLE, relative=False):
         if self.chance(0.25):
             english, german, person, plural = self.random.choice(PRONOUNS)
+            english, german = linked(english, german)
             return Phrase([english], [german], person, plural)
         return self.noun_phrase(verb, nouns, "nominative", relative and self.chance(0.12))
 
@@ -148,13 +156,12 @@ class Sentence:
         else:
             stem = {"my": "mein", "your": "dein", "our": "unser"}[determiner]
             english, german, endings = determiner, stem + EIN[case][form], MIXED
-        english, german = ([word] if word else [] for word in (english, german))
+        words = [(english, german)] if english else []
         if adjective:
             ending = endings[case][form] if endings else STRONG_PLURAL[case]
-            english.append(adjective)
-            german.append(ADJECTIVES[adjective] + ending)
-        english.append(english_noun)
-        german.append(german_noun)
+            words.append((adjective, ADJECTIVES[adjective] + ending))
+        words.append((english_noun, german_noun))
+        english, german = map(list, zip(*(linked(*pair) for pair in words), strict=True))
         phrase = Phrase(english, german, 2, plural, determiner != "a", noun)
         if relative:
             self.add_relative_clause(phrase, form)
@@ -167,17 +174,20 @@ class Sentence:
             verb = self.random.choice(verbs)
             subject = self.subject(verb)
             case = "accusative"
-            english = [*subject.english, english_present(verb, subject)]
-            german = [*subject.german, german_finite(verb.german, subject)]
+            sees, sieht = linked(
+                english_present(verb, subject), german_finite(verb.german, subject)
+            )
+            english, german = [*subject.english, sees], [*subject.german, sieht]
         else:
             verb = self.random.choice(WITH_PERSON)
             object = self.noun_phrase(verb, PEOPLE, "accusative")
             case = "nominative"
-            english = [english_present(verb, phrase), *object.english]
-            german = [*object.german, german_finite(verb.german, phrase)]
+            sees, sieht = linked(english_present(verb, phrase), german_finite(verb.german, phrase))
+            english, german = [sees, *object.english], [*object.german, sieht]
         self.combinations.add((verb.german[0], phrase.noun.german))
-        phrase.english += ["that", *english]
-        phrase.german += [",", DER[case][form], *german, ","]
+        that, der = linked("that", DER[case][form])
+        phrase.english += [that, *english]
+        phrase.german += [",", der, *german, ","]
 
 
 def written(words, end):
@@ -192,8 +202,11 @@ def held_out(combination):
     return zlib.crc32(" ".join(combination).encode()) % ONE_IN == 0
 
 
-def sentences(split="train", seed=0):
-    """Yields an unlimited number of pairs (English, German).
+def aligned_sentences(split="train", seed=0):
+    """Yields an unlimited number of triples (English, German, alignment).
+
+    The alignment consists of pairs of word indices in Pharaoh format: `1-2` is a sure link, `1p2` a
+    possible one. Words are separated by spaces.
 
     Args:
         split: "train" or "test". Every pair of "test" has a combination of verb and noun that no
@@ -207,7 +220,12 @@ def sentences(split="train", seed=0):
         sentence = Sentence(choices)
         pair = sentence.make()
         if any(map(held_out, sentence.combinations)) == (split == "test"):
-            yield pair
+            yield *pair, sentence.alignment
+
+
+def sentences(split="train", seed=0):
+    """Yields the pairs (English, German) of `aligned_sentences`."""
+    return ((english, german) for english, german, _ in aligned_sentences(split, seed))
 
 
 def pairs(count, split="train", seed=0):

@@ -1,14 +1,22 @@
-"""t2t-attention: draws the attention of every head, or the learning curves of runs.
+"""t2t-attention: draws attention or learning curves, or chooses the head that aligns words.
 
 t2t-attention runs/ende "The dog sleeps."
 t2t-attention runs/ende "The dog sleeps." --translation="Der Hund schläft."
 t2t-attention runs/ende "The dog sleeps." --pieces          sub-words instead of words
 t2t-attention --curves runs/ende runs/other --output=curves
+t2t-attention runs/ende --choose_alignment --source=dev.en --target=dev.de --gold=dev.align
+t2t-attention runs/ende --choose_alignment --source=dev.en --target=dev.de
 
 The first three write a heat map of all heads for each attention sub-layer, and index.html, a page
 to browse them offline. Each row of a decoder map is labeled with the word that is being written.
 
 --curves writes curves.png, with the loss, perplexity, BLEU and learning rate of the runs.
+
+--choose_alignment finds the decoder layer and head that align words best, and stores them in the
+run for t2t-translate --alignments. With --gold, the lowest alignment error rate decides, without it
+the highest agreement of the alignments in both directions. A line of --gold such as "0-0 1-2 1p1"
+has the word indices of the source and the target, counted from 0: "-" marks sure links, "p"
+possible ones. It prints all heads, best first.
 """
 
 from pathlib import Path
@@ -27,10 +35,20 @@ TRANSLATION = flags.DEFINE_string(
 )
 PIECES = flags.DEFINE_bool("pieces", False, "Show sub-words instead of words.")
 CURVES = flags.DEFINE_bool("curves", False, "Draw the learning curves of runs.")
+CHOOSE_ALIGNMENT = flags.DEFINE_bool(
+    "choose_alignment", False, "Choose the layer and head that align words."
+)
+SOURCE = flags.DEFINE_string("source", None, "Source sentences for --choose_alignment.")
+TARGET = flags.DEFINE_string("target", None, "Translations of --source.")
+GOLD = flags.DEFINE_string("gold", None, "Word alignments of --source and --target.")
 OUTPUT = flags.DEFINE_string("output", "attention", "Output folder.")
 
 
 def main(arguments):
+    if CHOOSE_ALIGNMENT.value:
+        choose_alignment(arguments)
+        return
+    refuse_unused([SOURCE, TARGET, GOLD], "without --choose_alignment")
     if CURVES.value and not arguments:
         raise ValueError("--curves takes the folders of one or several runs. Received: none")
     if not CURVES.value and len(arguments) != 2:
@@ -57,6 +75,37 @@ def draw_attention(arguments, folder):
     attention.save(folder)
     print(attention.translation)
     print(f"{len(attention.heads)} images and {folder / 'index.html'}")
+
+
+def choose_alignment(arguments):
+    if len(arguments) != 1 or not (SOURCE.value and TARGET.value):
+        raise ValueError(
+            "--choose_alignment takes a run's folder, --source and --target. "
+            f"Received: {' '.join(arguments) or 'no folder'}, --source={SOURCE.value}, "
+            f"--target={TARGET.value}"
+        )
+    unused = [TRANSLATION, PIECES, CURVES, OUTPUT, *SEARCH_FLAGS]
+    refuse_unused(unused, "with --choose_alignment")
+    load_backend()
+    from t2t_keras.runs import Run
+    from t2t_keras.runs.text_files import check_line_counts, read_lines
+
+    sources, targets = read_lines(SOURCE.value), read_lines(TARGET.value)
+    check_line_counts(source=sources, target=targets)
+    gold = read_lines(GOLD.value) if GOLD.value else None
+    run = Run(arguments[0])
+    run.experiment()  # raises a clear error if the folder is not a run
+    for rated in run.choose_alignment(sources, targets, gold, WEIGHTS.value):
+        print(line_of(rated))
+
+
+def line_of(rated):
+    """Returns the line about a head; layers and heads count from 1."""
+    head = "mean of heads" if rated.head.head is None else f"head {rated.head.head + 1}"
+    step = "reading step" if rated.head.shifted else "writing step"
+    error = "" if rated.error_rate is None else f"AER {rated.error_rate:6.1%}  "
+    name = f"layer {rated.head.layer + 1}, {head}, {step}"
+    return f"{error}agreement {rated.agreement:6.1%}  {name}"
 
 
 def draw_curves(folders, output):

@@ -11,7 +11,7 @@ from pipelines.whole import unfinished_name, whole_file
 
 # The files of a run, of its exports and of an export alone that other commands read.
 READ_LATER = (
-    *("config.json", "metrics.jsonl", "averaged.json", "*.weights.h5", "*.keras"),
+    *("config.json", "metrics.jsonl", "averaged.json", "alignment.json", "*.weights.h5", "*.keras"),
     "saved_model.pb",
     *("vocabulary/*", "checkpoints/*", "variables/*", "assets/*", "export*/**/*", "[0-9]*/**/*"),
 )

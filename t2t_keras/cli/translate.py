@@ -14,7 +14,8 @@ t2t-translate runs/ende --prefix="Heute" < test.en          every translation be
 
 Each input line yields one output line, or n lines with --n_best. An empty line yields an empty
 line. A line of more than a thousand pieces is translated in parts. Alignments are pairs of word
-indices, counted from 0: source word, dash, target word.
+indices, counted from 0: source word, dash, target word. t2t-attention --choose_alignment finds the
+layer and head that align words best.
 
 With --output, run the same command with the same input to resume an interrupted one after its last
 finished block of --lines lines.
@@ -158,12 +159,14 @@ def from_runs(folders):
     runs = load_runs(folders)
     changes = search_changes() | {"n_best": N_BEST.value}
     translator, config = runs.translator(WEIGHTS.value, **changes), runs.search(**changes)
-    return Model(
-        translator.translate,
-        config.n_best,
-        runs.aligner(WEIGHTS.value) if ALIGNMENTS.value else None,
-        {"weights": runs.weights_digests(WEIGHTS.value), "search": dataclasses.asdict(config)},
-    )
+    identity = {"weights": runs.weights_digests(WEIGHTS.value)}
+    identity["search"] = dataclasses.asdict(config)
+    align = None
+    if ALIGNMENTS.value:
+        align = runs.aligner(WEIGHTS.value)
+        if choice := runs.alignment_choice():
+            identity["alignment"] = dataclasses.asdict(choice)
+    return Model(translator.translate, config.n_best, align, identity)
 
 
 def from_ctranslate2(folders):

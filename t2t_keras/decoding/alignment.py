@@ -1,23 +1,80 @@
 """The cross-attention from which source and target words are aligned."""
 
+import dataclasses
+
 from keras import ops
 
 
-def attention_between(model, source, target):
-    """Returns the cross-attention of the penultimate decoder layer, averaged over its heads.
+@dataclasses.dataclass(frozen=True)
+class AlignmentHead:
+    """A choice of the cross-attention that aligns words. Layers and heads count from 0.
 
-    The penultimate layer aligns words better than its neighbors (Garg et al. 2019,
-    arXiv 1909.02074). In a model with one decoder layer, that layer is used.
+    Args:
+        layer: decoder layer. None: the penultimate one, which aligns words better than its
+            neighbors (Garg et al. 2019, arXiv 1909.02074), or the only one.
+        head: attention head. None: the mean of all heads.
+        shifted: use the weights of the step that reads a token instead of those of the step that
+            writes it (Chen et al. 2020, arXiv 2004.14837).
+    """
+
+    layer: int | None = None
+    head: int | None = None
+    shifted: bool = False
+
+    def check(self, config):
+        """Rejects a layer or head that a model does not have."""
+        counts = {"layer": config.layers[1], "head": config.num_heads}
+        for name, count in counts.items():
+            index = getattr(self, name)
+            if index is not None and (type(index) is not int or not 0 <= index < count):
+                raise ValueError(
+                    f"`{name}` must be from 0 to {count - 1} in this model. Received: "
+                    f"{name}={index!r}"
+                )
+
+
+def alignment_heads(config):
+    """Returns every `AlignmentHead` of a model: each head and the mean of each layer."""
+    heads = [None, *range(config.num_heads)]
+    return [
+        AlignmentHead(layer, head, shifted)
+        for shifted in (False, True)
+        for layer in range(config.layers[1])
+        for head in heads
+    ]
+
+
+def attention_between(model, source, target, choice=None):
+    """Returns the cross-attention that aligns the words of a translation.
 
     Args:
         model: a `Transformer`.
         source: ids `[rows, source_length]`.
         target: ids of the translations, each with its end: `[rows, target_length]`.
+        choice: an `AlignmentHead`. None: the default one.
 
     Returns:
         Weights `[rows, target_length, source_length]`, which sum to 1 over the source.
     """
+    choice = choice or AlignmentHead()
+    choice.check(model.config)
+    return chosen(cross_attention(model, source, target), choice)
+
+
+def cross_attention(model, source, target):
+    """Returns `[rows, heads, target_length, source_length]` for each decoder layer."""
     decoder_input = ops.pad(target[:, :-1], [(0, 0), (1, 0)], constant_values=1)
-    layer = max(model.config.decoder_layers - 2, 0)
     weights = model.attention_weights({"source": source, "target": decoder_input})
-    return ops.mean(weights[f"decoder/{layer}/cross_attention"], axis=1)
+    layers = range(model.config.layers[1])
+    return [weights[f"decoder/{layer}/cross_attention"] for layer in layers]
+
+
+def chosen(layers, choice):
+    """Returns the weights of an `AlignmentHead` among those of all layers."""
+    layer = max(len(layers) - 2, 0) if choice.layer is None else choice.layer
+    weights = layers[layer]
+    weights = ops.mean(weights, axis=1) if choice.head is None else weights[:, choice.head]
+    if not choice.shifted:
+        return weights
+    # No step reads the last token, which is the end unless the output was cut off.
+    return ops.concatenate([weights[:, 1:], weights[:, -1:]], axis=1)

@@ -8,6 +8,7 @@ RUN/
   metrics.jsonl        one line per evaluation
   averaged.weights.h5  the averaged weights
   averaged.json        the checkpoints that they are the mean of
+  alignment.json       the layer and head that align words, if they were chosen
   export/              numbered SavedModels
 """
 
@@ -18,6 +19,7 @@ from pathlib import Path
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.whole import check_links, only_one, whole_folder
 from t2t_keras.parameters import parameter_counts
+from t2t_keras.runs.alignment_choice import choose_alignment
 from t2t_keras.runs.averaged_weights import AveragedWeights, file_key
 from t2t_keras.runs.settings_file import (
     check_same_model,
@@ -243,6 +245,19 @@ class Run(TrainedModel):
         from t2t_keras.runs.attention import attention
 
         return attention(self, sentence, translation, pieces, weights, **search)
+
+    def choose_alignment(self, sources, targets, alignments=None, weights=None):
+        """Chooses the layer and head that align words, and stores them in the run.
+
+        Args:
+            sources, targets: lists of texts that translate each other.
+            alignments: their alignments, such as `0-0 1-2 1p1`, or None.
+            weights: see `TrainedModel`.
+
+        Returns:
+            A list of `RatedHead`s, best first; see `alignment_choice.choose_alignment`.
+        """
+        return choose_alignment(self, sources, targets, alignments, weights)
 
     def export(self, folder=None, format="saved_model", weights=None, **options):
         """Exports the trained model and returns the path of the export.

@@ -1,5 +1,6 @@
 """The methods that a run shares with an ensemble: translating, scoring, evaluating."""
 
+from t2t_keras.runs.alignment_choice import read_choice
 from t2t_keras.runs.evaluation import evaluate, translate_all
 from t2t_keras.runs.parsing import evaluate_run
 from t2t_keras.runs.scoring import scorer
@@ -46,7 +47,11 @@ class TrainedModel:
 
     def aligner(self, weights=None):
         """Returns a function from a `Translation` to its (source word, target word) indices."""
-        return aligner(self.loaded(weights), self.tokenizer())
+        return aligner(self.loaded(weights), self.tokenizer(), self.alignment_choice())
+
+    def alignment_choice(self):
+        """Returns the `AlignmentHead` that `Run.choose_alignment` stored, or None."""
+        return read_choice(self)
 
     def scorer(self, weights=None):
         """Returns a `Scorer`, which scores pairs of texts and reports progress."""

@@ -9,33 +9,47 @@ from t2t_keras.decoding.special_ids import END
 from t2t_keras.visualization.heads import joined
 
 
-def aligner(model, tokenizer):
+def aligner(model, tokenizer, choice=None):
     """Returns a function from a `Translation` to its (source word, target word) index pairs.
 
     Args:
         model: a `Transformer`, or an `Ensemble`, whose first model is used.
         tokenizer: the vocabulary's tokenizer.
+        choice: an `AlignmentHead`. None: the default one.
     """
     model = getattr(model, "models", [model])[0]
     ids = tf.TensorSpec([None, None], tf.int32)
 
     @tf.function(input_signature=[ids, ids], autograph=False)
     def attention(source, target):
-        return attention_between(model, source, target)
+        return attention_between(model, source, target, choice)
 
     def align(translation):
         pairs, source_words, target_words = [], 0, 0  # numbers of words in earlier parts
         for source, target in translation.parts:
             source, target = np.array(source, "int32"), np.array(target, "int32")
             weights = attention(source[None], target[None])[0].numpy()  # [target, source] pieces
-            read, written = words(tokenizer.source, source), words(tokenizer.target, target)
-            weights = joined(weights, [size for _, size in written], [size for _, size in read])
-            # The end token is not a word, so it is not aligned.
-            targets, sources = len(written) - (target[-1] == END), len(read) - 1
-            if targets and sources:
-                best = weights[:targets, :sources].argmax(axis=1)
+            weights = between_words(tokenizer, source, target, weights)
+            targets, sources = weights.shape
+            if weights.size:
+                best = weights.argmax(axis=1)
                 pairs += [(int(i) + source_words, j + target_words) for j, i in enumerate(best)]
             source_words, target_words = source_words + sources, target_words + targets
         return sorted(pairs)
 
     return align
+
+
+def between_words(tokenizer, source, target, weights):
+    """Returns the weights `[..., target words, source words]` of weights between pieces.
+
+    Args:
+        tokenizer: the vocabulary's tokenizer.
+        source: ids with their end.
+        target: ids, with their end unless the output was cut off.
+        weights: `[..., target, source]`.
+    """
+    read, written = words(tokenizer.source, source), words(tokenizer.target, target)
+    weights = joined(weights, [size for _, size in written], [size for _, size in read])
+    # The end token is not a word, so it is not aligned.
+    return weights[..., : len(written) - (target[-1] == END), : len(read) - 1]

@@ -92,3 +92,35 @@ def test_mistakes_end_with_one_message_and_exit_code_2(run, arguments, message):
     assert result.returncode == 2, result.stderr
     assert message in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.stderr
+
+
+def test_a_chosen_head_is_stored_and_aligns(run, tmp_path):
+    (tmp_path / "en").write_text("The dog sleeps.\nA cat\n")
+    (tmp_path / "de").write_text("Der Hund schläft.\nEine Katze\n")
+    (tmp_path / "gold").write_text("0-0 1-1 2p2\n0-0\n")
+    flags = ["--choose_alignment", f"--source={tmp_path / 'en'}", f"--target={tmp_path / 'de'}"]
+    result = command("attention", run, *flags, f"--gold={tmp_path / 'gold'}")
+    assert result.returncode == 0, result.stderr
+    best = result.stdout.splitlines()[0]
+    assert re.match(r"AER +[\d.]+%  agreement +[\d.]+%  layer 1, (head \d|mean of heads), ", best)
+    stored = json.loads((run / "alignment.json").read_text())
+    assert best.startswith(f"AER {stored['error_rate']:6.1%}")
+    unaligned = command("attention", run, *flags)
+    assert unaligned.stdout.startswith("agreement"), unaligned.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--choose_alignment"], "--choose_alignment takes a run's folder, --source and --target"),
+        (["--gold=x"], "--gold has no effect without --choose_alignment"),
+        (
+            ["--choose_alignment", "--source=x", "--target=y", "--pieces"],
+            "--pieces has no effect with --choose_alignment",
+        ),
+    ],
+)
+def test_flags_that_do_not_choose_an_alignment_are_refused(run, flags, message):
+    result = command("attention", run, *flags)
+    assert result.returncode == 2
+    assert message in result.stderr

@@ -1,0 +1,133 @@
+"""The choice of the decoder layer and head that align words, stored in a run.
+
+RUN/alignment.json contains the fields of the `AlignmentHead`, and how it was chosen.
+"""
+
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from pipelines.progress import Progress
+from pipelines.whole import read_json, write_json
+from t2t_keras.decoding.alignment import AlignmentHead, alignment_heads, chosen, cross_attention
+from t2t_keras.decoding.special_ids import END
+from t2t_keras.evaluation.alignment_error_rate import alignment_error_rate, read_gold
+from t2t_keras.runs.word_alignment import between_words
+
+FILE = "alignment.json"
+
+
+class RatedHead(NamedTuple):
+    """A head with the figures that it is chosen by.
+
+    Args:
+        head: an `AlignmentHead`.
+        agreement: share of target words whose best source word has them as its best target word.
+        error_rate: alignment error rate. None: no alignments were given.
+    """
+
+    head: AlignmentHead
+    agreement: float
+    error_rate: float | None
+
+
+def read_choice(run):
+    """Returns the `AlignmentHead` chosen for a run, or None."""
+    path = run.folder / FILE
+    remedy = "Run t2t-attention --choose_alignment again, or delete the file"
+    contents = read_json(path, remedy=remedy)
+    if contents is None:
+        return None
+    try:
+        choice = AlignmentHead(**contents["head"])
+        choice.check(run.experiment().model)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} has no usable choice ({error}). {remedy}") from error
+    return choice
+
+
+def choose_alignment(run, sources, targets, alignments=None, weights=None):
+    """Chooses the head that aligns words, stores it in the run, and returns all `RatedHead`s.
+
+    Args:
+        run: a `Run`.
+        sources, targets: lists of texts that translate each other.
+        alignments: their alignments, such as `0-0 1-2 1p1`; see `read_gold`. The lowest alignment
+            error rate decides. None: the highest agreement of both directions decides, among the
+            heads of the step that writes a token.
+        weights: see `TrainedModel`.
+
+    Returns:
+        A list of `RatedHead`s, best first.
+    """
+    rated = rate_heads(run, sources, targets, alignments, weights)
+    best = rated[0]
+    figures = {"agreement": best.agreement, "error_rate": best.error_rate, "pairs": len(sources)}
+    write_json(run.folder / FILE, {"head": dataclasses.asdict(best.head), **figures})
+    return rated
+
+
+def rate_heads(run, sources, targets, alignments=None, weights=None):
+    """Returns the `RatedHead`s of a run, best first; see `choose_alignment`."""
+    if not sources or len(sources) != len(targets):
+        raise ValueError(
+            "aligning needs source sentences and as many translations. Received: "
+            f"{len(sources):,} and {len(targets):,}"
+        )
+    heads = alignment_heads(run.experiment().model)
+    if alignments is None:
+        # Both directions agree well even if all links are one word off.
+        heads = [head for head in heads if not head.shifted]
+    maps = word_maps(run, sources, targets, heads, weights)
+    gold = None
+    if alignments is not None:
+        gold = read_gold(alignments, [weights[0].shape[::-1] for weights in maps])
+    rated = []
+    for index, head in enumerate(heads):
+        ours = [weights[index] for weights in maps]
+        error_rate = alignment_error_rate([links(each) for each in ours], gold) if gold else None
+        rated.append(RatedHead(head, agreement(ours), error_rate))
+    if gold:
+        return sorted(rated, key=lambda each: (each.error_rate, -each.agreement))
+    return sorted(rated, key=lambda each: -each.agreement)
+
+
+def word_maps(run, sources, targets, heads, weights=None):
+    """Returns for each pair the weights `[target words, source words]` of each head."""
+    model, tokenizer = run.loaded(weights), run.tokenizer()
+    ids = tf.TensorSpec([None, None], tf.int32)
+
+    @tf.function(input_signature=[ids, ids], autograph=False)
+    def attention(source, target):
+        layers = cross_attention(model, source, target)
+        return tf.stack([chosen(layers, head)[0] for head in heads])
+
+    pairs = zip(tokenizer.source.encode(sources), tokenizer.target.encode(targets), strict=True)
+    maps = []
+    with Progress("aligning", len(sources), "pairs") as progress:
+        for source, target in pairs:
+            source, target = (np.append(ids, END).astype("int32") for ids in (source, target))
+            weights = attention(source[None], target[None]).numpy()
+            maps.append(between_words(tokenizer, source, target, weights))
+            progress.to(len(maps))
+    return maps
+
+
+def links(weights):
+    """Returns the link of each target word to its best source word."""
+    if not weights.size:
+        return []
+    return [(int(source), target) for target, source in enumerate(weights.argmax(axis=1))]
+
+
+def agreement(maps):
+    """Returns the share of links that are also the best in the other direction."""
+    both = total = 0
+    for weights in maps:
+        if weights.size:
+            back = weights.argmax(axis=0)  # the best target word of each source word
+            both += sum(back[source] == target for source, target in links(weights))
+            total += len(weights)
+    return float(both / total) if total else 0.0
