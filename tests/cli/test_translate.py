@@ -100,6 +100,18 @@ def test_an_object_is_one_line_in_plain_text(align, alignment):
     }
 
 
+def test_a_chosen_alignment_is_part_of_what_the_output_depends_on(run, tmp_path):
+    shutil.copytree(run, tmp_path / "run")
+    with parsed_flags("translate", "--alignments") as module:
+        default = module.from_runs([tmp_path / "run"]).identity
+        Run(tmp_path / "run").choose_alignment(["The dog sleeps."], ["Der Hund schläft."])
+        chosen = module.from_runs([tmp_path / "run"]).identity
+    assert "alignment" not in default
+    assert chosen["alignment"]["layer"] == 0
+    with parsed_flags("translate") as module:
+        assert module.from_runs([tmp_path / "run"]).identity == default
+
+
 def test_translations_begin_with_the_prefix_or_the_prefix_of_their_line(run, tmp_path):
     lines = translate(run, "--prefix=das mein").splitlines()
     assert lines[1] == "" and all(line.startswith("das mein") for line in lines[::2])
