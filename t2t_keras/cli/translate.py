@@ -11,11 +11,13 @@ t2t-translate runs/ende --alignments < test.en              translation, tab, 0-
 t2t-translate runs/ende --json < test.en                    one JSON object per line
 t2t-translate runs/ende --sample --top_p=0.9 --seed=3       random, but reproducible
 t2t-translate runs/ende --prefix="Heute" < test.en          every translation begins with "Heute"
+t2t-translate runs/ende --split=off < test.en               every line is one sentence
 
 Each input line yields one output line, or n lines with --n_best. An empty line yields an empty
-line. A line of more than a thousand pieces is translated in parts. Alignments are pairs of word
-indices, counted from 0: source word, dash, target word. t2t-attention --choose_alignment finds the
-layer and head that align words best.
+line. A line of several sentences is translated sentence by sentence, and its score is the sum of
+their scores. A sentence of more than a thousand pieces is translated in parts. Alignments are pairs
+of word indices, counted from 0: source word, dash, target word. t2t-attention --choose_alignment
+finds the layer and head that align words best.
 
 With --output, run the same command with the same input to resume an interrupted one after its last
 finished block of --lines lines.
@@ -53,6 +55,13 @@ PREFIX = flags.DEFINE_string("prefix", None, "Text that every translation begins
 PREFIXES = flags.DEFINE_string(
     "prefixes", None, "Text file with a prefix for the translation of each input line."
 )
+SPLIT = flags.DEFINE_enum(
+    "split",
+    None,
+    ["auto", "off"],
+    "auto: translate each sentence of a line by itself; off: each line as one sentence. "
+    "Default: auto, but off for a run that was trained on parse trees.",
+)
 LINES = flags.DEFINE_integer(
     "lines", 5000, "Number of input lines that are sorted and batched by length together.", 1
 )
@@ -63,16 +72,19 @@ class Model(NamedTuple):
 
     Args:
         translate: function of texts, a function to call with the count of translated ones, the
-            prefixes or None, and the index of the first text. Returns lists of `Translation`s.
+            prefixes or None, the index of the first text, and a function that splits a text into
+            sentences. Returns lists of `Translation`s.
         n_best: number of translations per text.
         align: function from a `Translation` to pairs of word indices, or None.
         identity: everything that the translations depend on besides the texts, in JSON types.
+        split: default of --split.
     """
 
     translate: Callable
     n_best: int
     align: Callable | None
     identity: dict
+    split: str = "auto"
 
 
 def main(arguments):
@@ -81,6 +93,7 @@ def main(arguments):
         source = files.enter_context(open(INPUT.value, "rb")) if INPUT.value else sys.stdin.buffer
         interactive = source.isatty()
         output = files.enter_context(opened_output(interactive))
+        from t2t_keras.runs.splitting import splitter
         from t2t_keras.runs.text_files import line_text, read_lines
 
         prefixes = iter(read_lines(PREFIXES.value)) if PREFIXES.value else None
@@ -88,7 +101,8 @@ def main(arguments):
         if model is None:
             load_backend()
             model = from_runs(arguments)
-        output.begin(model.identity | output_format())
+        split = SPLIT.value or model.split
+        output.begin(model.identity | output_format() | {"split": split})
         if interactive:
             print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr, flush=True)
         progress = Progress("translating", unit="lines")
@@ -104,7 +118,7 @@ def main(arguments):
                 advanced = functools.partial(
                     show_progress, None if interactive else progress, first
                 )
-                results = model.translate(texts, advanced, starts, first)
+                results = model.translate(texts, advanced, starts, first, splitter(split))
                 output.add(block, lines_of(texts, results, model))
             first += len(lines)
 
@@ -166,7 +180,8 @@ def from_runs(folders):
         align = runs.aligner(WEIGHTS.value)
         if choice := runs.alignment_choice():
             identity["alignment"] = dataclasses.asdict(choice)
-    return Model(translator.translate, config.n_best, align, identity)
+    split = "off" if runs.prepared_with("leaves") else "auto"
+    return Model(translator.translate, config.n_best, align, identity, split)
 
 
 def from_ctranslate2(folders):
@@ -214,8 +229,9 @@ def from_export(folders):
             f"Received: {n_best}"
         )
 
-    def translate(texts, advanced, prefixes, first):
-        return [translations[:n_best] for translations in export.translate(texts, advanced)]
+    def translate(texts, advanced, prefixes, first, split):
+        results = export.translate(texts, advanced, split)
+        return [translations[:n_best] for translations in results]
 
     return Model(translate, n_best, None, {"export": export.digest()})
 
@@ -258,7 +274,7 @@ def lines_of(texts, results, model):
 
 def formatted(text, translations, n_best, align):
     """Returns the output lines for one input line, without line breaks."""
-    from t2t_keras.runs.text_files import on_one_line
+    from t2t_keras.decoding.sentences import on_one_line
 
     if JSON.value:
         objects = []

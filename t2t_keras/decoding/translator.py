@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from t2t_keras.decoding.batches import batches, padded
+from t2t_keras.decoding.sentences import joined_sentences, whole
 from t2t_keras.decoding.special_ids import END, PADDING
 
 LONGEST = 1024  # tokens of a source, including its end
@@ -22,9 +23,10 @@ EMPTY = Translation("", 0.0, [])
 
 
 class Job(NamedTuple):
-    """A text to translate, or one part of a text that is too long."""
+    """A sentence to translate, or one part of a sentence that is too long."""
 
     text_index: int
+    sentence_index: int
     ids: np.ndarray
     prefix: list
 
@@ -32,7 +34,7 @@ class Job(NamedTuple):
 class Translator:
     """Translates lists of texts.
 
-    A text of more than `longest` tokens is cut into parts, between two words where possible.
+    A sentence of more than `longest` tokens is cut into parts, between two words where possible.
     Its translation joins the translations of the parts.
 
     Args:
@@ -49,7 +51,14 @@ class Translator:
         self.tokenizer, self.decode, self.batch_tokens = tokenizer, decode, batch_tokens
         self.longest = min(longest or LONGEST, LONGEST)
 
-    def translate(self, texts, on_progress=lambda count: None, prefixes=None, first_index=0):
+    def translate(
+        self,
+        texts,
+        on_progress=lambda count: None,
+        prefixes=None,
+        first_index=0,
+        split=whole,
+    ):
         """Translates each text.
 
         Args:
@@ -57,11 +66,14 @@ class Translator:
             on_progress: called with the number of texts translated so far.
             prefixes: for each text, the text that its translations begin with. None: no prefixes.
             first_index: index of the first text, which selects its random numbers in sampling.
+            split: function from a text to its sentences and the separators between them. By
+                default, a text is one sentence.
 
         Returns:
             A list of one or more `Translation`s for each text, best first.
         """
-        jobs = self.jobs(texts, prefixes)
+        divided = [split(text) for text in texts]
+        jobs = self.jobs([sentences for sentences, _ in divided], prefixes)
         translations, done = [None] * len(jobs), 0
         lengths = {index: len(job.ids) + 1 for index, job in enumerate(jobs)}
         for batch in batches(lengths, self.batch_tokens):
@@ -70,25 +82,36 @@ class Translator:
                 translations[index] = result
             done += len(batch)
             on_progress(len(texts) * done // len(jobs))
-        parts = [[] for _ in texts]
+        parts = [[[] for _ in sentences] for sentences, _ in divided]
         for job, result in zip(jobs, translations, strict=True):
-            parts[job.text_index].append(result)
-        return [joined(parts_of_text) for parts_of_text in parts]
+            parts[job.text_index][job.sentence_index].append(result)
+        return [
+            joined_sentences([joined(each) for each in of_text], separators)
+            for of_text, (_, separators) in zip(parts, divided, strict=True)
+        ]
 
     def jobs(self, texts, prefixes):
-        """Returns a `Job` for each part of each text; only the first part has the prefix."""
-        encoded = self.tokenizer.source.encode(texts) if texts else []
+        """Returns a `Job` for each part of each sentence.
+
+        Args:
+            texts: a list of sentences for each text.
+            prefixes: a prefix for each text, or None. Only its first part has the prefix.
+        """
+        flat = [sentence for sentences in texts for sentence in sentences]
+        encoded = iter(self.tokenizer.source.encode(flat) if flat else [])
         starts = [[] for _ in texts]
         if prefixes is not None:
             starts = [list(ids) for ids in self.tokenizer.target.encode(prefixes)]
         jobs = []
-        for index, (ids, start) in enumerate(zip(encoded, starts, strict=True)):
-            parts = self.parts(ids)
-            jobs += [Job(index, part, [] if i else start) for i, part in enumerate(parts)]
+        for index, (sentences, start) in enumerate(zip(texts, starts, strict=True)):
+            for sentence_index, _ in enumerate(sentences):
+                for part in self.parts(next(encoded)):
+                    jobs.append(Job(index, sentence_index, part, start))
+                    start = []
         return jobs
 
     def parts(self, ids):
-        """Splits the ids of a text into parts that are short enough, each as long as possible."""
+        """Splits the ids of a sentence into parts that are short enough, as long as possible."""
         room, begins = self.longest - 1, self.tokenizer.source.begins_word[ids]
         cuts = [0]
         while len(ids) - cuts[-1] > room:
@@ -115,9 +138,9 @@ class Translator:
 
 
 def joined(parts):
-    """Joins the translations of a text's parts by rank: all best ones, all second-best ones, …
+    """Joins the translations of a sentence's parts by rank: all best ones, all second-best ones, …
 
-    The translation of a text without parts is empty, and so is that of a part without hypotheses.
+    Without parts, the translation is empty, and so is that of a part without hypotheses.
     """
     parts = [part or [EMPTY] for part in parts or [[]]]
     if len(parts) == 1:

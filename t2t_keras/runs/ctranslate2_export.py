@@ -13,7 +13,7 @@ from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.decoding.translator import Translator
 from t2t_keras.export.ctranslate2_search import CTranslate2Search, check_search, load_ctranslate2
 from t2t_keras.runs.search_options import search_config
-from t2t_keras.runs.text_files import on_one_line
+from t2t_keras.runs.splitting import best_of
 
 RECORD = "export.json"  # record in exports that have no config.json of the run
 EXPORT_AGAIN = "Export the run again with t2t-export --format=ctranslate2 --force"
@@ -78,12 +78,11 @@ class CTranslate2Export:
         decode = CTranslate2Search(self.engine, *pieces, self.search(**search), self.longest)
         return Translator(self.tokenizer, decode, BATCH_TOKENS, self.longest)
 
-    def translate(self, texts, weights=None, on_progress=lambda count: None, **search):
+    def translate(self, texts, weights=None, on_progress=lambda count: None, split="off", **search):
         """Returns the best translation of each text; arguments as in `TrainedModel.translate`."""
         if weights is not None:
             raise ValueError(f"--weights: t2t-export fixed the weights of {self.folder}")
-        results = self.translator(n_best=1, **search).translate(list(texts), on_progress)
-        return [on_one_line(best.text) for best, *_ in results]
+        return best_of(self.translator(n_best=1, **search), texts, on_progress, split)
 
 
 def read_record(folder):

@@ -5,6 +5,7 @@ import math
 import tensorflow as tf
 
 from pipelines.sources import digest_of
+from t2t_keras.decoding.sentences import joined_sentences, whole
 from t2t_keras.decoding.translator import Translation
 from t2t_keras.export.loading import load
 from t2t_keras.export.signature_constants import NO_SCORE
@@ -41,8 +42,22 @@ class Export:
         """Returns a digest of all files of the export."""
         return digest_of(sorted(path for path in self.folder.rglob("*") if path.is_file()))
 
-    def translate(self, texts, on_progress=lambda count: None):
+    def translate(self, texts, on_progress=lambda count: None, split=whole):
         """Returns the n-best `Translation`s of each text, like `Translator.translate`."""
+        divided = [split(text) for text in texts]
+        flat = [sentence for sentences, _ in divided for sentence in sentences]
+        translated = iter(
+            self.translate_sentences(
+                flat, lambda count: on_progress(len(texts) * count // len(flat))
+            )
+        )
+        return [
+            joined_sentences([next(translated) for _ in sentences], separators)
+            for sentences, separators in divided
+        ]
+
+    def translate_sentences(self, texts, on_progress):
+        """Returns the n-best `Translation`s of each sentence."""
         results = []
         for start in range(0, len(texts), BATCH):
             outputs = self.small.translate(texts[start : start + BATCH], self.translate_batch)

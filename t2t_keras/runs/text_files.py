@@ -29,11 +29,6 @@ def write_lines(path, lines):
         file.writelines(f"{line}\n" for line in lines)
 
 
-def on_one_line(text):
-    """Replaces line breaks with spaces: a model may write them as byte pieces."""
-    return text.replace("\r", " ").replace("\n", " ")
-
-
 def check_line_counts(**files):
     """Rejects two files with different numbers of lines.
 

@@ -6,7 +6,7 @@ from t2t_keras.runs.parsing import evaluate_run
 from t2t_keras.runs.scoring import scorer
 from t2t_keras.runs.search_graphs import translator
 from t2t_keras.runs.search_options import search_config
-from t2t_keras.runs.text_files import on_one_line
+from t2t_keras.runs.splitting import best_of
 from t2t_keras.runs.word_alignment import aligner
 
 
@@ -34,16 +34,18 @@ class TrainedModel:
             lambda: translator(self.loaded(weights), self.tokenizer(), config),
         )
 
-    def translate(self, texts, weights=None, on_progress=lambda count: None, **search):
+    def translate(self, texts, weights=None, on_progress=lambda count: None, split="off", **search):
         """Returns the best translation of each text.
 
         Args:
             texts: a list of strings. Long texts are translated in parts.
             weights, **search: see the class.
             on_progress: called with the number of texts done so far.
+            split: "auto" translates each sentence of a text by itself and keeps the line breaks
+                and spaces between sentences. "off" translates each text as one sentence.
         """
-        results = self.translator(weights, n_best=1, **search).translate(list(texts), on_progress)
-        return [on_one_line(best.text) for best, *_ in results]
+        translator = self.translator(weights, n_best=1, **search)
+        return best_of(translator, texts, on_progress, split)
 
     def aligner(self, weights=None):
         """Returns a function from a `Translation` to its (source word, target word) indices."""

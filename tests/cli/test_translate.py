@@ -13,6 +13,7 @@ from untrained import toy_tokenizer, untrained_run
 from pipelines.special_ids import SPECIAL_PIECES
 from pipelines.tokenizers import WordPieceTokenizer, save_tokenizer
 from pipelines.toy_grammar import pairs
+from pipelines.whole import read_json, write_json
 from t2t_keras.decoding.translator import Translation
 from t2t_keras.runs import Run
 
@@ -44,6 +45,35 @@ def test_every_line_is_answered_whatever_it_contains(run, tmp_path):
     assert [bool(line) for line in lines[:3]] == [True, False, False]
     assert translate(run, stdin=data) == output
     assert translate(run, "--lines=2", stdin=data) == output, "however many are read at a time"
+
+
+def test_a_line_of_several_sentences_is_translated_sentence_by_sentence(run):
+    text = "The dog sleeps.  Two cats saw a house!\nThe dog sleeps.\nTwo cats saw a house!\n"
+    flags = ["--json", "--alignments", "--n_best=2"]
+    both, first, second = map(json.loads, translate(run, *flags, stdin=text).splitlines())
+    assert both["source"] == "The dog sleeps.  Two cats saw a house!"
+    parts = zip(*(each["translations"] for each in (both, first, second)), strict=False)
+    for joined, one, other in parts:
+        assert joined["text"] == f"{one['text']}  {other['text']}"
+        assert joined["score"] == pytest.approx(one["score"] + other["score"], abs=1e-4)
+        words = len(one["text"].split())
+        moved = [[i + 3, j + words] for i, j in other["alignment"]]
+        assert joined["alignment"] == one["alignment"] + moved
+    assert translate(run, stdin=text) == translate(run, "--split=auto", stdin=text)
+    lines = [
+        translate(run, f"--split={split}", stdin=text).split("\n") for split in ("auto", "off")
+    ]
+    assert lines[0][0] != lines[1][0] and lines[0][1:] == lines[1][1:]
+
+
+def test_a_run_of_parse_trees_and_its_lines_are_not_split(run, tmp_path):
+    trees = shutil.copytree(run, tmp_path / "trees")
+    settings = read_json(trees / "config.json")
+    settings["preparation"] = {"leaves": ["XX", True]}
+    write_json(trees / "config.json", settings)
+    text = "The dog sleeps. Two cats saw a house!\n"
+    assert translate(trees, stdin=text) == translate(run, "--split=off", stdin=text)
+    assert translate(trees, "--split=auto", stdin=text) == translate(run, stdin=text)
 
 
 def test_a_byte_order_mark_is_no_text(run):

@@ -10,7 +10,7 @@ class Letters:
 
     source = target = property(lambda self: self)
 
-    begins_word = np.arange(200) == ord(" ")
+    begins_word = np.arange(0x4000) == ord(" ")
 
     def encode(self, texts):
         return [np.array([ord(letter) for letter in text], "int32") for text in texts]
@@ -101,3 +101,41 @@ def test_without_prefixes_the_search_gets_none():
     inputs = []
     Translator(Letters(), copying([], inputs)).translate(["a", "b"])
     assert inputs[0][1] is None
+
+
+def at_bars(text):
+    """Splits a text at each bar; the bar stays the separator, except for one after a "。"."""
+    sentences = text.split("|")
+    return sentences, ["" if each.endswith("。") else "\n|" for each in sentences[:-1]]
+
+
+def test_sentences_are_translated_by_themselves_and_joined_by_their_separators():
+    shapes, inputs = [], []
+    translator = Translator(Letters(), copying(shapes, inputs), longest=16)
+    texts = ["one sentence", "ab|c d|e", "", "x。|y。|", "many words " * 4 + "|end"]
+    results = translator.translate(texts, prefixes=["p"] * 5, first_index=7, split=at_bars)
+    assert [best.text for best, *_ in results[:4]] == ["one sentence", "ab\n|c d\n|e", "", "x。y。"]
+    assert results[4][0].text.split() == ["many", "words"] * 4 + ["|end"], "cut in parts"
+    best, second = results[1]
+    assert (second.text, best.score, second.score) == ("a\n|c\n|e", -3.0, -6.0)
+    assert ["".join(map(chr, ids[:-1])) for ids, _ in best.parts] == ["ab", "c d", "e"]
+    indices = [index for batch, _ in inputs for index in batch]
+    assert indices.count(8) == 3, "the sentences of a text share its random numbers"
+    begun = [row[0] for _, prefix in inputs if prefix is not None for row in prefix]
+    assert begun.count(ord("p")) == 4, "only the first sentence of a text has the prefix"
+
+
+def test_a_space_follows_a_sentence_whose_source_had_none_after_it():
+    def decode(source, indices, prefix):
+        return Hypotheses(np.where(source == ord("。"), ord("."), source)[:, None], [[0.0]] * 2)
+
+    (results,) = Translator(Letters(), decode).translate(["x。|y。"], split=at_bars)
+    assert results[0].text == "x. y."
+
+
+def test_line_breaks_in_a_translation_become_spaces_when_sentences_are_joined():
+    def decode(source, indices, prefix):
+        return Hypotheses(np.where(source == ord("x"), ord("\n"), source)[:, None], [[0.0]] * 2)
+
+    (results,) = Translator(Letters(), decode).translate(["axb|cxd"], split=at_bars)
+    assert results[0].text == "a b\n|c d"

@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 from commands import ROOT
 
+from pipelines.sentences import split_sentences
 from t2t_keras.export.signature_constants import NO_SCORE
 from t2t_keras.export.small_batches import SmallBatches
 from t2t_keras.runs import Run, saved_model_export
@@ -27,6 +28,17 @@ def test_an_export_translates_as_its_run(toy_run):
         np.testing.assert_allclose(
             [each.score for each in one], [each.score for each in other], rtol=1e-5
         )
+
+
+def test_an_export_translates_several_sentences_as_its_run(toy_run):
+    folder, counts = toy_run[1], []
+    texts = ["The dog sleeps. The cat sleeps!", "", "The cat sleeps.\n\nTwo dogs sleep."]
+    ours = Export(find_export(folder / "export")).translate(texts, counts.append, split_sentences)
+    theirs = Run(folder).translator(n_best=2).translate(texts, split=split_sentences)
+    assert [[each.text for each in one] for one in ours] == [
+        [each.text for each in other] for other in theirs
+    ]
+    assert "\n\n" in ours[2][0].text and counts == [3]
 
 
 def test_missing_translations_are_left_out_and_texts_come_in_batches(monkeypatch):

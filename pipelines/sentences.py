@@ -1,0 +1,162 @@
+"""Splitting texts into sentences: models learn from sentences, and users paste paragraphs.
+
+A text is a sequence of words with white space between them. Whether a sentence ends between two
+words depends only on these words, by regular expressions that mean the same in Python and in RE2.
+`graph_sentences.py` does the same to tensors of strings, with the same expressions.
+"""
+
+import functools
+import re
+from typing import NamedTuple
+
+# White space between words. A no-break space is part of a word, as in "z. B.".
+SPACE = "\t-\r\x1c- \x85\u1680\u2000-\u2006\u2008-\u200a\u2028\u2029\u205f\u3000"
+LINE_BREAK = f"[{SPACE}]*[\n-\r\x85\u2028\u2029][{SPACE}]*"
+STOP = ".!?…‼⁇⁈⁉؟۔।॥։።"
+WIDE_STOP = "。！？｡"  # often without a space after it
+CLOSING = "\"'”’“‘»«›‹)\\]}」』）】》〉〕\u00a0\u202f"
+OPENING = "\"'“„‚‘»«›‹”’(\\[{「『（【《〈〔¿¡*–—\\-"
+# The word's end, if it ends without white space; then the white space.
+BREAK = f"([{WIDE_STOP}]+[{CLOSING}]*)([{SPACE}]*)|([{SPACE}]+)"
+
+LETTERS = "A-Za-zÀ-ÖØ-öø-ɏΑ-Ωα-ωЁА-яё"
+LAST_LOWER_CASE = 0x1E943
+
+# Abbreviations after which a sentence goes on.
+TITLES = (
+    "Mr Mrs Ms Mx Messrs Dr Drs Prof Rev Hon Gen Lt Col Maj Capt Cpt Sgt Cmdr Gov Sen Rep Pres St "
+    "Ste Mt Hr Hrn Fr Frl Dipl Ing Mag Mme Mlle MM Mgr Sra Srta Sig"
+)
+UNFINISHED = (
+    "e\\.?g i\\.e cf viz vs approx resp z\\.b d\\.h bzw ca vgl evtl ggf sog inkl exkl zzgl bspw "
+    "z\\.\u00a0b d\\.\u00a0h i\\.d\\.r u\\.u z\\.t p\\.ex ej"
+)
+# Abbreviations after which a sentence goes on with a number.
+BEFORE_NUMBERS = (
+    "no nos nr nrn p pp s vol fig figs eq sec sect ch chap art abs abschn bd kap abb tab ziff § "
+    "tel op n n° num ref approx born"
+)
+# Abbreviations after which only a word that often begins a sentence begins one. Initials and short
+# numbers count as such abbreviations.
+AMBIGUOUS = (
+    "Inc Ltd Corp Co Bros Jr Sr Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Okt Nov Dec Dez Mio Mrd "
+    "Tsd Std Str Ave Blvd Rd geb gest"
+)
+STARTERS = (
+    "The This That These Those There Then Some Many All Most Up A An He She It They We You I In On "
+    "At As But And So If When While What Why How Who Where His Her Its Their My Our Your After "
+    "Before However No Yes Not "
+    "Der Die Das Dies Dieser Diese Dieses Ein Eine Er Sie Es Wir Ihr Ich Du Man Im Am Auf Aber "
+    "Und Doch Wenn Als Da Dann Dort Hier Nach Vor Bei Mit Seine Ihre Mein Meine Was Warum Wie Wer "
+    "Wo Nein Ja Nicht Auch Jetzt Heute "
+    "Le La Les Un Une Il Elle Ils Elles Nous Vous Je Ce Cette Et Mais El Los Las Una Ella Pero"
+)
+
+
+class Sentences(NamedTuple):
+    """The sentences of a text and the white space between them.
+
+    Args:
+        sentences: one or more. The first one keeps the white space before it, and the last one
+            the white space after it.
+        separators: one fewer; empty after a wide full stop without a space.
+    """
+
+    sentences: list
+    separators: list
+
+
+class Patterns(NamedTuple):
+    """Regular expressions for whole words."""
+
+    end: str  # may end a sentence
+    start: str  # may begin a sentence
+    full_stop: str  # ends with a full stop or an ellipsis, unquoted
+    dash: str
+    digit: str  # begins with a digit
+    starter: str  # often begins a sentence
+    unfinished: str  # abbreviations; the next four are classes of words before a separator
+    before_number: str
+    ambiguous: str
+    quoted: str
+    speaks_on: str  # continues a sentence after a quotation
+    line_break: str  # white space with a line break
+
+
+@functools.cache
+def patterns():
+    """Returns the `Patterns`; the first call takes milliseconds, for the lower-case letters."""
+    opening, after = f"[{OPENING}]*", f"\\.[{CLOSING}]*"
+    number = "[0-9]{1,3}|[IVX]{2,6}"  # ordinal, or item of a list
+    initials = f"([{LETTERS}]\\.[\u00a0\\-]?)*[{LETTERS}]"
+    never_first = f"{lower_case()},;:&=%|{CLOSING}{OPENING}{STOP}{WIDE_STOP}"
+    return Patterns(
+        end=f".*[{STOP}{WIDE_STOP}][{CLOSING}]*",
+        start=f"{opening}[^{never_first}].*",
+        full_stop=".*[.…]",
+        dash="[–—\\-]+",
+        digit=f"{opening}[0-9].*",
+        starter=f"{opening}({one_of(STARTERS)})([^{LETTERS}].*)?",
+        unfinished=f"{opening}({one_of(TITLES)}|(?i:{one_of(UNFINISHED)})){after}",
+        before_number=f"{opening}(?i:{one_of(BEFORE_NUMBERS)}){after}",
+        ambiguous=f"{opening}({one_of(AMBIGUOUS)}|{number}|{initials}){after}",
+        quoted=".*[」』）】》〉〕]",
+        speaks_on="(と|って).*",
+        line_break=LINE_BREAK,
+    )
+
+
+def one_of(words):
+    return "|".join(words.split(" "))
+
+
+def lower_case():
+    """Returns the ranges of a class of characters: all lower-case letters."""
+    ranges, begin = [], None
+    for code in range(LAST_LOWER_CASE + 2):
+        if chr(code).islower():
+            begin = code if begin is None else begin
+        elif begin is not None:
+            ranges.append(f"{chr(begin)}-{chr(code - 1)}")
+            begin = None
+    return "".join(ranges)
+
+
+def split_sentences(text):
+    """Returns the `Sentences` of a text. Joined with their separators, they are the text."""
+    sentences, separators = [], []
+    begin, word, gap = 0, "", None  # gap: (start, end) of the white space after `word`
+    for start, end, next_start in words_of(text):
+        if gap and ends_between(word, text[slice(*gap)], text[start:end]):
+            sentences.append(text[begin : gap[0]])
+            separators.append(text[slice(*gap)])
+            begin = start
+        word, gap = text[start:end], (end, next_start)
+    return Sentences([*sentences, text[begin:]], separators)
+
+
+def words_of(text):
+    """Yields the start and the end of each word, and the end of the white space after it."""
+    start = 0
+    for match in re.finditer(BREAK, text):
+        yield start, match.end(1) if match[1] else match.start(), match.end()
+        start = match.end()
+    yield start, len(text), len(text)
+
+
+def ends_between(before, space, after):
+    """Returns whether a sentence ends between two words with white space between them."""
+    if not before or not after:  # at the beginning or end of the text
+        return False
+
+    def matches(name, word):
+        return re.fullmatch(getattr(patterns(), name), word) is not None
+
+    return matches("line_break", space) or (
+        matches("end", before)
+        and (matches("start", after) or (matches("full_stop", before) and matches("dash", after)))
+        and not matches("unfinished", before)
+        and not (matches("before_number", before) and matches("digit", after))
+        and (matches("starter", after) or not matches("ambiguous", before))
+        and not (matches("quoted", before) and matches("speaks_on", after))
+    )

@@ -1,0 +1,50 @@
+"""Texts that are translated sentence by sentence, and their joined translations.
+
+The function that splits texts is an argument. It returns the sentences of a text and the separators
+between them.
+"""
+
+import unicodedata
+
+
+def whole(text):
+    """Splits nothing: the text is one sentence."""
+    return [text], []
+
+
+def joined_sentences(sentences, separators):
+    """Joins the translations of a text's sentences by rank: all best ones, all second-best ones, …
+
+    Args:
+        sentences: for each sentence, its `Translation`s, best first.
+        separators: the texts between the sentences.
+
+    Returns:
+        `Translation`s of the text, whose scores are the sums of the sentences' scores. The only
+        sentence of a text keeps its translations.
+    """
+    if len(sentences) == 1:
+        return sentences[0]
+    return [joined(ranked, separators) for ranked in zip(*sentences, strict=False)]
+
+
+def joined(translations, separators):
+    """Joins one `Translation` of each sentence."""
+    text = on_one_line(translations[0].text)
+    for separator, translation in zip(separators, translations[1:], strict=True):
+        text += (separator or space_after(text)) + on_one_line(translation.text)
+    return translations[0]._replace(
+        text=text,
+        score=sum(each.score for each in translations),
+        parts=[part for each in translations for part in each.parts],
+    )
+
+
+def on_one_line(text):
+    """Replaces line breaks with spaces: a model may write them as byte pieces."""
+    return text.replace("\r", " ").replace("\n", " ")
+
+
+def space_after(text):
+    """Returns the separator after a sentence whose source had none after it, as in Chinese."""
+    return "" if not text or unicodedata.east_asian_width(text[-1]) in "FWH" else " "
