@@ -51,7 +51,7 @@ def test_the_best_translation_of_each_text_is_returned_on_one_line(run, monkeypa
     assert best[1] == "" and best[0] and counts[-1] == 3
     broken = [[each[0]._replace(text="a\nb")] for each in translations]
     translator = run.translator(n_best=1, **QUICK)
-    monkeypatch.setattr(translator, "translate", lambda *arguments: broken)
+    monkeypatch.setattr(translator, "translate", lambda *arguments, **options: broken)
     assert run.translate(texts, **QUICK) == ["a b"] * 3
 
 
