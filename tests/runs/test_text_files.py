@@ -1,6 +1,6 @@
 import pytest
 
-from t2t_keras.runs.text_files import check_line_counts, on_one_line, read_lines, write_lines
+from t2t_keras.runs.text_files import check_line_counts, read_lines, write_lines
 
 
 @pytest.mark.parametrize(
@@ -24,10 +24,6 @@ def test_lines_are_read_as_they_were_written(tmp_path):
     write_lines(tmp_path / "text", lines)
     assert (tmp_path / "text").read_bytes().endswith("日本語\n".encode())
     assert read_lines(tmp_path / "text") == lines
-
-
-def test_line_breaks_in_a_translation_become_spaces():
-    assert on_one_line("a\r\nb\nc") == "a  b c"
 
 
 def test_files_of_different_length_are_refused():
