@@ -13,20 +13,17 @@ RUN/
 """
 
 import contextlib
-import shutil
 from pathlib import Path
 
-from pipelines.tokenizers import load_tokenizer, save_tokenizer
-from pipelines.whole import check_links, only_one, whole_folder
+from pipelines.tokenizers import load_tokenizer
+from pipelines.whole import check_links, only_one
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.alignment_choice import choose_alignment
 from t2t_keras.runs.averaged_weights import AveragedWeights, file_key
 from t2t_keras.runs.settings_file import (
-    check_same_model,
     preparation_of,
     read_config,
     read_settings,
-    write_settings,
 )
 from t2t_keras.runs.trained_model import TrainedModel
 from t2t_keras.runs.weights_digest import weights_digest
@@ -230,6 +227,11 @@ class Run(TrainedModel):
         keep = self.experiment().training.keep  # raises a clear error if the folder is not a run
         return Checkpoints(self.checkpoints.folder, keep)
 
+    def locked(self):
+        """Locks the folder, so that no other process trains in it."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return only_one(self.folder)
+
     # Uses of the trained model, in addition to those of `TrainedModel`. They import Matplotlib and
     # other packages that translating does not need.
 
@@ -283,75 +285,6 @@ class Run(TrainedModel):
         from t2t_keras.runs.report import write_report
 
         return write_report(self, sources, references, path, **options)
-
-    # Creating and resuming
-
-    def begin(self, experiment, vocabulary, command=(), init=None):
-        """Creates the run's folder, or checks that an existing one has compatible settings.
-
-        The model, the vocabulary and the seed of a run are fixed; other settings may change.
-
-        Args:
-            experiment: an `Experiment`.
-            vocabulary: folder of the sub-word model.
-            command: the words of the command line.
-            init: folder of the run whose weights this one starts from, or None.
-        """
-        self.check_folder()
-        facts = {"init": str(init)} if init else {}
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if self.config_file.exists():
-            self.check_unchanged(experiment, vocabulary)
-            facts = {k: v for k, v in read_config(self.config_file).items() if k == "init"}
-        else:
-            for leftover in self.folder.glob("vocabulary.*.unfinished"):  # of a killed process
-                shutil.rmtree(leftover)
-            with whole_folder(self.folder / "vocabulary") as unfinished:
-                save_tokenizer(load_tokenizer(vocabulary), unfinished)
-        write_settings(self.config_file, experiment, command, **facts)
-
-    def check_folder(self):
-        """Rejects a folder that is no run but has other files, and links that lead outside."""
-        check_links(self.folder)
-        if self.config_file.exists():
-            if system := read_config(self.config_file).get("imported"):
-                raise ValueError(
-                    f"{self.folder} holds an imported model ({system}), without the state of its "
-                    "training, which cannot be resumed. Give the name of a new folder"
-                )
-            return
-        if not self.folder.exists():
-            return
-        # A process that was killed while it created the run may have left unfinished files.
-        names = {path.name for path in self.folder.iterdir() if path.suffix != ".unfinished"}
-        if others := names - {".lock", "vocabulary"}:
-            raise ValueError(
-                f"{self.folder} is not a run: it has no config.json, but other files "
-                f"({', '.join(sorted(others)[:3])}). Give the name of a new folder"
-            )
-
-    def join(self, experiment, vocabulary):
-        """Checks that the first machine has created this run, with the same settings."""
-        if not self.config_file.exists():
-            raise ValueError(
-                f"{self.folder} was created by the first machine of this job and is not visible "
-                "here. All machines need the same folder under the same name"
-            )
-        self.check_unchanged(experiment, vocabulary)
-
-    def check_unchanged(self, experiment, vocabulary):
-        check_same_model(self.config_file, experiment)
-        ours, theirs = (load_tokenizer(path) for path in (self.folder / "vocabulary", vocabulary))
-        if ours.contents() != theirs.contents():
-            raise ValueError(
-                f"{self.folder} was started with a different vocabulary than the one in "
-                f"{vocabulary}. Give the same data, or a different --run"
-            )
-
-    def locked(self):
-        """Locks the folder, so that no other process trains in it."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        return only_one(self.folder)
 
 
 def step_of(path):

@@ -19,6 +19,7 @@ from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import learn
 from pipelines.whole import digest, whole_folder
+from t2t_keras.runs.beginning import begin, check_folder, join
 from t2t_keras.runs.exports import is_exported
 from t2t_keras.runs.held_out_sets import held_out_sets, held_out_texts
 from t2t_keras.runs.initial_weights import (
@@ -77,7 +78,7 @@ def train(experiment, folder, tpu=None, export=True, command=(), show=logging.in
     machines = Machines(strategy)
     run = Run(folder)
     if machines.is_chief:
-        run.check_folder()  # before anything is written there
+        check_folder(run)  # before anything is written there
     with machines.watched(), run.locked() if machines.is_chief else contextlib.nullcontext():
         trainer = make_trainer(experiment, run, strategy, machines, command, init)
         if trainer.is_chief:
@@ -103,9 +104,9 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None):
         settings = experiment.data.batches, experiment.training.seed
         plan = BatchPlan(store.lengths + 1, *settings, mix=mix)
         if machines.is_chief:
-            run.begin(experiment, vocabulary, command, initial and initial.folder)
+            begin(run, experiment, vocabulary, command, initial and initial.folder)
         else:
-            run.join(experiment, vocabulary)
+            join(run, experiment, vocabulary)
     for line in mix.lines(plan.examples) if mix else ():
         logging.info(line)
     if plan.too_long:

@@ -12,6 +12,7 @@ from pipelines.tokenizers import WordPieceTokenizer, save_tokenizer
 from pipelines.whole import only_one, read_json, write_json
 from t2t_keras.experiment import Experiment
 from t2t_keras.runs import Run
+from t2t_keras.runs.beginning import begin, join
 
 
 def weights_of(model):
@@ -140,7 +141,7 @@ def test_a_new_run_has_its_settings_and_vocabulary(tmp_path, vocabulary):
     experiment = Experiment()
     experiment.model.vocab_size = 400
     experiment.training.steps = 7
-    run.begin(experiment, vocabulary, ["t2t-train", "--run=run"])
+    begin(run, experiment, vocabulary, ["t2t-train", "--run=run"])
     assert run.experiment().flat() == experiment.flat()
     assert json.loads(run.config_file.read_text())["command"] == ["t2t-train", "--run=run"]
     assert run.tokenizer().size == 400
@@ -150,8 +151,8 @@ def test_a_new_run_has_its_settings_and_vocabulary(tmp_path, vocabulary):
 def test_a_run_may_be_resumed_with_settings_of_another_kind(copied, vocabulary):
     experiment = copied.experiment()
     experiment.training.steps, experiment.search.beam = 77, 3
-    copied.begin(experiment, vocabulary)
-    copied.join(experiment, vocabulary)
+    begin(copied, experiment, vocabulary)
+    join(copied, experiment, vocabulary)
     assert copied.experiment().flat() == experiment.flat()
 
 
@@ -167,24 +168,24 @@ def test_the_model_and_the_seed_of_a_run_are_fixed(copied, vocabulary, part, nam
     before, experiment = copied.config_file.read_bytes(), copied.experiment()
     settings = dataclasses.replace(getattr(experiment, part), **{name: value})
     experiment = dataclasses.replace(experiment, **{part: settings})
-    for begin in (copied.begin, copied.join):
+    for check in (begin, join):
         with pytest.raises(ValueError, match=message):
-            begin(experiment, vocabulary)
+            check(copied, experiment, vocabulary)
     assert copied.config_file.read_bytes() == before
 
 
 def test_the_vocabulary_of_a_run_is_fixed(copied, tmp_path):
     save_tokenizer(WordPieceTokenizer([*SPECIAL_PIECES, "a"]), tmp_path / "other")
-    for begin in (copied.begin, copied.join):
+    for check in (begin, join):
         with pytest.raises(ValueError, match="was started with a different vocabulary"):
-            begin(copied.experiment(), tmp_path / "other")
+            check(copied, copied.experiment(), tmp_path / "other")
 
 
 def test_a_folder_with_other_things_is_refused_and_left_as_it_is(tmp_path, vocabulary):
     (tmp_path / "thesis.tex").write_text("years of work")
     run = Run(tmp_path)
     with pytest.raises(ValueError, match=r"is not a run: it has no .* other files \(thesis.tex\)"):
-        run.begin(Experiment(), vocabulary)
+        begin(run, Experiment(), vocabulary)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
@@ -194,14 +195,14 @@ def test_a_run_begins_where_a_killed_process_left_unfinished_files(tmp_path, voc
     (tmp_path / "config.json.unfinished").write_text("{")
     (tmp_path / ".lock").touch()
     shutil.copytree(vocabulary, tmp_path / "vocabulary", dirs_exist_ok=True)
-    Run(tmp_path).begin(Experiment(), vocabulary)
+    begin(Run(tmp_path), Experiment(), vocabulary)
     assert Run(tmp_path).experiment().flat() == Experiment().flat()
     assert not list(tmp_path.glob("*.unfinished"))
 
 
 def test_another_machine_joins_only_where_it_sees_the_folder(tmp_path, vocabulary):
     with pytest.raises(ValueError, match=r"not visible here. All machines need the same folder"):
-        Run(tmp_path).join(Experiment(), vocabulary)
+        join(Run(tmp_path), Experiment(), vocabulary)
 
 
 def test_a_run_is_trained_by_one_process_at_a_time(copied):
@@ -220,7 +221,7 @@ def test_a_run_with_a_link_that_leads_outside_is_not_written_to(copied, vocabula
     shutil.rmtree(copied.folder / name, ignore_errors=True)
     (copied.folder / name).symlink_to(outside)
     calls = (
-        lambda: copied.begin(copied.experiment(), vocabulary),
+        lambda: begin(copied, copied.experiment(), vocabulary),
         lambda: copied.average(last=1),
         copied.export,
     )
@@ -273,7 +274,7 @@ def test_a_run_records_how_its_data_was_prepared(copied, tmp_path, vocabulary):
     experiment.data.folder = str(tmp_path / "data")
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "preparation.json").write_text('{"leaves": ["tag", 3]}')
-    copied.begin(experiment, vocabulary)
+    begin(copied, experiment, vocabulary)
     (tmp_path / "data").rename(tmp_path / "moved")
     assert copied.prepared_with("leaves") == ["tag", 3]
     assert copied.prepared_with("other") is None

@@ -7,6 +7,7 @@ from untrained import QUICK
 from pipelines.toy_grammar import pairs
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.saved_model import save_ids_model
+from t2t_keras.runs.beginning import begin
 from t2t_keras.runs.trained_model import TrainedModel
 
 
@@ -68,7 +69,7 @@ def trained_in_bfloat16(new_run, vocabulary, tmp_path_factory):
     bfloat16_run = new_run(tmp_path_factory.mktemp("runs") / "bfloat16", end=4.0)
     experiment = bfloat16_run.experiment()
     experiment.training.precision = "mixed_bfloat16"
-    bfloat16_run.begin(experiment, vocabulary)
+    begin(bfloat16_run, experiment, vocabulary)
     return bfloat16_run
 
 

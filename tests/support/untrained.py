@@ -11,6 +11,7 @@ from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import VocabularyConfig, learn
 from t2t_keras.experiment import Experiment, load_experiment
 from t2t_keras.runs import Run
+from t2t_keras.runs.beginning import begin
 from t2t_keras.training.checkpoints import named
 from t2t_keras.transformer_config import TransformerConfig
 
@@ -54,7 +55,7 @@ def untrained_run(folder, vocabulary, tokenizer, end=6.0, extra_length=50, **set
     bias = [4.0 * bool(re.match(r"▁[a-z]{3}", piece)) for piece in tokenizer.pieces(range(400))]
     bias[2] = end
     run = Run(folder)
-    run.begin(experiment, vocabulary)
+    begin(run, experiment, vocabulary)
     keras.utils.set_random_seed(0)
     model = experiment.new_model()
     model.embedding.bias.assign(bias)
