@@ -7,6 +7,7 @@ A block's line is written after its output. It has digests of the block's input 
 block is kept only if the same input comes again and its output is intact.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ import sys
 from pathlib import Path
 
 from pipelines.whole import digest, lock, not_through_link, unfinished_name, write_text
+from t2t_keras.cli.files import output_to
 from t2t_keras.cli.main import will_resume
 
 
@@ -21,6 +23,41 @@ def is_resumable(path):
     """Returns whether an output is a regular file, not a pipe or a device."""
     path = Path(path)
     return not path.is_relative_to("/dev") and (path.is_file() or not path.exists())
+
+
+def opened_output(path, resumable):
+    """Returns a context manager that opens an output before the work begins.
+
+    Args:
+        path: the file to write. None: standard output.
+        resumable: whether an interrupted command may resume, if the output is a regular file.
+    """
+    if path and resumable and is_resumable(path):
+        return ResumableOutput(path)
+    return direct_output(path)
+
+
+@contextlib.contextmanager
+def direct_output(path):
+    with output_to(path) as file:
+        yield DirectOutput(file)
+
+
+class DirectOutput:
+    """An output that cannot be resumed, with the methods of `ResumableOutput`."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def begin(self, command):
+        pass
+
+    def keep(self, block):
+        return False
+
+    def add(self, block, output):
+        self.file.write(output)
+        self.file.flush()
 
 
 class ResumableOutput:

@@ -7,19 +7,16 @@ import time
 
 import pytest
 from commands import UGLY, command, running
-from in_process import call, parsed_flags
+from in_process import call
 from untrained import toy_tokenizer, untrained_run
 
 from pipelines.special_ids import SPECIAL_PIECES
 from pipelines.tokenizers import WordPieceTokenizer, save_tokenizer
 from pipelines.toy_grammar import pairs
 from pipelines.whole import read_json, write_json
-from t2t_keras.decoding.translator import Translation
-from t2t_keras.runs import Run
 
 TEXT = "The dog sleeps.\n\nThe cat sleeps.\n"
 QUICK = ["--beam=2", "--extra_length=3"]
-BOTH = [Translation("ein Hund", -0.5, []), Translation("ein\nTag", -1.25, [])]
 
 
 @pytest.fixture(scope="module")
@@ -100,48 +97,6 @@ def test_an_object_per_line_has_source_translations_and_alignment(run):
     assert sorted(target for _, target in pairs) == list(range(len(best[0].split())))
 
 
-@pytest.mark.parametrize(
-    ("flags", "align", "lines"),
-    [
-        ([], None, ["ein Hund", "ein Tag", ""]),
-        (["--scores"], None, ["-0.5000\tein Hund", "-1.2500\tein Tag", ""]),
-        ([], lambda each: [(0, 0), (2, 1)], ["ein Hund\t0-0 2-1", "ein Tag\t0-0 2-1", ""]),
-        (["--scores"], lambda each: [], ["-0.5000\tein Hund\t", "-1.2500\tein Tag\t", ""]),
-    ],
-)
-def test_lines_are_formatted_and_missing_translations_are_empty(flags, align, lines):
-    with parsed_flags("translate", *flags) as module:
-        assert module.formatted("a dog", BOTH, 3, align) == lines
-
-
-@pytest.mark.parametrize(
-    ("align", "alignment"), [(None, {}), (lambda each: [(0, 1)], {"alignment": [[0, 1]]})]
-)
-def test_an_object_is_one_line_in_plain_text(align, alignment):
-    with parsed_flags("translate", "--json") as module:
-        (line,) = module.formatted("schläft\u2028", BOTH[::-1], 3, align)
-    assert "schläft\u2028" in line and "\n" not in line
-    assert json.loads(line) == {
-        "source": "schläft\u2028",
-        "translations": [
-            {"text": "ein Tag", "score": -1.25} | alignment,
-            {"text": "ein Hund", "score": -0.5} | alignment,
-        ],
-    }
-
-
-def test_a_chosen_alignment_is_part_of_what_the_output_depends_on(run, tmp_path):
-    shutil.copytree(run, tmp_path / "run")
-    with parsed_flags("translate", "--alignments") as module:
-        default = module.from_runs([tmp_path / "run"]).identity
-        Run(tmp_path / "run").choose_alignment(["The dog sleeps."], ["Der Hund schläft."])
-        chosen = module.from_runs([tmp_path / "run"]).identity
-    assert "alignment" not in default
-    assert chosen["alignment"]["layer"] == 0
-    with parsed_flags("translate") as module:
-        assert module.from_runs([tmp_path / "run"]).identity == default
-
-
 def test_translations_begin_with_the_prefix_or_the_prefix_of_their_line(run, tmp_path):
     lines = translate(run, "--prefix=das mein").splitlines()
     assert lines[1] == "" and all(line.startswith("das mein") for line in lines[::2])
@@ -183,33 +138,6 @@ def test_an_interrupted_output_is_resumed_to_the_same_bytes(run, tmp_path):
     assert "Starting over" not in resumed.stderr and "Resuming there" not in resumed.stderr
     assert output.read_text() == call("translate", *flags, run).stdout
     assert {path.name for path in tmp_path.iterdir()} == {"in", "out"}
-
-
-def test_the_identity_of_a_model_changes_with_weights_and_search(run, tmp_path):
-    identities = []
-    for folder, *flags in [
-        (run,),
-        (run,),
-        (run, "--beam=1"),
-        (run, run),
-        (make_other(run, tmp_path),),
-    ]:
-        with parsed_flags("translate", *flags) as module:
-            folders = [
-                str(folder),
-                *(str(each) for each in flags if not str(each).startswith("--")),
-            ]
-            identities.append(json.dumps(module.from_runs(folders).identity))
-    assert identities[0] == identities[1] and len(set(identities)) == 4
-
-
-def make_other(run, tmp_path):
-    """Returns a copy of a run with different weights."""
-    other = Run(shutil.copytree(run, tmp_path / "other"))
-    model = other.model()
-    model.embedding.bias.assign(model.embedding.bias + 1)
-    model.save_weights(other.averaged_weights)
-    return other.folder
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,34 @@
+"""The lines that t2t-translate writes."""
+
+import json
+
+from absl import flags
+
+SCORES = flags.DEFINE_bool("scores", False, "Write each translation's score and a tab before it.")
+JSON = flags.DEFINE_bool("json", False, "Write a JSON object per input line, with scores.")
+
+
+def lines_of(texts, results, model):
+    """Returns the output for texts, in bytes."""
+    lines = []
+    for text, translations in zip(texts, results, strict=True):
+        lines += formatted(text, translations, model.n_best, model.align)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def formatted(text, translations, n_best, align):
+    """Returns the output lines for one input line, without line breaks."""
+    from t2t_keras.decoding.sentences import on_one_line
+
+    if JSON.value:
+        objects = []
+        for each in translations:
+            translation = {"text": on_one_line(each.text), "score": each.score}
+            objects.append(translation | ({"alignment": align(each)} if align else {}))
+        return [json.dumps({"source": text, "translations": objects}, ensure_ascii=False)]
+    lines = []
+    for each in translations:
+        score = [f"{each.score:.4f}"] if SCORES.value else []
+        pairs = [" ".join(f"{i}-{j}" for i, j in align(each))] if align else []
+        lines.append("\t".join([*score, on_one_line(each.text), *pairs]))
+    return lines + [""] * (n_best - len(lines))

@@ -1,0 +1,116 @@
+"""What t2t-translate translates with: runs or an export, ready to use."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import NamedTuple
+
+from absl import flags
+
+from t2t_keras.cli.backend import load_backend
+from t2t_keras.cli.search_flags import SEARCH_FLAGS, search_changes
+from t2t_keras.cli.unused_flags import refuse_unused
+from t2t_keras.cli.weights_flag import WEIGHTS
+
+N_BEST = flags.DEFINE_integer("n_best", None, "Translations per input line. Default: 1.")
+ALIGNMENTS = flags.DEFINE_bool("alignments", False, "Write word alignments after a tab.")
+PREFIX = flags.DEFINE_string("prefix", None, "Text that every translation begins with.")
+PREFIXES = flags.DEFINE_string(
+    "prefixes", None, "Text file with a prefix for the translation of each input line."
+)
+
+
+class Model(NamedTuple):
+    """Runs or an export, ready to translate.
+
+    Args:
+        translate: function like `Translator.translate`, which returns lists of `Translation`s.
+        n_best: number of translations per text.
+        align: function from a `Translation` to pairs of word indices, or None.
+        identity: everything that the translations depend on besides the texts, in JSON types.
+        split: default of --split.
+    """
+
+    translate: Callable
+    n_best: int
+    align: Callable | None
+    identity: dict
+    split: str = "auto"
+
+
+def load_model(folders):
+    """Returns the `Model` of an export, a run or an ensemble."""
+    model = from_ctranslate2(folders) or from_export(folders)
+    if model is None:
+        load_backend()
+        model = from_runs(folders)
+    return model
+
+
+def from_runs(folders):
+    """Returns the `Model` of a run or of an ensemble."""
+    from t2t_keras.runs import load_runs
+
+    runs = load_runs(folders)
+    changes = search_changes() | {"n_best": N_BEST.value}
+    translator, config = runs.translator(WEIGHTS.value, **changes), runs.search(**changes)
+    identity = {"weights": runs.weights_digests(WEIGHTS.value)}
+    identity["search"] = dataclasses.asdict(config)
+    align = None
+    if ALIGNMENTS.value:
+        align = runs.aligner(WEIGHTS.value)
+        if choice := runs.alignment_choice():
+            identity["alignment"] = dataclasses.asdict(choice)
+    split = "off" if runs.prepared_with("leaves") else "auto"
+    return Model(translator.translate, config.n_best, align, identity, split)
+
+
+def from_ctranslate2(folders):
+    """Returns the `Model` of a CTranslate2 folder, without Keras, or None if no folder is one."""
+    from t2t_keras.runs.ctranslate2_export import CTranslate2Export, is_ctranslate2
+
+    if not any(is_ctranslate2(folder) for folder in folders):
+        return None
+    check_alone(folders)
+    only_run = [WEIGHTS, ALIGNMENTS, PREFIX, PREFIXES]
+    refuse_unused(only_run, "with a CTranslate2 folder, only with the run")
+    export = CTranslate2Export(folders[0])
+    changes = search_changes() | {"n_best": N_BEST.value}
+    translator, config = export.translator(**changes), export.search(**changes)
+    identity = {"ctranslate2": export.digest(), "search": dataclasses.asdict(config)}
+    return Model(translator.translate, config.n_best, None, identity)
+
+
+def check_alone(folders):
+    if len(folders) > 1:
+        raise ValueError(f"an export cannot join an ensemble. Received: {' '.join(folders)}")
+
+
+def from_export(folders):
+    """Returns the `Model` of an export, without Keras, or None if no folder is one."""
+    from t2t_keras.runs.export_folders import find_export
+
+    if not any(find_export(folder) for folder in folders):
+        return None
+    check_alone(folders)
+    fixed = [flag.name for flag in SEARCH_FLAGS if flag.present]
+    fixed += [flag.name for flag in (WEIGHTS, ALIGNMENTS, PREFIX, PREFIXES) if flag.value]
+    if fixed:
+        raise ValueError(
+            f"--{fixed[0]} does not work with an export: t2t-export fixed the search of "
+            f"{folders[0]}. Give the run, or export it again"
+        )
+    load_backend(with_keras=False)
+    from t2t_keras.runs.saved_model_export import Export
+
+    export, n_best = Export(find_export(folders[0])), N_BEST.value or 1
+    if not 1 <= n_best <= export.config.n_best:
+        raise ValueError(
+            f"--n_best must be at most {export.config.n_best}, as {folders[0]} was exported. "
+            f"Received: {n_best}"
+        )
+
+    def translate(texts, on_progress, prefixes, first_index, split):
+        results = export.translate(texts, on_progress, split)
+        return [translations[:n_best] for translations in results]
+
+    return Model(translate, n_best, None, {"export": export.digest()})

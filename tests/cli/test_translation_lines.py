@@ -1,0 +1,41 @@
+"""The lines that t2t-translate writes."""
+
+import json
+
+import pytest
+from in_process import parsed_flags
+
+from t2t_keras.cli.translation_lines import formatted
+from t2t_keras.decoding.translator import Translation
+
+BOTH = [Translation("ein Hund", -0.5, []), Translation("ein\nTag", -1.25, [])]
+
+
+@pytest.mark.parametrize(
+    ("flags", "align", "lines"),
+    [
+        ([], None, ["ein Hund", "ein Tag", ""]),
+        (["--scores"], None, ["-0.5000\tein Hund", "-1.2500\tein Tag", ""]),
+        ([], lambda each: [(0, 0), (2, 1)], ["ein Hund\t0-0 2-1", "ein Tag\t0-0 2-1", ""]),
+        (["--scores"], lambda each: [], ["-0.5000\tein Hund\t", "-1.2500\tein Tag\t", ""]),
+    ],
+)
+def test_lines_are_formatted_and_missing_translations_are_empty(flags, align, lines):
+    with parsed_flags("translate", *flags):
+        assert formatted("a dog", BOTH, 3, align) == lines
+
+
+@pytest.mark.parametrize(
+    ("align", "alignment"), [(None, {}), (lambda each: [(0, 1)], {"alignment": [[0, 1]]})]
+)
+def test_an_object_is_one_line_in_plain_text(align, alignment):
+    with parsed_flags("translate", "--json"):
+        (line,) = formatted("schläft\u2028", BOTH[::-1], 3, align)
+    assert "schläft\u2028" in line and "\n" not in line
+    assert json.loads(line) == {
+        "source": "schläft\u2028",
+        "translations": [
+            {"text": "ein Tag", "score": -1.25} | alignment,
+            {"text": "ein Hund", "score": -0.5} | alignment,
+        ],
+    }
