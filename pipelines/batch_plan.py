@@ -4,6 +4,9 @@ The plan is computed only from the lengths and the mix of corpora. Every epoch h
 of batches n, so batch s is batch `s mod n` of epoch `s div n`. Its rows are a function of (lengths,
 mix, seed, epoch): a run resumes at any step without replaying or buffering earlier batches. PAPER:
 §5.1, "sentence pairs were batched together by approximate sequence length".
+
+If sentences have several encodings, each epoch chooses among them, and the buckets have slightly
+different numbers of examples in each epoch. So a batch may have a few rows of padding.
 """
 
 import dataclasses
@@ -11,6 +14,7 @@ import dataclasses
 import numpy as np
 
 from pipelines.checks import check_whole_number
+from pipelines.encodings import Encodings
 from pipelines.mix import drawn
 
 
@@ -94,7 +98,8 @@ class BatchPlan:
 
     Args:
         lengths: integers `[examples, 2]`: the lengths of source and target in a batch, including
-            begin or end.
+            begin or end. If they have several encodings, `[encodings, examples, 2]`. Then the first
+            one decides which examples are too long, and an evaluation uses no other.
         config: a `BatchConfig`.
         seed: random seed for the order. None: the order of lengths, for evaluation. An evaluation
             keeps every example, however long, and fills the last batch of a bucket with rows of
@@ -103,6 +108,7 @@ class BatchPlan:
 
     Attributes:
         examples: indices of the examples that are in the plan.
+        encodings: the `Encodings` of the examples.
         boundaries: widths of the buckets.
         rows: number of rows of a batch, for each bucket.
         batches_of: number of batches per epoch, for each bucket.
@@ -117,19 +123,20 @@ class BatchPlan:
         lengths = np.asarray(lengths)
         if seed is not None:
             check_whole_number("seed", seed, at_least=0)
-        if lengths.ndim != 2 or lengths.shape[1] != 2 or (lengths < 1).any():
+        if lengths.ndim not in (2, 3) or lengths.shape[-1] != 2 or (lengths < 1).any():
             raise ValueError(
-                "`lengths` must be integers [examples, 2] of at least 1. Pass `store.lengths + 1`, "
-                f"which counts begin or end. Received: an array of shape {lengths.shape} with "
-                f"minimum {lengths.min(initial=1)}"
+                "`lengths` must be integers [examples, 2] or [encodings, examples, 2] of at least "
+                "1. Pass `store.all_lengths + 1`, which counts begin or end. Received: an array of "
+                f"shape {lengths.shape} with minimum {lengths.min(initial=1)}"
             )
-        longer = lengths.max(axis=1)
+        lengths = lengths[None] if lengths.ndim == 2 else lengths
+        longer = lengths[0].max(axis=1)
         too_long = longer > config.max_length
         self.too_long = int(too_long.sum())
         self.cut_at = None
         if config.too_long == "truncate":
             self.cut_at = config.max_length
-            lengths, longer = (np.minimum(x, config.max_length) for x in (lengths, longer))
+            longer = np.minimum(longer, config.max_length)
             too_long[:] = False
         elif seed is None:
             self.too_long = 0
@@ -142,14 +149,20 @@ class BatchPlan:
                 + (f", the shortest of length {longer.min()}" if len(longer) else "")
             )
         self.seed = seed
-        self.lengths = lengths
+        lengths = lengths[:1] if seed is None else lengths
+        self.encodings = Encodings(lengths, config.max_length, self.cut_at)
         self.examples = kept
         self.mix = None if seed is None else mix
         often, passes = None, {}
         if self.mix is not None:
             passes = self.mix.passes(kept)
             often = np.array(list(passes.values()))[self.mix.corpus_of(kept)]
-        self.boundaries = np.array(best_boundaries(longer[kept], config.buckets, often))
+        choices = list(self.encodings.spread(kept, np.random.default_rng(seed)))
+        all_longer = self.encodings.lengths_of(np.concatenate(choices)).max(axis=1)
+        if len(choices) > 1:
+            often = np.tile(np.ones(len(kept)) if often is None else often, len(choices))
+            often /= len(choices)
+        self.boundaries = np.array(best_boundaries(all_longer, config.buckets, often))
         by_length = kept[np.argsort(longer[kept], kind="stable")]
         ends = np.searchsorted(longer[by_length], self.boundaries[:-1], "right")
         # For each bucket, groups of its examples, shortest first, with their draws in an epoch.
@@ -158,6 +171,9 @@ class BatchPlan:
             for members in np.split(by_length, ends)
         ]
         sizes = np.array([sum(count for _, count in groups) for groups in self.groups])
+        if len(choices) > 1:  # the expected sizes
+            buckets = np.searchsorted(self.boundaries, all_longer)
+            sizes = np.rint(np.bincount(buckets, weights=often)).astype(int)
         most = config.tokens // self.boundaries // config.multiple * config.multiple
         # In an evaluation, a single example may exceed the budget.
         most = np.maximum(most, config.multiple)
@@ -179,11 +195,25 @@ class BatchPlan:
     def batch(self, step):
         """Returns one batch as (example indices, width, number of rows).
 
-        There are more rows than examples only at the end of a bucket in an evaluation.
+        There are more rows than examples only at the end of a bucket in an evaluation, and if the
+        examples have several encodings.
 
         Args:
             step: index of the batch, counted from 0 across all epochs.
         """
+        chosen, width, rows = self.choices(step)
+        return self.encodings.examples(chosen), width, rows
+
+    def encodings_in(self, step):
+        """Returns the indices of the encodings of source and target in a batch, `[examples, 2]`."""
+        return self.encodings.indices(self.choices(step)[0])
+
+    def tokens(self, step):
+        """Returns the number of real tokens in a batch, both sides together."""
+        return int(self.encodings.lengths_of(self.choices(step)[0]).sum())
+
+    def choices(self, step):
+        """Returns one batch as (choices of `Encodings`, width, number of rows)."""
         epoch, index = divmod(step, self.steps)
         batches = self.epochs.get(epoch)
         if batches is None:
@@ -194,8 +224,8 @@ class BatchPlan:
 
     def share_of_real_tokens(self):
         """Returns the share of non-padding positions in the first epoch, both sides together."""
-        batches = [self.batch(step) for step in range(self.steps)]
-        real = sum(int(self.lengths[examples].sum()) for examples, _, _ in batches)
+        real = sum(map(self.tokens, range(self.steps)))
+        batches = map(self.choices, range(self.steps))
         return real / sum(2 * width * rows for _, width, rows in batches)
 
     def shuffled(self, epoch):
@@ -206,17 +236,29 @@ class BatchPlan:
         """
         random = np.random.default_rng((self.seed, epoch))
         batches, left_over = [], np.zeros(0, int)
-        buckets = zip(self.groups, self.rows, self.batches_of, self.boundaries, strict=True)
-        for bucket, (groups, rows, count, width) in enumerate(buckets):
-            own = [
-                drawn(members, draws, epoch, (self.seed, bucket, group))
-                for group, (members, draws) in enumerate(groups)
-            ]
-            members = random.permutation(np.concatenate([left_over, *own]))
+        buckets = self.members(epoch, random), self.rows, self.batches_of, self.boundaries
+        for own, rows, count, width in zip(*buckets, strict=True):
+            members = random.permutation(np.concatenate([left_over, own]))
             left_over = members[count * rows :]
-            for chosen in members[: count * rows].reshape(count, rows):
+            # Equal parts, so that a bucket with too few members has no much smaller batch.
+            for chosen in np.array_split(members[: count * rows], max(1, count))[:count]:
                 batches.append((chosen, int(width), int(rows)))
         return [batches[i] for i in random.permutation(len(batches))]
+
+    def members(self, epoch, random):
+        """Returns the examples of each bucket in an epoch, as choices of `Encodings`."""
+        members = []
+        for bucket, groups in enumerate(self.groups):
+            members.append(np.zeros(0, int))
+            for group, (examples, draws) in enumerate(groups):
+                own = drawn(examples, draws, epoch, (self.seed, bucket, group))
+                members[-1] = np.concatenate([members[-1], own])
+        if self.encodings.number == 1:
+            return members
+        chosen = self.encodings.chosen(np.concatenate(members), random)
+        longer = self.encodings.lengths_of(chosen).max(axis=1)
+        buckets = np.searchsorted(self.boundaries, longer)
+        return [chosen[buckets == bucket] for bucket in range(len(self.boundaries))]
 
     def in_order(self):
         """Returns batches that hold every example once, from the shortest to the longest."""

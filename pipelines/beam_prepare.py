@@ -13,6 +13,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from pipelines import cleaned_text
 from pipelines.cleaned_text import lines_of, part_folder, parts_in, shard_of, write_part
 from pipelines.cleaning import active_rules, fingerprint, judge
+from pipelines.dropout_encoding import with_dropout
 from pipelines.id_store import SIDES, Shard
 from pipelines.prepare import prepare_by
 from pipelines.tokenizers import load_tokenizer
@@ -37,8 +38,8 @@ def prepare_with_beam(source, folder, config=None, tokenizer=None, options=()):
         chunks = list(source.chunks(cleaned_text.PART))
         clean_in_parts(chunks, folder, config, normalization, options)
 
-    def encode_into(folder, tokenizer):
-        encode_in_parts(folder, options)
+    def encode_into(folder, tokenizer, encodings):
+        encode_in_parts(folder, encodings, options)
 
     return prepare_by(clean_into, encode_into, source, folder, config, tokenizer)
 
@@ -110,7 +111,7 @@ def write_chunk(part, chunk, first, config, normalization):
     write_part(kept_pairs(), part, counts)
 
 
-def encode_in_parts(folder, options):
+def encode_in_parts(folder, encodings, options):
     """Encodes every part that has no shard yet."""
     parts = parts_in(folder / "cleaned")
     missing = [part for part in parts if not shard_of(part, folder).exists()]
@@ -119,12 +120,13 @@ def encode_in_parts(folder, options):
             pipeline
             | beam.Create(missing)
             | beam.Reshuffle()
-            | beam.Map(lambda part: encode_part(part, folder))
+            | beam.Map(lambda part: encode_part(part, folder, encodings))
         )
 
 
-def encode_part(part, folder):
+def encode_part(part, folder, encodings):
     """Encodes one part of the cleaned text and writes its shard."""
     tokenizer = load_tokenizer(folder / "vocabulary")
     sides = [getattr(tokenizer, side).encode(lines_of(part / side)) for side in SIDES]
-    Shard.of(zip(*sides, strict=True)).write(shard_of(part, folder))
+    shard = Shard.of(zip(*sides, strict=True))
+    with_dropout(shard, part, tokenizer, encodings).write(shard_of(part, folder))

@@ -105,6 +105,11 @@ def part_folder(cleaned, index):
     return cleaned / f"part-{index:06}"
 
 
+def index_of(part):
+    """Returns the index of a part, counted from 0."""
+    return int(part.name.removeprefix("part-"))
+
+
 def shard_of(part, folder):
     """Returns the path of the shard that a part becomes."""
     return folder / part.name.replace("part", "shard")

@@ -3,6 +3,7 @@
 import dataclasses
 
 from pipelines.batch_plan import BatchConfig
+from pipelines.bpe_dropout import EncodingsConfig
 from pipelines.checks import check_whole_number
 from pipelines.cleaning import CleaningConfig
 from pipelines.held_out_files import HeldOutFiles, parse_sets
@@ -32,6 +33,7 @@ class DataConfig:
     dev_pairs: int = 0
     cleaning: CleaningConfig = dataclasses.field(default_factory=CleaningConfig)
     vocabulary: VocabularyConfig = dataclasses.field(default_factory=VocabularyConfig)
+    encodings: EncodingsConfig = dataclasses.field(default_factory=EncodingsConfig)
     batches: BatchConfig = dataclasses.field(default_factory=BatchConfig)
 
     def validate(self):
@@ -51,6 +53,7 @@ class DataConfig:
         parse_sets(self.dev)
         self.cleaning.validate()
         self.vocabulary.validate()
+        self.encodings.validate()
         self.batches.validate()
 
     def held_out_files(self):

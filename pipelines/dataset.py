@@ -1,7 +1,7 @@
 """Batches for training and evaluation, built from an id store and a batch plan.
 
     store = IdStore.read("data/train")
-    plan = BatchPlan(store.lengths + 1, BatchConfig(tokens=25000), seed=1)
+    plan = BatchPlan(store.all_lengths + 1, BatchConfig(tokens=25000), seed=1)
     model.fit(dataset(store, plan), steps_per_epoch=plan.steps)
 
 A batch is `({"source", "target"}, labels)` in int32, padded with 0 to one of the plan's widths.
@@ -13,23 +13,31 @@ import itertools
 import numpy as np
 import tensorflow as tf
 
+from pipelines.bpe_dropout import refuse_other_kinds
+from pipelines.dropout_encoding import encoded_with_dropout
 from pipelines.id_store import IdStore, Shard
 from pipelines.special_ids import BEGIN, END
 
 
-def encoded(pairs, tokenizer):
+def encoded(pairs, tokenizer, encodings=None):
     """Encodes a small corpus and returns it as an id store in memory.
 
     Args:
         pairs: an iterable of (source, target), strings or bytes.
         tokenizer: a tokenizer of `tokenizers.py`.
+        encodings: an `EncodingsConfig`. None: one encoding of each sentence.
     """
     sources, targets = zip(*pairs, strict=True)
     sides = tokenizer.source.encode(sources), tokenizer.target.encode(targets)
-    return IdStore([Shard.of(zip(*sides, strict=True))])
+    shard = Shard.of(zip(*sides, strict=True))
+    if encodings and encodings.number > 1:
+        refuse_other_kinds(encodings, [tokenizer.source.kind, tokenizer.target.kind])
+        texts = [map(tokenizer.normalization, side) for side in (sources, targets)]
+        shard = encoded_with_dropout(shard, texts, tokenizer, encodings)
+    return IdStore([shard])
 
 
-def assemble(store, examples, width, rows):
+def assemble(store, examples, width, rows, encodings=None):
     """Returns one batch. Sentences that exceed `width` are truncated, but keep their end id.
 
     Args:
@@ -37,12 +45,17 @@ def assemble(store, examples, width, rows):
         examples: indices of the pairs.
         width: number of positions per row.
         rows: number of rows. The rows after the examples are padding.
+        encodings: indices of the encodings of source and target, `[examples, 2]`. None: the ones
+            without dropout.
     """
     examples = np.asarray(examples)
     all_rows = np.arange(len(examples))
-    lengths = np.minimum(store.lengths[examples], width - 1)
-    source = store.gather("source", examples, width)
-    labels = store.gather("target", examples, width)
+    if encodings is None:
+        encodings = np.zeros((len(examples), 2), int)
+    lengths = store.all_lengths[encodings, examples[:, None], (0, 1)]
+    lengths = np.minimum(lengths, width - 1)
+    source = store.gather("source", examples, width, encodings[:, 0])
+    labels = store.gather("target", examples, width, encodings[:, 1])
     target = np.roll(labels, 1, axis=1)
     target[:, 0] = BEGIN  # in place of the last column, which was rolled to the front
     source[all_rows, lengths[:, 0]] = END
@@ -57,7 +70,7 @@ def batches(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas
 
     Args:
         store: an `IdStore`.
-        plan: a `BatchPlan` for `store.lengths + 1`.
+        plan: a `BatchPlan` for `store.all_lengths + 1`.
         start_step: index of the first batch, counted from 0 across all epochs.
         steps: number of batches. None: unlimited if the plan is shuffled, else one epoch.
         worker, workers: index of this worker and number of workers. Each worker gets an equal
@@ -75,17 +88,19 @@ def batches(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas
     indices = itertools.count(start_step)
     for step in indices if steps is None else itertools.islice(indices, steps):
         examples, width, rows = plan.batch(step)
+        encodings = plan.encodings_in(step)
         share = -(-rows // (workers * replicas))
         for part in range(worker * replicas, (worker + 1) * replicas):
-            yield assemble(store, examples[part * share : (part + 1) * share], width, share)
+            own = slice(part * share, (part + 1) * share)
+            yield assemble(store, examples[own], width, share, encodings[own])
 
 
 def check_plan(store, plan, start_step):
-    lengths = store.lengths + 1
-    if not np.array_equal(np.minimum(lengths, plan.cut_at or lengths), plan.lengths):
+    planned = plan.encodings.lengths
+    if not np.array_equal(planned, store.all_lengths[: len(planned)] + 1):
         raise ValueError(
-            "The plan belongs to a different store. Make it from `store.lengths + 1`. Received: a "
-            f"plan of {len(plan.lengths)} examples, a store of {len(store)}"
+            "The plan belongs to a different store. Make it from `store.all_lengths + 1`. "
+            f"Received: a plan of {planned.shape[1]} examples, a store of {len(store)}"
         )
     if start_step < 0:
         raise ValueError(f"`start_step` must be at least 0. Received: start_step={start_step}")
@@ -141,7 +156,7 @@ class TrainingData:
 
     def tokens(self, step):
         """Returns the number of real tokens in a batch, both sides together."""
-        return int(self.plan.lengths[self.examples(step)].sum())
+        return self.plan.tokens(step)
 
     @property
     def corpora(self):

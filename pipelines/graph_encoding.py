@@ -4,6 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from pipelines.cleaned_text import parts_in, shard_of
+from pipelines.dropout_encoding import with_dropout
 from pipelines.id_store import Shard
 from pipelines.progress import Progress
 from pipelines.tokenizers import graphs_of
@@ -12,12 +13,13 @@ from pipelines.whole import read_json
 BATCH = 512  # lines tokenized together
 
 
-def encode_parts(folder, tokenizer):
+def encode_parts(folder, tokenizer, encodings):
     """Encodes every part of the cleaned text that has no shard yet.
 
     Args:
         folder: the prepared folder, see `prepare.py`.
         tokenizer: a tokenizer of `tokenizers.py`.
+        encodings: an `EncodingsConfig`.
     """
     graphs = graphs_of(tokenizer)
     sizes = {
@@ -49,4 +51,5 @@ def encode_parts(folder, tokenizer):
                 progress.to(progress.done + len(lengths[0][-1]))
             flat = np.concatenate([np.zeros(0, "int32"), *ids[0], *ids[1]])
             lengths = (np.concatenate([np.zeros(0, "int64"), *side]) for side in lengths)
-            Shard.of_lengths(flat, *lengths).write(shard_of(part, folder))
+            shard = Shard.of_lengths(flat, *lengths)
+            with_dropout(shard, part, tokenizer, encodings).write(shard_of(part, folder))

@@ -5,10 +5,13 @@ after another and all sources first, and the position at which each sentence end
 ids into memory and gathers a batch with a few array operations, without parsing. A third file has
 the arrays' digests, which are verified when a shard is opened.
 
+A shard may have several encodings of its sentences. The first one is without dropout.
+
 Sentences are stored without begin and end, which are added when a batch is made.
 """
 
 import errno
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -24,16 +27,21 @@ class Shard:
     """Encoded pairs as two arrays.
 
     Args:
-        ids: the ids of all sentences, all sources first.
-        ends: `[2, pairs + 1]`. Sentence i has the ids `ids[ends[side, i] : ends[side, i + 1]]`.
+        ids: the ids of all sentences: the sources and the targets of each encoding.
+        ends: `[2 · encodings, pairs + 1]`. Row 2e is about the sources in encoding e, row 2e + 1
+            about the targets. Sentence i has the ids `ids[ends[row, i] : ends[row, i + 1]]`.
+
+    Attributes:
+        encodings: number of encodings.
     """
 
     def __init__(self, ids, ends):
         self.ids = ids
-        self.ends = dict(zip(SIDES, ends, strict=True))
+        self.ends = {"source": ends[0::2], "target": ends[1::2]}
+        self.encodings = len(ends) // 2
 
     def __len__(self):
-        return len(self.ends["source"]) - 1
+        return self.ends["source"].shape[1] - 1
 
     @classmethod
     def of(cls, pairs):
@@ -44,15 +52,35 @@ class Shard:
         return cls.of_lengths(ids, *(list(map(len, side)) for side in zip(*pairs, strict=True)))
 
     @classmethod
-    def of_lengths(cls, ids, source_lengths=(), target_lengths=()):
-        """Returns a shard in memory, built from flat ids and the lengths of the sentences."""
-        ends = np.cumsum([0, *source_lengths, *target_lengths], dtype="int64")
-        half = len(source_lengths)
-        return cls(ids, np.stack([ends[: half + 1], ends[half:]]))
+    def of_lengths(cls, ids, *lengths):
+        """Returns a shard in memory, built from flat ids and the lengths of the sentences.
 
-    def of_side(self, side):
-        """Returns the ids of all sentences of one side."""
-        return self.ids[self.ends[side][0] : self.ends[side][-1]]
+        Args:
+            ids: see `Shard`.
+            *lengths: the lengths of the sources and of the targets, in each encoding.
+        """
+        lengths = np.array(lengths or ([], []), "int64")
+        ends = np.cumsum(np.concatenate([[0], lengths.ravel()]), dtype="int64")
+        pairs = lengths.shape[1]
+        return cls(ids, np.stack([ends[i * pairs :][: pairs + 1] for i in range(len(lengths))]))
+
+    def of_side(self, side, encoding=0):
+        """Returns the ids of all sentences of one side in one encoding."""
+        ends = self.ends[side][encoding]
+        return self.ids[ends[0] : ends[-1]]
+
+    def with_encodings(self, ids, lengths):
+        """Returns the shard in memory with further encodings.
+
+        Args:
+            ids, lengths: see `of_lengths`.
+        """
+        own = [side for encoding in range(self.encodings) for side in self.lengths(encoding).T]
+        return Shard.of_lengths(np.concatenate([self.ids, ids]), *own, *lengths)
+
+    def lengths(self, encoding=0):
+        """Returns the number of ids of each source and target, `[pairs, 2]`."""
+        return np.stack([np.diff(self.ends[side][encoding]) for side in SIDES], axis=1)
 
     @classmethod
     def read(cls, folder):
@@ -79,7 +107,8 @@ class Shard:
         """Writes the shard to a folder that is complete or absent."""
         with whole_folder(folder) as unfinished:
             np.save(unfinished / "ids.npy", compact(self.ids))
-            np.save(unfinished / "ends.npy", np.stack(list(self.ends.values())))
+            ends = np.stack([self.ends[side] for side in SIDES], axis=1)
+            np.save(unfinished / "ends.npy", ends.reshape(2 * self.encodings, -1))
             digests = {name: file_digest(unfinished / name) for name in ARRAYS}
             write_json(unfinished / DIGESTS, digests)
 
@@ -95,10 +124,10 @@ def check_arrays(ids, ends):
     """Rejects arrays that do not describe sentences, as no digest can."""
     if ids.ndim != 1 or ids.dtype not in ("uint16", "int32") or (len(ids) and ids.min() < 0):
         raise ValueError(f"ids.npy holds no ids: {ids.dtype} of shape {ids.shape}")
-    if ends.ndim != 2 or len(ends) != 2 or ends.dtype != "int64":
+    if ends.ndim != 2 or not len(ends) or len(ends) % 2 or ends.dtype != "int64":
         raise ValueError(f"ends.npy holds no positions: {ends.dtype} of shape {ends.shape}")
-    whole = ends.size and ends[0, 0] == 0 and ends[0, -1] == ends[1, 0] and ends[1, -1] == len(ids)
-    if not whole or (np.diff(ends) < 0).any():
+    whole = ends.size and ends[0, 0] == 0 and ends[-1, -1] == len(ids)
+    if not whole or (ends[:-1, -1] != ends[1:, 0]).any() or (np.diff(ends) < 0).any():
         raise ValueError("the positions in ends.npy do not fit the ids")
 
 
@@ -109,19 +138,28 @@ class IdStore:
         shards: an iterable of `Shard`s.
 
     Attributes:
-        lengths: `[pairs, 2]`, number of ids of each source and target.
+        lengths: `[pairs, 2]`, number of ids of each source and target without dropout.
+        encodings: number of encodings of each sentence. A shard with fewer of them repeats them.
     """
 
     def __init__(self, shards):
         self.shards = list(shards)
         self.first = np.cumsum([0] + [len(shard) for shard in self.shards])
-        lengths = [
-            np.stack([np.diff(shard.ends[side]) for side in SIDES], axis=1) for shard in self.shards
-        ]
-        self.lengths = np.concatenate(lengths or [np.zeros((0, 2))]).astype("int32")
+        self.encodings = max((shard.encodings for shard in self.shards), default=1)
+        self.lengths = self.lengths_in(0)
 
     def __len__(self):
         return int(self.first[-1])
+
+    def lengths_in(self, encoding):
+        """Returns the number of ids of each source and target in one encoding, `[pairs, 2]`."""
+        lengths = [shard.lengths(encoding % shard.encodings) for shard in self.shards]
+        return np.concatenate(lengths or [np.zeros((0, 2))]).astype("int32")
+
+    @functools.cached_property
+    def all_lengths(self):
+        """The number of ids of each source and target, `[encodings, pairs, 2]`."""
+        return np.stack([self.lengths, *map(self.lengths_in, range(1, self.encodings))])
 
     @classmethod
     def read(cls, folder):
@@ -156,7 +194,12 @@ class IdStore:
         for side in SIDES:
             size = getattr(tokenizer, side).size
             largest = max(
-                (int(shard.of_side(side).max(initial=0)) for shard in self.shards), default=0
+                (
+                    int(shard.of_side(side, encoding).max(initial=0))
+                    for shard in self.shards
+                    for encoding in range(shard.encodings)
+                ),
+                default=0,
             )
             if largest >= size:
                 raise ValueError(
@@ -164,16 +207,25 @@ class IdStore:
                     "pieces: they do not belong together. Run t2t-prepare with a new output folder"
                 )
 
-    def gather(self, side, examples, width):
-        """Returns the ids of one side of some pairs, padded or cut: int32 `[examples, width]`."""
+    def gather(self, side, examples, width, encodings=0):
+        """Returns the ids of one side of some pairs, padded or cut: int32 `[examples, width]`.
+
+        Args:
+            side: "source" or "target".
+            examples: indices of the pairs.
+            width: number of ids per pair.
+            encodings: index of the encoding, the same for all pairs or one for each.
+        """
         examples = np.asarray(examples)
+        encodings = np.broadcast_to(encodings, examples.shape)
         rows = np.zeros((len(examples), width), "int32")
         shard_indices = np.searchsorted(self.first, examples, side="right") - 1
         columns = np.arange(width)
         for index in np.unique(shard_indices):
             in_shard = np.flatnonzero(shard_indices == index)
             shard, inside = self.shards[index], examples[in_shard] - self.first[index]
-            starts, ends = shard.ends[side][inside], shard.ends[side][inside + 1]
+            encoding = encodings[in_shard] % shard.encodings
+            starts, ends = (shard.ends[side][encoding, inside + i] for i in (0, 1))
             real = columns < (ends - starts)[:, None]  # [examples in the shard, width]
             block = np.zeros(real.shape, "int32")
             block[real] = shard.ids[(starts[:, None] + columns)[real]]

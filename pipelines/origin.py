@@ -37,13 +37,17 @@ def origin_of(source, config, tokenizer):
         cleaning |= {"nfc": "the vocabulary's", "control_characters": "the vocabulary's"}
         vocabulary = {"contents": digest(tokenizer.contents()), **normalization}
     origin = {"format": FORMAT, **source.fingerprint(), "cleaning": cleaning}
+    if config.encodings.number > 1:  # absent from the records of earlier versions
+        origin["encodings"] = dataclasses.asdict(config.encodings)
     return json.loads(json.dumps({**origin, "vocabulary": vocabulary}))
 
 
 def cleaned_from(origin):
     """Returns the part of an origin that the cleaned text depends on: all except the encoding."""
     normalization = origin["vocabulary"] if "contents" in origin["vocabulary"] else None
-    return {**origin, "vocabulary": normalization}
+    encoding = ("vocabulary", "encodings")
+    cleaned = {name: value for name, value in origin.items() if name not in encoding}
+    return {**cleaned, "vocabulary": normalization}
 
 
 def is_begun(folder, origin):

@@ -16,6 +16,7 @@ import dataclasses
 import shutil
 from pathlib import Path
 
+from pipelines.bpe_dropout import refuse_other_kinds
 from pipelines.cleaned_text import clean_all, sampled_lines, total_counts
 from pipelines.data_config import DataConfig
 from pipelines.id_store import IdStore, Shard, contents_of, shards_in
@@ -56,11 +57,16 @@ def prepare_by(clean_into, encode_into, source, folder, config=None, tokenizer=N
     Args:
         clean_into: function of (source, folder, cleaning config, normalization) that writes the
             parts of the cleaned text.
-        encode_into: function of (folder, tokenizer) that writes the missing shards.
+        encode_into: function of (folder, tokenizer, encodings config) that writes the missing
+            shards.
         source, folder, config, tokenizer: see `prepare`.
     """
     config = DataConfig() if config is None else config
     config.validate()
+    if tokenizer is None:
+        refuse_other_kinds(config.encodings, [config.vocabulary.kind])
+    else:
+        refuse_other_kinds(config.encodings, [tokenizer.source.kind, tokenizer.target.kind])
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     check_links(folder)
@@ -102,7 +108,7 @@ def finish(clean_into, encode_into, source, folder, config, tokenizer, origin):
         with whole_folder(folder / "vocabulary") as unfinished:
             save_tokenizer(tokenizer, unfinished)
         write_json(folder / "preparation.json", origin)
-    encode_into(folder, load_tokenizer(folder / "vocabulary"))
+    encode_into(folder, load_tokenizer(folder / "vocabulary"), config.encodings)
     store = IdStore([Shard.read(folder / name) for name in shards_in(folder)])
     sizes = dict(zip(shards_in(folder), map(len, store.shards), strict=True))
     write_json(folder / "store.json", sizes)
@@ -110,11 +116,11 @@ def finish(clean_into, encode_into, source, folder, config, tokenizer, origin):
     shutil.rmtree(cleaned)
 
 
-def encode_all(folder, tokenizer):
+def encode_all(folder, tokenizer, encodings):
     """Encodes the cleaned text with `tf.data`, on all cores of this machine."""
     from pipelines.graph_encoding import encode_parts  # loads TensorFlow
 
-    encode_parts(folder, tokenizer)
+    encode_parts(folder, tokenizer, encodings)
 
 
 def is_finished(folder):

@@ -38,8 +38,14 @@ def make_report(store, tokenizer, counts, batches):
             "in_bytes": in_bytes / max(pieces, 1),
             "longest": int(store.lengths[:, column].max()),
         }
+    if store.encodings > 1:
+        for column, figures in enumerate(sides.values()):
+            dropped = store.all_lengths[1:, :, column].mean(axis=0, dtype=float).sum()
+            figures["pieces_a_word_with_dropout"] = float(dropped) / max(figures["words"], 1)
     histogram = np.bincount(np.minimum(store.lengths.max(axis=1) // 10, 20), minlength=21)
+    encodings = {"encodings": store.encodings} if store.encodings > 1 else {}
     return {
+        **encodings,
         "counts": counts,
         "vocabulary": {"kind": tokenizer.target.kind, "size": tokenizer.target.size},
         "sides": sides,
@@ -52,7 +58,7 @@ def batches_report(store, config):
     """Returns the number, shapes and padding of an epoch's batches, measured on the first epoch."""
     report = {"settings": dataclasses.asdict(config)}
     try:
-        plan = BatchPlan(store.lengths + 1, config, seed=0)
+        plan = BatchPlan(store.all_lengths + 1, config, seed=0)
     except ValueError as error:  # too small for one batch, which is not a failure here
         return {**report, "problem": str(error)}
     return {
@@ -83,12 +89,25 @@ def report_text(report):
             f"{figures['in_bytes']:.3%} bytes; the longest sentence has "
             f"{figures['longest']:,} pieces"
         )
+    if "encodings" in report:
+        lines.append(dropout_line(report))
     lines += [
         "",
         "pairs by number of pieces on the longer side",
         *histogram_lines(report["histogram"]),
     ]
     return "\n".join([*lines, "", *batch_lines(report["batches"])]) + "\n"
+
+
+def dropout_line(report):
+    """Returns the line about the encodings with BPE dropout."""
+    figures = ", ".join(
+        f"{side} {figures['pieces_a_word_with_dropout']:.2f} pieces per word "
+        f"(without: {figures['pieces_a_word']:.2f})"
+        for side, figures in report["sides"].items()
+    )
+    number = report["encodings"]
+    return f"encodings   {number} per sentence, {number - 1} with BPE dropout: {figures}"
 
 
 def dropped_text(counts):

@@ -5,6 +5,7 @@ import importlib.metadata
 from pathlib import Path
 
 from pipelines.batch_plan import BatchConfig
+from pipelines.bpe_dropout import EncodingsConfig
 from pipelines.cleaning import CleaningConfig
 from pipelines.corpora import corpora_in
 from pipelines.data_config import DataConfig
@@ -69,6 +70,7 @@ def read_settings(path):
         data["cleaning"] = CleaningConfig(**data["cleaning"])
         data["vocabulary"] = VocabularyConfig(**data["vocabulary"])
         data["batches"] = BatchConfig(**data["batches"])
+        data["encodings"] = EncodingsConfig(**data.get("encodings", {}))
         return Experiment(
             model=TransformerConfig(**settings["model"]),
             training=TrainingConfig(**settings["training"]),

@@ -102,7 +102,7 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None):
         initial = initial_run(run, init)
         set_model(experiment, run, tokenizer, initial)
         settings = experiment.data.batches, experiment.training.seed
-        plan = BatchPlan(store.lengths + 1, *settings, mix=mix)
+        plan = BatchPlan(store.all_lengths + 1, *settings, mix=mix)
         if machines.is_chief:
             begin(run, experiment, vocabulary, command, initial and initial.folder)
         else:
@@ -192,7 +192,8 @@ def training_corpora(experiment, run):
         tokenizer = learn(itertools.chain.from_iterable(texts), data.vocabulary)
         with whole_folder(vocabulary) as unfinished:
             save_tokenizer(tokenizer, unfinished)
-    return Corpora(encoded(texts, load_tokenizer(vocabulary)), vocabulary, mix=None)
+    store = encoded(texts, load_tokenizer(vocabulary), data.encodings)
+    return Corpora(store, vocabulary, mix=None)
 
 
 def sustained_rate(size=2048, rounds=3):

@@ -8,6 +8,7 @@ import pipelines.cleaned_text as cleaned_text
 import pipelines.prepare as preparation
 from pipelines.batch_plan import BatchConfig
 from pipelines.beam_prepare import encode_part, prepare_with_beam
+from pipelines.bpe_dropout import EncodingsConfig
 from pipelines.data_config import DataConfig
 from pipelines.id_store import IdStore, Shard
 from pipelines.prepare import prepare
@@ -17,6 +18,7 @@ from pipelines.vocabulary import VocabularyConfig
 
 # With duplicates within a part and across parts, and with pairs for other rules.
 CORPUS = [*pairs(300), *pairs(100), ("", "leer"), *pairs(3), ("same", "same"), *pairs(50, seed=2)]
+DROPOUT = EncodingsConfig(2, 0.2)
 # Beam's local runner looks for newer versions of Beam and warns about missing packages.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -27,8 +29,12 @@ def contents(folder):
 
 
 def config():
-    batches = BatchConfig(tokens=1000, max_length=60)
-    return DataConfig(vocabulary=VocabularyConfig(size=350), batches=batches)
+    """Settings with a second encoding of each sentence."""
+    return DataConfig(
+        vocabulary=VocabularyConfig(size=350),
+        encodings=DROPOUT,
+        batches=BatchConfig(tokens=1000, max_length=60),
+    )
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -93,7 +99,7 @@ def test_a_part_may_be_encoded_twice(prepared, tmp_path):
     cleaned_text.write_part([("a dog", "ein Hund")], part, {"kept": 1})
     (tmp_path / "vocabulary").symlink_to(folder / "vocabulary")
     for _ in range(2):
-        encode_part(part, tmp_path)
+        encode_part(part, tmp_path, DROPOUT)
     assert len(IdStore([Shard.read(tmp_path / "shard-000000")])) == 1
 
 

@@ -1,6 +1,7 @@
 import pytest
 
 from pipelines.batch_plan import BatchConfig
+from pipelines.bpe_dropout import EncodingsConfig
 from pipelines.cleaning import CleaningConfig
 from pipelines.data_config import DataConfig
 from pipelines.vocabulary import VocabularyConfig
@@ -14,6 +15,7 @@ from pipelines.vocabulary import VocabularyConfig
         ({"dev_source": "dev.en"}, "`dev_source` and `dev_target` go together"),
         ({"cleaning": CleaningConfig(max_ratio=0.5)}, "`max_ratio` must be"),
         ({"vocabulary": VocabularyConfig(kind="unigram")}, "`kind` must be"),
+        ({"encodings": EncodingsConfig(number=2)}, "`encodings.bpe_dropout` above 0"),
     ],
 )
 def test_wrong_settings_of_all_parts_are_refused_by_name(settings, message):

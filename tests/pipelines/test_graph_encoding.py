@@ -4,6 +4,7 @@ import numpy as np
 from toy_tokenizers import toy_tokenizer
 
 from pipelines import graph_encoding
+from pipelines.bpe_dropout import EncodingsConfig
 from pipelines.cleaned_text import write_part
 from pipelines.graph_encoding import encode_parts
 from pipelines.id_store import IdStore, Shard
@@ -16,7 +17,7 @@ def test_shards_hold_the_ids_of_the_python_tokenizer(tmp_path, monkeypatch):
     for index, part in enumerate((texts[:3], [], texts[3:])):
         counts = Counter(read=9, kept=len(part))
         write_part(part, tmp_path / "cleaned" / f"part-00000{index}", counts)
-    encode_parts(tmp_path, tokenizer)
+    encode_parts(tmp_path, tokenizer, EncodingsConfig())
     store = IdStore.read(tmp_path)
     assert [len(shard) for shard in store.shards] == [3, 0, 7]
     for column, side in enumerate(("source", "target")):
@@ -28,5 +29,5 @@ def test_shards_hold_the_ids_of_the_python_tokenizer(tmp_path, monkeypatch):
 def test_finished_shards_are_kept(tmp_path):
     write_part(pairs(3), tmp_path / "cleaned" / "part-000000", Counter(kept=3))
     Shard.of([([7], [8])]).write(tmp_path / "shard-000000")
-    encode_parts(tmp_path, toy_tokenizer("bpe"))
+    encode_parts(tmp_path, toy_tokenizer("bpe"), EncodingsConfig())
     assert len(IdStore.read(tmp_path)) == 1

@@ -43,6 +43,61 @@ def test_a_store_in_memory_is_read_in_the_same_way():
     np.testing.assert_array_equal(store.gather("target", [8, 0], 12), padded(pairs, 1, [8, 0], 12))
 
 
+def several_encodings(number, count=30, seed=0):
+    """Returns a shard with several encodings of its pairs, and the pairs of each encoding."""
+    encodings = [random_pairs(count, seed=seed + encoding) for encoding in range(number)]
+    shard = Shard.of(encodings[0])
+    for pairs in encodings[1:]:
+        sides = list(zip(*pairs, strict=True))
+        ids = np.concatenate([np.array(ids, "int32") for side in sides for ids in side])
+        shard = shard.with_encodings(ids, [list(map(len, side)) for side in sides])
+    return shard, encodings
+
+
+def test_a_shard_holds_several_encodings(tmp_path):
+    first, first_pairs = several_encodings(3)
+    second, second_pairs = several_encodings(1, seed=7)
+    for index, shard in enumerate((first, second)):
+        shard.write(tmp_path / f"shard-{index}")
+    store = IdStore.read(tmp_path)
+    assert (len(store), store.encodings) == (60, 3)
+    assert [shard.encodings for shard in store.shards] == [3, 1]
+    # The shard with a single encoding repeats it.
+    pairs = [first_pairs[encoding] + second_pairs[0] for encoding in range(3)]
+    np.testing.assert_array_equal(
+        store.all_lengths, [[(len(s), len(t)) for s, t in each] for each in pairs]
+    )
+    np.testing.assert_array_equal(store.lengths, store.all_lengths[0])
+    random = np.random.default_rng(1)
+    examples, encodings = random.permutation(60)[:40], random.integers(3, size=40)
+    for side, name in enumerate(("source", "target")):
+        chosen = [pairs[e][example] for example, e in zip(examples, encodings, strict=True)]
+        np.testing.assert_array_equal(
+            store.gather(name, examples, 12, encodings), padded(chosen, side, range(40), 12)
+        )
+        np.testing.assert_array_equal(
+            store.gather(name, examples, 12), padded(pairs[0], side, examples, 12)
+        )
+
+
+def test_a_single_encoding_is_stored_as_by_earlier_versions(tmp_path):
+    Shard.of([([7, 8], [9]), ([], [5, 6, 4])]).write(tmp_path / "shard")
+    assert np.load(tmp_path / "shard" / "ids.npy").tolist() == [7, 8, 9, 5, 6, 4]
+    assert np.load(tmp_path / "shard" / "ends.npy").tolist() == [[0, 2, 2], [2, 3, 6]]
+    assert {path.name for path in (tmp_path / "shard").iterdir()} == {
+        "ids.npy",
+        "ends.npy",
+        "digests.json",
+    }
+
+
+def test_ids_outside_the_vocabulary_are_found_in_every_encoding():
+    shard = Shard.of([([3], [4])]).with_encodings(np.array([3, 9]), [[1], [1]])
+    tokenizer = types.SimpleNamespace(size=9)
+    with pytest.raises(ValueError, match="has the id 9, but its vocabulary only 9 pieces"):
+        IdStore([shard]).check_ids(types.SimpleNamespace(source=tokenizer, target=tokenizer))
+
+
 def test_small_ids_take_two_bytes(tmp_path):
     Shard.of(random_pairs(largest=60000)).write(tmp_path / "shard-00000")
     Shard.of(random_pairs(largest=100000)).write(tmp_path / "shard-00001")
@@ -126,6 +181,8 @@ def test_shards_of_earlier_versions_have_no_digests(tmp_path):
         (np.zeros(4, "int32"), [[0, 2], [2, 10**12]]),
         (np.zeros(4, "int32"), [[0, -2], [-2, 4]]),
         (np.zeros(4, "int32"), [0, 4]),
+        (np.zeros(4, "int32"), [[0, 2], [2, 3], [3, 4]]),
+        (np.zeros(4, "int32"), [[0, 1], [1, 2], [3, 3], [3, 4]]),
         (np.zeros(4, "float32"), [[0, 2], [2, 4]]),
         (np.full(4, -1, "int32"), [[0, 2], [2, 4]]),
         (np.array([{}] * 4, object), [[0, 2], [2, 4]]),

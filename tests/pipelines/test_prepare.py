@@ -12,6 +12,7 @@ from pipelines.id_store import SIDES, IdStore
 from pipelines.prepare import prepare
 from pipelines.sources import Pairs, TextFiles
 from pipelines.tokenizers import load_tokenizer
+from pipelines.tokens import TokenTokenizer
 from pipelines.whole import only_one
 
 pytestmark = pytest.mark.usefixtures("small_parts")
@@ -197,6 +198,46 @@ def test_word_pieces_are_prepared_in_the_same_way(tmp_path):
     assert tokenizer.kind == "word_pieces"
     ids = tokenizer.encode([target for _, target in dict.fromkeys(CORPUS[:100])])
     np.testing.assert_array_equal(store.lengths[:, 1], [len(sentence) for sentence in ids])
+
+
+def test_sentences_are_encoded_several_times(prepared, tmp_path):
+    expected, plain_report = prepared
+    folder = tmp_path / "toy"
+    report = prepare(Pairs(CORPUS), folder, config(encodings=3))
+    store, tokenizer = IdStore.read(folder), load_tokenizer(folder / "vocabulary")
+    assert (store.encodings, len(store)) == (3, len(KEPT))
+    np.testing.assert_array_equal(store.lengths, IdStore.read(expected).lengths)
+    for encoding in range(3):
+        ids = store.gather("target", range(len(store)), store.all_lengths.max(), encoding)
+        assert tokenizer.decode(ids) == [target for _, target in KEPT]
+    assert report["encodings"] == 3 and "encodings" not in plain_report
+    pieces = store.all_lengths[1:, :, 0].sum() / 2
+    source = report["sides"]["source"]
+    assert source["pieces_a_word_with_dropout"] == pytest.approx(pieces / source["words"])
+    assert source["pieces_a_word"] == plain_report["sides"]["source"]["pieces_a_word"]
+    text = (folder / "report.txt").read_text()
+    assert re.search(
+        r"encodings   3 per sentence, 2 with BPE dropout: source (\d\.\d\d) pieces per word "
+        r"\(without: (?!\1)\d\.\d\d\), target",
+        text,
+    )
+
+
+def test_changed_encodings_are_refused_by_name(prepared, tmp_path):
+    with pytest.raises(ValueError, match=r"different input or settings. Changed: encodings\. Give"):
+        prepare(Pairs(CORPUS), prepared[0], config(encodings=3))
+    prepare(Pairs(CORPUS[:20]), tmp_path / "toy", config(encodings=3, size=320))
+    with pytest.raises(ValueError, match=r"Changed: encodings.number \(was 3, is 2\)"):
+        prepare(Pairs(CORPUS[:20]), tmp_path / "toy", config(encodings=2, size=320))
+
+
+def test_dropout_on_word_pieces_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(ValueError, match="need a vocabulary of kind 'bpe'"):
+        prepare(Pairs(CORPUS), tmp_path / "toy", config(encodings=2, kind="word_pieces"))
+    tokenizer = TokenTokenizer(["<pad>", "<s>", "</s>", "<unk>", "a"])
+    with pytest.raises(ValueError, match="a vocabulary of kind 'tokens'"):
+        prepare(Pairs(CORPUS), tmp_path / "toy", config(encodings=2), tokenizer)
+    assert not (tmp_path / "toy").exists()
 
 
 def test_a_vocabulary_is_learned_from_the_sample(prepared, tmp_path, monkeypatch):

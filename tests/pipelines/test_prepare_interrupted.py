@@ -75,12 +75,15 @@ def test_leftovers_of_killed_processes_are_removed(prepared, tmp_path):
     assert not list(folder.glob("*.unfinished"))
 
 
-def test_a_killed_preparation_resumes_to_the_same_bytes(prepared, tmp_path):
-    expected, _ = prepared
-    folder = tmp_path / "toy"
+@pytest.mark.parametrize("encodings", [1, 3])
+def test_a_killed_preparation_resumes_to_the_same_bytes(prepared, tmp_path, encodings):
+    expected, folder = prepared[0], tmp_path / "toy"
+    if encodings > 1:
+        expected = tmp_path / "expected"
+        prepare(Pairs(CORPUS), expected, config(encodings))
     code = (
         f"import sys; sys.path[:0] = {[os.getcwd(), os.path.dirname(small_corpus.__file__)]}\n"
-        f"import small_corpus; small_corpus.prepare_one_part_and_wait({str(folder)!r})"
+        f"import small_corpus; small_corpus.prepare_one_part_and_wait({str(folder)!r}, {encodings})"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code],
@@ -91,8 +94,8 @@ def test_a_killed_preparation_resumes_to_the_same_bytes(prepared, tmp_path):
     with process:
         assert process.stdout.readline() == b"encoded\n"
         with pytest.raises(ValueError, match=rf"in use by process {process.pid}. Wait"):
-            prepare(Pairs(CORPUS), folder, config())
+            prepare(Pairs(CORPUS), folder, config(encodings))
         process.kill()
     assert [path.name for path in folder.glob("shard-*")] == ["shard-000000"]
-    prepare(Pairs(CORPUS), folder, config())
+    prepare(Pairs(CORPUS), folder, config(encodings))
     assert contents(folder) == contents(expected)

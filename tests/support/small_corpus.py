@@ -4,7 +4,9 @@ import sys
 
 import pipelines.cleaned_text as cleaned_text
 from pipelines.batch_plan import BatchConfig
+from pipelines.bpe_dropout import EncodingsConfig
 from pipelines.data_config import DataConfig
+from pipelines.dropout_encoding import with_dropout
 from pipelines.id_store import SIDES, Shard
 from pipelines.prepare import prepare_by
 from pipelines.sources import Pairs
@@ -16,10 +18,11 @@ KEPT = list(dict.fromkeys(CORPUS[:700]))
 PART = 200  # four parts
 
 
-def config(**vocabulary):
+def config(encodings=1, **vocabulary):
     batches = BatchConfig(tokens=1000, max_length=60)
     vocabulary = VocabularyConfig(**{"size": 400, **vocabulary})
-    return DataConfig(vocabulary=vocabulary, batches=batches)
+    encodings = EncodingsConfig(encodings, 0.2 if encodings > 1 else 0.0)
+    return DataConfig(vocabulary=vocabulary, batches=batches, encodings=encodings)
 
 
 def contents(folder):
@@ -30,16 +33,17 @@ def contents(folder):
     }
 
 
-def encode_one_part_and_wait(folder, tokenizer):
+def encode_one_part_and_wait(folder, tokenizer, encodings):
     """Encodes the first part without TensorFlow, which takes long to load, and then hangs."""
     part = cleaned_text.parts_in(folder / "cleaned")[0]
     sides = [tokenizer.encode(cleaned_text.lines_of(part / side)) for side in SIDES]
-    Shard.of(zip(*sides, strict=True)).write(cleaned_text.shard_of(part, folder))
+    shard = with_dropout(Shard.of(zip(*sides, strict=True)), part, tokenizer, encodings)
+    shard.write(cleaned_text.shard_of(part, folder))
     print("encoded", flush=True)
     sys.stdin.read()
 
 
-def prepare_one_part_and_wait(folder):
+def prepare_one_part_and_wait(folder, encodings):
     cleaned_text.PART = PART
     encode = encode_one_part_and_wait
-    prepare_by(cleaned_text.clean_all, encode, Pairs(CORPUS), folder, config())
+    prepare_by(cleaned_text.clean_all, encode, Pairs(CORPUS), folder, config(encodings))

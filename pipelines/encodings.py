@@ -1,0 +1,65 @@
+"""The choice among the encodings of each sentence, at random for each epoch.
+
+Source and target are chosen independently. A choice is a single number, so that it can be shuffled
+and sorted like the index of an example.
+"""
+
+import numpy as np
+
+
+class Encodings:
+    """The lengths of all encodings of all pairs.
+
+    Args:
+        lengths: integers `[encodings, examples, 2]`. The first encoding is without dropout.
+        longest: maximum length. Longer encodings are replaced by the one without dropout.
+        cut_at: length at which sequences are truncated, or None.
+    """
+
+    def __init__(self, lengths, longest, cut_at=None):
+        self.lengths, self.longest, self.cut_at = lengths, longest, cut_at
+        self.number = len(lengths)
+
+    def chosen(self, examples, random):
+        """Chooses encodings of source and target for each example.
+
+        Args:
+            examples: indices of the examples.
+            random: a NumPy `Generator`. It is not used if there is only one encoding.
+
+        Returns:
+            An integer for each example, which `examples` and `indices` split again.
+        """
+        if self.number == 1:
+            return examples
+        drawn = random.integers(self.number, size=(len(examples), 2))
+        return self.numbers(examples, drawn)
+
+    def numbers(self, examples, indices):
+        """Returns the integers that stand for examples in these encodings, unless too long."""
+        too_long = self.lengths[indices, examples[:, None], (0, 1)] > self.longest
+        source, target = np.where(too_long, 0, indices).T
+        return (examples * self.number + source) * self.number + target
+
+    def spread(self, examples, random):
+        """Yields choices for all examples, in which each has all its encodings equally often."""
+        if self.number == 1:
+            yield examples
+            return
+        shift = random.integers(self.number, size=len(examples))
+        for source in range(self.number):
+            target = (source + shift) % self.number
+            yield self.numbers(examples, np.stack([np.full_like(shift, source), target], axis=1))
+
+    def examples(self, numbers):
+        """Returns the indices of the examples in some choices."""
+        return numbers // self.number**2
+
+    def indices(self, numbers):
+        """Returns the indices of the encodings of source and target, `[choices, 2]`."""
+        return np.stack([numbers // self.number, numbers], axis=1) % self.number
+
+    def lengths_of(self, numbers):
+        """Returns the lengths of source and target in the chosen encodings, `[choices, 2]`."""
+        lengths = self.lengths[self.indices(numbers), self.examples(numbers)[:, None], (0, 1)]
+        return lengths if self.cut_at is None else np.minimum(lengths, self.cut_at)
