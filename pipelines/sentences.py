@@ -1,8 +1,8 @@
 """Splitting texts into sentences: models learn from sentences, and users paste paragraphs.
 
 A text is a sequence of words with white space between them. Whether a sentence ends between two
-words depends only on these words, by regular expressions that mean the same in Python and in RE2,
-TensorFlow's library for them.
+words depends only on these words, by regular expressions that mean the same in Python and in RE2.
+`graph_sentences.py` does the same to tensors of strings, with the same expressions.
 """
 
 import functools
