@@ -1,7 +1,7 @@
 """Several folders of prepared data, read as one store with the share of each corpus.
 
 corpora = read_corpora("data/general:1,data/mine:4")
-plan = BatchPlan(corpora.store.lengths + 1, config, seed=1, mix=corpora.mix)
+plan = BatchPlan(corpora.store.all_lengths + 1, config, seed=1, mix=corpora.mix)
 """
 
 import math

@@ -3,6 +3,7 @@
 import pytest
 from commands import SMALL_CORPUS, command
 
+from pipelines.corpora import read_corpora
 from pipelines.tokenizers import load_tokenizer
 
 
@@ -38,6 +39,19 @@ def test_trees_become_pairs_with_a_piece_for_each_bracket(toy_corpus):
     assert pieces[:2] == ["▁(S", "▁(NP"] and pieces[-2:] == ["▁)NP", "▁)S"]
 
 
+def test_several_encodings_share_an_existing_vocabulary(toy_data, toy_corpus):
+    folder = toy_data[1]
+    result = command(
+        *("prepare", f"--pairs={toy_corpus}/train.tsv", f"--output={toy_corpus}/dropout"),
+        *(f"--vocabulary={folder}/vocabulary", *SMALL_CORPUS[1:], *DROPOUT),
+    )
+    assert result.returncode == 0, result.stderr
+    assert "encodings   8 per sentence, 7 with BPE dropout: source " in result.stdout
+    corpora = read_corpora(f"{folder}:1,{toy_corpus}/dropout:1")
+    assert [shard.encodings for shard in corpora.store.shards] == [1, 8]
+
+
+DROPOUT = ["--config.data.encodings.number=8", "--config.data.encodings.bpe_dropout=0.1"]
 PAIRS = ["--pairs={0}/train.tsv", "--output={0}/z"]
 
 
@@ -66,6 +80,14 @@ PAIRS = ["--pairs={0}/train.tsv", "--output={0}/z"]
         ([*PAIRS, "--beam_options=--runner=X"], "--beam_options has no effect without --beam"),
         ([*PAIRS, "--config.model.d_ff=9"], "--config.model.d_ff has no effect on prepared data"),
         ([*PAIRS, "--config.search.beam=9"], "--config.search.beam has no effect on prepared"),
+        (
+            [*PAIRS, "--config.data.encodings.number=8"],
+            "Set `encodings.number` to at least 2 and `encodings.bpe_dropout` above 0",
+        ),
+        (
+            [*PAIRS, *DROPOUT, "--config.data.vocabulary.kind=word_pieces"],
+            "need a vocabulary of kind 'bpe'",
+        ),
         (
             [*PAIRS, "--vocabulary=x", "--config.data.vocabulary.size=9"],
             "--config.data.vocabulary.size has no effect with --vocabulary",

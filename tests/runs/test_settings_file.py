@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from pipelines.bpe_dropout import EncodingsConfig
 from t2t_keras.experiment import load_experiment, shipped_configs
 from t2t_keras.runs.settings_file import check_same_model, read_settings, write_settings
 
@@ -30,6 +31,15 @@ def test_settings_without_a_search_have_the_papers_search(tmp_path):
     del settings["experiment"]["search"], settings["checksum"]  # as an earlier version wrote it
     path.write_text(json.dumps(settings))
     assert read_settings(path).search == load_experiment("base").search
+
+
+def test_settings_of_earlier_versions_have_one_encoding(tmp_path):
+    path = tmp_path / "config.json"
+    write_settings(path, load_experiment("base"))
+    settings = json.loads(path.read_text())
+    del settings["experiment"]["data"]["encodings"], settings["checksum"]
+    path.write_text(json.dumps(settings))
+    assert read_settings(path).data.encodings == EncodingsConfig(number=1)
 
 
 def test_only_the_model_and_the_seed_are_compared(tmp_path):

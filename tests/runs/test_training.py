@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from untrained import save_checkpoint, tiny_experiment
 
+from pipelines.batch_plan import BatchPlan
+from pipelines.bpe_dropout import EncodingsConfig
 from pipelines.whole import read_json, write_json
 from t2t_keras.evaluation.held_out import Example, TranslationResults
 from t2t_keras.runs import Run, exports, train, training
@@ -308,6 +310,15 @@ def test_without_data_a_run_learns_the_toy_grammar_and_its_vocabulary_once(tmp_p
     monkeypatch.setattr(training, "learn", None)
     again, *_ = training.training_corpora(experiment, run)
     assert again.lengths.tolist() == store.lengths.tolist()
+
+
+def test_the_toy_grammar_may_have_several_encodings(tmp_path):
+    experiment, run = tiny_experiment(toy_pairs=300), Run(tmp_path)
+    experiment.data.encodings = EncodingsConfig(number=3, bpe_dropout=0.2)
+    store, *_ = training.training_corpora(experiment, run)
+    assert store.encodings == 3
+    plan = BatchPlan(store.all_lengths + 1, experiment.data.batches, seed=1)
+    assert len(np.unique(plan.encodings_in(0), axis=0)) > 3
 
 
 def test_prepared_data_comes_with_its_vocabulary(toy_data, tmp_path):
