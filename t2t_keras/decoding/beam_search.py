@@ -94,9 +94,12 @@ class BeamSearch:
         open_sentences = (state.position < limits) & (likeliest > IMPOSSIBLE)
         if self.config.early_stopping:
             bound = likeliest / length_penalty(limits, self.config)
-            worst_result = state.finished.scores[:, self.config.n_best - 1]
-            open_sentences = open_sentences & (bound > worst_result)
+            open_sentences = open_sentences & (bound > self.worst_result(state))
         return open_sentences
+
+    def worst_result(self, state):
+        """Returns the score of each sentence's worst result so far, or −∞: `[sentences]`."""
+        return state.finished.scores[:, self.config.n_best - 1]
 
     def step(self, state):
         """Returns the state after one more token."""

@@ -30,9 +30,10 @@ def joined_sentences(sentences, separators):
 
 def joined(translations, separators):
     """Joins one `Translation` of each sentence."""
-    text = on_one_line(translations[0].text)
-    for separator, translation in zip(separators, translations[1:], strict=True):
-        text += (separator or space_after(text)) + on_one_line(translation.text)
+    texts = [on_one_line(each.text) for each in translations]
+    text = texts[0]
+    for before, separator, after in zip(texts, separators, texts[1:], strict=False):
+        text += (separator or space_after(before)) + after
     return translations[0]._replace(
         text=text,
         score=sum(each.score for each in translations),
@@ -47,4 +48,9 @@ def on_one_line(text):
 
 def space_after(text):
     """Returns the separator after a sentence whose source had none after it, as in Chinese."""
-    return "" if not text or unicodedata.east_asian_width(text[-1]) in "FWH" else " "
+    return "" if not text or is_wide(text[-1]) else " "
+
+
+def is_wide(character):
+    """Returns whether a character is as wide as a Chinese one, so that no space follows it."""
+    return unicodedata.east_asian_width(character) in "FWH"

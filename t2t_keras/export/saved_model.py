@@ -10,34 +10,43 @@ from t2t_keras.checks import check
 from t2t_keras.decoding.search import method_of
 from t2t_keras.export.batchable import write_batchable
 from t2t_keras.export.compact_weights import CompactWeights
-from t2t_keras.export.signature_constants import BATCH, SMALL_BATCH
+from t2t_keras.export.signature_constants import BATCH, OPTIONS, SMALL_BATCH
 from t2t_keras.export.staged_search import staged_search
 from t2t_keras.export.text_signatures import BATCHABLE, TEXTS, TextSignatures
+from t2t_keras.export.translate_with_options import SPECS, TranslateWithOptions, default_options
 
 INTEGERS = tf.TensorSpec([None], tf.int32)
 
 
-def save_text_model(folder, model, config, source, target, dtype="float32"):
+def save_text_model(
+    folder, model, config, source, target, split_sentences, dtype="float32", split=True
+):
     """Writes a SavedModel that takes text, with the signatures of `TextSignatures`.
+
+    It also has the signature of `TranslateWithOptions`.
 
     Args:
         folder: path of the new folder. It must not exist.
         model: a `Transformer` in float32.
         config: a `SearchConfig`.
         source, target: the `Language`s.
+        split_sentences: see `TranslateWithOptions`.
         dtype: type of the stored weights, one of `SAVED_MODEL_DTYPES`.
+        split: whether the signature with options splits texts into sentences by default.
     """
     signatures = TextSignatures(model, search_method(model, config), source, target)
     weights = CompactWeights(model, dtype)
     endpoints = search_endpoints(weights.used_by(signatures.translate_n_best), TEXTS)
     for function in (signatures.score, signatures.attention):
         endpoints[function.__name__] = graph(weights.used_by(function), TEXTS, TEXTS)
+    with_options = weights.used_by(TranslateWithOptions(signatures, split_sentences).__call__)
+    endpoints[OPTIONS] = graph_with_defaults(with_options, config, split)
     small_batch = weights.used_by(signatures.translate_small_batch)
     endpoints[SMALL_BATCH] = graph(small_batch, TEXTS, INTEGERS)
     batch = weights.used_by(signatures.translate_batch)
     endpoints[BATCH] = graph(batch, TEXTS, INTEGERS, INTEGERS)
     write(folder, endpoints, source.tokenizer, target.tokenizer)
-    write_batchable(folder, BATCHABLE)
+    write_batchable(folder, (*BATCHABLE, OPTIONS))
 
 
 def save_ids_model(folder, model, config, dtype="float32"):
@@ -85,6 +94,22 @@ def graph(function, *signature):
     return tf.function(function, input_signature=signature, autograph=False)
 
 
+def graph_with_defaults(function, config, split):
+    """Returns the graph of the signature with options, whose defaults the signature states.
+
+    Args:
+        function: a `TranslateWithOptions`.
+        config, split: see `default_options`.
+    """
+    traced_once = graph(function, *SPECS)
+    split, prefix, beam, n_best, alpha = default_options(config, split)
+
+    def with_defaults(text, split=split, prefix=prefix, beam=beam, n_best=n_best, alpha=alpha):
+        return traced_once(text, split, prefix, beam, n_best, alpha)
+
+    return graph(with_defaults, *SPECS)
+
+
 def write(folder, endpoints, *tracked):
     """Writes the graphs as signatures, not also as functions: they would be traced again.
 
@@ -93,9 +118,11 @@ def write(folder, endpoints, *tracked):
         endpoints: functions of `graph`, by name.
         *tracked: further objects with variables or tables that the graphs use.
     """
-    signatures = {name: endpoint.get_concrete_function() for name, endpoint in endpoints.items()}
+    graphs = {name: endpoint.get_concrete_function() for name, endpoint in endpoints.items()}
     root = tf.Module()
-    root.used = [*tracked, *(graph.variables for graph in signatures.values())]
+    root.used = [*tracked, *(graph.variables for graph in graphs.values())]
+    # TensorFlow finds the defaults of a function, but not of its graph.
+    signatures = graphs | {name: endpoints[name] for name in (OPTIONS,) if name in endpoints}
     try:
         with quiet():
             tf.saved_model.save(root, str(folder), signatures=signatures)

@@ -74,16 +74,19 @@ class SignatureGraphs(collections.abc.Mapping):
 
 
 class Signature:
-    """A signature, whose graph is imported by the first call."""
+    """A signature, whose graph is imported by the first call. Inputs with defaults are optional."""
 
     def __init__(self, graphs, name):
         self.graphs, self.signature = graphs, graphs.graph.signature_def[name]
+        defaults = self.signature.defaults
+        self.defaults = {name: tf.constant(tf.make_ndarray(defaults[name])) for name in defaults}
         self.function = None
 
     def __call__(self, **inputs):
         if self.function is None:
             sides = self.signature.inputs, self.signature.outputs
             self.function = self.graphs.function(*map(names_of, sides))
+        inputs = self.defaults | inputs
         results = self.function(*(inputs[name] for name in self.signature.inputs))
         return dict(zip(self.signature.outputs, results, strict=True))
 

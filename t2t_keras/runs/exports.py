@@ -7,6 +7,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from pipelines.graph_sentences import split_sentences
 from pipelines.special_ids import MARKS
 from pipelines.tokenizers import graphs_of, save_tokenizer
 from pipelines.whole import check_links, only_one, read_json, whole_folder, write_json
@@ -67,7 +68,8 @@ def export_saved_model(
             if ids_only:
                 save_ids_model(unfinished, model, config, dtype)
             else:
-                save_text_model(unfinished, model, config, *languages(tokenizer), dtype)
+                sides, split = languages(tokenizer), not run.prepared_with("leaves")
+                save_text_model(unfinished, model, config, *sides, split_sentences, dtype, split)
             save_tokenizer(tokenizer, unfinished / "vocabulary")
             settings = read_config(run.config_file)
             write_json(unfinished / "config.json", settings | {"export": facts})

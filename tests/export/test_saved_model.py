@@ -13,13 +13,36 @@ from commands import UGLY, command
 from helpers import tiny_model
 from untrained import toy_tokenizer, untrained_run
 
+from pipelines.sentences import split_sentences
 from pipelines.toy_grammar import pairs
+from t2t_keras.decoding.sentences import on_one_line, whole
 from t2t_keras.export.batchable import read_batchable
 from t2t_keras.export.saved_model import write
+from t2t_keras.export.signature_constants import NO_SCORE
+from t2t_keras.export.signature_graphs import SignatureGraphs
 
 # Ordinary sentences and odd lines. The last one has more pieces than a model takes at once.
 TEXTS = [english for english, _ in pairs(120)] + [*UGLY, "\u00e9\u0301\r\n\ufffd ", "dog " * 1100]
 IDS = 3  # texts whose ids are translated
+SENTENCES = [
+    "The dog sleeps. A cat drinks!\n\nDr. No left. ",
+    "你好。很好。 A man.",
+    "",
+    "\n One line. \n",
+    TEXTS[0],
+]
+KINDS = [(1, 1, 1.5), (2, 1, 0.0), (3, 3, 0.6), (4, 4, 0.6)]  # beam, n_best, alpha
+OPTIONS = [  # each text with and without a prefix, split and whole
+    {
+        "text": text,
+        "split": (place + kind) % 4 < 2,
+        "prefix": "Der Hund" * ((place + kind) % 2),
+        **dict(zip(("beam", "n_best", "alpha"), KINDS[kind], strict=True)),
+    }
+    for kind in range(len(KINDS))
+    for place, text in enumerate(SENTENCES)
+]
+OPTIONS.append(OPTIONS[0] | {"text": "dog " * 600 + "end. The dog.", "split": True})
 
 # Loads both exports without t2t_keras, and the one with ids without tensorflow_text, too.
 PROGRAM = """
@@ -27,7 +50,7 @@ import json, sys
 for name in ("t2t_keras", "pipelines", "tensorflow_text"):
     sys.modules[name] = None
 import tensorflow as tf
-export, export_ids, texts, ids = sys.argv[1:]
+export, export_ids, texts, ids, options = sys.argv[1:]
 texts, ids = json.load(open(texts)), json.load(open(ids))
 ids_model = tf.saved_model.load(export_ids)
 answers = {"ids": ids_model.signatures["translate_n_best"](source=tf.constant(ids))}
@@ -42,6 +65,9 @@ inputs = {
     "translate_small_batch": {"text": tf.constant(texts[:3]), "lengths": tf.constant([4, 32, 64])},
     "translate_batch": {
         "text": tf.constant(texts[:6]), "lengths": tf.constant([64]), "rows": tf.constant([2, 8])
+    },
+    "translate_with_options": {
+        name: tf.constant(values) for name, values in json.load(open(options)).items()
     },
 }
 answers |= {name: model.signatures[name](**inputs[name]) for name in inputs}
@@ -77,10 +103,11 @@ def answers(run, tmp_path_factory):
     ids = [[*map(int, ids), 2] for ids in run.tokenizer().encode(TEXTS[:IDS])]
     width = max(map(len, ids))
     ids = [[*row, *[0] * (width - len(row))] for row in ids]
-    for name, value in (("texts", TEXTS), ("ids", ids)):
+    options = {name: [row[name] for row in OPTIONS] for name in OPTIONS[0]}
+    for name, value in (("texts", TEXTS), ("ids", ids), ("options", options)):
         (folder / name).write_text(json.dumps(value))
     exports = [run.folder / name / "1" for name in ("export", "export_ids")]
-    arguments = [*exports, folder / "texts", folder / "ids"]
+    arguments = [*exports, *(folder / name for name in ("texts", "ids", "options"))]
     result = subprocess.run(
         [sys.executable, "-c", PROGRAM, *map(str, arguments)], capture_output=True, text=True
     )
@@ -130,6 +157,32 @@ def test_xla_finds_the_same_translations_of_a_larger_batch_in_stages(answers):
     np.testing.assert_allclose(batch["scores"], several["scores"][:6], rtol=1e-5)
 
 
+def test_each_text_has_its_own_options(run, answers):
+    found = answers["translate_with_options"]
+    rows = zip(OPTIONS, found["translations"], found["scores"], strict=True)
+    for options, translations, scores in rows:
+        search = {name: options[name] for name in ("beam", "n_best", "alpha")}
+        divide = split_sentences if options["split"] else whole
+        (expected,) = run.translator(**search).translate(
+            [options["text"]], prefixes=[options["prefix"]], split=divide
+        )
+        several = len(divide(options["text"])[0]) > 1
+        texts = [each.text if several else on_one_line(each.text) for each in expected]
+        missing = 4 - len(expected)
+        assert translations == texts + [""] * missing
+        expected_scores = [each.score for each in expected] + [NO_SCORE] * missing
+        np.testing.assert_allclose(scores, expected_scores, rtol=1e-5)
+
+
+def test_options_that_are_left_out_have_defaults(run, answers):
+    signature = SignatureGraphs(run.folder / "export" / "1")["translate_with_options"]
+    outputs = signature(text=tf.constant(SENTENCES))
+    expected = run.translator(n_best=1).translate(SENTENCES, split=split_sentences)
+    translations = [text.decode() for text in outputs["translations"][:, 0].numpy()]
+    assert translations == [row[0].text for row in expected]
+    assert not any(outputs["translations"][:, 1].numpy())
+
+
 def test_scores_are_those_of_the_run(run, answers):
     lines = "".join(f"{a}\t{b}\n" for a, b in itertools.pairwise(TEXTS[:21]))
     expected = command("score", run.folder, "--json", stdin=lines)
@@ -163,7 +216,7 @@ def test_an_export_with_ids_needs_no_operation_of_tensorflow_text(run, translati
 
 
 def test_an_export_states_which_signatures_may_be_batched(run):
-    batchable = {"serving_default", "translate_n_best", "score"}
+    batchable = {"serving_default", "translate_n_best", "score", "translate_with_options"}
     assert read_batchable(run.folder / "export" / "1") == batchable
     assert read_batchable(run.folder / "export_ids" / "1") == set()
 

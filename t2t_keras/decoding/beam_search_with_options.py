@@ -1,0 +1,79 @@
+"""Beam search in which each sentence has its own beam width, n-best list, alpha and prefix.
+
+The arrays have room for the widest beam. A narrower beam of width k uses the first k places and the
+2k most likely continuations, so its results are those of a search with this width. A beam of 1 is
+greedy, as in `search.method_of`.
+"""
+
+import copy
+import dataclasses
+
+from keras import ops
+
+from t2t_keras.decoding.beam_search import BeamSearch
+from t2t_keras.decoding.constraints import IMPOSSIBLE
+from t2t_keras.decoding.special_ids import END, PADDING
+
+
+class BeamSearchWithOptions(BeamSearch):
+    """Beam search with options for each sentence.
+
+    The `extras` of `start` must have "beam", "n_best" and "alpha" `[sentences]` besides "prefix".
+    No sentence may have a wider beam than `config.beam`, or more results than its beam.
+
+    Args:
+        model: a `Transformer` or an `Ensemble`.
+        config: a `SearchConfig`. It has the widest beam, and each sentence has as many hypotheses
+            as that; the score of those that it does not ask for is −∞.
+    """
+
+    def __init__(self, model, config):
+        super().__init__(model, dataclasses.replace(config, n_best=config.beam))
+
+    def unfinished(self, state):
+        return super(BeamSearchWithOptions, self.with_alpha(state.extras["alpha"])).unfinished(
+            state
+        )
+
+    def worst_result(self, state):
+        rank = state.extras["n_best"][:, None] - 1
+        return ops.take_along_axis(state.finished.scores, rank, axis=1)[:, 0]
+
+    def step(self, state):
+        beam = state.extras["beam"][:, None]
+        search = self.with_alpha(state.extras["alpha"][:, None])
+        state = super(BeamSearchWithOptions, search).step(state)
+        live, finished = first(state.live, beam), first(state.finished, beam)
+        # Greedy search stops at the first end; a beam goes on while a better one is possible.
+        ended = (beam == 1) & (finished.scores[:, :1] > IMPOSSIBLE)
+        live = live._replace(scores=ops.where(ended, IMPOSSIBLE, live.scores))
+        return state._replace(live=live, finished=finished)
+
+    def continuations(self, live, logits, position, extras):
+        prefix, beam = extras["prefix"], extras["beam"][:, None]
+        here = ops.arange(ops.shape(prefix)[1], dtype="int32") == position
+        likeliest = super().continuations
+        candidates, parents, newest = ops.cond(  # prefixes end soon, and masking is expensive
+            ops.any(here & (prefix != PADDING)),
+            lambda: likeliest(live, logits, position, {"prefix": prefix}),
+            lambda: likeliest(live, logits, position, {}),
+        )
+        rank = ops.arange(newest.shape[1], dtype="int32")
+        allowed = (rank < 2 * beam) & ((rank < beam) | (newest != END))
+        scores = ops.where(allowed, candidates.scores, IMPOSSIBLE)
+        return candidates._replace(scores=scores), parents, newest
+
+    def hypotheses(self, state):
+        return first(super().hypotheses(state), state.extras["n_best"][:, None])
+
+    def with_alpha(self, alpha):
+        """Returns the search with another α, given as an array."""
+        search = copy.copy(self)
+        search.config = dataclasses.replace(self.config, alpha=alpha)
+        return search
+
+
+def first(hypotheses, count):
+    """Returns `Hypotheses` without those beyond the first `count`, `[sentences, 1]`."""
+    rank = ops.arange(hypotheses.scores.shape[1], dtype="int32")
+    return hypotheses._replace(scores=ops.where(rank < count, hypotheses.scores, IMPOSSIBLE))

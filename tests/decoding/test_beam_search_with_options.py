@@ -1,0 +1,62 @@
+"""Each sentence of a batch gets the results of a search with its own options."""
+
+import numpy as np
+import pytest
+from helpers import array
+from keras import ops
+from searches import SOURCE, as_graph, model_that_ends, run_search, set_bias
+
+from t2t_keras.decoding.beam_search_with_options import BeamSearchWithOptions
+from t2t_keras.decoding.search import advance
+from t2t_keras.decoding.search_config import SearchConfig
+
+LENGTH = 16
+NONE = [0, 0, 0]
+PREFIXES = np.array([[7, 9, 0], NONE, [8, 0, 0], NONE, [7, 9, 11]], "int32")
+
+
+def with_options(model, source, prefix, **options):
+    """Returns the tokens and scores of each row's search; `options` have a value for each row."""
+    method = BeamSearchWithOptions(model, SearchConfig(beam=4))
+    extras = {name: np.array(values) for name, values in options.items()} | {"prefix": prefix}
+    extras["alpha"] = extras["alpha"].astype("float32")
+
+    @as_graph
+    def search(source, extras):
+        state = method.start(source, LENGTH, LENGTH, extras)
+        return method.hypotheses(advance(method, state, LENGTH))
+
+    inputs = ops.array(source), {name: ops.array(values) for name, values in extras.items()}
+    return tuple(array(each) for each in search(*inputs))
+
+
+def test_each_row_has_the_results_of_a_search_with_its_options():
+    model = model_that_ends(seed=2, end=4.0, num_layers=1)
+    kinds = [(1, 1, 1.5), (2, 2, 0.6), (3, 1, 0.0), (4, 4, 0.6)]
+    beam, n_best, alpha = (np.repeat(each, len(SOURCE)) for each in zip(*kinds, strict=True))
+    options = {"beam": beam.astype("int32"), "n_best": n_best.astype("int32"), "alpha": alpha}
+    rows, prefixes = (np.tile(each, (len(kinds), 1)) for each in (SOURCE, PREFIXES))
+    tokens, scores = with_options(model, rows, prefixes, **options)
+    lengths = (tokens[:, 0] > 0).sum(-1)
+    assert lengths.min() < 8 < lengths.max() == LENGTH
+    for index, (width, count, exponent) in enumerate(kinds):
+        settings = {"beam": width, "n_best": count, "alpha": exponent}
+        expected, expected_scores = run_search(model, SOURCE, LENGTH, PREFIXES, **settings)
+        own = slice(index * len(SOURCE), (index + 1) * len(SOURCE))
+        assert not np.isfinite(scores[own][:, count:]).any()
+        exists = np.isfinite(expected_scores)[..., None]
+        np.testing.assert_array_equal(tokens[own][:, :count] * exists, expected * exists)
+        np.testing.assert_allclose(scores[own][:, :count], expected_scores, rtol=1e-4)
+
+
+@pytest.mark.one_backend
+def test_rows_are_cut_off_at_their_limits_as_in_a_search_with_their_options():
+    model = model_that_ends(num_layers=1)
+    set_bias(model, {2: -100.0})  # no hypothesis ends
+    options = {name: np.array([1, 3], "int32") for name in ("beam", "n_best")}
+    tokens, scores = with_options(model, SOURCE[:2], PREFIXES[:2] * 0, alpha=[0.6] * 2, **options)
+    for row, count in enumerate((1, 3)):
+        settings = {"beam": count, "n_best": count}
+        expected, expected_scores = run_search(model, SOURCE[:2], LENGTH, **settings)
+        np.testing.assert_array_equal(tokens[row, :count], expected[row])
+        np.testing.assert_allclose(scores[row, :count], expected_scores[row], rtol=1e-4)
