@@ -9,6 +9,7 @@ t2t-translate runs/ende/export_ctranslate2 < test.en        CTranslate2; starts 
 t2t-translate runs/ende --n_best=3 --scores < test.en       score, tab, translation; best first
 t2t-translate runs/ende --alignments < test.en              translation, tab, 0-0 1-2 …
 t2t-translate runs/ende --json < test.en                    one JSON object per line
+t2t-translate runs/ende --json --confidence < test.en       with the confidence of each word
 t2t-translate runs/ende --sample --top_p=0.9 --seed=3       random, but reproducible
 t2t-translate runs/ende --prefix="Heute" < test.en          every translation begins with "Heute"
 t2t-translate runs/ende --split=off < test.en               every line is one sentence
@@ -17,7 +18,8 @@ Each input line yields one output line, or n lines with --n_best. An empty line 
 line. A line of several sentences is translated sentence by sentence, and its score is the sum of
 their scores. A sentence of more than a thousand pieces is translated in parts. Alignments are pairs
 of word indices, counted from 0: source word, dash, target word. t2t-attention --choose_alignment
-finds the layer and head that align words best.
+finds the layer and head that align words best. The confidence of a word is the smallest
+probability of its pieces.
 
 With --output, run the same command with the same input to resume an interrupted one after its last
 finished block of --lines lines.
@@ -38,7 +40,14 @@ from t2t_keras.cli.lines_beside import LinesBeside
 from t2t_keras.cli.main import run
 from t2t_keras.cli.resumable_output import opened_output
 from t2t_keras.cli.translation_lines import JSON, SCORES, lines_of
-from t2t_keras.cli.translation_model import ALIGNMENTS, N_BEST, PREFIX, PREFIXES, load_model
+from t2t_keras.cli.translation_model import (
+    ALIGNMENTS,
+    CONFIDENCE,
+    N_BEST,
+    PREFIX,
+    PREFIXES,
+    load_model,
+)
 
 INPUT = flags.DEFINE_string("input", None, "Text file to translate. Default: standard input.")
 OUTPUT = flags.DEFINE_string("output", None, "File to write. Default: standard output.")
@@ -96,6 +105,8 @@ def main(arguments):
 def check_arguments(arguments):
     if PREFIX.value is not None and PREFIXES.value:
         raise ValueError("--prefix is for all lines, --prefixes for single lines: give only one")
+    if CONFIDENCE.value and not JSON.value:
+        raise ValueError("--confidence is a field of the JSON objects: give --json, too")
     check_outputs(
         {"standard output": 1} if OUTPUT.value is None else {"--output": OUTPUT.value},
         {
@@ -108,7 +119,8 @@ def check_arguments(arguments):
 
 def output_format():
     """Returns the values of the flags that the output depends on, besides the model's."""
-    values = {flag.name: flag.value for flag in (N_BEST, SCORES, ALIGNMENTS, JSON, PREFIX, LINES)}
+    flags_used = (N_BEST, SCORES, ALIGNMENTS, CONFIDENCE, JSON, PREFIX, LINES)
+    values = {flag.name: flag.value for flag in flags_used}
     prefixes = file_digest(PREFIXES.value) if PREFIXES.value else None
     return values | {"prefixes": prefixes, "version": importlib.metadata.version("t2t-keras")}
 

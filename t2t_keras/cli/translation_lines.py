@@ -10,21 +10,36 @@ JSON = flags.DEFINE_bool("json", False, "Write a JSON object per input line, wit
 
 def lines_of(texts, results, model):
     """Returns the output for texts, in bytes."""
-    lines = []
+    lines, confidence = [], None
+    if model.confidence:
+        all_of_them = [each for translations in results for each in translations]
+        confidence = iter(model.confidence(all_of_them))
     for text, translations in zip(texts, results, strict=True):
-        lines += formatted(text, translations, model.n_best, model.align)
+        lines += formatted(text, translations, model.n_best, model.align, confidence)
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def formatted(text, translations, n_best, align):
-    """Returns the output lines for one input line, without line breaks."""
+def formatted(text, translations, n_best, align, confidence=None):
+    """Returns the output lines for one input line, without line breaks.
+
+    Args:
+        text: the input line.
+        translations: its `Translation`s.
+        n_best: number of lines without --json.
+        align: see `Model`.
+        confidence: iterator of the confidence of the words of each translation. None: omit it.
+    """
     from t2t_keras.decoding.sentences import on_one_line
 
     if JSON.value:
         objects = []
         for each in translations:
             translation = {"text": on_one_line(each.text), "score": each.score}
-            objects.append(translation | ({"alignment": align(each)} if align else {}))
+            if align:
+                translation["alignment"] = align(each)
+            if confidence:
+                translation["confidence"] = [round(word, 4) for word in next(confidence)]
+            objects.append(translation)
         return [json.dumps({"source": text, "translations": objects}, ensure_ascii=False)]
     lines = []
     for each in translations:

@@ -13,6 +13,9 @@ from t2t_keras.cli.weights_flag import WEIGHTS
 
 N_BEST = flags.DEFINE_integer("n_best", None, "Translations per input line. Default: 1.")
 ALIGNMENTS = flags.DEFINE_bool("alignments", False, "Write word alignments after a tab.")
+CONFIDENCE = flags.DEFINE_bool(
+    "confidence", False, "With --json: write the confidence of each word of a translation."
+)
 PREFIX = flags.DEFINE_string("prefix", None, "Text that every translation begins with.")
 PREFIXES = flags.DEFINE_string(
     "prefixes", None, "Text file with a prefix for the translation of each input line."
@@ -26,6 +29,8 @@ class Model(NamedTuple):
         translate: function like `Translator.translate`, which returns lists of `Translation`s.
         n_best: number of translations per text.
         align: function from a `Translation` to pairs of word indices, or None.
+        confidence: function from a list of `Translation`s to the confidence of their words, or
+            None.
         identity: everything that the translations depend on besides the texts, in JSON types.
         split: default of --split.
     """
@@ -33,6 +38,7 @@ class Model(NamedTuple):
     translate: Callable
     n_best: int
     align: Callable | None
+    confidence: Callable | None
     identity: dict
     split: str = "auto"
 
@@ -60,8 +66,9 @@ def from_runs(folders):
         align = runs.aligner(WEIGHTS.value)
         if choice := runs.alignment_choice():
             identity["alignment"] = dataclasses.asdict(choice)
+    confidence = runs.confidence(WEIGHTS.value) if CONFIDENCE.value else None
     split = "off" if runs.prepared_with("leaves") else "auto"
-    return Model(translator.translate, config.n_best, align, identity, split)
+    return Model(translator.translate, config.n_best, align, confidence, identity, split)
 
 
 def from_ctranslate2(folders):
@@ -71,13 +78,13 @@ def from_ctranslate2(folders):
     if not any(is_ctranslate2(folder) for folder in folders):
         return None
     check_alone(folders)
-    only_run = [WEIGHTS, ALIGNMENTS, PREFIX, PREFIXES]
+    only_run = [WEIGHTS, ALIGNMENTS, CONFIDENCE, PREFIX, PREFIXES]
     refuse_unused(only_run, "with a CTranslate2 folder, only with the run")
     export = CTranslate2Export(folders[0])
     changes = search_changes() | {"n_best": N_BEST.value}
     translator, config = export.translator(**changes), export.search(**changes)
     identity = {"ctranslate2": export.digest(), "search": dataclasses.asdict(config)}
-    return Model(translator.translate, config.n_best, None, identity)
+    return Model(translator.translate, config.n_best, None, None, identity)
 
 
 def check_alone(folders):
@@ -92,8 +99,9 @@ def from_export(folders):
     if not any(find_export(folder) for folder in folders):
         return None
     check_alone(folders)
+    only_run = WEIGHTS, ALIGNMENTS, CONFIDENCE, PREFIX, PREFIXES
     fixed = [flag.name for flag in SEARCH_FLAGS if flag.present]
-    fixed += [flag.name for flag in (WEIGHTS, ALIGNMENTS, PREFIX, PREFIXES) if flag.value]
+    fixed += [flag.name for flag in only_run if flag.value]
     if fixed:
         raise ValueError(
             f"--{fixed[0]} does not work with an export: t2t-export fixed the search of "
@@ -113,4 +121,4 @@ def from_export(folders):
         results = export.translate(texts, on_progress, split)
         return [translations[:n_best] for translations in results]
 
-    return Model(translate, n_best, None, {"export": export.digest()})
+    return Model(translate, n_best, None, None, {"export": export.digest()})

@@ -75,9 +75,19 @@ class Scorer:
         """
         sources = self.encode("source", [source for source, _ in pairs], first_line)
         targets = self.encode("target", [target for _, target in pairs], first_line)
+        return self.score_ids(sources, targets, on_progress)
+
+    def score_ids(self, sources, targets, on_progress=lambda count: None):
+        """Returns the `Score` of each pair of ids.
+
+        Args:
+            sources: lists of ids with their end.
+            targets: lists of ids, with their end unless the output was cut off.
+            on_progress: see `score`.
+        """
         both = zip(sources, targets, strict=True)
         lengths = {index: max(map(len, pair)) for index, pair in enumerate(both)}
-        results, done = [None] * len(pairs), 0
+        results, done = [None] * len(lengths), 0
         for indices in batches(lengths, self.batch_tokens):
             batch = (
                 padded([side[index] for index in indices], self.longest)

@@ -8,6 +8,7 @@ from t2t_keras.runs.search_graphs import translator
 from t2t_keras.runs.search_options import search_config
 from t2t_keras.runs.splitting import best_of
 from t2t_keras.runs.word_alignment import aligner
+from t2t_keras.runs.word_confidence import confidence
 
 
 class TrainedModel:
@@ -50,6 +51,13 @@ class TrainedModel:
     def aligner(self, weights=None):
         """Returns a function from a `Translation` to its (source word, target word) indices."""
         return aligner(self.loaded(weights), self.tokenizer(), self.alignment_choice())
+
+    def confidence(self, weights=None):
+        """Returns a function from a list of `Translation`s to the confidence of their words.
+
+        It returns a list of probabilities for each translation, one for each word.
+        """
+        return confidence(self.scorer(weights))
 
     def alignment_choice(self):
         """Returns the `AlignmentHead` that `Run.choose_alignment` stored, or None."""

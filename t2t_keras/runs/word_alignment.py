@@ -3,9 +3,8 @@
 import numpy as np
 import tensorflow as tf
 
-from pipelines.tokenizers import words
 from t2t_keras.decoding.alignment import attention_between
-from t2t_keras.decoding.special_ids import END
+from t2t_keras.runs.pieces_of_words import pieces_of_words
 from t2t_keras.visualization.heads import joined
 
 
@@ -49,7 +48,6 @@ def between_words(tokenizer, source, target, weights):
         target: ids, with their end unless the output was cut off.
         weights: `[..., target, source]`.
     """
-    read, written = words(tokenizer.source, source), words(tokenizer.target, target)
-    weights = joined(weights, [size for _, size in written], [size for _, size in read])
-    # The end token is not a word, so it is not aligned.
-    return weights[..., : len(written) - (target[-1] == END), : len(read) - 1]
+    read, is_read = pieces_of_words(tokenizer.source, source)
+    written, is_written = pieces_of_words(tokenizer.target, target)
+    return joined(weights, written, read)[..., is_written, :][..., is_read]

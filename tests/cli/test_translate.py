@@ -97,6 +97,27 @@ def test_an_object_per_line_has_source_translations_and_alignment(run):
     assert sorted(target for _, target in pairs) == list(range(len(best[0].split())))
 
 
+def test_every_word_of_every_translation_has_a_confidence(run):
+    text = "The dog sleeps.  Two cats saw a house!\n\nThe dog sleeps.\nTwo cats saw a house!\n"
+    text += "dog " * 1100 + "\n"
+    flags = ["--json", "--alignments", "--n_best=2"]
+    lines = translate(run, *flags, "--confidence", stdin=text).splitlines()
+    of_lines = [json.loads(line)["translations"] for line in lines]
+    assert len(of_lines[2]) == 2 and of_lines[1][0]["confidence"] == []
+    every = [each for translations in of_lines for each in translations]
+    for each in every:
+        words = list(range(len(each["text"].split())))
+        assert sorted(target for _, target in each["alignment"]) == words
+        assert len(each["confidence"]) == len(words)
+        assert all(0 <= word <= 1 for word in each["confidence"])
+    whole, first, second = (of_lines[line][0]["confidence"] for line in (0, 2, 3))
+    assert first and whole == pytest.approx(first + second, abs=1e-3)
+    for each in every:
+        del each["confidence"]
+    plain = translate(run, *flags, stdin=text).splitlines()
+    assert of_lines == [json.loads(line)["translations"] for line in plain]
+
+
 def test_translations_begin_with_the_prefix_or_the_prefix_of_their_line(run, tmp_path):
     lines = translate(run, "--prefix=das mein").splitlines()
     assert lines[1] == "" and all(line.startswith("das mein") for line in lines[::2])
@@ -154,12 +175,14 @@ def test_an_interrupted_output_is_resumed_to_the_same_bytes(run, tmp_path):
         (["{1}"], "is not a run"),
         (["{0}", "--weights=oldest"], "has no weights 'oldest'. It has: averaged"),
         (["{0}", "--n_best=9"], "`n_best` must be at most"),
+        (["{0}", "--confidence"], "--confidence is a field of the JSON objects: give --json, too"),
         (["{0}", "--banned=Derr"], "--banned=Derr: the vocabulary has no such"),
         (["{0}", "--top_p=0.9"], "--top_p: for sampling only"),
         (["{0}", "{1}/other"], "has a different vocabulary than"),
         (["{0}", "{1}/export"], "an export cannot join an ensemble"),
         (["{1}/export", "--beam=2"], "--beam does not work with an export"),
         (["{1}/export", "--prefix=a"], "--prefix does not work with an export"),
+        (["{1}/export", "--json", "--confidence"], "--confidence does not work with an export"),
     ],
 )
 def test_mistakes_end_with_one_message_and_exit_code_2(run, tmp_path, arguments, message):

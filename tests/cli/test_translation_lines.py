@@ -39,3 +39,10 @@ def test_an_object_is_one_line_in_plain_text(align, alignment):
             {"text": "ein Hund", "score": -0.5} | alignment,
         ],
     }
+
+
+def test_an_object_has_a_rounded_confidence_for_each_word_of_each_translation():
+    with parsed_flags("translate", "--json"):
+        (line,) = formatted("a dog", BOTH, 2, None, iter([[1.0, 0.123456], []]))
+    fields = [each["confidence"] for each in json.loads(line)["translations"]]
+    assert fields == [[1.0, 0.1235], []]

@@ -1,0 +1,34 @@
+"""Confidence of the words of translations, computed by forced decoding."""
+
+import numpy as np
+
+from t2t_keras.decoding.confidence import word_confidence
+from t2t_keras.runs.pieces_of_words import pieces_of_words
+
+
+def confidence(scorer):
+    """Returns a function from `Translation`s to the confidence of each word of each.
+
+    The words are those of `aligner`.
+
+    Args:
+        scorer: a `Scorer` of the model that translated.
+    """
+    tokenizer = scorer.tokenizer.target
+
+    def rate(translations):
+        parts = [part for each in translations for part in each.parts]
+        sources, targets = ([np.asarray(part[side]) for part in parts] for side in (0, 1))
+        scores = iter(scorer.score_ids(sources, targets))
+        return [
+            [float(each) for _ in translation.parts for each in of_words(tokenizer, next(scores))]
+            for translation in translations
+        ]
+
+    return rate
+
+
+def of_words(tokenizer, score):
+    """Returns the confidence of each word of a target, given its `Score`."""
+    sizes, is_word = pieces_of_words(tokenizer, score.tokens)
+    return word_confidence(score.token_log_p, sizes)[is_word]
