@@ -157,12 +157,9 @@ class BatchPlan:
         if self.mix is not None:
             passes = self.mix.passes(kept)
             often = np.array(list(passes.values()))[self.mix.corpus_of(kept)]
-        choices = list(self.encodings.spread(kept, np.random.default_rng(seed)))
-        all_longer = self.encodings.lengths_of(np.concatenate(choices)).max(axis=1)
-        if len(choices) > 1:
-            often = np.tile(np.ones(len(kept)) if often is None else often, len(choices))
-            often /= len(choices)
-        self.boundaries = np.array(best_boundaries(all_longer, config.buckets, often))
+        counts = self.encodings.counts(kept, np.random.default_rng(seed), often)
+        present = np.flatnonzero(counts)
+        self.boundaries = np.array(best_boundaries(present, config.buckets, counts[present]))
         by_length = kept[np.argsort(longer[kept], kind="stable")]
         ends = np.searchsorted(longer[by_length], self.boundaries[:-1], "right")
         # For each bucket, groups of its examples, shortest first, with their draws in an epoch.
@@ -171,9 +168,9 @@ class BatchPlan:
             for members in np.split(by_length, ends)
         ]
         sizes = np.array([sum(count for _, count in groups) for groups in self.groups])
-        if len(choices) > 1:  # the expected sizes
-            buckets = np.searchsorted(self.boundaries, all_longer)
-            sizes = np.rint(np.bincount(buckets, weights=often)).astype(int)
+        if self.encodings.number > 1:  # the sizes differ from epoch to epoch; these are expected
+            until = np.cumsum(counts)[self.boundaries]
+            sizes = np.rint(np.diff(until, prepend=0)).astype(int)
         most = config.tokens // self.boundaries // config.multiple * config.multiple
         # In an evaluation, a single example may exceed the budget.
         most = np.maximum(most, config.multiple)

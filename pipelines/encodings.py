@@ -51,6 +51,20 @@ class Encodings:
             target = (source + shift) % self.number
             yield self.numbers(examples, np.stack([np.full_like(shift, source), target], axis=1))
 
+    def counts(self, examples, random, often=None):
+        """Returns how many examples of each length an epoch has on average, `[length]`.
+
+        Args:
+            examples, random: see `chosen`. The length of an example is that of its longer side.
+            often: how often an epoch has each example. None: once.
+        """
+        longest = self.lengths.max() if self.cut_at is None else self.cut_at
+        total = sum(
+            np.bincount(self.lengths_of(choices).max(axis=1), often, minlength=longest + 1)
+            for choices in self.spread(examples, random)
+        )
+        return total / self.number
+
     def examples(self, numbers):
         """Returns the indices of the examples in some choices."""
         return numbers // self.number**2

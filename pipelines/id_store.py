@@ -159,6 +159,8 @@ class IdStore:
     @functools.cached_property
     def all_lengths(self):
         """The number of ids of each source and target, `[encodings, pairs, 2]`."""
+        if self.encodings == 1:
+            return self.lengths[None]
         return np.stack([self.lengths, *map(self.lengths_in, range(1, self.encodings))])
 
     @classmethod

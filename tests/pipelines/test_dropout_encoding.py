@@ -5,6 +5,7 @@ from pipelines import dropout_encoding
 from pipelines.batch_plan import BatchConfig, BatchPlan
 from pipelines.bpe_dropout import EncodingsConfig
 from pipelines.dataset import batches, encoded
+from pipelines.dropout_encoding import encoded_with_dropout
 from pipelines.id_store import SIDES
 from pipelines.tokenizers import SeparateTokenizers
 from pipelines.toy_grammar import pairs
@@ -80,3 +81,15 @@ def test_a_plan_without_dropout_reads_only_the_first_encoding():
     plan = BatchPlan(store.lengths + 1, BatchConfig(tokens=1000, max_length=60), seed=None)
     for (_, labels), (_, expected) in zip(batches(store, plan), batches(plain, plan), strict=True):
         np.testing.assert_array_equal(labels, expected)
+
+
+def test_encodings_depend_on_the_seed_and_on_the_index_of_the_shard():
+    tokenizer, texts = toy_tokenizer("bpe"), list(zip(*PAIRS[:50], strict=True))
+    plain = encoded(PAIRS[:50], tokenizer).shards[0]
+
+    def ids(seed=1, index=0):
+        config = EncodingsConfig(2, 0.2, seed)
+        return encoded_with_dropout(plain, texts, tokenizer, config, index).ids.tolist()
+
+    assert ids() == ids()
+    assert len({tuple(each) for each in (ids(), ids(seed=2), ids(index=1))}) == 3
