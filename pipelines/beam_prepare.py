@@ -19,12 +19,12 @@ from pipelines.prepare import prepare_by
 from pipelines.tokenizers import load_tokenizer
 
 
-def prepare_with_beam(source, folder, config=None, tokenizer=None, options=()):
+def prepare_with_beam(source, folder, config=None, tokenizer=None, options=(), tag=None):
     """Converts a corpus to an id store like `prepare`, with cleaning and encoding on Beam.
 
     Args:
         source: a source with `chunks`: uncompressed files or a TFDS data set.
-        folder, config, tokenizer: see `prepare`.
+        folder, config, tokenizer, tag: see `prepare`.
         options: Beam options, such as ["--runner=FlinkRunner"]. None or empty: Beam's local runner.
     """
     if not hasattr(source, "chunks"):
@@ -39,9 +39,9 @@ def prepare_with_beam(source, folder, config=None, tokenizer=None, options=()):
         clean_in_parts(chunks, folder, config, normalization, options)
 
     def encode_into(folder, tokenizer, encodings):
-        encode_in_parts(folder, encodings, options)
+        encode_in_parts(folder, encodings, options, tokenizer.source.start)
 
-    return prepare_by(clean_into, encode_into, source, folder, config, tokenizer)
+    return prepare_by(clean_into, encode_into, source, folder, config, tokenizer, tag)
 
 
 def clean_in_parts(chunks, folder, config, normalization, options):
@@ -111,8 +111,8 @@ def write_chunk(part, chunk, first, config, normalization):
     write_part(kept_pairs(), part, counts)
 
 
-def encode_in_parts(folder, encodings, options):
-    """Encodes every part that has no shard yet."""
+def encode_in_parts(folder, encodings, options, start):
+    """Encodes every part that has no shard yet; each source begins with the ids `start`."""
     parts = parts_in(folder / "cleaned")
     missing = [part for part in parts if not shard_of(part, folder).exists()]
     with beam.Pipeline(options=options) as pipeline:
@@ -120,13 +120,14 @@ def encode_in_parts(folder, encodings, options):
             pipeline
             | beam.Create(missing)
             | beam.Reshuffle()
-            | beam.Map(lambda part: encode_part(part, folder, encodings))
+            | beam.Map(lambda part: encode_part(part, folder, encodings, start))
         )
 
 
-def encode_part(part, folder, encodings):
+def encode_part(part, folder, encodings, start):
     """Encodes one part of the cleaned text and writes its shard."""
     tokenizer = load_tokenizer(folder / "vocabulary")
     sides = [getattr(tokenizer, side).encode(lines_of(part / side)) for side in SIDES]
     shard = Shard.of(zip(*sides, strict=True))
-    with_dropout(shard, part, tokenizer, encodings).write(shard_of(part, folder))
+    shard = with_dropout(shard, part, tokenizer, encodings)
+    shard.with_start(start).write(shard_of(part, folder))

@@ -31,11 +31,14 @@ class BytePairTokenizer(Tokenizer):
         self.size = self.processor.get_piece_size()
         self.byte_ids = [id for id in range(self.size) if self.processor.is_byte(id)]
         self.begins_word = begins_word(self)
+        control = [id for id in range(END + 1, self.size) if self.processor.is_control(id)]
+        self.tags = {self.processor.id_to_piece(id): id for id in control}
 
     def encode(self, texts):
         """Returns an int32 array of ids for each text, without begin and end."""
         normalized = [self.normalization(text) for text in check_is_list(texts)]
-        return [np.array(ids, "int32") for ids in self.processor.encode(normalized, num_threads=-1)]
+        encoded = self.processor.encode(normalized, num_threads=-1)
+        return [np.array([*self.start, *ids], "int32") for ids in encoded]
 
     def decode(self, sequences):
         """Returns the text of each sequence of ids, ignoring padding, begin and end."""

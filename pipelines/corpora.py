@@ -11,6 +11,7 @@ from typing import NamedTuple
 from pipelines.id_store import IdStore
 from pipelines.mix import Mix
 from pipelines.tokenizers import load_tokenizer
+from pipelines.whole import read_json
 
 
 class Corpus(NamedTuple):
@@ -27,11 +28,13 @@ class Corpora(NamedTuple):
         store: an `IdStore` of all pairs, one corpus after another.
         vocabulary: path of the folder of their vocabulary.
         mix: a `Mix`, or None for a single corpus.
+        tags: the tag of each corpus, or None for one without a tag.
     """
 
     store: IdStore
     vocabulary: Path
     mix: Mix | None
+    tags: list
 
 
 def corpora_in(text):
@@ -66,24 +69,41 @@ def corpus_in(text):
     return Corpus(folder, value)
 
 
-def read_corpora(text):
+def read_corpora(text, temperature=1.0):
     """Opens prepared data and returns its `Corpora`.
 
     Args:
         text: see `corpora_in`.
+        temperature: T of the shares of corpora without weights, which are proportional to
+            pairs^(1/T) (Arivazhagan et al. 2019, arXiv 1907.05019). 1: every pair is seen equally
+            often. Larger values show small corpora more often.
     """
     corpora = corpora_in(text)
+    if temperature != 1 and (len(corpora) == 1 or corpora[0].weight is not None):
+        raise ValueError(
+            "`data.temperature` is for several corpora without weights, such as data/a,data/b. "
+            f"Received: data.temperature={temperature}, {text}"
+        )
     stores = [IdStore.read(corpus.folder) for corpus in corpora]
     vocabularies = [Path(corpus.folder) / "vocabulary" for corpus in corpora]
     check_one_vocabulary(vocabularies)
     tokenizer = load_tokenizer(vocabularies[0])
     for corpus, store in zip(corpora, stores, strict=True):
         store.check_ids(tokenizer, corpus.folder)
+    tags = [tag_in(corpus.folder) for corpus in corpora]
     if len(stores) == 1:
-        return Corpora(stores[0], vocabularies[0], None)
+        return Corpora(stores[0], vocabularies[0], None, tags)
     weights = [corpus.weight for corpus in corpora]
+    if temperature != 1:
+        weights = [len(store) ** (1 / temperature) for store in stores]
     mix = Mix(names(corpora), map(len, stores), None if None in weights else weights)
-    return Corpora(IdStore([s for store in stores for s in store.shards]), vocabularies[0], mix)
+    store = IdStore([shard for store in stores for shard in store.shards])
+    return Corpora(store, vocabularies[0], mix, tags)
+
+
+def tag_in(folder):
+    """Returns the tag that a folder was prepared with, or None."""
+    return read_json(Path(folder) / "preparation.json", {}).get("tag")
 
 
 def names(corpora):

@@ -1,6 +1,7 @@
 """The settings of a run's data: its location, cleaning, vocabulary and batches."""
 
 import dataclasses
+import math
 
 from pipelines.batch_plan import BatchConfig
 from pipelines.bpe_dropout import EncodingsConfig
@@ -17,15 +18,17 @@ class DataConfig:
     Args:
         folder: folder of training data from t2t-prepare, or a mix of several with the shares of
             their pairs, such as "general:1,mine:4". "": the toy grammar.
+        temperature: of the shares of several corpora without weights, see `read_corpora`.
         toy_pairs: number of training pairs from the toy grammar.
         dev_source, dev_target: text files for evaluation during training. "": none, or the test
             split if the toy grammar is the training data.
-        dev: in their place, several held-out sets with names, "NAME=SOURCE,TARGET" each. The
-            first is the main one.
+        dev: in their place, several held-out sets with names, "NAME=SOURCE,TARGET" each, or
+            "NAME=SOURCE,TARGET,TO" with a tag. The first is the main one.
         dev_pairs: number of lines to use from the start of the files of each set. 0: all.
     """
 
     folder: str = ""
+    temperature: float = 1.0
     toy_pairs: int = 20_000
     dev_source: str = ""
     dev_target: str = ""
@@ -38,6 +41,11 @@ class DataConfig:
 
     def validate(self):
         """Raises `ValueError` for the first wrong setting."""
+        if not isinstance(self.temperature, int | float) or not 1 <= self.temperature < math.inf:
+            raise ValueError(
+                "`temperature` must be at least 1: 1 shows every pair equally often, larger values "
+                f"show small corpora more often. Received: temperature={self.temperature!r}"
+            )
         check_whole_number("toy_pairs", self.toy_pairs)
         check_whole_number("dev_pairs", self.dev_pairs, at_least=0)
         if bool(self.dev_source) != bool(self.dev_target):

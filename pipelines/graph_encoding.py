@@ -52,4 +52,5 @@ def encode_parts(folder, tokenizer, encodings):
             flat = np.concatenate([np.zeros(0, "int32"), *ids[0], *ids[1]])
             lengths = (np.concatenate([np.zeros(0, "int64"), *side]) for side in lengths)
             shard = Shard.of_lengths(flat, *lengths)
-            with_dropout(shard, part, tokenizer, encodings).write(shard_of(part, folder))
+            shard = with_dropout(shard, part, tokenizer, encodings)
+            shard.with_start(tokenizer.source.start).write(shard_of(part, folder))

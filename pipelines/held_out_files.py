@@ -16,11 +16,13 @@ class HeldOutFiles(NamedTuple):
     Args:
         name: name of the set. "": a single set without a name.
         source, target: see `TextFiles`.
+        to: see `chosen_tag`.
     """
 
     name: str
     source: str
     target: str
+    to: str | None = None
 
     def read(self):
         """Returns the pairs as a list of strings."""
@@ -50,9 +52,11 @@ def parse_sets(texts):
 
 def parse_set(text):
     name, _, files = text.partition("=") if isinstance(text, str) else ("", "", "")
-    source, _, target = files.partition(",")
-    if not (name and source and target) or "," in target:
-        raise wrong("NAME=SOURCE,TARGET, such as mine=dev.en,dev.de", text)
+    source, target, to, *more = [*files.split(","), "", ""]
+    if not (name and source and target) or any(more):
+        raise wrong(
+            "NAME=SOURCE,TARGET, such as mine=dev.en,dev.de, or NAME=SOURCE,TARGET,TO", text
+        )
     if not NAME.fullmatch(name):
         allowed = (
             "letters (A to Z), digits, '_', '-' and '.', and begins with a letter, digit or '_'"
@@ -60,7 +64,7 @@ def parse_set(text):
         raise wrong(f"NAME=SOURCE,TARGET with a name that has only {allowed}", text)
     if name.lower() in RESERVED:
         raise wrong(f"NAME=SOURCE,TARGET with a name other than {', '.join(RESERVED)}", text)
-    return HeldOutFiles(name, source, target)
+    return HeldOutFiles(name, source, target, to or None)
 
 
 def wrong(allowed, value):

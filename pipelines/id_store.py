@@ -78,6 +78,23 @@ class Shard:
         own = [side for encoding in range(self.encodings) for side in self.lengths(encoding).T]
         return Shard.of_lengths(np.concatenate([self.ids, ids]), *own, *lengths)
 
+    def with_start(self, start):
+        """Returns the shard in memory with ids before every source.
+
+        Args:
+            start: the ids. Without any, the shard is unchanged.
+        """
+        if not len(start):
+            return self
+        ids, lengths = [], []
+        for encoding in range(self.encodings):
+            ends = self.ends["source"][encoding]
+            places = np.repeat(ends[:-1] - ends[0], len(start))
+            ids.append(np.insert(self.of_side("source", encoding), places, [*start] * len(self)))
+            ids.append(self.of_side("target", encoding))
+            lengths += list((self.lengths(encoding) + np.array([len(start), 0])).T)
+        return Shard.of_lengths(np.concatenate(ids), *lengths)
+
     def lengths(self, encoding=0):
         """Returns the number of ids of each source and target, `[pairs, 2]`."""
         return np.stack([np.diff(self.ends[side][encoding]) for side in SIDES], axis=1)

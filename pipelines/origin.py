@@ -19,17 +19,20 @@ def refuse_other_files(folder):
         )
 
 
-def origin_of(source, config, tokenizer):
+def origin_of(source, config, tokenizer, tag=None):
     """Returns everything that the encoded data depends on, as a dictionary.
 
     Args:
         source: a source of pairs, see `sources.py`.
         config: a `DataConfig`.
         tokenizer: an existing tokenizer, or None if one is to be learned.
+        tag: tag before every source, or None.
     """
     cleaning = dataclasses.asdict(config.cleaning)
     if tokenizer is None:
         vocabulary = dataclasses.asdict(config.vocabulary)
+        if not vocabulary["tags"]:  # the default, which earlier versions did not record
+            del vocabulary["tags"]
     else:
         normalization = dataclasses.asdict(tokenizer.normalization)
         if normalization["space_sign"]:  # the default, which earlier versions did not record
@@ -39,13 +42,15 @@ def origin_of(source, config, tokenizer):
     origin = {"format": FORMAT, **source.fingerprint(), "cleaning": cleaning}
     if config.encodings.number > 1:  # absent from the records of earlier versions
         origin["encodings"] = dataclasses.asdict(config.encodings)
+    if tag is not None:  # likewise
+        origin["tag"] = tag
     return json.loads(json.dumps({**origin, "vocabulary": vocabulary}))
 
 
 def cleaned_from(origin):
     """Returns the part of an origin that the cleaned text depends on: all except the encoding."""
     normalization = origin["vocabulary"] if "contents" in origin["vocabulary"] else None
-    encoding = ("vocabulary", "encodings")
+    encoding = ("vocabulary", "encodings", "tag")
     cleaned = {name: value for name, value in origin.items() if name not in encoding}
     return {**cleaned, "vocabulary": normalization}
 

@@ -12,6 +12,7 @@ step or shard that is missing.
       report.json, report.txt
 """
 
+import copy
 import dataclasses
 import shutil
 from pathlib import Path
@@ -22,6 +23,7 @@ from pipelines.data_config import DataConfig
 from pipelines.id_store import IdStore, Shard, contents_of, shards_in
 from pipelines.origin import cleaned_from, is_begun, origin_of, refuse_other_files
 from pipelines.report import dropped_text, make_report, report_text
+from pipelines.tags import tag_id, tagged
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.vocabulary import learn
 from pipelines.whole import (
@@ -35,7 +37,7 @@ from pipelines.whole import (
 )
 
 
-def prepare(source, folder, config=None, tokenizer=None):
+def prepare(source, folder, config=None, tokenizer=None, tag=None):
     """Converts a corpus to an id store with its vocabulary.
 
     Args:
@@ -44,25 +46,31 @@ def prepare(source, folder, config=None, tokenizer=None):
         config: a `DataConfig`.
         tokenizer: an existing tokenizer, whose normalization then replaces the config's. None: a
             tokenizer is learned.
+        tag: tag before every source, see `tags.py`; a learned tokenizer reserves it. None: no tag.
 
     Returns:
         The report, as a dictionary.
     """
-    return prepare_by(clean_all, encode_all, source, folder, config, tokenizer)
+    return prepare_by(clean_all, encode_all, source, folder, config, tokenizer, tag)
 
 
-def prepare_by(clean_into, encode_into, source, folder, config=None, tokenizer=None):
+def prepare_by(clean_into, encode_into, source, folder, config=None, tokenizer=None, tag=None):
     """Prepares a corpus with the given functions for cleaning and encoding.
 
     Args:
         clean_into: function of (source, folder, cleaning config, normalization) that writes the
             parts of the cleaned text.
         encode_into: function of (folder, tokenizer, encodings config) that writes the missing
-            shards.
-        source, folder, config, tokenizer: see `prepare`.
+            shards. The tokenizer has the tag.
+        source, folder, config, tokenizer, tag: see `prepare`.
     """
     config = DataConfig() if config is None else config
+    if tag is not None and tokenizer is None:
+        config = copy.deepcopy(config)
+        config.vocabulary.tags = tuple(dict.fromkeys([*config.vocabulary.tags, tag]))
     config.validate()
+    if tag is not None and tokenizer is not None:
+        tag_id(tokenizer, tag)
     if tokenizer is None:
         refuse_other_kinds(config.encodings, [config.vocabulary.kind])
     else:
@@ -73,15 +81,15 @@ def prepare_by(clean_into, encode_into, source, folder, config=None, tokenizer=N
     with only_one(folder):
         refuse_other_files(folder)
         remove_unfinished(folder)
-        origin = origin_of(source, config, tokenizer)
+        origin = origin_of(source, config, tokenizer, tag)
         if is_begun(folder, origin) and is_finished(folder):
             check_intact(folder)
         else:
-            finish(clean_into, encode_into, source, folder, config, tokenizer, origin)
+            finish(clean_into, encode_into, source, folder, config, tokenizer, origin, tag)
         return renewed_report(folder, config)
 
 
-def finish(clean_into, encode_into, source, folder, config, tokenizer, origin):
+def finish(clean_into, encode_into, source, folder, config, tokenizer, origin, tag):
     """Runs all steps that are not finished yet."""
     cleaned = folder / "cleaned"
     normalization = config.cleaning.normalization()
@@ -108,7 +116,7 @@ def finish(clean_into, encode_into, source, folder, config, tokenizer, origin):
         with whole_folder(folder / "vocabulary") as unfinished:
             save_tokenizer(tokenizer, unfinished)
         write_json(folder / "preparation.json", origin)
-    encode_into(folder, load_tokenizer(folder / "vocabulary"), config.encodings)
+    encode_into(folder, tagged(load_tokenizer(folder / "vocabulary"), tag), config.encodings)
     store = IdStore([Shard.read(folder / name) for name in shards_in(folder)])
     sizes = dict(zip(shards_in(folder), map(len, store.shards), strict=True))
     write_json(folder / "store.json", sizes)

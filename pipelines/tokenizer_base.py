@@ -3,6 +3,7 @@
 import numpy as np
 
 from pipelines.normalization import SPACE_SIGN
+from pipelines.special_ids import MARKS
 
 
 class Tokenizer:
@@ -17,6 +18,13 @@ class Tokenizer:
     byte_ids = ()  # ids of the pieces that stand for a byte
     # For each id, whether its piece ends a word, where pieces show this instead of the beginning.
     ends_word = None
+    tags = {}  # ids of the tags by name: pieces that no text contains, see `tags.py`
+    start = ()  # ids that begin every source
+
+    @property
+    def marks(self):
+        """Labels of the ids without text: padding, begin, end and the tags."""
+        return MARKS | {id: tag for tag, id in self.tags.items()}
 
     @property
     def source(self):

@@ -14,8 +14,8 @@ from pathlib import Path
 from pipelines.byte_pairs import BytePairTokenizer
 from pipelines.mapped_sentencepiece import MappedSentencePiece
 from pipelines.normalization import SPACE_SIGN, Normalization
-from pipelines.special_ids import MARKS
 from pipelines.subwords import SubwordTokenizer
+from pipelines.tags import untagged
 from pipelines.tokens import TokenTokenizer
 from pipelines.whole import digest, read_json, write_json
 from pipelines.word_pieces import WordPieceTokenizer
@@ -55,7 +55,11 @@ class SeparateTokenizers:
 
 
 def graphs_of(tokenizer):
-    """Returns the tokenizers of source and target as graphs; one if they share a vocabulary."""
+    """Returns the tokenizers of source and target as graphs; one if they share a vocabulary.
+
+    The graphs add no tag.
+    """
+    tokenizer = untagged(tokenizer)
     source = tokenizer.source.in_graph()
     shared = tokenizer.target is tokenizer.source
     return source, source if shared else tokenizer.target.in_graph()
@@ -64,32 +68,32 @@ def graphs_of(tokenizer):
 def words(tokenizer, ids):
     """Joins ids to words and returns a list of (text, number of pieces).
 
-    Padding, begin and end are words of their own, written as in `MARKS`.
+    Padding, begin, end and tags are words of their own, written as in `tokenizer.marks`.
     """
-    groups = []
+    groups, marks = [], tokenizer.marks
     for id in map(int, ids):
-        after_a_mark = not groups or groups[-1][-1] in MARKS
+        after_a_mark = not groups or groups[-1][-1] in marks
         if tokenizer.ends_word is None:
             begins = tokenizer.begins_word[id]
         else:
             begins = after_a_mark or tokenizer.ends_word[groups[-1][-1]]
-        if after_a_mark or id in MARKS or begins:
+        if after_a_mark or id in marks or begins:
             groups.append([])
         groups[-1].append(id)
     # Decoding turns bytes into characters. A group that decodes to nothing is a lone space sign.
     decoded = zip(groups, tokenizer.decode(groups), strict=True)
-    return [(MARKS.get(group[0]) or text or SPACE_SIGN, len(group)) for group, text in decoded]
+    return [(marks.get(group[0]) or text or SPACE_SIGN, len(group)) for group, text in decoded]
 
 
 def lone_pieces(tokenizer, ids):
     """Returns a list of (piece, 1), one entry per id: `words` without joining."""
     pieces = zip(ids, tokenizer.pieces(ids), strict=True)
-    return [(MARKS.get(int(id), piece), 1) for id, piece in pieces]
+    return [(tokenizer.marks.get(int(id), piece), 1) for id, piece in pieces]
 
 
 def save_tokenizer(tokenizer, folder):
-    """Writes a tokenizer to a folder, `tokenizer.json` last."""
-    folder = Path(folder)
+    """Writes a tokenizer to a folder, `tokenizer.json` last. A tag is not part of it."""
+    folder, tokenizer = Path(folder), untagged(tokenizer)
     if isinstance(tokenizer, SeparateTokenizers):
         for side in SIDES:
             save_tokenizer(getattr(tokenizer, side), folder / side)

@@ -37,6 +37,7 @@ class VocabularyConfig:
             character, seen or not.
         symbols: words that remain one piece when they stand between spaces, such as the brackets
             of a parse.
+        tags: pieces that no text contains, for the beginning of sources, such as "<2de>".
     """
 
     kind: str = "bpe"
@@ -46,6 +47,7 @@ class VocabularyConfig:
     character_coverage: float = 0.9999
     byte_fallback: bool = True
     symbols: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
 
     def validate(self):
         """Raises `ValueError` for the first wrong setting."""
@@ -60,18 +62,28 @@ class VocabularyConfig:
                 "`character_coverage` must be from 0.9 to 1. "
                 f"Received: character_coverage={self.character_coverage!r}"
             )
-        is_list = isinstance(self.symbols, tuple | list)
-        is_list = is_list and all(isinstance(symbol, str) for symbol in self.symbols)
-        if not is_list or len(set(self.symbols)) != len(self.symbols):
+        check_words("symbols", self.symbols)
+        check_words("tags", self.tags)
+        if self.tags and self.kind != BytePairTokenizer.kind:
             raise ValueError(
-                "`symbols` must be a tuple of distinct words, on a command line "
-                f"\"('one','two')\". Received: symbols={self.symbols!r}"
+                f"`tags` need a vocabulary of kind {BytePairTokenizer.kind!r}. Received: "
+                f"kind={self.kind!r}, tags={self.tags!r}"
             )
-        for symbol in self.symbols:
-            if Normalization()(symbol) != symbol or " " in symbol or not symbol:
-                raise ValueError(
-                    f"`symbols` must be normalized words without spaces. Received: {symbol!r}"
-                )
+
+
+def check_words(name, words):
+    """Rejects a setting that is not a tuple of distinct, normalized words."""
+    is_list = isinstance(words, tuple | list) and all(isinstance(word, str) for word in words)
+    if not is_list or len(set(words)) != len(words):
+        raise ValueError(
+            f"`{name}` must be a tuple of distinct words, on a command line "
+            f"\"('one','two')\". Received: {name}={words!r}"
+        )
+    for word in words:
+        if Normalization()(word) != word or " " in word or not word:
+            raise ValueError(
+                f"`{name}` must be normalized words without spaces. Received: {word!r}"
+            )
 
 
 def learn(texts, config, normalization=None, folder=None):
@@ -112,6 +124,7 @@ def learn_byte_pairs(texts, config, normalization, parent=None):
             "normalization_rule_name": "identity",  # the text is already normalized
             "character_coverage": config.character_coverage,
             "byte_fallback": config.byte_fallback,
+            "control_symbols": list(config.tags),
             "user_defined_symbols": [SPACE_SIGN + symbol for symbol in config.symbols],
             "max_sentence_length": longest,  # SentencePiece skips longer lines
         }

@@ -27,6 +27,7 @@ from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.files import check_output_folder
 from t2t_keras.cli.main import run
 from t2t_keras.cli.search_flags import SEARCH_FLAGS, search_changes
+from t2t_keras.cli.to_flag import TO
 from t2t_keras.cli.unused_flags import refuse_unused
 from t2t_keras.cli.weights_flag import WEIGHTS
 
@@ -57,7 +58,7 @@ def main(arguments):
             f"Received: {' '.join(arguments) or 'none'}"
         )
     if CURVES.value:
-        refuse_unused([TRANSLATION, PIECES, WEIGHTS, *SEARCH_FLAGS], "with --curves")
+        refuse_unused([TRANSLATION, PIECES, TO, WEIGHTS, *SEARCH_FLAGS], "with --curves")
     if TRANSLATION.value is not None:
         refuse_unused(SEARCH_FLAGS, "with --translation, which is not searched for")
     check_output_folder(OUTPUT.value)
@@ -69,7 +70,7 @@ def draw_attention(arguments, folder):
     from t2t_keras.runs import Run
 
     run_folder, sentence = arguments
-    attention = Run(run_folder).attention(
+    attention = Run(run_folder, TO.value).attention(
         sentence, TRANSLATION.value, PIECES.value, WEIGHTS.value, **search_changes()
     )
     attention.save(folder)
@@ -93,7 +94,7 @@ def choose_alignment(arguments):
     sources, targets = read_lines(SOURCE.value), read_lines(TARGET.value)
     check_line_counts(source=sources, target=targets)
     gold = read_lines(GOLD.value) if GOLD.value else None
-    run = Run(arguments[0])
+    run = Run(arguments[0], TO.value)
     run.experiment()  # raises a clear error if the folder is not a run
     for rated in run.choose_alignment(sources, targets, gold, WEIGHTS.value):
         print(line_of(rated))

@@ -23,6 +23,7 @@ from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.files import check_outputs, files_of
 from t2t_keras.cli.main import run
 from t2t_keras.cli.search_flags import SEARCH_FLAGS, search_changes
+from t2t_keras.cli.to_flag import TO
 from t2t_keras.cli.unused_flags import refuse_unused
 from t2t_keras.cli.weights_flag import WEIGHTS
 
@@ -51,7 +52,7 @@ LEAVES = flags.DEFINE_enum(
 
 
 TEXT_FLAGS = (SOURCE, REFERENCE, HYPOTHESES, AGAINST, PAPER_BLEU)
-RUN_FLAGS = (OUTPUT, WEIGHTS, *SEARCH_FLAGS)
+RUN_FLAGS = (OUTPUT, TO, WEIGHTS, *SEARCH_FLAGS)
 
 
 def main(arguments):
@@ -120,12 +121,12 @@ def translated(folders, references):
     if is_ctranslate2_alone(folders):
         from t2t_keras.runs.ctranslate2_export import CTranslate2Export
 
-        refuse_unused([WEIGHTS], "with a CTranslate2 folder, only with the run")
+        refuse_unused([TO, WEIGHTS], "with a CTranslate2 folder, only with the run")
         runs = CTranslate2Export(folders[0])
     else:
         from t2t_keras.runs import load_runs
 
-        runs = load_runs(folders)
+        runs = load_runs(folders, TO.value)
     with opened_output() as write:
         hypotheses = translate_all(runs, sources, WEIGHTS.value, **search_changes())
         write(hypotheses)
@@ -176,7 +177,7 @@ def evaluate_trees(arguments):
         return
     inputs = {"--treebank": treebank, "a file of the run": files_of(arguments)}
     check_outputs({"--output": OUTPUT.value}, inputs)
-    run = Run(arguments[0])
+    run = Run(arguments[0], TO.value)
     run.experiment()  # raises a clear error if the folder is not a run
     with opened_output() as write:
         result = run.evaluate_parses(

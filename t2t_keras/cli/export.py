@@ -28,6 +28,7 @@ from t2t_keras.cli.search_flags import (
     SEARCH_FLAGS,
     search_changes,
 )
+from t2t_keras.cli.to_flag import TO
 from t2t_keras.cli.unused_flags import refuse_unused
 from t2t_keras.cli.weights_flag import WEIGHTS
 from t2t_keras.export.dtypes import CTRANSLATE2_DTYPES, SAVED_MODEL_DTYPES
@@ -74,7 +75,7 @@ def main(arguments):
     load_backend()
     from t2t_keras.runs import Run
 
-    print(Run(folder).export(OUTPUT.value, FORMAT.value, WEIGHTS.value, **options))
+    print(Run(folder, TO.value).export(OUTPUT.value, FORMAT.value, WEIGHTS.value, **options))
 
 
 def entry():

@@ -63,6 +63,14 @@ VOCABULARY = flags.DEFINE_string(
 )
 
 
+TAG = flags.DEFINE_string(
+    "tag",
+    None,
+    "Tag before every source, such as <2de>, so that one model translates into several languages. "
+    "A learned vocabulary reserves it; --vocabulary must have it.",
+)
+
+
 def main(arguments):
     no_arguments(arguments)
     if not OUTPUT.value:
@@ -83,9 +91,10 @@ def main(arguments):
             config.vocabulary.symbols = tuple(dict.fromkeys(symbols))
         will_resume()
         if BEAM.value:
-            beam_preparation()(source, OUTPUT.value, config, tokenizer, BEAM_OPTIONS.value)
+            options = BEAM_OPTIONS.value
+            beam_preparation()(source, OUTPUT.value, config, tokenizer, options, TAG.value)
         else:
-            prepare(source, OUTPUT.value, config, tokenizer)
+            prepare(source, OUTPUT.value, config, tokenizer, TAG.value)
     with open(f"{OUTPUT.value}/report.txt", encoding="utf-8") as report:
         shutil.copyfileobj(report, sys.stdout)
 

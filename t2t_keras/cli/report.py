@@ -17,6 +17,7 @@ from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.files import check_outputs, files_of
 from t2t_keras.cli.main import one_run, run
 from t2t_keras.cli.search_flags import SEARCH_FLAGS, search_changes
+from t2t_keras.cli.to_flag import TO
 from t2t_keras.cli.unused_flags import refuse_unused
 from t2t_keras.cli.weights_flag import WEIGHTS
 
@@ -51,7 +52,8 @@ def main(arguments):
         name = Path(SOURCE.value).name
         test_set = {"sources": sources, "references": references, "name": name}
     options = {"limit": LIMIT.value, "examples": EXAMPLES.value, "weights": WEIGHTS.value}
-    print(Run(folder).report(path=OUTPUT.value, **test_set, **options, **search_changes()))
+    run = Run(folder, TO.value)
+    print(run.report(path=OUTPUT.value, **test_set, **options, **search_changes()))
 
 
 def entry():

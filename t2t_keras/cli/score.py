@@ -22,6 +22,7 @@ from pipelines.progress import Progress
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.files import check_outputs, files_of, output_to
 from t2t_keras.cli.main import run
+from t2t_keras.cli.to_flag import TO
 from t2t_keras.cli.weights_flag import WEIGHTS
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the source sentences, one per line.")
@@ -42,7 +43,7 @@ def main(arguments):
     load_backend()
     from t2t_keras.runs import load_runs
 
-    runs = load_runs(arguments)
+    runs = load_runs(arguments, TO.value)
     with contextlib.ExitStack() as files:
         pairs, interactive = given_pairs(files)
         output = files.enter_context(output_to(OUTPUT.value))

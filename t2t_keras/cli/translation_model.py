@@ -8,6 +8,7 @@ from absl import flags
 
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.search_flags import SEARCH_FLAGS, search_changes
+from t2t_keras.cli.to_flag import TO
 from t2t_keras.cli.unused_flags import refuse_unused
 from t2t_keras.cli.weights_flag import WEIGHTS
 
@@ -56,7 +57,7 @@ def from_runs(folders):
     """Returns the `Model` of a run or of an ensemble."""
     from t2t_keras.runs import load_runs
 
-    runs = load_runs(folders)
+    runs = load_runs(folders, TO.value)
     changes = search_changes() | {"n_best": N_BEST.value}
     translator, config = runs.translator(WEIGHTS.value, **changes), runs.search(**changes)
     identity = {"weights": runs.weights_digests(WEIGHTS.value)}
@@ -78,7 +79,7 @@ def from_ctranslate2(folders):
     if not any(is_ctranslate2(folder) for folder in folders):
         return None
     check_alone(folders)
-    only_run = [WEIGHTS, ALIGNMENTS, CONFIDENCE, PREFIX, PREFIXES]
+    only_run = [TO, WEIGHTS, ALIGNMENTS, CONFIDENCE, PREFIX, PREFIXES]
     refuse_unused(only_run, "with a CTranslate2 folder, only with the run")
     export = CTranslate2Export(folders[0])
     changes = search_changes() | {"n_best": N_BEST.value}
@@ -99,7 +100,7 @@ def from_export(folders):
     if not any(find_export(folder) for folder in folders):
         return None
     check_alone(folders)
-    only_run = WEIGHTS, ALIGNMENTS, CONFIDENCE, PREFIX, PREFIXES
+    only_run = TO, WEIGHTS, ALIGNMENTS, CONFIDENCE, PREFIX, PREFIXES
     fixed = [flag.name for flag in SEARCH_FLAGS if flag.present]
     fixed += [flag.name for flag in only_run if flag.value]
     if fixed:

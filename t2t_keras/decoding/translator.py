@@ -39,8 +39,8 @@ class Translator:
 
     Args:
         tokenizer: has a `source` and a `target`, both with `encode(texts)`. The source has
-            `begins_word`, a boolean array: whether the piece of each id begins a word. The target
-            has `decode(sequences)`.
+            `begins_word`, a boolean array: whether the piece of each id begins a word, and
+            `start`: ids that begin every source. The target has `decode(sequences)`.
         decode: function from source ids `[rows, length]`, the indices of the texts, and ids
             `[rows, prefix_length]` that the outputs must begin with, or None, to `Hypotheses`.
         batch_tokens: maximum rows × length of a batch; a longer text is a batch of its own.
@@ -111,14 +111,20 @@ class Translator:
         return jobs
 
     def parts(self, ids):
-        """Splits the ids of a sentence into parts that are short enough, as long as possible."""
-        room, begins = self.longest - 1, self.tokenizer.source.begins_word[ids]
+        """Splits the ids of a sentence into parts that are short enough, as long as possible.
+
+        Each part begins with the ids that begin every source, if there are any.
+        """
+        start = self.tokenizer.source.start
+        ids, room = ids[len(start) :], self.longest - 1 - len(start)
+        begins = self.tokenizer.source.begins_word[ids]
         cuts = [0]
         while len(ids) - cuts[-1] > room:
             first, last = cuts[-1] + 1, cuts[-1] + room
             words = np.flatnonzero(begins[first : last + 1])
             cuts.append(first + words[-1] if len(words) else last)
-        return np.split(ids, cuts[1:]) if len(ids) else []
+        parts = np.split(ids, cuts[1:]) if len(ids) else []
+        return [np.concatenate([start, part]).astype(ids.dtype) for part in parts]
 
     def translate_batch(self, jobs, first_index):
         """Yields the `Translation`s of each job."""

@@ -38,11 +38,12 @@ class HeldOut:
             best first.
         shown: number of example translations.
         name: name of the set. "": it is the only one.
+        tag: tag of the sources, or None.
     """
 
-    def __init__(self, data, sources, references, translator, shown=3, name=""):
+    def __init__(self, data, sources, references, translator, shown=3, name="", tag=None):
         self.data, self.sources, self.references = data, sources, references
-        self.translator, self.shown, self.name = translator, shown, name
+        self.translator, self.shown, self.name, self.tag = translator, shown, name, tag
 
     @property
     def digest(self):

@@ -30,11 +30,13 @@ class Language(NamedTuple):
         tokenizer: has `tokenize(texts)` and `detokenize(ids)`, which work in graphs.
         pieces: the text of each id.
         begins_word: for each id, whether it begins a word.
+        start: ids that begin every text.
     """
 
     tokenizer: Any
     pieces: Any
     begins_word: Any
+    start: tuple = ()
 
 
 class TextSignatures(tf.Module):
@@ -61,8 +63,8 @@ class TextSignatures(tf.Module):
     def translate_n_best(self, text):
         """Returns the n best `translations` [batch, n] of each text and their `scores`."""
         ids = self.source.tokenizer.tokenize(text)
-        ids, text_of = parts(ids, self.begins_word, self.longest - 1)
-        ids = with_end(ids)
+        ids, text_of = parts(ids, self.begins_word, self.longest - 1 - len(self.source.start))
+        ids = complete(ids, self.source.start)
         n = self.method.config.n_best
 
         def translate(rows):
@@ -114,7 +116,7 @@ class TextSignatures(tf.Module):
             text, lengths: see `translate_small_batch`.
             search: function from source ids to tokens, scores and whether these are valid.
         """
-        ids = with_end(self.source.tokenizer.tokenize(text))
+        ids = complete(self.source.tokenizer.tokenize(text), self.source.start)
         count, n = tf.shape(text)[0], self.method.config.n_best
         own = tf.cast(ids.row_lengths(), tf.int32)
         fitting = tf.boolean_mask(lengths, lengths >= tf.reduce_max(own))
@@ -130,7 +132,7 @@ class TextSignatures(tf.Module):
         def refuse():
             return tf.fill([count, n], ""), tf.zeros([count, n]), tf.constant(False)
 
-        fits = (tf.size(fitting) > 0) & tf.reduce_all(own > 1)
+        fits = (tf.size(fitting) > 0) & tf.reduce_all(own > 1 + len(self.source.start))
         texts, scores, finished = tf.cond(fits, translate, refuse)
         results = joined(texts, scores, tf.range(count), count)
         return results | {"finished": finished, "length": own}
@@ -183,7 +185,10 @@ class TextSignatures(tf.Module):
     def with_ends(self, source, target):
         """Tokenizes sources and targets; each row of ids ends with the end token."""
         sides = (self.source, source), (self.target, target)
-        return [with_end(language.tokenizer.tokenize(texts)) for language, texts in sides]
+        return [
+            complete(language.tokenizer.tokenize(texts), language.start)
+            for language, texts in sides
+        ]
 
     def checked_length(self, lengths, longest):
         """Returns a context whose operations run only if no length exceeds the limit.
@@ -232,11 +237,16 @@ def pieces_of(ids, pieces):
     return tf.where(ids == PADDING, "", tf.gather(pieces, ids))
 
 
-def with_end(ids):
-    """Appends the end token to each row of ragged ids."""
+def complete(ids, start):
+    """Puts the ids `start` before each row of ragged ids, and the end token after it."""
     ids = ids.with_row_splits_dtype(tf.int32)
-    ends = tf.RaggedTensor.from_tensor(tf.fill([ids.nrows(), 1], END), row_splits_dtype=tf.int32)
-    return tf.concat([ids, ends], axis=1)
+
+    def in_each_row(added):
+        rows = tf.tile([added], [ids.nrows(), 1])
+        return tf.RaggedTensor.from_tensor(rows, row_splits_dtype=tf.int32)
+
+    before = [in_each_row([*start])] if len(start) else []
+    return tf.concat([*before, ids, in_each_row([END])], axis=1)
 
 
 def padded(ids, longest):

@@ -9,7 +9,7 @@ import tensorflow as tf
 from t2t_keras.decoding.beam_search_with_options import BeamSearchWithOptions
 from t2t_keras.export.sentence_joints import joined_sentences, sentences_of
 from t2t_keras.export.staged_search import staged_search
-from t2t_keras.export.text_signatures import in_batches, joined, padded, parts, with_end
+from t2t_keras.export.text_signatures import complete, in_batches, joined, padded, parts
 
 TYPES = {
     "text": tf.string,
@@ -63,14 +63,15 @@ class TranslateWithOptions(tf.Module):
         split, prefix = for_texts.pop("split"), for_texts.pop("prefix")
         sentences, separators, text_of = sentences_of(text, split, self.split_sentences)
         ids = self.signatures.source.tokenizer.tokenize(sentences)
-        longest = self.signatures.longest
-        ids, sentence_of = parts(ids, self.signatures.begins_word, longest - 1)
+        start = self.signatures.source.start
+        room = self.signatures.longest - 1 - len(start)
+        ids, sentence_of = parts(ids, self.signatures.begins_word, room)
         text_of_part = tf.gather(text_of, sentence_of)
         # Only the first part of a text begins with its prefix.
         prefix = tf.where(is_first(text_of_part), tf.gather(prefix, text_of_part), "")
         prefix = self.signatures.target.tokenizer.tokenize(prefix)
         of_parts = {name: tf.gather(each, text_of_part) for name, each in for_texts.items()}
-        texts, scores = self.translate_parts(with_end(ids), prefix, of_parts)
+        texts, scores = self.translate_parts(complete(ids, start), prefix, of_parts)
         outputs = joined(texts, scores, sentence_of, tf.size(sentences))
         return joined_sentences(outputs, separators, text_of, count)
 

@@ -8,7 +8,6 @@ import zipfile
 from pathlib import Path
 
 from pipelines.graph_sentences import split_sentences
-from pipelines.special_ids import MARKS
 from pipelines.tokenizers import graphs_of, save_tokenizer
 from pipelines.whole import check_links, only_one, read_json, whole_folder, write_json
 from t2t_keras.checks import check_choice
@@ -57,9 +56,9 @@ def export_saved_model(
     config = run.search(**search)
     config = dataclasses.replace(config, n_best=n_best or config.beam)
     config.validate()
+    model, tokenizer = run.loaded(weights), run.tokenizer()
     folder = folder or run.folder / ("export_ids" if ids_only else "export")
     folder.mkdir(parents=True, exist_ok=True)
-    model, tokenizer = run.loaded(weights), run.tokenizer()
     facts = facts_of(run, weights, dtype=dtype, search=config)
     with only_one(folder):
         remove_unfinished(folder)
@@ -83,8 +82,9 @@ def languages(tokenizer):
     sides = tokenizer.source, tokenizer.target
     for side, graph in zip(sides, graphs_of(tokenizer), strict=True):
         pieces = enumerate(side.pieces(range(side.size)))
-        pieces = [MARKS.get(id, piece) for id, piece in pieces]
-        result.append(Language(graph, pieces, side.begins_word))
+        marks = side.marks
+        pieces = [marks.get(id, piece) for id, piece in pieces]
+        result.append(Language(graph, pieces, side.begins_word, side.start))
     return result
 
 
@@ -165,6 +165,11 @@ def export_ctranslate2(
             use the folder.
     """
     tokenizer, config = run.tokenizer(), run.search(**search)
+    if tokenizer.source.start:
+        raise ValueError(
+            f"{run.folder} puts a tag before each source, which CTranslate2 folders cannot. Export "
+            "a SavedModel"
+        )
     config = dataclasses.replace(config, n_best=n_best or config.beam)
     config.validate()
     facts = facts_of(run, weights, dtype=dtype, search=config, longest=run.loaded(weights).longest)

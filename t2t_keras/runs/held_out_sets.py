@@ -8,6 +8,7 @@ from absl import logging
 
 from pipelines.batch_plan import BatchPlan
 from pipelines.dataset import TrainingData, encoded
+from pipelines.tags import chosen_tag, tagged
 from pipelines.toy_grammar import pairs
 from t2t_keras.evaluation.held_out import HeldOut
 from t2t_keras.runs.search_graphs import translator
@@ -24,24 +25,47 @@ def held_out_texts(experiment):
     return {name: lines[: data.dev_pairs or None] for name, lines in texts.items()}
 
 
-def held_out_sets(experiment, texts, tokenizer, model):
+def tags_of_sets(experiment, tags):
+    """Returns the tag of each held-out set in files by its name; None for a set without a tag.
+
+    Args:
+        tags: see `chosen_tag`.
+    """
+    chosen = {}
+    for each in experiment.data.held_out_files():
+        try:
+            chosen[each.name] = chosen_tag(each.to, tags)
+        except ValueError as error:
+            raise ValueError(
+                f"Held-out set {each.name or each.source!r}: {error}, as in "
+                "--dev=NAME=SOURCE,TARGET,TO"
+            ) from error
+    return chosen
+
+
+def held_out_sets(experiment, texts, tags, tokenizer, model):
     """Returns the `HeldOut` sets for evaluation during training.
 
     Args:
         texts: see `held_out_texts`.
-        tokenizer: the run's tokenizer.
+        tags: see `tags_of_sets`.
+        tokenizer: the run's tokenizer without a tag.
         model: the model in training.
     """
     data = experiment.data
     longest = model.longest if data.batches.too_long == "drop" else None
     # Greedy search, because evaluations are frequent. The final BLEU uses the run's own search.
     greedy = dataclasses.replace(experiment.search, beam=1, n_best=1)
-    search = translator(model, tokenizer, greedy)
-    sets = []
+    searches, sets = {}, []
     for name, lines in texts.items():
-        store = held_out_store(lines, tokenizer, longest, name)
+        tag = tags.get(name)
+        own = tagged(tokenizer, tag)
+        if tag not in searches:
+            searches[tag] = translator(model, own, greedy)
+        store = held_out_store(lines, own, longest, name)
         batches = TrainingData(store, BatchPlan(store.lengths + 1, data.batches, seed=None))
-        sets.append(HeldOut(batches, *zip(*lines, strict=True), search, name=name))
+        texts_of_set = zip(*lines, strict=True)
+        sets.append(HeldOut(batches, *texts_of_set, searches[tag], name=name, tag=tag))
     return sets
 
 

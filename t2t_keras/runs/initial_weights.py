@@ -24,7 +24,7 @@ def initialized_settings(initial, model, tokenizer):
     theirs, settings = initial.experiment().model, {name: getattr(model, name) for name in RATES}
     settings["vocab_size"] = tokenizer.target.size
     separate = tokenizer.source is not tokenizer.target
-    new = separate and tokenizer.contents() != initial.tokenizer().contents()
+    new = separate and tokenizer.contents() != initial.vocabulary().contents()
     if theirs.source_vocab_size is not None or new:
         settings["source_vocab_size"] = tokenizer.source.size
     return dataclasses.replace(theirs, **settings)
@@ -59,7 +59,7 @@ def initialize(model, initial, tokenizer):
         initial: the `Run`.
         tokenizer: the tokenizer of the new training.
     """
-    trained, known = initial.loaded(None), initial.tokenizer()
+    trained, known = initial.loaded(None), initial.vocabulary()
     theirs = {path_of(weight): weight for weight in trained.weights}
     rows = {side: origins(getattr(tokenizer, side), getattr(known, side)) for side in SIDES}
     for weight in model.weights:

@@ -3,7 +3,6 @@
 import numpy as np
 
 from pipelines.normalization import SPACE_SIGN
-from pipelines.special_ids import MARKS
 from pipelines.tokenizers import words
 
 
@@ -20,8 +19,9 @@ def pieces_of_words(tokenizer, ids):
     groups = words(tokenizer, ids)
     sizes = np.array([size for _, size in groups], "int64")
     firsts = np.asarray(ids)[np.cumsum(sizes) - sizes]
+    marks = tokenizer.marks
     is_word = [
-        text != SPACE_SIGN and first not in MARKS
+        text != SPACE_SIGN and first not in marks
         for (text, _), first in zip(groups, firsts.tolist(), strict=True)
     ]
     return sizes, np.array(is_word, bool)

@@ -15,6 +15,7 @@ RUN/
 import contextlib
 from pathlib import Path
 
+from pipelines.tags import chosen_tag, tagged
 from pipelines.tokenizers import load_tokenizer
 from pipelines.whole import check_links, only_one
 from t2t_keras.parameters import parameter_counts
@@ -36,6 +37,8 @@ class Run(TrainedModel):
 
     Args:
         folder: path of the run's folder.
+        to: the tag before each source, or a language: "de" means "<2de>". None: the tag of the
+            training data, if all of it has the same.
 
     Example:
 
@@ -49,9 +52,9 @@ class Run(TrainedModel):
         run.report(sources, references)
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder, to=None):
         super().__init__()
-        self.folder = Path(folder)
+        self.folder, self.to = Path(folder), to
 
     @property
     def config_file(self):
@@ -77,8 +80,20 @@ class Run(TrainedModel):
             )
         return read_settings(self.config_file)
 
-    def tokenizer(self):
+    def vocabulary(self):
+        """Returns the tokenizer without a tag."""
         return load_tokenizer(self.folder / "vocabulary")
+
+    def tokenizer(self):
+        """Returns the tokenizer, which puts the tag of `to` before each source."""
+        try:
+            return tagged(self.vocabulary(), chosen_tag(self.to, self.tags()))
+        except ValueError as error:
+            raise ValueError(f"{self.folder}: {error}") from error
+
+    def tags(self):
+        """Returns the tag of each corpus of the training data; None for one without a tag."""
+        return read_config(self.config_file).get("tags") or [None]
 
     def evaluations(self, required=False):
         """Returns the lines of `metrics.jsonl`: one dict for each evaluation during training.
@@ -174,7 +189,7 @@ class Run(TrainedModel):
 
         Damaged or hostile settings must not allocate terabytes.
         """
-        config, tokenizer = self.experiment().model, self.tokenizer()
+        config, tokenizer = self.experiment().model, self.vocabulary()
         sides = {"vocab_size": tokenizer.target, "source_vocab_size": tokenizer.source}
         for name, side in sides.items():
             size = side.size

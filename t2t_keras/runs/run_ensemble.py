@@ -11,15 +11,16 @@ class RunEnsemble(TrainedModel):
 
     Args:
         folders: paths of the runs' folders. The ensemble uses the settings of the first run.
+        to: see `Run`.
     """
 
-    def __init__(self, folders):
+    def __init__(self, folders, to=None):
         super().__init__()
-        self.runs = [Run(folder) for folder in folders]
+        self.runs = [Run(folder, to) for folder in folders]
         first, *others = self.runs
-        contents = first.tokenizer().contents()
+        contents = first.vocabulary().contents()
         for run in others:
-            if run.tokenizer().contents() != contents:
+            if run.vocabulary().contents() != contents:
                 raise ValueError(
                     f"{run.folder} has a different vocabulary than {first.folder}. An ensemble's "
                     "runs must be trained with the same vocabulary (t2t-prepare --vocabulary)"
@@ -27,6 +28,9 @@ class RunEnsemble(TrainedModel):
 
     def experiment(self):
         return self.runs[0].experiment()
+
+    def vocabulary(self):
+        return self.runs[0].vocabulary()
 
     def tokenizer(self):
         return self.runs[0].tokenizer()
@@ -50,10 +54,15 @@ class RunEnsemble(TrainedModel):
         return tuple(run.weights_key(weights) for run in self.runs)
 
 
-def load_runs(folders):
-    """Returns the run in a folder, or the ensemble of the runs in several folders."""
+def load_runs(folders, to=None):
+    """Returns the run in a folder, or the ensemble of the runs in several folders.
+
+    Args:
+        folders: paths of the runs' folders.
+        to: see `Run`.
+    """
     if not folders:
         raise ValueError("takes a run's folder, or several for an ensemble. Received: none")
     for folder in folders:
         Run(folder).experiment()  # raises a clear error if the folder is not a run
-    return Run(folders[0]) if len(folders) == 1 else RunEnsemble(folders)
+    return Run(folders[0], to) if len(folders) == 1 else RunEnsemble(folders, to)

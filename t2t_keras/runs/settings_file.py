@@ -7,7 +7,7 @@ from pathlib import Path
 from pipelines.batch_plan import BatchConfig
 from pipelines.bpe_dropout import EncodingsConfig
 from pipelines.cleaning import CleaningConfig
-from pipelines.corpora import corpora_in
+from pipelines.corpora import corpora_in, tag_in
 from pipelines.data_config import DataConfig
 from pipelines.vocabulary import VocabularyConfig
 from pipelines.whole import read_json, write_json
@@ -30,6 +30,7 @@ def write_settings(path, experiment, command=(), **facts):
         "versions": {name: importlib.metadata.version(name) for name in PACKAGES},
         "command": list(command),
         "preparation": preparation_of(experiment.data.folder),
+        "tags": tags_of(experiment.data.folder),
         **facts,
     }
     write_json(path, contents)
@@ -48,6 +49,15 @@ def preparation_of(data):
     except ValueError:  # a folder that is gone; its name may contain commas and colons
         return None
     return read_json(Path(folder) / "preparation.json")
+
+
+def tags_of(data):
+    """Returns the tag of each corpus of a run's data; None for one without a tag.
+
+    Args:
+        data: `data.folder`.
+    """
+    return [tag_in(corpus.folder) for corpus in corpora_in(data)] if data else []
 
 
 def read_config(path):

@@ -12,7 +12,8 @@ from t2t_keras.runs.word_confidence import confidence
 
 
 class TrainedModel:
-    """Base of `Run` and `RunEnsemble`, which have `experiment()`, `tokenizer()` and `model()`.
+    """Base of `Run` and `RunEnsemble`, which have `experiment()`, `vocabulary()`, `tokenizer()`
+    and `model()`.
 
     The argument `weights` is "averaged", "best", "newest" or the step of a checkpoint as a string.
     None selects the averaged weights if there are any, else the newest checkpoint. `**search`
@@ -24,7 +25,7 @@ class TrainedModel:
 
     def search(self, **changes):
         """Returns the run's `SearchConfig` with changes."""
-        return search_config(self.experiment().search, self.tokenizer(), **changes)
+        return search_config(self.experiment().search, self.vocabulary(), **changes)
 
     def translator(self, weights=None, **search):
         """Returns a `Translator`, which accepts prefixes and returns n-best lists with scores."""

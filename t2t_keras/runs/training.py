@@ -21,7 +21,7 @@ from pipelines.vocabulary import learn
 from pipelines.whole import digest, whole_folder
 from t2t_keras.runs.beginning import begin, check_folder, join
 from t2t_keras.runs.exports import is_exported
-from t2t_keras.runs.held_out_sets import held_out_sets, held_out_texts
+from t2t_keras.runs.held_out_sets import held_out_sets, held_out_texts, tags_of_sets
 from t2t_keras.runs.initial_weights import (
     RATES,
     initialize,
@@ -97,8 +97,9 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None):
     texts = held_out_texts(experiment)  # fails before anything is written
     keras.utils.set_random_seed(experiment.training.seed)
     with machines.chief_first():
-        store, vocabulary, mix = training_corpora(experiment, run)
+        store, vocabulary, mix, tags = training_corpora(experiment, run)
         tokenizer = load_tokenizer(vocabulary)
+        held_out_tags = tags_of_sets(experiment, tags)
         initial = initial_run(run, init)
         set_model(experiment, run, tokenizer, initial)
         settings = experiment.data.batches, experiment.training.seed
@@ -138,7 +139,7 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None):
             TrainingData(store, plan),
             experiment.training,
             run.folder,
-            held_out=held_out_sets(experiment, texts, tokenizer, model),
+            held_out=held_out_sets(experiment, texts, held_out_tags, tokenizer, model),
             strategy=strategy,
             rate=sustained_rate() * strategy.num_replicas_in_sync,
         )
@@ -171,7 +172,7 @@ def set_model(experiment, run, tokenizer, initial):
         experiment.search = initialized_search(known.search, experiment.search, True)
     elif initial:
         known = initial.experiment()
-        same = tokenizer.contents() == initial.tokenizer().contents()
+        same = tokenizer.contents() == initial.vocabulary().contents()
         experiment.model = initialized_settings(initial, experiment.model, tokenizer)
         experiment.search = initialized_search(known.search, experiment.search, same)
     else:
@@ -182,10 +183,10 @@ def set_model(experiment, run, tokenizer, initial):
 
 
 def training_corpora(experiment, run):
-    """Returns the encoded text, the folder of its vocabulary, and the `Mix` of several corpora."""
+    """Returns the `Corpora` of a run."""
     data = experiment.data
     if data.folder:
-        return read_corpora(data.folder)
+        return read_corpora(data.folder, data.temperature)
     texts = pairs(data.toy_pairs)
     vocabulary = run.folder / "vocabulary"
     if not (vocabulary / "tokenizer.json").exists():
@@ -193,7 +194,7 @@ def training_corpora(experiment, run):
         with whole_folder(vocabulary) as unfinished:
             save_tokenizer(tokenizer, unfinished)
     store = encoded(texts, load_tokenizer(vocabulary), data.encodings)
-    return Corpora(store, vocabulary, mix=None)
+    return Corpora(store, vocabulary, mix=None, tags=[None])
 
 
 def sustained_rate(size=2048, rounds=3):
@@ -261,9 +262,9 @@ def score_if_missing(run, held_out, show):
             missing.append((each, of))
     if not missing:
         return False
-    search = run.translator("averaged", n_best=1)
     for each, of in missing:
-        each.translator = search
+        own = run if each.tag is None else Run(run.folder, to=each.tag)
+        each.translator = own.translator("averaged", n_best=1)
         results = each.translate()
         score, signature = (results.metrics[name] for name in ("bleu", "bleu_signature"))
         show(f"BLEU {score:.1f}{f' on {each.name}' if each.name else ''} ({signature})")
@@ -278,6 +279,11 @@ def score_if_missing(run, held_out, show):
 
 def export_if_missing(run, show):
     if is_exported(run):
+        return None
+    try:
+        run.tokenizer()
+    except ValueError as error:
+        show(f"There is no SavedModel yet. {error} in t2t-export")
         return None
     version = run.export(weights="averaged")
     show(f"{version}: SavedModel with text in and text out")

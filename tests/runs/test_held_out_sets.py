@@ -8,7 +8,7 @@ from t2t_keras.runs.held_out_sets import held_out_sets, held_out_texts
 
 def sets_of(experiment, run):
     texts = held_out_texts(experiment)
-    return held_out_sets(experiment, texts, run.tokenizer(), run.model())
+    return held_out_sets(experiment, texts, {}, run.tokenizer(), run.model())
 
 
 def test_held_out_text_is_the_dev_set_or_the_toy_grammars_test_set(run, toy_corpus):

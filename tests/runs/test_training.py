@@ -304,9 +304,9 @@ def test_only_the_chief_finishes_a_run_and_only_at_its_end(
 
 def test_without_data_a_run_learns_the_toy_grammar_and_its_vocabulary_once(tmp_path, monkeypatch):
     experiment, run = tiny_experiment(toy_pairs=300), Run(tmp_path)
-    store, vocabulary, _ = training.training_corpora(experiment, run)
+    store, vocabulary, *_ = training.training_corpora(experiment, run)
     assert len(store) == 300 and vocabulary == tmp_path / "vocabulary"
-    assert run.tokenizer().size == 400
+    assert run.vocabulary().size == 400
     monkeypatch.setattr(training, "learn", None)
     again, *_ = training.training_corpora(experiment, run)
     assert again.lengths.tolist() == store.lengths.tolist()
@@ -323,7 +323,7 @@ def test_the_toy_grammar_may_have_several_encodings(tmp_path):
 
 def test_prepared_data_comes_with_its_vocabulary(toy_data, tmp_path):
     experiment = tiny_experiment(folder=str(toy_data[1]))
-    store, vocabulary, _ = training.training_corpora(experiment, Run(tmp_path))
+    store, vocabulary, *_ = training.training_corpora(experiment, Run(tmp_path))
     assert len(store) > 1000 and vocabulary == toy_data[1] / "vocabulary"
     assert not list(tmp_path.iterdir())
 

@@ -19,7 +19,7 @@ def measure():
     from pipelines.dataset import dataset
     from t2t_keras.reproduction.timing import median_seconds
 
-    store, _, mix = read_corpora(DATA.value)
+    store, _, mix, _ = read_corpora(DATA.value)
     config = CONFIG.value.data.batches
     config.validate()
 

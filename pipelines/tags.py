@@ -1,0 +1,73 @@
+"""Tags: a piece before each source that tells the model what is wanted, such as a language.
+
+Johnson et al. 2017 (arXiv 1611.04558): with a token for the target language before each source, one
+model translates into several languages. A tag is an id of the vocabulary that no text contains: a
+text with the same characters is encoded as text.
+"""
+
+import copy
+
+
+class TaggedTokenizer:
+    """A tokenizer whose sources begin with a tag.
+
+    Args:
+        tokenizer: a tokenizer of `tokenizers.py`.
+        tag: name of the tag.
+    """
+
+    def __init__(self, tokenizer, tag):
+        self.untagged, self.target = tokenizer, tokenizer.target
+        self.normalization, self.contents = tokenizer.normalization, tokenizer.contents
+        self.source = copy.copy(tokenizer.source)
+        self.source.start = (tag_id(tokenizer, tag),)
+
+
+def tagged(tokenizer, tag):
+    """Returns a tokenizer whose sources begin with a tag; None: the same tokenizer."""
+    return tokenizer if tag is None else TaggedTokenizer(tokenizer, tag)
+
+
+def untagged(tokenizer):
+    """Returns the tokenizer without its tag, if it has one."""
+    return getattr(tokenizer, "untagged", tokenizer)
+
+
+def tag_id(tokenizer, tag):
+    """Returns the id of a tag. Raises `ValueError` if the vocabulary does not have it."""
+    tags = tokenizer.source.tags
+    if tag not in tags:
+        known = f"Its tags are {', '.join(tags)}" if tags else "It has none"
+        raise ValueError(
+            f"the vocabulary has no tag {tag!r}. {known}. Tags are reserved "
+            "when a vocabulary is learned: t2t-prepare --config.data.vocabulary.tags"
+        )
+    return tags[tag]
+
+
+def chosen_tag(to, tags):
+    """Returns the tag of a source, or None.
+
+    Args:
+        to: what the user asks for: "<2de>", or "de" for the same. None: the tag of all corpora, if
+            they have the same one.
+        tags: the tag of each corpus of the training data; None for one without a tag.
+    """
+    known = {short_name(tag): tag for tag in tags if tag}
+    if to is None:
+        if None in tags or not tags:
+            return None
+        if len(known) > 1:
+            choices = " or ".join(f"--to={name}" for name in known)
+            raise ValueError(f"the training data has several tags: choose {choices}")
+        return tags[0]
+    if to not in known and to not in known.values():
+        listed = f"It has {', '.join(known)}" if known else "It has none: leave --to out"
+        raise ValueError(f"the training data has no tag {to!r}. {listed}")
+    return known.get(to, to)
+
+
+def short_name(tag):
+    """Returns X for a tag "<2X>", and any other tag unchanged."""
+    is_language = tag.startswith("<2") and tag.endswith(">") and len(tag) > 3
+    return tag[2:-1] if is_language else tag
