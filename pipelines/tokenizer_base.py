@@ -4,6 +4,7 @@ import numpy as np
 
 from pipelines.normalization import SPACE_SIGN
 from pipelines.special_ids import MARKS
+from pipelines.word_characters import is_word_character
 
 
 class Tokenizer:
@@ -39,6 +40,17 @@ class Tokenizer:
     def contents(self):
         """Returns bytes that are equal for equal vocabularies."""
         return b"".join(self.files().values())
+
+    def ends_phrase(self):
+        """Returns a boolean array `[size]`: whether a piece ends the word of the piece before it.
+
+        A piece of bytes does not, as it may continue a letter.
+        """
+        if self.ends_word is not None:
+            raise ValueError("the pieces of this vocabulary do not show where words begin")
+        pieces = self.pieces(range(self.size))
+        ends = [not piece or not is_word_character(piece[0]) for piece in pieces]
+        return np.array(ends) & ~np.isin(np.arange(self.size), self.byte_ids)
 
 
 def begins_word(tokenizer):

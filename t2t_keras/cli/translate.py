@@ -12,6 +12,7 @@ t2t-translate runs/ende --json < test.en                    one JSON object per 
 t2t-translate runs/ende --json --confidence < test.en       with the confidence of each word
 t2t-translate runs/ende --sample --top_p=0.9 --seed=3       random, but reproducible
 t2t-translate runs/ende --prefix="Heute" < test.en          every translation begins with "Heute"
+t2t-translate runs/ende --glossary=terms.tsv < test.en      contains the terms of a glossary
 t2t-translate runs/ende --split=off < test.en               every line is one sentence
 
 Each input line yields one output line, or n lines with --n_best. An empty line yields an empty
@@ -43,9 +44,11 @@ from t2t_keras.cli.translation_lines import JSON, SCORES, lines_of
 from t2t_keras.cli.translation_model import (
     ALIGNMENTS,
     CONFIDENCE,
+    GLOSSARY,
     N_BEST,
     PREFIX,
     PREFIXES,
+    REQUIRE,
     load_model,
 )
 
@@ -73,6 +76,7 @@ def main(arguments):
         from t2t_keras.runs.text_files import line_text
 
         prefixes = LinesBeside(PREFIXES, everywhere=PREFIX.value)
+        required = LinesBeside(REQUIRE)
         model = load_model(arguments)
         split = SPLIT.value or model.split
         output.begin(model.identity | output_format() | {"split": split})
@@ -84,6 +88,7 @@ def main(arguments):
         first = 0  # index of the block's first line
         while lines := list(itertools.islice(source, 1 if interactive else LINES.value)):
             starts, block = prefixes.take(len(lines)), b"".join(lines)
+            phrases = phrases_of(required.take(len(lines)))
             if output.keep(block):
                 progress.begin_at(first + len(lines))
             else:
@@ -97,6 +102,7 @@ def main(arguments):
                     prefixes=starts,
                     first_index=first,
                     split=splitter(split),
+                    requirements=model.requirements(texts, phrases),
                 )
                 output.add(block, lines_of(texts, results, model))
             first += len(lines)
@@ -110,7 +116,7 @@ def check_arguments(arguments):
     check_outputs(
         {"standard output": 1} if OUTPUT.value is None else {"--output": OUTPUT.value},
         {
-            **{f"--{flag.name}": flag.value for flag in (INPUT, PREFIXES)},
+            **{f"--{flag.name}": flag.value for flag in (INPUT, PREFIXES, GLOSSARY, REQUIRE)},
             "standard input": None if INPUT.value else 0,
             "a file of the run": files_of(arguments),
         },
@@ -121,8 +127,14 @@ def output_format():
     """Returns the values of the flags that the output depends on, besides the model's."""
     flags_used = (N_BEST, SCORES, ALIGNMENTS, CONFIDENCE, JSON, PREFIX, LINES)
     values = {flag.name: flag.value for flag in flags_used}
-    prefixes = file_digest(PREFIXES.value) if PREFIXES.value else None
-    return values | {"prefixes": prefixes, "version": importlib.metadata.version("t2t-keras")}
+    for flag in (PREFIXES, GLOSSARY, REQUIRE):
+        values[flag.name] = file_digest(flag.value) if flag.value else None
+    return values | {"version": importlib.metadata.version("t2t-keras")}
+
+
+def phrases_of(lines):
+    """Returns the required phrases of each line, or None."""
+    return lines and [[each for each in line.split("\t") if each.strip()] for line in lines]
 
 
 def show_progress(progress, before, done):

@@ -21,6 +21,19 @@ PREFIX = flags.DEFINE_string("prefix", None, "Text that every translation begins
 PREFIXES = flags.DEFINE_string(
     "prefixes", None, "Text file with a prefix for the translation of each input line."
 )
+GLOSSARY = flags.DEFINE_string(
+    "glossary",
+    None,
+    "Text file with a source phrase, a tab and a target phrase per line. Where the source phrase "
+    "occurs, the translation contains the target phrase.",
+)
+REQUIRE = flags.DEFINE_string(
+    "require",
+    None,
+    "Text file with a line for each input line: phrases that its translation must contain, "
+    "separated by tabs.",
+)
+ONLY_RUN = (TO, WEIGHTS, ALIGNMENTS, CONFIDENCE, PREFIX, PREFIXES, GLOSSARY, REQUIRE)
 
 
 class Model(NamedTuple):
@@ -34,6 +47,8 @@ class Model(NamedTuple):
             None.
         identity: everything that the translations depend on besides the texts, in JSON types.
         split: default of --split.
+        requirements: function from texts and lists of phrases, or None, to the argument
+            `requirements` of `translate`.
     """
 
     translate: Callable
@@ -42,6 +57,7 @@ class Model(NamedTuple):
     confidence: Callable | None
     identity: dict
     split: str = "auto"
+    requirements: Callable = lambda texts, require: None
 
 
 def load_model(folders):
@@ -62,6 +78,8 @@ def from_runs(folders):
     translator, config = runs.translator(WEIGHTS.value, **changes), runs.search(**changes)
     identity = {"weights": runs.weights_digests(WEIGHTS.value)}
     identity["search"] = dataclasses.asdict(config)
+    if TO.value:
+        identity["to"] = TO.value
     align = None
     if ALIGNMENTS.value:
         align = runs.aligner(WEIGHTS.value)
@@ -69,7 +87,18 @@ def from_runs(folders):
             identity["alignment"] = dataclasses.asdict(choice)
     confidence = runs.confidence(WEIGHTS.value) if CONFIDENCE.value else None
     split = "off" if runs.prepared_with("leaves") else "auto"
-    return Model(translator.translate, config.n_best, align, confidence, identity, split)
+    requirements = requirements_for(runs.tokenizer())
+    return Model(
+        translator.translate, config.n_best, align, confidence, identity, split, requirements
+    )
+
+
+def requirements_for(tokenizer):
+    """Returns the function `requirements` of a `Model`."""
+    from t2t_keras.runs.requirements import loaded_glossary, requirements_of
+
+    glossary = loaded_glossary(GLOSSARY.value, tokenizer)
+    return lambda texts, require: requirements_of(tokenizer, texts, glossary, require)
 
 
 def from_ctranslate2(folders):
@@ -79,8 +108,7 @@ def from_ctranslate2(folders):
     if not any(is_ctranslate2(folder) for folder in folders):
         return None
     check_alone(folders)
-    only_run = [TO, WEIGHTS, ALIGNMENTS, CONFIDENCE, PREFIX, PREFIXES]
-    refuse_unused(only_run, "with a CTranslate2 folder, only with the run")
+    refuse_unused(ONLY_RUN, "with a CTranslate2 folder, only with the run")
     export = CTranslate2Export(folders[0])
     changes = search_changes() | {"n_best": N_BEST.value}
     translator, config = export.translator(**changes), export.search(**changes)
@@ -100,9 +128,8 @@ def from_export(folders):
     if not any(find_export(folder) for folder in folders):
         return None
     check_alone(folders)
-    only_run = TO, WEIGHTS, ALIGNMENTS, CONFIDENCE, PREFIX, PREFIXES
     fixed = [flag.name for flag in SEARCH_FLAGS if flag.present]
-    fixed += [flag.name for flag in only_run if flag.value]
+    fixed += [flag.name for flag in ONLY_RUN if flag.value]
     if fixed:
         raise ValueError(
             f"--{fixed[0]} does not work with an export: t2t-export fixed the search of "
@@ -118,7 +145,7 @@ def from_export(folders):
             f"Received: {n_best}"
         )
 
-    def translate(texts, on_progress, prefixes, first_index, split):
+    def translate(texts, on_progress, prefixes, first_index, split, requirements):
         results = export.translate(texts, on_progress, split)
         return [translations[:n_best] for translations in results]
 

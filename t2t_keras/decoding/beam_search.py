@@ -45,9 +45,19 @@ class BeamState(NamedTuple):
     live: Hypotheses  # scores: log P
     finished: Hypotheses
     visible: Any  # [sentences, beam, room · beam]: see `Transformer.decode_step`
-    extras: dict  # {"prefix": see `next_tokens`}, or empty
+    extras: dict  # may hold "prefix" (see `next_tokens`); more in `ConstrainedBeamSearch`
     memory: Any
     cache: Any
+
+
+class Candidates(NamedTuple):
+    """Continuations of a step's live hypotheses: `[sentences, candidates]`."""
+
+    hypotheses: Hypotheses  # scores: log P
+    parents: Any  # indices of the live hypotheses that they continue
+    newest: Any  # their new tokens
+    may_end: Any  # whether an end finishes them, and the limit if no hypothesis has ended
+    extras: dict  # entries of the state's `extras` for each of them
 
 
 class BeamSearch:
@@ -110,16 +120,16 @@ class BeamSearch:
         visible = visible | (own & (slots // beam == position))
         newest = ops.reshape(newest_tokens(live.tokens, position), (-1,))
         logits, cache = self.model.decode_step(newest, position, state.cache, state.memory, visible)
-        candidates, parents, newest = self.continuations(live, logits, position, state.extras)
+        logits = ops.reshape(logits, (-1, beam, logits.shape[-1]))
+        candidates, parents, newest, may_end, extras = self.continuations(state, logits)
 
         # An end token finishes a hypothesis, unless it is forbidden. A sentence that reaches its
         # limit with no finished hypothesis is cut off there: its live hypotheses count as finished.
         position, limits = position + 1, limits[:, None]
         at_limit = position >= limits
-        likely = ops.arange(newest.shape[1]) < beam
-        ends = (newest == END) & likely & (candidates.scores > IMPOSSIBLE)
+        ends = (newest == END) & may_end & (candidates.scores > IMPOSSIBLE)
         none = ~ops.any(ends, axis=1, keepdims=True) & (finished.scores[:, :1] == IMPOSSIBLE)
-        ended = (ends | (at_limit & none & likely)) & (position <= limits)
+        ended = (ends | (at_limit & none & may_end)) & (position <= limits)
         scores = candidates.scores / length_penalty(position, self.config)
         ended = Hypotheses(candidates.tokens, ops.where(ended, scores, IMPOSSIBLE))
         finished, _ = best(concatenated(finished, ended), beam)
@@ -128,28 +138,45 @@ class BeamSearch:
         live, chosen = best(Hypotheses(candidates.tokens, scores), beam)
         origin = ops.take_along_axis(parents, chosen, axis=1)
         visible = ops.take_along_axis(visible, origin[..., None], axis=1)
+        extras = state.extras | keras.tree.map_structure(
+            lambda x: ops.take_along_axis(x, chosen[..., None], axis=1), extras
+        )
         return state._replace(
-            position=position, live=live, finished=finished, visible=visible, cache=cache
+            position=position,
+            live=live,
+            finished=finished,
+            visible=visible,
+            extras=extras,
+            cache=cache,
         )
 
-    def continuations(self, live, logits, position, extras):
+    def continuations(self, state, logits):
         """Returns the 2 · beam most likely continuations of each sentence's live hypotheses.
 
+        Args:
+            state: the `BeamState`.
+            logits: `[sentences, beam, vocabulary]`.
+
         Returns:
-            `Hypotheses` scored by log P; the indices of the live hypotheses that they continue;
-            their new tokens.
+            `Candidates`. The `beam` most likely may end.
         """
-        beam, vocabulary = self.config.beam, logits.shape[-1]
-        logits = ops.reshape(logits, (-1, beam, vocabulary))
-        log_p, tokens = next_tokens(logits, 2 * beam, live.tokens, position, self.config, **extras)
+        beam, live, position = self.config.beam, state.live, state.position
+        prefix = state.extras.get("prefix")
+        log_p, tokens = next_tokens(logits, 2 * beam, live.tokens, position, self.config, prefix)
         per_hypothesis = tokens.shape[-1]
         log_p = ops.reshape(log_p + live.scores[..., None], (-1, beam * per_hypothesis))
         scores, chosen = ops.top_k(log_p, min(2 * beam, beam * per_hypothesis))
         tokens = ops.reshape(tokens, (-1, beam * per_hypothesis))
         newest = ops.take_along_axis(tokens, chosen, axis=1)
         parents = chosen // per_hypothesis
-        before = ops.take_along_axis(live.tokens, parents[..., None], axis=1)
-        return Hypotheses(with_token(before, position, newest), scores), parents, newest
+        hypotheses = Hypotheses(self.continued(state, parents, newest), scores)
+        may_end = ops.arange(newest.shape[1]) < beam
+        return Candidates(hypotheses, parents, newest, may_end, {})
+
+    def continued(self, state, parents, newest):
+        """Returns the tokens of live hypotheses, chosen by their indices, with new tokens."""
+        before = ops.take_along_axis(state.live.tokens, parents[..., None], axis=1)
+        return with_token(before, state.position, newest)
 
     def with_room(self, state, room):
         """Returns the state with room for `room` tokens."""

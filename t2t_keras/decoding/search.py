@@ -10,6 +10,7 @@ import keras
 from keras import ops
 
 from t2t_keras.decoding.beam_search import BeamSearch
+from t2t_keras.decoding.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.greedy import Greedy
 from t2t_keras.decoding.sampling import Sampling, draws_of
 
@@ -21,7 +22,7 @@ def method_of(model, config):
     return Greedy(model, config) if config.beam == 1 else BeamSearch(model, config)
 
 
-def search(model, source, max_length, config, prefix=None, indices=None):
+def search(model, source, max_length, config, prefix=None, indices=None, phrases=None):
     """Searches for the best translations of each sentence.
 
     Inside `tf.function` or `jax.jit`, the search becomes part of the graph.
@@ -36,12 +37,18 @@ def search(model, source, max_length, config, prefix=None, indices=None):
             the end. None: no prefix.
         indices: index of each sentence, which selects its random numbers in sampling.
             None: 0, 1, 2, ….
+        phrases: ids `[sentences, phrases, length]` that the outputs must contain, padded at the
+            end; see `ConstrainedBeamSearch`. They raise the limit of their sentence, but not
+            `max_length`. None: no phrases.
 
     Returns:
         `Hypotheses`, `config.n_best` for each sentence.
     """
-    method = method_of(model, config)
     extras = {} if prefix is None else {"prefix": ops.convert_to_tensor(prefix, "int32")}
+    method = method_of(model, config)
+    if phrases is not None:
+        method = ConstrainedBeamSearch(model, config)
+        extras["phrases"] = ops.convert_to_tensor(phrases, "int32")
     if config.method == "sample":
         indices = range(source.shape[0]) if indices is None else indices
         extras["draws"] = ops.convert_to_tensor(draws_of(indices, max_length, config))

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from t2t_keras.decoding.batches import batches, padded
+from t2t_keras.decoding.required_phrases import Requirements, padded_phrases
 from t2t_keras.decoding.sentences import joined_sentences, whole
 from t2t_keras.decoding.special_ids import END, PADDING
 
@@ -29,6 +30,7 @@ class Job(NamedTuple):
     sentence_index: int
     ids: np.ndarray
     prefix: list
+    phrases: list  # ids of each phrase that its translation must contain
 
 
 class Translator:
@@ -43,13 +45,16 @@ class Translator:
             `start`: ids that begin every source. The target has `decode(sequences)`.
         decode: function from source ids `[rows, length]`, the indices of the texts, and ids
             `[rows, prefix_length]` that the outputs must begin with, or None, to `Hypotheses`.
+            Its fourth argument is `phrases` of `search`; batches without phrases have none.
         batch_tokens: maximum rows × length of a batch; a longer text is a batch of its own.
         longest: maximum tokens of a source, including its end.
+        phrases: a `PhraseEncoder`. None: no phrases can be required.
     """
 
-    def __init__(self, tokenizer, decode, batch_tokens=4096, longest=None):
+    def __init__(self, tokenizer, decode, batch_tokens=4096, longest=None, phrases=None):
         self.tokenizer, self.decode, self.batch_tokens = tokenizer, decode, batch_tokens
         self.longest = min(longest or LONGEST, LONGEST)
+        self.phrases = phrases
 
     def translate(
         self,
@@ -58,6 +63,7 @@ class Translator:
         prefixes=None,
         first_index=0,
         split=whole,
+        requirements=None,
     ):
         """Translates each text.
 
@@ -68,15 +74,19 @@ class Translator:
             first_index: index of the first text, which selects its random numbers in sampling.
             split: function from a text to its sentences and the separators between them. By
                 default, a text is one sentence.
+            requirements: `Requirements`: phrases that translations must contain. None: no phrases.
 
         Returns:
             A list of one or more `Translation`s for each text, best first.
         """
-        divided = [split(text) for text in texts]
-        jobs = self.jobs([sentences for sentences, _ in divided], prefixes)
+        requirements = Requirements() if requirements is None else requirements
+        divided = [
+            (whole if requirements.of_text(index) else split)(text)
+            for index, text in enumerate(texts)
+        ]
+        jobs = self.jobs([sentences for sentences, _ in divided], prefixes, requirements)
         translations, done = [None] * len(jobs), 0
-        lengths = {index: len(job.ids) + 1 for index, job in enumerate(jobs)}
-        for batch in batches(lengths, self.batch_tokens):
+        for batch in self.batches(jobs):
             results = self.translate_batch([jobs[index] for index in batch], first_index)
             for index, result in zip(batch, results, strict=True):
                 translations[index] = result
@@ -90,12 +100,23 @@ class Translator:
             for of_text, (_, separators) in zip(parts, divided, strict=True)
         ]
 
-    def jobs(self, texts, prefixes):
+    def batches(self, jobs):
+        """Yields lists of indices of jobs; those with phrases are in batches of their own."""
+        for constrained in (False, True):
+            lengths = {
+                index: len(job.ids) + 1
+                for index, job in enumerate(jobs)
+                if bool(job.phrases) == constrained
+            }
+            yield from batches(lengths, self.batch_tokens)
+
+    def jobs(self, texts, prefixes, requirements):
         """Returns a `Job` for each part of each sentence.
 
         Args:
             texts: a list of sentences for each text.
             prefixes: a prefix for each text, or None. Only its first part has the prefix.
+            requirements: `Requirements`.
         """
         flat = [sentence for sentences in texts for sentence in sentences]
         encoded = iter(self.tokenizer.source.encode(flat) if flat else [])
@@ -104,11 +125,29 @@ class Translator:
             starts = [list(ids) for ids in self.tokenizer.target.encode(prefixes)]
         jobs = []
         for index, (sentences, start) in enumerate(zip(texts, starts, strict=True)):
-            for sentence_index, _ in enumerate(sentences):
-                for part in self.parts(next(encoded)):
-                    jobs.append(Job(index, sentence_index, part, start))
+            for sentence_index, sentence in enumerate(sentences):
+                parts = self.parts(next(encoded))
+                phrases = self.phrases_of(parts, sentence, index, requirements)
+                for part, of_part in zip(parts, phrases, strict=True):
+                    ids = self.phrases.ids_of(of_part, start) if of_part else []
+                    jobs.append(Job(index, sentence_index, part, start, ids))
                     start = []
         return jobs
+
+    def phrases_of(self, parts, sentence, index, requirements):
+        """Returns the phrases that the translation of each part of a sentence must contain."""
+        phrases = requirements.of_sentence(sentence, index)
+        if phrases and self.phrases is None:
+            raise ValueError("this model cannot search for required phrases. Use a run")
+        if phrases and not parts:
+            raise ValueError(
+                f"the translation of an empty text is empty, so it cannot contain {phrases[0]!r}. "
+                "Require nothing of it"
+            )
+        if len(parts) > 1 and phrases:
+            texts = self.tokenizer.source.decode(parts)
+            return requirements.of_parts(texts, sentence, index)
+        return [phrases for _ in parts]
 
     def parts(self, ids):
         """Splits the ids of a sentence into parts that are short enough, as long as possible.
@@ -133,7 +172,10 @@ class Translator:
         if any(job.prefix for job in jobs):
             prefix = padded([job.prefix for job in jobs])
         indices = [first_index + job.text_index for job in jobs]
-        tokens, scores = (np.asarray(part) for part in self.decode(source, indices, prefix))
+        inputs = [source, indices, prefix]
+        if any(job.phrases for job in jobs):
+            inputs.append(padded_phrases([job.phrases for job in jobs]))
+        tokens, scores = (np.asarray(part) for part in self.decode(*inputs))
         for job, hypotheses, job_scores in zip(jobs, tokens, scores, strict=True):
             texts = self.tokenizer.target.decode(hypotheses)
             yield [

@@ -8,7 +8,9 @@ import numpy as np
 import tensorflow as tf
 
 from t2t_keras.decoding.compiled_shapes import SMALL, CompiledShapes, Shape, fill, stages_of
+from t2t_keras.decoding.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.hypotheses import Hypotheses
+from t2t_keras.decoding.required_phrases import PhraseEncoder
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import advance, method_of
 from t2t_keras.decoding.translator import Translator
@@ -28,7 +30,33 @@ def translator(model, tokenizer, config):
         tokenizer: the vocabulary's tokenizer.
         config: a `SearchConfig`.
     """
-    return Translator(tokenizer, graph_search(model, config), longest=model.longest)
+    phrases = PhraseEncoder(tokenizer.target, config, model.longest)
+    decode = PhraseSearch(graph_search(model, config), model, tokenizer, config)
+    return Translator(tokenizer, decode, longest=model.longest, phrases=phrases)
+
+
+class PhraseSearch:
+    """A search that uses constrained beam search for batches with phrases.
+
+    Args:
+        ordinary: the search for other batches, a function as returned by `graph_search`.
+        model, tokenizer, config: see `translator`.
+    """
+
+    def __init__(self, ordinary, model, tokenizer, config):
+        self.ordinary, self.model = ordinary, model
+        self.tokenizer, self.config = tokenizer, config
+
+    def __call__(self, source, indices, prefix=None, phrases=None):
+        if phrases is None:
+            return self.ordinary(source, indices, prefix)
+        return self.constrained(source, indices, prefix, phrases)
+
+    @functools.cached_property
+    def constrained(self):
+        follows = self.tokenizer.target.ends_phrase()
+        method = ConstrainedBeamSearch(self.model, self.config, follows)
+        return staged_graph(self.model, self.config, method)
 
 
 def graph_search(model, config, pays_after=None):
@@ -112,9 +140,14 @@ def compiled_search(model, config):
     return of_arrays(search, model, config, jit_compile=True)
 
 
-def staged_graph(model, config):
-    """Returns the search in stages, with one graph for all batch shapes."""
-    method = method_of(model, config)
+def staged_graph(model, config, method=None):
+    """Returns the search in stages, with one graph for all batch shapes.
+
+    Args:
+        model, config: see `translator`.
+        method: the search method. None: the one that `config` selects.
+    """
+    method = method_of(model, config) if method is None else method
 
     def search(source, extras):
         return staged_search(method, source, model.longest, extras)
@@ -123,7 +156,7 @@ def staged_graph(model, config):
 
 
 def of_arrays(search, model, config, **options):
-    """Returns a function from source ids, text indices and prefix ids to `Hypotheses`.
+    """Returns a function from source ids, text indices, prefix ids and phrases to `Hypotheses`.
 
     Args:
         search: function from source ids and extra inputs, as tensors of any shape.
@@ -131,14 +164,17 @@ def of_arrays(search, model, config, **options):
         **options: of the `tf.function`.
     """
     specs = {"prefix": IDS, "draws": tf.TensorSpec([None, config.n_best, None], tf.float32)}
+    specs["phrases"] = tf.TensorSpec([None, None, None], tf.int32)
 
     @functools.cache
     def graph(*extras):
         signature = [IDS, {name: specs[name] for name in extras}]
         return tf.function(search, input_signature=signature, autograph=False, **options)
 
-    def on_arrays(source, indices, prefix=None):
+    def on_arrays(source, indices, prefix=None, phrases=None):
         extras = extras_of(model, source, indices, prefix, config)
+        if phrases is not None:
+            extras["phrases"] = tf.constant(phrases, tf.int32)
         return graph(*extras)(source, extras)
 
     return on_arrays

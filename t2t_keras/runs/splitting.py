@@ -17,7 +17,7 @@ def splitter(split):
     return split_sentences if split == "auto" else whole
 
 
-def best_of(translator, texts, on_progress, split):
+def best_of(translator, texts, on_progress, split, requirements=None):
     """Returns the best translation of each text.
 
     Args:
@@ -25,9 +25,10 @@ def best_of(translator, texts, on_progress, split):
         texts: strings.
         on_progress: called with the number of texts done so far.
         split: "auto" or "off".
+        requirements: see `Translator.translate`.
     """
     texts, divide = list(texts), splitter(split)
-    results = translator.translate(texts, on_progress, split=divide)
+    results = translator.translate(texts, on_progress, split=divide, requirements=requirements)
     # The line breaks between sentences are the source's. A single sentence has none of its own.
     return [
         best.text if len(divide(text)[0]) > 1 else on_one_line(best.text)

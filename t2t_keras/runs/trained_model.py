@@ -3,6 +3,7 @@
 from t2t_keras.runs.alignment_choice import read_choice
 from t2t_keras.runs.evaluation import evaluate, translate_all
 from t2t_keras.runs.parsing import evaluate_run
+from t2t_keras.runs.requirements import requirements_of
 from t2t_keras.runs.scoring import scorer
 from t2t_keras.runs.search_graphs import translator
 from t2t_keras.runs.search_options import search_config
@@ -36,7 +37,16 @@ class TrainedModel:
             lambda: translator(self.loaded(weights), self.tokenizer(), config),
         )
 
-    def translate(self, texts, weights=None, on_progress=lambda count: None, split="off", **search):
+    def translate(
+        self,
+        texts,
+        weights=None,
+        on_progress=lambda count: None,
+        split="off",
+        glossary=None,
+        require=None,
+        **search,
+    ):
         """Returns the best translation of each text.
 
         Args:
@@ -45,9 +55,14 @@ class TrainedModel:
             on_progress: called with the number of texts done so far.
             split: "auto" translates each sentence of a text by itself and keeps the line breaks
                 and spaces between sentences. "off" translates each text as one sentence.
+            glossary: {source phrase: target phrase}, or the path of a glossary's file. Wherever a
+                source phrase occurs, the translation contains its target phrase. None: no glossary.
+            require: for each text, a list of phrases that its translation must contain. A text with
+                such phrases is one sentence. None: no phrases.
         """
-        translator = self.translator(weights, n_best=1, **search)
-        return best_of(translator, texts, on_progress, split)
+        texts, translator = list(texts), self.translator(weights, n_best=1, **search)
+        requirements = requirements_of(self.tokenizer(), texts, glossary, require)
+        return best_of(translator, texts, on_progress, split, requirements)
 
     def aligner(self, weights=None):
         """Returns a function from a `Translation` to its (source word, target word) indices."""

@@ -16,6 +16,7 @@ from pipelines.toy_grammar import pairs
 from pipelines.whole import read_json, write_json
 
 TEXT = "The dog sleeps.\n\nThe cat sleeps.\n"
+PHRASE_FILES = {"glossary": "terms.tsv", "require": "phrases"}
 QUICK = ["--beam=2", "--extra_length=3"]
 
 
@@ -130,6 +131,24 @@ def test_translations_begin_with_the_prefix_or_the_prefix_of_their_line(run, tmp
         translate(run, prefixes, "--lines=1", stdin=TEXT + "The cat sleeps.\n")
 
 
+def test_translations_contain_the_phrases_of_a_glossary_and_of_their_line(run, tmp_path):
+    (tmp_path / "terms.tsv").write_text("dog\tguter Hund\ncat\tKatze\n")
+    (tmp_path / "phrases").write_text("Frau\tdie Schule\n\n\n")
+    text = "The dog sleeps. The dog sleeps.\nThe cat sleeps.\nThe men sleep.\n"
+    glossary, require = (f"--{name}={tmp_path / file}" for name, file in PHRASE_FILES.items())
+    found = [translate(run, *flags, stdin=text).splitlines() for flags in ([glossary], [require])]
+    assert found[0][0].count("guter Hund") == 2 and "Katze" in found[0][1]
+    assert "Frau" in found[1][0].split() and "die Schule" in found[1][0]
+    plain = translate(run, stdin=text).splitlines()
+    assert found[0][2] == plain[2] and found[1][1:] == plain[1:]
+    both = json.loads(translate(run, glossary, require, "--json", "--n_best=2", stdin=text[:16]))
+    assert all("guter Hund" in each["text"] for each in both["translations"])
+    with parsed_flags("translate", glossary) as module:
+        digest = module.output_format()["glossary"]
+        (tmp_path / "terms.tsv").write_text("dog\tHund\n")
+        assert module.output_format()["glossary"] != digest
+
+
 def test_pieces_are_required_or_banned(run):
     flags = ["--first= das, die", "--banned= die"]
     lines = translate(run, *flags, stdin="The dog sleeps.\n" * 2).splitlines()
@@ -183,6 +202,8 @@ def test_an_interrupted_output_is_resumed_to_the_same_bytes(run, tmp_path):
         (["{1}/export", "--beam=2"], "--beam does not work with an export"),
         (["{1}/export", "--prefix=a"], "--prefix does not work with an export"),
         (["{1}/export", "--json", "--confidence"], "--confidence does not work with an export"),
+        (["{1}/export", "--glossary={1}/text"], "--glossary does not work with an export"),
+        (["{0}", "--glossary={1}/text"], "text, line 1: must be a source phrase, a tab"),
     ],
 )
 def test_mistakes_end_with_one_message_and_exit_code_2(run, tmp_path, arguments, message):

@@ -1,0 +1,139 @@
+"""Glossaries: phrases of the source language, and the phrases that translate them.
+
+A line of a glossary's file is a source phrase, a tab and a target phrase. Empty lines and lines
+that begin with `#` are ignored.
+"""
+
+import collections
+from pathlib import Path
+
+from pipelines.normalization import Normalization
+from pipelines.sources import BYTE_ORDER_MARK
+from pipelines.word_characters import is_edge, is_word_character
+
+
+class Glossary:
+    """Phrases and their translations.
+
+    Args:
+        entries: {source phrase: target phrase}.
+        normalization: the `Normalization` of the vocabulary, applied to all phrases and texts.
+            None: the default one.
+    """
+
+    def __init__(self, entries, normalization=None):
+        self.normalization = Normalization() if normalization is None else normalization
+        self.targets = {}
+        self.lengths = collections.defaultdict(set)  # of the phrases, by their first token
+        for source, target in entries.items():
+            self.add(source, target)
+
+    @classmethod
+    def read(cls, path, normalization=None):
+        """Reads a glossary from a file of UTF-8 text."""
+        glossary = cls({}, normalization)
+        lines = Path(path).read_bytes().removeprefix(BYTE_ORDER_MARK).split(b"\n")
+        for number, line in enumerate(lines, 1):
+            try:
+                text = line.decode().rstrip("\r")
+                if text.strip() and not text.startswith("#"):
+                    glossary.add(*columns(text))
+            except ValueError as error:
+                reason = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+                raise ValueError(f"{path}, line {number:,}: {reason}") from error
+        return glossary
+
+    def add(self, source, target):
+        """Adds a phrase and its translation."""
+        source, target = self.normalization(source), self.normalization(target)
+        if not source or not target:
+            raise ValueError(f"a phrase is empty. Received: {source!r} for {target!r}")
+        if self.targets.setdefault(source, target) != target:
+            raise ValueError(
+                f"{source!r} has two translations, {self.targets[source]!r} and {target!r}. "
+                "Delete one of them"
+            )
+        self.lengths[first_word(source, 0)].add(len(source))
+
+    def __len__(self):
+        return len(self.targets)
+
+    def targets_in(self, text):
+        """Returns the target phrases that a translation of a text must contain.
+
+        A phrase is listed as often as it must occur. If it is part of another one, as "Haus" is
+        of "rotes Haus", it must occur once more for each of these.
+
+        Args:
+            text: a sentence.
+        """
+        text = self.normalization(text)
+        found = [target for _, _, target in self.chosen(text)]
+        return [
+            phrase
+            for phrase in dict.fromkeys(found)
+            for _ in range(sum(occurrences(phrase, other) for other in found))
+        ]
+
+    def chosen(self, text):
+        """Returns (start, end, target phrase) of the phrases that apply, from left to right.
+
+        Of phrases that overlap in the text, the longest one applies, or else the first.
+        """
+        taken, chosen = set(), []
+        for match in sorted(self.matches(text), key=lambda match: (match[0] - match[1], match[0])):
+            places = range(*match[:2])
+            if taken.isdisjoint(places):
+                taken.update(places)
+                chosen.append(match)
+        return sorted(chosen)
+
+    def matches(self, text):
+        """Yields (start, end, target phrase) of all phrases that occur as whole words.
+
+        The first word of a sentence may begin with a capital letter only because of its place, so
+        it is looked up in lower case too.
+        """
+        beginning = next((i for i, each in enumerate(text) if is_word_character(each)), None)
+        for start in range(len(text)):
+            if text[start] != " " and is_edge(text, start):
+                yield from self.matches_at(text, start)
+        if beginning is not None:
+            small = text[beginning].lower()
+            if small != text[beginning] and len(small) == 1:
+                lower = text[:beginning] + small + text[beginning + 1 :]
+                yield from self.matches_at(lower, beginning)
+
+    def matches_at(self, text, start):
+        """Yields the matches that begin at an index."""
+        for length in self.lengths.get(first_word(text, start), ()):
+            end = start + length
+            target = self.targets.get(text[start:end])
+            if target is not None and end <= len(text) and is_edge(text, end):
+                yield start, end, target
+
+
+def columns(line):
+    """Returns the two phrases of a line."""
+    phrases = line.split("\t")
+    if len(phrases) != 2:
+        raise ValueError(f"must be a source phrase, a tab and a target phrase. Received: {line!r}")
+    return phrases
+
+
+def first_word(text, start):
+    """Returns the word that begins at an index, or the character there if it is none."""
+    end = start
+    while end < len(text) and is_word_character(text[end]):
+        end += 1
+    return text[start : max(end, start + 1)]
+
+
+def occurrences(phrase, text):
+    """Returns how often a phrase occurs in a text as whole words, without overlap."""
+    count = start = 0
+    while (start := text.find(phrase, start)) >= 0:
+        whole = is_edge(text, start) and is_edge(text, start + len(phrase))
+        count += whole
+        start += len(phrase) if whole else 1
+    return count

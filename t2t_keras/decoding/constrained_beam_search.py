@@ -1,0 +1,138 @@
+"""Beam search for translations that contain given phrases: lexically constrained decoding.
+
+Post and Vilar 2018 (arXiv 1804.06609); Hu et al. 2019 (NAACL, N19-1090). The candidates of a step
+are the most likely continuations of all live hypotheses, the most likely one of each, and all
+tokens that continue or begin a missing phrase. `beam_allocation.py` chooses the next live hypotheses.
+
+The end is forbidden as long as a phrase is missing. So is every token after which the deadline
+would leave no room for the missing phrases. The deadline is the source length plus the lengths of
+the phrases, which also raise the limit of the sentence. So every hypothesis contains all of them.
+Its score is the model's own.
+"""
+
+import numpy as np
+from keras import ops
+
+from t2t_keras.decoding.beam_allocation import allocated
+from t2t_keras.decoding.beam_search import BeamSearch, Candidates
+from t2t_keras.decoding.constraints import IMPOSSIBLE, id_mask, next_tokens
+from t2t_keras.decoding.hypotheses import Hypotheses, length_limits
+from t2t_keras.decoding.phrase_progress import (
+    Progress,
+    advanced,
+    lengths_of,
+    next_tokens_of,
+    no_progress,
+    phrases_of,
+    remaining,
+)
+from t2t_keras.decoding.special_ids import END, PADDING
+
+
+class ConstrainedBeamSearch(BeamSearch):
+    """Beam search with phrases; see `decoding/search.py` for how its methods are called.
+
+    `start` takes `extras["phrases"]`: ids `[sentences, phrases, length]`, padded at the end. A
+    sentence has as many phrases as it has rows that are not only padding. They contain no banned
+    ids. For a sentence without phrases, the search equals `BeamSearch`.
+
+    Args:
+        model: a `Transformer` or an `Ensemble`.
+        config: a `SearchConfig` that does not sample.
+        follows: booleans `[vocabulary]`: whether a token may follow the last token of a phrase,
+            because it does not continue its word. The first token of a phrase is such a token.
+            None: all tokens.
+    """
+
+    def __init__(self, model, config, follows=None):
+        super().__init__(model, config)
+        self.follows = follows
+
+    def start(self, source, room, longest=None, extras=None):
+        extras, phrases = dict(extras), phrases_of(extras["phrases"])
+        limits, deadlines = length_limits(source, None, self.config), lengths_of(source)
+        if "prefix" in extras:
+            limits, deadlines = (
+                ops.maximum(x, lengths_of(extras["prefix"])) for x in (limits, deadlines)
+            )
+        limits, deadlines = (
+            x + ops.sum(phrases.lengths, axis=1) for x in (limits, ops.minimum(limits, deadlines))
+        )
+        limits = limits if longest is None else ops.minimum(limits, longest)
+        extras["phrases"], extras["progress"] = phrases, no_progress(phrases, self.config.beam)
+        extras["deadlines"] = ops.minimum(limits, deadlines)
+        return super().start(source, room, longest, extras)._replace(limits=limits)
+
+    def continuations(self, state, logits):
+        """Returns `Candidates`: first those that end, then the next live hypotheses."""
+        beam, phrases = self.config.beam, state.extras["phrases"]
+        scores, newest, parents = self.next_tokens(state, logits)
+        follows = True if self.follows is None else self.follows
+        follows = np.broadcast_to(follows, logits.shape[-1:])
+        progress = Progress(*(ops.take(x, parents, axis=1) for x in state.extras["progress"]))
+        progress = advanced(phrases, progress, newest, follows)
+        missing = remaining(phrases, progress, follows)
+        room = state.extras["deadlines"][:, None] - state.position - 1
+        allowed = (missing == 0) | ((newest != END) & (missing <= room))
+        scores = ops.where(allowed, scores, IMPOSSIBLE)
+
+        complete, ended = ops.top_k(ops.where(missing == 0, scores, IMPOSSIBLE), beam)
+        ends = ops.take_along_axis(newest, ended, axis=1) == END
+        complete = ops.where(ends, complete, IMPOSSIBLE)
+        scores = ops.where(newest == END, IMPOSSIBLE, scores)
+        going = allocated(scores, missing, beam, beam * min(2 * beam, logits.shape[-1]))
+        chosen = ops.concatenate([ended, going], axis=1)
+        scores = ops.concatenate([complete, ops.take_along_axis(scores, going, axis=1)], axis=1)
+        parents, newest = ops.take(parents, chosen), ops.take_along_axis(newest, chosen, axis=1)
+        hypotheses = Hypotheses(self.continued(state, parents, newest), scores)
+        progress = (ops.take_along_axis(x, chosen[..., None], axis=1) for x in progress)
+        return Candidates(hypotheses, parents, newest, True, {"progress": Progress(*progress)})
+
+    def next_tokens(self, state, logits):
+        """Returns the candidates of a step.
+
+        Returns:
+            log P and newest token of each, `[sentences, candidates]`, and the index of the live
+            hypothesis that it continues, `[candidates]`. The most likely continuations of all
+            hypotheses come before the tokens of their phrases.
+        """
+        beam, live = self.config.beam, state.live
+        prefix = state.extras.get("prefix")
+        log_p, likely = next_tokens(
+            logits, 2 * beam, live.tokens, state.position, self.config, prefix
+        )
+        phrase_log_p, needed = self.phrase_tokens(state, logits)
+        known = (likely[:, :, None] == needed[..., None]) & (log_p > IMPOSSIBLE)[:, :, None]
+        phrase_log_p = ops.where(ops.any(known, axis=-1), IMPOSSIBLE, phrase_log_p)
+        scores = [each + live.scores[..., None] for each in (log_p, phrase_log_p)]
+        parents = [
+            ops.repeat(ops.arange(beam, dtype="int32"), ops.shape(ids)[2])
+            for ids in (likely, needed)
+        ]
+        sentences = ops.shape(live.tokens)[0]
+        scores, ids = (
+            ops.concatenate([ops.reshape(x, (sentences, -1)) for x in parts], axis=1)
+            for parts in (scores, (likely, needed))
+        )
+        return scores, ids, ops.concatenate(parents)
+
+    def phrase_tokens(self, state, logits):
+        """Returns log P and ids of tokens that continue or begin a missing phrase.
+
+        They may repeat n-grams. Twice the same token, and any other than the prefix allows, are
+        impossible.
+        """
+        ids = next_tokens_of(state.extras["phrases"], state.extras["progress"])
+        log_p = ops.take_along_axis(logits, ids, axis=2) - ops.logsumexp(
+            logits, axis=-1, keepdims=True
+        )
+        index = ops.arange(ops.shape(ids)[2], dtype="int32")
+        again = (ids[:, :, None] == ids[..., None]) & (index < index[:, None])
+        allowed = (ids != PADDING) & ~ops.any(again, axis=-1)
+        if self.config.first:
+            first = ops.take(id_mask(self.config.first, logits.shape[-1]), ids)
+            allowed = allowed & ((state.position > 0) | first)
+        if "prefix" in state.extras:
+            lengths = lengths_of(state.extras["prefix"])
+            allowed = allowed & (state.position >= lengths)[:, None, None]
+        return ops.where(allowed, log_p, IMPOSSIBLE), ids
