@@ -2,7 +2,8 @@
 
 Post and Vilar 2018 (arXiv 1804.06609); Hu et al. 2019 (NAACL, N19-1090). The candidates of a step
 are the most likely continuations of all live hypotheses, the most likely one of each, and all
-tokens that continue or begin a missing phrase. `beam_allocation.py` chooses the next live hypotheses.
+tokens that continue or begin a missing phrase. `beam_allocation.py` chooses among
+them.
 
 The end is forbidden as long as a phrase is missing. So is every token after which the deadline
 would leave no room for the missing phrases. The deadline is the source length plus the lengths of

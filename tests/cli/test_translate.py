@@ -7,7 +7,7 @@ import time
 
 import pytest
 from commands import UGLY, command, running
-from in_process import call
+from in_process import call, parsed_flags
 from untrained import toy_tokenizer, untrained_run
 
 from pipelines.special_ids import SPECIAL_PIECES

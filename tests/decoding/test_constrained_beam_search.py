@@ -31,7 +31,7 @@ def constrained(model, limits, phrases, prefixes=None, extra_length=0, **setting
         extras["prefix"] = ops.convert_to_tensor(padded(prefixes))
     method = ConstrainedBeamSearch(model, config, FOLLOWS)
     source = ops.convert_to_tensor(padded([[2] * limit for limit in limits]))
-    room = max(limits) + extra_length + sum(map(len, sum(phrases, []))) + 4
+    room = max(limits) + extra_length + sum(map(len, itertools.chain(*phrases))) + 4
     state = method.start(source, room, None, extras)
     return found(*method.hypotheses(advance(method, state, room)))
 
