@@ -12,6 +12,7 @@ from keras import ops
 
 from t2t_keras.decoding.beam_search import BeamSearch
 from t2t_keras.decoding.constraints import IMPOSSIBLE
+from t2t_keras.decoding.hypotheses import Hypotheses
 from t2t_keras.decoding.special_ids import END, PADDING
 
 
@@ -49,19 +50,20 @@ class BeamSearchWithOptions(BeamSearch):
         live = live._replace(scores=ops.where(ended, IMPOSSIBLE, live.scores))
         return state._replace(live=live, finished=finished)
 
-    def continuations(self, live, logits, position, extras):
-        prefix, beam = extras["prefix"], extras["beam"][:, None]
-        here = ops.arange(ops.shape(prefix)[1], dtype="int32") == position
+    def continuations(self, state, logits):
+        prefix, beam = state.extras["prefix"], state.extras["beam"][:, None]
+        here = ops.arange(ops.shape(prefix)[1], dtype="int32") == state.position
         likeliest = super().continuations
-        candidates, parents, newest = ops.cond(  # prefixes end soon, and masking is expensive
+        candidates = ops.cond(  # prefixes end soon, and masking is expensive
             ops.any(here & (prefix != PADDING)),
-            lambda: likeliest(live, logits, position, {"prefix": prefix}),
-            lambda: likeliest(live, logits, position, {}),
+            lambda: likeliest(state._replace(extras={"prefix": prefix}), logits),
+            lambda: likeliest(state._replace(extras={}), logits),
         )
+        newest, (tokens, scores) = candidates.newest, candidates.hypotheses
         rank = ops.arange(newest.shape[1], dtype="int32")
         allowed = (rank < 2 * beam) & ((rank < beam) | (newest != END))
-        scores = ops.where(allowed, candidates.scores, IMPOSSIBLE)
-        return candidates._replace(scores=scores), parents, newest
+        scores = ops.where(allowed, scores, IMPOSSIBLE)
+        return candidates._replace(hypotheses=Hypotheses(tokens, scores))
 
     def hypotheses(self, state):
         return first(super().hypotheses(state), state.extras["n_best"][:, None])

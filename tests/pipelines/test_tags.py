@@ -109,7 +109,7 @@ def test_prepared_data_has_its_tag_before_every_source(tmp_path):
     assert read_corpora(f"{tmp_path}/plain").tags == [None]
     with pytest.raises(ValueError, match="Changed: tag"):
         prepare(Pairs(CORPUS), tmp_path / "tagged", settings)
-    with pytest.raises(ValueError, match="no tag '<2fr>'. Its tags are <2de>"):
+    with pytest.raises(ValueError, match=r"no tag '<2fr>'\. Its tags are <2de>"):
         prepare(Pairs(CORPUS), tmp_path / "other", settings, tokenizer, tag="<2fr>")
 
 
