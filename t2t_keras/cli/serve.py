@@ -9,9 +9,11 @@ curl -d '{"instances": ["The dog sleeps."]}' http://127.0.0.1:8501/v1/models/end
 
 The REST interface is TensorFlow Serving's, so existing clients work unchanged: predict, metadata,
 and the status of a model and its versions. http://127.0.0.1:8501/ is a page to try the model,
-/healthz reports readiness, and /metrics is for Prometheus. Simultaneous requests are batched. A
-newer version in the folder is loaded as soon as it appears, and no request is lost. On SIGTERM or
-Ctrl-C, the server finishes the requests in flight; a second signal ends it immediately.
+/healthz reports readiness, and /metrics is for Prometheus. Texts are translated sentence by
+sentence; a request can choose the beam width, a prefix and more for each text. Simultaneous
+requests are batched. A newer version in the folder is loaded as soon as it appears, and no request
+is lost. On SIGTERM or Ctrl-C, the server finishes the requests in flight; a second signal ends it
+immediately.
 
 By default, the server is reachable only from this machine; see --host. It has no authentication:
 anyone who can reach the port can use the model.
@@ -25,6 +27,7 @@ from pathlib import Path
 
 from absl import flags, logging
 
+from pipelines.sentences import split_sentences
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.main import one_run, run, show_info
 from t2t_keras.export.version_folders import versions_in
@@ -45,6 +48,14 @@ COMPILE = flags.DEFINE_boolean(
     True,
     "Compile the search for batches of up to 32 texts with XLA, in the background, once requests "
     "need it; they are answered sooner then.",
+)
+SPLIT = flags.DEFINE_enum(
+    "split",
+    None,
+    ["auto", "off"],
+    "auto: translate each sentence of a text by itself; off: each text as one sentence. A request "
+    "with options can choose otherwise. Default: auto, but off for a run that was trained on parse "
+    "trees.",
 )
 DEFAULTS = Limits()
 
@@ -126,6 +137,8 @@ def main(arguments):
                 HOST.value,
                 ALLOWED_HOSTS.value,
                 compile_shapes=COMPILE.value,
+                split_sentences=split_sentences,
+                split=None if SPLIT.value is None else SPLIT.value == "auto",
                 **source,
             )
             await server.run(sock, started)
@@ -174,8 +187,7 @@ def load_ctranslate2(folder):
     from t2t_keras.serving.text_model import TextModel
 
     export = CTranslate2Export(folder)
-    n_best = export.config.n_best
-    return TextModel(export.translator(n_best=n_best).translate, n_best)
+    return TextModel(export.translator, export.config, export.split)
 
 
 def only_version(folder):

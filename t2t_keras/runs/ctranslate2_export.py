@@ -58,6 +58,7 @@ class CTranslate2Export:
             self.longest = self.record["longest"]
         except (KeyError, TypeError, ValueError) as error:
             raise unusable(self.folder, f"{RECORD}: {error}") from error
+        self.split = self.record.get("split", True)
         self.tokenizer = load_tokenizer(self.folder)
         self.engine = load_ctranslate2(self.folder)
 

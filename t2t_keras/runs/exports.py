@@ -173,6 +173,7 @@ def export_ctranslate2(
     config = dataclasses.replace(config, n_best=n_best or config.beam)
     config.validate()
     facts = facts_of(run, weights, dtype=dtype, search=config, longest=run.loaded(weights).longest)
+    facts["split"] = not run.prepared_with("leaves")
     folder = folder or run.folder / "export_ctranslate2"
     with tempfile.TemporaryDirectory() as temporary:
         save_ctranslate2(

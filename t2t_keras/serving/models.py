@@ -34,10 +34,11 @@ class Model:
 
     def __init__(self, folder, compile_shapes=True):
         self.loaded = load(folder)
-        self.metadata = metadata_of(Path(folder))  # now: the folder may be removed or replaced
+        definitions = definitions_in(Path(folder))  # now: the folder may be removed or replaced
+        self.metadata = {name: metadata_of(each) for name, each in definitions.items()}
         batchable = read_batchable(folder)
         self.signatures = {
-            name: signature_of(name, function, name in batchable)
+            name: signature_of(name, function, name in batchable, definitions[name].defaults)
             for name, function in self.loaded.signatures.items()
             if name not in COMPILED
         }
@@ -65,28 +66,46 @@ class Model:
         warm_up(self.signatures)
 
 
-def metadata_of(folder):
-    """Returns the signatures of a SavedModel in the form of TensorFlow Serving's metadata."""
+def definitions_in(folder):
+    """Returns the `SignatureDef`s of a SavedModel that are served, by name."""
     file = folder / "saved_model.pb"
     graph = saved_model_pb2.SavedModel.FromString(file.read_bytes()).meta_graphs[0]
+    return {name: each for name, each in graph.signature_def.items() if name not in COMPILED}
+
+
+def metadata_of(signature):
+    """Returns a `SignatureDef` in the form of TensorFlow Serving's metadata."""
     return {
-        name: {
-            "inputs": {key: tensor_info(tensor) for key, tensor in signature.inputs.items()},
-            "outputs": {key: tensor_info(tensor) for key, tensor in signature.outputs.items()},
-            "method_name": signature.method_name,
-            "defaults": {},
-        }
-        for name, signature in graph.signature_def.items()
-        if name not in COMPILED
+        "inputs": {key: tensor_info(tensor) for key, tensor in signature.inputs.items()},
+        "outputs": {key: tensor_info(tensor) for key, tensor in signature.outputs.items()},
+        "method_name": signature.method_name,
+        "defaults": {key: json_value(value) for key, value in signature.defaults.items()},
     }
 
 
-def signature_of(name, function, batchable):
+def json_value(tensor):
+    """Returns the only value of a tensor in a `SignatureDef`, or None if it has more."""
+    values = tf.make_ndarray(tensor).ravel().tolist()
+    if len(values) != 1:
+        return None
+    return values[0].decode("utf-8", "replace") if isinstance(values[0], bytes) else values[0]
+
+
+def signature_of(name, function, batchable, defaults):
+    """Returns the `Signature` of a SavedModel's function.
+
+    Args:
+        name, function, batchable: of the signature.
+        defaults: `TensorProto`s of inputs that a request may leave out.
+    """
     _, inputs = function.structured_input_signature
     inputs, outputs = (
         {key: Spec(spec.dtype.name, shape_of(spec)) for key, spec in sorted(specs.items())}
         for specs in (inputs, function.structured_outputs)
     )
+    for key in defaults:
+        if inputs[key].shape == (None,):
+            inputs[key] = inputs[key]._replace(default=json_value(defaults[key]))
     for key, spec in {**inputs, **outputs}.items():
         if spec.shape is None or spec.shape[:1] != (None,):
             raise ValueError(

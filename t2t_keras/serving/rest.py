@@ -71,26 +71,38 @@ def inputs_of(query, specs, limits, longest):
         longest: maximum bytes of a string.
 
     Returns:
-        NumPy arrays by name, all with the same number of rows.
+        NumPy arrays by name, all with the same number of rows. An input with a default may be left
+        out, by each row or by all.
     """
     columns = columns_of(query, specs, limits)
     arrays = {
-        name: array_of(name, columns[name], spec, limits, longest) for name, spec in specs.items()
+        name: array_of(name, columns[name], spec, limits, longest)
+        for name, spec in specs.items()
+        if name in columns
     }
     rows = {name: len(array) for name, array in arrays.items()}
     if len(set(rows.values())) > 1:
         counts = ", ".join(f"{name} {count}" for name, count in rows.items())
         raise Refusal(400, f"All inputs must have the same number of rows. Received: {counts}")
-    return arrays
+    left_out = specs.keys() - columns.keys()
+    return arrays | {name: filled(specs[name], max(rows.values())) for name in left_out}
+
+
+def filled(spec, rows):
+    """Returns an input that all rows leave out."""
+    if spec.dtype == "string":
+        return np.full(rows, spec.default.encode(), object)
+    return np.full(rows, spec.default, spec.dtype)
 
 
 def columns_of(query, specs, limits):
-    """Returns the JSON value of each input, from rows or columns."""
-    values, only = query.values, next(iter(specs)) if len(specs) == 1 else None
+    """Returns the JSON value of each input, from rows or columns, but not of those left out."""
+    required = [name for name, spec in specs.items() if spec.default is None] or list(specs)
+    values, only = query.values, required[0] if len(required) == 1 else None
     if query.form == COLUMNS:
         if only and not names_inputs(values):
             return {only: values}
-        check_names(values, specs, "'inputs'")
+        check_names(values, specs, required, "'inputs'")
         return values
     if not isinstance(values, list) or not values:
         raise Refusal(400, f"{ROWS!r} must be a list of one row or more")
@@ -98,8 +110,9 @@ def columns_of(query, specs, limits):
     if only and not any(names_inputs(row) for row in values):
         return {only: values}
     for index, row in enumerate(values):
-        check_names(row, specs, f"Row {index}")
-    return {name: [row[name] for row in values] for name in specs}
+        check_names(row, specs, required, f"Row {index}")
+    given = [name for name in specs if any(name in row for row in values)]
+    return {name: [row.get(name, specs[name].default) for row in values] for name in given}
 
 
 def names_inputs(value):
@@ -107,21 +120,21 @@ def names_inputs(value):
     return isinstance(value, dict) and set(value) != {BASE64}
 
 
-def check_names(value, specs, where):
-    required = ", ".join(specs)
+def check_names(value, specs, required, where):
+    """Rejects a value that is not an object with all required inputs and no unknown ones."""
+    known = ", ".join(specs)
     if not isinstance(value, dict):
-        raise Refusal(400, f"{where} must be an object with the inputs: {required}")
+        raise Refusal(400, f"{where} must be an object with the inputs: {known}")
     for name in value:
         if name not in specs:
             suggestion = nearest(name[:80], specs)
             raise Refusal(
                 400,
-                f"{where} has an unknown input {name[:80]!r}{suggestion}. The inputs are: "
-                f"{required}",
+                f"{where} has an unknown input {name[:80]!r}{suggestion}. The inputs are: {known}",
             )
-    missing = [name for name in specs if name not in value]
+    missing = [name for name in required if name not in value]
     if missing:
-        raise Refusal(400, f"{where} lacks {', '.join(missing)}. The inputs are: {required}")
+        raise Refusal(400, f"{where} lacks {', '.join(missing)}. The inputs are: {known}")
 
 
 def answer_of(form, outputs):

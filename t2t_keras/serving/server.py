@@ -15,7 +15,6 @@ import os
 import signal
 import socket
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 from absl import logging
 from aiohttp import web
@@ -27,7 +26,8 @@ from t2t_keras.serving.connections import AT_ONCE, Connections
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.metrics import Metrics
 from t2t_keras.serving.page import page
-from t2t_keras.serving.rest import answer_of, as_json, inputs_of, query_of
+from t2t_keras.serving.predictor import Predictor
+from t2t_keras.serving.rest import as_json, query_of
 from t2t_keras.serving.sites import Sites
 from t2t_keras.serving.versions import Versions
 
@@ -38,7 +38,6 @@ MODEL = r"/v1/models/{name:[^/:]+}"
 VERSION = MODEL + r"/versions/{version:\d{1,18}}"
 WAITING_TO_CONNECT = 1024  # connections that the operating system keeps until they are accepted
 KERNEL_BUFFER = 128 * 1024  # bytes of a connection that no limit counts; Linux doubles it
-WRITERS = 2  # answers converted to JSON at the same time, which bounds the memory for it
 SEND_SECONDS = 5.0  # time to send computed answers when the server stops
 AVAILABLE_WHILE_STOPPING = {"metrics"}
 
@@ -53,6 +52,7 @@ class Server:
         host, allowed_hosts: names under which the server is known; see `Sites`.
         load, find: see `Versions`. Default: SavedModels in numbered folders.
         compile_shapes: XLA may compile the search of SavedModels for small batches.
+        split_sentences, split: see `Predictor`.
     """
 
     def __init__(
@@ -65,13 +65,15 @@ class Server:
         load=None,
         find=versions_in,
         compile_shapes=True,
+        split_sentences=None,
+        split=None,
     ):
         self.limits, self.metrics = limits, Metrics()
         self.host, self.allowed_hosts = host, allowed_hosts
         self.workers = Workers(limits, self.metrics)
         load = load or functools.partial(load_saved_model, compile_shapes=compile_shapes)
         self.versions = Versions(name, folder, self.workers, load, find)
-        self.writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="answer")
+        self.predictor = Predictor(limits, split_sentences, split)
         self.page = page(name)
         self.stop = asyncio.Event()
         self.in_flight, self.idle = 0, asyncio.Event()
@@ -260,29 +262,12 @@ class Server:
         self.idle.clear()
         try:
             with self.versions.find(name, number).in_use() as version:
-                return await self.compute(query, version, request["connection"])
+                body = await self.predictor(query, version, request["connection"])
+                return web.Response(body=body, content_type="application/json")
         finally:
             self.in_flight -= 1
             if not self.in_flight:
                 self.idle.set()
-
-    async def compute(self, query, version, connection):
-        batcher = version.batchers.get(query.signature)
-        if batcher is None:
-            raise Refusal(
-                404,
-                f"Serving signature name: {query.signature[:80]!r} not found in signature def. "
-                f"Available: {', '.join(version.batchers)}",
-            )
-        signature = batcher.signature
-        longest = self.limits.attention_line if signature.answer_grows else self.limits.line
-        inputs = inputs_of(query, signature.inputs, self.limits, longest)
-        query.values.clear()  # the request may wait, and JSON values need much memory
-        outputs = await batcher(inputs, connection)
-        body = await asyncio.get_running_loop().run_in_executor(
-            self.writers, answer_of, query.form, outputs
-        )
-        return web.Response(body=body, content_type="application/json")
 
     async def body(self, request):
         """Reads the body of a request within the limits on its size and time."""

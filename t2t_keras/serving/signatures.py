@@ -5,6 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from t2t_keras.serving.tensors import Spec
+
+TRANSLATED = ("translations", "scores")
 WARM_UP_TEXT = b"A b."
 
 
@@ -21,6 +24,13 @@ class Signature(NamedTuple):
     def answer_grows(self):
         """Whether the size of a row's answer is unknown and may grow with the text."""
         return any(None in spec.shape[1:] for spec in self.outputs.values())
+
+    @property
+    def translates(self):
+        """Whether it translates texts, so that their sentences may be translated one by one."""
+        outputs = {name: len(spec.shape) for name, spec in self.outputs.items()}
+        takes_text = self.inputs.get("text") == Spec("string", (None,))
+        return takes_text and outputs in [dict.fromkeys(TRANSLATED, rank) for rank in (1, 2)]
 
     @property
     def takes_text(self):

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ class Spec(NamedTuple):
 
     dtype: str  # "string", "float32", "int32", "bool", …
     shape: tuple  # None for an axis of any size; the first axis is the rows
+    default: Any = None  # JSON value of rows that leave it out; None: each row must have it
 
 
 def array_of(name, values, spec, limits, longest):

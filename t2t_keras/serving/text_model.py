@@ -5,33 +5,51 @@ It has no signature for attention weights or scores. This file does not load Ten
 
 import numpy as np
 
-from t2t_keras.export.signature_constants import NO_SCORE
+from t2t_keras.decoding.sentences import on_one_line
+from t2t_keras.export.signature_constants import NO_SCORE, OPTIONS
+from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.signatures import Signature, warm_up
 from t2t_keras.serving.tensors import Spec
 
-TYPES = {"string": "DT_STRING", "float32": "DT_FLOAT"}
+TYPES = {
+    "string": "DT_STRING",
+    "float32": "DT_FLOAT",
+    "int32": "DT_INT32",
+    "bool": "DT_BOOL",
+}
 TEXTS = Spec("string", (None,))
+SEARCH = ("beam", "n_best", "alpha")
 
 
 class TextModel:
     """A loaded model.
 
     Args:
-        translate: function from a list of texts to lists of `Translation`s, best first.
-        n_best: maximum number of translations of a text.
+        translator: function from search settings to an object whose `translate` returns lists of
+            `Translation`s for a list of texts, best first.
+        config: the `SearchConfig` with the default search. Its beam is the widest one.
+        split: whether texts are split into sentences by default.
     """
 
-    def __init__(self, translate, n_best):
-        self.translate, self.count = translate, n_best
+    def __init__(self, translator, config, split=True):
+        self.translator, self.config = translator, config
+        self.default = translator(n_best=config.n_best)
         self.shapes = None  # nothing is compiled
-        best = {"scores": Spec("float32", (None,)), "translations": TEXTS}
-        lists = {name: Spec(spec.dtype, (None, n_best)) for name, spec in sorted(best.items())}
+        options = {
+            "alpha": Spec("float32", (None,), config.alpha),
+            "beam": Spec("int32", (None,), config.beam),
+            "n_best": Spec("int32", (None,), 1),
+            "split": Spec("bool", (None,), split),
+            "text": TEXTS,
+        }
+        signatures = (
+            ("serving_default", {"text": TEXTS}, (None,), self.best),
+            ("translate_n_best", {"text": TEXTS}, (None, config.n_best), self.n_best),
+            (OPTIONS, options, (None, config.beam), self.with_options),
+        )
         self.signatures = {
-            name: Signature(name, {"text": TEXTS}, outputs, True, run)
-            for name, outputs, run in (
-                ("serving_default", best, self.best),
-                ("translate_n_best", lists, self.n_best),
-            )
+            name: Signature(name, inputs, outputs_of(shape), True, run)
+            for name, inputs, shape, run in signatures
         }
         self.metadata = {name: metadata_of(each) for name, each in self.signatures.items()}
 
@@ -45,13 +63,49 @@ class TextModel:
     def n_best(self, inputs):
         """Returns the n best translations of each text and their scores."""
         texts = inputs["text"].tolist()
-        translations = np.full((len(texts), self.count), b"", object)
-        scores = np.full((len(texts), self.count), NO_SCORE, "float32")
-        for row, found in enumerate(self.translate(texts)):
-            for rank, each in enumerate(found):
-                line = each.text.replace("\r", " ").replace("\n", " ")
-                translations[row, rank], scores[row, rank] = line.encode(), each.score
-        return {"translations": translations, "scores": scores}
+        return as_arrays(self.default.translate(texts), self.config.n_best)
+
+    def with_options(self, inputs):
+        """Returns the translations of each text with its own options. Texts are not split here."""
+        texts, widest = inputs["text"].tolist(), self.config.beam
+        options = list(zip(*(inputs[name].tolist() for name in SEARCH), strict=True))
+        for each in set(options):
+            check_options(*each, widest)
+        results = [None] * len(texts)
+        for each in set(options):
+            rows = [row for row, of_row in enumerate(options) if of_row == each]
+            translator = self.translator(**dict(zip(SEARCH, each, strict=True)))
+            for row, found in zip(
+                rows, translator.translate([texts[row] for row in rows]), strict=True
+            ):
+                results[row] = found
+        return as_arrays(results, widest)
+
+
+def check_options(beam, n_best, alpha, widest):
+    """Rejects options that cannot be met."""
+    if not 1 <= beam <= widest:
+        raise Refusal(400, f"`beam` must be from 1 to {widest}. Received: {beam}")
+    if not 1 <= n_best <= beam:
+        message = "`n_best` must be at least 1 and at most the beam"
+        raise Refusal(400, f"{message}. Received: {n_best}")
+    if not 0 <= alpha < float("inf"):
+        raise Refusal(400, f"`alpha` must be finite and at least 0. Received: {alpha:g}")
+
+
+def outputs_of(shape):
+    """Returns the outputs of a signature that translates."""
+    return {"scores": Spec("float32", shape), "translations": Spec("string", shape)}
+
+
+def as_arrays(results, count):
+    """Returns lists of `Translation`s as arrays with `count` translations of each text."""
+    translations = np.full((len(results), count), b"", object)
+    scores = np.full((len(results), count), NO_SCORE, "float32")
+    for row, found in enumerate(results):
+        for rank, each in enumerate(found):
+            translations[row, rank], scores[row, rank] = on_one_line(each.text).encode(), each.score
+    return {"translations": translations, "scores": scores}
 
 
 def metadata_of(signature):
@@ -61,7 +115,9 @@ def metadata_of(signature):
         for specs in (signature.inputs, signature.outputs)
     )
     method = "tensorflow/serving/predict"
-    return {"inputs": inputs, "outputs": outputs, "method_name": method, "defaults": {}}
+    specs = signature.inputs.items()
+    defaults = {name: spec.default for name, spec in specs if spec.default is not None}
+    return {"inputs": inputs, "outputs": outputs, "method_name": method, "defaults": defaults}
 
 
 def tensor_info(name, spec):

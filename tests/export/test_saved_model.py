@@ -42,7 +42,6 @@ OPTIONS = [  # each text with and without a prefix, split and whole
     for kind in range(len(KINDS))
     for place, text in enumerate(SENTENCES)
 ]
-OPTIONS.append(OPTIONS[0] | {"text": "dog " * 600 + "end. The dog.", "split": True})
 
 # Loads both exports without t2t_keras, and the one with ids without tensorflow_text, too.
 PROGRAM = """

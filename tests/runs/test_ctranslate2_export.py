@@ -117,7 +117,13 @@ def test_a_server_without_backends_loads_the_folder_again_when_it_is_replaced(
             assert set(signatures["metadata"]["signature_def"]["signature_def"]) == {
                 "serving_default",
                 "translate_n_best",
+                "translate_with_options",
             }
+            row = {"text": " ".join(TEXTS[:2]), "beam": 1}
+            body = {"signature_name": "translate_with_options", "instances": [row]}
+            (answer,) = predict(address, body, PREDICT)[1]["predictions"]
+            expected = CTranslate2Export(copied).translate([row["text"]], beam=1, split="auto")
+            assert answer["translations"] == [*expected, ""]
         finally:
             process.terminate()
 

@@ -22,6 +22,7 @@ def test_the_savedmodel_says_which_signatures_may_be_batched(model):
     assert batchable == {
         "serving_default": True,
         "translate_n_best": True,
+        "translate_with_options": True,
         "score": True,
         "attention": False,
     }
@@ -60,6 +61,19 @@ def test_metadata_describes_every_tensor(model):
     tensor = model.metadata["translate_n_best"]["outputs"]["scores"]
     sizes = [axis["size"] for axis in tensor["tensor_shape"]["dim"]]
     assert (tensor["dtype"], sizes) == ("DT_FLOAT", ["-1", "4"])
+
+
+def test_inputs_with_defaults_are_optional(model):
+    inputs = model.signatures["translate_with_options"].inputs
+    defaults = {"split": True, "prefix": "", "beam": 4, "n_best": 1, "alpha": 0.5, "text": None}
+    assert {name: spec.default for name, spec in inputs.items()} == defaults
+    stated = model.metadata["translate_with_options"]["defaults"]
+    assert stated == {name: value for name, value in defaults.items() if name != "text"}
+
+
+def test_signatures_that_translate_are_known_by_their_tensors(model):
+    translating = [name for name, signature in model.signatures.items() if signature.translates]
+    assert translating == ["serving_default", "translate_n_best", "translate_with_options"]
 
 
 def test_a_signature_without_rows_cannot_be_served(tmp_path):

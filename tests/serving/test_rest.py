@@ -41,6 +41,21 @@ def test_several_inputs_are_named_in_rows_or_columns():
     assert inputs({"inputs": {"source": ["a", "b"], "target": ["c", "d"]}}, PAIR) == expected
 
 
+def test_rows_may_leave_out_inputs_with_defaults():
+    specs = {"beam": Spec("int32", (None,), 4), "prefix": Spec("string", (None,), "ä"), **TEXT}
+    rows = [{"text": "a"}, {"text": "b", "beam": 2}]
+    expected = {"text": [b"a", b"b"], "beam": [4, 2], "prefix": ["ä".encode()] * 2}
+    assert inputs({"instances": rows}, specs) == expected
+    assert inputs({"inputs": {"text": ["a", "b"], "beam": [4, 2]}}, specs) == expected
+    assert inputs({"instances": ["a", "b"]}, specs) == expected | {"beam": [4, 4]}
+    with pytest.raises(Refusal, match=r"Row 0 lacks text\. The inputs are: beam, prefix, text"):
+        inputs({"instances": [{"beam": 2}]}, specs)
+    with pytest.raises(Refusal, match="Received: beam 1, text 2"):
+        inputs({"inputs": {"text": ["a", "b"], "beam": [4]}}, specs)
+    with pytest.raises(Refusal, match="Row 0 lacks beam"):
+        inputs({"instances": [{}]}, {"beam": specs["beam"]})
+
+
 def test_the_default_signature_is_serving_default():
     assert query_of(b'{"inputs": []}') == Query("serving_default", "inputs", [])
     assert query_of(b'{"inputs": [], "signature_name": ""}').signature == "serving_default"

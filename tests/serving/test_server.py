@@ -75,6 +75,35 @@ def test_rows_are_answered_as_rows_and_columns_as_columns(address):
     assert predict(address, {"instances": texts}) == (200, {"predictions": rows})
 
 
+def test_texts_are_translated_sentence_by_sentence(address):
+    def translations(instances, **body):
+        status, answer = predict(address, {"instances": instances, **body})
+        assert status == 200, answer
+        return [row["translations"] for row in answer["predictions"]]
+
+    texts = ["One two. Three four.\n", "Five six."]
+    assert translations(texts) == ["v1: two. One v1: four. Three", "v1: six. Five"]
+    several = translations(texts, signature_name="translate_n_best")
+    assert several[0][1] == "v1: two. One! v1: four. Three!"
+    rows = [
+        {"text": texts[0], "prefix": "> ", "beam": 3, "n_best": 2},
+        {"text": texts[0], "split": False},
+        {"text": texts[1], "alpha": 1},
+    ]
+    assert translations(rows, signature_name="translate_with_options") == [
+        ["> v1: two. One v1: four. Three", "> v1: two. One! v1: four. Three!", "", ""],
+        ["v1: four. Three two. One", "", "", ""],
+        ["v1: six. Five", "", "", ""],
+    ]
+
+
+def test_wrong_options_are_refused(address):
+    rows = [{"text": "a", "beam": 5}]
+    body = {"signature_name": "translate_with_options", "instances": rows}
+    message = "The model rejects this input: `beam` must be from 1 to 4"
+    assert predict(address, body) == (400, {"error": message})
+
+
 def test_attention_has_the_size_of_its_own_text_while_other_requests_run(address):
     def attention(words):
         row = {"text": "a " * words, "translation": "b"}

@@ -11,10 +11,13 @@ from pathlib import Path
 import tensorflow as tf
 
 from t2t_keras.export.batchable import write_batchable
+from t2t_keras.export.signature_constants import NO_SCORE
 
 LAYERS, HEADS, N_BEST = 2, 3, 4
 TEXT = tf.TensorSpec([None], tf.string)
-BATCHABLE = ("serving_default", "translate_n_best", "score")
+BATCHABLE = ("serving_default", "translate_n_best", "score", "translate_with_options")
+# Defaults of split, prefix, beam, n_best and alpha.
+OPTIONS = [tf.constant([value]) for value in (True, "", N_BEST, 1, 0.5)]
 
 
 class Backwards(tf.Module):
@@ -37,6 +40,28 @@ class Backwards(tf.Module):
     def translate_n_best(self, text):
         translations, scores = self.n_best(text)
         return {"translations": translations, "scores": scores}
+
+    @tf.function(input_signature=[TEXT, *(tf.TensorSpec([None], x.dtype) for x in OPTIONS)])
+    def translate_with_options(
+        self,
+        text,
+        split=OPTIONS[0],
+        prefix=OPTIONS[1],
+        beam=OPTIONS[2],
+        n_best=OPTIONS[3],
+        alpha=OPTIONS[4],
+    ):
+        """Writes the prefix first; the best one's score is −alpha, and `split` has no effect."""
+        refused = tf.debugging.assert_less_equal(beam, N_BEST, f"`beam` must be from 1 to {N_BEST}")
+        with tf.control_dependencies([refused]):
+            translations, scores = self.n_best(text)
+        found = tf.range(N_BEST) < tf.minimum(beam, n_best)[:, None]
+        marked = prefix[:, None] + translations
+        changed = scores + 0.1 - alpha[:, None] + 0.0 * tf.cast(split, tf.float32)[:, None]
+        return {
+            "translations": tf.where(found, marked, ""),
+            "scores": tf.where(found, changed, NO_SCORE),
+        }
 
     @tf.function(input_signature=[TEXT, TEXT])
     def score(self, source, target):
@@ -114,6 +139,7 @@ def write_version(export, number, mark=None, signatures=None):
     offered = {
         "serving_default": model.translate,
         "translate_n_best": model.translate_n_best,
+        "translate_with_options": model.translate_with_options,
         "score": model.score,
         "attention": model.attention,
     }
