@@ -96,7 +96,7 @@ def choose_alignment(arguments):
     gold = read_lines(GOLD.value) if GOLD.value else None
     run = Run(arguments[0], TO.value)
     run.experiment()  # raises a clear error if the folder is not a run
-    for rated in run.choose_alignment(sources, targets, gold, WEIGHTS.value):
+    for rated in run.choose_alignment(sources, targets, gold, WEIGHTS.value, GOLD.value):
         print(line_of(rated))
 
 

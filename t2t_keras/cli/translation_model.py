@@ -33,7 +33,7 @@ REQUIRE = flags.DEFINE_string(
     "Text file with a line for each input line: phrases that its translation must contain, "
     "separated by tabs.",
 )
-ONLY_RUN = (TO, WEIGHTS, ALIGNMENTS, CONFIDENCE, PREFIX, PREFIXES, GLOSSARY, REQUIRE)
+ONLY_RUN = (TO, WEIGHTS, CONFIDENCE, PREFIX, PREFIXES, GLOSSARY, REQUIRE)
 
 
 class Model(NamedTuple):
@@ -108,7 +108,7 @@ def from_ctranslate2(folders):
     if not any(is_ctranslate2(folder) for folder in folders):
         return None
     check_alone(folders)
-    refuse_unused(ONLY_RUN, "with a CTranslate2 folder, only with the run")
+    refuse_unused([*ONLY_RUN, ALIGNMENTS], "with a CTranslate2 folder, only with the run")
     export = CTranslate2Export(folders[0])
     changes = search_changes() | {"n_best": N_BEST.value}
     translator, config = export.translator(**changes), export.search(**changes)
@@ -149,4 +149,5 @@ def from_export(folders):
         results = export.translate(texts, on_progress, split)
         return [translations[:n_best] for translations in results]
 
-    return Model(translate, n_best, None, None, {"export": export.digest()})
+    align = export.aligner() if ALIGNMENTS.value else None
+    return Model(translate, n_best, align, None, {"export": export.digest()})

@@ -19,7 +19,15 @@ INTEGERS = tf.TensorSpec([None], tf.int32)
 
 
 def save_text_model(
-    folder, model, config, source, target, split_sentences, dtype="float32", split=True
+    folder,
+    model,
+    config,
+    source,
+    target,
+    split_sentences,
+    dtype="float32",
+    split=True,
+    alignment=None,
 ):
     """Writes a SavedModel that takes text, with the signatures of `TextSignatures`.
 
@@ -33,11 +41,13 @@ def save_text_model(
         split_sentences: see `TranslateWithOptions`.
         dtype: type of the stored weights, one of `SAVED_MODEL_DTYPES`.
         split: whether the signature with options splits texts into sentences by default.
+        alignment: see `TextSignatures`.
     """
-    signatures = TextSignatures(model, search_method(model, config), source, target)
+    method = search_method(model, config)
+    signatures = TextSignatures(model, method, source, target, alignment=alignment)
     weights = CompactWeights(model, dtype)
     endpoints = search_endpoints(weights.used_by(signatures.translate_n_best), TEXTS)
-    for function in (signatures.score, signatures.attention):
+    for function in (signatures.score, signatures.attention, signatures.align):
         endpoints[function.__name__] = graph(weights.used_by(function), TEXTS, TEXTS)
     with_options = weights.used_by(TranslateWithOptions(signatures, split_sentences).__call__)
     endpoints[OPTIONS] = graph_with_defaults(with_options, config, split)

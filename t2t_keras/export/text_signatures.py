@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from t2t_keras.decoding.alignment import attention_between
 from t2t_keras.decoding.batches import rounded
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.special_ids import BEGIN, END, PADDING
 from t2t_keras.decoding.translator import LONGEST
 from t2t_keras.export.compiled_stages import compiled_stages
-from t2t_keras.export.signature_constants import NO_SCORE
+from t2t_keras.export.signature_constants import ATTENTION_LONGEST, NO_SCORE
 from t2t_keras.export.small_batch_search import small_batch_search
 from t2t_keras.export.staged_search import staged_search
 
 TEXTS = tf.TensorSpec([None], tf.string)
-ATTENTION_LONGEST = 256  # tokens of a text in an attention request
 # Signatures whose answers for a text do not depend on the other texts of the batch.
 BATCHABLE = ("serving_default", "translate_n_best", "score")
 
@@ -47,10 +47,12 @@ class TextSignatures(tf.Module):
         method: a search, from `method_of`.
         source, target: the `Language`s.
         batch_tokens: maximum rows × length of a batch. A batch has at least one row.
+        alignment: the `AlignmentHead` of the signature `align`. None: the default one.
     """
 
-    def __init__(self, model, method, source, target, batch_tokens=4096):
+    def __init__(self, model, method, source, target, batch_tokens=4096, alignment=None):
         super().__init__()
+        self.alignment = alignment
         self.model, self.method, self.source, self.target = model, method, source, target
         self.begins_word = tf.constant(source.begins_word)
         self.source_pieces = tf.constant(source.pieces)
@@ -163,10 +165,7 @@ class TextSignatures(tf.Module):
         contains the weights with which target piece i is written. The columns of `decoder` are
         begin and the earlier target pieces.
         """
-        source, target = (ids.to_tensor() for ids in self.with_ends(text, translation))
-        lengths = tf.concat([tf.shape(source), tf.shape(target)], 0)[1::2]
-        with self.checked_length(lengths, min(self.longest, ATTENTION_LONGEST)):
-            source, target = tf.identity(source), tf.identity(target)
+        source, target = self.short_pair(text, translation)
         read = tf.concat([tf.fill([tf.shape(target)[0], 1], BEGIN), target[:, :-1]], axis=1)
         weights = self.model.attention_weights({"source": source, "target": read})
         encoder_layers, decoder_layers = self.model.config.layers
@@ -181,6 +180,26 @@ class TextSignatures(tf.Module):
             "decoder": of_layers("decoder/{}/self_attention", decoder_layers),
             "cross": of_layers("decoder/{}/cross_attention", decoder_layers),
         }
+
+    def align(self, text, translation):
+        """Returns the attention weights from which the words of `translation` are aligned.
+
+        `weights` are [batch, target pieces, source pieces], of the chosen layer and head. The
+        pieces are as in `attention`.
+        """
+        source, target = self.short_pair(text, translation)
+        return {
+            "source_pieces": pieces_of(source, self.source_pieces),
+            "target_pieces": pieces_of(target, self.target_pieces),
+            "weights": attention_between(self.model, source, target, self.alignment),
+        }
+
+    def short_pair(self, text, translation):
+        """Returns the padded ids of texts and translations after checking their lengths."""
+        source, target = (ids.to_tensor() for ids in self.with_ends(text, translation))
+        lengths = tf.concat([tf.shape(source), tf.shape(target)], 0)[1::2]
+        with self.checked_length(lengths, min(self.longest, ATTENTION_LONGEST)):
+            return tf.identity(source), tf.identity(target)
 
     def with_ends(self, source, target):
         """Tokenizes sources and targets; each row of ids ends with the end token."""

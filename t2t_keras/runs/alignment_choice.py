@@ -14,7 +14,7 @@ from pipelines.whole import read_json, write_json
 from t2t_keras.decoding.alignment import AlignmentHead, alignment_heads, chosen, cross_attention
 from t2t_keras.decoding.special_ids import END
 from t2t_keras.evaluation.alignment_error_rate import alignment_error_rate, read_gold
-from t2t_keras.runs.word_alignment import between_words
+from t2t_keras.runs.word_links import between_words
 
 FILE = "alignment.json"
 
@@ -48,7 +48,7 @@ def read_choice(run):
     return choice
 
 
-def choose_alignment(run, sources, targets, alignments=None, weights=None):
+def choose_alignment(run, sources, targets, alignments=None, weights=None, name="alignments"):
     """Chooses the head that aligns words, stores it in the run, and returns all `RatedHead`s.
 
     Args:
@@ -58,18 +58,19 @@ def choose_alignment(run, sources, targets, alignments=None, weights=None):
             error rate decides. None: the highest agreement of both directions decides, among the
             heads of the step that writes a token.
         weights: see `TrainedModel`.
+        name: name of the file with the alignments, for error messages.
 
     Returns:
         A list of `RatedHead`s, best first.
     """
-    rated = rate_heads(run, sources, targets, alignments, weights)
+    rated = rate_heads(run, sources, targets, alignments, weights, name)
     best = rated[0]
     figures = {"agreement": best.agreement, "error_rate": best.error_rate, "pairs": len(sources)}
     write_json(run.folder / FILE, {"head": dataclasses.asdict(best.head), **figures})
     return rated
 
 
-def rate_heads(run, sources, targets, alignments=None, weights=None):
+def rate_heads(run, sources, targets, alignments=None, weights=None, name="alignments"):
     """Returns the `RatedHead`s of a run, best first; see `choose_alignment`."""
     if not sources or len(sources) != len(targets):
         raise ValueError(
@@ -83,7 +84,7 @@ def rate_heads(run, sources, targets, alignments=None, weights=None):
     maps = word_maps(run, sources, targets, heads, weights)
     gold = None
     if alignments is not None:
-        gold = read_gold(alignments, [weights[0].shape[::-1] for weights in maps])
+        gold = read_gold(alignments, [weights[0].shape[::-1] for weights in maps], name)
     rated = []
     for index, head in enumerate(heads):
         ours = [weights[index] for weights in maps]

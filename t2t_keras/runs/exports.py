@@ -68,7 +68,8 @@ def export_saved_model(
                 save_ids_model(unfinished, model, config, dtype)
             else:
                 sides, split = languages(tokenizer), not run.prepared_with("leaves")
-                save_text_model(unfinished, model, config, *sides, split_sentences, dtype, split)
+                options = split_sentences, dtype, split, run.alignment_choice()
+                save_text_model(unfinished, model, config, *sides, *options)
             save_tokenizer(tokenizer, unfinished / "vocabulary")
             settings = read_config(run.config_file)
             write_json(unfinished / "config.json", settings | {"export": facts})

@@ -263,18 +263,19 @@ class Run(TrainedModel):
 
         return attention(self, sentence, translation, pieces, weights, **search)
 
-    def choose_alignment(self, sources, targets, alignments=None, weights=None):
+    def choose_alignment(self, sources, targets, alignments=None, weights=None, name="alignments"):
         """Chooses the layer and head that align words, and stores them in the run.
 
         Args:
             sources, targets: lists of texts that translate each other.
             alignments: their alignments, such as `0-0 1-2 1p1`, or None.
             weights: see `TrainedModel`.
+            name: name of the file with the alignments, for error messages.
 
         Returns:
             A list of `RatedHead`s, best first; see `alignment_choice.choose_alignment`.
         """
-        return choose_alignment(self, sources, targets, alignments, weights)
+        return choose_alignment(self, sources, targets, alignments, weights, name)
 
     def export(self, folder=None, format="saved_model", weights=None, **options):
         """Exports the trained model and returns the path of the export.

@@ -5,13 +5,16 @@ import math
 import tensorflow as tf
 
 from pipelines.sources import digest_of
+from pipelines.special_ids import END
+from pipelines.tokenizers import load_tokenizer
 from t2t_keras.decoding.sentences import joined_sentences, whole
 from t2t_keras.decoding.translator import Translation
 from t2t_keras.export.loading import load
-from t2t_keras.export.signature_constants import NO_SCORE
+from t2t_keras.export.signature_constants import ALIGN, ATTENTION_LONGEST, NO_SCORE
 from t2t_keras.export.signature_graphs import SignatureGraphs
 from t2t_keras.export.small_batches import SmallBatches
 from t2t_keras.runs.export_folders import search_of
+from t2t_keras.runs.word_links import word_aligner
 
 BATCH = 256  # texts per call of an exported model
 
@@ -35,7 +38,7 @@ class Export:
                 "without --ids_only"
             )
         self.folder, self.config = folder, config
-        self.signature = signatures["translate_n_best"]
+        self.signatures, self.signature = signatures, signatures["translate_n_best"]
         self.small = SmallBatches(signatures)
 
     def digest(self):
@@ -56,16 +59,47 @@ class Export:
             for sentences, separators in divided
         ]
 
+    def aligner(self):
+        """Returns a function from a `Translation` to its (source word, target word) indices.
+
+        It reads the translation's text again. Its pieces are those that the model has written,
+        unless the model splits a word differently than the vocabulary.
+        """
+        if ALIGN not in self.signatures:
+            raise ValueError(
+                f"{self.folder} cannot align words: an earlier version wrote it. Export the run "
+                "again with t2t-export"
+            )
+        tokenizer, align = load_tokenizer(self.folder / "vocabulary"), self.signatures[ALIGN]
+        sides = tokenizer.source, tokenizer.target
+
+        def ids(part):
+            pair = [[*side.encode([text])[0], END] for side, text in zip(sides, part, strict=True)]
+            if max(map(len, pair)) > ATTENTION_LONGEST:
+                raise ValueError(
+                    f"--alignments with an export takes sentences of less than {ATTENTION_LONGEST} "
+                    f"pieces. Received: {part[0][:60]!r}… with {len(pair[0]) - 1}, and "
+                    f"{len(pair[1]) - 1} in its translation. Give the run, which has no such limit"
+                )
+            return pair
+
+        def weights(part):
+            text, translation = (tf.constant([each]) for each in part)
+            return align(text=text, translation=translation)["weights"][0].numpy()
+
+        return word_aligner(tokenizer, weights, ids)
+
     def translate_sentences(self, texts, on_progress):
         """Returns the n-best `Translation`s of each sentence."""
         results = []
         for start in range(0, len(texts), BATCH):
             outputs = self.small.translate(texts[start : start + BATCH], self.translate_batch)
             translations, scores = (outputs[name].tolist() for name in ("translations", "scores"))
-            for row in zip(translations, scores, strict=True):
+            sources = texts[start : start + BATCH]
+            for source, *row in zip(sources, translations, scores, strict=True):
                 results.append(
                     [
-                        Translation(text.decode(), score, [])
+                        Translation(text.decode(), score, [(source, text.decode())])
                         for text, score in zip(*row, strict=True)
                         if not math.isclose(score, NO_SCORE)
                     ]

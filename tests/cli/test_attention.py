@@ -107,6 +107,9 @@ def test_a_chosen_head_is_stored_and_aligns(run, tmp_path):
     assert best.startswith(f"AER {stored['error_rate']:6.1%}")
     unaligned = command("attention", run, *flags)
     assert unaligned.stdout.startswith("agreement"), unaligned.stderr
+    (tmp_path / "gold").write_text("0-0\n0:0\n")
+    result = command("attention", run, *flags, f"--gold={tmp_path / 'gold'}")
+    assert result.returncode == 2 and f"{tmp_path / 'gold'}, line 2: a link must" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,7 @@ inputs = {
     "translate_n_best": {"text": tf.constant(texts)},
     "score": {"source": tf.constant(texts[:20]), "target": tf.constant(texts[1:21])},
     "attention": {"text": tf.constant(texts[:2]), "translation": tf.constant(texts[1:3])},
+    "align": {"text": tf.constant(texts[:2]), "translation": tf.constant(texts[1:3])},
     "translate_small_batch": {"text": tf.constant(texts[:3]), "lengths": tf.constant([4, 32, 64])},
     "translate_batch": {
         "text": tf.constant(texts[:6]), "lengths": tf.constant([64]), "rows": tf.constant([2, 8])
@@ -87,6 +88,8 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("export")
     tokenizer = toy_tokenizer(folder / "vocabulary")
     run = untrained_run(folder / "toy", folder / "vocabulary", tokenizer, end=3.0, extra_length=12)
+    head = {"layer": 0, "head": 1, "shifted": False}
+    (run.folder / "alignment.json").write_text(json.dumps({"head": head}))
     exported = command("export", run.folder)
     assert exported.returncode == 0, exported.stderr
     assert exported.stdout == f"{run.folder / 'export' / '1'}\n"
@@ -115,9 +118,9 @@ def answers(run, tmp_path_factory):
 
 
 def translate(folder, texts):
-    """Returns the four best translations of each text, as t2t-translate prints them."""
+    """Returns the four best translations of each text, as t2t-translate prints them as JSON."""
     lines = "".join(f"{' '.join(text.split())}\n" for text in texts)
-    result = command("translate", folder, "--json", "--n_best=4", stdin=lines)
+    result = command("translate", folder, "--json", "--n_best=4", "--alignments", stdin=lines)
     assert result.returncode == 0, result.stderr
     return [json.loads(line)["translations"] for line in result.stdout.splitlines()]
 
@@ -207,6 +210,13 @@ def test_attention_weights_are_those_of_the_model(run, answers):
             np.testing.assert_allclose(of_row, weights[key][0], atol=1e-5)
 
 
+def test_words_are_aligned_by_the_chosen_head(answers):
+    align, attention = answers["align"], answers["attention"]
+    np.testing.assert_allclose(align["weights"], np.array(attention["cross"])[:, 0, 1], atol=1e-6)
+    for name in ("source_pieces", "target_pieces"):
+        assert align[name] == attention[name]
+
+
 def test_an_export_with_ids_needs_no_operation_of_tensorflow_text(run, translations, answers):
     for ids, expected in zip(answers["ids"]["ids"], translations, strict=False):
         texts = [each["text"] for each in expected[:2]]
@@ -224,7 +234,8 @@ def test_translate_takes_an_export(run, translations):
     some = [*range(10), *range(120, len(TEXTS) - 1)]
     results = translate(run.folder / "export" / "1", [TEXTS[index] for index in some])
     for result, expected in zip(results, (translations[index] for index in some), strict=True):
-        assert [each["text"] for each in result] == [each["text"] for each in expected]
+        for name in ("text", "alignment"):
+            assert [each[name] for each in result] == [each[name] for each in expected]
         scores = ([each["score"] for each in row] for row in (result, expected))
         np.testing.assert_allclose(*scores, rtol=1e-6)
 

@@ -47,7 +47,9 @@ def test_translations_of_parts_are_joined_and_their_scores_added():
     np.testing.assert_array_equal(outputs["scores"], [[-4, -6], [0, lowest], [-5, lowest]])
 
 
-@pytest.mark.parametrize(("signature", "longest"), [("score", 1024), ("attention", 256)])
+@pytest.mark.parametrize(
+    ("signature", "longest"), [("score", 1024), ("attention", 256), ("align", 256)]
+)
 def test_texts_that_are_too_long_are_refused_before_anything_is_computed(signature, longest):
     computed = []
 

@@ -3,9 +3,11 @@ import json
 import numpy as np
 import pytest
 
-from t2t_keras.decoding.alignment import alignment_heads
-from t2t_keras.runs import alignment_choice, trained_model
+from t2t_keras.decoding.alignment import alignment_heads, attention_between
+from t2t_keras.decoding.translator import Translation
+from t2t_keras.runs import RunEnsemble, alignment_choice, trained_model
 from t2t_keras.runs.alignment_choice import agreement, links, rate_heads, read_choice
+from t2t_keras.runs.word_links import between_words
 
 SOURCES, TARGETS = ["The dog sleeps.", "A cat"], ["Der Hund schläft.", "Eine Katze"]
 
@@ -42,6 +44,18 @@ def test_the_aligner_uses_the_chosen_head(copied, monkeypatch):
     monkeypatch.setattr(trained_model, "aligner", lambda model, tokenizer, head: used.append(head))
     copied.aligner()
     assert used == [read_choice(copied)] != [None]
+
+
+def test_an_ensemble_uses_the_choice_of_its_first_run(copied, run):
+    copied.choose_alignment(SOURCES, TARGETS)
+    choice, ids = read_choice(copied), [np.append(np.arange(5, 9), 2).astype("int32")] * 2
+    ensemble = RunEnsemble([copied.folder, run.folder])
+    assert ensemble.alignment_choice() == choice
+    assert RunEnsemble([run.folder, copied.folder]).alignment_choice() is None
+    weights = attention_between(copied.model(), ids[0][None], ids[1][None], choice)[0]
+    words = between_words(copied.tokenizer(), *ids, np.array(weights))
+    expected = sorted((int(i), j) for j, i in enumerate(words.argmax(axis=1)))
+    assert ensemble.aligner()(Translation("", 0.0, [ids])) == expected
 
 
 def test_without_alignments_the_highest_agreement_is_chosen(copied):
