@@ -6,7 +6,8 @@ t2t-report runs/ende                              only settings and learning cur
 
 Writes RUN/report.html, one file that works offline. It shows settings, learning curves, learning
 rate schedule, weight counts and training cost. With a test set, it adds BLEU, BLEU by sentence
-length, the best and worst translations by sentence BLEU, and attention on one sentence.
+length, the best and worst translations by sentence BLEU, how well the confidence of words agrees
+with the share of right words, and attention on one sentence.
 """
 
 from pathlib import Path

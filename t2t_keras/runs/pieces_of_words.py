@@ -25,3 +25,11 @@ def pieces_of_words(tokenizer, ids):
         for (text, _), first in zip(groups, firsts.tolist(), strict=True)
     ]
     return sizes, np.array(is_word, bool)
+
+
+def texts_of_words(tokenizer, ids):
+    """Returns the text of each word."""
+    _, is_word = pieces_of_words(tokenizer, ids)
+    return [
+        text for (text, _), chosen in zip(words(tokenizer, ids), is_word, strict=True) if chosen
+    ]

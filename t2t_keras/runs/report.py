@@ -3,13 +3,15 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from pipelines.progress import Progress
 from pipelines.whole import whole_file
+from t2t_keras.decoding.sentences import on_one_line
 from t2t_keras.evaluation.bleu import SAMPLES, bleu, check_lines, chrf, sentence_bleu
 from t2t_keras.evaluation.by_length import bleu_by_length
 from t2t_keras.experiment import Experiment
 from t2t_keras.parameters import grouped_counts, parameter_counts
 from t2t_keras.runs.attention import attention_heads
-from t2t_keras.runs.evaluation import translate_all
+from t2t_keras.runs.calibration import calibration_of
 from t2t_keras.runs.settings_file import read_config
 from t2t_keras.visualization.report import (
     Attention,
@@ -100,7 +102,11 @@ def name_of(folder):
 def test_facts(run, tests, examples, weights, **search):
     """Translates the test set and scores it."""
     config = run.search(n_best=1, **search)
-    outputs = translate_all(run, tests.sources, weights, **search)
+    with Progress("translating", len(tests.sources), unit="lines") as progress:
+        progress.to(0)
+        translator = run.translator(weights, n_best=1, **search)
+        translations = [best for best, *_ in translator.translate(tests.sources, progress.to)]
+    outputs = [on_one_line(each.text) for each in translations]
     scores = sentence_bleu(outputs, tests.references)
     lines = [
         Example(line, *columns)
@@ -118,6 +124,7 @@ def test_facts(run, tests, examples, weights, **search):
         scores=[metric(outputs, tests.references, SAMPLES) for metric in (bleu, chrf)],
         by_length=bleu_by_length(tests.sources, outputs, tests.references, SAMPLES),
         examples=chosen(lines, examples),
+        calibration=calibration_of(run, translations, tests.references, weights),
         attention=example_attention(run, lines, weights),
     )
 

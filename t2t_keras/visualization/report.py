@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from t2t_keras.evaluation.held_out_metrics import by_set
+from t2t_keras.visualization.confidence_report import confidence
 from t2t_keras.visualization.document import (
     bar,
     element,
@@ -71,6 +72,7 @@ class TestFacts(NamedTuple):
     scores: list  # `Score`s of all lines together, BLEU first
     by_length: list  # `LengthGroup`s
     examples: dict  # from names in `EXAMPLES` to lists of `Example`s
+    calibration: Any  # the `Calibration` of its words; None: there are no words
     attention: Attention | None
 
 
@@ -171,7 +173,8 @@ def no_test():
         "Translations",
         paragraph(
             "No test set was given, so this report shows only what the run recorded. With a test "
-            "set it also shows BLEU, BLEU by sentence length, example translations and attention: ",
+            "set it also shows BLEU, BLEU by sentence length, example translations, the confidence "
+            "of words and attention: ",
             element("code", "t2t-report RUN --source=test.en --reference=test.de"),
         ),
     )
@@ -213,6 +216,8 @@ def test_sections(test):
         ),
         *(part for name, lines in test.examples.items() for part in examples(name, lines)),
     )
+    if test.calibration:
+        yield confidence(test.calibration)
     if test.attention:
         yield attention(*test.attention)
 

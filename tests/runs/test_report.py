@@ -66,7 +66,7 @@ def page(reported):
 def test_the_page_has_all_sections(page):
     assert page.texts["h1"] == ["Report on run a <i>toy"] == page.texts["title"]
     assert page.texts["h2"] == [
-        *("Scores", "Translations", "Attention", "Training"),
+        *("Scores", "Translations", "Confidence", "Attention", "Training"),
         *("Learning rate", "Settings", "Weights", "Command and versions"),
     ]
     assert page.texts["h3"][1:] == ["Best", "Middle", "Worst"]
@@ -100,6 +100,21 @@ def test_training_test_set_and_settings_are_described(page):
     assert "weights: averaged; beam 1" in text
     settings = page.texts["code"]
     assert settings[settings.index("model.d_model") + 1 :][:2] == ["16", "512"]
+
+
+def test_the_calibration_of_all_words_is_shown(reported, page):
+    run = reported[0]
+    results = run.translator(n_best=1, **QUICK).translate(SOURCES)
+    words = sum(len(best.text.split()) for best, *_ in results)
+    assert words and f" on {words:,} words." in " ".join(page.texts["p"])
+    descriptions = [image["alt"] for image in page.all("img")]
+    assert "Share of right words and number of words over the confidence" in descriptions
+
+
+def test_without_words_there_is_no_calibration(run, tmp_path):
+    path = run.report(["", ""], REFERENCES[:2], tmp_path / "page.html", **QUICK)
+    titles = Page(path.read_text(encoding="utf-8")).texts["h2"]
+    assert "Translations" in titles and "Confidence" not in titles
 
 
 def test_without_a_test_set_or_evaluations_the_page_says_so(run, tmp_path):

@@ -1,0 +1,71 @@
+"""Calibration: how well the confidence of words agrees with the share of words that are right."""
+
+import collections
+from typing import NamedTuple
+
+import numpy as np
+
+BINS = 10
+
+
+class Bin(NamedTuple):
+    """The words whose confidence is from `low` to `high`, which is excluded except at 1."""
+
+    low: float
+    high: float
+    words: int
+    confidence: float  # their mean confidence
+    right: float  # share of them that are right
+
+
+class Calibration(NamedTuple):
+    """The calibration of a set of words.
+
+    Args:
+        bins: `Bin`s in ascending order, without empty ones.
+        words: number of words.
+        error: expected calibration error: the mean distance between confidence and share of right
+            words, weighted by words.
+    """
+
+    bins: list
+    words: int
+    error: float
+
+
+def calibration(confidence, right):
+    """Returns the `Calibration` of words, or None if there are no words.
+
+    Args:
+        confidence: confidence of each word, from 0 to 1.
+        right: whether each word is right.
+    """
+    confidence, right = np.asarray(confidence, "float64"), np.asarray(right, bool)
+    if not len(confidence):
+        return None
+    index = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    bins = []
+    for i in sorted(set(index.tolist())):
+        inside = index == i
+        means = (float(values[inside].mean()) for values in (confidence, right))
+        bins.append(Bin(i / BINS, (i + 1) / BINS, int(inside.sum()), *means))
+    error = sum(each.words * abs(each.confidence - each.right) for each in bins)
+    return Calibration(bins, len(confidence), error / len(confidence))
+
+
+def right_words(words, reference):
+    """Returns whether each word is in the reference, at most as often as it occurs there.
+
+    Args:
+        words, reference: lists of words.
+
+    Example:
+
+    >>> right_words(["ein", "Hund", "ein", "ein"], ["ein", "ein", "Hund"])
+    [True, True, True, False]
+    """
+    left, right = collections.Counter(reference), []
+    for word in words:
+        right.append(left[word] > 0)
+        left[word] -= 1
+    return right
