@@ -6,6 +6,7 @@ that is not UTF-8 must not stop the reading; the cleaning drops and counts it. W
 `SourceError` with the file and the line. TensorFlow Datasets are read by `tfds_source.py`.
 """
 
+import contextlib
 import glob
 import gzip
 import hashlib
@@ -217,22 +218,28 @@ def lines_of(files, byte=0):
         byte: offset in the first file at which to begin.
     """
     for path in files:
-        opened = gzip.open if path.suffix == ".gz" else open
-        try:
-            with opened(path, "rb") as file:
-                file.seek(byte)
-                is_first, byte = byte == 0, 0
-                for line in file:
-                    if is_first:
-                        is_first = False
-                        check_is_plain_text(path, line)
-                        line = line.removeprefix(BYTE_ORDER_MARK)
-                    yield line.rstrip(b"\r\n")
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise SourceError(
-                f"{path} is not a complete gzip file ({error}). Download it again, or rename it "
-                "if it is plain text"
-            ) from error
+        with opened(path) as file:
+            file.seek(byte)
+            is_first, byte = byte == 0, 0
+            for line in file:
+                if is_first:
+                    is_first = False
+                    check_is_plain_text(path, line)
+                    line = line.removeprefix(BYTE_ORDER_MARK)
+                yield line.rstrip(b"\r\n")
+
+
+@contextlib.contextmanager
+def opened(path):
+    """Opens a text file to read bytes from. The contents of a `.gz` file are decompressed."""
+    try:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+            yield file
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise SourceError(
+            f"{path} is not a complete gzip file ({error}). Download it again, or rename it if it "
+            "is plain text"
+        ) from error
 
 
 def check_is_plain_text(path, line):

@@ -14,6 +14,7 @@ t2t-translate runs/ende --sample --top_p=0.9 --seed=3       random, but reproduc
 t2t-translate runs/ende --prefix="Heute" < test.en          every translation begins with "Heute"
 t2t-translate runs/ende --glossary=terms.tsv < test.en      contains the terms of a glossary
 t2t-translate runs/ende --split=off < test.en               every line is one sentence
+t2t-translate runs/ende/export --apache_beam --input='corpus/*.gz' --output=translated/
 
 Each input line yields one output line, or n lines with --n_best. An empty line yields an empty
 line. A line of several sentences is translated sentence by sentence, and its score is the sum of
@@ -23,7 +24,8 @@ finds the layer and head that align words best. The confidence of a word is the 
 probability of its pieces.
 
 With --output, run the same command with the same input to resume an interrupted one after its last
-finished block of --lines lines.
+finished block of --lines lines. With --apache_beam, it keeps the finished files and blocks. (--beam
+is the width of the beam search.)
 """
 
 import contextlib
@@ -40,7 +42,8 @@ from t2t_keras.cli.files import check_outputs, files_of
 from t2t_keras.cli.lines_beside import LinesBeside
 from t2t_keras.cli.main import run
 from t2t_keras.cli.resumable_output import opened_output
-from t2t_keras.cli.translation_lines import JSON, SCORES, lines_of
+from t2t_keras.cli.translate_on_beam import APACHE_BEAM, BEAM_OPTIONS, translate_on_beam
+from t2t_keras.cli.translation_lines import JSON, SCORES, given_style, lines_of
 from t2t_keras.cli.translation_model import (
     ALIGNMENTS,
     CONFIDENCE,
@@ -51,9 +54,14 @@ from t2t_keras.cli.translation_model import (
     REQUIRE,
     load_model,
 )
+from t2t_keras.cli.unused_flags import refuse_unused
 
-INPUT = flags.DEFINE_string("input", None, "Text file to translate. Default: standard input.")
-OUTPUT = flags.DEFINE_string("output", None, "File to write. Default: standard output.")
+INPUT = flags.DEFINE_string(
+    "input", None, "Text file to translate, or several with --apache_beam. Default: standard input."
+)
+OUTPUT = flags.DEFINE_string(
+    "output", None, "File to write, or folder with --apache_beam. Default: standard output."
+)
 SPLIT = flags.DEFINE_enum(
     "split",
     None,
@@ -67,6 +75,10 @@ LINES = flags.DEFINE_integer(
 
 
 def main(arguments):
+    if APACHE_BEAM.value:
+        translate_on_beam(arguments, INPUT.value, OUTPUT.value, SPLIT.value, output_format())
+        return
+    refuse_unused([BEAM_OPTIONS], "without --apache_beam")
     check_arguments(arguments)
     with contextlib.ExitStack() as files:
         source = files.enter_context(open(INPUT.value, "rb")) if INPUT.value else sys.stdin.buffer
@@ -104,7 +116,7 @@ def main(arguments):
                     split=splitter(split),
                     requirements=model.requirements(texts, phrases),
                 )
-                output.add(block, lines_of(texts, results, model))
+                output.add(block, lines_of(texts, results, model, given_style()))
             first += len(lines)
 
 

@@ -1,6 +1,7 @@
 """The lines that t2t-translate writes."""
 
 import json
+from typing import NamedTuple
 
 from absl import flags
 
@@ -8,18 +9,30 @@ SCORES = flags.DEFINE_bool("scores", False, "Write each translation's score and 
 JSON = flags.DEFINE_bool("json", False, "Write a JSON object per input line, with scores.")
 
 
-def lines_of(texts, results, model):
+class Style(NamedTuple):
+    """The values of --scores and --json, for workers, which have no flags."""
+
+    scores: bool
+    json: bool
+
+
+def given_style():
+    """Returns the `Style` that the flags say."""
+    return Style(SCORES.value, JSON.value)
+
+
+def lines_of(texts, results, model, style):
     """Returns the output for texts, in bytes."""
     lines, confidence = [], None
     if model.confidence:
         all_of_them = [each for translations in results for each in translations]
         confidence = iter(model.confidence(all_of_them))
     for text, translations in zip(texts, results, strict=True):
-        lines += formatted(text, translations, model.n_best, model.align, confidence)
+        lines += formatted(text, translations, model.n_best, model.align, style, confidence)
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def formatted(text, translations, n_best, align, confidence=None):
+def formatted(text, translations, n_best, align, style, confidence=None):
     """Returns the output lines for one input line, without line breaks.
 
     Args:
@@ -27,11 +40,12 @@ def formatted(text, translations, n_best, align, confidence=None):
         translations: its `Translation`s.
         n_best: number of lines without --json.
         align: see `Model`.
+        style: a `Style`.
         confidence: iterator of the confidence of the words of each translation. None: omit it.
     """
     from t2t_keras.decoding.sentences import on_one_line
 
-    if JSON.value:
+    if style.json:
         objects = []
         for each in translations:
             translation = {"text": on_one_line(each.text), "score": each.score}
@@ -43,7 +57,7 @@ def formatted(text, translations, n_best, align, confidence=None):
         return [json.dumps({"source": text, "translations": objects}, ensure_ascii=False)]
     lines = []
     for each in translations:
-        score = [f"{each.score:.4f}"] if SCORES.value else []
+        score = [f"{each.score:.4f}"] if style.scores else []
         pairs = [" ".join(f"{i}-{j}" for i, j in align(each))] if align else []
         lines.append("\t".join([*score, on_one_line(each.text), *pairs]))
     return lines + [""] * (n_best - len(lines))

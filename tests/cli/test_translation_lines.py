@@ -5,7 +5,7 @@ import json
 import pytest
 from in_process import parsed_flags
 
-from t2t_keras.cli.translation_lines import formatted
+from t2t_keras.cli.translation_lines import formatted, given_style
 from t2t_keras.decoding.translator import Translation
 
 BOTH = [Translation("ein Hund", -0.5, []), Translation("ein\nTag", -1.25, [])]
@@ -22,7 +22,7 @@ BOTH = [Translation("ein Hund", -0.5, []), Translation("ein\nTag", -1.25, [])]
 )
 def test_lines_are_formatted_and_missing_translations_are_empty(flags, align, lines):
     with parsed_flags("translate", *flags):
-        assert formatted("a dog", BOTH, 3, align) == lines
+        assert formatted("a dog", BOTH, 3, align, given_style()) == lines
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_lines_are_formatted_and_missing_translations_are_empty(flags, align, li
 )
 def test_an_object_is_one_line_in_plain_text(align, alignment):
     with parsed_flags("translate", "--json"):
-        (line,) = formatted("schläft\u2028", BOTH[::-1], 3, align)
+        (line,) = formatted("schläft\u2028", BOTH[::-1], 3, align, given_style())
     assert "schläft\u2028" in line and "\n" not in line
     assert json.loads(line) == {
         "source": "schläft\u2028",
@@ -43,6 +43,6 @@ def test_an_object_is_one_line_in_plain_text(align, alignment):
 
 def test_an_object_has_a_rounded_confidence_for_each_word_of_each_translation():
     with parsed_flags("translate", "--json"):
-        (line,) = formatted("a dog", BOTH, 2, None, iter([[1.0, 0.123456], []]))
+        (line,) = formatted("a dog", BOTH, 2, None, given_style(), iter([[1.0, 0.123456], []]))
     fields = [each["confidence"] for each in json.loads(line)["translations"]]
     assert fields == [[1.0, 0.1235], []]

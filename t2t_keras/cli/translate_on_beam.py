@@ -1,0 +1,154 @@
+"""t2t-translate --apache_beam: translates files, with a SavedModel, as an Apache Beam pipeline."""
+
+import contextlib
+import fnmatch
+import functools
+import importlib
+import logging
+import sys
+from pathlib import Path
+
+from absl import flags
+
+from pipelines.progress import Progress
+from pipelines.sources import find_files
+from pipelines.whole import check_links, only_one
+from t2t_keras.cli.files import check_outputs, files_of
+from t2t_keras.cli.main import will_resume
+from t2t_keras.cli.translation_lines import given_style, lines_of
+from t2t_keras.cli.translation_model import load_model
+
+APACHE_BEAM = flags.DEFINE_bool(
+    "apache_beam",
+    False,
+    "Translate the files of --input to files of the same names in the folder --output as an Apache "
+    "Beam pipeline; needs pip install 't2t-keras[beam]'.",
+)
+BEAM_OPTIONS = flags.DEFINE_list(
+    "beam_options",
+    [],
+    "Comma-separated pipeline options for --apache_beam, such as --runner=NAME.",
+)
+
+
+def translate_on_beam(arguments, patterns, folder, split, settings):
+    """Translates files with an export.
+
+    Args:
+        arguments: the positional arguments of the command: the folder of an export.
+        patterns: value of --input.
+        folder: value of --output.
+        split: value of --split.
+        settings: the values of the flags that the output depends on; `lines` is among them.
+    """
+    export = export_in(arguments)
+    files = files_to_translate(arguments, patterns, folder)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(beam_messages_dropped())
+        check_installed()
+        model = load_model(arguments)
+        from t2t_keras.runs.beam_translate import ExportHandler, translate_with_beam
+
+        progress = files[0].progress.parent
+        progress.mkdir(parents=True, exist_ok=True)
+        stack.enter_context(only_one(progress))
+        check_links(progress)
+        will_resume()
+        split = split or model.split
+        begin(files, model.identity | settings | {"split": split})
+        kept = model._replace(translate=None)  # workers load a model of their own
+        formatted = functools.partial(lines_of, model=kept, style=given_style())
+        handler = ExportHandler(export, model.n_best, split, formatted)
+        translate_with_beam(files, handler, BEAM_OPTIONS.value)
+
+
+def begin(files, command):
+    """Divides the files into blocks, and tells how many are complete."""
+    with Progress("reading", len(files), "files") as reading:
+        for index, file in enumerate(files, 1):
+            file.begin(command)
+            reading.to(index)
+    complete = sum(file.is_complete for file in files)
+    print(f"complete: {complete:,} of {len(files):,} files", file=sys.stderr, flush=True)
+
+
+def export_in(arguments):
+    """Returns the absolute path of the only SavedModel among the arguments."""
+    from t2t_keras.runs.export_folders import find_export
+
+    exports = [find_export(folder) for folder in arguments]
+    if len(exports) != 1 or exports[0] is None:
+        raise ValueError(
+            "--apache_beam takes one folder with a SavedModel. t2t-export RUN writes one to "
+            f"RUN/export. Received: {' '.join(arguments) or 'none'}"
+        )
+    return exports[0].absolute()
+
+
+def files_to_translate(arguments, patterns, folder):
+    """Returns a `TranslatedFile` for each input file."""
+    from t2t_keras.runs.translated_files import TranslatedFile
+
+    if not patterns or not folder:
+        raise ValueError(
+            "--apache_beam needs --input='FILES' and --output=FOLDER: the files to translate, and "
+            "the folder for files of the same names"
+        )
+    folder = Path(folder).absolute()
+    sources = [path.absolute() for path in find_files("input", patterns)]
+    check_folder(folder, patterns, sources)
+    names = {}
+    for path in sources:
+        if path.name in names:
+            raise ValueError(
+                f"{names[path.name]} and {path} have the same name, so their translations would, "
+                "too. Rename one, or translate them to different folders"
+            )
+        names[path.name] = path
+    files = [TranslatedFile(path, folder / path.name) for path in sources]
+    inputs = {"--input": sources, "a file of the export": files_of(arguments)}
+    check_outputs({"--output": [file.path for file in files]}, inputs)
+    return files
+
+
+def check_folder(folder, patterns, sources):
+    """Rejects an output folder that --input matches, or whose files it would match later."""
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"--output must be a folder with --apache_beam. Received: {folder}")
+    for pattern in patterns.split(","):
+        for path in (folder, *(folder / source.name for source in sources)):
+            if matches(path, Path(pattern).absolute()):
+                raise ValueError(
+                    f"--output={folder} is among the input files, {pattern}: its files would be "
+                    "translated the next time. Give a different folder"
+                )
+
+
+def matches(path, pattern):
+    """Returns whether a glob pattern, an absolute path, matches a path that need not exist."""
+    return len(path.parts) == len(pattern.parts) and all(
+        fnmatch.fnmatchcase(*parts) for parts in zip(path.parts, pattern.parts, strict=True)
+    )
+
+
+def check_installed():
+    try:
+        importlib.import_module("apache_beam")
+    except ImportError as error:
+        raise ValueError(
+            f"--apache_beam needs Apache Beam ({error}): pip install 't2t-keras[beam]'"
+        ) from error
+
+
+@contextlib.contextmanager
+def beam_messages_dropped():
+    """Drops Beam's messages unless --verbosity is 1.
+
+    It logs all that a machine lacks, and the traceback of an error that the command reports.
+    """
+    if flags.FLAGS["verbosity"].value < 1:
+        logging.disable(logging.ERROR)
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)

@@ -1,0 +1,102 @@
+"""Translation with a SavedModel as an Apache Beam pipeline, for text that outgrows one machine.
+
+Translation runs on any Beam runner (extra `beam`). All workers must share the folders of the input
+files, of the export and of the output. The machine that starts the pipeline divides the files into
+blocks of lines and joins the outputs of the blocks as soon as a file has all of them.
+"""
+
+from concurrent.futures import ThreadPoolExecutor, wait
+
+import apache_beam as beam
+from apache_beam.ml.inference.base import ModelHandler, RunInference
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from pipelines.progress import Progress
+from t2t_keras.runs.saved_model_export import Export
+from t2t_keras.runs.splitting import splitter
+from t2t_keras.runs.text_files import line_text
+
+POLL = 5.0  # seconds between two looks at the outputs
+
+
+def translate_with_beam(files, handler, options=()):
+    """Translates files and joins the outputs of their blocks.
+
+    Args:
+        files: `TranslatedFile`s, begun.
+        handler: an `ExportHandler`.
+        options: Beam options, such as ["--runner=FlinkRunner"]. None or empty: Beam's local runner.
+    """
+    blocks = [block for file in files for block in file.missing()]
+    if not blocks:
+        return
+    options = PipelineOptions(list(options or ()))
+    with (
+        Progress("translating", len(blocks), "blocks") as progress,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        pipeline = thread.submit(translate_blocks, blocks, handler, options)
+        while not wait([pipeline], POLL).done:
+            progress.to(len(blocks) - join(files))
+        join(files)
+        try:
+            pipeline.result()
+        except RuntimeError as error:  # Beam's, with the type and the text of a worker's error
+            raise ValueError(
+                f"the Apache Beam pipeline failed: {error}. Run the same command to resume. "
+                "--verbosity=1 shows the pipeline's messages"
+            ) from error
+        progress.to(len(blocks))
+
+
+def join(files):
+    """Completes all files without missing blocks. Returns the number of missing blocks."""
+    for file in files:
+        file.join()
+    return sum(len(file.missing()) for file in files)
+
+
+def translate_blocks(blocks, handler, options):
+    """Translates blocks of lines and writes their outputs."""
+    with beam.Pipeline(options=options) as pipeline:
+        (
+            pipeline
+            | beam.Create(blocks)
+            | beam.Reshuffle()
+            | "read" >> beam.Map(lambda block: (block, block.read()))
+            | "translate" >> RunInference(handler)
+            | "write" >> beam.MapTuple(lambda block, output: block.write(output))
+        )
+
+
+class ExportHandler(ModelHandler):
+    """Loads a SavedModel once per worker process and translates blocks with it.
+
+    Args:
+        folder: absolute path of the SavedModel.
+        n_best: number of translations per line.
+        split: "auto" or "off".
+        formatted: function from texts and the `Translation`s of each to the lines to write, bytes.
+    """
+
+    def __init__(self, folder, n_best, split, formatted):
+        # A batch is one block: its lines are batched as in t2t-translate, so they come out equal.
+        super().__init__(min_batch_size=1, max_batch_size=1)
+        self.folder, self.n_best = folder, n_best
+        self.split, self.formatted = split, formatted
+
+    def load_model(self):
+        return Export(self.folder)
+
+    def run_inference(self, batch, model, inference_args=None):
+        """Yields each block of the batch with its output.
+
+        Args:
+            batch: pairs of a `Block` and its lines.
+            model: an `Export`.
+            inference_args: none; an argument of every handler.
+        """
+        for block, lines in batch:
+            texts = [line_text(line, index) for index, line in enumerate(lines, block.first)]
+            results = model.translate(texts, split=splitter(self.split))
+            yield block, self.formatted(texts, [each[: self.n_best] for each in results])

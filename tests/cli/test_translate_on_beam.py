@@ -1,0 +1,123 @@
+"""t2t-translate --apache_beam: the same lines as without it, and mistakes."""
+
+import functools
+import gzip
+import logging
+import sys
+
+import pytest
+from commands import UGLY, command
+from in_process import call
+
+pytest.importorskip("apache_beam")
+
+from t2t_keras.runs import beam_translate, saved_model_export
+from t2t_keras.runs.saved_model_export import Export
+
+# Beam's local runner warns about missing packages.
+pytestmark = pytest.mark.filterwarnings("ignore")
+LOCAL = "--beam_options=--runner=FnApiRunner"  # the default looks for a newer one first
+
+
+@pytest.fixture
+def export(toy_run):
+    return toy_run[1] / "export"
+
+
+@pytest.fixture(autouse=True)
+def load_once(monkeypatch):
+    """Keeps the export's graphs for all calls."""
+    for module in (saved_model_export, beam_translate):
+        monkeypatch.setattr(module, "Export", kept_export)
+
+
+@functools.cache
+def kept_export(folder):
+    return Export(folder)
+
+
+@pytest.fixture
+def texts(tmp_path):
+    """A folder with a text and a compressed one."""
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    ugly = "\n".join(UGLY).encode() + b"\nOne dog. Two cats!\n\xff\xfe\xc3(\r\nno line feed"
+    (folder / "one.txt").write_bytes(b"\xef\xbb\xbf" + ugly)
+    (folder / "two.gz").write_bytes(gzip.compress(b"The dog sleeps.\n\n" * 3))
+    return folder
+
+
+@pytest.mark.parametrize("flags", [[], ["--n_best=2", "--scores", "--split=off"], ["--json"]])
+def test_the_lines_are_those_of_the_same_command_without_beam(export, texts, tmp_path, flags):
+    flags = [*flags, "--lines=4"]
+    files = [f"--input={texts}/*", f"--output={tmp_path}/out"]
+    result = call("translate", export, "--apache_beam", LOCAL, *flags, *files)
+    assert "complete: 0 of 2 files" in result.stderr and result.stdout == ""
+    for name, opened in (("one.txt", open), ("two.gz", gzip.open)):
+        data = opened(texts / name, "rb").read()
+        expected = call("translate", export, *flags, stdin=data).stdout
+        assert opened(tmp_path / "out" / name, "rb").read().decode() == expected
+    again = call("translate", export, "--apache_beam", LOCAL, *flags, *files)
+    assert "complete: 2 of 2 files" in again.stderr
+    assert logging.getLogger().isEnabledFor(logging.ERROR), "messages are dropped for a while only"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--input={1}/*", "--output={2}/out"], "takes one folder with a SavedModel"),
+        (["{0}", "{0}", "--input={1}/*", "--output={2}/out"], "takes one folder with a SavedModel"),
+        (
+            ["{0}/..", "--input={1}/*", "--output={2}/out"],
+            "t2t-export RUN writes one to RUN/export",
+        ),
+        (["{0}", "--output={2}/out"], "needs --input='FILES' and --output=FOLDER"),
+        (["{0}", "--input={1}/*"], "needs --input='FILES' and --output=FOLDER"),
+        (["{0}", "--input={1}/*.txt2", "--output={2}/out"], "no file matches that pattern"),
+        (["{0}", "--input={1}/*", "--output={1}"], "is among the input files"),
+        (["{0}", "--input={1}/*", "--output={1}/new"], "is among the input files"),
+        (["{0}", "--input={1}/one.txt", "--output={1}"], "is among the input files"),
+        (["{0}", "--input={1}/one.txt", "--output={1}/link"], "are the same file"),
+        (["{0}", "--input={1}/*", "--output={1}/one.txt"], "must be a folder with --apache_beam"),
+        (["{0}", "--input={1}/one.txt,{2}/one.txt", "--output={2}/out"], "have the same name"),
+        (["{0}", "--input={2}/bad.gz", "--output={2}/out"], "bad.gz is not a complete gzip file"),
+        (["{0}", "--n_best=9", "--input={1}/*", "--output={2}/out"], "--n_best must be at most 2"),
+        (["{0}", "--prefix=a", "--input={1}/*", "--output={2}/out"], "--prefix does not work with"),
+    ],
+)
+def test_mistakes_are_refused_before_the_work(export, texts, tmp_path, arguments, message):
+    (tmp_path / "one.txt").write_text("a\n")
+    (tmp_path / "bad.gz").write_bytes((texts / "two.gz").read_bytes()[:-9])
+    if "{1}/link" in arguments[-1]:
+        (texts / "link").mkdir()
+        (texts / "link" / "one.txt").symlink_to(texts / "one.txt")
+    before = {path: path.read_bytes() for path in texts.iterdir() if path.is_file()}
+    given = [each.format(export, texts, tmp_path) for each in arguments]
+    with pytest.raises(ValueError, match=message):
+        call("translate", "--apache_beam", LOCAL, *given)
+    assert not [path for path in tmp_path.glob("out/*") if path.name != ".t2t-translate"]
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_mistake_is_one_message_of_the_command(export, texts, tmp_path):
+    (texts / "two.gz").write_bytes(b"plain")
+    flags = [f"--input={texts}/*", f"--output={tmp_path}/out", "--apache_beam"]
+    result = command("translate", export, *flags)
+    assert result.returncode == 2 and "Traceback" not in result.stderr
+    assert "rename it if it is plain text" in result.stderr.splitlines()[-1]
+
+
+def test_without_apache_beam_its_options_and_its_package_are_named(texts, export, monkeypatch):
+    with pytest.raises(ValueError, match="--beam_options has no effect without --apache_beam"):
+        call("translate", export, LOCAL)
+    monkeypatch.setitem(sys.modules, "apache_beam", None)
+    files = [f"--input={texts}/*", f"--output={texts.parent}/out"]
+    with pytest.raises(ValueError, match=r"pip install 't2t-keras\[beam\]'"):
+        call("translate", export, "--apache_beam", *files)
+
+
+def test_a_different_export_starts_over(export, texts, tmp_path, monkeypatch):
+    flags = ["--apache_beam", LOCAL, f"--input={texts}/two.gz", f"--output={tmp_path}/out"]
+    call("translate", export, *flags)
+    monkeypatch.setattr(Export, "digest", lambda self: "other")
+    assert "from a different command" in call("translate", export, *flags).stderr
