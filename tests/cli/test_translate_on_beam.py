@@ -11,6 +11,7 @@ from in_process import call
 
 pytest.importorskip("apache_beam")
 
+from t2t_keras.export.small_batches import SmallBatches
 from t2t_keras.runs import beam_translate, saved_model_export
 from t2t_keras.runs.saved_model_export import Export
 
@@ -26,14 +27,16 @@ def export(toy_run):
 
 @pytest.fixture(autouse=True)
 def load_once(monkeypatch):
-    """Keeps the export's graphs for all calls."""
+    """Keeps the export's graphs for all calls, without XLA, which rounds scores differently."""
     for module in (saved_model_export, beam_translate):
         monkeypatch.setattr(module, "Export", kept_export)
 
 
 @functools.cache
 def kept_export(folder):
-    return Export(folder)
+    export = Export(folder)
+    export.small = SmallBatches({})
+    return export
 
 
 @pytest.fixture
