@@ -33,7 +33,14 @@ REQUIRE = flags.DEFINE_string(
     "Text file with a line for each input line: phrases that its translation must contain, "
     "separated by tabs.",
 )
-ONLY_RUN = (TO, WEIGHTS, CONFIDENCE, PREFIX, PREFIXES, GLOSSARY, REQUIRE)
+MARKUP = flags.DEFINE_enum(
+    "markup",
+    None,
+    ["html", "xml", "placeholders"],
+    "Kind of markup that is kept: tags, entities, placeholders such as {name} and %s, URLs and "
+    "e-mail addresses. placeholders: without tags. Default: all of it is text.",
+)
+ONLY_RUN = (TO, WEIGHTS, CONFIDENCE, PREFIX, PREFIXES, GLOSSARY, REQUIRE, MARKUP)
 
 
 class Model(NamedTuple):
@@ -86,11 +93,15 @@ def from_runs(folders):
         if choice := runs.alignment_choice():
             identity["alignment"] = dataclasses.asdict(choice)
     confidence = runs.confidence(WEIGHTS.value) if CONFIDENCE.value else None
+    translate = translator.translate
+    if MARKUP.value:
+        translate = runs.marked(translate, MARKUP.value, WEIGHTS.value).translate
+        identity["markup"] = MARKUP.value
+        if choice := runs.alignment_choice():
+            identity["alignment"] = dataclasses.asdict(choice)
     split = "off" if runs.prepared_with("leaves") else "auto"
     requirements = requirements_for(runs.tokenizer())
-    return Model(
-        translator.translate, config.n_best, align, confidence, identity, split, requirements
-    )
+    return Model(translate, config.n_best, align, confidence, identity, split, requirements)
 
 
 def requirements_for(tokenizer):

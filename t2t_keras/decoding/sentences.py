@@ -30,15 +30,20 @@ def joined_sentences(sentences, separators):
 
 def joined(translations, separators):
     """Joins one `Translation` of each sentence."""
-    texts = [on_one_line(each.text) for each in translations]
-    text = texts[0]
-    for before, separator, after in zip(texts, separators, texts[1:], strict=False):
-        text += (separator or space_after(before)) + after
     return translations[0]._replace(
-        text=text,
+        text=joined_texts([each.text for each in translations], separators),
         score=sum(each.score for each in translations),
         parts=[part for each in translations for part in each.parts],
     )
+
+
+def joined_texts(texts, separators):
+    """Joins the translations of sentences, given as strings."""
+    texts = [on_one_line(text) for text in texts]
+    joined = texts[0]
+    for before, separator, after in zip(texts, separators, texts[1:], strict=False):
+        joined += (separator or space_after(before)) + after
+    return joined
 
 
 def on_one_line(text):

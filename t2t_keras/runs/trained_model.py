@@ -1,14 +1,17 @@
 """The methods that a run shares with an ensemble: translating, scoring, evaluating."""
 
+import functools
+
 from t2t_keras.runs.alignment_choice import read_choice
 from t2t_keras.runs.evaluation import evaluate, translate_all
+from t2t_keras.runs.marked_translation import MarkedTranslator
 from t2t_keras.runs.parsing import evaluate_run
 from t2t_keras.runs.requirements import requirements_of
 from t2t_keras.runs.scoring import scorer
 from t2t_keras.runs.search_graphs import translator
 from t2t_keras.runs.search_options import search_config
-from t2t_keras.runs.splitting import best_of
-from t2t_keras.runs.word_alignment import aligner
+from t2t_keras.runs.splitting import best_of, splitter
+from t2t_keras.runs.word_alignment import aligner, words_of
 from t2t_keras.runs.word_confidence import confidence
 
 
@@ -45,6 +48,7 @@ class TrainedModel:
         split="off",
         glossary=None,
         require=None,
+        markup=None,
         **search,
     ):
         """Returns the best translation of each text.
@@ -59,10 +63,28 @@ class TrainedModel:
                 source phrase occurs, the translation contains its target phrase. None: no glossary.
             require: for each text, a list of phrases that its translation must contain. A text with
                 such phrases is one sentence. None: no phrases.
+            markup: "html", "xml" or "placeholders": tags, entities, placeholders, URLs and e-mail
+                addresses are kept. None: they are text like any other.
         """
         texts, translator = list(texts), self.translator(weights, n_best=1, **search)
         requirements = requirements_of(self.tokenizer(), texts, glossary, require)
-        return best_of(translator, texts, on_progress, split, requirements)
+        if markup is None:
+            return best_of(translator, texts, on_progress, split, requirements)
+        results = self.marked(translator.translate, markup, weights).translate(
+            texts, on_progress, splitter(split), requirements=requirements
+        )
+        return [best.text for best, *_ in results]
+
+    def marked(self, translate, markup, weights=None):
+        """Returns a `MarkedTranslator`, which translates texts with markup.
+
+        Args:
+            translate: the `translate` of `self.translator(weights, **search)`.
+            markup: "html", "xml" or "placeholders".
+            weights: see the class.
+        """
+        words = functools.partial(words_of, self.tokenizer())
+        return MarkedTranslator(translate, markup, self.aligner(weights), words)
 
     def aligner(self, weights=None):
         """Returns a function from a `Translation` to its (source word, target word) indices."""

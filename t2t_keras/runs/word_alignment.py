@@ -3,7 +3,9 @@
 import numpy as np
 import tensorflow as tf
 
+from pipelines.tokenizers import words
 from t2t_keras.decoding.alignment import attention_between
+from t2t_keras.runs.pieces_of_words import pieces_of_words
 from t2t_keras.runs.word_links import word_aligner
 
 
@@ -27,3 +29,18 @@ def aligner(model, tokenizer, choice=None):
         return attention(source, target)[0].numpy()
 
     return word_aligner(tokenizer, weights)
+
+
+def words_of(tokenizer, translation):
+    """Returns the source words and the target words that an `aligner` counts, as two lists."""
+    read, written = [], []
+    for source, target in translation.parts:
+        read += word_texts(tokenizer.source, source)
+        written += word_texts(tokenizer.target, target)
+    return read, written
+
+
+def word_texts(tokenizer, ids):
+    _, are_words = pieces_of_words(tokenizer, ids)
+    groups = words(tokenizer, ids)
+    return [text for (text, _), is_word in zip(groups, are_words, strict=True) if is_word]

@@ -64,6 +64,20 @@ def test_a_line_of_several_sentences_is_translated_sentence_by_sentence(run):
     assert lines[0][0] != lines[1][0] and lines[0][1:] == lines[1][1:]
 
 
+def test_markup_is_kept_in_every_kind_of_output(run):
+    text = "<p>The <b>dog</b> sleeps.</p> {x}\n\nThe dog &amp; cat. Two <i>cats.\n"
+    flags = ["--markup=html", "--json", "--alignments", "--n_best=2"]
+    first, empty, second = map(json.loads, translate(run, *flags, stdin=text).splitlines())
+    assert empty["translations"][0]["text"] == ""
+    for each in first["translations"]:
+        assert all(each["text"].count(mark) == 1 for mark in ("<p>", "</p>", "<b>", "</b>", "{x}"))
+        assert each["text"].endswith("</p> {x}") and each["alignment"]
+    assert all(each["text"].count("<i>") == 1 for each in second["translations"])
+    assert translate(run, "--markup=html") == translate(run), "plain text is translated as always"
+    lines = translate(run, "--markup=html", "--prefix=das mein", stdin=text).splitlines()
+    assert lines[0].startswith("<p>") and "das" in lines[0]
+
+
 def test_a_run_of_parse_trees_and_its_lines_are_not_split(run, tmp_path):
     trees = shutil.copytree(run, tmp_path / "trees")
     settings = read_json(trees / "config.json")

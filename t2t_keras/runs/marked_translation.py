@@ -1,0 +1,157 @@
+"""Translation of texts with markup: tags, entities, placeholders, addresses."""
+
+from typing import Any, NamedTuple
+
+from pipelines.markup import MARKUP, pieces_of
+from pipelines.placeholders import escaped, without_placeholders
+from t2t_keras.checks import check_choice
+from t2t_keras.decoding.marked_text import marked_text
+from t2t_keras.decoding.sentences import joined_texts, on_one_line, whole
+
+
+class Divided(NamedTuple):
+    """A text with markup, ready to translate.
+
+    Args:
+        pieces: strings that stay, and `Segment`s.
+        segments: for each `Segment`, its sentences and the separators between them.
+    """
+
+    pieces: list
+    segments: list
+
+    @property
+    def sentences(self):
+        return [sentence for sentences, _ in self.segments for sentence in sentences] or [""]
+
+
+class MarkedTranslator:
+    """Translates texts with markup with the help of a translator of plain text.
+
+    Args:
+        translate: function like `Translator.translate`.
+        markup: "html", "xml" or "placeholders".
+        align: function from a `Translation` to pairs of word indices. It is called only for texts
+            with marks inside a sentence.
+        words: function from a `Translation` to its source words and its target words.
+    """
+
+    def __init__(self, translate, markup, align, words):
+        check_choice("markup", markup, MARKUP)
+        self.translate_plain, self.markup, self.align, self.words = translate, markup, align, words
+
+    def translate(
+        self, texts, on_progress=lambda count: None, split=whole, requirements=None, **options
+    ):
+        """Translates each text; see `Translator.translate`, which has the same arguments.
+
+        Returns:
+            A list of `Translation`s for each text, with markup. Their `parts` are those of the text
+            without markup.
+        """
+        if requirements and any(map(requirements.of_text, range(len(texts)))):
+            raise ValueError(
+                "texts with markup can have a glossary, but no required phrases of their own. Leave "
+                "out --require or --markup"
+            )
+        divided = [self.divide(text, split) for text in texts]
+        # A line break between the translations of two sentences is the only one.
+        results = self.translate_plain(
+            divided,
+            on_progress,
+            split=lambda each: (each.sentences, ["\n"] * (len(each.sentences) - 1)),
+            requirements=requirements,
+            **options,
+        )
+        return [
+            [each._replace(text=self.with_markup(one, each)) for each in translations]
+            for one, translations in zip(divided, results, strict=True)
+        ]
+
+    def divide(self, text, split):
+        pieces = pieces_of(text, self.markup)
+        if text.strip() == "":
+            pieces = []  # as without markup, its translation is empty
+        return Divided(pieces, [split(each.text) for each in pieces if not isinstance(each, str)])
+
+    def with_markup(self, divided, translation):
+        """Returns the text of a translation with the markup of its source."""
+        count = len(divided.sentences)
+        # The translation of a single sentence may itself contain line breaks.
+        text = translation.text
+        texts = text.split("\n") if count > 1 else [on_one_line(text)]
+        texts = [without_placeholders(each) for each in texts]
+        marked = any(each.marks for each in divided.pieces if not isinstance(each, str))
+        words = self.aligned_words(divided, texts, translation) if marked else None
+        written, taken = [], 0
+        segments = iter(divided.segments)
+        for piece in divided.pieces:
+            if isinstance(piece, str):
+                written.append(piece)
+                continue
+            sentences, separators = next(segments)
+            own = slice(taken, taken + len(sentences))
+            joined = joined_texts(texts[own], separators)
+            taken = own.stop
+            inside = words.between(own) if words else ([], [], [])
+            written.append(marked_text(piece, joined, *inside, self.escape))
+        return "".join(written)
+
+    def escape(self, text):
+        return escaped(text, self.markup)
+
+    def aligned_words(self, divided, texts, translation):
+        source, target = self.words(translation)
+        return AlignedWords(
+            by_sentence(divided.sentences, source),
+            by_sentence(texts, target),
+            source,
+            target,
+            self.align(translation),
+        )
+
+
+class AlignedWords(NamedTuple):
+    """The words of a text and of its translation.
+
+    Args:
+        source_ends, target_ends: number of words up to the end of each sentence.
+        source, target: words.
+        pairs: (source word, target word) indices.
+    """
+
+    source_ends: list
+    target_ends: list
+    source: list
+    target: list
+    pairs: Any
+
+    def between(self, sentences):
+        """Returns the source words, target words and pairs of a slice of the sentences."""
+        first, last = sentences.start, sentences.stop - 1
+        begin, end = (self.source_ends[first - 1] if first else 0), self.source_ends[last]
+        start, stop = (self.target_ends[first - 1] if first else 0), self.target_ends[last]
+        pairs = [(i - begin, j - start) for i, j in self.pairs if begin <= i < end]
+        pairs = [(i, j) for i, j in pairs if 0 <= j < stop - start]
+        return self.source[begin:end], self.target[start:stop], pairs
+
+
+def by_sentence(sentences, words):
+    """Returns the number of words up to the end of each sentence.
+
+    A word belongs to the sentence in which its last letter lies, counted without white space. The
+    counts of a tokenizer that has changed letters are scaled to the sentences' lengths.
+    """
+    letters = [len("".join(sentence.split())) for sentence in sentences]
+    sizes = [len("".join(word.split())) for word in words]
+    scale = sum(sizes) / max(sum(letters), 1)
+    ends, word, covered, needed = [], 0, 0, 0
+    for count in letters:
+        needed += count * scale
+        while word < len(sizes) and covered + sizes[word] / 2 <= needed:
+            covered += sizes[word]
+            word += 1
+        ends.append(word)
+    if ends:
+        ends[-1] = len(words)
+    return ends
