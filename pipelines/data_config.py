@@ -41,10 +41,16 @@ class DataConfig:
 
     def validate(self):
         """Raises `ValueError` for the first wrong setting."""
-        if not isinstance(self.temperature, int | float) or not 1 <= self.temperature < math.inf:
+        is_number = isinstance(self.temperature, int | float)
+        if not is_number or self.temperature is True or not 1 <= self.temperature < math.inf:
             raise ValueError(
                 "`temperature` must be at least 1: 1 shows every pair equally often, larger values "
                 f"show small corpora more often. Received: temperature={self.temperature!r}"
+            )
+        if self.temperature != 1 and not self.folder:
+            raise ValueError(
+                "`temperature` is for several corpora, such as --data=data/a,data/b. Received: "
+                f"temperature={self.temperature!r} without data"
             )
         check_whole_number("toy_pairs", self.toy_pairs)
         check_whole_number("dev_pairs", self.dev_pairs, at_least=0)

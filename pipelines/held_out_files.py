@@ -52,8 +52,8 @@ def parse_sets(texts):
 
 def parse_set(text):
     name, _, files = text.partition("=") if isinstance(text, str) else ("", "", "")
-    source, target, to, *more = [*files.split(","), "", ""]
-    if not (name and source and target) or any(more):
+    source, target, to = (*files.split(","), None, None)[:3]
+    if not (name and source and target) or to == "" or files.count(",") > 2:
         raise wrong(
             "NAME=SOURCE,TARGET, such as mine=dev.en,dev.de, or NAME=SOURCE,TARGET,TO", text
         )
@@ -64,7 +64,7 @@ def parse_set(text):
         raise wrong(f"NAME=SOURCE,TARGET with a name that has only {allowed}", text)
     if name.lower() in RESERVED:
         raise wrong(f"NAME=SOURCE,TARGET with a name other than {', '.join(RESERVED)}", text)
-    return HeldOutFiles(name, source, target, to or None)
+    return HeldOutFiles(name, source, target, to)
 
 
 def wrong(allowed, value):

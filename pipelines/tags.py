@@ -23,6 +23,12 @@ class TaggedTokenizer:
         self.source.start = (tag_id(tokenizer, tag),)
 
 
+def tag_before(tokenizer):
+    """Returns the tag before each source, or None."""
+    names = {id: tag for tag, id in tokenizer.source.tags.items()}
+    return names.get(next(iter(tokenizer.source.start), None))
+
+
 def tagged(tokenizer, tag):
     """Returns a tokenizer whose sources begin with a tag; None: the same tokenizer."""
     return tokenizer if tag is None else TaggedTokenizer(tokenizer, tag)

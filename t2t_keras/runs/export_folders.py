@@ -32,3 +32,8 @@ def search_of(folder):
         return None
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path} does not describe an export: {error}. {EXPORT_AGAIN}") from error
+
+
+def tag_of(folder):
+    """Returns the tag that an export puts before each source, or None."""
+    return read_json(folder / "config.json", {}, EXPORT_AGAIN)["export"].get("tag")

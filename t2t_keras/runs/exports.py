@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 from pipelines.graph_sentences import split_sentences
+from pipelines.tags import tag_before
 from pipelines.tokenizers import graphs_of, save_tokenizer
 from pipelines.whole import check_links, only_one, read_json, whole_folder, write_json
 from t2t_keras.checks import check_choice
@@ -60,6 +61,8 @@ def export_saved_model(
     folder = folder or run.folder / ("export_ids" if ids_only else "export")
     folder.mkdir(parents=True, exist_ok=True)
     facts = facts_of(run, weights, dtype=dtype, search=config)
+    if (tag := tag_before(tokenizer)) is not None:
+        facts["tag"] = tag
     with only_one(folder):
         remove_unfinished(folder)
         version = folder / str(max(versions_in(folder), default=0) + 1)
@@ -107,6 +110,8 @@ def remove_unfinished(folder):
 def is_exported(run):
     """Returns whether RUN/export has the run's averaged weights with the run's search.
 
+    The tag does not matter: one export for any tag is enough.
+
     An export of an older version does not name its weights. It counts if the averaged weights are
     of an older version, too.
     """
@@ -124,9 +129,10 @@ def is_exported(run):
 
 
 def record_of(version):
-    """Returns the record of an export; search settings that are newer have their defaults."""
+    """Returns the record of an export without its tag; newer settings have their defaults."""
     record = read_json(version / "config.json", {}, EXPORT_AGAIN).get("export")
     if isinstance(record, dict) and isinstance(record.get("search"), dict):
+        record = {name: value for name, value in record.items() if name != "tag"}
         defaults = json.loads(json.dumps(dataclasses.asdict(SearchConfig())))
         record = {**record, "search": {**defaults, **record["search"]}}
     return record

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from pipelines.sources import digest_of
 from pipelines.special_ids import END
+from pipelines.tags import tagged
 from pipelines.tokenizers import load_tokenizer
 from t2t_keras.decoding.sentences import joined_sentences, whole
 from t2t_keras.decoding.translator import Translation
@@ -13,7 +14,7 @@ from t2t_keras.export.loading import load
 from t2t_keras.export.signature_constants import ALIGN, ATTENTION_LONGEST, NO_SCORE
 from t2t_keras.export.signature_graphs import SignatureGraphs
 from t2t_keras.export.small_batches import SmallBatches
-from t2t_keras.runs.export_folders import search_of
+from t2t_keras.runs.export_folders import search_of, tag_of
 from t2t_keras.runs.word_links import word_aligner
 
 BATCH = 256  # texts per call of an exported model
@@ -70,7 +71,8 @@ class Export:
                 f"{self.folder} cannot align words: an earlier version wrote it. Export the run "
                 "again with t2t-export"
             )
-        tokenizer, align = load_tokenizer(self.folder / "vocabulary"), self.signatures[ALIGN]
+        tokenizer = tagged(load_tokenizer(self.folder / "vocabulary"), tag_of(self.folder))
+        align = self.signatures[ALIGN]
         sides = tokenizer.source, tokenizer.target
 
         def ids(part):

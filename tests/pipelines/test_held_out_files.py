@@ -13,6 +13,11 @@ def test_sets_are_a_name_and_two_files():
     assert DataConfig(dev=("mine=a,b",)).held_out_files() == [HeldOutFiles("mine", "a", "b")]
 
 
+def test_a_set_may_have_a_tag():
+    (files,) = DataConfig(dev=("mine=a,b,de",)).held_out_files()
+    assert files == HeldOutFiles("mine", "a", "b", "de")
+
+
 def test_a_single_set_needs_no_name():
     assert DataConfig(dev_source="a", dev_target="b").held_out_files() == [
         HeldOutFiles("", "a", "b")
@@ -26,7 +31,8 @@ def test_a_single_set_needs_no_name():
         ("mine=a,b", "`dev` must be a tuple of texts like NAME=SOURCE,TARGET. Received: dev='mine"),
         (("a.en,a.de",), "must be NAME=SOURCE,TARGET, such as .* Received: dev='a.en,a.de'"),
         (("mine=a.en",), "must be NAME=SOURCE,TARGET, such as"),
-        (("mine=a,b,c",), "must be NAME=SOURCE,TARGET, such as"),
+        (("mine=a,b,",), "must be NAME=SOURCE,TARGET, such as"),
+        (("mine=a,b,de,d",), "must be NAME=SOURCE,TARGET, such as"),
         ((3,), "must be NAME=SOURCE,TARGET, such as .* Received: dev=3"),
         (("a/b=a,b",), "a name that has only letters"),
         (("..=a,b",), "a name that has only letters"),

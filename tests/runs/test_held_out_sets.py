@@ -3,7 +3,7 @@ from untrained import tiny_experiment
 
 from pipelines.toy_grammar import pairs
 from t2t_keras.runs import train
-from t2t_keras.runs.held_out_sets import held_out_sets, held_out_texts
+from t2t_keras.runs.held_out_sets import held_out_sets, held_out_texts, tags_of_sets
 
 
 def sets_of(experiment, run):
@@ -66,3 +66,12 @@ def test_held_out_pairs_longer_than_learned_positions_do_not_count_in_the_loss(
     (tmp_path / "target").write_text(f"{sentences[1]}\n" * 2)
     with pytest.raises(ValueError, match=r"2 of 2 held-out pairs .* Use shorter held-out text"):
         sets_of(experiment, learned_positions)
+
+
+def test_each_set_has_the_tag_that_it_names_or_the_only_one_of_the_data():
+    sets = ("a=x,y,de", "b=x,y,<2fr>")
+    tags = tags_of_sets(tiny_experiment(folder="x", dev=sets), ["<2de>", "<2fr>"])
+    assert tags == {"a": "<2de>", "b": "<2fr>"}
+    assert tags_of_sets(tiny_experiment(folder="x", dev=("a=x,y",)), ["<2de>"]) == {"a": "<2de>"}
+    with pytest.raises(ValueError, match=r"set 'a': .* several tags: .*--dev=NAME=SOURCE,TARGET"):
+        tags_of_sets(tiny_experiment(folder="x", dev=("a=x,y",)), ["<2de>", "<2fr>"])
