@@ -231,7 +231,7 @@ def test_an_export_states_which_signatures_may_be_batched(run):
 
 
 def test_translate_takes_an_export(run, translations):
-    some = [*range(10), *range(120, len(TEXTS) - 1)]
+    some = [index for index in (*range(10), *range(120, len(TEXTS))) if len(TEXTS[index]) < 1000]
     results = translate(run.folder / "export" / "1", [TEXTS[index] for index in some])
     for result, expected in zip(results, (translations[index] for index in some), strict=True):
         for name in ("text", "alignment"):
