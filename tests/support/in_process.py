@@ -16,8 +16,8 @@ load_runs = runs.load_runs
 
 
 @functools.cache
-def kept_runs(*folders):
-    return load_runs(list(folders))
+def kept_runs(*folders, to):
+    return load_runs(list(folders), to)
 
 
 def call(name, *arguments, stdin=""):
@@ -42,7 +42,9 @@ def call(name, *arguments, stdin=""):
         positional = [str(each) for each in arguments if not str(each).startswith("--")]
         for stream, file in streams.items():
             patches.enter_context(mock.patch.object(sys, stream, file))
-        kept = mock.patch.object(runs, "load_runs", lambda folders: kept_runs(*folders))
+        kept = mock.patch.object(
+            runs, "load_runs", lambda folders, to=None: kept_runs(*folders, to=to)
+        )
         patches.enter_context(kept)
         module.main(positional)
     outputs = (streams[stream].buffer.getvalue().decode() for stream in ("stdout", "stderr"))
