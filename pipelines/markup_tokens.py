@@ -23,7 +23,24 @@ RAW = {"script", "style", "textarea"}  # only their own closing tag ends them
 NO_TRANSLATION = re.compile(
     r"\stranslate\s*=\s*[\"']?no\b|\sclass\s*=\s*[\"'][^\"']*\bnotranslate\b", re.IGNORECASE
 )
-VOID = frozenset(re.split(" ", "area base br col embed hr img input link meta param source wbr"))
+VOID = frozenset(
+    [
+        "area",
+        "base",
+        "br",
+        "col",
+        "embed",
+        "hr",
+        "img",
+        "input",
+        "link",
+        "meta",
+        "param",
+        "source",
+        "track",
+        "wbr",
+    ]
+)
 BLOCKS = frozenset(
     re.split(
         r"\s+",
