@@ -36,4 +36,4 @@ def search_of(folder):
 
 def tag_of(folder):
     """Returns the tag that an export puts before each source, or None."""
-    return read_json(folder / "config.json", {}, EXPORT_AGAIN)["export"].get("tag")
+    return read_json(folder / "config.json", {}, EXPORT_AGAIN).get("export", {}).get("tag")

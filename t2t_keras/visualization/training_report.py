@@ -50,7 +50,7 @@ def data_text(data):
     text = f"Trained on {data.folder or 'the built-in toy grammar'}"
     if sets := data.held_out_files():
         named = [
-            f"{name}: " * bool(name) + f"{source} and {target}" for name, source, target in sets
+            f"{each.name}: " * bool(each.name) + f"{each.source} and {each.target}" for each in sets
         ]
         return f"{text}; evaluated on {'; '.join(named)}."
     if not data.folder:

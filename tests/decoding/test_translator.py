@@ -11,6 +11,7 @@ class Letters:
     source = target = property(lambda self: self)
 
     begins_word = np.arange(0x4000) == ord(" ")
+    start = ()
 
     def encode(self, texts):
         return [np.array([ord(letter) for letter in text], "int32") for text in texts]

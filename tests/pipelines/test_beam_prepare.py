@@ -99,8 +99,9 @@ def test_a_part_may_be_encoded_twice(prepared, tmp_path):
     cleaned_text.write_part([("a dog", "ein Hund")], part, {"kept": 1})
     (tmp_path / "vocabulary").symlink_to(folder / "vocabulary")
     for _ in range(2):
-        encode_part(part, tmp_path, DROPOUT)
-    assert len(IdStore([Shard.read(tmp_path / "shard-000000")])) == 1
+        encode_part(part, tmp_path, DROPOUT, start=(3,))
+    store = IdStore([Shard.read(tmp_path / "shard-000000")])
+    assert len(store) == 1 and store.gather("source", [0], 1) == [[3]]
 
 
 def test_sources_that_cannot_be_read_in_parts_are_refused(files, tmp_path):

@@ -218,7 +218,7 @@ def held_out_set(reference, bleu, name=""):
         return TranslationResults({"bleu": bleu, "bleu_signature": "invented"}, examples)
 
     return types.SimpleNamespace(
-        name=name, sources=["a"], references=[reference], translate=translate
+        name=name, sources=["a"], references=[reference], translate=translate, tag=None
     )
 
 
