@@ -67,7 +67,7 @@ class ConstrainedBeamSearch(BeamSearch):
     def continuations(self, state, logits):
         """Returns `Candidates`: first those that end, then the next live hypotheses."""
         beam, phrases = self.config.beam, state.extras["phrases"]
-        scores, newest, parents = self.next_tokens(state, logits)
+        scores, newest, parents, likely = self.next_tokens(state, logits)
         follows = True if self.follows is None else self.follows
         follows = np.broadcast_to(follows, logits.shape[-1:])
         progress = Progress(*(ops.take(x, parents, axis=1) for x in state.extras["progress"]))
@@ -81,7 +81,7 @@ class ConstrainedBeamSearch(BeamSearch):
         ends = ops.take_along_axis(newest, ended, axis=1) == END
         complete = ops.where(ends, complete, IMPOSSIBLE)
         scores = ops.where(newest == END, IMPOSSIBLE, scores)
-        going = allocated(scores, missing, beam, beam * min(2 * beam, logits.shape[-1]))
+        going = allocated(scores, missing, beam, likely)
         chosen = ops.concatenate([ended, going], axis=1)
         scores = ops.concatenate([complete, ops.take_along_axis(scores, going, axis=1)], axis=1)
         parents, newest = ops.take(parents, chosen), ops.take_along_axis(newest, chosen, axis=1)
@@ -95,7 +95,7 @@ class ConstrainedBeamSearch(BeamSearch):
         Returns:
             log P and newest token of each, `[sentences, candidates]`, and the index of the live
             hypothesis that it continues, `[candidates]`. The most likely continuations of all
-            hypotheses come before the tokens of their phrases.
+            hypotheses come before the tokens of their phrases; their number is the last result.
         """
         beam, live = self.config.beam, state.live
         prefix = state.extras.get("prefix")
@@ -115,7 +115,7 @@ class ConstrainedBeamSearch(BeamSearch):
             ops.concatenate([ops.reshape(x, (sentences, -1)) for x in parts], axis=1)
             for parts in (scores, (likely, needed))
         )
-        return scores, ids, ops.concatenate(parents)
+        return scores, ids, ops.concatenate(parents), beam * likely.shape[2]
 
     def phrase_tokens(self, state, logits):
         """Returns log P and ids of tokens that continue or begin a missing phrase.

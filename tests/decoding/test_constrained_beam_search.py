@@ -13,7 +13,7 @@ from t2t_keras.decoding.search import advance
 from t2t_keras.decoding.search_config import SearchConfig
 
 VOCABULARY = 6
-FOLLOWS = np.array([True, True, True, False, True, True])  # 3 continues a word
+FOLLOWS = np.arange(12) != 3  # 3 continues a word
 CASES = {
     "a phrase of three tokens": [(4, 3, 5)],
     "the same phrase twice": [(5,), (5,)],
@@ -29,7 +29,7 @@ def constrained(model, limits, phrases, prefixes=None, extra_length=0, **setting
     extras = {"phrases": ops.convert_to_tensor(padded_phrases(phrases))}
     if prefixes:
         extras["prefix"] = ops.convert_to_tensor(padded(prefixes))
-    method = ConstrainedBeamSearch(model, config, FOLLOWS)
+    method = ConstrainedBeamSearch(model, config, FOLLOWS[: model.config.vocab_size])
     source = ops.convert_to_tensor(padded([[2] * limit for limit in limits]))
     room = max(limits) + extra_length + sum(map(len, itertools.chain(*phrases))) + 4
     state = method.start(source, room, None, extras)
@@ -100,6 +100,19 @@ def test_a_sentence_without_phrases_is_searched_as_by_beam_search():
     ordinary = search_table(model, limits, **settings)
     with_phrases = constrained(model, limits, [[], [(5, 5)], []], **settings)
     assert with_phrases[::2] == ordinary[::2] and with_phrases[1] != ordinary[1]
+
+
+@pytest.mark.one_backend
+def test_an_empty_prefix_changes_no_result():
+    # Without a prefix, the search considers more tokens of each hypothesis.
+    model, phrases = TableModel(4, vocabulary=12), [[(5, 9)], [(4,), (11, 8)], [(10, 6, 7)]]
+    settings = {"beam": 3, "n_best": 3}
+    without, empty = (
+        constrained(model, [3, 5, 6], phrases, prefixes, **settings)
+        for prefixes in (None, [(), (), (0,)])
+    )
+    for one, other in zip(without, empty, strict=True):
+        assert [tokens for _, tokens in one] == [tokens for _, tokens in other]
 
 
 @pytest.mark.one_backend
