@@ -1,8 +1,8 @@
-"""Beam search in which each sentence has its own beam width, n-best list, alpha and prefix.
+"""Beam search in which each sentence has its own options.
 
 The arrays have room for the widest beam. A narrower beam of width k uses the first k places and the
 2k most likely continuations, so its results are those of a search with this width. A beam of 1 is
-greedy, as in `search.method_of`.
+greedy, as in `search.method_of`. A search for phrases has the widest beam only.
 """
 
 import copy
@@ -11,39 +11,57 @@ import dataclasses
 from keras import ops
 
 from t2t_keras.decoding.beam_search import BeamSearch
+from t2t_keras.decoding.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.constraints import IMPOSSIBLE
 from t2t_keras.decoding.hypotheses import Hypotheses
 from t2t_keras.decoding.special_ids import END, PADDING
 
 
-class BeamSearchWithOptions(BeamSearch):
-    """Beam search with options for each sentence.
+class WithOptions:
+    """A number of results and α for each sentence, to be mixed into a beam search.
 
-    The `extras` of `start` must have "beam", "n_best" and "alpha" `[sentences]` besides "prefix".
-    No sentence may have a wider beam than `config.beam`, or more results than its beam.
+    The `extras` of `start` must have "n_best" and "alpha" `[sentences]`. No sentence may have more
+    results than the beam is wide.
 
     Args:
         model: a `Transformer` or an `Ensemble`.
-        config: a `SearchConfig`. It has the widest beam, and each sentence has as many hypotheses
-            as that; the score of those that it does not ask for is −∞.
+        config: a `SearchConfig`. Each sentence has as many hypotheses as its beam is wide; the
+            score of those that it does not ask for is −∞.
+        *arguments: further arguments of the beam search.
     """
 
-    def __init__(self, model, config):
-        super().__init__(model, dataclasses.replace(config, n_best=config.beam))
+    def __init__(self, model, config, *arguments):
+        super().__init__(model, dataclasses.replace(config, n_best=config.beam), *arguments)
 
     def unfinished(self, state):
-        return super(BeamSearchWithOptions, self.with_alpha(state.extras["alpha"])).unfinished(
-            state
-        )
+        return super(WithOptions, self.with_alpha(state.extras["alpha"])).unfinished(state)
 
     def worst_result(self, state):
         rank = state.extras["n_best"][:, None] - 1
         return ops.take_along_axis(state.finished.scores, rank, axis=1)[:, 0]
 
     def step(self, state):
+        return super(WithOptions, self.with_alpha(state.extras["alpha"][:, None])).step(state)
+
+    def hypotheses(self, state):
+        return first(super().hypotheses(state), state.extras["n_best"][:, None])
+
+    def with_alpha(self, alpha):
+        """Returns the search with another α, given as an array."""
+        search = copy.copy(self)
+        search.config = dataclasses.replace(self.config, alpha=alpha)
+        return search
+
+
+class BeamSearchWithOptions(WithOptions, BeamSearch):
+    """Beam search with options for each sentence, among them the width of its beam.
+
+    The `extras` of `start` must also have "prefix" and "beam" `[sentences]`, at most `config.beam`.
+    """
+
+    def step(self, state):
         beam = state.extras["beam"][:, None]
-        search = self.with_alpha(state.extras["alpha"][:, None])
-        state = super(BeamSearchWithOptions, search).step(state)
+        state = super().step(state)
         live, finished = first(state.live, beam), first(state.finished, beam)
         # Greedy search stops at the first end; a beam goes on while a better one is possible.
         ended = (beam == 1) & (finished.scores[:, :1] > IMPOSSIBLE)
@@ -65,14 +83,9 @@ class BeamSearchWithOptions(BeamSearch):
         scores = ops.where(allowed, scores, IMPOSSIBLE)
         return candidates._replace(hypotheses=Hypotheses(tokens, scores))
 
-    def hypotheses(self, state):
-        return first(super().hypotheses(state), state.extras["n_best"][:, None])
 
-    def with_alpha(self, alpha):
-        """Returns the search with another α, given as an array."""
-        search = copy.copy(self)
-        search.config = dataclasses.replace(self.config, alpha=alpha)
-        return search
+class ConstrainedBeamSearchWithOptions(WithOptions, ConstrainedBeamSearch):
+    """`ConstrainedBeamSearch` with options for each sentence. All have the widest beam."""
 
 
 def first(hypotheses, count):

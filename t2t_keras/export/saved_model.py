@@ -47,7 +47,12 @@ def save_text_model(
     signatures = TextSignatures(model, method, source, target, alignment=alignment)
     weights = CompactWeights(model, dtype)
     endpoints = search_endpoints(weights.used_by(signatures.translate_n_best), TEXTS)
-    for function in (signatures.score, signatures.attention, signatures.align):
+    for function in (
+        signatures.score,
+        signatures.score_pieces,
+        signatures.attention,
+        signatures.align,
+    ):
         endpoints[function.__name__] = graph(weights.used_by(function), TEXTS, TEXTS)
     with_options = weights.used_by(TranslateWithOptions(signatures, split_sentences).__call__)
     endpoints[OPTIONS] = graph_with_defaults(with_options, config, split)
@@ -112,10 +117,13 @@ def graph_with_defaults(function, config, split):
         config, split: see `default_options`.
     """
     traced_once = graph(function, *SPECS)
-    split, prefix, beam, n_best, alpha = default_options(config, split)
+    split, prefix, require, beam, n_best, alpha = default_options(config, split)
 
-    def with_defaults(text, split=split, prefix=prefix, beam=beam, n_best=n_best, alpha=alpha):
-        return traced_once(text, split, prefix, beam, n_best, alpha)
+    # TensorFlow reads the defaults from the parameters.
+    def with_defaults(
+        text, split=split, prefix=prefix, require=require, beam=beam, n_best=n_best, alpha=alpha
+    ):
+        return traced_once(text, split, prefix, require, beam, n_best, alpha)
 
     return graph(with_defaults, *SPECS)
 

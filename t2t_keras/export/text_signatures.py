@@ -31,12 +31,17 @@ class Language(NamedTuple):
         pieces: the text of each id.
         begins_word: for each id, whether it begins a word.
         start: ids that begin every text.
+        normalize: function that normalizes texts as the tokenizer does, also ragged ones.
+        ends_phrase: for each id, whether it ends the word of the piece before it. None: the pieces
+            do not show where words begin.
     """
 
     tokenizer: Any
     pieces: Any
     begins_word: Any
     start: tuple = ()
+    normalize: Any = tf.identity
+    ends_phrase: Any = None
 
 
 class TextSignatures(tf.Module):
@@ -156,6 +161,18 @@ class TextSignatures(tf.Module):
 
         (log_p,) = in_batches(log_p_of, lengths, self.batch_tokens // 2, (tf.zeros([0]),))
         return {"log_probabilities": log_p}
+
+    def score_pieces(self, text, translation):
+        """Returns log P of each piece of a `translation` of `text`, given those before it.
+
+        `target_pieces` [batch, pieces] end with the end token and are padded with "";
+        `log_probabilities` are 0 there.
+        """
+        source, target = self.short_pair(text, translation)
+        return {
+            "target_pieces": pieces_of(target, self.target_pieces),
+            "log_probabilities": log_probabilities(self.model, source, target),
+        }
 
     def attention(self, text, translation):
         """Returns the attention weights of a model that reads `text` and writes `translation`.

@@ -1,12 +1,16 @@
 """The signature of a SavedModel in which each text has its own options.
 
-It is the graph version of `Run.translate(texts, split=…, beam=…, n_best=…, alpha=…)` and of the
-prefixes of a `Translator`. It checks the options, because TensorFlow Serving does not.
+It is the graph version of `Run.translate(texts, split=…, beam=…, n_best=…, alpha=…, require=…)` and
+of the prefixes of a `Translator`. It checks the options, because TensorFlow Serving does not.
 """
 
 import tensorflow as tf
 
-from t2t_keras.decoding.beam_search_with_options import BeamSearchWithOptions
+from t2t_keras.decoding.beam_search_with_options import (
+    BeamSearchWithOptions,
+    ConstrainedBeamSearchWithOptions,
+)
+from t2t_keras.export.required_phrases import PhraseIds
 from t2t_keras.export.sentence_joints import joined_sentences, sentences_of
 from t2t_keras.export.staged_search import staged_search
 from t2t_keras.export.text_signatures import complete, in_batches, joined, padded, parts
@@ -15,6 +19,7 @@ TYPES = {
     "text": tf.string,
     "split": tf.bool,
     "prefix": tf.string,
+    "require": tf.string,
     "beam": tf.int32,
     "n_best": tf.int32,
     "alpha": tf.float32,
@@ -29,7 +34,8 @@ def default_options(config, split):
         config: the `SearchConfig` of the export.
         split: whether texts are split into sentences by default.
     """
-    values = {"split": split, "prefix": "", "beam": config.beam, "n_best": 1, "alpha": config.alpha}
+    search = {"beam": config.beam, "n_best": 1, "alpha": config.alpha}
+    values = {"split": split, "prefix": "", "require": "", **search}
     return [tf.constant([value], TYPES[name]) for name, value in values.items()]
 
 
@@ -45,51 +51,87 @@ class TranslateWithOptions(tf.Module):
     def __init__(self, signatures, split_sentences):
         super().__init__()
         self.signatures, self.split_sentences = signatures, split_sentences
-        self.method = BeamSearchWithOptions(signatures.model, signatures.method.config)
+        model, config, target = signatures.model, signatures.method.config, signatures.target
+        self.method = BeamSearchWithOptions(model, config)
+        self.constrained = ConstrainedBeamSearchWithOptions(model, config, target.ends_phrase)
+        self.phrase_ids = PhraseIds(target, config.banned, model.longest)
 
-    def __call__(self, text, split, prefix, beam, n_best, alpha):
+    def __call__(self, text, split, prefix, require, beam, n_best, alpha):
         """Returns `translations` and `scores` [batch, widest beam] of `text` [batch].
 
         Args:
             text: the texts.
-            split, prefix, beam, n_best, alpha: a value for each text, or one for all.
+            split, prefix, require, beam, n_best, alpha: a value for each text, or one for all. A
+                text with required phrases is not split.
         """
         count = tf.shape(text)[0]
         options = {"beam": beam, "n_best": n_best, "alpha": alpha}
-        for_texts = {"split": split, "prefix": prefix, **options}
+        for_texts = {"split": split, "prefix": prefix, "require": require, **options}
         for_texts = {name: for_each(name, value, count) for name, value in for_texts.items()}
-        with tf.control_dependencies(self.checks(**{name: for_texts[name] for name in options})):
+        split, prefix, require = (for_texts.pop(name) for name in ("split", "prefix", "require"))
+        with tf.control_dependencies(self.checks(**for_texts)):
+            prefix, phrases = self.encoded(tf.identity(prefix), require)
+        has_phrases = phrases.row_lengths() > 0
+        with tf.control_dependencies([self.width_check(for_texts["beam"], has_phrases)]):
             text = tf.identity(text)
-        split, prefix = for_texts.pop("split"), for_texts.pop("prefix")
-        sentences, separators, text_of = sentences_of(text, split, self.split_sentences)
+        sentences, separators, text_of = sentences_of(
+            text, split & ~has_phrases, self.split_sentences
+        )
         ids = self.signatures.source.tokenizer.tokenize(sentences)
         start = self.signatures.source.start
         room = self.signatures.longest - 1 - len(start)
         ids, sentence_of = parts(ids, self.signatures.begins_word, room)
         text_of_part = tf.gather(text_of, sentence_of)
-        # Only the first part of a text begins with its prefix.
-        prefix = tf.where(is_first(text_of_part), tf.gather(prefix, text_of_part), "")
-        prefix = self.signatures.target.tokenizer.tokenize(prefix)
         of_parts = {name: tf.gather(each, text_of_part) for name, each in for_texts.items()}
-        texts, scores = self.translate_parts(complete(ids, start), prefix, of_parts)
+        # Only the first part of a text begins with its prefix and has its phrases.
+        is_first = first_of_each(text_of_part)
+        of_parts |= {
+            name: only_where(is_first, tf.gather(each, text_of_part))
+            for name, each in (("prefix", prefix), ("phrases", phrases))
+        }
+        texts, scores = self.translate_parts(complete(ids, start), of_parts)
         outputs = joined(texts, scores, sentence_of, tf.size(sentences))
         return joined_sentences(outputs, separators, text_of, count)
 
-    def translate_parts(self, ids, prefix, options):
+    def encoded(self, prefix, require):
+        """Returns the ragged ids of prefixes `[batch, (ids)]` and phrases, with ids in axis 2."""
+        prefix = self.signatures.target.tokenizer.tokenize(prefix).with_row_splits_dtype(tf.int64)
+        phrases = self.phrase_ids(require)
+        with tf.control_dependencies([self.phrase_ids.length_check(phrases, prefix)]):
+            return prefix.with_flat_values(tf.identity(prefix.flat_values)), phrases
+
+    def translate_parts(self, ids, options):
         """Returns the translations of parts and their scores: `[parts, widest beam]`.
 
+        Parts with phrases are searched apart.
+
         Args:
-            ids, prefix: ragged `[parts, (length)]`.
-            options: `[parts]` by name.
+            ids: ragged `[parts, (length)]`.
+            options: `[parts]` by name; "prefix" and "phrases" are ragged.
         """
+        has_phrases = options["phrases"].row_lengths() > 0
+        ordinary = {name: each for name, each in options.items() if name != "phrases"}
+        groups = (~has_phrases, self.method, ordinary), (has_phrases, self.constrained, options)
+        rows, results = [], []
+        for chosen, method, of_group in groups:
+            rows.append(tf.where(chosen)[:, 0])
+            inputs = tf.gather(ids, rows[-1]), gathered(of_group, rows[-1])
+            results.append(self.search(method, *inputs))
+        place = tf.argsort(tf.concat(rows, axis=0))
+        return [tf.gather(tf.concat(both, axis=0), place) for both in zip(*results, strict=True)]
+
+    def search(self, method, ids, options):
+        """Does the same with a search method."""
         width = self.method.config.beam
 
         def translate(rows):
             source = padded(tf.gather(ids, rows), self.signatures.longest)
-            extras = {name: tf.gather(each, rows) for name, each in options.items()}
-            extras["prefix"] = tf.pad(tf.gather(prefix, rows).to_tensor(), [(0, 0), (0, 1)])
+            extras = gathered(options, rows)
+            extras["prefix"] = tf.pad(extras["prefix"].to_tensor(), [(0, 0), (0, 1)])
+            if "phrases" in extras:
+                extras["phrases"] = extras["phrases"].to_tensor()
             longest = self.signatures.model.longest
-            tokens, scores = staged_search(self.method, source, longest, extras)
+            tokens, scores = staged_search(method, source, longest, extras)
             tokens = tf.reshape(tokens, (-1, tf.shape(tokens)[2]))
             texts = self.signatures.target.tokenizer.detokenize(tokens)
             return tf.reshape(texts, (-1, width)), scores
@@ -110,6 +152,12 @@ class TranslateWithOptions(tf.Module):
             ),
             check("alpha", alpha, (alpha >= 0) & (alpha < float("inf")), "finite and at least 0"),
         ]
+
+    def width_check(self, beam, has_phrases):
+        """Returns the assertion that texts with phrases have the widest beam."""
+        width = self.method.config.beam
+        allowed = f"{width} for a text with `require`"
+        return check("beam", beam, ~has_phrases | (beam == width), allowed)
 
 
 def for_each(name, values, count):
@@ -132,6 +180,17 @@ def check(name, values, valid, allowed):
     return tf.debugging.Assert(tf.reduce_all(valid), [message])
 
 
-def is_first(text_of):
+def first_of_each(text_of):
     """Returns for each part whether it is the first one of its text."""
     return tf.concat([[True], text_of[1:] != text_of[:-1]], axis=0)[: tf.size(text_of)]
+
+
+def only_where(chosen, ragged):
+    """Returns a ragged tensor whose rows are empty except the chosen ones."""
+    kept = tf.repeat(chosen, ragged.row_lengths())
+    return tf.ragged.boolean_mask(ragged, tf.RaggedTensor.from_row_splits(kept, ragged.row_splits))
+
+
+def gathered(options, rows):
+    """Returns the rows of options, by name."""
+    return {name: tf.gather(each, rows) for name, each in options.items()}

@@ -1,6 +1,7 @@
 """Exports of a run's trained model: SavedModels, CTranslate2 folders and Keras files."""
 
 import dataclasses
+import functools
 import json
 import shutil
 import tempfile
@@ -8,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 from pipelines.graph_sentences import split_sentences
+from pipelines.graph_tokenizers import normalize as normalize_texts
 from pipelines.tags import tag_before
 from pipelines.tokenizers import graphs_of, save_tokenizer
 from pipelines.whole import check_links, only_one, read_json, whole_folder, write_json
@@ -88,7 +90,9 @@ def languages(tokenizer):
         pieces = enumerate(side.pieces(range(side.size)))
         marks = side.marks
         pieces = [marks.get(id, piece) for id, piece in pieces]
-        result.append(Language(graph, pieces, side.begins_word, side.start))
+        normalize = functools.partial(normalize_texts, normalization=side.normalization)
+        ends_phrase = side.ends_phrase() if side.ends_word is None else None
+        result.append(Language(graph, pieces, side.begins_word, side.start, normalize, ends_phrase))
     return result
 
 

@@ -5,8 +5,13 @@ import pytest
 from helpers import array
 from keras import ops
 from searches import SOURCE, as_graph, model_that_ends, run_search, set_bias
+from table_model import TableModel, found, padded
 
-from t2t_keras.decoding.beam_search_with_options import BeamSearchWithOptions
+from t2t_keras.decoding.beam_search_with_options import (
+    BeamSearchWithOptions,
+    ConstrainedBeamSearchWithOptions,
+)
+from t2t_keras.decoding.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.search import advance
 from t2t_keras.decoding.search_config import SearchConfig
 
@@ -60,3 +65,29 @@ def test_rows_are_cut_off_at_their_limits_as_in_a_search_with_their_options():
         expected, expected_scores = run_search(model, SOURCE[:2], LENGTH, **settings)
         np.testing.assert_array_equal(tokens[row, :count], expected[row])
         np.testing.assert_allclose(scores[row, :count], expected_scores[row], rtol=1e-4)
+
+
+@pytest.mark.one_backend
+def test_rows_with_phrases_have_the_results_of_a_search_with_their_options():
+    model, beam = TableModel(6), 3
+    follows, source = np.ones(7, bool), ops.array(padded([[2] * 4] * 4))
+    phrases = ops.array(np.array([[[5, 4], [6, 0]]] * 4, "int32"))
+
+    def hypotheses(method, **extras):
+        state = method.start(source, 20, None, {"phrases": phrases, **extras})
+        return found(*method.hypotheses(advance(method, state, 20)))
+
+    kinds = [(1, 0.0), (2, 2.0), (3, 0.6), (3, 1.0)]
+    n_best, alpha = (np.array(each) for each in zip(*kinds, strict=True))
+    method = ConstrainedBeamSearchWithOptions(model, SearchConfig(beam=beam), follows)
+    results = hypotheses(
+        method, n_best=ops.array(n_best, "int32"), alpha=ops.array(alpha.astype("float32"))
+    )
+    for row, (count, exponent) in enumerate(kinds):
+        config = SearchConfig(beam=beam, n_best=count, alpha=exponent)
+        expected = hypotheses(ConstrainedBeamSearch(model, config, follows))[row]
+        assert [tokens for _, tokens in results[row]] == [tokens for _, tokens in expected]
+        scores, expected_scores = (
+            [score for score, _ in each] for each in (results[row], expected)
+        )
+        np.testing.assert_allclose(scores, expected_scores, rtol=1e-5)

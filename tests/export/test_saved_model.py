@@ -15,6 +15,7 @@ from untrained import toy_tokenizer, untrained_run
 
 from pipelines.sentences import split_sentences
 from pipelines.toy_grammar import pairs
+from t2t_keras.decoding.required_phrases import Requirements
 from t2t_keras.decoding.sentences import on_one_line, whole
 from t2t_keras.export.batchable import read_batchable
 from t2t_keras.export.saved_model import write
@@ -42,6 +43,11 @@ OPTIONS = [  # each text with and without a prefix, split and whole
     for kind in range(len(KINDS))
     for place, text in enumerate(SENTENCES)
 ]
+# The last row of each text has the widest beam, so it may require phrases.
+PHRASES = [["der Hund", "der"], ["Katze"], [], ["Mann", "Mann"], []]
+for row in OPTIONS:
+    widest = row["beam"] == max(KINDS)[0]
+    row["require"] = "\t".join(PHRASES[SENTENCES.index(row["text"])]) if widest else ""
 
 # Loads both exports without t2t_keras, and the one with ids without tensorflow_text, too.
 PROGRAM = """
@@ -62,6 +68,7 @@ inputs = {
     "score": {"source": tf.constant(texts[:20]), "target": tf.constant(texts[1:21])},
     "attention": {"text": tf.constant(texts[:2]), "translation": tf.constant(texts[1:3])},
     "align": {"text": tf.constant(texts[:2]), "translation": tf.constant(texts[1:3])},
+    "score_pieces": {"text": tf.constant(texts[:2]), "translation": tf.constant(texts[1:3])},
     "translate_small_batch": {"text": tf.constant(texts[:3]), "lengths": tf.constant([4, 32, 64])},
     "translate_batch": {
         "text": tf.constant(texts[:6]), "lengths": tf.constant([64]), "rows": tf.constant([2, 8])
@@ -164,9 +171,13 @@ def test_each_text_has_its_own_options(run, answers):
     rows = zip(OPTIONS, found["translations"], found["scores"], strict=True)
     for options, translations, scores in rows:
         search = {name: options[name] for name in ("beam", "n_best", "alpha")}
-        divide = split_sentences if options["split"] else whole
+        divide = split_sentences if options["split"] and not options["require"] else whole
+        phrases = [options["require"].split("\t") if options["require"] else []]
         (expected,) = run.translator(**search).translate(
-            [options["text"]], prefixes=[options["prefix"]], split=divide
+            [options["text"]],
+            prefixes=[options["prefix"]],
+            split=divide,
+            requirements=Requirements(phrases),
         )
         several = len(divide(options["text"])[0]) > 1
         texts = [each.text if several else on_one_line(each.text) for each in expected]
@@ -190,6 +201,17 @@ def test_scores_are_those_of_the_run(run, answers):
     expected = command("score", run.folder, "--json", stdin=lines)
     expected = [json.loads(line)["log_p"] for line in expected.stdout.splitlines()]
     np.testing.assert_allclose(answers["score"]["log_probabilities"], expected, rtol=1e-5)
+
+
+def test_scores_of_pieces_are_those_of_the_run(run, answers):
+    expected = run.scorer().score([(TEXTS[0], TEXTS[1]), (TEXTS[1], TEXTS[2])])
+    found = answers["score_pieces"]
+    rows = zip(found["target_pieces"], found["log_probabilities"], expected, strict=True)
+    for pieces, scores, score in rows:
+        count = len(score.tokens)
+        assert pieces[count - 1] == "</s>" and not any(pieces[count:]) and not any(scores[count:])
+        assert pieces[: count - 1] == run.tokenizer().pieces(score.tokens[:-1])
+        np.testing.assert_allclose(scores[:count], score.token_log_p, rtol=1e-5)
 
 
 def test_attention_weights_are_those_of_the_model(run, answers):

@@ -8,7 +8,7 @@ import tensorflow as tf
 from t2t_keras.decoding.search import method_of
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.text_signatures import Language, TextSignatures
-from t2t_keras.export.translate_with_options import TranslateWithOptions, default_options
+from t2t_keras.export.translate_with_options import TYPES, TranslateWithOptions, default_options
 from t2t_keras.transformer_config import TransformerConfig
 
 
@@ -35,7 +35,7 @@ def test_wrong_options_are_refused_before_anything_is_computed(changes, message)
     language, config = Language(None, ["x"] * 9, [True] * 9), SearchConfig()
     signatures = TextSignatures(Model(), method_of(Model(), config), language, language)
     translate = TranslateWithOptions(signatures, None)
-    names = ("split", "prefix", "beam", "n_best", "alpha")
+    names = [*TYPES][1:]
     options = dict(zip(names, default_options(config, True), strict=True))
     options |= {name: tf.constant(values) for name, values in changes.items()}
     with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(message)):
