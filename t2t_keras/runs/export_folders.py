@@ -37,3 +37,15 @@ def search_of(folder):
 def tag_of(folder):
     """Returns the tag that an export puts before each source, or None."""
     return read_json(folder / "config.json", {}, EXPORT_AGAIN).get("export", {}).get("tag")
+
+
+def longest_of(folder):
+    """Returns the maximum length of an export's texts, in tokens, or None.
+
+    It is `Transformer.longest`: only learned positions have a limit.
+    """
+    settings = read_json(folder / "config.json", {}, EXPORT_AGAIN)
+    model = settings.get("experiment", {}).get("model", {})
+    if model.get("positions") != "learned":
+        return None
+    return model["max_length"] - model.get("position_offset", 0)

@@ -1,0 +1,93 @@
+"""What a SavedModel is asked to translate: sentences with their prefixes and required phrases.
+
+Phrases are checked here as a run checks them, before a graph is called.
+"""
+
+import functools
+from typing import NamedTuple
+
+from t2t_keras.decoding.required_phrases import PhraseEncoder
+from t2t_keras.decoding.translator import Translator
+
+
+class Row(NamedTuple):
+    """A sentence, or one part of a sentence that is too long for its phrases.
+
+    Args:
+        text: the sentence.
+        prefix: text that its translations begin with.
+        phrases: normalized phrases that its translations contain.
+    """
+
+    text: str
+    prefix: str = ""
+    phrases: tuple = ()
+
+
+class RowMaker:
+    """Turns the sentences of texts into `Row`s.
+
+    Args:
+        tokenizer: the vocabulary's tokenizer.
+        config: the `SearchConfig`.
+        longest: maximum length of a source and of an output, in tokens. None: no maximum.
+        requirements: the `Requirements` of the texts.
+    """
+
+    def __init__(self, tokenizer, config, longest, requirements):
+        self.tokenizer, self.config, self.longest = tokenizer, config, longest
+        self.requirements = requirements
+
+    @functools.cached_property
+    def translator(self):
+        """A `Translator` that divides sentences and checks phrases, but does not search."""
+        target = self.tokenizer.target
+        if target.ends_word is not None:
+            target.ends_phrase()  # raises the error that says why phrases cannot be required
+        phrases = PhraseEncoder(target, self.config, self.longest)
+        return Translator(self.tokenizer, None, longest=self.longest, phrases=phrases)
+
+    def rows(self, sentences, prefix, index):
+        """Returns a list of `Row`s for each sentence of a text.
+
+        Args:
+            sentences: the text's sentences.
+            prefix: text that its translations begin with. The first part has it.
+            index: index of the text.
+        """
+        rows = []
+        for sentence in sentences:
+            of_sentence = []
+            for text, phrases in self.parts(sentence, index):
+                start = prefix if prefix and self.has_pieces(text) else ""
+                if start:
+                    prefix = ""
+                of_sentence.append(Row(text, start, self.checked(phrases, start)))
+            rows.append(of_sentence)
+        return rows
+
+    def parts(self, sentence, index):
+        """Returns the parts of a sentence and the phrases that the translation of each contains."""
+        if not self.requirements.of_sentence(sentence, index):
+            return [(sentence, [])]  # the graph itself divides it, if it is too long
+        source, translator = self.tokenizer.source, self.translator
+        parts = translator.parts(source.encode([sentence])[0])
+        phrases = translator.phrases_of(parts, sentence, index, self.requirements)
+        if len(parts) == 1:
+            return [(sentence, phrases[0])]
+        texts = source.decode([ids[len(source.start) :] for ids in parts])
+        return list(zip(texts, phrases, strict=True))
+
+    def has_pieces(self, text):
+        """Returns whether anything of a text is left to translate."""
+        source = self.tokenizer.source
+        return len(source.encode([text])[0]) > len(source.start)
+
+    def checked(self, phrases, prefix):
+        """Returns phrases as the graph takes them. Raises `ValueError` if one cannot be written."""
+        if not phrases:
+            return ()
+        start = self.tokenizer.target.encode([prefix])[0] if prefix else ()
+        self.translator.phrases.ids_of(phrases, start)
+        # White space is normalized, so no phrase contains a tab.
+        return tuple(map(self.tokenizer.normalization, phrases))
