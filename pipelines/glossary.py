@@ -31,8 +31,13 @@ class Glossary:
     @classmethod
     def read(cls, path, normalization=None):
         """Reads a glossary from a file of UTF-8 text."""
+        return cls.parse(Path(path).read_bytes(), path, normalization)
+
+    @classmethod
+    def parse(cls, contents, name, normalization=None):
+        """Returns the glossary in the bytes of a file, whose name is for errors."""
         glossary = cls({}, normalization)
-        lines = Path(path).read_bytes().removeprefix(BYTE_ORDER_MARK).split(b"\n")
+        lines = contents.removeprefix(BYTE_ORDER_MARK).split(b"\n")
         for number, line in enumerate(lines, 1):
             try:
                 text = line.decode().rstrip("\r")
@@ -40,7 +45,7 @@ class Glossary:
                     glossary.add(*columns(text))
             except ValueError as error:
                 reason = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
-                raise ValueError(f"{path}, line {number:,}: {reason}") from error
+                raise ValueError(f"{name}, line {number:,}: {reason}") from error
         return glossary
 
     def add(self, source, target):

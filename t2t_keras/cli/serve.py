@@ -121,6 +121,9 @@ def main(arguments):
         if not source:
             load_backend()
             add_thread()
+            from t2t_keras.runs.wishes import wishes_of
+
+            source = {"wishes_of": wishes_of}
         from t2t_keras.serving.server import Server
 
         host, port = sock.getsockname()[:2]

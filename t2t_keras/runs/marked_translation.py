@@ -52,7 +52,7 @@ class MarkedTranslator:
         if requirements and any(map(requirements.of_text, range(len(texts)))):
             raise ValueError(
                 "texts with markup can have a glossary, but no required phrases of their own. "
-                "Leave out --require or --markup"
+                "Leave out either the phrases or the markup"
             )
         divided = [self.divide(text, split) for text in texts]
         # A line break between the translations of two sentences is the only one.

@@ -3,6 +3,7 @@
 It is to a SavedModel what `Translator` is to a model: commands and the server use it.
 """
 
+import copy
 import dataclasses
 import functools
 import math
@@ -52,6 +53,17 @@ class SignatureTranslator:
     def longest(self):
         """Maximum length of a source and of a translation, in tokens. None: no maximum."""
         return longest_of(self.folder)
+
+    def read(self):
+        """Reads now what is otherwise read from the folder when it is needed."""
+        return self.tokenizer, self.longest
+
+    def calling(self, call):
+        """Returns a translator that has read the same and calls the signatures by `call`."""
+        other = copy.copy(self)
+        other.call = call
+        other.__dict__.pop("word_signatures", None)  # it has the other function
+        return other
 
     def translate(
         self,

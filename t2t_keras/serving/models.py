@@ -11,11 +11,12 @@ from tensorflow.core.protobuf import saved_model_pb2
 from t2t_keras.decoding.compiled_shapes import PAYS_AFTER, Shape
 from t2t_keras.export.batchable import read_batchable
 from t2t_keras.export.loading import load
-from t2t_keras.export.signature_constants import COMPILED
+from t2t_keras.export.signature_constants import COMPILED, OPTIONS
 from t2t_keras.export.small_batches import SmallBatches
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.signatures import Signature, warm_up
 from t2t_keras.serving.tensors import Spec
+from t2t_keras.serving.wishes import with_wishes
 
 # Of the batches that every server is expected to get.
 EXPECTED = Shape(1, 16), Shape(1, 32), Shape(1, 64)
@@ -27,12 +28,14 @@ class Model:
     Args:
         folder: its folder.
         compile_shapes: XLA may compile the search for small batches.
+        wishes_of: function from the folder and the names of its signatures to `wishes`.
 
     Attributes:
         shapes: the `CompiledShapes`, which another thread compiles. None: there are none.
+        wishes: function that fulfils wishes, see `WishThreads`. None: there are none.
     """
 
-    def __init__(self, folder, compile_shapes=True):
+    def __init__(self, folder, compile_shapes=True, wishes_of=lambda folder, names: None):
         self.loaded = load(folder)
         definitions = definitions_in(Path(folder))  # now: the folder may be removed or replaced
         self.metadata = {name: metadata_of(each) for name, each in definitions.items()}
@@ -42,6 +45,9 @@ class Model:
             for name, function in self.loaded.signatures.items()
             if name not in COMPILED
         }
+        self.wishes = wishes_of(folder, self.signatures)
+        if self.wishes:
+            self.metadata[OPTIONS] = with_wishes(self.metadata[OPTIONS])
         self.shapes = None
         if compile_shapes and any(name in self.loaded.signatures for name in COMPILED):
             small = SmallBatches(self.loaded.signatures, in_background=True)

@@ -27,6 +27,8 @@ class Paragraphs:
     def __init__(self, inputs, split_sentences, split, limits):
         texts = inputs["text"]
         wanted = inputs.get(SPLIT, np.full(len(texts), split))
+        if "require" in inputs:  # a text with phrases of its own is one sentence
+            wanted = wanted & (inputs["require"] == b"")
         divided = [
             (split_sentences if each else whole)(text.decode("utf-8", "replace"))
             for text, each in zip(texts, wanted, strict=True)
@@ -34,12 +36,7 @@ class Paragraphs:
         self.counts = [len(sentences) for sentences, _ in divided]
         self.separators = [separators for _, separators in divided]
         rows = sum(self.counts)
-        if rows > limits.rows:
-            raise Refusal(
-                413,
-                f"The texts of the request have {rows:,} sentences; at most {limits.rows:,} are "
-                "allowed. Send fewer or shorter texts",
-            )
+        check_sentences(rows, limits)
         self.inputs, self.are_sentences = inputs, rows == len(texts)
         if not self.are_sentences:
             self.inputs = {
@@ -62,6 +59,16 @@ class Paragraphs:
                 of_sentences = [list_of(outputs, index) for index in range(start, start + count)]
                 fill(results, row, joined_sentences(of_sentences, self.separators[row]))
         return results
+
+
+def check_sentences(count, limits):
+    """Rejects a request with too many sentences."""
+    if count > limits.rows:
+        raise Refusal(
+            413,
+            f"The texts of the request have {count:,} sentences; at most {limits.rows:,} are "
+            "allowed. Send fewer or shorter texts",
+        )
 
 
 def list_of(outputs, row):

@@ -3,10 +3,13 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
+from t2t_keras.decoding.sentences import whole
 from t2t_keras.export.signature_constants import OPTIONS
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.serving.paragraphs import SPLIT, Paragraphs
+from t2t_keras.serving.paragraphs import SPLIT, Paragraphs, check_sentences
 from t2t_keras.serving.rest import answer_of, inputs_of
+from t2t_keras.serving.search_options import check_search
+from t2t_keras.serving.wishes import WISHES, WishThreads, has_wishes
 
 THREADS = 2  # answers converted to JSON at the same time, which bounds the memory for it
 AT_ONCE = 4000  # bytes of texts that are split while other requests wait: about 5 ms
@@ -26,6 +29,7 @@ class Predictor:
     def __init__(self, limits, split_sentences=None, split=None):
         self.limits, self.split_sentences, self.split = limits, split_sentences, split
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="answer")
+        self.wish_threads = WishThreads()
 
     async def __call__(self, query, version, connection):
         """Returns the body of an answer.
@@ -47,10 +51,30 @@ class Predictor:
         split, specs = self.default_split(version), signature.inputs
         if SPLIT in specs:
             specs = specs | {SPLIT: specs[SPLIT]._replace(default=split)}
-        inputs = inputs_of(query, specs, self.limits, longest)
+        fulfil = version.wishes if query.signature == OPTIONS else None
+        inputs = inputs_of(query, specs | (WISHES if fulfil else {}), self.limits, longest)
         query.values.clear()  # the request may wait, and JSON values need much memory
-        outputs = await self.computed(inputs, split, batcher, connection)
+        if fulfil and has_wishes(inputs):
+            check_search(inputs, specs["beam"].default)
+            arguments = fulfil, inputs, version.batchers, connection, self.divided()
+            outputs = await self.wish_threads(*arguments)
+        else:
+            inputs = {name: inputs[name] for name in specs}
+            outputs = await self.computed(inputs, split, batcher, connection)
         return await self.in_thread(answer_of, query.form, outputs)
+
+    def divided(self):
+        """Returns a function that divides the texts of a request, until they are too many."""
+        count = 0
+
+        def divide(text, split):
+            nonlocal count
+            sentences = (self.split_sentences if split and self.split_sentences else whole)(text)
+            count += len(sentences[0])
+            check_sentences(count, self.limits)
+            return sentences
+
+        return divide
 
     def default_split(self, version):
         """Returns whether a text is split by default."""

@@ -53,6 +53,7 @@ class Server:
         load, find: see `Versions`. Default: SavedModels in numbered folders.
         compile_shapes: XLA may compile the search of SavedModels for small batches.
         split_sentences, split: see `Predictor`.
+        wishes_of: see `Model`. None: SavedModels fulfil no wishes.
     """
 
     def __init__(
@@ -67,11 +68,15 @@ class Server:
         compile_shapes=True,
         split_sentences=None,
         split=None,
+        wishes_of=None,
     ):
         self.limits, self.metrics = limits, Metrics()
         self.host, self.allowed_hosts = host, allowed_hosts
         self.workers = Workers(limits, self.metrics)
-        load = load or functools.partial(load_saved_model, compile_shapes=compile_shapes)
+        options = {"compile_shapes": compile_shapes}
+        if wishes_of is not None:
+            options["wishes_of"] = wishes_of
+        load = load or functools.partial(load_saved_model, **options)
         self.versions = Versions(name, folder, self.workers, load, find)
         self.predictor = Predictor(limits, split_sentences, split)
         self.page = page(name)
@@ -303,11 +308,11 @@ class Server:
         return web.Response(body=as_json(value), content_type="application/json")
 
 
-def load_saved_model(folder, compile_shapes):
+def load_saved_model(folder, **options):
     """Returns the `Model` in a folder."""
     from t2t_keras.serving.models import Model  # loads TensorFlow
 
-    return Model(folder, compile_shapes)
+    return Model(folder, **options)
 
 
 def model_and_version(request):

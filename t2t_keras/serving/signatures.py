@@ -9,6 +9,12 @@ from t2t_keras.serving.tensors import Spec
 
 TRANSLATED = ("translations", "scores")
 WARM_UP_TEXT = b"A b."
+TYPES = {
+    "string": "DT_STRING",
+    "float32": "DT_FLOAT",
+    "int32": "DT_INT32",
+    "bool": "DT_BOOL",
+}
 
 
 class Signature(NamedTuple):
@@ -60,3 +66,10 @@ def one_row(spec):
     if spec.dtype == "string":
         return np.full(shape, WARM_UP_TEXT, object)
     return np.ones(shape, spec.dtype)
+
+
+def tensor_info(name, spec):
+    """Returns a tensor in the form of TensorFlow Serving's metadata."""
+    axes = [{"size": str(-1 if size is None else size), "name": ""} for size in spec.shape]
+    shape = {"dim": axes, "unknown_rank": False}
+    return {"dtype": TYPES[spec.dtype], "tensor_shape": shape, "name": name}

@@ -26,6 +26,7 @@ class Spec(NamedTuple):
     dtype: str  # "string", "float32", "int32", "bool", …
     shape: tuple  # None for an axis of any size; the first axis is the rows
     default: Any = None  # JSON value of rows that leave it out; None: each row must have it
+    longest: int | None = None  # maximum bytes of a string; None: the server's limit
 
 
 def array_of(name, values, spec, limits, longest):
@@ -36,7 +37,7 @@ def array_of(name, values, spec, limits, longest):
         values: the nested lists.
         spec: the required `Spec`.
         limits: `Limits`.
-        longest: maximum bytes of a string.
+        longest: maximum bytes of a string, unless the spec has one.
 
     Returns:
         A NumPy array. Strings become an object array of bytes.
@@ -60,6 +61,7 @@ def array_of(name, values, spec, limits, longest):
     check_row(name, shape[1:], limits)
     leaves = []
     collect_leaves(name, values, shape, leaves)
+    longest = spec.longest or longest
     converted = [leaf_of(name, leaf, spec.dtype, longest) for leaf in leaves]
     array = np.empty(len(converted), object if spec.dtype == "string" else spec.dtype)
     array[:] = converted

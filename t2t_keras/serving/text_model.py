@@ -7,18 +7,11 @@ import numpy as np
 
 from t2t_keras.decoding.sentences import on_one_line
 from t2t_keras.export.signature_constants import NO_SCORE, OPTIONS
-from t2t_keras.serving.limits import Refusal
-from t2t_keras.serving.signatures import Signature, warm_up
+from t2t_keras.serving.search_options import SEARCH, check_search
+from t2t_keras.serving.signatures import Signature, tensor_info, warm_up
 from t2t_keras.serving.tensors import Spec
 
-TYPES = {
-    "string": "DT_STRING",
-    "float32": "DT_FLOAT",
-    "int32": "DT_INT32",
-    "bool": "DT_BOOL",
-}
 TEXTS = Spec("string", (None,))
-SEARCH = ("beam", "n_best", "alpha")
 
 
 class TextModel:
@@ -35,6 +28,7 @@ class TextModel:
         self.translator, self.config = translator, config
         self.default = translator(n_best=config.n_best)
         self.shapes = None  # nothing is compiled
+        self.wishes = None
         options = {
             "alpha": Spec("float32", (None,), config.alpha),
             "beam": Spec("int32", (None,), config.beam),
@@ -69,8 +63,7 @@ class TextModel:
         """Returns the translations of each text with its own options. Texts are not split here."""
         texts, widest = inputs["text"].tolist(), self.config.beam
         options = list(zip(*(inputs[name].tolist() for name in SEARCH), strict=True))
-        for each in set(options):
-            check_options(*each, widest)
+        check_search(inputs, widest)
         results = [None] * len(texts)
         for each in set(options):
             rows = [row for row, of_row in enumerate(options) if of_row == each]
@@ -80,17 +73,6 @@ class TextModel:
             ):
                 results[row] = found
         return as_arrays(results, widest)
-
-
-def check_options(beam, n_best, alpha, widest):
-    """Rejects options that cannot be met."""
-    if not 1 <= beam <= widest:
-        raise Refusal(400, f"`beam` must be from 1 to {widest}. Received: {beam}")
-    if not 1 <= n_best <= beam:
-        message = "`n_best` must be at least 1 and at most the beam"
-        raise Refusal(400, f"{message}. Received: {n_best}")
-    if not 0 <= alpha < float("inf"):
-        raise Refusal(400, f"`alpha` must be finite and at least 0. Received: {alpha:g}")
 
 
 def outputs_of(shape):
@@ -118,9 +100,3 @@ def metadata_of(signature):
     specs = signature.inputs.items()
     defaults = {name: spec.default for name, spec in specs if spec.default is not None}
     return {"inputs": inputs, "outputs": outputs, "method_name": method, "defaults": defaults}
-
-
-def tensor_info(name, spec):
-    axes = [{"size": str(-1 if size is None else size), "name": ""} for size in spec.shape]
-    shape = {"dim": axes, "unknown_rank": False}
-    return {"dtype": TYPES[spec.dtype], "tensor_shape": shape, "name": name}

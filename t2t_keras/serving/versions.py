@@ -35,11 +35,11 @@ class Version:
 
     def __init__(self, number, files):
         self.number, self.files, self.state, self.error = number, files, "LOADING", ""
-        self.model, self.batchers = None, {}
+        self.model, self.wishes, self.batchers = None, None, {}
         self.in_flight, self.retired = 0, False
 
     def activate(self, model, workers):
-        self.model, self.state = model, "AVAILABLE"
+        self.model, self.wishes, self.state = model, model.wishes, "AVAILABLE"
         self.batchers = {
             name: Batcher(signature, workers) for name, signature in model.signatures.items()
         }
@@ -80,7 +80,7 @@ class Version:
             return
         for batcher in self.batchers.values():
             batcher.close()
-        self.model, self.batchers, self.state = None, {}, "END"
+        self.model, self.wishes, self.batchers, self.state = None, None, {}, "END"
         gc.collect()  # a model is large and full of reference cycles
         return_free_memory()
         logging.info("Version %d is unloaded", self.number)
