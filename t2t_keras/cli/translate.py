@@ -5,6 +5,7 @@ t2t-translate runs/ende --input=test.en --output=test.out --beam=1
 t2t-translate runs/ende                                     on a terminal: line by line
 t2t-translate runs/first runs/second < test.en              an ensemble
 t2t-translate runs/ende/export < test.en                    the newest SavedModel in the folder
+t2t-translate runs/ende/export --glossary=terms.tsv         most flags work with a SavedModel, too
 t2t-translate runs/ende/export_ctranslate2 < test.en        CTranslate2; starts in a second
 t2t-translate runs/ende --n_best=3 --scores < test.en       score, tab, translation; best first
 t2t-translate runs/ende --alignments < test.en              translation, tab, 0-0 1-2 …

@@ -15,8 +15,19 @@ from pipelines.sources import find_files
 from pipelines.whole import check_links, only_one
 from t2t_keras.cli.files import check_outputs, files_of
 from t2t_keras.cli.main import will_resume
+from t2t_keras.cli.search_flags import ALPHA, BEAM
 from t2t_keras.cli.translation_lines import given_style, lines_of
-from t2t_keras.cli.translation_model import load_model
+from t2t_keras.cli.translation_model import (
+    ALIGNMENTS,
+    CONFIDENCE,
+    GLOSSARY,
+    MARKUP,
+    PREFIX,
+    PREFIXES,
+    REQUIRE,
+    load_model,
+)
+from t2t_keras.cli.unused_flags import refuse_unused
 
 APACHE_BEAM = flags.DEFINE_bool(
     "apache_beam",
@@ -30,6 +41,9 @@ BEAM_OPTIONS = flags.DEFINE_list(
     "Comma-separated pipeline options for --apache_beam, such as --runner=NAME.",
 )
 
+# A worker translates as the export was made; its lines have no further columns.
+NOT_ON_BEAM = (BEAM, ALPHA, PREFIX, PREFIXES, GLOSSARY, REQUIRE, MARKUP, CONFIDENCE, ALIGNMENTS)
+
 
 def translate_on_beam(arguments, patterns, folder, split, settings):
     """Translates files with an export.
@@ -41,6 +55,7 @@ def translate_on_beam(arguments, patterns, folder, split, settings):
         split: value of --split.
         settings: the values of the flags that the output depends on; `lines` is among them.
     """
+    refuse_unused(NOT_ON_BEAM, "with --apache_beam")
     export = export_in(arguments)
     files = files_to_translate(arguments, patterns, folder)
     with contextlib.ExitStack() as stack:

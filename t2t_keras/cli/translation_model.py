@@ -7,7 +7,7 @@ from typing import NamedTuple
 from absl import flags
 
 from t2t_keras.cli.backend import load_backend
-from t2t_keras.cli.search_flags import SEARCH_FLAGS, search_changes
+from t2t_keras.cli.search_flags import ALPHA, BEAM, SEARCH_FLAGS, search_changes
 from t2t_keras.cli.to_flag import TO
 from t2t_keras.cli.unused_flags import refuse_unused
 from t2t_keras.cli.weights_flag import WEIGHTS
@@ -40,7 +40,8 @@ MARKUP = flags.DEFINE_enum(
     "Kind of markup that is kept: tags, entities, placeholders such as {name} and %s, URLs and "
     "e-mail addresses. placeholders: without tags. Default: all of it is text.",
 )
-ONLY_RUN = (TO, WEIGHTS, CONFIDENCE, PREFIX, PREFIXES, GLOSSARY, REQUIRE, MARKUP)
+NOT_CTRANSLATE2 = (TO, WEIGHTS, CONFIDENCE, PREFIX, PREFIXES, GLOSSARY, REQUIRE, MARKUP, ALIGNMENTS)
+FIXED_SEARCH = [flag for flag in SEARCH_FLAGS if flag is not BEAM and flag is not ALPHA]
 
 
 class Model(NamedTuple):
@@ -100,14 +101,17 @@ def from_runs(folders):
         if choice := runs.alignment_choice():
             identity["alignment"] = dataclasses.asdict(choice)
     split = "off" if runs.prepared_with("leaves") else "auto"
-    requirements = requirements_for(runs.tokenizer())
+    requirements = requirements_for(runs.tokenizer)
     return Model(translate, config.n_best, align, confidence, identity, split, requirements)
 
 
-def requirements_for(tokenizer):
-    """Returns the function `requirements` of a `Model`."""
+def requirements_for(load_tokenizer):
+    """Returns the function `requirements` of a `Model`; without phrases, it loads no tokenizer."""
+    if not (GLOSSARY.value or REQUIRE.value):
+        return lambda texts, require: None
     from t2t_keras.runs.requirements import loaded_glossary, requirements_of
 
+    tokenizer = load_tokenizer()
     glossary = loaded_glossary(GLOSSARY.value, tokenizer)
     return lambda texts, require: requirements_of(tokenizer, texts, glossary, require)
 
@@ -119,7 +123,7 @@ def from_ctranslate2(folders):
     if not any(is_ctranslate2(folder) for folder in folders):
         return None
     check_alone(folders)
-    refuse_unused([*ONLY_RUN, ALIGNMENTS], "with a CTranslate2 folder, only with the run")
+    refuse_unused(NOT_CTRANSLATE2, "with a CTranslate2 folder, only with the run")
     export = CTranslate2Export(folders[0])
     changes = search_changes() | {"n_best": N_BEST.value}
     translator, config = export.translator(**changes), export.search(**changes)
@@ -139,8 +143,7 @@ def from_export(folders):
     if not any(find_export(folder) for folder in folders):
         return None
     check_alone(folders)
-    fixed = [flag.name for flag in SEARCH_FLAGS if flag.present]
-    fixed += [flag.name for flag in ONLY_RUN if flag.value]
+    fixed = [flag.name for flag in (*FIXED_SEARCH, TO, WEIGHTS) if flag.present]
     if fixed:
         raise ValueError(
             f"--{fixed[0]} does not work with an export: t2t-export fixed the search of "
@@ -149,16 +152,26 @@ def from_export(folders):
     load_backend(with_keras=False)
     from t2t_keras.runs.saved_model_export import Export
 
-    export, n_best = Export(find_export(folders[0])), N_BEST.value or 1
-    if not 1 <= n_best <= export.config.n_best:
-        raise ValueError(
-            f"--n_best must be at most {export.config.n_best}, as {folders[0]} was exported. "
-            f"Received: {n_best}"
-        )
+    export = Export(find_export(folders[0]))
+    changes = {flag.name: flag.value for flag in (BEAM, ALPHA) if flag.value is not None}
+    config = export.search(n_best=1 if N_BEST.value is None else N_BEST.value, **changes)
+    export.check_search(
+        config,
+        prefixes=bool(PREFIX.value or PREFIXES.value),
+        phrases=bool(GLOSSARY.value or REQUIRE.value),
+    )
+    identity = {"export": export.digest(), **changes}
+    translator = export
+    if MARKUP.value:
+        translator = export.marked(MARKUP.value)
+        identity["markup"] = MARKUP.value
 
-    def translate(texts, on_progress, prefixes, first_index, split, requirements):
-        results = export.translate(texts, on_progress, split)
-        return [translations[:n_best] for translations in results]
+    def translate(texts, first_index, **arguments):
+        return translator.translate(texts, n_best=config.n_best, **changes, **arguments)
 
     align = export.aligner() if ALIGNMENTS.value else None
-    return Model(translate, n_best, align, None, {"export": export.digest()})
+    confidence = export.confidence if CONFIDENCE.value else None
+    if confidence:
+        confidence([])  # refuses an export of an earlier version before the work
+    requirements = requirements_for(lambda: export.tokenizer)
+    return Model(translate, config.n_best, align, confidence, identity, "auto", requirements)

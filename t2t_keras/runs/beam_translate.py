@@ -98,5 +98,5 @@ class ExportHandler(ModelHandler):
         """
         for block, lines in batch:
             texts = [line_text(line, index) for index, line in enumerate(lines, block.first)]
-            results = model.translate(texts, split=splitter(self.split))
-            yield block, self.formatted(texts, [each[: self.n_best] for each in results])
+            results = model.translate(texts, split=splitter(self.split), n_best=self.n_best)
+            yield block, self.formatted(texts, results)

@@ -97,7 +97,7 @@ class SignatureTranslator:
             a sentence and its translation.
         """
         config = self.search(beam, n_best, alpha)
-        self.check_requirements(requirements, config)
+        self.check_search(config, prefixes is not None, requirements is not None)
         wanted = Requirements() if requirements is None else requirements
         divided = [
             (whole if wanted.of_text(index) else split)(text) for index, text in enumerate(texts)
@@ -143,9 +143,16 @@ class SignatureTranslator:
             )
         return config
 
-    def check_requirements(self, requirements, config):
-        """Rejects phrases that the SavedModel cannot search for."""
-        if requirements is None:
+    def check_search(self, config, prefixes=False, phrases=False):
+        """Rejects a search that the SavedModel does not offer.
+
+        Args:
+            config: the `SearchConfig`.
+            prefixes, phrases: whether texts may have prefixes and required phrases.
+        """
+        if prefixes or not self.is_exported(config):
+            self.check_has(OPTIONS, "change its search")
+        if not phrases:
             return
         self.check_has(SCORE_PIECES, "search for phrases")  # exports have both or neither
         if config.beam != self.config.beam:
@@ -154,10 +161,17 @@ class SignatureTranslator:
                 f"Received: beam={config.beam}. Leave it out, or give the run"
             )
 
+    def is_exported(self, config):
+        """Returns whether the signature without options does the search."""
+        exported = self.config
+        same = (config.beam, config.alpha) == (exported.beam, exported.alpha)
+        return same and config.n_best <= exported.n_best
+
     def translate_rows(self, rows, config, on_progress):
         """Returns the n-best `Translation`s of each `Row`."""
         results, done = [None] * len(rows), 0
-        plain = [self.is_plain(row, config) for row in rows]
+        exported = self.is_exported(config)
+        plain = [exported and not (row.prefix or row.phrases) for row in rows]
         for is_plain, translate in ((True, self.as_exported), (False, self.with_options)):
             indices = [index for index, each in enumerate(plain) if each == is_plain]
             for start in range(0, len(indices), BATCH):
@@ -170,22 +184,12 @@ class SignatureTranslator:
                 on_progress(done)
         return results
 
-    def is_plain(self, row, config):
-        """Returns whether the exported search finds what is wanted."""
-        exported = self.config
-        return (
-            not (row.prefix or row.phrases)
-            and (config.beam, config.alpha) == (exported.beam, exported.alpha)
-            and config.n_best <= exported.n_best
-        )
-
     def as_exported(self, rows, config):
         """Returns the outputs of the exported search."""
         return self.call("translate_n_best", {"text": array_of(row.text for row in rows)})
 
     def with_options(self, rows, config):
         """Returns the outputs of a search with other settings, with prefixes and phrases."""
-        self.check_has(OPTIONS, "change its search")
         count = len(rows)
         inputs = {
             "text": array_of(row.text for row in rows),

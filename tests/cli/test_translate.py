@@ -213,11 +213,7 @@ def test_an_interrupted_output_is_resumed_to_the_same_bytes(run, tmp_path):
         (["{0}", "--top_p=0.9"], "--top_p: for sampling only"),
         (["{0}", "{1}/other"], "has a different vocabulary than"),
         (["{0}", "{1}/export"], "an export cannot join an ensemble"),
-        (["{1}/export", "--beam=2"], "--beam does not work with an export"),
-        (["{1}/export", "--markup=xml"], "--markup does not work with an export"),
-        (["{1}/export", "--prefix=a"], "--prefix does not work with an export"),
-        (["{1}/export", "--json", "--confidence"], "--confidence does not work with an export"),
-        (["{1}/export", "--glossary={1}/text"], "--glossary does not work with an export"),
+        (["{1}/export", "--penalty=gnmt"], "--penalty does not work with an export"),
         (["{0}", "--glossary={1}/text"], "text, line 1: must be a source phrase, a tab"),
     ],
 )

@@ -87,8 +87,18 @@ def test_the_lines_are_those_of_the_same_command_without_beam(export, texts, tmp
         (["{0}", "--input={1}/*", "--output={1}/one.txt"], "must be a folder with --apache_beam"),
         (["{0}", "--input={1}/one.txt,{2}/one.txt", "--output={2}/out"], "have the same name"),
         (["{0}", "--input={2}/bad.gz", "--output={2}/out"], "bad.gz is not a complete gzip file"),
-        (["{0}", "--n_best=9", "--input={1}/*", "--output={2}/out"], "--n_best must be at most 2"),
-        (["{0}", "--prefix=a", "--input={1}/*", "--output={2}/out"], "--prefix does not work with"),
+        (
+            ["{0}", "--n_best=9", "--input={1}/*", "--output={2}/out"],
+            "`n_best` must be at most the",
+        ),
+        *(
+            (["{0}", flag, "--input={1}/*", "--output={2}/out"], "has no effect with --apache_beam")
+            for flag in (
+                *(f"--{name}={{1}}/one.txt" for name in ("prefixes", "glossary", "require")),
+                *("--prefix=a", "--markup=xml", "--beam=1", "--alpha=1"),
+                *("--confidence", "--alignments"),
+            )
+        ),
     ],
 )
 def test_mistakes_are_refused_before_the_work(export, texts, tmp_path, arguments, message):

@@ -23,12 +23,12 @@ class UpperCase:
     def __init__(self, folder):
         self.loaded.append(folder)
 
-    def translate(self, texts, split):
+    def translate(self, texts, split, n_best):
         if "fail" in texts:
             raise OSError(28, "No space left on device")
         counts = [len(split(text)[0]) for text in texts]
         return [
-            [Translation(text.upper(), -count, []), Translation("second", -9.0, [])]
+            [Translation(text.upper(), -count, []), Translation("second", -9.0, [])][:n_best]
             for text, count in zip(texts, counts, strict=True)
         ]
 
@@ -91,7 +91,7 @@ def test_a_failure_is_one_error_and_the_same_call_resumes(tmp_path, monkeypatch)
         translate(tmp_path, lines=1)
     assert not (tmp_path / "out" / "text").exists()
     (tmp_path / "out" / ".t2t-translate" / "text" / "lines-0").write_text("from before\n")
-    monkeypatch.setattr(UpperCase, "translate", lambda *_, split: [[Translation("b", 0.0, [])]])
+    monkeypatch.setattr(UpperCase, "translate", lambda *_, **options: [[Translation("b", 0.0, [])]])
     translate(tmp_path, lines=1)
     assert (tmp_path / "out" / "text").read_text() == "from before\nfail b 0.0\n"
 
@@ -101,7 +101,7 @@ def test_a_file_appears_while_others_are_translated(tmp_path, monkeypatch):
     monkeypatch.setattr(beam_translate, "POLL", 0.01)
     begun, seen = [], []
 
-    def slow(self, texts, split):
+    def slow(self, texts, split, n_best):
         begun.extend(texts)
         if len(begun) == 2:  # the file of the other text has all its blocks
             other = tmp_path / "out" / {"a": "first", "b": "second"}[begun[0]]
