@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from t2t_keras.decoding.required_phrases import PhraseEncoder
 from t2t_keras.decoding.translator import Translator
+from t2t_keras.export.signature_constants import REQUIRED_LONGEST
 
 
 class Row(NamedTuple):
@@ -88,6 +89,11 @@ class RowMaker:
         if not phrases:
             return ()
         start = self.tokenizer.target.encode([prefix])[0] if prefix else ()
-        self.translator.phrases.ids_of(phrases, start)
+        count = sum(map(len, self.translator.phrases.ids_of(phrases, start)))
+        if count > REQUIRED_LONGEST:
+            raise ValueError(
+                f"the required phrases of a sentence have {count:,} pieces together, but an "
+                f"exported model takes at most {REQUIRED_LONGEST}. Require fewer, or give the run"
+            )
         # White space is normalized, so no phrase contains a tab.
         return tuple(map(self.tokenizer.normalization, phrases))

@@ -185,6 +185,13 @@ def test_phrases_that_cannot_be_written_are_refused_before_the_call(tmp_path):
     assert asked == []
 
 
+def test_more_phrases_than_the_graph_takes_are_refused_before_the_call(folder):
+    translator, asked = translator_of(folder)
+    with pytest.raises(ValueError, match="have 300 pieces together, but an exported model takes"):
+        translator.translate(["The"], requirements=Requirements([["das"] * 300]))
+    assert asked == []
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
