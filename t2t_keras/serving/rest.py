@@ -11,7 +11,7 @@ import numpy as np
 
 from t2t_keras.checks import nearest
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.serving.tensors import BASE64, array_of, check_rows, values_of
+from t2t_keras.serving.tensors import BASE64, array_of, check_rows, filled, values_of
 
 DEFAULT = "serving_default"
 ROWS, COLUMNS = "instances", "inputs"
@@ -86,13 +86,6 @@ def inputs_of(query, specs, limits, longest):
         raise Refusal(400, f"All inputs must have the same number of rows. Received: {counts}")
     left_out = specs.keys() - columns.keys()
     return arrays | {name: filled(specs[name], max(rows.values())) for name in left_out}
-
-
-def filled(spec, rows):
-    """Returns an input that all rows leave out."""
-    if spec.dtype == "string":
-        return np.full(rows, spec.default.encode(), object)
-    return np.full(rows, spec.default, spec.dtype)
 
 
 def columns_of(query, specs, limits):

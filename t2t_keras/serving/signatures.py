@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from t2t_keras.serving.tensors import Spec
+from t2t_keras.serving.tensors import Spec, filled
 
 TRANSLATED = ("translations", "scores")
 WARM_UP_TEXT = b"A b."
@@ -62,6 +62,8 @@ def warm_up(signatures):
 
 
 def one_row(spec):
+    if spec.default is not None:
+        return filled(spec, 1)
     shape = [size or 1 for size in spec.shape]
     if spec.dtype == "string":
         return np.full(shape, WARM_UP_TEXT, object)

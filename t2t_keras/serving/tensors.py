@@ -68,6 +68,13 @@ def array_of(name, values, spec, limits, longest):
     return array.reshape(shape)
 
 
+def filled(spec, rows):
+    """Returns the array of an input that all rows leave out."""
+    if spec.dtype == "string":
+        return np.full(rows, spec.default.encode(), object)
+    return np.full(rows, spec.default, spec.dtype)
+
+
 def check_rows(rows, limits):
     if len(rows) > limits.rows:
         raise Refusal(

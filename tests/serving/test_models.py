@@ -71,6 +71,26 @@ def test_inputs_with_defaults_are_optional(model):
     assert stated == {name: value for name, value in defaults.items() if name != "text"}
 
 
+def test_metadata_states_the_wishes_that_can_be_fulfilled(backwards_export, model):
+    asked = []
+
+    def wishes_of(folder, names):
+        asked.append((folder, set(names)))
+        return print
+
+    with_wishes = Model(backwards_export / "1", wishes_of=wishes_of)
+    assert asked == [(backwards_export / "1", set(model.signatures))]
+    stated, before = (each.metadata["translate_with_options"] for each in (with_wishes, model))
+    added = {"glossary": "", "markup": "", "alignments": False, "confidence": False}
+    assert stated["defaults"] == before["defaults"] | added
+    kinds = [stated["inputs"][name]["dtype"] for name in added]
+    assert kinds == ["DT_STRING", "DT_STRING", "DT_BOOL", "DT_BOOL"]
+    assert stated["outputs"].keys() - before["outputs"].keys() == {
+        *("alignments", "confidence", "source_words", "words")
+    }
+    assert (with_wishes.wishes, model.wishes) == (print, None)
+
+
 def test_signatures_that_translate_are_known_by_their_tensors(model):
     translating = [name for name, signature in model.signatures.items() if signature.translates]
     assert translating == ["serving_default", "translate_n_best", "translate_with_options"]

@@ -39,6 +39,12 @@ def test_each_sentence_is_a_row_with_the_options_of_its_text():
     assert not divided.inputs["split"].any(), "the graph need not split them again"
 
 
+def test_a_text_with_required_phrases_is_not_split():
+    inputs = {"text": strings(TEXTS[0], TEXTS[0]), "require": strings("x\ty", "")}
+    divided = Paragraphs(inputs, split_sentences, True, Limits())
+    assert divided.inputs["text"].tolist() == strings(TEXTS[0], "A b.", "C d!", "E f.").tolist()
+
+
 def test_translations_are_joined_by_rank_with_the_separators_of_the_text():
     divided = paragraphs(TEXTS)
     missing = ("", NO_SCORE)

@@ -25,6 +25,8 @@ COMPILED, TO_COMPILE = "t2t_compiled_shapes", "t2t_shapes_to_compile"
 class FakeModel:
     """A model without signatures; a folder with a file named "broken" cannot be loaded."""
 
+    wishes = None
+
     def __init__(self, folder, shapes=None):
         self.signatures, self.shapes = {}, shapes
         if (folder / "broken").exists():
