@@ -102,6 +102,9 @@ class ConstrainedBeamSearch(BeamSearch):
         log_p, likely = next_tokens(
             logits, 2 * beam, live.tokens, state.position, self.config, prefix
         )
+        # Without a prefix there are two more. They would change what is chosen from.
+        rank = ops.cumsum(ops.cast(log_p > IMPOSSIBLE, "int32"), axis=-1)
+        log_p = ops.where(rank <= 2 * beam, log_p, IMPOSSIBLE)
         phrase_log_p, needed = self.phrase_tokens(state, logits)
         known = (likely[:, :, None] == needed[..., None]) & (log_p > IMPOSSIBLE)[:, :, None]
         phrase_log_p = ops.where(ops.any(known, axis=-1), IMPOSSIBLE, phrase_log_p)

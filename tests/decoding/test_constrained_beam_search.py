@@ -103,10 +103,11 @@ def test_a_sentence_without_phrases_is_searched_as_by_beam_search():
 
 
 @pytest.mark.one_backend
-def test_an_empty_prefix_changes_no_result():
-    # Without a prefix, the search considers more tokens of each hypothesis.
-    model, phrases = TableModel(4, vocabulary=12), [[(5, 9)], [(4,), (11, 8)], [(10, 6, 7)]]
-    settings = {"beam": 3, "n_best": 3}
+@pytest.mark.parametrize(("beam", "seed"), [(1, 0), (1, 4), (2, 2), (3, 0), (3, 3)])
+def test_an_empty_prefix_changes_no_result(beam, seed):
+    # Without a prefix, the search gets more tokens of each hypothesis to choose from.
+    model, phrases = TableModel(seed, vocabulary=12), [[(5, 9)], [(4,), (11, 8)], [(10, 6, 7)]]
+    settings = {"beam": beam, "n_best": beam}
     without, empty = (
         constrained(model, [3, 5, 6], phrases, prefixes, **settings)
         for prefixes in (None, [(), (), (0,)])
