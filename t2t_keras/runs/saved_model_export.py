@@ -20,9 +20,11 @@ class Export(SignatureTranslator):
         # On a GPU, each graph might place the shared variables differently.
         gpus = tf.config.list_physical_devices("GPU")
         self.model = load(folder) if gpus else SignatureGraphs(folder)  # keeps its variables alive
-        self.signatures = self.model.signatures if gpus else self.model
-        super().__init__(self.call_signature, folder, self.signatures)
-        self.small = SmallBatches(self.signatures)
+        signatures = self.model.signatures if gpus else self.model
+        super().__init__(self.call_signature, folder, signatures)
+        # A signature that is kept imports its graph only once.
+        self.signatures = {name: signatures[name] for name in signatures}
+        self.small = SmallBatches(signatures)
 
     def digest(self):
         """Returns a digest of all files of the export."""
