@@ -4,6 +4,7 @@ import functools
 import json
 
 import pytest
+import tensorflow as tf
 from in_process import call, parsed_flags
 from untrained import toy_tokenizer, untrained_run
 
@@ -96,6 +97,15 @@ def test_another_beam_and_length_penalty_are_those_of_the_run(run, export):
     assert_same(objects(export, *flags), objects(run.folder, *flags))
 
 
+def test_a_model_that_is_loaded_as_on_a_gpu_gives_the_same_answers(export, files, monkeypatch):
+    flags = [files["glossary"], "--confidence", "--alignments"]
+    expected = objects(export, *flags)
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind=None: [kind])
+    monkeypatch.setattr(saved_model_export, "Export", Export)
+    monkeypatch.setattr(saved_model_export, "SignatureGraphs", None)
+    assert_same(objects(export, *flags), expected)
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
@@ -103,7 +113,7 @@ def test_another_beam_and_length_penalty_are_those_of_the_run(run, export):
         (["--n_best=0"], "`n_best` must be"),
         (["--n_best=3"], "`n_best` must be at most the beam width, beam=2"),
         (["--beam=1", "--glossary={0}/terms"], "with the exported beam width, 2"),
-        (["--require={0}/terms", "--markup=xml"], "Leave out --require or --markup"),
+        (["--require={0}/terms", "--markup=xml"], "no required phrases of their own"),
         (["--no_repeat_ngram=3"], "--no_repeat_ngram does not work with an export"),
         (["--weights=best"], "--weights does not work with an export"),
     ],
