@@ -42,7 +42,7 @@ setup(
     ],
     package_dir={"t2t_keras.configs": "configs"},
     package_data={
-        "t2t_keras.serving": ["page.html"],
+        "t2t_keras.serving": ["page.html", "page_options.js", "page_request.js", "page_words.js"],
         "t2t_keras.visualization": ["attention.css", "attention.js", "page.html", "report.html"],
     },
     # The tests passed with these versions. Keras and TensorFlow change behavior between minor

@@ -1,4 +1,4 @@
-"""The web page at the server's root: one file that calls the REST interface."""
+"""The web page at the server's root: a single document that calls the REST interface."""
 
 import html
 from pathlib import Path
@@ -6,9 +6,15 @@ from urllib.parse import quote
 
 from t2t_keras.visualization.page import assembled
 
-TEMPLATE = Path(__file__).with_name("page.html")
+HERE = Path(__file__).parent
+SCRIPTS = ("request", "options", "words")
 
 
 def page(name):
     """Returns the HTML page for the model `name`."""
-    return assembled(TEMPLATE, address=quote(name, safe=""), name=html.escape(name))
+    scripts = {
+        f"{part}_script": (HERE / f"page_{part}.js").read_text(encoding="utf-8").rstrip()
+        for part in SCRIPTS
+    }
+    model = {"address": quote(name, safe=""), "name": html.escape(name)}
+    return assembled(HERE / "page.html", **scripts, **model)
