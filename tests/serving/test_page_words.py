@@ -93,7 +93,10 @@ def test_words_are_requested_after_the_translation_is_shown(browser, server):
     assert server.predictions[0] == ("translate_n_best", {"text": SENTENCE})
     row = {"text": SENTENCE, "n_best": 4, "alignments": True, "confidence": True}
     wait(browser, lambda: ("translate_with_options", row) in server.predictions)
-    # The words of an abandoned text are not shown.
+    # The request for the words of an abandoned text is dropped silently.
+    server.refused["no"] = "not this"
+    translate(browser, "no")
+    assert errors(browser) == ["not this"]
     translate(browser, "the cat")
     server.words_wait.set()
     wait(browser, lambda: texts(browser, "#source .piece") == ["the", "cat"])
@@ -109,6 +112,13 @@ def test_another_translation_has_its_own_words(browser, server):
     wait(browser, lambda: len(server.predictions) > count)
     assert server.predictions[count][0] == "attention"
     assert len(server.predictions) == count + 1
+
+
+def test_shift_and_enter_begin_a_line(browser, server):
+    box = browser.find_element("id", "text")
+    box.send_keys("the dog", Keys.SHIFT, Keys.ENTER)
+    box.send_keys("the cat", Keys.ENTER)
+    wait(browser, lambda: texts(browser, "#translation") == ["der Hund\nder Katze"])
 
 
 def test_paragraphs_keep_their_lines(browser, server):
