@@ -5,6 +5,7 @@ that begin with `#` are ignored.
 """
 
 import collections
+import heapq
 from pathlib import Path
 
 from pipelines.normalization import Normalization
@@ -85,16 +86,23 @@ class Glossary:
 
         Of phrases that overlap in the text, the longest one applies, or else the first.
         """
-        taken, chosen = set(), []
-        for match in sorted(self.matches(text), key=lambda match: (match[0] - match[1], match[0])):
-            places = range(*match[:2])
-            if taken.isdisjoint(places):
-                taken.update(places)
-                chosen.append(match)
+        taken, chosen, waiting = set(), [], []
+        for order, matches in enumerate(self.matches(text)):
+            push_next(waiting, order, matches)
+        while waiting:
+            _, start, order, match, matches = heapq.heappop(waiting)
+            if start in taken:
+                continue
+            # A longer phrase that overlaps this one covers its first or its last character.
+            if match[1] - 1 in taken:
+                push_next(waiting, order, matches)
+                continue
+            taken.update(range(*match[:2]))
+            chosen.append(match)
         return sorted(chosen)
 
     def matches(self, text):
-        """Yields (start, end, target phrase) of all phrases that occur as whole words.
+        """Yields the matches at each index at which a phrase may begin, as iterators.
 
         The first word of a sentence may begin with a capital letter only because of its place, so
         it is looked up in lower case too.
@@ -102,20 +110,28 @@ class Glossary:
         beginning = next((i for i, each in enumerate(text) if is_word_character(each)), None)
         for start in range(len(text)):
             if text[start] != " " and is_edge(text, start):
-                yield from self.matches_at(text, start)
+                yield self.matches_at(text, start)
         if beginning is not None:
             small = text[beginning].lower()
             if small != text[beginning] and len(small) == 1:
                 lower = text[:beginning] + small + text[beginning + 1 :]
-                yield from self.matches_at(lower, beginning)
+                yield self.matches_at(lower, beginning)
 
     def matches_at(self, text, start):
-        """Yields the matches that begin at an index."""
-        for length in self.lengths.get(first_word(text, start), ()):
+        """Yields (start, end, target phrase) of phrases that are whole words, longest first."""
+        for length in sorted(self.lengths.get(first_word(text, start), ()), reverse=True):
             end = start + length
             target = self.targets.get(text[start:end])
             if target is not None and end <= len(text) and is_edge(text, end):
                 yield start, end, target
+
+
+def push_next(waiting, order, matches):
+    """Adds the next of some matches to a heap: the longest of all come first, then by order."""
+    for match in matches:
+        start, end, _ = match
+        heapq.heappush(waiting, (start - end, start, order, match, matches))
+        return
 
 
 def columns(line):

@@ -64,3 +64,18 @@ def test_a_mistake_is_reported_with_file_and_line(tmp_path, line, message):
     path.write_bytes(b"cat\tKatze\n\n" + line + b"\n")
     with pytest.raises(ValueError, match=r"terms\.tsv, line 3: .*" + message):
         Glossary.read(path)
+
+
+def test_phrases_of_many_lengths_cost_few_lookups_in_a_repetitive_text():
+    class Counted(dict):
+        lookups = 0
+
+        def get(self, key):
+            self.lookups += 1
+            return super().get(key)
+
+    glossary = Glossary({" ".join("a" * count): "b" for count in range(1, 100)})
+    glossary.targets = Counted(glossary.targets)
+    assert glossary.targets_in(" ".join("a" * 400)) == ["b"] * 5
+    assert glossary.targets_in(" ".join("a" * 198)) == ["b"] * 2
+    assert glossary.targets.lookups < 20_000, "of 59,000 possible ones"
