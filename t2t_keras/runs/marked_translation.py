@@ -7,6 +7,7 @@ from pipelines.placeholders import escaped, without_placeholders
 from t2t_keras.checks import check_choice
 from t2t_keras.decoding.marked_text import marked_text
 from t2t_keras.decoding.sentences import joined_texts, on_one_line, whole
+from t2t_keras.runs.text_error import TextError
 
 
 class Divided(NamedTuple):
@@ -49,11 +50,13 @@ class MarkedTranslator:
             A list of `Translation`s for each text, with markup. Their `parts` are those of the text
             without markup.
         """
-        if requirements and any(map(requirements.of_text, range(len(texts)))):
-            raise ValueError(
-                "texts with markup can have a glossary, but no required phrases of their own. "
-                "Leave out either the phrases or the markup"
-            )
+        for index in range(len(texts) if requirements else 0):
+            if requirements.of_text(index):
+                raise TextError(
+                    index,
+                    "texts with markup can have a glossary, but no required phrases of their own. "
+                    "Leave out either the phrases or the markup",
+                )
         divided = [self.divide(text, split) for text in texts]
         # A line break between the translations of two sentences is the only one.
         results = self.translate_plain(

@@ -21,6 +21,7 @@ from t2t_keras.runs.export_folders import longest_of, search_of, tag_of
 from t2t_keras.runs.marked_translation import MarkedTranslator
 from t2t_keras.runs.signature_rows import Row, RowMaker
 from t2t_keras.runs.signature_words import SignatureWords, array_of
+from t2t_keras.runs.text_error import in_text
 
 BATCH = 256  # texts per call
 
@@ -95,6 +96,10 @@ class SignatureTranslator:
         Returns:
             A list of `Translation`s for each text, best first. Their parts are pairs of texts:
             a sentence and its translation.
+
+        Raises:
+            ValueError: for a search that the SavedModel does not offer. `TextError`: for a text
+                whose phrases cannot be required.
         """
         config = self.search(beam, n_best, alpha)
         self.check_search(config, prefixes is not None, requirements is not None)
@@ -122,10 +127,11 @@ class SignatureTranslator:
             return [[[Row(sentence)] for sentence in sentences] for sentences in texts]
         prefixes = [""] * len(texts) if prefixes is None else prefixes
         maker = RowMaker(self.tokenizer, config, self.longest, requirements or Requirements())
-        return [
-            maker.rows(sentences, prefix, index)
-            for index, (sentences, prefix) in enumerate(zip(texts, prefixes, strict=True))
-        ]
+        rows = []
+        for index, (sentences, prefix) in enumerate(zip(texts, prefixes, strict=True)):
+            with in_text(index):
+                rows.append(maker.rows(sentences, prefix, index))
+        return rows
 
     def search(self, beam=None, n_best=None, alpha=None):
         """Returns the `SearchConfig` of the export with changes; None changes nothing."""

@@ -11,6 +11,7 @@ from pipelines.special_ids import END
 from t2t_keras.decoding.batches import batches
 from t2t_keras.export.signature_constants import ALIGN, ATTENTION_LONGEST, SCORE_PIECES
 from t2t_keras.runs.pieces_of_words import texts_of_words
+from t2t_keras.runs.text_error import in_text
 from t2t_keras.runs.word_confidence import of_words
 from t2t_keras.runs.word_links import word_aligner
 
@@ -51,8 +52,10 @@ class SignatureWords:
 
     def confidence(self, translations):
         """Returns the confidence of each target word of each `Translation`."""
-        parts = [part for each in translations for part in each.parts]
-        pairs = [self.short_ids(part, "rates the words") for part in parts]
+        parts, pairs = [part for each in translations for part in each.parts], []
+        for index, each in enumerate(translations):
+            with in_text(index):
+                pairs += [self.short_ids(part, "rates the words") for part in each.parts]
         lengths = {index: max(map(len, pair)) for index, pair in enumerate(pairs)}
         of_parts = [None] * len(parts)
         for batch in batches(lengths, SCORED_TOKENS):

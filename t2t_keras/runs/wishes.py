@@ -3,6 +3,7 @@
 They are fulfilled in Python, around the signatures of a SavedModel.
 """
 
+import contextlib
 import functools
 
 import numpy as np
@@ -11,6 +12,7 @@ from pipelines.glossary import Glossary
 from t2t_keras.decoding.required_phrases import Requirements
 from t2t_keras.export.signature_constants import ALIGN, NO_SCORE, OPTIONS, SCORE_PIECES
 from t2t_keras.runs.signature_translator import SignatureTranslator
+from t2t_keras.runs.text_error import TextError, in_text
 
 NEEDED = {OPTIONS, ALIGN, SCORE_PIECES}
 # Texts with the same values of these are translated together.
@@ -58,6 +60,9 @@ class Wishes:
             `alignments` and `confidence`, of the same shape, and with either of them the words that
             they count, in `source_words` [texts] and `words`. Items of these are separated by
             spaces.
+
+        Raises:
+            ValueError: for a wish that cannot be fulfilled, with the index of its row.
         """
         translator = self.translator.calling(call)
         columns = {name: as_strings(array.tolist()) for name, array in inputs.items()}
@@ -67,7 +72,8 @@ class Wishes:
             groups.setdefault(tuple(row[name] for name in ALIKE), []).append(index)
         results = [None] * len(rows)
         for indices in groups.values():
-            found = self.translated(translator, [rows[index] for index in indices], divide)
+            with named_row(indices):
+                found = self.translated(translator, [rows[index] for index in indices], divide)
             for index, translations in zip(indices, found, strict=True):
                 results[index] = translations
         return outputs_of(rows, results, translator)
@@ -94,6 +100,20 @@ class Wishes:
         )
 
 
+@contextlib.contextmanager
+def named_row(indices):
+    """Adds the index of the row to errors.
+
+    Args:
+        indices: the row of each text. Errors without a text concern all, so they name the first.
+    """
+    try:
+        yield
+    except ValueError as error:
+        row = indices[error.index if isinstance(error, TextError) else 0]
+        raise ValueError(f"Row {row}: {error}") from error
+
+
 def as_strings(values):
     """Returns values with bytes decoded."""
     return [each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in values]
@@ -108,11 +128,12 @@ def outputs_of(rows, results, translator):
         outputs["translations"][place] = translation.text.encode()
         scores[place] = translation.score
     for name, of_translations in (("alignments", alignments_of), ("confidence", confidence_of)):
-        wanted = [found if row[name] else [] for row, found in zip(rows, results, strict=True)]
+        wanted = [each if row[name] else [] for row, each in zip(rows, results, strict=True)]
         if any(row[name] for row in rows):
-            outputs[name] = empty(shape)
-            places, translations = zip(*places_of(wanted), strict=True)
-            for place, line in zip(places, of_translations(translator, translations), strict=True):
+            outputs[name], found = empty(shape), dict(places_of(wanted))
+            with named_row([row for row, _ in found]):
+                lines = of_translations(translator, found.values())
+            for place, line in zip(found, lines, strict=True):
                 outputs[name][place] = line.encode()
     if not outputs.keys().isdisjoint({"alignments", "confidence"}):
         outputs["source_words"], outputs["words"] = empty(shape[:1]), empty(shape)
@@ -135,8 +156,11 @@ def places_of(results):
 
 
 def alignments_of(translator, translations):
-    align = translator.aligner()
-    return [" ".join(f"{i}-{j}" for i, j in align(each)) for each in translations]
+    align, lines = translator.aligner(), []
+    for index, each in enumerate(translations):
+        with in_text(index):
+            lines.append(" ".join(f"{i}-{j}" for i, j in align(each)))
+    return lines
 
 
 def confidence_of(translator, translations):

@@ -57,7 +57,7 @@ class WishThreads:
 
         Args:
             fulfil: function from `inputs`, a function that calls a signature, and `divide` to the
-                outputs. It raises `ValueError` for mistakes of the client.
+                outputs. It raises `ValueError` for mistakes of the client, with their row.
             inputs: arrays by name, with the wishes.
             batchers: the batchers of the version, by signature.
             connection: the `Connection` of the request.
@@ -71,7 +71,7 @@ class WishThreads:
         try:
             return await loop.run_in_executor(self.threads, fulfil, inputs, calls, divide)
         except ValueError as error:
-            raise Refusal(400, f"The wishes cannot be fulfilled: {error}") from error
+            raise Refusal(400, str(error)) from error
         finally:
             calls.stop()
             self.waiting -= {client: 1}

@@ -10,6 +10,7 @@ from untrained import toy_tokenizer
 from pipelines.sentences import split_sentences
 from pipelines.tokenizers import load_tokenizer
 from t2t_keras.decoding.sentences import whole
+from t2t_keras.export.signature_constants import NO_SCORE
 from t2t_keras.runs.wishes import wishes_of
 
 DEFAULTS = {
@@ -134,6 +135,35 @@ def test_alpha_as_exported_needs_no_other_search(wishes):
 def test_wishes_that_cannot_be_fulfilled_are_refused(wishes, row, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         fulfilled(wishes, {"text": b"A dog.", **row})
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"glossary": b"dog\tHund\ncat Katze"}, "`glossary`, line 2: must be a source phrase"),
+        ({"require": b"das " * 300}, "have 300 pieces together"),
+        ({"markup": b"pdf"}, "`markup` must be one of"),
+        ({"markup": b"xml", "require": b"Hund"}, "no required phrases of their own"),
+        ({"text": b"a " * 300, "alignments": True}, "aligns the words of sentences of fewer"),
+        ({"text": b"a " * 300, "confidence": True}, "rates the words of sentences of fewer"),
+    ],
+)
+def test_mistakes_name_their_row(wishes, row, message):
+    others = {"confidence": True}, {"alpha": np.float32(0.1), "alignments": True}
+    neighbour = {"markup": row["markup"]} if "require" in row and "markup" in row else {}
+    rows = [{"text": b"A dog.", **each} for each in (*others, neighbour, row)]
+    with pytest.raises(ValueError, match=re.escape(message)) as error:
+        fulfilled(wishes, *rows)
+    assert str(error.value).startswith("Row 3: ")
+
+
+def test_a_text_without_translations_is_answered(wishes, monkeypatch):
+    none = {"translations": np.full((1, 2), b"", object), "scores": np.full((1, 2), NO_SCORE)}
+    monkeypatch.setattr(FakeSignatures, "translate_n_best", lambda self, text: none)
+    outputs = fulfilled(wishes, {"text": b"A dog.", "alignments": True, "confidence": True})
+    for name in ("translations", "alignments", "confidence", "words"):
+        assert outputs[name] == [[""] * CONFIG.beam]
+    np.testing.assert_array_equal(outputs["scores"], [[np.float32(NO_SCORE)] * CONFIG.beam])
 
 
 def test_the_vocabulary_is_kept_when_the_folder_is_removed(folder, tmp_path):
