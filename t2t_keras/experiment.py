@@ -7,17 +7,18 @@ states only what differs from the paper's base model.
 import dataclasses
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 import keras
 
 from pipelines.data_config import DataConfig
 from t2t_keras.checks import check, nearest
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.layers.positional_encoding import kind_of_positions
 from t2t_keras.losses import LabelSmoothedCrossEntropy
 from t2t_keras.metrics import Perplexity, TokenAccuracy
+from t2t_keras.models import model_class
 from t2t_keras.schedules import PeakSchedule, TransformerSchedule
-from t2t_keras.training import Adam, TrainableTransformer
+from t2t_keras.training import Adam, trainable
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
 
@@ -26,7 +27,8 @@ from t2t_keras.transformer_config import TransformerConfig
 class Experiment:
     """All settings of a run. The defaults are the paper's base model (§5)."""
 
-    model: TransformerConfig = dataclasses.field(default_factory=TransformerConfig)
+    # The settings of any model in `MODELS`.
+    model: Any = dataclasses.field(default_factory=TransformerConfig)
     training: TrainingConfig = dataclasses.field(default_factory=TrainingConfig)
     data: DataConfig = dataclasses.field(default_factory=DataConfig)
     search: SearchConfig = dataclasses.field(default_factory=SearchConfig)
@@ -38,7 +40,7 @@ class Experiment:
     def validate(self):
         """Raises `ValueError` for the first setting that is wrong or contradicts another part."""
         self.validate_parts()
-        longest = kind_of_positions(self.model.positions).make(self.model).longest
+        longest = self.model.longest
         check(
             longest is None or self.data.batches.max_length <= longest,
             "data.batches.max_length",
@@ -63,7 +65,8 @@ class Experiment:
         Args:
             dtype: a Keras dtype policy. None: that of training, `training.precision`.
         """
-        return TrainableTransformer(self.model, dtype=dtype or self.training.precision)
+        make = trainable(model_class(self.model))
+        return make(self.model, dtype=dtype or self.training.precision)
 
     def schedule(self):
         """Returns the learning rate schedule."""

@@ -1,41 +1,27 @@
 """Counts of a model's weights, by path and by part, without allocating them."""
 
-import dataclasses
 import math
 from concurrent.futures import ThreadPoolExecutor
 
 import keras
 
-from t2t_keras.transformer import Transformer
+from t2t_keras.models import model_class
 
 
 def parameter_counts(config):
     """Counts the trainable weights of the model that `config` describes.
 
-    All blocks of a stack have the same shapes, so the model is built with one block per stack,
-    and that block is counted once for each layer.
-
     Args:
-        config: a `TransformerConfig`.
+        config: the settings of any model in `MODELS`.
 
     Returns:
         A dict from the path of each weight, such as "encoder/block_0/feed_forward/norm/gamma",
         to the number of its elements.
     """
-    model = without_values(
-        lambda: Transformer(
-            dataclasses.replace(config, num_layers=1, decoder_layers=1), name="model"
-        )
-    )
-    one_block = {
+    model = without_values(lambda: model_class(config)(config, name="model"))
+    return {
         weight.path.removeprefix("model/"): math.prod(weight.shape)
         for weight in model.trainable_weights
-    }
-    layers = dict(zip(("encoder", "decoder"), config.layers, strict=True))
-    return {
-        path.replace("/block_0/", f"/block_{i}/"): count
-        for path, count in one_block.items()
-        for i in range(layers[path.split("/")[0]] if "/block_0/" in path else 1)
     }
 
 

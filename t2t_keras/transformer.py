@@ -1,22 +1,18 @@
 """The Transformer as a Keras model: encoder, decoder and one shared embedding matrix (§3)."""
 
-import dataclasses
 from typing import Any, NamedTuple
 
 import keras
 from keras import ops
 
-from t2t_keras.checks import check, check_integer
 from t2t_keras.layers.block import BLOCK_SETTINGS
 from t2t_keras.layers.decoder import Decoder
 from t2t_keras.layers.decoding_cache import decoding_step
 from t2t_keras.layers.encoder import Encoder
-from t2t_keras.layers.masks import over_heads, padding_mask
+from t2t_keras.layers.masks import over_heads
 from t2t_keras.layers.positional_encoding import kind_of_positions
-from t2t_keras.layers.shared_embedding import SharedEmbedding
+from t2t_keras.sequence_model import SequenceModel, check_ids, check_inputs, check_step
 from t2t_keras.transformer_config import TransformerConfig
-
-END = 2  # the id that ends every source
 
 
 class DecodingMemory(NamedTuple):
@@ -27,7 +23,7 @@ class DecodingMemory(NamedTuple):
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class Transformer(keras.Model):
+class Transformer(SequenceModel):
     """The model of "Attention Is All You Need".
 
     Its weights are created with the model; it needs no first call.
@@ -57,33 +53,11 @@ class Transformer(keras.Model):
         Vaswani et al. 2017 (arXiv 1706.03762).
     """
 
+    config_class = TransformerConfig
+
     def __init__(self, config=None, **kwargs):
-        super().__init__(autocast=False, **kwargs)  # the inputs are ids
-        config = TransformerConfig() if config is None else config
-        check(
-            isinstance(config, TransformerConfig), "config", config, "a TransformerConfig or None"
-        )
-        self.config = config = config.resolved()
-        dtype = self.dtype_policy
-
-        def embedding(name, vocab_size=config.vocab_size, **options):
-            return SharedEmbedding(
-                *(vocab_size, config.d_model),
-                mask_zero=False,
-                scale=config.embedding_scale,
-                dtype=dtype,
-                name=name,
-                **options,
-            )
-
-        output = {"output_bias": config.output_bias}
-        self.embedding = embedding("embedding", **(output if config.tie_output else {}))
-        self.source_embedding = self.output_embedding = self.embedding
-        if config.source_vocab_size is not None:
-            self.source_embedding = embedding("source_embedding", config.source_vocab_size)
-        if not config.tie_output:
-            self.output_embedding = embedding("output_embedding", **output)
-
+        super().__init__(config, **kwargs)
+        config, dtype = self.config, self.dtype_policy
         positions = kind_of_positions(config.positions)
         self.source_positions = positions.make(config, dtype=dtype, name="source_positions")
         self.target_positions = positions.make(config, dtype=dtype, name="target_positions")
@@ -93,15 +67,14 @@ class Transformer(keras.Model):
         block = {name: getattr(config, name) for name in BLOCK_SETTINGS}
         self.encoder = Encoder(config.num_layers, **block, dtype=dtype, name="encoder")
         self.decoder = Decoder(config.decoder_layers, **block, dtype=dtype, name="decoder")
-        self.build({"source": (None, None), "target": (None, None)})
+        self.build()
 
-    def build(self, input_shape):
-        if self.built:
-            return
-        ids, vectors = (None, None), (None, None, self.config.d_model)
-        for layer in (self.embedding, self.source_embedding, self.output_embedding):
-            if not layer.built:
-                layer.build(ids)
+    @property
+    def embedding_options(self):
+        return {"scale": self.config.embedding_scale}
+
+    def build_layers(self):
+        vectors = (None, None, self.config.d_model)
         for layer in (
             self.source_positions,
             self.target_positions,
@@ -111,28 +84,18 @@ class Transformer(keras.Model):
         ):
             layer.build(vectors)
         self.decoder.build(vectors, vectors)
-        self.built = True
 
-    def call(self, inputs, training=None, project=True):
-        # `training` is passed explicitly: on JAX, Keras' `fit` calls this method instead of the
-        # model, so the layers would not inherit it.
-        source, target = check_inputs(inputs)
+    def decode(self, source, target, training=None):
         encoded = self.encode(source, training)
         x = self.embed_target(target, training=training)
         # The target needs no mask: its padding comes after every real token.
-        x = self.decoder(x, encoded, memory_mask=self.source_mask(source), training=training)
-        return self.output_embedding.project(x) if project else x
+        return self.decoder(x, encoded, memory_mask=self.source_mask(source), training=training)
 
     def encode(self, source, training=None):
         """Encodes source ids `[batch, length]` as vectors `[batch, length, d_model]`."""
         check_ids("source", source)
         x = self.embed_source(source, training)
         return self.encoder(x, mask=self.source_mask(source), training=training)
-
-    def source_mask(self, source):
-        """Returns a mask `[batch, length]`, True at the tokens that attention may see."""
-        mask = padding_mask(source)
-        return mask if self.config.source_end else mask & ops.not_equal(source, END)
 
     def embed_source(self, source, training=None):
         x = self.source_positions(self.source_embedding(source))
@@ -164,16 +127,6 @@ class Transformer(keras.Model):
         named = {f"encoder/{name}": weights for name, weights in encoder_weights.items()}
         return named | {f"decoder/{name}": weights for name, weights in decoder_weights.items()}
 
-    @property
-    def input_dtype(self):
-        """The dtype that Keras assumes for inputs when it exports the model."""
-        return "int32"
-
-    @property
-    def longest(self):
-        """The maximum length of a sequence, set by the positional encoding; None: no limit."""
-        return self.target_positions.longest
-
     def start_decoding(self, source, max_length, beams=1):
         """Prepares to decode `beams` hypotheses of up to `max_length` tokens per sentence.
 
@@ -186,9 +139,7 @@ class Transformer(keras.Model):
             `memory`, which never changes, and an empty `cache`, both for `decode_step`. The first
             axis of all their arrays is the sentence.
         """
-        if not ops.is_tensor(max_length):
-            check_integer("max_length", max_length)
-        check_integer("beams", beams)
+        self.check_room(max_length, beams)
         self.target_positions.check_length(max_length)
         memory = DecodingMemory(
             self.decoder.keys_and_values(self.encode(source)), self.source_mask(source)
@@ -225,7 +176,7 @@ class Transformer(keras.Model):
         Returns:
             Logits `[rows, vocab_size]` in float32, and the cache with this position in it.
         """
-        beams = check_step(tokens, position, cache, visible)
+        beams = check_step(tokens, position, cache[0].keys, visible)
         position = ops.cast(position, "int32")
         x = self.embed_target(tokens[:, None], start=position)
         x = ops.reshape(x, (-1, self.config.d_model))
@@ -234,65 +185,3 @@ class Transformer(keras.Model):
             x, step, cache, memory.keys_values, over_heads(memory.mask), kernels
         )
         return self.output_embedding.project(x, few_rows=kernels is not None), cache
-
-    def compute_output_shape(self, input_shape):
-        return (*input_shape["target"], self.config.vocab_size)
-
-    def get_config(self):
-        return {**super().get_config(), "config": dataclasses.asdict(self.config)}
-
-    @classmethod
-    def from_config(cls, config):
-        return cls(**{**config, "config": TransformerConfig(**config["config"])})
-
-
-def check_inputs(inputs):
-    """Returns source and target ids; raises `ValueError` if one is missing or malformed."""
-    if not isinstance(inputs, dict) or not {"source", "target"} <= inputs.keys():
-        received = list(inputs) if isinstance(inputs, dict) else type(inputs).__name__
-        raise ValueError(
-            "Transformer takes {'source': ids [batch, length], 'target': ids [batch, length]}. "
-            f"Received: {received}"
-        )
-    source, target = inputs["source"], inputs["target"]
-    check_ids("source", source)
-    check_ids("target", target)
-    batch_sizes = source.shape[0], target.shape[0]
-    if None not in batch_sizes and batch_sizes[0] != batch_sizes[1]:
-        raise ValueError(
-            "'source' and 'target' must have the same number of rows. "
-            f"Received: {batch_sizes[0]} and {batch_sizes[1]}"
-        )
-    return source, target
-
-
-def check_ids(name, ids):
-    dtype = keras.backend.standardize_dtype(ids.dtype)
-    if len(ids.shape) != 2 or "int" not in dtype:
-        raise ValueError(
-            f"{name!r} must be integers of shape [batch, length]. "
-            f"Received: {name!r} of dtype {dtype}, rank {len(ids.shape)}, shape {tuple(ids.shape)}"
-        )
-
-
-def check_step(tokens, position, cache, visible):
-    """Checks the arguments of `decode_step` as far as their shapes are known.
-
-    Returns:
-        The number of hypotheses per sentence.
-    """
-    sentences, slots = cache[0].keys.shape[0], cache[0].keys.shape[2]
-    rows = tokens.shape[0] if len(tokens.shape) == 1 else -1
-    known = rows is not None and sentences is not None
-    if known and (rows < 1 or rows % sentences):
-        raise ValueError(
-            "`tokens` must have the shape [rows], with the same number of rows for each of the "
-            f"{sentences} sentences. Received: tokens of shape {tuple(tokens.shape)}"
-        )
-    if known and isinstance(position, int):
-        length = slots // (rows // sentences)
-        allowed = f"from 0 to {length - 1}, the last position of the cache"
-        check(0 <= position < length, "position", position, allowed)
-    if visible is not None:
-        return visible.shape[1]
-    return rows // sentences if known else 1

@@ -88,6 +88,17 @@ class TransformerConfig:
         """The number of layers of the encoder and of the decoder."""
         return self.num_layers, self.decoder_layers or self.num_layers
 
+    @property
+    def attention_layers(self):
+        """The number of attention layers within the encoder, within the decoder and between them."""
+        encoder, decoder = self.layers
+        return encoder, decoder, decoder
+
+    @property
+    def longest(self):
+        """The maximum length of a sequence, set by the positional encoding; None: no limit."""
+        return kind_of_positions(self.positions).make(self).longest
+
     def resolved(self):
         """Returns a checked copy in which d_k, d_v and decoder_layers are set."""
         d_k, d_v = head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)

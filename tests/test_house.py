@@ -16,8 +16,10 @@ ROOT = Path(__file__).parent.parent
 FLOORS = [
     {"checks"},
     {"layers"},
-    {"transformer_config"},
+    {"transformer_config", "sequence_model"},
     {"transformer", "losses", "chunked_loss", "metrics", "schedules"},
+    {"rivals"},
+    {"models"},
     {
         "training",
         "decoding",
@@ -42,6 +44,7 @@ BACKENDS = {"tensorflow", "tensorflow_text", "jax", "torch"}
 MAY_USE_PIPELINES = {"experiment", "runs", "reproduction", "cli"}
 ON_JAX = {
     *("layers", "decoding"),
+    *("sequence_model", "rivals", "models"),
     *("transformer", "transformer_config", "losses", "chunked_loss", "metrics", "schedules"),
 }
 

@@ -23,7 +23,7 @@ class AlignmentHead:
 
     def check(self, config):
         """Rejects a layer or head that a model does not have."""
-        counts = {"layer": config.layers[1], "head": config.num_heads}
+        counts = {"layer": config.attention_layers[2], "head": config.num_heads}
         for name, count in counts.items():
             index = getattr(self, name)
             if index is not None and (type(index) is not int or not 0 <= index < count):
@@ -39,7 +39,7 @@ def alignment_heads(config):
     return [
         AlignmentHead(layer, head, shifted)
         for shifted in (False, True)
-        for layer in range(config.layers[1])
+        for layer in range(config.attention_layers[2])
         for head in heads
     ]
 
@@ -48,7 +48,7 @@ def attention_between(model, source, target, choice=None):
     """Returns the cross-attention that aligns the words of a translation.
 
     Args:
-        model: a `Transformer`.
+        model: a `SequenceModel` with cross-attention.
         source: ids `[rows, source_length]`.
         target: ids of the translations, each with its end: `[rows, target_length]`.
         choice: an `AlignmentHead`. None: the default one.
@@ -65,7 +65,7 @@ def cross_attention(model, source, target):
     """Returns `[rows, heads, target_length, source_length]` for each decoder layer."""
     decoder_input = ops.pad(target[:, :-1], [(0, 0), (1, 0)], constant_values=1)
     weights = model.attention_weights({"source": source, "target": decoder_input})
-    layers = range(model.config.layers[1])
+    layers = range(model.config.attention_layers[2])
     return [weights[f"decoder/{layer}/cross_attention"] for layer in layers]
 
 

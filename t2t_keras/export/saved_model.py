@@ -35,7 +35,8 @@ def save_text_model(
 
     Args:
         folder: path of the new folder. It must not exist.
-        model: a `Transformer` in float32.
+        model: a `SequenceModel` in float32. Without attention, or attention to the source, there
+            are no signatures for it.
         config: a `SearchConfig`.
         source, target: the `Language`s.
         split_sentences: see `TranslateWithOptions`.
@@ -47,12 +48,12 @@ def save_text_model(
     signatures = TextSignatures(model, method, source, target, alignment=alignment)
     weights = CompactWeights(model, dtype)
     endpoints = search_endpoints(weights.used_by(signatures.translate_n_best), TEXTS)
-    for function in (
-        signatures.score,
-        signatures.score_pieces,
-        signatures.attention,
-        signatures.align,
-    ):
+    functions = [signatures.score, signatures.score_pieces]
+    if any(model.config.attention_layers):
+        functions.append(signatures.attention)
+    if model.config.attention_layers[2]:
+        functions.append(signatures.align)
+    for function in functions:
         endpoints[function.__name__] = graph(weights.used_by(function), TEXTS, TEXTS)
     with_options = weights.used_by(TranslateWithOptions(signatures, split_sentences).__call__)
     endpoints[OPTIONS] = graph_with_defaults(with_options, config, split)

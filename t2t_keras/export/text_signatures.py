@@ -22,6 +22,13 @@ TEXTS = tf.TensorSpec([None], tf.string)
 # Signatures whose answers for a text do not depend on the other texts of the batch.
 BATCHABLE = ("serving_default", "translate_n_best", "score")
 
+# The outputs of the signature `attention`, and the names of their layers in a model.
+ATTENTIONS = {
+    "encoder": "encoder/{}/self_attention",
+    "decoder": "decoder/{}/self_attention",
+    "cross": "decoder/{}/cross_attention",
+}
+
 
 class Language(NamedTuple):
     """The pieces of a language.
@@ -180,22 +187,19 @@ class TextSignatures(tf.Module):
         `source_pieces` and `target_pieces` are padded with "". The weights `encoder`, `decoder`
         and `cross` are [batch, layers, heads, queries, keys]. In `decoder` and `cross`, row i
         contains the weights with which target piece i is written. The columns of `decoder` are
-        begin and the earlier target pieces.
+        begin and the earlier target pieces. A kind that the model does not have is absent.
         """
         source, target = self.short_pair(text, translation)
         read = tf.concat([tf.fill([tf.shape(target)[0], 1], BEGIN), target[:, :-1]], axis=1)
         weights = self.model.attention_weights({"source": source, "target": read})
-        encoder_layers, decoder_layers = self.model.config.layers
-
-        def of_layers(name, layers):
-            return tf.stack([weights[name.format(layer)] for layer in range(layers)], axis=1)
-
+        layers = zip(ATTENTIONS.items(), self.model.config.attention_layers, strict=True)
         return {
             "source_pieces": pieces_of(source, self.source_pieces),
             "target_pieces": pieces_of(target, self.target_pieces),
-            "encoder": of_layers("encoder/{}/self_attention", encoder_layers),
-            "decoder": of_layers("decoder/{}/self_attention", decoder_layers),
-            "cross": of_layers("decoder/{}/cross_attention", decoder_layers),
+        } | {
+            output: tf.stack([weights[name.format(layer)] for layer in range(count)], axis=1)
+            for (output, name), count in layers
+            if count
         }
 
     def align(self, text, translation):

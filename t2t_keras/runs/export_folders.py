@@ -42,7 +42,7 @@ def tag_of(folder):
 def longest_of(folder):
     """Returns the maximum length of an export's texts, in tokens, or None.
 
-    It is `Transformer.longest`: only learned positions have a limit.
+    It is the model's `longest`: only learned positions have a limit.
     """
     settings = read_json(folder / "config.json", {}, EXPORT_AGAIN)
     model = settings.get("experiment", {}).get("model", {})

@@ -14,14 +14,15 @@ EMBEDDINGS = ("embedding", "source_embedding", "output_embedding")
 
 
 def initialized_settings(initial, model, tokenizer):
-    """Returns the `TransformerConfig` of a model that starts from a run's weights.
+    """Returns the settings of a model that starts from a run's weights.
 
     Args:
         initial: the `Run`.
-        model: a `TransformerConfig` with the dropout rates of the new training.
+        model: settings with the dropout rates of the new training.
         tokenizer: the tokenizer of the new training.
     """
-    theirs, settings = initial.experiment().model, {name: getattr(model, name) for name in RATES}
+    theirs = initial.experiment().model
+    settings = {name: getattr(model, name) for name in RATES if hasattr(theirs, name)}
     settings["vocab_size"] = tokenizer.target.size
     separate = tokenizer.source is not tokenizer.target
     new = separate and tokenizer.contents() != initial.vocabulary().contents()

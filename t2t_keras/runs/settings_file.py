@@ -13,8 +13,8 @@ from pipelines.vocabulary import VocabularyConfig
 from pipelines.whole import read_json, write_json
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
+from t2t_keras.models import architecture_of, config_class
 from t2t_keras.training.training_config import TrainingConfig
-from t2t_keras.transformer_config import TransformerConfig
 
 RESTORE = (
     "Restore it from a copy; each export contains one. If you edited it on purpose, delete its "
@@ -27,6 +27,7 @@ def write_settings(path, experiment, command=(), **facts):
     """Writes a config.json; `facts` are further entries of it."""
     contents = {
         "experiment": dataclasses.asdict(experiment),
+        "architecture": architecture_of(experiment.model),
         "versions": {name: importlib.metadata.version(name) for name in PACKAGES},
         "command": list(command),
         "preparation": preparation_of(experiment.data.folder),
@@ -74,15 +75,17 @@ def read_config(path):
 
 def read_settings(path):
     """Returns the `Experiment` in a config.json."""
-    settings = read_config(path)["experiment"]
+    contents = read_config(path)
+    settings = contents["experiment"]
     try:
+        make_model = config_class(contents.get("architecture", "transformer"))
         data = settings["data"]
         data["cleaning"] = CleaningConfig(**data["cleaning"])
         data["vocabulary"] = VocabularyConfig(**data["vocabulary"])
         data["batches"] = BatchConfig(**data["batches"])
         data["encodings"] = EncodingsConfig(**data.get("encodings", {}))
         return Experiment(
-            model=TransformerConfig(**settings["model"]),
+            model=make_model(**settings["model"]),
             training=TrainingConfig(**settings["training"]),
             data=DataConfig(**data),
             search=SearchConfig(**settings.get("search", {})),
@@ -99,7 +102,14 @@ def invalid(path, error):
 
 def check_same_model(path, experiment):
     """Rejects a different model or seed, because the run's checkpoints would not fit it."""
-    known, settings = dataclasses.asdict(read_settings(path)), dataclasses.asdict(experiment)
+    started = read_settings(path)
+    kinds = [architecture_of(each.model) for each in (started, experiment)]
+    if kinds[0] != kinds[1]:
+        raise ValueError(
+            f"{path.parent} was started with the model {kinds[0]!r}. Received: {kinds[1]!r}. Give "
+            "a different --run"
+        )
+    known, settings = dataclasses.asdict(started), dataclasses.asdict(experiment)
     for each in (known, settings):
         each["training"]["freeze"] = sorted(each["training"]["freeze"])
     training = {name: settings["training"][name] for name in ("seed", "freeze")}

@@ -1,21 +1,43 @@
 """Training on TensorFlow: the training step, the trainer, checkpoints.
 
-The package offers `TrainableTransformer` as `Transformer`. On TensorFlow it has the training step
-of `replica_step.py`; on JAX, Keras' own step with the loss of `jax_step.py`; elsewhere it is the
-plain model. `Adam` has a fused update on TensorFlow and is Keras' own elsewhere.
+`trainable` gives a model the training step of `replica_step.py` on TensorFlow; on JAX, Keras' own
+step with the loss of `jax_step.py`; elsewhere it is the plain model. The package offers
+`TrainableTransformer` as `Transformer`. `Adam` has a fused update on TensorFlow and is Keras' own
+elsewhere.
 """
+
+import functools
 
 import keras
 
+from t2t_keras.transformer import Transformer
+
 if keras.config.backend() == "tensorflow":
     from t2t_keras.training.adam import Adam
-    from t2t_keras.training.replica_step import TrainableTransformer
+    from t2t_keras.training.replica_step import TrainingStep
 else:
     from keras.optimizers import Adam
 
     if keras.config.backend() == "jax":
-        from t2t_keras.training.jax_step import TrainableTransformer
+        from t2t_keras.training.jax_step import TrainingStep
     else:
-        from t2t_keras.transformer import Transformer as TrainableTransformer
+        TrainingStep = None
 
-__all__ = ["Adam", "TrainableTransformer"]
+
+@functools.cache
+def trainable(model_class):
+    """Returns a `SequenceModel` class with the training step of the backend.
+
+    Keras saves and loads it under the same name as the plain class.
+    """
+    if TrainingStep is None:
+        return model_class
+    name = model_class.__name__
+    facts = {"__doc__": model_class.__doc__, "__module__": __name__}
+    made = type(name, (TrainingStep, model_class), facts)
+    return keras.saving.register_keras_serializable("t2t_keras", name=name)(made)
+
+
+TrainableTransformer = trainable(Transformer)
+
+__all__ = ["Adam", "TrainableTransformer", "trainable"]

@@ -6,12 +6,10 @@ from keras import ops
 from t2t_keras.losses import LabelSmoothedCrossEntropy
 from t2t_keras.metrics import TokenAccuracy
 from t2t_keras.training.token_sums import TokenSums, chunked_token_sums, metrics_of_sums
-from t2t_keras.transformer import Transformer
 
 
-@keras.saving.register_keras_serializable("t2t_keras", name="Transformer")
-class TrainableTransformer(Transformer):
-    """`Transformer` whose loss is computed in chunks by `fit` and `evaluate`."""
+class TrainingStep:
+    """Loss in chunks in `fit` and `evaluate`, for a `SequenceModel` that derives from this class."""
 
     def compute_loss_and_updates(
         self,
@@ -59,7 +57,7 @@ class TrainableTransformer(Transformer):
     def metrics_of_sums(self, sample_weight):
         """Returns the metrics given to `compile`, or None if loss or metrics need the logits."""
         known_loss = isinstance(self.loss, LabelSmoothedCrossEntropy)
-        own = TrainableTransformer.compute_metrics, keras.Model.compute_loss
+        own = TrainingStep.compute_metrics, keras.Model.compute_loss
         overridden = (type(self).compute_metrics, type(self).compute_loss) != own
         if not known_loss or overridden or self.losses:
             return None

@@ -28,12 +28,10 @@ from t2t_keras.training.token_sums import (
     metrics_of_sums,
     token_sums_of_logits,
 )
-from t2t_keras.transformer import Transformer
 
 
-@keras.saving.register_keras_serializable("t2t_keras", name="Transformer")
-class TrainableTransformer(Transformer):
-    """`Transformer` with the training step of this module."""
+class TrainingStep:
+    """The training step, for a `SequenceModel` that also derives from this class."""
 
     def compile(
         self, *args, jit_compile="auto", accumulate=1, clip_norm=None, by_products=False, **kwargs
@@ -167,11 +165,13 @@ class TrainableTransformer(Transformer):
             counter = step * 2**20 + part_index
             seed_states = [(seed, tf.stack([seed.value[0], counter])) for seed in seeds]
             with tf.GradientTape() as tape:
-                with keras.StatelessScope(state_mapping=seed_states):
+                with keras.StatelessScope(seed_states, collect_losses=True) as scope:
                     sums, logits = self.sums_and_logits(
                         inputs, labels, sample_weight, training=True
                     )
-                loss = sums.loss * scale
+                # Losses that layers added are means over this part of the batch.
+                added = tf.add_n(scope.losses) if scope.losses else 0.0
+                loss = (sums.loss + sums.tokens * added) * scale
             differentiate = tf.GradientTape.gradient if self.xla else gradients_with_recomputation
             gradients = differentiate(tape, loss, [weight.value for weight in weights])
             return sums, [tf.convert_to_tensor(g) for g in gradients], logits

@@ -1,0 +1,184 @@
+"""What every model from source to target shares: embeddings, input checks, serialization.
+
+A model of this package derives from `SequenceModel`. Then the trainer, the searches, the exports,
+the pictures and the server take it. `Transformer` is the first; `rivals/` has the others.
+"""
+
+import dataclasses
+
+import keras
+from keras import ops
+
+from t2t_keras.checks import check, check_integer
+from t2t_keras.layers.masks import padding_mask
+from t2t_keras.layers.shared_embedding import SharedEmbedding
+
+END = 2  # the id that ends every source
+
+
+class SequenceModel(keras.Model):
+    """Base of the models that map source ids to logits of target tokens.
+
+    Its weights are created with the model; it needs no first call. A subclass creates its layers in
+    `__init__`, ends that with `self.build()`, and defines:
+
+    - `config_class`: the dataclass of its settings. It has `vocab_size`, `source_vocab_size`,
+      `tie_output`, `source_end`, `d_model`, `num_heads`, `layers` (of encoder and decoder),
+      `attention_layers` (of encoder, decoder and between them), `longest`, `validate()`,
+      `resolved()` and `divided(widths, layers)`.
+    - `embedding_options`: further arguments of its `SharedEmbedding`s.
+    - `build_layers()`.
+    - `encode(source, training)`.
+    - `decode(source, target, training)`: vectors `[batch, target_length, d_model]`; vector i is
+      computed from the source and `target[:, :i + 1]`.
+    - `start_decoding(source, max_length, beams)` and `decode_step(tokens, position, cache, memory,
+      visible)`, as `Transformer` describes them.
+    - `attention_weights(inputs)`.
+
+    Args:
+        config: an instance of `config_class`; None: its defaults.
+
+    Call arguments:
+        inputs: `{"source": [batch, source_length], "target": [batch, target_length]}`,
+            integer ids. `target` is the decoder's input: begin (1), then the tokens. Id 0 is
+            padding; it must come after the tokens.
+        project: False returns the vectors from which `output_embedding` would compute the logits,
+            `[batch, target_length, d_model]`.
+
+    Returns:
+        Logits `[batch, target_length, vocab_size]` in float32. Position i predicts the token
+        that follows `target[:, i]`.
+    """
+
+    config_class = None
+
+    def __init__(self, config=None, **kwargs):
+        super().__init__(autocast=False, **kwargs)  # the inputs are ids
+        config = self.config_class() if config is None else config
+        allowed = f"a {self.config_class.__name__} or None"
+        check(isinstance(config, self.config_class), "config", config, allowed)
+        self.config = config = config.resolved()
+
+        def embedding(name, vocab_size=config.vocab_size, **options):
+            return SharedEmbedding(
+                *(vocab_size, config.d_model),
+                mask_zero=False,
+                dtype=self.dtype_policy,
+                name=name,
+                **self.embedding_options,
+                **options,
+            )
+
+        output = {"output_bias": config.output_bias}
+        self.embedding = embedding("embedding", **(output if config.tie_output else {}))
+        self.source_embedding = self.output_embedding = self.embedding
+        if config.source_vocab_size is not None:
+            self.source_embedding = embedding("source_embedding", config.source_vocab_size)
+        if not config.tie_output:
+            self.output_embedding = embedding("output_embedding", **output)
+
+    @property
+    def embedding_options(self):
+        return {}
+
+    def build(self, input_shape=None):
+        if self.built:
+            return
+        for layer in (self.embedding, self.source_embedding, self.output_embedding):
+            if not layer.built:
+                layer.build((None, None))
+        self.build_layers()
+        self.built = True
+
+    def call(self, inputs, training=None, project=True):
+        # `training` is passed explicitly: on JAX, Keras' `fit` calls this method instead of the
+        # model, so the layers would not inherit it.
+        source, target = check_inputs(inputs)
+        x = self.decode(source, target, training)
+        return self.output_embedding.project(x) if project else x
+
+    def source_mask(self, source):
+        """Returns a mask `[batch, length]`, True at the tokens that the decoder may see."""
+        mask = padding_mask(source)
+        return mask if self.config.source_end else mask & ops.not_equal(source, END)
+
+    @property
+    def input_dtype(self):
+        """The dtype that Keras assumes for inputs when it exports the model."""
+        return "int32"
+
+    @property
+    def longest(self):
+        """The maximum length of a sequence; None: no limit."""
+        return self.config.longest
+
+    def check_room(self, max_length, beams):
+        """Checks the arguments of `start_decoding`."""
+        if not ops.is_tensor(max_length):
+            check_integer("max_length", max_length)
+        check_integer("beams", beams)
+
+    def compute_output_shape(self, input_shape):
+        return (*input_shape["target"], self.config.vocab_size)
+
+    def get_config(self):
+        return {**super().get_config(), "config": dataclasses.asdict(self.config)}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**{**config, "config": cls.config_class(**config["config"])})
+
+
+def check_inputs(inputs):
+    """Returns source and target ids; raises `ValueError` if one is missing or malformed."""
+    if not isinstance(inputs, dict) or not {"source", "target"} <= inputs.keys():
+        received = list(inputs) if isinstance(inputs, dict) else type(inputs).__name__
+        raise ValueError(
+            "The model takes {'source': ids [batch, length], 'target': ids [batch, length]}. "
+            f"Received: {received}"
+        )
+    source, target = inputs["source"], inputs["target"]
+    check_ids("source", source)
+    check_ids("target", target)
+    batch_sizes = source.shape[0], target.shape[0]
+    if None not in batch_sizes and batch_sizes[0] != batch_sizes[1]:
+        raise ValueError(
+            "'source' and 'target' must have the same number of rows. "
+            f"Received: {batch_sizes[0]} and {batch_sizes[1]}"
+        )
+    return source, target
+
+
+def check_ids(name, ids):
+    dtype = keras.backend.standardize_dtype(ids.dtype)
+    if len(ids.shape) != 2 or "int" not in dtype:
+        raise ValueError(
+            f"{name!r} must be integers of shape [batch, length]. "
+            f"Received: {name!r} of dtype {dtype}, rank {len(ids.shape)}, shape {tuple(ids.shape)}"
+        )
+
+
+def check_step(tokens, position, cache, visible):
+    """Checks the arguments of `decode_step` as far as their shapes are known.
+
+    Args:
+        cache: any array of the cache: `[sentences, any, slots, …]`.
+
+    Returns:
+        The number of hypotheses per sentence.
+    """
+    sentences, slots = cache.shape[0], cache.shape[2]
+    rows = tokens.shape[0] if len(tokens.shape) == 1 else -1
+    known = rows is not None and sentences is not None
+    if known and (rows < 1 or rows % sentences):
+        raise ValueError(
+            "`tokens` must have the shape [rows], with the same number of rows for each of the "
+            f"{sentences} sentences. Received: tokens of shape {tuple(tokens.shape)}"
+        )
+    if known and isinstance(position, int):
+        length = slots // (rows // sentences)
+        allowed = f"from 0 to {length - 1}, the last position of the cache"
+        check(0 <= position < length, "position", position, allowed)
+    if visible is not None:
+        return visible.shape[1]
+    return rows // sentences if known else 1
