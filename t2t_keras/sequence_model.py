@@ -118,6 +118,10 @@ class SequenceModel(keras.Model):
             check_integer("max_length", max_length)
         check_integer("beams", beams)
 
+    def extend_cache(self, cache, max_length, beams=1):
+        """Returns a cache with the same content, for up to `max_length` tokens."""
+        return keras.tree.map_structure(lambda x: extended(x, 2, max_length * beams), cache)
+
     def compute_output_shape(self, input_shape):
         return (*input_shape["target"], self.config.vocab_size)
 
@@ -127,6 +131,13 @@ class SequenceModel(keras.Model):
     @classmethod
     def from_config(cls, config):
         return cls(**{**config, "config": cls.config_class(**config["config"])})
+
+
+def extended(x, axis, length):
+    """Returns `x` padded with zeros at the end of `axis`, up to `length`."""
+    widths = [(0, 0)] * len(x.shape)
+    widths[axis] = (0, length - ops.shape(x)[axis])
+    return ops.pad(x, widths)
 
 
 def check_inputs(inputs):

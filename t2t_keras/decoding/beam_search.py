@@ -185,7 +185,7 @@ class BeamSearch:
             live=state.live._replace(tokens=extended(state.live.tokens, 2, room)),
             finished=state.finished._replace(tokens=extended(state.finished.tokens, 2, room)),
             visible=extended(state.visible, 2, room * beam),
-            cache=keras.tree.map_structure(lambda x: extended(x, 2, room * beam), state.cache),
+            cache=self.model.extend_cache(state.cache, room, beam),
         )
 
     def hypotheses(self, state):

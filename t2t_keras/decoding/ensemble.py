@@ -35,6 +35,12 @@ class Ensemble:
         memories, caches = zip(*states, strict=True)
         return list(memories), list(caches)
 
+    def extend_cache(self, cache, max_length, beams=1):
+        return [
+            model.extend_cache(model_cache, max_length, beams)
+            for model, model_cache in zip(self.models, cache, strict=True)
+        ]
+
     def decode_step(self, tokens, position, cache, memory, visible=None):
         results = [
             model.decode_step(tokens, position, model_cache, model_memory, visible)

@@ -2,7 +2,6 @@
 
 from typing import Any, NamedTuple
 
-import keras
 from keras import ops
 
 from t2t_keras.decoding.constraints import next_tokens
@@ -97,10 +96,9 @@ class Greedy:
     def with_room(self, state, room):
         """Returns the state with room for `room` tokens."""
         tokens, log_p = state.hypotheses
-        slots = room * self.count
         return state._replace(
             hypotheses=Hypotheses(extended(tokens, 2, room), log_p),
-            cache=keras.tree.map_structure(lambda x: extended(x, 2, slots), state.cache),
+            cache=self.model.extend_cache(state.cache, room, self.count),
         )
 
     def hypotheses(self, state):

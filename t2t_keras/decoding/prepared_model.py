@@ -13,7 +13,7 @@ class PreparedModel:
     def __init__(self, model):
         self.model, self.config, self.longest = model, model.config, model.longest
         self.kernels = model.decoding_kernels()
-        self.start_decoding = model.start_decoding
+        self.start_decoding, self.extend_cache = model.start_decoding, model.extend_cache
 
     def decode_step(self, tokens, position, cache, memory, visible=None):
         return self.model.decode_step(tokens, position, cache, memory, visible, self.kernels)

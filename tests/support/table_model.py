@@ -39,6 +39,9 @@ class TableModel:
         sentences = ops.shape(source)[0]
         return ops.zeros((sentences, 1)), ops.zeros((sentences, 1, max_length * beams, 1))
 
+    def extend_cache(self, cache, max_length, beams=1):
+        return cache
+
     def decode_step(self, tokens, position, cache, memory, visible=None):
         here = ops.take(ops.convert_to_tensor(self.logits), position, axis=0)
         return ops.take(here, tokens, axis=0), cache

@@ -1,0 +1,191 @@
+"""GNMT's kind of model: stacks of LSTMs with residual connections and additive attention.
+
+It differs from Wu et al. 2016 in one respect: the first decoder layer does not read the context of
+the step before. So training computes all positions of a layer in one call.
+"""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import keras
+from keras import ops
+
+from t2t_keras.checks import check
+from t2t_keras.rivals.additive_attention import AdditiveAttention
+from t2t_keras.rivals.recurrence import Recurrence
+from t2t_keras.rivals.rival_config import RivalConfig
+from t2t_keras.sequence_model import SequenceModel, check_ids, check_inputs
+
+
+@dataclasses.dataclass
+class GNMTConfig(RivalConfig):
+    """The settings of `GNMT`. The defaults are those of Wu et al. 2016.
+
+    Args:
+        units: width of the LSTMs.
+        attention_units: width of the hidden layer of the attention.
+    """
+
+    vocab_size: int = 32000
+    num_layers: int = 8
+    d_model: int = 1024
+    dropout: float = 0.2
+    source_vocab_size: int | None = 32000
+    tie_output: bool = False
+    units: int = 1024
+    attention_units: int = 1024
+
+    widths = ("d_model", "units", "attention_units")
+    numbers = ("units", "attention_units")
+
+    def validate(self):
+        super().validate()
+        allowed = "at least 2: the layers above the first one read the context"
+        check(self.layers[1] >= 2, "decoder_layers", self.layers[1], allowed)
+
+    @property
+    def attention_layers(self):
+        return 0, 0, 1
+
+
+class GNMTMemory(NamedTuple):
+    """The encoded source sentences; constant during decoding."""
+
+    encoded: Any  # [sentences, source_length, units]
+    keys: Any  # [sentences, source_length, attention_units]
+    mask: Any  # [sentences, source_length]
+
+
+@keras.saving.register_keras_serializable("t2t_keras")
+class GNMT(SequenceModel):
+    """Recurrent translation with attention (Wu et al. 2016).
+
+    The encoder's first layer reads in both directions. The first decoder layer asks the attention;
+    the layers above read what it found. Connections are residual from the third layer on, where
+    widths allow it.
+
+    Args and call arguments: see `SequenceModel`, with a `GNMTConfig`.
+
+    Example:
+
+    >>> model = GNMT(GNMTConfig(vocab_size=1000, num_layers=2, d_model=64, units=64))
+    >>> source = keras.ops.array([[5, 6, 7, 2, 0]])
+    >>> outputs = model({"source": source, "target": keras.ops.array([[1, 8, 9]])})  # [1, 3, 1000]
+
+    References:
+        Wu et al. 2016 (arXiv 1609.08144).
+    """
+
+    config_class = GNMTConfig
+
+    def __init__(self, config=None, **kwargs):
+        super().__init__(config, **kwargs)
+        config, dtype = self.config, self.dtype_policy
+        self.dropout = keras.layers.Dropout(config.dropout, dtype=dtype, name="dropout")
+
+        def recurrence(name, **options):
+            return Recurrence(config.units, **options, dtype=dtype, name=name)
+
+        self.forward = recurrence("encoder_0_forward")
+        self.backward = recurrence("encoder_0_backward", backward=True)
+        self.encoder = [recurrence(f"encoder_{i}") for i in range(1, config.num_layers)]
+        self.decoder = [recurrence(f"decoder_{i}") for i in range(config.decoder_layers)]
+        self.attention = AdditiveAttention(config.attention_units, dtype=dtype, name="attention")
+        self.output_layer = None
+        if config.units != config.d_model:
+            self.output_layer = keras.layers.Dense(
+                config.d_model, use_bias=False, dtype=dtype, name="output"
+            )
+        self.build()
+
+    def build_layers(self):
+        units, embedded = self.config.units, (None, None, self.config.d_model)
+        both = (None, None, 2 * units)
+        self.dropout.build(embedded)
+        self.forward.build(embedded)
+        self.backward.build(embedded)
+        for i, layer in enumerate(self.encoder):
+            layer.build((None, None, units) if i else both)
+        encoded = (None, None, units) if self.encoder else both
+        self.attention.build((None, None, units), encoded)
+        for i, layer in enumerate(self.decoder):
+            layer.build((None, None, units + encoded[-1]) if i else embedded)
+        if self.output_layer is not None:
+            self.output_layer.build((None, None, units))
+
+    def encode(self, source, training=None):
+        """Encodes source ids `[batch, length]` as vectors `[batch, length, units]`."""
+        check_ids("source", source)
+        lengths = ops.sum(ops.cast(self.source_mask(source), "int32"), axis=1)
+        x = self.dropout(self.source_embedding(source), training=training)
+        x = ops.concatenate([self.forward(x), self.backward(x, lengths)], axis=-1)
+        for i, layer in enumerate(self.encoder, 1):
+            y = layer(self.dropout(x, training=training))
+            x = self.after_layer("encoder", i, x + y if i > 1 else y, training)
+        return x
+
+    def remember(self, source, training=None):
+        """Returns the `GNMTMemory` of source ids."""
+        encoded = self.encode(source, training)
+        return GNMTMemory(encoded, self.attention.keys_of(encoded), self.source_mask(source))
+
+    def decode(self, source, target, training=None):
+        return self.decode_with_weights(source, target, training)[0]
+
+    def decode_with_weights(self, source, target, training=None):
+        memory = self.remember(source, training)
+        x = self.embedding(target)
+        return self.stack(x, lambda i, x: self.decoder[i](x), memory, training)
+
+    def stack(self, x, recur, memory, training=None):
+        """Returns the decoder's outputs, `[sentences, positions, d_model]`, and the weights.
+
+        Args:
+            x: embedded target, `[sentences, positions, d_model]`.
+            recur: function that applies decoder layer i to its input.
+            memory: a `GNMTMemory`.
+        """
+        x = recur(0, self.dropout(x, training=training))
+        context, weights = self.attention(x, memory.keys, memory.encoded, memory.mask)
+        x = self.after_layer("decoder", 0, x, training)
+        for i in range(1, len(self.decoder)):
+            read = ops.concatenate([self.dropout(x, training=training), context], axis=-1)
+            y = recur(i, read)
+            x = self.after_layer("decoder", i, x + y if i > 1 else y, training)
+        x = self.dropout(x, training=training)
+        return (x if self.output_layer is None else self.output_layer(x)), weights
+
+    def after_layer(self, stack, index, x, training):
+        """Returns what the next layer of a stack reads; `MoE` puts its experts here."""
+        return x
+
+    def attention_weights(self, inputs):
+        """Returns `{"decoder/0/cross_attention": float32 [batch, 1, queries, keys]}`."""
+        _, weights = self.decode_with_weights(*check_inputs(inputs))
+        return {"decoder/0/cross_attention": weights[:, None]}
+
+    def start_decoding(self, source, max_length, beams=1):
+        """See `Transformer.start_decoding`. The cache has the newest state of each layer."""
+        self.check_room(max_length, beams)
+        memory = self.remember(source)
+        sentences = ops.shape(source)[0]
+        return memory, [layer.empty_cache(sentences, beams) for layer in self.decoder]
+
+    def extend_cache(self, cache, max_length, beams=1):
+        return cache  # its size does not depend on the length
+
+    def decode_step(self, tokens, position, cache, memory, visible=None):
+        """See `Transformer.decode_step`."""
+        beams = cache[0][0].shape[2]
+        position = ops.cast(position, "int32")
+        caches = []
+
+        def recur(i, x):
+            rows = ops.reshape(x, (-1, x.shape[-1]))
+            y, new = self.decoder[i].decode_step(rows, position, cache[i], beams, visible)
+            caches.append(new)
+            return ops.reshape(y, (-1, beams, y.shape[-1]))
+
+        x = self.embedding(ops.reshape(tokens, (-1, beams)))
+        x, _ = self.stack(x, recur, memory)
+        return self.output_embedding.project(ops.reshape(x, (-1, x.shape[-1]))), caches

@@ -1,0 +1,82 @@
+"""A recurrent layer that reads whole sequences in training and single positions in decoding."""
+
+import keras
+from keras import ops
+
+from t2t_keras.rivals.histories import empty_history, read, written
+
+
+@keras.saving.register_keras_serializable("t2t_keras")
+class Recurrence(keras.layers.Layer):
+    """An LSTM from the first position to the last, or the other way round.
+
+    Args:
+        units: width of the states.
+        backward: read each sequence from its last real token to its first.
+
+    Call arguments:
+        x: `[batch, length, width]`.
+        lengths: numbers of real tokens, `[batch]`. Needed by a backward layer.
+
+    Returns:
+        `[batch, length, units]`. Vectors at padding have no meaning.
+
+    Example:
+
+    >>> layer = Recurrence(units=16)
+    >>> outputs = layer(keras.random.normal((2, 10, 8)))  # [2, 10, 16]
+
+    References:
+        Hochreiter and Schmidhuber 1997.
+    """
+
+    def __init__(self, units, backward=False, **kwargs):
+        super().__init__(**kwargs)
+        self.units, self.backward = units, backward
+        self.lstm = keras.layers.LSTM(
+            units, return_sequences=True, dtype=self.dtype_policy, name="lstm"
+        )
+
+    def build(self, x_shape, lengths_shape=None):
+        self.lstm.build(x_shape)
+
+    def call(self, x, lengths=None):
+        if not self.backward:
+            return self.lstm(x)
+        return reversed_sequences(self.lstm(reversed_sequences(x, lengths)), lengths)
+
+    def empty_cache(self, sentences, beams):
+        """Returns the histories of state and cell, which keep one position."""
+        empty = empty_history(sentences, 1, beams, self.units, self.compute_dtype)
+        return [empty, empty]
+
+    def decode_step(self, x, position, cache, beams, visible):
+        """Reads one position of every hypothesis.
+
+        Args:
+            x: `[rows, width]`.
+            position: its index.
+            cache: from `empty_cache` or the step before.
+            beams, visible: see `histories`.
+
+        Returns:
+            `[rows, units]`, and the cache with this position in it.
+        """
+        states = [read(history, position - 1, beams, visible) for history in cache]
+        output, states = self.lstm.cell(x, states)
+        cache = [
+            written(history, position, beams, state)
+            for history, state in zip(cache, states, strict=True)
+        ]
+        return output, cache
+
+    def get_config(self):
+        return {**super().get_config(), "units": self.units, "backward": self.backward}
+
+
+def reversed_sequences(x, lengths):
+    """Reverses the first `lengths[i]` vectors of row i."""
+    positions = ops.arange(ops.shape(x)[1], dtype="int32")[None]
+    from_end = ops.cast(lengths, "int32")[:, None] - 1 - positions
+    indices = ops.where(from_end >= 0, from_end, positions)
+    return ops.take_along_axis(x, indices[..., None], axis=1)

@@ -1,0 +1,79 @@
+"""The settings that all rivals have."""
+
+import dataclasses
+
+from t2t_keras.checks import check, check_boolean, check_integer, check_rate
+
+
+@dataclasses.dataclass
+class RivalConfig:
+    """Base of the rivals' settings.
+
+    Args:
+        vocab_size: number of target tokens, and of source tokens if `source_vocab_size` is None.
+        num_layers: layers of the encoder.
+        decoder_layers: layers of the decoder. None: as many.
+        d_model: width of the embeddings, and of the vectors that are compared with them.
+        dropout: rate on the embeddings and on each layer's output.
+        source_vocab_size: number of source tokens. None: source and target share one embedding
+            matrix.
+        tie_output: whether the target's embedding matrix also computes the logits.
+    """
+
+    vocab_size: int = 37000
+    num_layers: int = 6
+    decoder_layers: int | None = None
+    d_model: int = 512
+    dropout: float = 0.1
+    source_vocab_size: int | None = None
+    tie_output: bool = True
+
+    # What the settings of a `SequenceModel` also have.
+    source_end = True
+    output_bias = False
+    num_heads = 1
+    longest = None
+    widths = ("d_model",)  # the settings that `divided` divides
+    numbers = ()  # further settings that are whole numbers from 1
+
+    def __post_init__(self):
+        self.validate()
+
+    def validate(self):
+        """Raises `ValueError` for the first setting that is invalid."""
+        check_integer("vocab_size", self.vocab_size, at_least=4)
+        if self.source_vocab_size is not None:
+            check_integer("source_vocab_size", self.source_vocab_size, at_least=4)
+        if self.decoder_layers is not None:
+            check_integer("decoder_layers", self.decoder_layers)
+        for name in ("num_layers", "d_model", *self.numbers):
+            check_integer(name, getattr(self, name))
+        check_rate("dropout", self.dropout)
+        check_boolean("tie_output", self.tie_output)
+
+    @property
+    def layers(self):
+        """The number of layers of the encoder and of the decoder."""
+        return self.num_layers, self.decoder_layers or self.num_layers
+
+    @property
+    def attention_layers(self):
+        """The number of attention layers within the encoder, within the decoder and between them."""
+        return 0, 0, 0
+
+    def resolved(self):
+        """Returns a checked copy in which every number is set."""
+        return dataclasses.replace(self, decoder_layers=self.layers[1])
+
+    def divided(self, widths=1, layers=1):
+        """Returns a copy with its widths and its numbers of layers divided."""
+        divided = {}
+        names = dict.fromkeys(self.widths, ("widths", widths))
+        names |= dict.fromkeys(("num_layers", "decoder_layers"), ("layers", layers))
+        for name, (argument, divisor) in names.items():
+            size = getattr(self, name)
+            if size is not None:
+                check_integer(argument, divisor)
+                check(size % divisor == 0, argument, divisor, f"a divisor of {name}={size}")
+                divided[name] = size // divisor
+        return dataclasses.replace(self, **divided)

@@ -1,0 +1,123 @@
+"""What every rival must be able to do; `Transformer` has the same tests in its own files."""
+
+import keras
+import numpy as np
+import pytest
+from helpers import array, compiled, ids, pairs, tensors
+from keras import ops
+from rival_models import RIVALS, rival
+
+from t2t_keras.decoding.search import search
+from t2t_keras.decoding.search_config import SearchConfig
+
+
+@pytest.fixture(params=RIVALS, scope="module")
+def model(request):
+    return rival(request.param)
+
+
+@pytest.fixture
+def inputs(model):
+    return pairs(vocab_size=model.config.source_vocab_size or model.config.vocab_size)
+
+
+def test_later_tokens_do_not_change_earlier_logits(model, inputs):
+    before = array(model(inputs))
+    assert before.shape == (3, 6, 50)
+    for position in (1, 5):
+        changed = {**inputs, "target": inputs["target"].copy()}
+        changed["target"][:, position] = 13
+        after = array(model(changed))
+        np.testing.assert_allclose(after[:, :position], before[:, :position], atol=1e-6)
+        assert not np.allclose(after[:, position], before[:, position])
+
+
+def test_padding_is_ignored(model, inputs):
+    short = array(model(inputs))
+    padded = {name: np.pad(value, ((0, 0), (0, 5))) for name, value in inputs.items()}
+    np.testing.assert_allclose(array(model(padded))[:, :6], short, atol=1e-5)
+    alone = {"source": inputs["source"][1:2, :4], "target": inputs["target"][1:2]}
+    np.testing.assert_allclose(array(model(alone))[0], short[1], atol=1e-5)
+
+
+def test_every_source_token_matters(model, inputs):
+    before = array(model(inputs))
+    for position in (0, 3, 6):
+        changed = {**inputs, "source": inputs["source"].copy()}
+        changed["source"][0, position] = (changed["source"][0, position] + 1) % 30 + 3
+        assert np.abs(array(model(changed))[0] - before[0]).max() > 1e-6
+
+
+def test_cached_decoding_equals_uncached(model, inputs):
+    inputs = tensors(inputs)
+    expected = array(model(inputs))
+    memory, cache = model.start_decoding(inputs["source"], max_length=8)
+    traces = []
+
+    def step(tokens, position, cache, memory):
+        traces.append(position)
+        return model.decode_step(tokens, position, cache, memory)
+
+    step = compiled(step)  # once for all positions: the shapes of the cache never change
+    for position in range(6):
+        index = ops.convert_to_tensor(position, dtype="int32")
+        logits, cache = step(inputs["target"][:, position], index, cache, memory)
+        np.testing.assert_allclose(array(logits), expected[:, position], rtol=0, atol=1e-5)
+    assert len(traces) == 1
+
+
+def test_a_hypothesis_may_continue_a_different_one(model, inputs):
+    source = inputs["source"][:1]
+    targets = np.array([[1, 5, 6, 7], [1, 5, 9, 4]])  # both continue hypothesis 1
+    expected = array(model({"source": source.repeat(2, axis=0), "target": targets}))
+    memory, cache = model.start_decoding(ops.array(source), max_length=4, beams=2)
+    tokens = np.array([[1, 8, 6, 7], [1, 5, 9, 4]])
+    visible = np.zeros((1, 2, 8), "bool")
+    for position in range(4):
+        if position == 2:
+            visible[:, 0] = visible[:, 1]
+        visible[:, [0, 1], [2 * position, 2 * position + 1]] = True
+        step = ops.array(tokens[:, position]), position, cache, memory, ops.array(visible)
+        logits, cache = model.decode_step(*step)
+        if position >= 2:
+            np.testing.assert_allclose(array(logits), expected[:, position], rtol=0, atol=1e-5)
+
+
+def test_beam_search_returns_the_probabilities_of_its_outputs(model, inputs):
+    """The scores of all hypotheses are those of the uncached model."""
+    config = SearchConfig(beam=3, n_best=3, alpha=0.0, extra_length=3)
+    tokens, scores = search(model, ops.array(inputs["source"]), 10, config)
+    tokens, scores = array(tokens).astype("int32"), array(scores)
+    for rank in range(3):
+        target = np.pad(tokens[:, rank, :-1], ((0, 0), (1, 0)), constant_values=1)
+        logits = model({"source": inputs["source"], "target": target})
+        log_p = array(ops.log_softmax(logits, axis=-1))
+        each = np.take_along_axis(log_p, tokens[:, rank, :, None], axis=-1)[..., 0]
+        expected = np.where(tokens[:, rank] > 0, each, 0).sum(axis=1)
+        found = np.isfinite(scores[:, rank])
+        assert found[0] or rank
+        np.testing.assert_allclose(scores[found, rank], expected[found], atol=1e-4)
+
+
+def test_attention_weights_are_distributions_over_the_source(model, inputs):
+    weights = model.attention_weights(tensors(inputs))
+    names = [f"decoder/{i}/cross_attention" for i in range(model.config.attention_layers[2])]
+    assert list(weights) == names
+    for each in weights.values():
+        each = array(each)
+        assert each.shape == (3, 1, 6, 7)
+        np.testing.assert_allclose(each.sum(axis=-1), 1, atol=1e-5)
+        assert np.all(each[1, :, :, 4:] == 0)
+
+
+def test_a_saved_model_is_the_same_after_loading(model, inputs, tmp_path):
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert loaded.config == model.config
+    np.testing.assert_array_equal(array(loaded(inputs)), array(model(inputs)))
+
+
+@pytest.mark.parametrize("length", [0, -1, "8"])
+def test_wrong_lengths_are_refused(model, length):
+    with pytest.raises(ValueError, match="`max_length` must be"):
+        model.start_decoding(ops.array(ids(2, 3)), max_length=length)
