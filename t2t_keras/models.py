@@ -1,11 +1,13 @@
 """The models that this package trains, by the names in config.json."""
 
 from t2t_keras.rivals.gnmt import GNMT
+from t2t_keras.rivals.moe import MoE
 from t2t_keras.transformer import Transformer
 
 MODELS = {
     "transformer": Transformer,
     "gnmt": GNMT,
+    "moe": MoE,
 }
 
 

@@ -90,7 +90,7 @@ class TransformerConfig:
 
     @property
     def attention_layers(self):
-        """The number of attention layers within the encoder, within the decoder and between them."""
+        """The number of attention layers in the encoder, in the decoder and between them."""
         encoder, decoder = self.layers
         return encoder, decoder, decoder
 

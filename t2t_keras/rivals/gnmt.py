@@ -11,6 +11,7 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check
+from t2t_keras.layers.masks import padding_mask
 from t2t_keras.rivals.additive_attention import AdditiveAttention
 from t2t_keras.rivals.recurrence import Recurrence
 from t2t_keras.rivals.rival_config import RivalConfig
@@ -116,12 +117,13 @@ class GNMT(SequenceModel):
     def encode(self, source, training=None):
         """Encodes source ids `[batch, length]` as vectors `[batch, length, units]`."""
         check_ids("source", source)
-        lengths = ops.sum(ops.cast(self.source_mask(source), "int32"), axis=1)
+        mask = self.source_mask(source)
+        lengths = ops.sum(ops.cast(mask, "int32"), axis=1)
         x = self.dropout(self.source_embedding(source), training=training)
         x = ops.concatenate([self.forward(x), self.backward(x, lengths)], axis=-1)
         for i, layer in enumerate(self.encoder, 1):
             y = layer(self.dropout(x, training=training))
-            x = self.after_layer("encoder", i, x + y if i > 1 else y, training)
+            x = self.after_layer("encoder", i, x + y if i > 1 else y, mask, training)
         return x
 
     def remember(self, source, training=None):
@@ -134,28 +136,29 @@ class GNMT(SequenceModel):
 
     def decode_with_weights(self, source, target, training=None):
         memory = self.remember(source, training)
-        x = self.embedding(target)
-        return self.stack(x, lambda i, x: self.decoder[i](x), memory, training)
+        x, mask = self.embedding(target), padding_mask(target)
+        return self.stack(x, lambda i, x: self.decoder[i](x), memory, mask, training)
 
-    def stack(self, x, recur, memory, training=None):
+    def stack(self, x, recur, memory, mask=None, training=None):
         """Returns the decoder's outputs, `[sentences, positions, d_model]`, and the weights.
 
         Args:
             x: embedded target, `[sentences, positions, d_model]`.
             recur: function that applies decoder layer i to its input.
             memory: a `GNMTMemory`.
+            mask: boolean `[sentences, positions]`, True at real tokens. None: all.
         """
         x = recur(0, self.dropout(x, training=training))
         context, weights = self.attention(x, memory.keys, memory.encoded, memory.mask)
-        x = self.after_layer("decoder", 0, x, training)
+        x = self.after_layer("decoder", 0, x, mask, training)
         for i in range(1, len(self.decoder)):
             read = ops.concatenate([self.dropout(x, training=training), context], axis=-1)
             y = recur(i, read)
-            x = self.after_layer("decoder", i, x + y if i > 1 else y, training)
+            x = self.after_layer("decoder", i, x + y if i > 1 else y, mask, training)
         x = self.dropout(x, training=training)
         return (x if self.output_layer is None else self.output_layer(x)), weights
 
-    def after_layer(self, stack, index, x, training):
+    def after_layer(self, stack, index, x, mask, training):
         """Returns what the next layer of a stack reads; `MoE` puts its experts here."""
         return x
 

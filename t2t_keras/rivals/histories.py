@@ -39,7 +39,7 @@ def read(history, position, beams, visible):
         position: index of the position, one of the newest that the history keeps.
         beams, visible: see `beams_of`.
     """
-    sentences, _, slots, width = ops.shape(history)
+    sentences, _, slots, _ = ops.shape(history)
     place = (position % (slots // beams)) * beams
     indices = place + beams_of(visible, position, beams)
     indices = ops.broadcast_to(indices, (sentences, beams))
@@ -50,7 +50,7 @@ def read(history, position, beams, visible):
 
 def written(history, position, beams, vectors):
     """Returns the history with the vectors `[rows, width]` at a position."""
-    sentences, _, slots, width = ops.shape(history)
+    sentences, _, slots, _ = ops.shape(history)
     place = (position % (slots // beams)) * beams + ops.arange(beams, dtype="int32")
     here = ops.arange(slots, dtype="int32")[:, None] // beams == place[0] // beams
     vectors = ops.reshape(vectors, (sentences, 1, beams, history.shape[-1]))

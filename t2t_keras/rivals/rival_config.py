@@ -58,7 +58,7 @@ class RivalConfig:
 
     @property
     def attention_layers(self):
-        """The number of attention layers within the encoder, within the decoder and between them."""
+        """The number of attention layers in the encoder, in the decoder and between them."""
         return 0, 0, 0
 
     def resolved(self):

@@ -9,7 +9,7 @@ from t2t_keras.training.token_sums import TokenSums, chunked_token_sums, metrics
 
 
 class TrainingStep:
-    """Loss in chunks in `fit` and `evaluate`, for a `SequenceModel` that derives from this class."""
+    """Loss in chunks in `fit` and `evaluate`, for a `SequenceModel` that also derives from this."""
 
     def compute_loss_and_updates(
         self,

@@ -3,6 +3,7 @@
 from helpers import disturbed
 
 from t2t_keras.rivals.gnmt import GNMT, GNMTConfig
+from t2t_keras.rivals.moe import MoE, MoEConfig
 
 TINY = {"vocab_size": 50, "source_vocab_size": None, "tie_output": True, "d_model": 16}
 RIVALS = {
@@ -16,6 +17,10 @@ RIVALS = {
             units=12,
             attention_units=8,
         ),
+    ),
+    "moe": (
+        MoE,
+        MoEConfig(**TINY, units=16, attention_units=8, experts=4, chosen=2, expert_units=8),
     ),
 }
 

@@ -1,0 +1,86 @@
+"""GNMT's kind of model with mixtures of experts between its layers (Shazeer et al. 2017)."""
+
+import dataclasses
+
+import keras
+
+from t2t_keras.checks import check, check_positive
+from t2t_keras.rivals.gnmt import GNMT, GNMTConfig
+from t2t_keras.rivals.sparse_experts import SparseExperts
+
+
+@dataclasses.dataclass
+class MoEConfig(GNMTConfig):
+    """The settings of `MoE`. The defaults are those of Shazeer et al. 2017, appendix E.
+
+    Its LSTMs have 2,048 units that are projected to 512. Here they have as many units as they put
+    out.
+
+    Args:
+        experts: experts of a mixture.
+        chosen: experts that compute a token.
+        expert_units: width of an expert's hidden layer.
+        balance: weight of the losses that make the experts equally used.
+    """
+
+    num_layers: int = 3
+    decoder_layers: int | None = 2
+    d_model: int = 512
+    units: int = 512
+    attention_units: int = 512
+    experts: int = 2048
+    chosen: int = 4
+    expert_units: int = 2048
+    balance: float = 0.01
+
+    widths = (*GNMTConfig.widths, "expert_units")
+    numbers = (*GNMTConfig.numbers, "experts", "chosen", "expert_units")
+
+    def validate(self):
+        super().validate()
+        allowed = "at least 3: the experts are between the last two of those that follow the first"
+        check(self.num_layers >= 3, "num_layers", self.num_layers, allowed)
+        allowed = f"at most experts={self.experts}"
+        check(self.chosen <= self.experts, "chosen", self.chosen, allowed)
+        check_positive("balance", self.balance)
+
+
+@keras.saving.register_keras_serializable("t2t_keras")
+class MoE(GNMT):
+    """`GNMT` with `SparseExperts` before the last encoder layer and after the first decoder layer.
+
+    Args and call arguments: see `GNMT`, with a `MoEConfig`.
+
+    Example:
+
+    >>> sizes = {"d_model": 64, "units": 64, "experts": 8, "expert_units": 64}
+    >>> model = MoE(MoEConfig(vocab_size=1000, **sizes))
+    >>> source = keras.ops.array([[5, 6, 7, 2, 0]])
+    >>> outputs = model({"source": source, "target": keras.ops.array([[1, 8, 9]])})  # [1, 3, 1000]
+
+    References:
+        Shazeer et al. 2017 (arXiv 1701.06538).
+    """
+
+    config_class = MoEConfig
+
+    def build_layers(self):
+        super().build_layers()
+        config = self.config
+        self.experts = {
+            stack: SparseExperts(
+                *(config.experts, config.chosen, config.expert_units, config.balance),
+                dtype=self.dtype_policy,
+                name=f"{stack}_experts",
+            )
+            for stack in ("encoder", "decoder")
+        }
+        for experts in self.experts.values():
+            experts.build((None, None, config.units))
+
+    def after_layer(self, stack, index, x, mask, training):
+        before = {"encoder": self.config.num_layers - 2, "decoder": 0}
+        if index != before[stack]:
+            return x
+        mixed = self.experts[stack](x, mask=mask, training=training)
+        return x + self.dropout(mixed, training=training)

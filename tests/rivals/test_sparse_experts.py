@@ -1,0 +1,81 @@
+import keras
+import numpy as np
+import pytest
+from helpers import array, check_layer, compiled, disturbed, vectors
+from keras import ops
+
+from t2t_keras.rivals.sparse_experts import SparseExperts
+
+
+def expected(layer, x):
+    """Computes each token by its own experts, one after another."""
+    gate, inner, outer = (array(each) for each in (layer.gate, layer.inner, layer.outer))
+    outputs = np.zeros_like(x)
+    for index in np.ndindex(x.shape[:-1]):
+        rates = x[index] @ gate
+        best = np.argsort(-rates)[: layer.chosen]
+        weights = np.exp(rates[best] - rates[best].max())
+        for expert, weight in zip(best, weights / weights.sum(), strict=True):
+            outputs[index] += weight * (np.maximum(x[index] @ inner[expert], 0) @ outer[expert])
+    return outputs
+
+
+@pytest.mark.parametrize(("experts", "chosen"), [(5, 2), (3, 3), (16, 1), (1, 1)])
+@pytest.mark.parametrize("shape", [(2, 9, 6), (1, 6)])
+def test_each_token_is_computed_by_the_experts_that_its_gate_rates_highest(experts, chosen, shape):
+    layer = SparseExperts(experts, chosen, units=7)
+    x = vectors(*shape)
+    layer.build(x.shape)
+    disturbed(layer, scale=0.5)
+    np.testing.assert_allclose(array(compiled(layer)(x)), expected(layer, x), atol=1e-5)
+
+
+def test_all_tokens_may_choose_the_same_expert():
+    layer = SparseExperts(6, 1, units=7)
+    x = np.abs(vectors(4, 9, 6))
+    layer.build(x.shape)
+    gate = np.zeros((6, 6), "float32")
+    gate[:, 4] = 1
+    layer.gate.assign(gate)
+    outputs = array(layer(x))
+    np.testing.assert_allclose(outputs, expected(layer, x), atol=1e-5)
+    assert np.abs(outputs).min(axis=-1).max() > 0
+
+
+def losses_of(layer, x, mask=None):
+    with keras.StatelessScope(collect_losses=True) as scope:
+        layer(x, mask=mask, training=True)
+    (loss,) = scope.losses
+    return float(array(loss))
+
+
+def test_the_losses_are_small_if_the_experts_are_used_equally():
+    x = np.abs(vectors(400, 6))
+    layer = SparseExperts(4, 2, units=3, balance=1.0)
+    layer.build(x.shape)
+    equal = losses_of(layer, x)
+    gate = np.zeros((6, 4), "float32")
+    gate[:, :2] = 3
+    layer.gate.assign(gate)
+    unequal = losses_of(layer, x)
+    assert equal < 0.05
+    assert unequal > 1.5  # half of the experts do everything: a variation of 1 in both losses
+
+
+def test_padding_counts_in_no_loss():
+    x = np.abs(vectors(2, 200, 6))
+    layer = SparseExperts(4, 1, units=3, balance=1.0)
+    layer.build(x.shape)
+    gate = np.zeros((6, 4), "float32")
+    gate[:, 0], gate[0, 0] = 5, -5
+    layer.gate.assign(gate)
+    x[1, :, 0] = 100  # avoids expert 0
+    mask = np.array([[True], [False]]).repeat(200, axis=1)
+    alone = losses_of(layer, x[:1])
+    np.testing.assert_allclose(losses_of(layer, x, ops.array(mask)), alone, rtol=0.05)
+    assert losses_of(layer, x) < 0.8 * alone
+
+
+def test_contract_of_a_layer(tmp_path):
+    settings = {"experts": 4, "chosen": 2, "units": 8}
+    check_layer(SparseExperts, settings, [vectors(2, 5, 6)], weights=4, tmp_path=tmp_path)
