@@ -35,6 +35,7 @@ from t2t_keras.decoding.hypotheses import (
     with_token,
 )
 from t2t_keras.decoding.special_ids import END
+from t2t_keras.decoding.tree_constraint import allowed_tokens
 
 
 class BeamState(NamedTuple):
@@ -45,7 +46,8 @@ class BeamState(NamedTuple):
     live: Hypotheses  # scores: log P
     finished: Hypotheses
     visible: Any  # [sentences, beam, room · beam]: see `Transformer.decode_step`
-    extras: dict  # may hold "prefix" (see `next_tokens`); more in `ConstrainedBeamSearch`
+    # May hold "prefix" (see `next_tokens`) and "leaves"; more in `ConstrainedBeamSearch`.
+    extras: dict
     memory: Any
     cache: Any
 
@@ -66,10 +68,11 @@ class BeamSearch:
     Args:
         model: a `Transformer` or an `Ensemble`.
         config: a `SearchConfig`.
+        trees: a `TreeConstraint`. None: outputs need not be trees.
     """
 
-    def __init__(self, model, config):
-        self.model, self.config = model, config
+    def __init__(self, model, config, trees=None):
+        self.model, self.config, self.trees = model, config, trees
 
     def start(self, source, room, longest=None, extras=None):
         """Returns the state before the first token.
@@ -82,6 +85,9 @@ class BeamSearch:
             extras: {"prefix": see `next_tokens`}, or None.
         """
         beam = self.config.beam
+        limits, extras = length_limits(source, longest, self.config), extras or {}
+        if self.trees is not None:
+            limits, extras = self.trees.start(source, limits, longest, extras)
         memory, cache = self.model.start_decoding(source, room, beam)
         sentences = ops.shape(source)[0]
         no_tokens = ops.zeros((sentences, beam, room), "int32")
@@ -89,11 +95,11 @@ class BeamSearch:
         first_only = ops.where(ops.arange(beam) == 0, 0.0, IMPOSSIBLE)
         return BeamState(
             ops.convert_to_tensor(0, "int32"),
-            length_limits(source, longest, self.config),
+            limits,
             Hypotheses(no_tokens, first_only + ops.zeros((sentences, 1))),
             Hypotheses(no_tokens, ops.full((sentences, beam), IMPOSSIBLE)),
             ops.zeros((sentences, beam, room * beam), "bool"),
-            extras or {},
+            extras,
             memory,
             cache,
         )
@@ -162,7 +168,10 @@ class BeamSearch:
         """
         beam, live, position = self.config.beam, state.live, state.position
         prefix = state.extras.get("prefix")
-        log_p, tokens = next_tokens(logits, 2 * beam, live.tokens, position, self.config, prefix)
+        allowed = allowed_tokens(self.trees, state, live.tokens, logits)
+        log_p, tokens = next_tokens(
+            logits, 2 * beam, live.tokens, position, self.config, prefix, allowed
+        )
         per_hypothesis = tokens.shape[-1]
         log_p = ops.reshape(log_p + live.scores[..., None], (-1, beam * per_hypothesis))
         scores, chosen = ops.top_k(log_p, min(2 * beam, beam * per_hypothesis))

@@ -72,10 +72,11 @@ class BeamSearchWithOptions(WithOptions, BeamSearch):
         prefix, beam = state.extras["prefix"], state.extras["beam"][:, None]
         here = ops.arange(ops.shape(prefix)[1], dtype="int32") == state.position
         likeliest = super().continuations
+        without = {name: each for name, each in state.extras.items() if name != "prefix"}
         candidates = ops.cond(  # prefixes end soon, and masking is expensive
             ops.any(here & (prefix != PADDING)),
-            lambda: likeliest(state._replace(extras={"prefix": prefix}), logits),
-            lambda: likeliest(state._replace(extras={}), logits),
+            lambda: likeliest(state, logits),
+            lambda: likeliest(state._replace(extras=without), logits),
         )
         newest, (tokens, scores) = candidates.newest, candidates.hypotheses
         rank = ops.arange(newest.shape[1], dtype="int32")

@@ -14,6 +14,7 @@ from t2t_keras.decoding.hypotheses import (
     with_token,
 )
 from t2t_keras.decoding.special_ids import END, PADDING
+from t2t_keras.decoding.tree_constraint import allowed_tokens
 from t2t_keras.layers.decoding_cache import own_slots
 
 
@@ -24,7 +25,7 @@ class GreedyState(NamedTuple):
     limits: Any  # maximum length of each sentence's output: [sentences]
     hypotheses: Hypotheses  # scores: log P
     live: Any  # which hypotheses have not ended: [sentences, hypotheses]
-    extras: dict  # may hold "prefix" (see `next_tokens`) and "draws" (see `draws_of`)
+    extras: dict  # may hold "prefix" (see `next_tokens`), "draws" (see `draws_of`), "leaves"
     memory: Any
     cache: Any
 
@@ -35,24 +36,27 @@ class Greedy:
     Args:
         model: a `Transformer` or an `Ensemble`.
         config: a `SearchConfig`.
+        trees: a `TreeConstraint`. None: outputs need not be trees.
     """
 
     count = 1  # hypotheses per sentence
 
-    def __init__(self, model, config):
-        self.model, self.config = model, config
+    def __init__(self, model, config, trees=None):
+        self.model, self.config, self.trees = model, config, trees
 
     def start(self, source, room, longest=None, extras=None):
         """Returns the state before the first token; arguments as in `BeamSearch.start`."""
         memory, cache = self.model.start_decoding(source, room, self.count)
         rows = (ops.shape(source)[0], self.count)
-        limits = length_limits(source, longest, self.config)
+        limits, extras = length_limits(source, longest, self.config), extras or {}
+        if self.trees is not None:
+            limits, extras = self.trees.start(source, limits, longest, extras)
         return GreedyState(
             ops.convert_to_tensor(0, "int32"),
             limits,
             Hypotheses(ops.zeros((*rows, room), "int32"), ops.zeros(rows)),
             ops.broadcast_to(limits[:, None] > 0, rows),
-            extras or {},
+            extras,
             memory,
             cache,
         )
@@ -87,9 +91,9 @@ class Greedy:
     def choose(self, logits, state):
         """Returns log P and id of the next token of each hypothesis."""
         prefix = state.extras.get("prefix")
-        log_p, ids = next_tokens(
-            logits, 1, state.hypotheses.tokens, state.position, self.config, prefix
-        )
+        tokens = state.hypotheses.tokens
+        allowed = allowed_tokens(self.trees, state, tokens, logits)
+        log_p, ids = next_tokens(logits, 1, tokens, state.position, self.config, prefix, allowed)
         likeliest = ops.argmax(log_p, axis=-1)[..., None]
         return tuple(ops.take_along_axis(x, likeliest, axis=-1)[..., 0] for x in (log_p, ids))
 

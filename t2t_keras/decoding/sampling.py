@@ -6,6 +6,7 @@ from keras import ops
 from t2t_keras.decoding.constraints import mask_forbidden
 from t2t_keras.decoding.greedy import Greedy
 from t2t_keras.decoding.hypotheses import best
+from t2t_keras.decoding.tree_constraint import allowed_tokens
 
 
 class Sampling(Greedy):
@@ -15,14 +16,15 @@ class Sampling(Greedy):
     neither on the backend nor on the other sentences of its batch.
     """
 
-    def __init__(self, model, config):
-        super().__init__(model, config)
+    def __init__(self, model, config, trees=None):
+        super().__init__(model, config, trees)
         self.count = config.n_best
 
     def choose(self, logits, state):
         normalizer, ids = ops.logsumexp(logits, axis=-1), None
         tokens, prefix = state.hypotheses.tokens, state.extras.get("prefix")
-        logits = mask_forbidden(logits, tokens, state.position, self.config, prefix)
+        allowed = allowed_tokens(self.trees, state, tokens, logits)
+        logits = mask_forbidden(logits, tokens, state.position, self.config, prefix, allowed)
         logits = logits / self.config.temperature
         if self.config.top_k or self.config.top_p < 1:
             vocabulary = logits.shape[-1]

@@ -9,20 +9,32 @@ state is the sentence; only `position` is a scalar.
 import keras
 from keras import ops
 
+from t2t_keras.checks import check
 from t2t_keras.decoding.beam_search import BeamSearch
 from t2t_keras.decoding.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.greedy import Greedy
 from t2t_keras.decoding.sampling import Sampling, draws_of
 
 
-def method_of(model, config):
-    """Returns the search method that `config` selects, for `model`."""
+def method_of(model, config, trees=None):
+    """Returns the search method that `config` selects.
+
+    Args:
+        model: a `Transformer` or an `Ensemble`.
+        config: a `SearchConfig`.
+        trees: the `TreeConstraint` that `config.constrain="tree"` needs. None: no such constraint.
+    """
+    if bool(config.constrain) != (trees is not None):
+        raise ValueError(
+            "constrain='tree' needs `trees`, a TreeConstraint, and `trees` needs it. Received: "
+            f"constrain={config.constrain!r}, trees={trees}"
+        )
     if config.method == "sample":
-        return Sampling(model, config)
-    return Greedy(model, config) if config.beam == 1 else BeamSearch(model, config)
+        return Sampling(model, config, trees)
+    return (Greedy if config.beam == 1 else BeamSearch)(model, config, trees)
 
 
-def search(model, source, max_length, config, prefix=None, indices=None, phrases=None):
+def search(model, source, max_length, config, prefix=None, indices=None, phrases=None, trees=None):
     """Searches for the best translations of each sentence.
 
     Inside `tf.function` or `jax.jit`, the search becomes part of the graph.
@@ -40,13 +52,16 @@ def search(model, source, max_length, config, prefix=None, indices=None, phrases
         phrases: ids `[sentences, phrases, length]` that the outputs must contain, padded at the
             end; see `ConstrainedBeamSearch`. They raise the limit of their sentence, but not
             `max_length`. None: no phrases.
+        trees: see `method_of`.
 
     Returns:
         `Hypotheses`, `config.n_best` for each sentence.
     """
     extras = {} if prefix is None else {"prefix": ops.convert_to_tensor(prefix, "int32")}
-    method = method_of(model, config)
+    method = method_of(model, config, trees)
     if phrases is not None:
+        allowed = "left out if phrases are required"
+        check(not config.constrain, "constrain", config.constrain, allowed)
         method = ConstrainedBeamSearch(model, config)
         extras["phrases"] = ops.convert_to_tensor(phrases, "int32")
     if config.method == "sample":

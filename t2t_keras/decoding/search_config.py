@@ -31,6 +31,8 @@ class SearchConfig:
         banned: ids that are never written.
         first: ids that an output may begin with; empty: all.
         no_repeat_ngram: length of n-grams that an output may contain only once; 0: no constraint.
+        constrain: "tree" for outputs that are trees over the words of their sources; "": no such
+            constraint.
     """
 
     method: str = "beam"
@@ -47,6 +49,7 @@ class SearchConfig:
     banned: tuple[int, ...] = ()
     first: tuple[int, ...] = ()
     no_repeat_ngram: int = 0
+    constrain: str = ""
 
     @property
     def constrained(self):
@@ -94,6 +97,11 @@ class SearchConfig:
             self.first,
             "an id that is neither banned nor padding nor begin",
         )
+        check_choice("constrain", self.constrain, ("", "tree"))
+        if self.constrain:
+            for name in ("banned", "first", "no_repeat_ngram"):
+                value, allowed = getattr(self, name), f"left out if constrain={self.constrain!r}"
+                check(not value, name, value, allowed)
         if self.method == "beam":
             check(
                 self.n_best <= self.beam,

@@ -24,6 +24,9 @@ from t2t_keras.decoding.search_config import SearchConfig
         ({"banned": (2,)}, "`banned` must be ids other than 2"),
         ({"banned": (" th",)}, "`banned` must be ids from 0 up; pieces are for the flag --banned"),
         ({"first": (5, 1), "banned": (5,)}, "`first` must be an id that is neither banned nor"),
+        ({"constrain": "trees"}, "`constrain` must be one of '', 'tree' .did you mean 'tree'"),
+        ({"constrain": "tree", "first": (5,)}, "`first` must be left out if constrain='tree'"),
+        ({"constrain": "tree", "no_repeat_ngram": 2}, "`no_repeat_ngram` must be left out"),
     ],
 )
 def test_an_invalid_setting_is_named(settings, message):

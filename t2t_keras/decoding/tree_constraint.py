@@ -1,0 +1,166 @@
+"""Constraint that every output is a tree over the words of its source (§6.3).
+
+A tree is written as its brackets and leaves, such as `(S (NP XX )NP (VP XX )VP )S`, where XX may
+also be a tag or the word itself. A token is forbidden unless it continues such a tree: brackets
+balance, a closing bracket has the label of its constituent, no constituent is empty, there is one
+outermost constituent, and it has exactly one leaf for each word. The end follows the complete tree.
+
+Which tokens are allowed depends only on a few numbers for each hypothesis, the `Counters`. They are
+computed from its tokens, as repeated n-grams are, so a search carries no further state.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from keras import ops
+
+from t2t_keras.decoding.special_ids import END, PADDING
+from t2t_keras.decoding.tree_vocabulary import CLOSING, CONTINUATION, OPENING, OTHER, WORD_START
+
+DEEPEST = 299  # constituents inside each other; pipelines/treebank.py reads no deeper trees
+ANY, NONE = -1, -2  # in place of an id: any piece that begins a word; no token
+
+
+class Leaves(NamedTuple):
+    """The pieces of the leaves of each sentence, in the order in which they must be written."""
+
+    pieces: Any  # ids, or `ANY` for tags; padded at the end: [sentences, pieces]
+    starts: Any  # whether each piece is the first one of its leaf: [sentences, pieces]
+
+
+class Counters(NamedTuple):
+    """The place of each hypothesis in its tree: [sentences, hypotheses]."""
+
+    depth: Any  # number of open constituents
+    written: Any  # number of pieces of leaves; of tags, only the first pieces count
+    newest: Any  # class of the newest token; `OTHER` at the beginning
+    closing: Any  # id of the bracket that closes the innermost open constituent
+
+
+class TreeConstraint:
+    """Allows only tokens that continue a tree; see the module's docstring.
+
+    Args:
+        vocabulary: a `TreeVocabulary`.
+    """
+
+    def __init__(self, vocabulary):
+        self.vocabulary = vocabulary
+
+    def leaves_of(self, source):
+        """Returns the `Leaves` of sources with ids `[sentences, length]`."""
+        table = self.vocabulary
+        source = source[:, table.start :]
+        is_piece = (source != PADDING) & (source != END)
+        index = ops.arange(ops.shape(source)[1], dtype="int32")
+        begins = is_piece & (ops.take(table.begins_word, source) | (index == 0))
+        if table.leaves == "word":
+            return Leaves(ops.where(is_piece, ops.take(table.written, source), PADDING), begins)
+        leaf = np.array(table.placeholder if table.leaves == "XX" else (ANY,), "int32")
+        words = ops.sum(ops.cast(begins, "int32"), axis=1, keepdims=True)
+        index = ops.arange(ops.shape(source)[1] * len(leaf), dtype="int32")
+        is_piece = index < words * len(leaf)
+        pieces = ops.where(is_piece, ops.take(leaf, index % len(leaf)), PADDING)
+        return Leaves(pieces, is_piece & (index % len(leaf) == 0))
+
+    def start(self, source, limits, longest, extras):
+        """Adds the leaves to the `extras` of a search, and raises limits that are too low.
+
+        A limit leaves room for the leaves, a pair of brackets and the end, unless `longest` does
+        not: then the tree is cut off.
+
+        Args:
+            source: ids `[sentences, source_length]`.
+            limits: maximum length of each sentence's output, `[sentences]`.
+            longest: maximum length of all outputs. None: no maximum.
+            extras: a dict.
+
+        Returns:
+            The limits and the extras.
+        """
+        leaves = self.leaves_of(source)
+        needed = number_of(leaves.pieces != PADDING) + 3
+        needed = needed if longest is None else ops.minimum(needed, longest)
+        return ops.maximum(limits, needed), {**extras, "leaves": leaves}
+
+    def counters(self, tokens):
+        """Returns the `Counters` of hypotheses `[sentences, hypotheses, length]`."""
+        table = self.vocabulary
+        classes = ops.take(table.classes, tokens)
+        opens, closes = classes == OPENING, classes == CLOSING
+        depths = ops.cumsum(ops.cast(opens, "int32") - ops.cast(closes, "int32"), axis=-1)
+        depth = depths[..., -1]
+        is_text = ~opens & ~closes & (tokens > END)
+        counted = classes == WORD_START if table.leaves == "tag" else is_text
+        # The bracket that opened the innermost constituent is the last one that led to its depth.
+        index = ops.arange(ops.shape(tokens)[2], dtype="int32")
+        innermost = last_of(opens & (depths == depth[..., None]), index)
+        label = ops.take_along_axis(tokens, innermost[..., None], axis=2)[..., 0]
+        newest = ops.take_along_axis(classes, last_of(tokens != PADDING, index)[..., None], axis=2)
+        return Counters(depth, number_of(counted), newest[..., 0], ops.take(table.closings, label))
+
+    def allowed(self, leaves, tokens, position, limits, size):
+        """Returns which tokens may come next: booleans `[sentences, hypotheses, size]`.
+
+        At least one may: if there is no room to complete the tree, one that continues the shortest
+        way to complete it.
+
+        Args:
+            leaves: the `Leaves` of the sentences.
+            tokens: ids `[sentences, hypotheses, length]`, padded after `position`.
+            position: number of tokens written so far.
+            limits: maximum length of each sentence's output, `[sentences]`.
+            size: size of the vocabulary.
+        """
+        table = self.vocabulary
+        depth, written, newest, closing = self.counters(tokens)
+        missing = number_of(leaves.pieces != PADDING)[:, None] - written
+        completing = missing + depth + 1  # tokens of the shortest way, with the end
+        room = limits[:, None] - position - 1  # tokens after the next one
+        place = ops.minimum(written, ops.shape(leaves.pieces)[1] - 1)
+        piece, begins = (ops.take_along_axis(x, place, axis=1) for x in leaves)
+        started, has_words = position > 0, missing > 0
+        inside_leaf = started & has_words & ~begins
+
+        fits = (completing < room) & (depth < DEEPEST)
+        may_open = has_words & ~inside_leaf & (fits | ~started)
+        may_close = (depth > 0) & (newest != OPENING) & ~inside_leaf & (~has_words | (depth > 1))
+        piece = ops.where(started & has_words, piece, NONE)
+        closing = ops.where(may_close, closing, NONE)
+        end = ops.where((depth == 0) & ~has_words, END, NONE)
+
+        classes = np.pad(table.classes, (0, size - len(table.classes)), constant_values=OTHER)
+        ids = ops.arange(size, dtype="int32")
+        allowed = may_open[..., None] & (classes == OPENING)
+        for only in (piece, closing, end):
+            allowed = allowed | (ids == only[..., None])
+        if table.leaves == "tag":
+            in_leaf = (newest == WORD_START) | (newest == CONTINUATION)
+            continues = in_leaf & (completing <= room)
+            allowed = allowed | ((piece == ANY)[..., None] & (classes == WORD_START))
+            allowed = allowed | (continues[..., None] & (classes == CONTINUATION))
+        return allowed
+
+
+def allowed_tokens(trees, state, tokens, logits):
+    """Returns which tokens may come next in a search, as booleans like its logits.
+
+    Args:
+        trees: a `TreeConstraint`. None: all tokens are allowed, and so is the result.
+        state: the state of the search.
+        tokens: tokens of its hypotheses.
+        logits: `[sentences, hypotheses, vocabulary]`.
+    """
+    if trees is None:
+        return None
+    leaves, size = state.extras["leaves"], logits.shape[-1]
+    return trees.allowed(leaves, tokens, state.position, state.limits, size)
+
+
+def last_of(booleans, index):
+    """Returns the last index along the last axis where `booleans` are true, or 0."""
+    return ops.max(ops.where(booleans, index, 0), axis=-1)
+
+
+def number_of(booleans):
+    return ops.sum(ops.cast(booleans, "int32"), axis=-1)

@@ -1,0 +1,227 @@
+"""Search for trees, compared with all trees over the words of a source."""
+
+import functools
+import itertools
+
+import numpy as np
+import pytest
+from helpers import array
+from keras import ops
+from table_model import END, TableModel, found, padded
+from tree_tokenizer import TOKENIZER, text_of
+
+from pipelines import treebank
+from t2t_keras.decoding.sampling import draws_of
+from t2t_keras.decoding.search import advance, method_of, search
+from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.decoding.tree_constraint import DEEPEST, TreeConstraint
+from t2t_keras.decoding.tree_vocabulary import CLOSING, OPENING, WORD_START, tree_vocabulary
+
+# Ids of `TOKENIZER`.
+OPEN_A, CLOSE_A, OPEN_B, CLOSE_B, A, B, MORE, XX = range(4, 12)
+SIZE = 12
+SOURCE = [A, B, MORE]  # two words: "a", "bc"
+LEAVES = {"word": [(A,), (B, MORE)], "XX": [(XX,), (XX,)], "tag": [(A,), (B,)]}
+
+
+@functools.cache
+def constraint(leaves):
+    return TreeConstraint(tree_vocabulary(TOKENIZER, leaves))
+
+
+def constituents(leaves, room):
+    """Yields all constituents of at most `room` tokens with these leaves."""
+    for opening, closing in ((OPEN_A, CLOSE_A), (OPEN_B, CLOSE_B)):
+        for children in sequences(leaves, room - 2):
+            yield (opening, *children, closing)
+
+
+def sequences(leaves, room):
+    """Yields all sequences of constituents and leaves with these leaves."""
+    if sum(map(len, leaves)) > room:
+        return
+    for count in range(1, len(leaves) + 1):
+        first, rest = leaves[:count], leaves[count:]
+        for child in itertools.chain(first if count == 1 else [], constituents(first, room)):
+            if not rest:
+                yield child
+            for others in sequences(rest, room - len(child)):
+                yield child + others
+
+
+def all_trees(kind, limit):
+    """Returns all trees over the words of `SOURCE` with their ends, of at most `limit` tokens."""
+    choices = [LEAVES[kind]]
+    if kind == "tag":  # any piece that begins a word, then any number of others
+        starts, more = (A, B, XX), range(limit)
+        tags = [(start, *[MORE] * count) for start in starts for count in more]
+        choices = itertools.product(tags, repeat=2)
+    return [(*each, END) for leaves in choices for each in constituents(list(leaves), limit - 1)]
+
+
+@pytest.mark.parametrize("kind", LEAVES)
+def test_exactly_the_tokens_that_continue_a_tree_are_allowed(kind):
+    limit, following = 8, {}
+    for tree in all_trees(kind, limit):
+        for position in range(len(tree)):
+            following.setdefault(tree[:position], set()).add(tree[position])
+    trees = constraint(kind)
+    leaves = trees.leaves_of(ops.array([[*SOURCE, END, 0]]))
+    for position in sorted({len(prefix) for prefix in following}):
+        prefixes = [prefix for prefix in following if len(prefix) == position]
+        tokens = np.zeros((1, len(following), limit), "int32")  # one shape is compiled once
+        tokens[0, : len(prefixes), :position] = np.reshape(prefixes, (len(prefixes), position))
+        limits = ops.array([limit])
+        allowed = trees.allowed(leaves, ops.array(tokens), ops.array(position), limits, SIZE)
+        for prefix, row in zip(prefixes, array(allowed)[0], strict=False):
+            assert set(np.flatnonzero(row).tolist()) == following[prefix], prefix
+
+
+def test_counters_give_the_place_in_the_tree():
+    tokens = [[OPEN_A, OPEN_B, A], [OPEN_A, OPEN_B, A, CLOSE_B, B, MORE], [OPEN_B, A, CLOSE_B], []]
+    counters = constraint("word").counters(ops.array(padded(tokens))[None])
+    assert array(counters.depth).tolist() == [[2, 1, 0, 0]]
+    assert array(counters.written).tolist() == [[1, 3, 1, 0]]
+    assert array(counters.newest)[0, [0, 2]].tolist() == [WORD_START, CLOSING]
+    assert array(counters.closing)[0, :2].tolist() == [CLOSE_B, CLOSE_A]
+
+
+def test_the_leaves_are_the_pieces_of_the_source():
+    sources = [[*SOURCE, END], [XX, END], [OPEN_A, MORE, A, END], [END]]
+    leaves = constraint("word").leaves_of(ops.array(padded(sources)))
+    # A bracket in the source would not be a leaf: it is written as the unknown piece.
+    expected = [[A, B, MORE, 0], [XX, 0, 0, 0], [3, MORE, A, 0], [0, 0, 0, 0]]
+    assert array(leaves.pieces).tolist() == expected
+    starts = array(leaves.starts).astype(bool)
+    assert starts.sum(axis=1).tolist() == [2, 1, 2, 0] and starts[0, :2].all()
+    leaves = constraint("XX").leaves_of(ops.array(padded(sources)))
+    assert (array(leaves.pieces) == XX).sum(axis=1).tolist() == [2, 1, 2, 0]
+
+
+def search_trees(model, sources, kind, room=24, extra_length=2, **settings):
+    """Returns (score, tokens) of each hypothesis of each source, as `search_table` does."""
+    config = SearchConfig(extra_length=extra_length, constrain="tree", **settings)
+    config.validate()
+    extras = {}
+    if config.method == "sample":
+        extras["draws"] = ops.array(draws_of(range(len(sources)), room, config))
+    method = method_of(model, config, constraint(kind))
+    source = ops.array(padded([[*source, END] for source in sources]))
+    state = method.start(source, room, room, extras)
+    return found(*method.hypotheses(advance(method, state, room)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "limit", "beam"), [("word", 10, 80), ("XX", 9, 80), ("tag", 8, 150)]
+)
+def test_a_wide_enough_beam_finds_the_best_of_all_trees(kind, limit, beam):
+    model, extra = TableModel(3, SIZE), limit - len(SOURCE) - 1
+    (results,) = search_trees(model, [SOURCE], kind, extra_length=extra, beam=beam, n_best=3)
+    expected = sorted(((model.score(each), each) for each in all_trees(kind, limit)), reverse=True)
+    assert len(expected) > 60
+    assert [tokens for _, tokens in results] == [tokens for _, tokens in expected[:3]]
+    np.testing.assert_allclose([s for s, _ in results], [s for s, _ in expected[:3]], atol=1e-4)
+
+
+SOURCES = [[A], SOURCE, [B, A, A, MORE, MORE, XX], [XX] * 7, [A, B] * 4]
+SEARCHES = {
+    "greedy": {"beam": 1},
+    "beam": {"beam": 4, "n_best": 4},
+    "sampling": {"method": "sample", "n_best": 3},
+}
+
+
+@pytest.mark.parametrize("settings", SEARCHES.values(), ids=SEARCHES)
+@pytest.mark.parametrize(("kind", "seed"), [("word", 0), ("XX", 1), ("tag", 2)])
+def test_every_output_of_a_random_model_is_a_tree_with_the_scores_of_the_model(
+    kind, seed, settings
+):
+    model = TableModel(seed, SIZE)
+    results = search_trees(model, SOURCES, kind, extra_length=9, **settings)
+    for source, hypotheses in zip(SOURCES, results, strict=True):
+        assert hypotheses
+        words = text_of(source).split()
+        for score, tokens in hypotheses:
+            assert tokens[-1] == END and len(tokens) <= len(source) + 10
+            _, exact = treebank.repair(words, text_of(tokens).split(), kind)
+            assert exact, (words, text_of(tokens))
+            assert score == pytest.approx(model.score(tokens), abs=1e-4)
+
+
+@pytest.mark.one_backend
+def test_a_constraint_that_allows_everything_changes_no_bit():
+    class Anything(TreeConstraint):
+        def allowed(self, leaves, tokens, position, limits, size):
+            return ops.ones((*ops.shape(tokens)[:2], size), "bool")
+
+    model, source = TableModel(4, SIZE), ops.array(padded([[*each, END] for each in SOURCES]))
+    for settings in SEARCHES.values():
+        ordinary = search(model, source, 20, SearchConfig(**settings))
+        trees = Anything(constraint("XX").vocabulary)
+        config = SearchConfig(constrain="tree", **settings)
+        other = search(model, source, 20, config, trees=trees)
+        for one, two in zip(ordinary, other, strict=True):
+            np.testing.assert_array_equal(array(one), array(two))
+
+
+@pytest.mark.one_backend
+def test_a_limit_that_is_too_low_is_raised():
+    for beam in (1, 3):
+        ((_, tokens), *_), *_ = search_trees(
+            TableModel(0, SIZE), [[A] * 6], "word", beam=beam, extra_length=0
+        )
+        assert len(tokens) == 9 and tokens[1:7] == (A,) * 6
+
+
+@pytest.mark.one_backend
+def test_without_room_for_a_tree_its_beginning_is_written():
+    ((_, tokens), *_), *_ = search_trees(TableModel(0, SIZE), [[A] * 6], "word", room=5, beam=3)
+    assert tokens[0] in (OPEN_A, OPEN_B) and tokens[1:] == (A,) * 4
+
+
+@pytest.mark.one_backend
+def test_a_source_without_words_has_an_empty_output():
+    for beam in (1, 3):
+        (empty, _) = search_trees(TableModel(0, SIZE), [[], [A]], "word", beam=beam)
+        assert [tokens for _, tokens in empty] == [(END,)]
+
+
+@pytest.mark.one_backend
+def test_no_tree_is_deeper_than_those_that_can_be_read():
+    assert DEEPEST == treebank.DEEPEST - 1  # a leaf is one level deeper than its constituent
+    trees = constraint("word")
+    leaves = trees.leaves_of(ops.array([[A, END]]))
+    for depth in (DEEPEST - 1, DEEPEST):
+        tokens = ops.full((1, 1, depth), OPEN_A, "int32")
+        position, limits = ops.array(depth), ops.array([2000])
+        allowed = trees.allowed(leaves, tokens, position, limits, SIZE)
+        assert bool(array(allowed)[0, 0, OPEN_B]) == (depth < DEEPEST)
+        assert array(allowed)[0, 0, A]
+
+
+@pytest.mark.one_backend
+def test_a_model_may_have_more_ids_than_its_vocabulary():
+    results = search_trees(TableModel(5, SIZE + 3), SOURCES, "word", beam=2, extra_length=9)
+    assert all(max(tokens) < SIZE for hypotheses in results for _, tokens in hypotheses)
+    assert constraint("word").vocabulary.classes[OPEN_A] == OPENING
+
+
+@pytest.mark.one_backend
+def test_a_constraint_and_its_setting_need_each_other():
+    for settings, trees in (({"constrain": "tree"}, None), ({}, constraint("word"))):
+        with pytest.raises(ValueError, match="constrain='tree' needs `trees`, a TreeConstraint"):
+            method_of(TableModel(0), SearchConfig(**settings), trees)
+
+
+@pytest.mark.one_backend
+def test_trees_cannot_contain_required_phrases():
+    config = SearchConfig(constrain="tree")
+    with pytest.raises(ValueError, match="`constrain` must be left out if phrases are required"):
+        search(
+            TableModel(0),
+            ops.array([[A, END]]),
+            9,
+            config,
+            phrases=[[[A]]],
+            trees=constraint("word"),
+        )
