@@ -35,6 +35,13 @@ NO_REPEAT_NGRAM = flags.DEFINE_integer(
     "Length in tokens of n-grams that must not occur twice in a translation; 0 is off. Default: "
     "the run's.",
 )
+CONSTRAIN = flags.DEFINE_enum(
+    "constrain",
+    None,
+    ["", "tree"],
+    "tree: every output of a parser is a tree over the words of its sentence; empty: outputs are "
+    "not constrained. Default: the run's.",
+)
 
 
 class PieceList(flags.ListParser):
@@ -68,7 +75,8 @@ FIRST = define_pieces(
 )
 
 SAMPLING_FLAGS = (SAMPLE, TEMPERATURE, TOP_K, TOP_P, SEED)
-SEARCH_FLAGS = (BEAM, ALPHA, PENALTY, EXTRA_LENGTH, *SAMPLING_FLAGS, NO_REPEAT_NGRAM, BANNED, FIRST)
+CONSTRAINT_FLAGS = (NO_REPEAT_NGRAM, BANNED, FIRST, CONSTRAIN)
+SEARCH_FLAGS = (BEAM, ALPHA, PENALTY, EXTRA_LENGTH, *SAMPLING_FLAGS, *CONSTRAINT_FLAGS)
 
 
 def search_changes():

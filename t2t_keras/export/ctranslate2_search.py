@@ -64,6 +64,7 @@ def check_search(config):
         "banned": set(config.banned) - {PADDING, BEGIN, UNKNOWN},
         "first": config.first,
         "no_repeat_ngram": config.no_repeat_ngram,
+        "constrain": config.constrain,
     }
     for name, value in unsupported.items():
         if value:

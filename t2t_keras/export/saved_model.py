@@ -28,6 +28,7 @@ def save_text_model(
     dtype="float32",
     split=True,
     alignment=None,
+    trees=None,
 ):
     """Writes a SavedModel that takes text, with the signatures of `TextSignatures`.
 
@@ -43,8 +44,9 @@ def save_text_model(
         dtype: type of the stored weights, one of `SAVED_MODEL_DTYPES`.
         split: whether the signature with options splits texts into sentences by default.
         alignment: see `TextSignatures`.
+        trees: see `method_of`.
     """
-    method = search_method(model, config)
+    method = search_method(model, config, trees)
     signatures = TextSignatures(model, method, source, target, alignment=alignment)
     weights = CompactWeights(model, dtype)
     endpoints = search_endpoints(weights.used_by(signatures.translate_n_best), TEXTS)
@@ -65,7 +67,7 @@ def save_text_model(
     write_batchable(folder, (*BATCHABLE, OPTIONS))
 
 
-def save_ids_model(folder, model, config, dtype="float32"):
+def save_ids_model(folder, model, config, dtype="float32", trees=None):
     """Writes a SavedModel that takes ids, for servers without the operations of tensorflow_text.
 
     `serving_default` takes `source` [batch, length]: in each row the tokens, the end (2), then
@@ -74,9 +76,9 @@ def save_ids_model(folder, model, config, dtype="float32"):
     answer depends on the whole batch, so no signature is batchable.
 
     Args:
-        folder, model, config, dtype: see `save_text_model`.
+        folder, model, config, dtype, trees: see `save_text_model`.
     """
-    method = search_method(model, config)
+    method = search_method(model, config, trees)
 
     def translate_n_best(source):
         ids, scores = staged_search(method, source, model.longest)
@@ -87,12 +89,12 @@ def save_ids_model(folder, model, config, dtype="float32"):
     write_batchable(folder, [])
 
 
-def search_method(model, config):
+def search_method(model, config, trees):
     allowed = "'beam': a SavedModel cannot sample"
     check(config.method == "beam", "method", config.method, allowed)
     dtype, allowed = model.dtype_policy.name, "float32: see `CompactWeights` for smaller weights"
     check(dtype == "float32", "model.dtype_policy", dtype, allowed)
-    return method_of(model, config)
+    return method_of(model, config, trees)
 
 
 def search_endpoints(translate_n_best, signature):

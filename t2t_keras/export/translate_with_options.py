@@ -52,7 +52,7 @@ class TranslateWithOptions(tf.Module):
         super().__init__()
         self.signatures, self.split_sentences = signatures, split_sentences
         model, config, target = signatures.model, signatures.method.config, signatures.target
-        self.method = BeamSearchWithOptions(model, config)
+        self.method = BeamSearchWithOptions(model, config, signatures.method.trees)
         self.constrained = ConstrainedBeamSearchWithOptions(model, config, target.ends_phrase)
         self.phrase_ids = PhraseIds(target, config.banned, model.longest)
 
@@ -69,7 +69,8 @@ class TranslateWithOptions(tf.Module):
         for_texts = {"split": split, "prefix": prefix, "require": require, **options}
         for_texts = {name: for_each(name, value, count) for name, value in for_texts.items()}
         split, prefix, require = (for_texts.pop(name) for name in ("split", "prefix", "require"))
-        with tf.control_dependencies(self.checks(**for_texts)):
+        checks = self.checks(**for_texts) + self.tree_checks(prefix, require)
+        with tf.control_dependencies(checks):
             prefix, phrases = self.encoded(tf.identity(prefix), require)
         has_phrases = phrases.row_lengths() > 0
         with tf.control_dependencies([self.width_check(for_texts["beam"], has_phrases)]):
@@ -151,6 +152,16 @@ class TranslateWithOptions(tf.Module):
                 "at least 1 and at most the beam",
             ),
             check("alpha", alpha, (alpha >= 0) & (alpha < float("inf")), "finite and at least 0"),
+        ]
+
+    def tree_checks(self, prefix, require):
+        """Returns the assertions that no output has to be a tree and something else as well."""
+        if self.method.trees is None:
+            return []
+        allowed = "empty: the outputs of this SavedModel are trees"
+        return [
+            check(name, each, each == "", allowed)
+            for name, each in (("prefix", prefix), ("require", require))
         ]
 
     def width_check(self, beam, has_phrases):

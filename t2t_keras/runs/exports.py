@@ -23,6 +23,7 @@ from t2t_keras.export.version_folders import versions_in
 from t2t_keras.runs.ctranslate2_export import RECORD, digests_in
 from t2t_keras.runs.export_folders import EXPORT_AGAIN, is_saved_model
 from t2t_keras.runs.settings_file import read_config
+from t2t_keras.runs.tree_search import tree_constraint
 
 
 def export(run, folder=None, format="saved_model", weights=None, **options):
@@ -59,6 +60,7 @@ def export_saved_model(
     config = run.search(**search)
     config = dataclasses.replace(config, n_best=n_best or config.beam)
     config.validate()
+    trees = tree_constraint(run, config)
     model, tokenizer = run.loaded(weights), run.tokenizer()
     folder = folder or run.folder / ("export_ids" if ids_only else "export")
     folder.mkdir(parents=True, exist_ok=True)
@@ -70,10 +72,10 @@ def export_saved_model(
         version = folder / str(max(versions_in(folder), default=0) + 1)
         with whole_folder(version) as unfinished:
             if ids_only:
-                save_ids_model(unfinished, model, config, dtype)
+                save_ids_model(unfinished, model, config, dtype, trees)
             else:
                 sides, split = languages(tokenizer), not run.prepared_with("leaves")
-                options = split_sentences, dtype, split, run.alignment_choice()
+                options = split_sentences, dtype, split, run.alignment_choice(), trees
                 save_text_model(unfinished, model, config, *sides, *options)
             save_tokenizer(tokenizer, unfinished / "vocabulary")
             settings = read_config(run.config_file)

@@ -55,7 +55,7 @@ def held_out_sets(experiment, texts, tags, tokenizer, model):
     data = experiment.data
     longest = model.longest if data.batches.too_long == "drop" else None
     # Greedy search, because evaluations are frequent. The final BLEU uses the run's own search.
-    greedy = dataclasses.replace(experiment.search, beam=1, n_best=1)
+    greedy = dataclasses.replace(experiment.search, beam=1, n_best=1, constrain="")
     searches, sets = {}, []
     for name, lines in texts.items():
         tag = tags.get(name)

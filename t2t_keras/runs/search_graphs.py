@@ -14,6 +14,7 @@ from t2t_keras.decoding.required_phrases import PhraseEncoder
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import advance, method_of
 from t2t_keras.decoding.translator import Translator
+from t2t_keras.decoding.tree_vocabulary import ONLY_TREES
 from t2t_keras.export.compiled_stages import compiled_stages
 from t2t_keras.export.small_batch_search import small_batch_search
 from t2t_keras.export.staged_search import staged_search
@@ -22,16 +23,17 @@ from t2t_keras.training.replica_step import choose_xla
 IDS = tf.TensorSpec([None, None], tf.int32)
 
 
-def translator(model, tokenizer, config):
+def translator(model, tokenizer, config, trees=None):
     """Returns a `Translator` that searches in TensorFlow graphs.
 
     Args:
         model: a `Transformer` or an `Ensemble`.
         tokenizer: the vocabulary's tokenizer.
         config: a `SearchConfig`.
+        trees: see `method_of`.
     """
     phrases = PhraseEncoder(tokenizer.target, config, model.longest)
-    decode = PhraseSearch(graph_search(model, config), model, tokenizer, config)
+    decode = PhraseSearch(graph_search(model, config, trees=trees), model, tokenizer, config)
     return Translator(tokenizer, decode, longest=model.longest, phrases=phrases)
 
 
@@ -48,6 +50,8 @@ class PhraseSearch:
         self.tokenizer, self.config = tokenizer, config
 
     def __call__(self, source, indices, prefix=None, phrases=None):
+        if self.config.constrain and (prefix is not None or phrases is not None):
+            raise ValueError(ONLY_TREES)
         if phrases is None:
             return self.ordinary(source, indices, prefix)
         return self.constrained(source, indices, prefix, phrases)
@@ -59,19 +63,20 @@ class PhraseSearch:
         return staged_graph(self.model, self.config, method)
 
 
-def graph_search(model, config, pays_after=None):
+def graph_search(model, config, pays_after=None, trees=None):
     """Returns a function from source ids, text indices and prefix ids to `Hypotheses`.
 
     Args:
         model: a `Transformer` or an `Ensemble`.
         config: a `SearchConfig`.
         pays_after: see `CompiledShapes`.
+        trees: see `method_of`.
     """
     if choose_xla("auto"):
-        return compiled_search(model, config)
+        return compiled_search(model, config, trees)
     if config.method == "sample":
-        return staged_graph(model, config)
-    return CpuSearch(model, config, pays_after)
+        return staged_graph(model, config, method_of(model, config, trees))
+    return CpuSearch(model, config, pays_after, trees)
 
 
 class CpuSearch:
@@ -81,11 +86,12 @@ class CpuSearch:
         model: a `Transformer` or an `Ensemble`.
         config: a `SearchConfig` that does not sample.
         pays_after: see `CompiledShapes`.
+        trees: see `method_of`.
     """
 
-    def __init__(self, model, config, pays_after=None):
-        method = method_of(model, config)
-        self.staged = staged_graph(model, config)
+    def __init__(self, model, config, pays_after=None, trees=None):
+        method = method_of(model, config, trees)
+        self.staged = staged_graph(model, config, method)
         self.small = small_batch_search(method, model.longest)
         self.compiled_stages = tf.function(
             compiled_stages(method, model.longest),
@@ -127,9 +133,9 @@ class CpuSearch:
             self.compiled_stages(np.ones([0, shape.length], "int32"), [shape.rows])
 
 
-def compiled_search(model, config):
+def compiled_search(model, config, trees=None):
     """Returns the search as one program, which XLA compiles for each batch shape."""
-    method = method_of(model, config)
+    method = method_of(model, config, trees)
 
     def search(source, extras):
         longest = tf.shape(source)[1] + config.extra_length

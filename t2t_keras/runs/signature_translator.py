@@ -16,6 +16,7 @@ from pipelines.tokenizers import load_tokenizer
 from t2t_keras.decoding.required_phrases import Requirements
 from t2t_keras.decoding.sentences import joined_sentences, whole
 from t2t_keras.decoding.translator import Translation, joined
+from t2t_keras.decoding.tree_vocabulary import ONLY_TREES
 from t2t_keras.export.signature_constants import ALIGN, NO_SCORE, OPTIONS, SCORE_PIECES
 from t2t_keras.runs.export_folders import longest_of, search_of, tag_of
 from t2t_keras.runs.marked_translation import MarkedTranslator
@@ -156,6 +157,8 @@ class SignatureTranslator:
             config: the `SearchConfig`.
             prefixes, phrases: whether texts may have prefixes and required phrases.
         """
+        if config.constrain and (prefixes or phrases):
+            raise ValueError(ONLY_TREES)
         if prefixes or not self.is_exported(config):
             self.check_has(OPTIONS, "change its search")
         if not phrases:

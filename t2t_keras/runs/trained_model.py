@@ -11,6 +11,7 @@ from t2t_keras.runs.scoring import scorer
 from t2t_keras.runs.search_graphs import translator
 from t2t_keras.runs.search_options import search_config
 from t2t_keras.runs.splitting import best_of, splitter
+from t2t_keras.runs.tree_search import tree_constraint
 from t2t_keras.runs.word_alignment import aligner, words_of
 from t2t_keras.runs.word_confidence import confidence
 
@@ -34,10 +35,11 @@ class TrainedModel:
     def translator(self, weights=None, **search):
         """Returns a `Translator`, which accepts prefixes and returns n-best lists with scores."""
         config = self.search(**search)
+        trees = tree_constraint(self, config)
         return self.keep(
             "translator",
             (self.weights_key(weights), repr(config)),
-            lambda: translator(self.loaded(weights), self.tokenizer(), config),
+            lambda: translator(self.loaded(weights), self.tokenizer(), config, trees),
         )
 
     def translate(

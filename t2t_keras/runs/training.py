@@ -30,6 +30,7 @@ from t2t_keras.runs.initial_weights import (
 )
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.settings_file import read_config
+from t2t_keras.runs.tree_search import tree_constraint
 from t2t_keras.training.console import example_lines
 from t2t_keras.training.machines import Machines, find_strategy
 from t2t_keras.training.trainer import Trainer
@@ -108,6 +109,7 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None):
             begin(run, experiment, vocabulary, command, initial and initial.folder)
         else:
             join(run, experiment, vocabulary)
+    tree_constraint(run, experiment.search)  # fails now rather than in the final export
     for line in mix.lines(plan.examples) if mix else ():
         logging.info(line)
     if plan.too_long:

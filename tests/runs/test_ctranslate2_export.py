@@ -141,6 +141,7 @@ def shape_of(address):
         ({"method": "sample"}, "--sample does not work with CTranslate2.* Give the run"),
         ({"banned": [" das"]}, "--banned does not work with CTranslate2"),
         ({"no_repeat_ngram": 2}, "--no_repeat_ngram does not work with CTranslate2"),
+        ({"constrain": "tree"}, "--constrain does not work with CTranslate2"),
         ({"n_best": 5}, "`n_best` must be at most the beam width, beam=4"),
     ],
 )
