@@ -11,6 +11,7 @@ from t2t_keras.checks import (
     check_rate,
 )
 from t2t_keras.layers.attention import head_widths
+from t2t_keras.layers.attention_scores import scores_named
 from t2t_keras.layers.feed_forward import ACTIVATIONS
 from t2t_keras.layers.positional_encoding import kind_of_positions
 
@@ -37,6 +38,7 @@ class TransformerConfig:
     attention_dropout: float = 0.0  # on the attention weights; the paper uses it in parsing
     positions: str = "sinusoidal"  # or "learned", "concatenated", "hugging_face"
     max_length: int = 1024  # rows of the table of learned positions
+    attention: str = "scaled"  # or "unscaled", "additive"
 
     decoder_layers: int | None = None  # None: num_layers, the encoder's
     source_vocab_size: int | None = None  # None: source and target share one embedding matrix
@@ -73,6 +75,7 @@ class TransformerConfig:
             value = getattr(self, name)
             check(value is None or value <= most, name, value, f"at most {most:,}")
         kind_of_positions(self.positions).check(self)
+        scores_named(self.attention)
         check_choice("activation", self.activation, ACTIVATIONS)
         check_boolean("tie_output", self.tie_output)
         if self.embedding_scale is not None:

@@ -35,6 +35,8 @@ def test_logits_of_the_base_model_equal_an_independent_numpy_forward_pass():
         {"activation": "gelu_tanh", "positions": "hugging_face", "tie_output": False},
         {"activation": "gelu_sigmoid", "num_layers": 1, "decoder_layers": 2},
         {"positions": "learned", "position_offset": 2, "d_k": 12, "d_v": 5},
+        {"attention": "unscaled", "num_layers": 1},
+        {"attention": "additive", "d_k": 5, "num_layers": 1},
         {"source_vocab_size": 40, "attention_bias": True, "norm_epsilon": 0.1},
     ],
 )
@@ -85,7 +87,7 @@ def test_logits_under_xla_are_the_same():
     np.testing.assert_allclose(array(compiled(model)(inputs)), array(model(inputs)), atol=1e-5)
 
 
-PLAIN_AND_ALL_OPTIONS = [{}, {**OTHER_SYSTEMS, "positions": "learned"}]
+PLAIN_AND_ALL_OPTIONS = [{}, {**OTHER_SYSTEMS, "positions": "learned", "attention": "additive"}]
 
 
 @pytest.mark.parametrize("settings", PLAIN_AND_ALL_OPTIONS)

@@ -40,6 +40,7 @@ def test_resolving_twice_changes_nothing():
         ({"attention_dropout": 1}, "`attention_dropout` must be .* attention_dropout=1"),
         ({"activation": "rleu"}, "`activation` must be one of .*did you mean 'relu'"),
         ({"positions": "sinusoid"}, "`positions` must be one of .*did you mean 'sinusoidal'"),
+        ({"attention": "scale"}, "`attention` must be one of .*did you mean 'scaled'"),
         ({"vocab_size": 3}, "`vocab_size` must be a whole number of at least 4. .*vocab_size=3"),
         ({"source_vocab_size": 2}, "`source_vocab_size` must be .* source_vocab_size=2"),
         ({"position_offset": -1}, "`position_offset` must be .* position_offset=-1"),

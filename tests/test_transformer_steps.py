@@ -6,7 +6,15 @@ from helpers import OTHER_SYSTEMS, array, compiled, ids, pairs, tensors, tiny_mo
 from keras import ops
 
 
-@pytest.mark.parametrize("settings", [OTHER_SYSTEMS, {"positions": "learned", "d_k": 3, "d_v": 5}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        OTHER_SYSTEMS,
+        {"positions": "learned", "d_k": 3, "d_v": 5},
+        {"attention": "unscaled"},
+        {"attention": "additive", "d_k": 3},
+    ],
+)
 def test_cached_decoding_equals_uncached(settings):
     model, inputs = tiny_model(**settings), pairs(vocab_size=40)
     expected = array(model(inputs))

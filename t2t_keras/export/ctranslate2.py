@@ -95,6 +95,8 @@ def specification(specs, model):
     config = model.config
     allowed = f"one of {', '.join(map(repr, TABULATED))} in a model for CTranslate2"
     check(config.positions in TABULATED, "positions", config.positions, allowed)
+    allowed = "'scaled' in a model for CTranslate2"
+    check(config.attention == "scaled", "attention", config.attention, allowed)
     spec = specs.TransformerSpec.from_config(
         config.layers,
         config.num_heads,

@@ -8,6 +8,7 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check, check_boolean, check_integer, check_rate, check_sequence
+from t2t_keras.layers.attention_scores import scaled_scores, scores_named
 from t2t_keras.layers.decoding_cache import KeysValues, empty_cache
 from t2t_keras.layers.masks import causal_mask, over_heads
 from t2t_keras.layers.positional_encoding import kind_of_positions
@@ -33,8 +34,16 @@ def scaled_dot_product_attention(queries, keys, values, mask=None, dropout=None)
         The outputs `[..., queries, d_v]` and the weights `[..., queries, keys]` (before
         dropout).
     """
-    scale = queries.shape[-1] ** -0.5
-    scores = ops.einsum("...qd,...kd->...qk", queries * scale, keys)
+    return weighted_values(scaled_scores(queries, keys), values, mask, dropout)
+
+
+def weighted_values(scores, values, mask=None, dropout=None):
+    """Computes `softmax(scores) V`.
+
+    Args:
+        scores: `[..., queries, keys]`.
+        values, mask, dropout: as in `scaled_dot_product_attention`, and so are the results.
+    """
     scores = at_least_float32(scores)
     if mask is not None:
         scores = ops.where(mask, scores, FORBIDDEN)
@@ -66,6 +75,8 @@ class MultiHeadAttention(keras.layers.Layer):
         use_bias: biases in the four projections. The paper has none.
         positions: name of a positional encoding. It has an effect only if it acts on queries and
             keys; the paper's acts on the embeddings. See positional_encoding.py.
+        attention: how scores are computed: "scaled" as in the paper, "unscaled" without the
+            division by √d_k, or "additive", `v · tanh(q + k)`. See attention_scores.py.
 
     Call arguments:
         queries: `[batch, queries, width]`.
@@ -101,6 +112,7 @@ class MultiHeadAttention(keras.layers.Layer):
         causal=False,
         use_bias=False,
         positions=None,
+        attention="scaled",
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -114,6 +126,9 @@ class MultiHeadAttention(keras.layers.Layer):
         self.encode_heads = None
         if positions is not None:
             self.encode_heads = kind_of_positions(positions).encode_heads
+        self.attention = attention
+        self.scores = scores_named(attention)
+        self.score_vector = None  # only additive attention has one
         check_boolean("causal", causal)
         check_boolean("use_bias", use_bias)
         check_rate("dropout", dropout)
@@ -136,6 +151,12 @@ class MultiHeadAttention(keras.layers.Layer):
         self.value.build(memory_shape)
         self.output_projection.build((*queries_shape[:-1], self.num_heads * self.d_v))
         self.dropout.build(queries_shape)
+        if self.attention == "additive":
+            self.score_vector = self.add_weight(
+                shape=(self.num_heads, self.d_k),
+                initializer=keras.initializers.RandomNormal(stddev=self.d_k**-0.5),
+                name="score_vector",
+            )
 
     def call(
         self,
@@ -166,9 +187,7 @@ class MultiHeadAttention(keras.layers.Layer):
         if self.encode_heads is not None:
             positions = ops.arange(ops.shape(keys)[2])
             queries, keys = (self.encode_heads(x, positions) for x in (queries, keys))
-        heads, weights = scaled_dot_product_attention(
-            queries, keys, values, over_heads(memory_mask), self.dropout
-        )
+        heads, weights = self.attend(queries, keys, values, over_heads(memory_mask))
         outputs = self.output_projection(self.join_heads(heads))
         return (outputs, weights) if return_weights else outputs
 
@@ -193,9 +212,14 @@ class MultiHeadAttention(keras.layers.Layer):
                 queries, keys = (self.encode_heads(y, step.position) for y in (queries, keys))
             cache = step.write(cache, keys, values)
         mask = step.visible if self.causal else over_heads(memory_mask)
-        heads, _ = scaled_dot_product_attention(queries, *cache, mask, self.dropout)
+        heads, _ = self.attend(queries, *cache, mask)
         outputs = self.output_projection(step.join_heads(heads))
         return (outputs, cache) if self.causal else outputs
+
+    def attend(self, queries, keys, values, mask):
+        """Computes the heads and their weights from projections that are split into heads."""
+        vector = () if self.score_vector is None else (self.score_vector,)
+        return weighted_values(self.scores(queries, keys, *vector), values, mask, self.dropout)
 
     def keys_and_values(self, memory):
         """Projects a memory `[batch, length, width]` to `KeysValues`."""
@@ -261,6 +285,7 @@ class MultiHeadAttention(keras.layers.Layer):
             "causal": self.causal,
             "use_bias": self.use_bias,
             "positions": self.positions,
+            "attention": self.attention,
         }
 
 

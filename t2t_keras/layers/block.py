@@ -25,6 +25,7 @@ BLOCK_SETTINGS = (
     "pre_norm",
     "norm_epsilon",
     "positions",
+    "attention",
 )
 
 
@@ -44,6 +45,7 @@ class Block(keras.layers.Layer):
         pre_norm: norm before each sub-layer instead of after the sum.
         norm_epsilon: constant that the norms add to the variance.
         positions: name of a positional encoding; see `MultiHeadAttention`.
+        attention: how scores are computed; see `MultiHeadAttention`.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class Block(keras.layers.Layer):
         pre_norm=False,
         norm_epsilon=1e-6,
         positions=None,
+        attention="scaled",
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -78,6 +81,7 @@ class Block(keras.layers.Layer):
         self.pre_norm = pre_norm
         self.norm_epsilon = norm_epsilon
         self.positions = positions
+        self.attention = attention
 
     def make_attention(self, name, causal=False, positions=None):
         attention = MultiHeadAttention(
@@ -89,6 +93,7 @@ class Block(keras.layers.Layer):
             causal=causal,
             use_bias=self.attention_bias,
             positions=positions,
+            attention=self.attention,
             dtype=self.dtype_policy,
             name="attention",
         )

@@ -265,6 +265,14 @@ def test_positional_encodings_without_a_table_of_vectors_are_refused(tmp_path, p
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("attention", ["unscaled", "additive"])
+def test_scores_that_ctranslate2_does_not_compute_are_refused(tmp_path, pieces, attention):
+    model = make_model(attention=attention, num_layers=1)
+    with pytest.raises(ValueError, match=f"`attention` must be 'scaled' .*={attention!r}"):
+        save_ctranslate2(model, pieces, tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
 def test_without_ctranslate2_the_error_says_what_to_install(tmp_path, model, pieces, monkeypatch):
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
     with pytest.raises(ValueError, match=r'pip install "t2t-keras\[ctranslate2\]"'):

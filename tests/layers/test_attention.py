@@ -52,6 +52,11 @@ def test_contract_of_multi_head_attention(tmp_path):
     check_layer(MultiHeadAttention, settings, [vectors(2, 4, 6)], 8, tmp_path, output_width=8)
 
 
+def test_contract_of_additive_attention(tmp_path):
+    settings = {"num_heads": 2, "d_model": 8, "d_k": 3, "attention": "additive"}
+    check_layer(MultiHeadAttention, settings, [vectors(2, 4, 8)], 5, tmp_path)
+
+
 def test_contract_with_a_memory_of_different_width(tmp_path):
     settings = {"num_heads": 2, "d_model": 8}
     inputs = [vectors(2, 4, 8), vectors(2, 6, 10)]
@@ -176,6 +181,7 @@ def test_the_softmax_is_computed_in_float32():
         ({"d_v": 2.5}, "`d_v` must be .* Received: d_v=2.5"),
         ({"dropout": 1.5}, "`dropout` must be .* below 1. Received: dropout=1.5"),
         ({"causal": 1}, "`causal` must be True or False. Received: causal=1"),
+        ({"attention": "added"}, "`attention` must be one of .*did you mean 'additive'"),
         ({"positions": "learnt"}, "`positions` must be one of .*did you mean 'learned'"),
     ],
 )

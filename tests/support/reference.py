@@ -123,10 +123,17 @@ def attention(weights, config, path, queries, memory, allowed):
         q = affine(weights, f"{path}/query", queries)[:, narrow]
         k = affine(weights, f"{path}/key", memory)[:, narrow]
         v = affine(weights, f"{path}/value", memory)[:, wide]
-        scores = np.where(allowed, q @ k.T / np.sqrt(config.d_k), -np.inf)
+        scores = np.where(allowed, score(weights, config, path, h, q, k), -np.inf)
         exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
         heads.append(exponentials / exponentials.sum(axis=-1, keepdims=True) @ v)
     return affine(weights, f"{path}/output", np.concatenate(heads, axis=-1))
+
+
+def score(weights, config, path, head, q, k):
+    if config.attention == "additive":
+        vector = weights[f"{path}/score_vector"][head]
+        return np.array([[vector @ np.tanh(a + b) for b in k] for a in q])
+    return q @ k.T / (np.sqrt(config.d_k) if config.attention == "scaled" else 1)
 
 
 def affine(weights, path, x):

@@ -1,0 +1,44 @@
+"""Scores of keys for queries: dot products, scaled or not, and additive attention (§3.2.1)."""
+
+from keras import ops
+
+from t2t_keras.checks import check_choice
+
+
+def scaled_scores(queries, keys):
+    """Computes `Q Kᵀ / √d_k`, `[..., queries, keys]`."""
+    return unscaled_scores(queries * queries.shape[-1] ** -0.5, keys)
+
+
+def unscaled_scores(queries, keys):
+    """Computes `Q Kᵀ`, `[..., queries, keys]`."""
+    return ops.einsum("...qd,...kd->...qk", queries, keys)
+
+
+def additive_scores(queries, keys, vector):
+    """Computes `v · tanh(q + k)` for each query and key (Bahdanau et al. 2015).
+
+    Unlike a dot product, this needs memory for d_k numbers per pair of query and key.
+
+    Args:
+        queries: `[batch, heads, ..., queries, d_k]`, already projected.
+        keys: `[batch, heads, ..., keys, d_k]`, already projected.
+        vector: v of each head, `[heads, d_k]`.
+
+    Returns:
+        `[batch, heads, ..., queries, keys]`.
+    """
+    sums = ops.tanh(queries[..., :, None, :] + keys[..., None, :, :])
+    heads, d_k = vector.shape
+    ones = (1,) * (len(queries.shape) - 3)
+    return ops.matmul(sums, ops.reshape(vector, (heads, *ones, d_k, 1)))[..., 0]
+
+
+# The choices of `TransformerConfig.attention`. Only additive attention has weights of its own.
+SCORES = {"scaled": scaled_scores, "unscaled": unscaled_scores, "additive": additive_scores}
+
+
+def scores_named(name):
+    """Returns the function of this name; for an unknown name, raises `ValueError`."""
+    check_choice("attention", name, SCORES)
+    return SCORES[name]

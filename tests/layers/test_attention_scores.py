@@ -1,0 +1,28 @@
+"""Scores of keys for queries, compared with loops over every pair."""
+
+import numpy as np
+import pytest
+from helpers import array, vectors
+from keras import ops
+
+from t2t_keras.layers.attention_scores import additive_scores, scaled_scores, unscaled_scores
+
+
+def test_only_the_scale_separates_scaled_from_unscaled_scores():
+    q, k = vectors(2, 3, 4, 16, seed=1), vectors(2, 3, 5, 16, seed=2)
+    unscaled = array(unscaled_scores(ops.array(q), ops.array(k)))
+    np.testing.assert_allclose(unscaled, q @ k.swapaxes(2, 3), atol=1e-5)
+    scaled = array(scaled_scores(ops.array(q), ops.array(k)))
+    np.testing.assert_allclose(scaled * 4, unscaled, atol=1e-5)
+
+
+@pytest.mark.parametrize("middle", [(), (7,)], ids=["heads", "blocks"])
+def test_additive_scores_are_the_formula(middle):
+    q, k = vectors(2, 3, *middle, 4, 6, seed=1), vectors(2, 3, *middle, 5, 6, seed=2)
+    v = vectors(3, 6, seed=3)
+    scores = array(additive_scores(*map(ops.array, (q, k, v))))
+    assert scores.shape == (2, 3, *middle, 4, 5)
+    for index in np.ndindex(scores.shape):
+        *batch, row, column = index
+        expected = v[index[1]] @ np.tanh(q[(*batch, row)] + k[(*batch, column)])
+        assert scores[index] == pytest.approx(expected, abs=1e-5)
