@@ -1,4 +1,4 @@
-"""t2t-reproduce: reproduces one of the paper's tables.
+"""t2t-reproduce: reproduces one of the paper's tables, or shows its arguments.
 
 t2t-reproduce table1                                      cost of layers at lengths n
 t2t-reproduce table2 --rows=ende_base                     at full size, from TensorFlow Datasets
@@ -11,6 +11,8 @@ t2t-reproduce table4 --train='wsj/0[2-9]/*.mrg,wsj/1*/*.mrg,wsj/2[01]/*.mrg' \\
     --dev='wsj/22/*.mrg' --test='wsj/23/*.mrg'
 t2t-reproduce table4 --train=gold.mrg --automatic='parsed/*.gz' --ratio=1 --dev=dev.mrg
 t2t-reproduce table4 --run=runs/parsing --train=train.mrg --dev=dev.mrg
+t2t-reproduce arguments                                   experiments on the toy grammar
+t2t-reproduce arguments --rows=scale
 
 All files are written to the folder --output: prepared data, runs, logs, and finally the table as
 Markdown and CSV. Run the same command to resume an interrupted one; finished stages are kept.
@@ -47,7 +49,9 @@ flags.DEFINE_integer(
     "divide_layers", None, "table2, table3, table4: divisor of the number of layers."
 )
 flags.DEFINE_integer(
-    "steps", None, "table2, table3, table4: training steps; the warm-up shrinks in proportion."
+    "steps",
+    None,
+    "table2, table3, table4, arguments: training steps; the warm-up shrinks in proportion.",
 )
 flags.DEFINE_string(
     "reduced",
@@ -56,7 +60,11 @@ flags.DEFINE_string(
     "to a single row, in table3 to all rows.",
 )
 
-flags.DEFINE_list("rows", None, "table2, table3: names of the rows to measure. Default: all.")
+flags.DEFINE_list(
+    "rows",
+    None,
+    "table2, table3, arguments: names of the rows or experiments. Default: all.",
+)
 flags.DEFINE_string(
     "source",
     None,
@@ -118,7 +126,7 @@ def main(arguments):
     command = Path(sys.argv[0]).name
     if len(arguments) != 1:
         raise ValueError(
-            "takes one table: table1, table2, table3 or table4. "
+            "takes one table: table1, table2, table3 or table4, or: arguments. "
             f"Received: {' '.join(arguments) or 'none'}"
         )
     if arguments[0] != "table1":  # it has no stages

@@ -1,4 +1,4 @@
-"""The settings for reproducing a table, and which tables read them."""
+"""The settings for reproducing a table or the arguments, and which of them read each setting."""
 
 import dataclasses
 import os
@@ -9,24 +9,25 @@ from pipelines.treebank import LEAVES
 from t2t_keras.checks import check_choice, check_integer, check_positive
 from t2t_keras.reproduction.timing import sorted_lengths
 
-TABLES = ("table1", "table2", "table3", "table4")
+TABLES = ("table1", "table2", "table3", "table4", "arguments")
 
 
 def setting(*tables, default=None, trains=False):
     """Returns a field of `Plan`.
 
     Args:
-        *tables: numbers of the tables that read it; every other table rejects it.
+        *tables: numbers of the tables that read it, or "arguments"; every other one rejects it.
         default: its default value.
         trains: whether only training reads it. A plan with `run` does not train and rejects it.
     """
-    metadata = {"tables": [f"table{number}" for number in tables], "trains": trains}
+    names = [table if isinstance(table, str) else f"table{table}" for table in tables]
+    metadata = {"tables": names, "trains": trains}
     return dataclasses.field(default=default, metadata=metadata)
 
 
 @dataclasses.dataclass(kw_only=True)
 class Plan:
-    """A table to reproduce, with its data and all changes to the paper's settings.
+    """A table to reproduce, or the paper's arguments, with data and all changes to its settings.
 
     t2t-reproduce has a flag for every field except `table`, `command` and `overrides`. A wrong
     value, a setting that the table does not read, and settings that contradict each other raise a
@@ -36,8 +37,10 @@ class Plan:
     """
 
     table: str = dataclasses.field(kw_only=False)  # one of TABLES
-    output: str | None = setting(1, 2, 3, 4)  # folder for all files; None: reproduced/TABLE
-    command: str = setting(1, 2, 3, 4, default="")  # command line, for the table's notes
+    # Folder for all files; None: reproduced/TABLE
+    output: str | None = setting(1, 2, 3, 4, "arguments")
+    # Command line, for the table's notes
+    command: str = setting(1, 2, 3, 4, "arguments", default="")
 
     # Layers to time
     d_model: int = setting(1, default=256)  # width d
@@ -50,12 +53,14 @@ class Plan:
     # Reductions of the paper's settings
     divide: int | None = setting(2, 3, 4, trains=True)  # divisor of all widths
     divide_layers: int | None = setting(2, 3, 4, trains=True)  # divisor of the number of layers
-    steps: int | None = setting(2, 3, 4, trains=True)  # training steps; the warm-up shrinks too
+    # Training steps; the warm-up shrinks too
+    steps: int | None = setting(2, 3, 4, "arguments", trains=True)
     reduced: str | None = setting(2, 3, 4, trains=True)  # config for less data or less time
-    overrides: Mapping | None = setting(2, 3, 4)  # value by setting: {"model.dropout": 0.2}
+    # Value by setting: {"model.dropout": 0.2}
+    overrides: Mapping | None = setting(2, 3, 4, "arguments")
 
     # Rows, training text and held-out text
-    rows: Sequence[str] | None = setting(2, 3)  # names of rows; None: all
+    rows: Sequence[str] | None = setting(2, 3, "arguments")  # names of rows; None: all
     source: str | None = setting(2, 3, trains=True)  # to train on: paths or globs, with commas
     target: str | None = setting(2, 3, trains=True)  # translations of `source`
     data: str | None = setting(2, 3, trains=True)  # folder written by t2t-prepare

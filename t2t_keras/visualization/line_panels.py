@@ -1,0 +1,82 @@
+"""Lines in panels side by side, with one legend for all of them."""
+
+import math
+from typing import NamedTuple
+
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+
+from t2t_keras.visualization.curves import COLORS
+from t2t_keras.visualization.images import image, style_axes
+
+PER_ROW = 3
+MARKERS = "osD^vP*X"
+
+
+class Panel(NamedTuple):
+    """A panel of a picture.
+
+    Args:
+        title: its title, with the unit of y.
+        lines: by name, y by x. NaN and infinities are left out.
+        x_label: label of the x axis.
+        log_x: a logarithmic x axis with a tick at every x.
+        log_y: a logarithmic y axis.
+        joined: whether the points of a line are joined.
+    """
+
+    title: str
+    lines: dict
+    x_label: str
+    log_x: bool = False
+    log_y: bool = False
+    joined: bool = True
+
+
+def line_panels(path, panels):
+    """Draws panels, three in a row. Lines of the same name look the same in all of them.
+
+    Args:
+        path: path of the PNG file.
+        panels: a list of `Panel`s.
+    """
+    names = list(dict.fromkeys(name for panel in panels for name in panel.lines))
+    styles = {
+        name: {"color": COLORS[i % len(COLORS)], "marker": MARKERS[i % len(MARKERS)]}
+        for i, name in enumerate(names)
+    }
+    columns = min(len(panels), PER_ROW)
+    rows = math.ceil(len(panels) / columns)
+    with image(path, 4.4 * columns, 3.4 * rows + 0.5, layout="constrained") as figure:
+        axes = figure.subplots(rows, columns, squeeze=False).ravel()
+        for ax, panel in zip(axes, panels, strict=False):
+            draw(ax, panel, styles)
+        for ax in axes[len(panels) :]:
+            ax.set_visible(False)
+        handles = [Line2D([], [], markersize=5, **styles[name]) for name in names]
+        legend = figure.legend(
+            handles, names, loc="outside lower center", ncols=4, frameon=False, fontsize=10
+        )
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+
+
+def draw(ax, panel, styles):
+    style_axes(ax, panel.title)
+    for name, points in panel.lines.items():
+        points = {x: y for x, y in points.items() if math.isfinite(y)}
+        line = {"linewidth": 1.6} if panel.joined else {"linestyle": "none"}
+        ax.plot(points.keys(), points.values(), markersize=4.5, **line, **styles[name])
+    ax.set_xlabel(panel.x_label)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    if panel.log_x:
+        ticks = sorted({x for points in panel.lines.values() for x in points})
+        ax.set_xscale("log", base=2)
+        ax.set_xticks(ticks, [f"{x:,}" for x in ticks])
+        ax.xaxis.set_minor_locator(NullLocator())
+    if panel.log_y:
+        ax.set_yscale("log")
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,g}"))
+        ax.yaxis.set_minor_formatter(NullFormatter())

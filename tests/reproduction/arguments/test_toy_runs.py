@@ -1,0 +1,30 @@
+"""Variants: what changes, and which settings of the plan apply to all of them."""
+
+import pytest
+
+from t2t_keras.reproduction import Plan
+from t2t_keras.reproduction.arguments.toy_runs import ToyRuns, last
+from t2t_keras.reproduction.recipe import differences
+
+
+def test_overrides_apply_to_all_variants_but_leave_their_difference():
+    plan = Plan("arguments", steps=40, overrides={"model.num_heads": 2, "model.d_ff": 8})
+    runs = ToyRuns(plan)
+    plain, changed = (runs.recipe(changes).experiment for changes in ({}, {"model.num_heads": 4}))
+    assert (plain.model.num_heads, plain.model.d_ff) == (2, 8)
+    assert differences(plain, changed) == {"model.num_heads": (2, 4)}
+    assert (plain.training.steps, plain.training.warmup_steps) == (40, 8)
+    assert plain.training.evaluate_every == 4
+
+
+def test_a_wrong_setting_is_refused_before_anything_runs():
+    with pytest.raises(ValueError, match=r"did you mean 'model\.d_model'"):
+        ToyRuns(Plan("arguments", overrides={"model.d_modle": 8}))
+
+
+def test_a_training_that_diverged_has_no_perplexity():
+    class Diverged:
+        def evaluations(self, required):
+            return [{"step": 1, "perplexity": 5.0}, {"step": 2, "perplexity": None}]
+
+    assert last(Diverged(), "perplexity") != last(Diverged(), "perplexity"), "NaN"

@@ -1,0 +1,39 @@
+"""Lines in panels: the same name has the same color everywhere, and NaN is left out."""
+
+import matplotlib.image
+import numpy as np
+import pytest
+
+from t2t_keras.visualization.line_panels import Panel, line_panels
+
+BLUE, ORANGE = "0072b2", "d55e00"
+
+
+def pixels_of(path, color):
+    """Counts the pixels of a color, given as three hexadecimal bytes."""
+    pixels = np.rint(matplotlib.image.imread(path)[..., :3] * 255)
+    return int((np.abs(pixels - list(bytes.fromhex(color))) < 12).all(-1).sum())
+
+
+@pytest.mark.parametrize("logarithmic", [False, True])
+def test_a_name_has_one_color_in_all_panels(tmp_path, logarithmic):
+    options = {"x_label": "n", "log_x": logarithmic, "log_y": logarithmic}
+    line = {64: 1.0, 128: 2.0, 256: float("nan"), 512: 9.0}
+    first = Panel("one", {"a": line, "b": {64: 3.0, 512: 3.0}}, **options)
+    line_panels(tmp_path / "one.png", [first])
+    line_panels(tmp_path / "two.png", [first, Panel("two", {"b": line}, **options)])
+    counts = [
+        [pixels_of(tmp_path / f"{name}.png", color) for color in (BLUE, ORANGE)]
+        for name in ("one", "two")
+    ]
+    assert min(counts[0]) > 100
+    assert counts[1][0] == pytest.approx(counts[0][0], rel=0.2)
+    assert counts[1][1] > 1.5 * counts[0][1]
+
+
+def test_more_than_three_panels_begin_a_new_row(tmp_path):
+    panels = [Panel(str(i), {"a": {1: 1.0, 2: 2.0}}, "n", joined=False) for i in range(4)]
+    for count in (3, 4):
+        line_panels(tmp_path / f"{count}.png", panels[:count])
+    three, four = (matplotlib.image.imread(tmp_path / f"{n}.png").shape for n in (3, 4))
+    assert four[1] == three[1] and four[0] > 1.5 * three[0]
