@@ -63,10 +63,15 @@ def attention_between(model, source, target, choice=None):
 
 def cross_attention(model, source, target):
     """Returns `[rows, heads, target_length, source_length]` for each decoder layer."""
+    count = model.config.attention_layers[2]
+    if not count:
+        raise ValueError(
+            "This model has no attention to the source, so its words cannot be aligned. "
+            f"Received: a {type(model).__name__}"
+        )
     decoder_input = ops.pad(target[:, :-1], [(0, 0), (1, 0)], constant_values=1)
     weights = model.attention_weights({"source": source, "target": decoder_input})
-    layers = range(model.config.attention_layers[2])
-    return [weights[f"decoder/{layer}/cross_attention"] for layer in layers]
+    return [weights[f"decoder/{layer}/cross_attention"] for layer in range(count)]
 
 
 def chosen(layers, choice):

@@ -16,6 +16,7 @@ from t2t_keras.decoding.special_ids import BEGIN, END, PADDING
 from t2t_keras.export.ctranslate2_search import POSITIONS, UNKNOWN, import_ctranslate2
 from t2t_keras.export.dtypes import CTRANSLATE2_DTYPES
 from t2t_keras.layers.positional_encoding import LearnedPositionalEncoding
+from t2t_keras.transformer_config import TransformerConfig
 
 ACTIVATIONS = {
     "relu": "RELU",
@@ -93,6 +94,8 @@ def check_free(folder, force):
 def specification(specs, model):
     """Returns CTranslate2's specification of the model."""
     config = model.config
+    allowed = "those of a Transformer: CTranslate2 has no other models from source to target"
+    check(isinstance(config, TransformerConfig), "config", type(config).__name__, allowed)
     allowed = f"one of {', '.join(map(repr, TABULATED))} in a model for CTranslate2"
     check(config.positions in TABULATED, "positions", config.positions, allowed)
     allowed = "'scaled' in a model for CTranslate2"

@@ -1,26 +1,53 @@
-"""What recurrent and convolutional decoders remember of each hypothesis.
+"""What recurrent and convolutional decoders remember of each hypothesis."""
 
-A history holds vectors of the newest positions of every hypothesis, `[sentences, 1, kept · beams,
-width]`. The hypothesis in beam b at position p writes slot `(p mod kept) · beams + b`. Nothing is
-moved when a beam search continues a different hypothesis: `visible` says which slots belong to
-each.
-"""
+from typing import NamedTuple
 
 from keras import ops
 
 
-def empty_history(sentences, kept, beams, width, dtype):
-    return ops.zeros((sentences, 1, kept * beams, width), dtype)
+class History(NamedTuple):
+    """Vectors of the newest positions of every hypothesis: `[sentences, 1, kept · beams, width]`.
 
-
-def beams_of(visible, position, beams):
-    """Returns the beam in which each hypothesis was at a position: `[sentences or 1, beams]`.
+    The hypothesis in beam b at position p writes slot `(p mod kept) · beams + b`. Nothing is moved
+    when a beam search continues a different hypothesis: `visible` says which slots belong to each.
 
     Args:
-        visible: see `Transformer.decode_step`. None: hypotheses stay in their beams.
-        position: index of a position; below 0, the result has no meaning.
-        beams: hypotheses per sentence.
+        kept: number of positions.
+        width: width of the vectors.
     """
+
+    kept: int
+    width: int
+
+    def empty(self, sentences, beams, dtype):
+        return ops.zeros((sentences, 1, self.kept * beams, self.width), dtype)
+
+    def read(self, array, position, beams, visible):
+        """Returns the vectors that each hypothesis wrote at a position: `[rows, width]`.
+
+        They are zero before the first position.
+
+        Args:
+            array: from `empty` or `written`.
+            position: index of the position, one of the newest `kept`.
+            beams: hypotheses per sentence.
+            visible: see `Transformer.decode_step`. None: hypotheses stay in their beams.
+        """
+        indices = (position % self.kept) * beams + beams_at(position, beams, visible)
+        indices = ops.broadcast_to(indices, (ops.shape(array)[0], beams))
+        vectors = ops.take_along_axis(array[:, 0], indices[..., None], axis=1)
+        vectors = ops.reshape(vectors, (-1, self.width))
+        return vectors * ops.cast(position >= 0, vectors.dtype)
+
+    def written(self, array, position, beams, vectors):
+        """Returns the array with the vectors `[rows, width]` at a position."""
+        here = ops.arange(self.kept * beams, dtype="int32") // beams == position % self.kept
+        vectors = ops.reshape(ops.cast(vectors, array.dtype), (-1, 1, beams, self.width))
+        return ops.where(here[:, None], ops.tile(vectors, (1, 1, self.kept, 1)), array)
+
+
+def beams_at(position, beams, visible):
+    """Returns the beam in which each hypothesis was at a position: `[sentences or 1, beams]`."""
     beam = ops.arange(beams, dtype="int32")
     if visible is None:
         return beam[None]
@@ -29,30 +56,15 @@ def beams_of(visible, position, beams):
     return ops.cast(ops.argmax(ops.cast(seen, "int32"), axis=2), "int32")
 
 
-def read(history, position, beams, visible):
-    """Returns the vectors that each hypothesis wrote at a position: `[rows, width]`.
-
-    They are zero before the first position.
+def beams_of_step(tokens, array, visible):
+    """Returns the number of hypotheses per sentence, from the arguments of a `decode_step`.
 
     Args:
-        history: from `empty_history`.
-        position: index of the position, one of the newest that the history keeps.
-        beams, visible: see `beams_of`.
+        tokens: ids `[rows]`.
+        array: of any history.
+        visible: None, with unknown shapes: one hypothesis.
     """
-    sentences, _, slots, _ = ops.shape(history)
-    place = (position % (slots // beams)) * beams
-    indices = place + beams_of(visible, position, beams)
-    indices = ops.broadcast_to(indices, (sentences, beams))
-    vectors = ops.take_along_axis(history[:, 0], indices[..., None], axis=1)
-    vectors = ops.reshape(vectors, (-1, history.shape[-1]))
-    return vectors * ops.cast(position >= 0, vectors.dtype)
-
-
-def written(history, position, beams, vectors):
-    """Returns the history with the vectors `[rows, width]` at a position."""
-    sentences, _, slots, _ = ops.shape(history)
-    place = (position % (slots // beams)) * beams + ops.arange(beams, dtype="int32")
-    here = ops.arange(slots, dtype="int32")[:, None] // beams == place[0] // beams
-    vectors = ops.reshape(vectors, (sentences, 1, beams, history.shape[-1]))
-    repeated = ops.tile(vectors, (1, 1, slots // beams, 1))
-    return ops.where(here, ops.cast(repeated, history.dtype), history)
+    if visible is not None:
+        return visible.shape[1]
+    rows, sentences = tokens.shape[0], array.shape[0]
+    return 1 if rows is None or sentences is None else rows // sentences

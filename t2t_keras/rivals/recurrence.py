@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from t2t_keras.rivals.histories import empty_history, read, written
+from t2t_keras.rivals.histories import History
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
@@ -32,12 +32,13 @@ class Recurrence(keras.layers.Layer):
 
     def __init__(self, units, backward=False, **kwargs):
         super().__init__(**kwargs)
-        self.units, self.backward = units, backward
+        self.units, self.backward, self.history = units, backward, History(1, units)
         self.lstm = keras.layers.LSTM(
             units, return_sequences=True, dtype=self.dtype_policy, name="lstm"
         )
 
     def build(self, x_shape, lengths_shape=None):
+        self.width = x_shape[-1]
         self.lstm.build(x_shape)
 
     def call(self, x, lengths=None):
@@ -47,7 +48,7 @@ class Recurrence(keras.layers.Layer):
 
     def empty_cache(self, sentences, beams):
         """Returns the histories of state and cell, which keep one position."""
-        empty = empty_history(sentences, 1, beams, self.units, self.compute_dtype)
+        empty = self.history.empty(sentences, beams, self.compute_dtype)
         return [empty, empty]
 
     def decode_step(self, x, position, cache, beams, visible):
@@ -57,16 +58,16 @@ class Recurrence(keras.layers.Layer):
             x: `[rows, width]`.
             position: its index.
             cache: from `empty_cache` or the step before.
-            beams, visible: see `histories`.
+            beams, visible: see `History.read`.
 
         Returns:
             `[rows, units]`, and the cache with this position in it.
         """
-        states = [read(history, position - 1, beams, visible) for history in cache]
+        states = [self.history.read(array, position - 1, beams, visible) for array in cache]
         output, states = self.lstm.cell(x, states)
         cache = [
-            written(history, position, beams, state)
-            for history, state in zip(cache, states, strict=True)
+            self.history.written(array, position, beams, state)
+            for array, state in zip(cache, states, strict=True)
         ]
         return output, cache
 

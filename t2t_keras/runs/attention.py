@@ -49,6 +49,8 @@ def attention(run, sentence, translation=None, pieces=False, weights=None, **sea
     if translation is not None:
         target = encoded(tokenizer.target, "translation", translation)
     model = run.loaded(weights)
+    if not any(model.config.attention_layers):
+        raise ValueError(f"{run.folder} has no attention to show: it is a {type(model).__name__}")
     check_length(model, source, target or [])
     if target is None:
         decode = run.translator(weights, **search).decode

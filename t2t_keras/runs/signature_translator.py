@@ -40,7 +40,7 @@ class SignatureTranslator:
     def __init__(self, call, folder, names):
         self.call, self.folder, self.names = call, Path(folder), frozenset(names)
         self.config = search_of(self.folder)
-        if self.config is None or "attention" not in self.names:
+        if self.config is None or "score" not in self.names:
             raise ValueError(
                 f"{folder} is not a SavedModel that takes text. Write one with t2t-export RUN, "
                 "without --ids_only"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from t2t_keras.evaluation.held_out_metrics import by_set
+from t2t_keras.models import model_class
 from t2t_keras.visualization.confidence_report import confidence
 from t2t_keras.visualization.document import (
     bar,
@@ -125,8 +126,8 @@ def report(run, test=None):
 def summary(run, test):
     model, training = run.experiment.model, run.experiment.training
     text = (
-        f"A Transformer with {' + '.join(map(str, model.layers))} layers, d_model "
-        f"{model.d_model} and {count_text(sum(run.weights.values()))} weights"
+        f"A {model_class(model).__name__} with {' + '.join(map(str, model.layers))} layers, "
+        f"d_model {model.d_model} and {count_text(sum(run.weights.values()))} weights"
     )
     if not run.evaluations:
         return paragraph(text + f", to be trained for {training.steps:,} steps.")

@@ -24,12 +24,13 @@ def measure():
 
     config = CONFIG.value
     config.validate()
+    operations = operations_of_step(config.model.resolved(), ROWS.value, LENGTH.value)
     step = new_step(config)
     matrix = keras.random.normal((PRODUCT, PRODUCT))
     product = compiled(lambda x: ops.sum(ops.matmul(x, x)))
     seconds, product_seconds = median_seconds([step, lambda: float(product(matrix))], ROUNDS.value)
     rows, length = ROWS.value, LENGTH.value
-    rate = floating_point_operations(config.model.resolved(), rows, length) / seconds
+    rate = operations / seconds
     product_rate = 2 * PRODUCT**3 / product_seconds
     print(
         f"{rows} pairs of {length} + {length} tokens, {config.training.precision}, "
@@ -75,11 +76,16 @@ def compiled(function):
     return tf.function(function)
 
 
-def floating_point_operations(model, rows, length):
+def operations_of_step(model, rows, length):
     """Returns the number of floating-point operations in a step's matrix products.
 
     A multiplication counts as two operations, and the backward pass as two forward passes.
     """
+    from t2t_keras.checks import check
+    from t2t_keras.transformer_config import TransformerConfig
+
+    allowed = "those of a Transformer, whose operations can be counted"
+    check(isinstance(model, TransformerConfig), "config.model", type(model).__name__, allowed)
     d, tokens = model.d_model, rows * length
     heads = model.num_heads * (model.d_k + model.d_v)
     attention = 2 * d * heads  # query, key, value, output

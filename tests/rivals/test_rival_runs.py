@@ -1,0 +1,70 @@
+"""A rival's run: every command's function takes it without a line of its own."""
+
+import dataclasses
+
+import keras
+import numpy as np
+import pytest
+from rival_models import RIVALS
+from untrained import toy_tokenizer
+
+from t2t_keras.experiment import Experiment
+from t2t_keras.export.ctranslate2 import save_ctranslate2
+from t2t_keras.models import architecture_of
+from t2t_keras.runs import Run
+from t2t_keras.runs.beginning import begin
+from t2t_keras.runs.export_folders import find_export
+from t2t_keras.runs.saved_model_export import Export
+from t2t_keras.runs.settings_file import check_same_model, read_config, read_settings
+from t2t_keras.transformer_config import TransformerConfig
+
+TEXTS = ["The dog sleeps.", "", "The cat sleeps."]
+TESTED = ("gnmt",)
+
+
+@pytest.fixture(params=TESTED, scope="module")
+def run(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rivals")
+    tokenizer = toy_tokenizer(folder / "vocabulary")
+    config = dataclasses.replace(RIVALS[request.param][1], vocab_size=400)
+    experiment = Experiment(config)
+    experiment.search.extra_length = 2
+    run = Run(folder / request.param)
+    begin(run, experiment, folder / "vocabulary")
+    keras.utils.set_random_seed(0)
+    experiment.new_model().save_weights(run.averaged_weights)
+    assert tokenizer.target.size == 400
+    return run
+
+
+def test_the_settings_name_the_model(run):
+    config = run.experiment().model
+    assert read_config(run.config_file)["architecture"] == architecture_of(config)
+    assert type(read_settings(run.config_file).model) is type(config)
+    with pytest.raises(ValueError, match=r"started with the model 'gnmt'\. Received: 'transf"):
+        check_same_model(run.config_file, Experiment(TransformerConfig(vocab_size=400)))
+
+
+def test_an_export_translates_as_its_run(run):
+    export = Export(find_export(run.export(beam=2).parent))
+    theirs = run.translator(n_best=2, beam=2).translate(TEXTS)
+    for one, other in zip(export.translate(TEXTS), theirs, strict=True):
+        assert [each.text for each in one] == [each.text for each in other]
+        np.testing.assert_allclose(
+            [each.score for each in one], [each.score for each in other], rtol=1e-4
+        )
+
+
+def test_translations_are_scored_and_aligned(run):
+    (translation,) = run.translator(beam=2).translate(TEXTS[:1])[0]
+    assert translation.text
+    score = run.score([(TEXTS[0], translation.text)])[0]
+    assert score.log_p < 0
+    heads = run.attention(TEXTS[0], "Der Hund").heads
+    assert [(each.stack, each.kind) for each in heads] == [("decoder", "cross_attention")]
+    np.testing.assert_allclose(heads[0].weights.sum(axis=-1), 1, atol=1e-5)
+
+
+def test_ctranslate2_refuses_it(run, tmp_path):
+    with pytest.raises(ValueError, match="CTranslate2 has no other models"):
+        save_ctranslate2(run.model(), [str(i) for i in range(400)], tmp_path / "export")
