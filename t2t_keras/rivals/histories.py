@@ -33,17 +33,23 @@ class History(NamedTuple):
             beams: hypotheses per sentence.
             visible: see `Transformer.decode_step`. None: hypotheses stay in their beams.
         """
-        indices = (position % self.kept) * beams + beams_at(position, beams, visible)
-        indices = ops.broadcast_to(indices, (ops.shape(array)[0], beams))
-        vectors = ops.take_along_axis(array[:, 0], indices[..., None], axis=1)
-        vectors = ops.reshape(vectors, (-1, self.width))
+        rows = self.rows(array, position, beams, beams_at(position, beams, visible))
+        vectors = ops.take(ops.reshape(array, (-1, self.width)), rows, axis=0)
         return vectors * ops.cast(position >= 0, vectors.dtype)
 
     def written(self, array, position, beams, vectors):
         """Returns the array with the vectors `[rows, width]` at a position."""
-        here = ops.arange(self.kept * beams, dtype="int32") // beams == position % self.kept
-        vectors = ops.reshape(ops.cast(vectors, array.dtype), (-1, 1, beams, self.width))
-        return ops.where(here[:, None], ops.tile(vectors, (1, 1, self.kept, 1)), array)
+        vectors = ops.cast(vectors, array.dtype)
+        if self.kept > 1:
+            rows = self.rows(array, position, beams, ops.arange(beams, dtype="int32")[None])
+            slots = ops.reshape(array, (-1, self.width))
+            vectors = ops.scatter_update(slots, rows[:, None], vectors)
+        return ops.reshape(vectors, (-1, 1, self.kept * beams, self.width))
+
+    def rows(self, array, position, beams, beam):
+        """Returns the slots of beams `[sentences or 1, beams]` among all sentences: `[rows]`."""
+        sentences = ops.arange(ops.shape(array)[0], dtype="int32")[:, None]
+        return ops.reshape((sentences * self.kept + position % self.kept) * beams + beam, (-1,))
 
 
 def beams_at(position, beams, visible):
