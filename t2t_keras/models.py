@@ -1,5 +1,7 @@
 """The models that this package trains, by the names in config.json."""
 
+from t2t_keras.rivals.bytenet import ByteNet
+from t2t_keras.rivals.convs2s import ConvS2S
 from t2t_keras.rivals.gnmt import GNMT
 from t2t_keras.rivals.moe import MoE
 from t2t_keras.transformer import Transformer
@@ -8,6 +10,8 @@ MODELS = {
     "transformer": Transformer,
     "gnmt": GNMT,
     "moe": MoE,
+    "convs2s": ConvS2S,
+    "bytenet": ByteNet,
 }
 
 

@@ -1,0 +1,197 @@
+"""ByteNet: dilated convolutions without attention, the decoder stacked on the encoder.
+
+It differs from Kalchbrenner et al. 2016 in its tokens, which are sub-words instead of characters.
+"""
+
+import dataclasses
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import keras
+from keras import ops
+
+from t2t_keras.checks import check, check_integer, check_positive
+from t2t_keras.layers.layer_norm import LayerNorm
+from t2t_keras.rivals.dilated_block import DilatedBlock
+from t2t_keras.rivals.histories import beams_of_step
+from t2t_keras.rivals.rival_config import RivalConfig
+from t2t_keras.sequence_model import SequenceModel, check_ids, check_inputs, extended
+
+
+@dataclasses.dataclass
+class ByteNetConfig(RivalConfig):
+    """The settings of `ByteNet`. The defaults are those of the paper's translation model (§5).
+
+    The vocabulary and the dropout are those of the other models; the paper translates characters.
+    `unfold_ratio` and `unfold_extra` are a and b of §3.2: a source of n tokens is read as
+    a · n + b positions, rounded up.
+
+    Args:
+        d_model: width of the embeddings and between blocks, the paper's 2d.
+        units: width of the convolutions, the paper's d.
+        kernel: vectors in the window of a convolution.
+        max_dilation: a power of 2. Dilations double from layer to layer up to this one, then
+            begin with 1 again (§3.6).
+        unfold_ratio: positions of the encoder per source token.
+        unfold_extra: further positions of the encoder.
+    """
+
+    num_layers: int = 30
+    d_model: int = 1600
+    units: int = 800
+    kernel: int = 3
+    max_dilation: int = 16
+    unfold_ratio: float = 1.2
+    unfold_extra: int = 0
+
+    widths = ("d_model", "units")
+    numbers = ("units", "max_dilation")
+
+    def validate(self):
+        super().validate()
+        check_integer("kernel", self.kernel, at_least=2)
+        power = self.max_dilation & (self.max_dilation - 1) == 0
+        check(power, "max_dilation", self.max_dilation, "a power of 2")
+        check_positive("unfold_ratio", self.unfold_ratio)
+        check(self.unfold_ratio >= 1, "unfold_ratio", self.unfold_ratio, "at least 1")
+        check_integer("unfold_extra", self.unfold_extra, at_least=0)
+
+    def dilation(self, layer):
+        """Returns the dilation of a layer."""
+        return 2 ** (layer % self.max_dilation.bit_length())
+
+    def unfolded(self, length):
+        """Returns how many positions the encoder has for a length, an int or a tensor of ints."""
+        ratio = Fraction(self.unfold_ratio).limit_denominator(1000)
+        return -(-length * ratio.numerator // ratio.denominator) + self.unfold_extra
+
+
+class ByteNetMemory(NamedTuple):
+    """The encoded source sentences; constant during decoding."""
+
+    encoded: Any  # [sentences, unfolded_length, d_model]
+    lengths: Any  # [sentences]: the positions that a sentence has
+
+
+@keras.saving.register_keras_serializable("t2t_keras")
+class ByteNet(SequenceModel):
+    """Translation in linear time (Kalchbrenner et al. 2016).
+
+    Decoder position i reads the encoder's vector at position i: the two are added before the first
+    decoder block. A target that is longer than the unfolded source continues without.
+
+    Args and call arguments: see `SequenceModel`, with a `ByteNetConfig`.
+
+    Example:
+
+    >>> model = ByteNet(ByteNetConfig(vocab_size=1000, num_layers=5, d_model=64, units=32))
+    >>> source = keras.ops.array([[5, 6, 7, 2, 0]])
+    >>> outputs = model({"source": source, "target": keras.ops.array([[1, 8, 9]])})  # [1, 3, 1000]
+
+    References:
+        Kalchbrenner et al. 2016 (arXiv 1610.10099).
+    """
+
+    config_class = ByteNetConfig
+
+    def __init__(self, config=None, **kwargs):
+        super().__init__(config, **kwargs)
+        config, dtype = self.config, self.dtype_policy
+
+        def blocks(stack, layers, causal):
+            return [
+                DilatedBlock(
+                    config.units,
+                    config.kernel,
+                    config.dilation(i),
+                    causal,
+                    config.dropout,
+                    dtype=dtype,
+                    name=f"{stack}_{i}",
+                )
+                for i in range(layers)
+            ]
+
+        self.dropout = keras.layers.Dropout(config.dropout, dtype=dtype, name="dropout")
+        self.encoder = blocks("encoder", config.num_layers, causal=False)
+        self.decoder = blocks("decoder", config.decoder_layers, causal=True)
+        self.output_layer = keras.layers.Dense(config.d_model, dtype=dtype, name="output")
+        self.output_norm = LayerNorm(epsilon=1e-6, dtype=dtype, name="output_norm")
+        self.build()
+
+    def build_layers(self):
+        vectors = (None, None, self.config.d_model)
+        ends = self.dropout, self.output_layer, self.output_norm
+        for layer in (*self.encoder, *self.decoder, *ends):
+            layer.build(vectors)
+
+    def encode(self, source, training=None):
+        """Encodes source ids `[batch, length]` as vectors `[batch, unfolded_length, d_model]`."""
+        check_ids("source", source)
+        positions = self.config.unfolded(ops.shape(source)[1])
+        mask = ops.arange(positions, dtype="int32")[None] < self.unfolded_lengths(source)[:, None]
+        x = self.source_embedding(extended(source, 1, positions))
+        x = self.dropout(x, training=training)
+        for block in self.encoder:
+            x = block(x, mask=mask, training=training)
+        return x
+
+    def unfolded_lengths(self, source):
+        return self.config.unfolded(ops.sum(ops.cast(self.source_mask(source), "int32"), axis=1))
+
+    def remember(self, source, training=None):
+        """Returns the `ByteNetMemory` of source ids."""
+        return ByteNetMemory(self.encode(source, training), self.unfolded_lengths(source))
+
+    def decode(self, source, target, training=None):
+        x = self.dropout(self.embedding(target), training=training)
+        x = stacked(x, self.remember(source, training), ops.arange(ops.shape(target)[1]))
+        for block in self.decoder:
+            x = block(x, training=training)
+        return self.decoded(x, training)
+
+    def decoded(self, x, training=None):
+        """Returns what the output matrix reads, from the outputs of the last block."""
+        return ops.relu(self.output_norm(self.output_layer(x), training=training))
+
+    def attention_weights(self, inputs):
+        """Returns an empty dict: there is no attention."""
+        check_inputs(inputs)
+        return {}
+
+    def start_decoding(self, source, max_length, beams=1):
+        """See `Transformer.start_decoding`. The cache has the windows of each block."""
+        self.check_room(max_length, beams)
+        memory = self.remember(source)
+        sentences = ops.shape(source)[0]
+        return memory, [block.convolution.empty_cache(sentences, beams) for block in self.decoder]
+
+    def extend_cache(self, cache, max_length, beams=1):
+        return cache  # its size does not depend on the length
+
+    def decode_step(self, tokens, position, cache, memory, visible=None):
+        """See `Transformer.decode_step`."""
+        beams = beams_of_step(tokens, cache[0][0], visible)
+        position = ops.cast(position, "int32")
+        x = stacked(self.embedding(ops.reshape(tokens, (-1, beams))), memory, position[None])
+        x = ops.reshape(x, (-1, self.config.d_model))
+        caches = []
+        for block, windows in zip(self.decoder, cache, strict=True):
+            x, windows = block.decode_step(x, position, windows, beams, visible)
+            caches.append(windows)
+        return self.output_embedding.project(self.decoded(x)), caches
+
+
+def stacked(x, memory, positions):
+    """Adds the encoder's vectors at these positions; beyond its last position, nothing.
+
+    Args:
+        x: `[sentences, positions, d_model]`; or one position of several hypotheses, `[sentences,
+            beams, d_model]`.
+        memory: a `ByteNetMemory`.
+        positions: indices, `[positions]` or `[1]`.
+    """
+    last = ops.shape(memory.encoded)[1] - 1
+    vectors = ops.take(memory.encoded, ops.minimum(positions, last), axis=1)
+    exist = positions[None] < memory.lengths[:, None]
+    return x + ops.where(exist[..., None], vectors, ops.zeros_like(vectors))

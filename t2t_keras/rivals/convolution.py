@@ -1,0 +1,105 @@
+"""A convolution over positions: whole sequences in training, single positions in decoding."""
+
+import keras
+from keras import ops
+
+from t2t_keras.checks import check_boolean, check_integer, check_sequence
+from t2t_keras.layers.masks import reach
+from t2t_keras.rivals.histories import History
+
+
+@keras.saving.register_keras_serializable("t2t_keras")
+class Convolution(keras.layers.Layer):
+    """A matrix product of each position's window: the vectors around it, side by side.
+
+    Positions before the first and after the last token count as zeros, so the output has the length
+    of the input and does not depend on padding.
+
+    Args:
+        units: width of the output.
+        kernel: number of vectors in a window.
+        dilation: distance between neighbours in a window.
+        causal: a window ends at its position. False: it is centered there; an even one extends
+            further to the left.
+        gain: variance of the outputs before training, for inputs with variance 1.
+
+    Call arguments:
+        x: `[batch, length, width]`.
+        mask: boolean `[batch, length]`, True at real tokens. None: all are real. A causal
+            convolution needs none.
+
+    Returns:
+        `[batch, length, units]`.
+
+    Example:
+
+    >>> layer = Convolution(units=16, kernel=3, dilation=2, causal=True)
+    >>> outputs = layer(keras.random.normal((2, 10, 8)))  # [2, 10, 16]
+
+    References:
+        van den Oord et al. 2016 (arXiv 1609.03499).
+    """
+
+    def __init__(self, units, kernel, dilation=1, causal=False, gain=1.0, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        check_integer("units", units)
+        check_integer("kernel", kernel)
+        check_integer("dilation", dilation)
+        check_boolean("causal", causal)
+        self.units, self.kernel, self.dilation = units, kernel, dilation
+        self.causal, self.gain = causal, gain
+        self.product = keras.layers.Dense(
+            units,
+            kernel_initializer=keras.initializers.VarianceScaling(
+                gain, "fan_in", "untruncated_normal"
+            ),
+            dtype=self.dtype_policy,
+            name="product",
+        )
+
+    def build(self, x_shape, mask_shape=None):
+        check_sequence("x", x_shape)
+        self.product.build((*x_shape[:-1], self.kernel * x_shape[-1]))
+        self.history = History((self.kernel - 1) * self.dilation, width=x_shape[-1])
+
+    def call(self, x, mask=None):
+        if mask is not None:
+            x = ops.where(mask[..., None], x, ops.zeros_like(x))
+        length = ops.shape(x)[1]
+        left, right = (side * self.dilation for side in reach(self.kernel, self.causal))
+        padded = ops.pad(x, ((0, 0), (left, right), (0, 0)))
+        starts = range(0, left + right + 1, self.dilation)
+        windows = ops.concatenate([padded[:, i : i + length] for i in starts], axis=-1)
+        return self.product(windows)
+
+    def empty_cache(self, sentences, beams):
+        """Returns the history of the inputs; it keeps as many positions as a window spans."""
+        if self.kernel == 1:
+            return []
+        return [self.history.empty(sentences, beams, self.compute_dtype)]
+
+    def decode_step(self, x, position, cache, beams, visible):
+        """Computes one position of every hypothesis, for a causal layer.
+
+        Args:
+            x: `[rows, width]`.
+            position: its index.
+            cache: from `empty_cache` or the step before.
+            beams, visible: see `History.read`.
+
+        Returns:
+            `[rows, units]`, and the cache with this position in it.
+        """
+        distances = range(self.history.kept, 0, -self.dilation)
+        window = [
+            self.history.read(array, position - distance, beams, visible)
+            for array in cache
+            for distance in distances
+        ]
+        output = self.product(ops.concatenate([*window, x], axis=-1))
+        return output, [self.history.written(array, position, beams, x) for array in cache]
+
+    def get_config(self):
+        settings = ("units", "kernel", "dilation", "causal", "gain")
+        return {**super().get_config(), **{name: getattr(self, name) for name in settings}}

@@ -1,0 +1,102 @@
+import math
+
+import numpy as np
+import pytest
+from helpers import array, pairs
+from rival_models import RIVALS, rival
+from rival_reference import (
+    convolution,
+    linear,
+    logits,
+    named_weights,
+    normalized,
+    real_pairs,
+    source_matrix,
+)
+
+from t2t_keras.parameters import parameter_counts
+from t2t_keras.rivals.bytenet import ByteNetConfig
+
+NAMES = [name for name in RIVALS if name.startswith("bytenet")]
+
+
+def forward(weights, config, source, target):
+    """Returns logits `[target_length, vocabulary]` of one sentence pair (§3)."""
+
+    def relu(name, x):
+        return np.maximum(normalized(weights, name, x), 0)
+
+    def block(name, x, dilation, before):
+        y = linear(weights, f"{name}/narrow", relu(f"{name}/norm_0", x))
+        y = relu(f"{name}/norm_1", y)
+        y = convolution(weights, f"{name}/convolution", y, config.kernel, before, dilation)
+        return x + linear(weights, f"{name}/widen", relu(f"{name}/norm_2", y))
+
+    def dilations(layers):
+        return [2 ** (i % (1 + int(math.log2(config.max_dilation)))) for i in range(layers)]
+
+    unfolded = math.ceil(config.unfold_ratio * len(source)) + config.unfold_extra
+    source = np.pad(source, (0, unfolded - len(source)))
+    x = source_matrix(weights)[source] * np.sqrt(config.d_model)
+    for i, dilation in enumerate(dilations(config.num_layers)):
+        x = block(f"encoder_{i}", x, dilation, before=config.kernel // 2)
+
+    y = weights["embedding/matrix"][target] * np.sqrt(config.d_model)
+    both = min(len(x), len(y))
+    y[:both] += x[:both]
+    for i, dilation in enumerate(dilations(config.decoder_layers)):
+        y = block(f"decoder_{i}", y, dilation, before=config.kernel - 1)
+    return logits(weights, relu("output_norm", linear(weights, "output", y)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_logits_equal_those_of_the_formulas(name):
+    model = rival(name)
+    weights = named_weights(model)
+    found = array(model(pairs(vocab_size=model.config.source_vocab_size or 50)))
+    for i, source, target in real_pairs(model):
+        expected = forward(weights, model.config, source, target)
+        np.testing.assert_allclose(found[i], expected, rtol=0, atol=1e-5)
+
+
+def expected_count(config):
+    d, units = config.d_model, config.units
+    narrow, widen = (d + 1) * units, (units + 1) * d
+    block = narrow + (config.kernel * units + 1) * units + widen + 2 * d + 4 * units
+    output = (d + 1) * d + 2 * d
+    target = config.vocab_size * d * (1 if config.tie_output else 2)
+    return sum(config.layers) * block + output + target + (config.source_vocab_size or 0) * d
+
+
+@pytest.mark.parametrize(
+    "config", [ByteNetConfig(), *(RIVALS[name][1] for name in NAMES)], ids=["paper", *NAMES]
+)
+def test_the_count_equals_the_formula(config):
+    assert sum(parameter_counts(config).values()) == expected_count(config)
+
+
+def test_the_dilations_are_those_of_the_paper():
+    config = ByteNetConfig()
+    assert [config.dilation(i) for i in range(30)] == [1, 2, 4, 8, 16] * 6
+
+
+def test_sources_are_unfolded_exactly():
+    """Rounding errors do not add a position: 1.2 · 5 is 6."""
+    lengths = np.arange(200, dtype="int32")
+    expected = (lengths * 6 + 4) // 5
+    np.testing.assert_array_equal(ByteNetConfig().unfolded(lengths), expected)
+    np.testing.assert_array_equal([ByteNetConfig().unfolded(n) for n in range(200)], expected)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"kernel": 1}, "`kernel` must be a whole number of at least 2"),
+        ({"max_dilation": 12}, "`max_dilation` must be a power of 2"),
+        ({"unfold_ratio": 0.9}, "`unfold_ratio` must be at least 1"),
+        ({"unfold_extra": -1}, "`unfold_extra` must be a whole number of at least 0"),
+    ],
+)
+def test_wrong_settings_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        ByteNetConfig(**settings)

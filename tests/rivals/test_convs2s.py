@@ -1,0 +1,122 @@
+import numpy as np
+import pytest
+from helpers import array, pairs
+from rival_models import RIVALS, rival
+from rival_reference import (
+    convolution,
+    linear,
+    logits,
+    named_weights,
+    real_pairs,
+    sigmoid,
+    softmax,
+    source_matrix,
+)
+
+from t2t_keras.parameters import parameter_counts
+from t2t_keras.rivals.convs2s import ConvS2SConfig
+
+NAMES = [name for name in RIVALS if name.startswith("convs2s")]
+
+
+def forward(weights, config, source, target):
+    """Returns logits `[target_length, vocabulary]` of one sentence pair (§3)."""
+
+    def embed(matrix, ids, positions):
+        vectors = 0.1 * np.sqrt(config.d_model) * matrix[ids]
+        return vectors + weights[f"{positions}/table"][: len(ids)]
+
+    def gated(name, x, kernel, before):
+        both = convolution(weights, f"{name}/convolution", x, kernel, before)
+        values, gates = np.split(both, 2, axis=1)
+        return values * sigmoid(gates)
+
+    def joined(name, x, y):
+        if f"{name}/shortcut/kernel" in weights:
+            x = linear(weights, f"{name}/shortcut", x)
+        return (x + y) / np.sqrt(2)
+
+    e = embed(source_matrix(weights), source, "source_positions")
+    z = linear(weights, "encoder_input", e)
+    for i, (_, kernel) in enumerate(config.shapes(config.num_layers)):
+        name = f"encoder_{i}_convolution"
+        z = joined(name, z, gated(name, z, kernel, before=kernel // 2))
+    z = linear(weights, "encoder_output", z)
+
+    g = embed(weights["embedding/matrix"], target, "target_positions")
+    h = linear(weights, "decoder_input", g)
+    for i, (_, kernel) in enumerate(config.shapes(config.decoder_layers)):
+        name, attention = f"decoder_{i}_convolution", f"decoder_{i}_attention"
+        y = gated(name, h, kernel, before=kernel - 1)
+        d = (linear(weights, f"{attention}/query", y) + g) / np.sqrt(2)
+        context = softmax(d @ z.T) @ ((z + e) / np.sqrt(2)) * np.sqrt(len(source))
+        y = (y + linear(weights, f"{attention}/output", context)) / np.sqrt(2)
+        h = joined(name, h, y)
+    return logits(weights, linear(weights, "decoder_output", h))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_logits_equal_those_of_the_formulas(name):
+    model = rival(name)
+    weights = named_weights(model)
+    found = array(model(pairs(vocab_size=model.config.source_vocab_size or 50)))
+    for i, source, target in real_pairs(model):
+        expected = forward(weights, model.config, source, target)
+        np.testing.assert_allclose(found[i], expected, rtol=0, atol=1e-5)
+
+
+def expected_count(config):
+    def stack(layers, attention):
+        total, width = (config.d_model + 1) * config.units, config.units
+        for units, kernel in config.shapes(layers):
+            total += (kernel * width + 1) * 2 * units
+            if width != units:
+                total += (width + 1) * units
+            if attention:
+                total += (units + 1) * config.d_model + (config.d_model + 1) * units
+            width = units
+        return total + (width + 1) * config.d_model
+
+    stacks = stack(config.layers[0], attention=False) + stack(config.layers[1], attention=True)
+    positions = 2 * config.max_length * config.d_model
+    target = config.vocab_size * config.d_model * (1 if config.tie_output else 2)
+    source = (config.source_vocab_size or 0) * config.d_model
+    return stacks + positions + source + target + config.vocab_size
+
+
+@pytest.mark.parametrize(
+    "config", [ConvS2SConfig(), *(RIVALS[name][1] for name in NAMES)], ids=["paper", *NAMES]
+)
+def test_the_count_equals_the_formula(config):
+    assert sum(parameter_counts(config).values()) == expected_count(config)
+
+
+def test_the_layers_are_those_of_the_paper():
+    shapes = ConvS2SConfig().shapes(15)
+    assert shapes == [(512, 3)] * 10 + [(768, 3)] * 3 + [(2048, 1)] * 2
+
+
+def test_dividing_keeps_the_proportions():
+    config = ConvS2SConfig().divided(widths=4, layers=3)
+    assert config.d_model == 128
+    assert config.shapes(5) == [(128, 3)] * 3 + [(192, 3), (512, 1)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"kernel": 1}, "`kernel` must be a whole number of at least 2"),
+        ({"top_layers": 15}, "`top_layers` must be below 15"),
+        ({"decoder_layers": 4}, "`wide_layers` must be at most 2"),
+        ({"wide_layers": -1}, "`wide_layers` must be a whole number of at least 0"),
+    ],
+)
+def test_wrong_settings_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        ConvS2SConfig(**settings)
+
+
+def test_a_target_longer_than_the_positions_is_refused():
+    model = rival("convs2s")
+    with pytest.raises(ValueError, match="at most 32 positions"):
+        model.start_decoding(np.array([[5, 2]]), max_length=33)
