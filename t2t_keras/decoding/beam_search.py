@@ -35,7 +35,7 @@ from t2t_keras.decoding.hypotheses import (
     with_token,
 )
 from t2t_keras.decoding.special_ids import END
-from t2t_keras.decoding.tree_constraint import allowed_tokens
+from t2t_keras.decoding.tree_constraint import tree_logits
 
 
 class BeamState(NamedTuple):
@@ -168,9 +168,9 @@ class BeamSearch:
         """
         beam, live, position = self.config.beam, state.live, state.position
         prefix = state.extras.get("prefix")
-        allowed = allowed_tokens(self.trees, state, live.tokens, logits)
+        constrained = tree_logits(self.trees, state, live.tokens)
         log_p, tokens = next_tokens(
-            logits, 2 * beam, live.tokens, position, self.config, prefix, allowed
+            logits, 2 * beam, live.tokens, position, self.config, prefix, constrained
         )
         per_hypothesis = tokens.shape[-1]
         log_p = ops.reshape(log_p + live.scores[..., None], (-1, beam * per_hypothesis))

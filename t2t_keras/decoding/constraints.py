@@ -13,7 +13,7 @@ from t2t_keras.decoding.special_ids import BEGIN, PADDING
 IMPOSSIBLE = -np.inf  # log P of a forbidden token, score of a missing hypothesis
 
 
-def next_tokens(logits, count, tokens, position, config, prefix=None, allowed=None):
+def next_tokens(logits, count, tokens, position, config, prefix=None, constrained=None):
     """Returns the most likely next tokens of each hypothesis.
 
     Args:
@@ -24,7 +24,8 @@ def next_tokens(logits, count, tokens, position, config, prefix=None, allowed=No
         config: a `SearchConfig`.
         prefix: ids `[sentences, prefix_length]` that the outputs must begin with, padded at
             the end. None: no prefix.
-        allowed: further constraint: booleans like the logits. None: all tokens are allowed.
+        constrained: function from the logits to those under a further constraint, with −∞ for
+            every forbidden token. None: no further constraint.
 
     Returns:
         Their log P, −∞ where not allowed, and their ids; `[sentences, hypotheses, count]`.
@@ -32,19 +33,19 @@ def next_tokens(logits, count, tokens, position, config, prefix=None, allowed=No
     # Two extra candidates replace padding and begin: cheaper than masking the whole vocabulary.
     values, ids = likeliest(logits, min(count + 2, logits.shape[-1]))
     normalizer = log_normalizer(logits, values[..., 0])[..., None]
-    if config.constrained or prefix is not None or allowed is not None:
-        logits = mask_forbidden(logits, tokens, position, config, prefix, allowed)
+    if config.constrained or prefix is not None or constrained is not None:
+        logits = mask_forbidden(logits, tokens, position, config, prefix, constrained)
         values, ids = likeliest(logits, min(count, logits.shape[-1]))
     values = ops.where((ids == PADDING) | (ids == BEGIN), IMPOSSIBLE, values)
     return values - normalizer, ids
 
 
-def mask_forbidden(logits, tokens, position, config, prefix=None, allowed=None):
+def mask_forbidden(logits, tokens, position, config, prefix=None, constrained=None):
     """Returns the logits with −∞ for every forbidden token; arguments as in `next_tokens`."""
     vocabulary = logits.shape[-1]
+    if constrained is not None:
+        logits = constrained(logits)
     forbidden = id_mask((PADDING, BEGIN, *config.banned), vocabulary)
-    if allowed is not None:
-        forbidden = forbidden | ~allowed
     if config.no_repeat_ngram:
         forbidden = forbidden | repeats_ngram(tokens, position, config.no_repeat_ngram, vocabulary)
     if config.first:

@@ -14,7 +14,7 @@ from t2t_keras.decoding.hypotheses import (
     with_token,
 )
 from t2t_keras.decoding.special_ids import END, PADDING
-from t2t_keras.decoding.tree_constraint import allowed_tokens
+from t2t_keras.decoding.tree_constraint import tree_logits
 from t2t_keras.layers.decoding_cache import own_slots
 
 
@@ -92,8 +92,10 @@ class Greedy:
         """Returns log P and id of the next token of each hypothesis."""
         prefix = state.extras.get("prefix")
         tokens = state.hypotheses.tokens
-        allowed = allowed_tokens(self.trees, state, tokens, logits)
-        log_p, ids = next_tokens(logits, 1, tokens, state.position, self.config, prefix, allowed)
+        constrained = tree_logits(self.trees, state, tokens)
+        log_p, ids = next_tokens(
+            logits, 1, tokens, state.position, self.config, prefix, constrained
+        )
         likeliest = ops.argmax(log_p, axis=-1)[..., None]
         return tuple(ops.take_along_axis(x, likeliest, axis=-1)[..., 0] for x in (log_p, ids))
 

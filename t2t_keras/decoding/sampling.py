@@ -6,7 +6,7 @@ from keras import ops
 from t2t_keras.decoding.constraints import mask_forbidden
 from t2t_keras.decoding.greedy import Greedy
 from t2t_keras.decoding.hypotheses import best
-from t2t_keras.decoding.tree_constraint import allowed_tokens
+from t2t_keras.decoding.tree_constraint import tree_logits
 
 
 class Sampling(Greedy):
@@ -23,8 +23,8 @@ class Sampling(Greedy):
     def choose(self, logits, state):
         normalizer, ids = ops.logsumexp(logits, axis=-1), None
         tokens, prefix = state.hypotheses.tokens, state.extras.get("prefix")
-        allowed = allowed_tokens(self.trees, state, tokens, logits)
-        logits = mask_forbidden(logits, tokens, state.position, self.config, prefix, allowed)
+        constrained = tree_logits(self.trees, state, tokens)
+        logits = mask_forbidden(logits, tokens, state.position, self.config, prefix, constrained)
         logits = logits / self.config.temperature
         if self.config.top_k or self.config.top_p < 1:
             vocabulary = logits.shape[-1]

@@ -5,6 +5,10 @@ also be a tag or the word itself. A token is forbidden unless it continues such 
 balance, a closing bracket has the label of its constituent, no constituent is empty, there is one
 outermost constituent, and it has exactly one leaf for each word. The end follows the complete tree.
 
+The words are given. A model that expected different ones must not put them off by more and more
+brackets. So the first piece of a leaf costs at most `SURPRISE` more than text of any kind, and its
+other pieces cost nothing.
+
 Which tokens are allowed depends only on a few numbers for each hypothesis, the `Counters`. They are
 computed from its tokens, as repeated n-grams are, so a search carries no further state.
 """
@@ -14,10 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from keras import ops
 
+from t2t_keras.decoding.constraints import IMPOSSIBLE
 from t2t_keras.decoding.special_ids import END, PADDING
 from t2t_keras.decoding.tree_vocabulary import CLOSING, CONTINUATION, OPENING, OTHER, WORD_START
 
 DEEPEST = 299  # constituents inside each other; pipelines/treebank.py reads no deeper trees
+SURPRISE = 2.0  # in nats
 ANY, NONE = -1, -2  # in place of an id: any piece that begins a word; no token
 
 
@@ -99,18 +105,18 @@ class TreeConstraint:
         newest = ops.take_along_axis(classes, last_of(tokens != PADDING, index)[..., None], axis=2)
         return Counters(depth, number_of(counted), newest[..., 0], ops.take(table.closings, label))
 
-    def allowed(self, leaves, tokens, position, limits, size):
-        """Returns which tokens may come next: booleans `[sentences, hypotheses, size]`.
+    def constrained(self, logits, leaves, tokens, position, limits):
+        """Returns the logits of the next tokens under the constraint.
 
-        At least one may: if there is no room to complete the tree, one that continues the shortest
-        way to complete it.
+        They are −∞ for forbidden tokens. At least one is allowed: if there is no room to complete
+        the tree, one that continues the shortest way to complete it.
 
         Args:
+            logits: `[sentences, hypotheses, vocabulary]`.
             leaves: the `Leaves` of the sentences.
             tokens: ids `[sentences, hypotheses, length]`, padded after `position`.
             position: number of tokens written so far.
             limits: maximum length of each sentence's output, `[sentences]`.
-            size: size of the vocabulary.
         """
         table = self.vocabulary
         depth, written, newest, closing = self.counters(tokens)
@@ -129,32 +135,48 @@ class TreeConstraint:
         closing = ops.where(may_close, closing, NONE)
         end = ops.where((depth == 0) & ~has_words, END, NONE)
 
+        size = logits.shape[-1]
         classes = np.pad(table.classes, (0, size - len(table.classes)), constant_values=OTHER)
-        ids = ops.arange(size, dtype="int32")
+        ids = np.arange(size, dtype="int32")
         allowed = may_open[..., None] & (classes == OPENING)
-        for only in (piece, closing, end):
-            allowed = allowed | (ids == only[..., None])
+        allowed = allowed | (ids == closing[..., None]) | (ids == end[..., None])
         if table.leaves == "tag":
             in_leaf = (newest == WORD_START) | (newest == CONTINUATION)
             continues = in_leaf & (completing <= room)
             allowed = allowed | ((piece == ANY)[..., None] & (classes == WORD_START))
             allowed = allowed | (continues[..., None] & (classes == CONTINUATION))
-        return allowed
+            return ops.where(allowed, logits, IMPOSSIBLE)
+        of_piece = self.of_piece(logits, piece, inside_leaf, classes)
+        return ops.where(ids == piece[..., None], of_piece, ops.where(allowed, logits, IMPOSSIBLE))
+
+    def of_piece(self, logits, piece, inside_leaf, classes):
+        """Returns the logit of the next piece of each leaf, `[sentences, hypotheses, 1]`.
+
+        Args:
+            logits: `[sentences, hypotheses, vocabulary]`.
+            piece: id of the piece, `[sentences, hypotheses]`.
+            inside_leaf: whether other pieces of the leaf precede it, `[sentences, hypotheses]`.
+            classes: class of each id.
+        """
+        is_text = (classes != OPENING) & (classes != CLOSING) & (np.arange(len(classes)) > END)
+        any_text = ops.where(is_text | inside_leaf[..., None], logits, IMPOSSIBLE)
+        any_text = ops.logsumexp(any_text, axis=-1, keepdims=True)
+        own = ops.take_along_axis(logits, ops.maximum(piece, 0)[..., None], axis=2)
+        return ops.where(inside_leaf[..., None], any_text, ops.maximum(own, any_text - SURPRISE))
 
 
-def allowed_tokens(trees, state, tokens, logits):
-    """Returns which tokens may come next in a search, as booleans like its logits.
+def tree_logits(trees, state, tokens):
+    """Returns the function from the logits of a search to those under its constraint, or None.
 
     Args:
-        trees: a `TreeConstraint`. None: all tokens are allowed, and so is the result.
+        trees: a `TreeConstraint`, or None.
         state: the state of the search.
         tokens: tokens of its hypotheses.
-        logits: `[sentences, hypotheses, vocabulary]`.
     """
     if trees is None:
         return None
-    leaves, size = state.extras["leaves"], logits.shape[-1]
-    return trees.allowed(leaves, tokens, state.position, state.limits, size)
+    of_state = state.extras["leaves"], tokens, state.position, state.limits
+    return lambda logits: trees.constrained(logits, *of_state)
 
 
 def last_of(booleans, index):

@@ -14,7 +14,7 @@ from pipelines import treebank
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import advance, method_of, search
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.decoding.tree_constraint import DEEPEST, TreeConstraint
+from t2t_keras.decoding.tree_constraint import DEEPEST, SURPRISE, TreeConstraint
 from t2t_keras.decoding.tree_vocabulary import CLOSING, OPENING, WORD_START, tree_vocabulary
 
 # Ids of `TOKENIZER`.
@@ -59,6 +59,27 @@ def all_trees(kind, limit):
     return [(*each, END) for leaves in choices for each in constituents(list(leaves), limit - 1)]
 
 
+def allowed_tokens(trees, leaves, tokens, position, limit):
+    """Returns which tokens may come next, for one sentence: `[hypotheses, vocabulary]`."""
+    logits = ops.zeros((*tokens.shape[:2], SIZE))
+    inputs = ops.array(tokens), ops.array(position), ops.array([limit])
+    return np.isfinite(array(trees.constrained(logits, leaves, *inputs))[0])
+
+
+def score_of(model, tokens, kind, alpha=0.6):
+    """Returns the score of a tree: log P of its brackets, and of its leaves as they count."""
+    if kind == "tag":
+        return model.score(tokens, alpha)
+    texts, log_p = [3, A, B, MORE, XX], 0.0
+    for position, (last, token) in enumerate(zip((1, *tokens[:-1]), tokens, strict=True)):
+        row = model.log_p[position, last]
+        if token in texts and token != MORE:
+            log_p += max(row[token], np.log(np.exp(row[texts]).sum()) - SURPRISE)
+        elif token != MORE:
+            log_p += row[token]
+    return log_p / ((5 + len(tokens)) / 6) ** alpha
+
+
 @pytest.mark.parametrize("kind", LEAVES)
 def test_exactly_the_tokens_that_continue_a_tree_are_allowed(kind):
     limit, following = 8, {}
@@ -71,9 +92,8 @@ def test_exactly_the_tokens_that_continue_a_tree_are_allowed(kind):
         prefixes = [prefix for prefix in following if len(prefix) == position]
         tokens = np.zeros((1, len(following), limit), "int32")  # one shape is compiled once
         tokens[0, : len(prefixes), :position] = np.reshape(prefixes, (len(prefixes), position))
-        limits = ops.array([limit])
-        allowed = trees.allowed(leaves, ops.array(tokens), ops.array(position), limits, SIZE)
-        for prefix, row in zip(prefixes, array(allowed)[0], strict=False):
+        allowed = allowed_tokens(trees, leaves, tokens, position, limit)
+        for prefix, row in zip(prefixes, allowed, strict=False):
             assert set(np.flatnonzero(row).tolist()) == following[prefix], prefix
 
 
@@ -117,7 +137,9 @@ def search_trees(model, sources, kind, room=24, extra_length=2, **settings):
 def test_a_wide_enough_beam_finds_the_best_of_all_trees(kind, limit, beam):
     model, extra = TableModel(3, SIZE), limit - len(SOURCE) - 1
     (results,) = search_trees(model, [SOURCE], kind, extra_length=extra, beam=beam, n_best=3)
-    expected = sorted(((model.score(each), each) for each in all_trees(kind, limit)), reverse=True)
+    expected = sorted(
+        ((score_of(model, each, kind), each) for each in all_trees(kind, limit)), reverse=True
+    )
     assert len(expected) > 60
     assert [tokens for _, tokens in results] == [tokens for _, tokens in expected[:3]]
     np.testing.assert_allclose([s for s, _ in results], [s for s, _ in expected[:3]], atol=1e-4)
@@ -133,7 +155,7 @@ SEARCHES = {
 
 @pytest.mark.parametrize("settings", SEARCHES.values(), ids=SEARCHES)
 @pytest.mark.parametrize(("kind", "seed"), [("word", 0), ("XX", 1), ("tag", 2)])
-def test_every_output_of_a_random_model_is_a_tree_with_the_scores_of_the_model(
+def test_every_output_of_a_random_model_is_a_tree_with_the_score_of_its_tokens(
     kind, seed, settings
 ):
     model = TableModel(seed, SIZE)
@@ -145,14 +167,14 @@ def test_every_output_of_a_random_model_is_a_tree_with_the_scores_of_the_model(
             assert tokens[-1] == END and len(tokens) <= len(source) + 10
             _, exact = treebank.repair(words, text_of(tokens).split(), kind)
             assert exact, (words, text_of(tokens))
-            assert score == pytest.approx(model.score(tokens), abs=1e-4)
+            assert score == pytest.approx(score_of(model, tokens, kind), abs=1e-4)
 
 
 @pytest.mark.one_backend
 def test_a_constraint_that_allows_everything_changes_no_bit():
     class Anything(TreeConstraint):
-        def allowed(self, leaves, tokens, position, limits, size):
-            return ops.ones((*ops.shape(tokens)[:2], size), "bool")
+        def constrained(self, logits, leaves, tokens, position, limits):
+            return logits
 
     model, source = TableModel(4, SIZE), ops.array(padded([[*each, END] for each in SOURCES]))
     for settings in SEARCHES.values():
@@ -192,11 +214,9 @@ def test_no_tree_is_deeper_than_those_that_can_be_read():
     trees = constraint("word")
     leaves = trees.leaves_of(ops.array([[A, END]]))
     for depth in (DEEPEST - 1, DEEPEST):
-        tokens = ops.full((1, 1, depth), OPEN_A, "int32")
-        position, limits = ops.array(depth), ops.array([2000])
-        allowed = trees.allowed(leaves, tokens, position, limits, SIZE)
-        assert bool(array(allowed)[0, 0, OPEN_B]) == (depth < DEEPEST)
-        assert array(allowed)[0, 0, A]
+        tokens = np.full((1, 1, depth), OPEN_A, "int32")
+        (allowed,) = allowed_tokens(trees, leaves, tokens, depth, limit=2000)
+        assert allowed[OPEN_B] == (depth < DEEPEST) and allowed[A]
 
 
 @pytest.mark.one_backend
