@@ -117,7 +117,7 @@ def translate(stages, stage, run, weights, search, source, output):
         stage: name of the stage.
         run: a `Run`.
         weights: its `Weights`.
-        search: a `SearchConfig`. Only beam, alpha and extra_length are used.
+        search: a `SearchConfig`. Only beam, alpha, extra_length and constrain are used.
         source, output: the files.
     """
     stages.run_once(
@@ -129,6 +129,7 @@ def translate(stages, stage, run, weights, search, source, output):
             f"--beam={search.beam}",
             f"--alpha={search.alpha}",
             f"--extra_length={search.extra_length}",
+            *([f"--constrain={search.constrain}"] if search.constrain else []),
             f"--input={source}",
             f"--output={output}",
         ],

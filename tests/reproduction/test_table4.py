@@ -61,14 +61,23 @@ def table(treebanks, tmp_path_factory):
 
 
 def test_trees_become_a_run_and_its_parses(table):
-    expected = ["prepare", "train", "average", "parse-dev"]
+    expected = ["prepare", "train", "average", "parse-dev", "parse-dev-constrained"]
     assert started_stages(table[1].stderr) == [f"parsing: {stage}" for stage in expected]
-    (row,) = cells(table[0] / "table4.csv")
+    row, _ = cells(table[0] / "table4.csv")
+    assert row["outputs"] == "any"
     assert int(row["repaired"]) + int(row["failed"]) == 12, "two steps teach nothing"
 
 
+def test_the_constrained_search_writes_trees(treebanks, table):
+    _, row = cells(table[0] / "table4.csv")
+    assert (row["outputs"], row["repaired"], row["failed"]) == ("trees only", "0", "0")
+    golds = list(read_trees(treebanks["dev"]))
+    parses = [tree_of(line) for line in read_lines(table[0] / "dev-constrained.trees")]
+    assert row["F1"] == f"{bracketing(golds[1:], parses[1:])[0].f1:.2f}"
+
+
 def test_gold_and_automatic_trees_are_mixed_in_the_ratio(table):
-    (row,) = cells(table[0] / "table4.csv")
+    row, _ = cells(table[0] / "table4.csv")
     assert (row["mode"], row["paper F1, WSJ 23"]) == ("semi-supervised", "92.7")
     assert row["trees trained on"] == "100", "60 automatic and 40 gold"
     assert "60 automatic trees" in table[1].stdout
@@ -76,7 +85,7 @@ def test_gold_and_automatic_trees_are_mixed_in_the_ratio(table):
 
 
 def test_sentences_of_the_training_text_are_left_out_of_f1(treebanks, table):
-    (row,) = cells(table[0] / "table4.csv")
+    row, _ = cells(table[0] / "table4.csv")
     assert (row["sentences"], row["also in training"]) == ("11", "1")
     golds = list(read_trees(treebanks["dev"]))
     parses = [tree_of(line) for line in read_lines(table[0] / "dev.trees")]
@@ -91,10 +100,11 @@ def test_an_existing_run_only_parses(treebanks, table, tmp_path, monkeypatch):
     search = SEARCH | {"search.extra_length": 9}
     plan = Plan("table4", run=folder / "run", output=tmp_path, test=treebanks["dev"], **trees)
     reproduce(dataclasses.replace(plan, overrides=search))
-    ((command, arguments),) = started
+    (command, arguments), (_, constrained) = started
+    assert arguments[-2:] != constrained[-2:] and "--constrain=tree" in constrained
     own = json.loads((folder / "stages.json").read_text())["parse-dev"][-1]
     assert (command, arguments[:-2]) == (own[0], own[1][:-2]), "all but the input and the output"
-    (row,) = cells(tmp_path / "table4.csv")
+    row, _ = cells(tmp_path / "table4.csv")
     assert row == cells(folder / "table4.csv")[0] | {"scored on": "test"}
 
 
