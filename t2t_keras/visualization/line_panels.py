@@ -23,6 +23,7 @@ class Panel(NamedTuple):
         log_x: a logarithmic x axis with a tick at every x.
         log_y: a logarithmic y axis.
         joined: whether the points of a line are joined.
+        ticks: labels by x. None: numbers.
     """
 
     title: str
@@ -31,6 +32,7 @@ class Panel(NamedTuple):
     log_x: bool = False
     log_y: bool = False
     joined: bool = True
+    ticks: dict | None = None
 
 
 def line_panels(path, panels):
@@ -75,6 +77,9 @@ def draw(ax, panel, styles):
         ax.set_xscale("log", base=2)
         ax.set_xticks(ticks, [f"{x:,}" for x in ticks])
         ax.xaxis.set_minor_locator(NullLocator())
+    if panel.ticks is not None:
+        ax.set_xticks(list(panel.ticks), list(panel.ticks.values()))
+        ax.set_xlim(min(panel.ticks) - 0.5, max(panel.ticks) + 0.5)
     if panel.log_y:
         ax.set_yscale("log")
         ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
