@@ -36,9 +36,11 @@ class TransformerConfig:
     d_v: int | None = None  # None: d_model / num_heads
     dropout: float = 0.1
     attention_dropout: float = 0.0  # on the attention weights; the paper uses it in parsing
-    positions: str = "sinusoidal"  # or "learned", "concatenated", "hugging_face"
+    positions: str = "sinusoidal"  # or "learned", "none", "concatenated", "hugging_face"
     max_length: int = 1024  # rows of the table of learned positions
     attention: str = "scaled"  # or "unscaled", "additive"
+    residual: bool = True  # False leaves out all residual connections
+    layer_norm: bool = True  # False leaves out all norms
 
     decoder_layers: int | None = None  # None: num_layers, the encoder's
     source_vocab_size: int | None = None  # None: source and target share one embedding matrix
@@ -84,6 +86,8 @@ class TransformerConfig:
         check_boolean("attention_bias", self.attention_bias)
         check_boolean("output_bias", self.output_bias)
         check_boolean("pre_norm", self.pre_norm)
+        check_boolean("residual", self.residual)
+        check_boolean("layer_norm", self.layer_norm)
         check_positive("norm_epsilon", self.norm_epsilon)
 
     @property

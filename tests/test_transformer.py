@@ -35,8 +35,11 @@ def test_logits_of_the_base_model_equal_an_independent_numpy_forward_pass():
         {"activation": "gelu_tanh", "positions": "hugging_face", "tie_output": False},
         {"activation": "gelu_sigmoid", "num_layers": 1, "decoder_layers": 2},
         {"positions": "learned", "position_offset": 2, "d_k": 12, "d_v": 5},
-        {"attention": "unscaled", "num_layers": 1},
+        {"attention": "unscaled", "num_layers": 1, "positions": "none"},
         {"attention": "additive", "d_k": 5, "num_layers": 1},
+        {"residual": False, "pre_norm": True, "num_layers": 1},
+        {"layer_norm": False, "pre_norm": True, "num_layers": 1},
+        {"layer_norm": False, "residual": False, "num_layers": 1},
         {"source_vocab_size": 40, "attention_bias": True, "norm_epsilon": 0.1},
     ],
 )

@@ -48,7 +48,13 @@ def test_resolving_twice_changes_nothing():
             {"position_offset": 9, "positions": "learned", "max_length": 9},
             "`position_offset` must be below max_length=9",
         ),
+        (
+            {"position_offset": 1, "positions": "none"},
+            "`position_offset` must be 0 without positions. Received: position_offset=1",
+        ),
         ({"pre_norm": "yes"}, "`pre_norm` must be True or False. Received: pre_norm='yes'"),
+        ({"residual": 0}, "`residual` must be True or False. Received: residual=0"),
+        ({"layer_norm": None}, "`layer_norm` must be True or False. Received: layer_norm=None"),
         ({"norm_epsilon": 0}, "`norm_epsilon` must be a positive number. .*norm_epsilon=0"),
     ],
 )

@@ -100,6 +100,9 @@ def specification(specs, model):
     check(config.positions in TABULATED, "positions", config.positions, allowed)
     allowed = "'scaled' in a model for CTranslate2"
     check(config.attention == "scaled", "attention", config.attention, allowed)
+    for name in ("residual", "layer_norm"):
+        value = getattr(config, name)
+        check(value, name, value, "True in a model for CTranslate2")
     spec = specs.TransformerSpec.from_config(
         config.layers,
         config.num_heads,

@@ -26,6 +26,8 @@ BLOCK_SETTINGS = (
     "norm_epsilon",
     "positions",
     "attention",
+    "residual",
+    "layer_norm",
 )
 
 
@@ -46,6 +48,7 @@ class Block(keras.layers.Layer):
         norm_epsilon: constant that the norms add to the variance.
         positions: name of a positional encoding; see `MultiHeadAttention`.
         attention: how scores are computed; see `MultiHeadAttention`.
+        residual, layer_norm: False leaves out the residual connections or the norms.
     """
 
     def __init__(
@@ -63,6 +66,8 @@ class Block(keras.layers.Layer):
         norm_epsilon=1e-6,
         positions=None,
         attention="scaled",
+        residual=True,
+        layer_norm=True,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -82,6 +87,8 @@ class Block(keras.layers.Layer):
         self.norm_epsilon = norm_epsilon
         self.positions = positions
         self.attention = attention
+        self.residual = residual
+        self.layer_norm = layer_norm
 
     def make_attention(self, name, causal=False, positions=None):
         attention = MultiHeadAttention(
@@ -111,6 +118,8 @@ class Block(keras.layers.Layer):
             dropout=self.dropout,
             pre_norm=self.pre_norm,
             norm_epsilon=self.norm_epsilon,
+            residual=self.residual,
+            layer_norm=self.layer_norm,
             dtype=self.dtype_policy,
             name=name,
         )
@@ -142,7 +151,7 @@ class Stack(keras.layers.Layer):
             for i in range(num_layers)
         ]
         self.final_norm = None
-        if self.blocks[0].pre_norm:
+        if self.blocks[0].pre_norm and self.blocks[0].layer_norm:
             epsilon = self.blocks[0].norm_epsilon
             self.final_norm = LayerNorm(epsilon=epsilon, dtype=self.dtype_policy, name="norm")
         self.block_settings = block

@@ -204,6 +204,11 @@ def check_learned_offset(config):
     )
 
 
+def check_no_offset(config):
+    offset = config.position_offset
+    check(offset == 0, "position_offset", offset, "0 without positions")
+
+
 class Kind(NamedTuple):
     """A kind of positional encoding."""
 
@@ -232,6 +237,8 @@ POSITIONAL_ENCODINGS = {
             config.max_length, config.position_offset, **layer
         ),
     ),
+    # no positions at all, to show what they are for
+    "none": Kind(check=check_no_offset, make=lambda config, **layer: PositionalEncoding(**layer)),
     # tensor2tensor's sinusoids
     "concatenated": Kind(
         check=lambda config: check_sinusoid_width(config.d_model, largest_is_1=True),

@@ -22,6 +22,8 @@ class Residual(keras.layers.Layer):
         pre_norm: norm before the sub-layer instead of after the sum.
         norm_epsilon: constant that the norm adds to the variance. The paper does not state it;
             1e-6 is the value in its authors' code.
+        residual: False leaves out the residual connection, to show what it is for.
+        layer_norm: False leaves out the norm, to show what it is for.
 
     Call arguments:
         x: `[batch, length, width]`, or any shape that the sub-layer accepts.
@@ -33,19 +35,35 @@ class Residual(keras.layers.Layer):
     >>> outputs = block(keras.random.normal((2, 10, 512)))  # [2, 10, 512]
     """
 
-    def __init__(self, sublayer, dropout=0.1, pre_norm=False, norm_epsilon=1e-6, **kwargs):
+    def __init__(
+        self,
+        sublayer,
+        dropout=0.1,
+        pre_norm=False,
+        norm_epsilon=1e-6,
+        residual=True,
+        layer_norm=True,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         check_rate("dropout", dropout)
         check_boolean("pre_norm", pre_norm)
         check_positive("norm_epsilon", norm_epsilon)
+        check_boolean("residual", residual)
+        check_boolean("layer_norm", layer_norm)
         self.supports_masking = True
         self.sublayer = sublayer
         self.pre_norm = pre_norm
-        self.norm = LayerNorm(epsilon=norm_epsilon, dtype=self.dtype_policy, name="norm")
+        self.norm_epsilon = norm_epsilon
+        self.residual = residual
+        self.norm = None
+        if layer_norm:
+            self.norm = LayerNorm(epsilon=norm_epsilon, dtype=self.dtype_policy, name="norm")
         self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 
     def build(self, x_shape, memory_shape=None):
-        self.norm.build(x_shape)
+        if self.norm is not None:
+            self.norm.build(x_shape)
         self.dropout.build(x_shape)
         if not self.sublayer.built:
             shapes = (x_shape,) if memory_shape is None else (x_shape, memory_shape)
@@ -58,10 +76,12 @@ class Residual(keras.layers.Layer):
         if memory is not None:
             tensors["memory"] = memory
         options = {"return_weights": True} if return_weights else {}
-        outputs = self.sublayer(self.norm(x) if self.pre_norm else x, **tensors, **options)
+        before = self.norm if self.pre_norm else None
+        after = None if self.pre_norm else self.norm
+        outputs = self.sublayer(x if before is None else before(x), **tensors, **options)
         outputs, *others = outputs if isinstance(outputs, tuple) else (outputs,)
-        x = x + self.dropout(outputs)
-        x = x if self.pre_norm else self.norm(x)
+        x = x + self.dropout(outputs) if self.residual else self.dropout(outputs)
+        x = x if after is None else after(x)
         return (x, *others) if others else x
 
     def get_config(self):
@@ -70,7 +90,9 @@ class Residual(keras.layers.Layer):
             "sublayer": keras.saving.serialize_keras_object(self.sublayer),
             "dropout": self.dropout.rate,
             "pre_norm": self.pre_norm,
-            "norm_epsilon": self.norm.epsilon,
+            "norm_epsilon": self.norm_epsilon,
+            "residual": self.residual,
+            "layer_norm": self.norm is not None,
         }
 
     @classmethod

@@ -265,10 +265,20 @@ def test_positional_encodings_without_a_table_of_vectors_are_refused(tmp_path, p
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("attention", ["unscaled", "additive"])
-def test_scores_that_ctranslate2_does_not_compute_are_refused(tmp_path, pieces, attention):
-    model = make_model(attention=attention, num_layers=1)
-    with pytest.raises(ValueError, match=f"`attention` must be 'scaled' .*={attention!r}"):
+@pytest.mark.parametrize(
+    ("setting", "value", "allowed"),
+    [
+        ("attention", "unscaled", "'scaled'"),
+        ("attention", "additive", "'scaled'"),
+        ("residual", False, "True"),
+        ("layer_norm", False, "True"),
+    ],
+)
+def test_models_that_ctranslate2_does_not_compute_are_refused(
+    tmp_path, pieces, setting, value, allowed
+):
+    model = make_model(**{setting: value}, num_layers=1)
+    with pytest.raises(ValueError, match=f"`{setting}` must be {allowed} .*={value!r}"):
         save_ctranslate2(model, pieces, tmp_path / "model")
     assert not list(tmp_path.iterdir())
 

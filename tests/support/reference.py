@@ -79,6 +79,8 @@ def embed(weights, config, matrix, ids, positions):
     first = config.position_offset
     if config.positions == "learned":
         return x + weights[f"{positions}/table"][first : first + len(ids)]
+    if config.positions == "none":
+        return x
     encoding = np.zeros((len(ids), d))
     for row in range(len(ids)):
         pos = first + row
@@ -98,13 +100,16 @@ def embed(weights, config, matrix, ids, positions):
 
 def residual(weights, config, path, x, sublayer):
     def norm(v):
+        if not config.layer_norm:
+            return v
         return layer_norm(v, weights[f"{path}/norm/gamma"], weights[f"{path}/norm/beta"], config)
 
-    return x + sublayer(norm(x)) if config.pre_norm else norm(x + sublayer(x))
+    kept = x if config.residual else 0
+    return kept + sublayer(norm(x)) if config.pre_norm else norm(kept + sublayer(x))
 
 
 def last_norm(weights, config, stack, x):
-    if not config.pre_norm:
+    if not (config.pre_norm and config.layer_norm):
         return x
     return layer_norm(x, weights[f"{stack}/norm/gamma"], weights[f"{stack}/norm/beta"], config)
 
