@@ -122,12 +122,8 @@ def apply_overrides(plan, experiment, kept=()):
     """
     for path, value in (plan.overrides or {}).items():
         check_choice("overrides", path, experiment.flat())
-        *parts, field = path.split(".")
-        settings = experiment
-        for part in parts:
-            settings = getattr(settings, part)
         if path not in kept:
-            setattr(settings, field, value)
+            set_value(experiment, path, value)
     if experiment.training.patience:
         raise ValueError(
             "training.patience would end the rows after different numbers of steps, and they "
@@ -135,6 +131,15 @@ def apply_overrides(plan, experiment, kept=()):
             f"Received: training.patience={experiment.training.patience}"
         )
     experiment.validate()
+
+
+def set_value(experiment, path, value):
+    """Sets a setting of an experiment by its path, such as "data.batches.tokens"."""
+    *parts, field = path.split(".")
+    settings = experiment
+    for part in parts:
+        settings = getattr(settings, part)
+    setattr(settings, field, value)
 
 
 def override_flags(before, after):

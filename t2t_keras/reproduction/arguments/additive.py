@@ -56,7 +56,7 @@ def experiment(toy_runs):
             f"Time and memory: one sequence of n positions, d = {D_MODEL}, h = {LAYER_HEADS}, "
             f"float32; {settings['backend']}, medians of {ROUNDS} calls. Memory is "
             f"{MEMORY[settings['backend']]}.",
-            toy_runs.note,
+            toy_runs.note(),
         ],
     )
 

@@ -39,7 +39,7 @@ def experiment(toy_runs):
             f"Weights: {LOOKED_AT} held-out sentences. Agreement is 1 − alignment error rate of "
             "a cross-attention head, in the step that writes or reads a word, whichever is better. "
             f"BLEU: {TRANSLATED} held-out sentences, with the rows of W^O of one head set to 0.",
-            toy_runs.note,
+            toy_runs.note(),
         ],
     )
 

@@ -72,7 +72,7 @@ def experiment(toy_runs):
         notes=[
             f"Random vectors: {SETS} × {QUERIES} queries, {KEYS} keys each, standard normal "
             f"components. The highest entropy is ln {KEYS} = {math.log(KEYS):.2f}.",
-            toy_runs.note,
+            toy_runs.note(),
         ],
     )
 

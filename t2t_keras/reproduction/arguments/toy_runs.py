@@ -3,7 +3,7 @@
 import functools
 
 from t2t_keras.experiment import load_experiment
-from t2t_keras.reproduction.recipe import Recipe, apply_overrides, shorten
+from t2t_keras.reproduction.recipe import Recipe, apply_overrides, set_value, shorten
 from t2t_keras.reproduction.run_stages import train
 from t2t_keras.reproduction.stages import Stages
 from t2t_keras.reproduction.texts import encoded_toy_grammar
@@ -37,8 +37,7 @@ class ToyRuns:
         training.evaluate_every = max(1, training.steps // EVALUATIONS)
         training.checkpoint_every = training.steps
         for path, value in changes.items():
-            part, field = path.split(".")
-            setattr(getattr(experiment, part), field, value)
+            set_value(experiment, path, value)
         apply_overrides(self.plan, experiment, kept=changes)
         return Recipe(CONFIG, experiment, load_experiment(CONFIG))
 
@@ -69,10 +68,9 @@ class ToyRuns:
         changes = {"model.attention": attention, "model.num_heads": heads}
         return self.trained(f"{attention}-{heads}", changes)
 
-    @property
-    def note(self):
-        """Describes the training of all variants."""
-        experiment = self.recipe({}).experiment
+    def note(self, changes=None):
+        """Describes the training of variants with these changes in common."""
+        experiment = self.recipe(changes or {}).experiment
         model, training = experiment.model, experiment.training
         return (
             f"Trained on {experiment.data.toy_pairs:,} pairs of the toy grammar for "
