@@ -10,6 +10,7 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check, check_integer
+from t2t_keras.layers.decoding_cache import extended
 from t2t_keras.layers.masks import padding_mask
 from t2t_keras.layers.shared_embedding import SharedEmbedding
 
@@ -133,13 +134,6 @@ class SequenceModel(keras.Model):
         return cls(**{**config, "config": cls.config_class(**config["config"])})
 
 
-def extended(x, axis, length):
-    """Returns `x` padded with zeros at the end of `axis`, up to `length`."""
-    widths = [(0, 0)] * len(x.shape)
-    widths[axis] = (0, length - ops.shape(x)[axis])
-    return ops.pad(x, widths)
-
-
 def check_inputs(inputs):
     """Returns source and target ids; raises `ValueError` if one is missing or malformed."""
     if not isinstance(inputs, dict) or not {"source", "target"} <= inputs.keys():
@@ -169,11 +163,12 @@ def check_ids(name, ids):
         )
 
 
-def check_step(tokens, position, cache, visible):
+def check_step(tokens, position, cache, visible, rolling=False):
     """Checks the arguments of `decode_step` as far as their shapes are known.
 
     Args:
         cache: any array of the cache: `[sentences, any, slots, …]`.
+        rolling: whether it holds only the newest positions.
 
     Returns:
         The number of hypotheses per sentence.
@@ -186,7 +181,7 @@ def check_step(tokens, position, cache, visible):
             "`tokens` must have the shape [rows], with the same number of rows for each of the "
             f"{sentences} sentences. Received: tokens of shape {tuple(tokens.shape)}"
         )
-    if known and isinstance(position, int):
+    if known and isinstance(position, int) and not rolling:
         length = slots // (rows // sentences)
         allowed = f"from 0 to {length - 1}, the last position of the cache"
         check(0 <= position < length, "position", position, allowed)

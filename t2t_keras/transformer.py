@@ -64,9 +64,10 @@ class Transformer(SequenceModel):
         self.source_dropout = keras.layers.Dropout(config.dropout, dtype=dtype)
         self.target_dropout = keras.layers.Dropout(config.dropout, dtype=dtype)
 
-        block = {name: getattr(config, name) for name in BLOCK_SETTINGS}
-        self.encoder = Encoder(config.num_layers, **block, dtype=dtype, name="encoder")
-        self.decoder = Decoder(config.decoder_layers, **block, dtype=dtype, name="decoder")
+        block = {name: getattr(config, name) for name in BLOCK_SETTINGS} | {"dtype": dtype}
+        self.encoder = Encoder(config.num_layers, **block, name="encoder")
+        block["neighbourhood"] = config.decoder_neighbourhood
+        self.decoder = Decoder(config.decoder_layers, **block, name="decoder")
         self.build()
 
     @property
@@ -132,7 +133,7 @@ class Transformer(SequenceModel):
 
         Args:
             source: ids `[sentences, source_length]`.
-            max_length: number of positions in the cache, an int or a scalar tensor.
+            max_length: number of positions that may be decoded, an int or a scalar tensor.
             beams: hypotheses per sentence.
 
         Returns:
@@ -146,6 +147,15 @@ class Transformer(SequenceModel):
         )
         return memory, self.decoder.empty_cache(ops.shape(source)[0], max_length, beams)
 
+    def extend_cache(self, cache, max_length, beams=1):
+        """Returns a cache with the same content, for up to `max_length` tokens.
+
+        Args:
+            cache: from `start_decoding` or `decode_step`, for fewer tokens.
+            max_length, beams: see `start_decoding`.
+        """
+        return self.decoder.extend_cache(cache, max_length, beams)
+
     def decoding_kernels(self):
         """Returns weights as XLA multiplies them fastest on CPUs in a decoding step of few rows.
 
@@ -158,7 +168,8 @@ class Transformer(SequenceModel):
 
         The keys and values that beam b writes stay in slot `position · beams + b` of the
         sentence's cache. When a beam search replaces hypothesis 0 with a continuation of
-        hypothesis 2, it changes `visible`; no cache is copied.
+        hypothesis 2, it changes `visible`; no cache is copied. With `decoder_neighbourhood`, the
+        cache holds only so many of the newest positions.
 
         Args:
             tokens: ids `[rows]`, the tokens at `position`: begin (1) at position 0, then the
@@ -176,11 +187,12 @@ class Transformer(SequenceModel):
         Returns:
             Logits `[rows, vocab_size]` in float32, and the cache with this position in it.
         """
-        beams = check_step(tokens, position, cache[0].keys, visible)
+        rolling = self.config.decoder_neighbourhood is not None
+        beams = check_step(tokens, position, cache[0].keys, visible, rolling)
         position = ops.cast(position, "int32")
         x = self.embed_target(tokens[:, None], start=position)
         x = ops.reshape(x, (-1, self.config.d_model))
-        step = decoding_step(cache[0], position, beams, visible)
+        step = decoding_step(cache[0], position, beams, visible, rolling)
         x, cache = self.decoder.decode_step(
             x, step, cache, memory.keys_values, over_heads(memory.mask), kernels
         )

@@ -41,6 +41,9 @@ class TransformerConfig:
     attention: str = "scaled"  # or "unscaled", "additive"
     residual: bool = True  # False leaves out all residual connections
     layer_norm: bool = True  # False leaves out all norms
+    # Restricted self-attention (§4): r, the number of positions that each position sees.
+    neighbourhood: int | None = None  # around a position of the encoder; None: all
+    decoder_neighbourhood: int | None = None  # up to a position of the decoder; None: all
 
     decoder_layers: int | None = None  # None: num_layers, the encoder's
     source_vocab_size: int | None = None  # None: source and target share one embedding matrix
@@ -72,6 +75,9 @@ class TransformerConfig:
         check_rate("dropout", self.dropout)
         check_rate("attention_dropout", self.attention_dropout)
         check_integer("max_length", self.max_length)
+        for name in ("neighbourhood", "decoder_neighbourhood"):
+            if getattr(self, name) is not None:
+                check_integer(name, getattr(self, name))
         check_integer("position_offset", self.position_offset, at_least=0)
         for name, most in MOST.items():
             value = getattr(self, name)

@@ -41,6 +41,8 @@ def test_logits_of_the_base_model_equal_an_independent_numpy_forward_pass():
         {"layer_norm": False, "pre_norm": True, "num_layers": 1},
         {"layer_norm": False, "residual": False, "num_layers": 1},
         {"source_vocab_size": 40, "attention_bias": True, "norm_epsilon": 0.1},
+        {"neighbourhood": 4, "decoder_neighbourhood": 3},
+        {"neighbourhood": 5, "pre_norm": True, "source_end": False},
     ],
 )
 def test_logits_equal_the_numpy_forward_pass_with_every_setting(settings):

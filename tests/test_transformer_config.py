@@ -52,6 +52,8 @@ def test_resolving_twice_changes_nothing():
             {"position_offset": 1, "positions": "none"},
             "`position_offset` must be 0 without positions. Received: position_offset=1",
         ),
+        ({"neighbourhood": 0}, "`neighbourhood` must be .*at least 1. Received: neighbourhood=0"),
+        ({"decoder_neighbourhood": 2.5}, "`decoder_neighbourhood` must be a whole number"),
         ({"pre_norm": "yes"}, "`pre_norm` must be True or False. Received: pre_norm='yes'"),
         ({"residual": 0}, "`residual` must be True or False. Received: residual=0"),
         ({"layer_norm": None}, "`layer_norm` must be True or False. Received: layer_norm=None"),

@@ -13,6 +13,8 @@ from keras import ops
         {"positions": "learned", "d_k": 3, "d_v": 5},
         {"attention": "unscaled"},
         {"attention": "additive", "d_k": 3},
+        {"neighbourhood": 3, "decoder_neighbourhood": 3},
+        {"decoder_neighbourhood": 30},
     ],
 )
 def test_cached_decoding_equals_uncached(settings):

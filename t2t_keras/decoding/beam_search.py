@@ -28,7 +28,6 @@ from t2t_keras.decoding.constraints import IMPOSSIBLE, next_tokens
 from t2t_keras.decoding.hypotheses import (
     Hypotheses,
     best,
-    extended,
     length_limits,
     length_penalty,
     newest_tokens,
@@ -36,6 +35,7 @@ from t2t_keras.decoding.hypotheses import (
 )
 from t2t_keras.decoding.special_ids import END
 from t2t_keras.decoding.tree_constraint import tree_logits
+from t2t_keras.layers.decoding_cache import extended
 
 
 class BeamState(NamedTuple):

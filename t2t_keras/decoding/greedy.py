@@ -7,7 +7,6 @@ from keras import ops
 from t2t_keras.decoding.constraints import next_tokens
 from t2t_keras.decoding.hypotheses import (
     Hypotheses,
-    extended,
     length_limits,
     length_penalty,
     newest_tokens,
@@ -15,7 +14,7 @@ from t2t_keras.decoding.hypotheses import (
 )
 from t2t_keras.decoding.special_ids import END, PADDING
 from t2t_keras.decoding.tree_constraint import tree_logits
-from t2t_keras.layers.decoding_cache import own_slots
+from t2t_keras.layers.decoding_cache import extended, own_slots
 
 
 class GreedyState(NamedTuple):

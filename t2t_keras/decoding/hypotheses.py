@@ -44,10 +44,3 @@ def with_token(tokens, position, new):
     """Returns `tokens` with `new` at `position`."""
     here = ops.arange(ops.shape(tokens)[-1], dtype="int32") == position
     return ops.where(here, new[..., None], tokens)
-
-
-def extended(x, axis, length):
-    """Returns `x` padded with zeros at the end of `axis`, up to `length`."""
-    widths = [(0, 0)] * len(x.shape)
-    widths[axis] = (0, length - ops.shape(x)[axis])
-    return ops.pad(x, widths)

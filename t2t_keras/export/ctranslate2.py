@@ -103,6 +103,9 @@ def specification(specs, model):
     for name in ("residual", "layer_norm"):
         value = getattr(config, name)
         check(value, name, value, "True in a model for CTranslate2")
+    for name in ("neighbourhood", "decoder_neighbourhood"):
+        restricted = getattr(config, name)
+        check(restricted is None, name, restricted, "None in a model for CTranslate2")
     spec = specs.TransformerSpec.from_config(
         config.layers,
         config.num_heads,

@@ -9,7 +9,7 @@ from keras import ops
 
 from t2t_keras.checks import check, check_boolean, check_integer, check_rate, check_sequence
 from t2t_keras.layers.attention_scores import scaled_scores, scores_named
-from t2t_keras.layers.decoding_cache import KeysValues, empty_cache
+from t2t_keras.layers.decoding_cache import KeysValues, empty_cache, extended
 from t2t_keras.layers.masks import causal_mask, over_heads
 from t2t_keras.layers.positional_encoding import kind_of_positions
 from t2t_keras.layers.precision import at_least_float32
@@ -174,10 +174,6 @@ class MultiHeadAttention(keras.layers.Layer):
             return self.decode_step(queries, step, cache, memory_mask)
         if memory is None:
             memory, memory_mask = queries, mask
-        if self.causal:
-            no_future = over_heads(causal_mask(ops.shape(queries)[1]))
-            padding = over_heads(memory_mask)
-            memory_mask = no_future if padding is None else padding & no_future
         if memory is queries:
             layers = self.query, self.key, self.value
             queries, keys, values = self.project(queries, *layers, training=training)
@@ -187,9 +183,27 @@ class MultiHeadAttention(keras.layers.Layer):
         if self.encode_heads is not None:
             positions = ops.arange(ops.shape(keys)[2])
             queries, keys = (self.encode_heads(x, positions) for x in (queries, keys))
-        heads, weights = self.attend(queries, keys, values, over_heads(memory_mask))
+        heads, weights = self.attend(queries, keys, values, memory_mask, return_weights)
         outputs = self.output_projection(self.join_heads(heads))
         return (outputs, weights) if return_weights else outputs
+
+    def attend(self, queries, keys, values, mask, return_weights):
+        """Computes the attention of every head.
+
+        Args:
+            queries, keys, values: `[batch, heads, length, width of a head]`.
+            mask: mask over the keys, or None.
+            return_weights: whether the weights are needed.
+
+        Returns:
+            The heads, `[batch, heads, queries, d_v]`, and their weights. A subclass may return
+            None instead of weights that are not needed.
+        """
+        mask = over_heads(mask)
+        if self.causal:
+            no_future = over_heads(causal_mask(ops.shape(queries)[2]))
+            mask = no_future if mask is None else mask & no_future
+        return self.heads_and_weights(queries, keys, values, mask)
 
     def decode_step(self, x, step, cache, memory_mask=None):
         """Computes one position of every hypothesis, with keys and values from a cache.
@@ -212,12 +226,12 @@ class MultiHeadAttention(keras.layers.Layer):
                 queries, keys = (self.encode_heads(y, step.position) for y in (queries, keys))
             cache = step.write(cache, keys, values)
         mask = step.visible if self.causal else over_heads(memory_mask)
-        heads, _ = self.attend(queries, *cache, mask)
+        heads, _ = self.heads_and_weights(queries, *cache, mask)
         outputs = self.output_projection(step.join_heads(heads))
         return (outputs, cache) if self.causal else outputs
 
-    def attend(self, queries, keys, values, mask):
-        """Computes the heads and their weights from projections that are split into heads."""
+    def heads_and_weights(self, queries, keys, values, mask):
+        """Computes the heads and their weights; `mask` has the axes of the weights."""
         vector = () if self.score_vector is None else (self.score_vector,)
         return weighted_values(self.scores(queries, keys, *vector), values, mask, self.dropout)
 
@@ -239,8 +253,17 @@ class MultiHeadAttention(keras.layers.Layer):
 
     def empty_cache(self, sentences, length, beams=1):
         """Returns a cache of zeros for `length` positions, which `decode_step` fills."""
-        slots = length * beams
+        slots = self.cached_positions(length) * beams
         return empty_cache(sentences, slots, self.num_heads, self.d_k, self.d_v, self.compute_dtype)
+
+    def extend_cache(self, cache, length, beams=1):
+        """Returns a cache with zeros added at its end, so that it is for `length` positions."""
+        slots = self.cached_positions(length) * beams
+        return KeysValues(*(extended(x, 2, slots) for x in cache))
+
+    def cached_positions(self, length):
+        """Returns how many of `length` positions the cache holds: all of them."""
+        return length
 
     def split_heads(self, x, width):
         batch_size, length = ops.shape(x)[:2]

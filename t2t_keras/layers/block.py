@@ -9,6 +9,7 @@ from t2t_keras.checks import check_boolean, check_integer, check_rate
 from t2t_keras.layers.attention import MultiHeadAttention
 from t2t_keras.layers.feed_forward import FeedForward
 from t2t_keras.layers.layer_norm import LayerNorm
+from t2t_keras.layers.local_attention import LocalSelfAttention
 from t2t_keras.layers.residual import Residual
 
 # The arguments of a block, named as in `TransformerConfig`.
@@ -28,6 +29,7 @@ BLOCK_SETTINGS = (
     "attention",
     "residual",
     "layer_norm",
+    "neighbourhood",
 )
 
 
@@ -49,6 +51,7 @@ class Block(keras.layers.Layer):
         positions: name of a positional encoding; see `MultiHeadAttention`.
         attention: how scores are computed; see `MultiHeadAttention`.
         residual, layer_norm: False leaves out the residual connections or the norms.
+        neighbourhood: restricts self-attention; see `LocalSelfAttention`. None: it is full.
     """
 
     def __init__(
@@ -68,6 +71,7 @@ class Block(keras.layers.Layer):
         attention="scaled",
         residual=True,
         layer_norm=True,
+        neighbourhood=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -89,20 +93,27 @@ class Block(keras.layers.Layer):
         self.attention = attention
         self.residual = residual
         self.layer_norm = layer_norm
+        self.neighbourhood = neighbourhood
 
-    def make_attention(self, name, causal=False, positions=None):
-        attention = MultiHeadAttention(
-            self.num_heads,
-            self.d_model,
-            self.d_k,
-            self.d_v,
+    def make_self_attention(self, causal=False):
+        settings = {"causal": causal, "positions": self.positions}
+        if self.neighbourhood is None:
+            return self.make_attention("self_attention", **settings)
+        settings["neighbourhood"] = self.neighbourhood
+        return self.make_attention("self_attention", LocalSelfAttention, **settings)
+
+    def make_attention(self, name, attention_class=MultiHeadAttention, **settings):
+        attention = attention_class(
+            num_heads=self.num_heads,
+            d_model=self.d_model,
+            d_k=self.d_k,
+            d_v=self.d_v,
             dropout=self.attention_dropout,
-            causal=causal,
             use_bias=self.attention_bias,
-            positions=positions,
             attention=self.attention,
             dtype=self.dtype_policy,
             name="attention",
+            **settings,
         )
         return self.make_residual(attention, name)
 

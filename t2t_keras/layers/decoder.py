@@ -40,9 +40,7 @@ class DecoderBlock(Block):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.self_attention = self.make_attention(
-            "self_attention", causal=True, positions=self.positions
-        )
+        self.self_attention = self.make_self_attention(causal=True)
         self.cross_attention = self.make_attention("cross_attention")
         self.feed_forward = self.make_feed_forward("feed_forward")
 
@@ -53,13 +51,14 @@ class DecoderBlock(Block):
         self.feed_forward.build(x_shape)
 
     def call(self, x, memory, x_mask=None, memory_mask=None, return_weights=False):
+        over_memory = {"memory": memory, "memory_mask": memory_mask}
+        if not return_weights:
+            x = self.cross_attention(self.self_attention(x, mask=x_mask), **over_memory)
+            return self.feed_forward(x)
         x, self_weights = self.self_attention(x, mask=x_mask, return_weights=True)
-        x, cross_weights = self.cross_attention(
-            x, memory, memory_mask=memory_mask, return_weights=True
-        )
-        x = self.feed_forward(x)
+        x, cross_weights = self.cross_attention(x, **over_memory, return_weights=True)
         weights = {"self_attention": self_weights, "cross_attention": cross_weights}
-        return (x, weights) if return_weights else x
+        return self.feed_forward(x), weights
 
     def decode_step(self, x, step, cache, memory, memory_mask, outer_kernel=None):
         """Decodes one position of every hypothesis.
@@ -85,6 +84,9 @@ class DecoderBlock(Block):
 
     def empty_cache(self, sentences, length, beams=1):
         return self.self_attention.sublayer.empty_cache(sentences, length, beams)
+
+    def extend_cache(self, cache, length, beams=1):
+        return self.self_attention.sublayer.extend_cache(cache, length, beams)
 
     def keys_and_values(self, memory):
         return self.cross_attention.sublayer.keys_and_values(memory)
@@ -126,10 +128,12 @@ class Decoder(Stack):
     def call(self, x, memory, x_mask=None, memory_mask=None, return_weights=False):
         weights = {}
         for i, block in enumerate(self.blocks):
-            x, block_weights = block(
-                x, memory, x_mask=x_mask, memory_mask=memory_mask, return_weights=True
+            x = block(
+                x, memory, x_mask=x_mask, memory_mask=memory_mask, return_weights=return_weights
             )
-            weights |= {f"{i}/{name}": heads for name, heads in block_weights.items()}
+            if return_weights:
+                x, block_weights = x
+                weights |= {f"{i}/{name}": heads for name, heads in block_weights.items()}
         x = self.finish(x)
         return (x, weights) if return_weights else x
 
@@ -151,6 +155,12 @@ class Decoder(Stack):
 
     def empty_cache(self, sentences, length, beams=1):
         return [block.empty_cache(sentences, length, beams) for block in self.blocks]
+
+    def extend_cache(self, cache, length, beams=1):
+        return [
+            block.extend_cache(block_cache, length, beams)
+            for block, block_cache in zip(self.blocks, cache, strict=True)
+        ]
 
     def keys_and_values(self, memory):
         return [block.keys_and_values(memory) for block in self.blocks]

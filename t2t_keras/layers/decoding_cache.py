@@ -4,6 +4,10 @@ A cache has one row per sentence. All hypotheses of a sentence share that row: b
 keys and values at position p into slot `p · beams + b`, and nothing is ever moved. A mask says
 which slots each hypothesis can see.
 
+Restricted self-attention (§4) has a rolling cache, which holds only the newest positions. Position
+p takes the slots of position `p mod length` and overwrites the oldest one. So the cost of a step
+does not grow.
+
 The arrays of a decoding step have two layouts. Projections work on *rows*, `[sentences · beams,
 width]`; the hypotheses of a sentence are adjacent. Attention works on *heads*, `[sentences, heads,
 beams, width of a head]`.
@@ -27,6 +31,13 @@ def empty_cache(sentences, slots, num_heads, d_k, d_v, dtype):
         ops.zeros((sentences, num_heads, slots, d_k), dtype),
         ops.zeros((sentences, num_heads, slots, d_v), dtype),
     )
+
+
+def extended(x, axis, length):
+    """Returns `x` padded with zeros at the end of `axis`, up to `length`."""
+    widths = [(0, 0)] * len(x.shape)
+    widths[axis] = (0, length - ops.shape(x)[axis])
+    return ops.pad(x, widths)
 
 
 class DecodingStep(NamedTuple):
@@ -73,7 +84,7 @@ class DecodingStep(NamedTuple):
         return ops.reshape(x, (-1, num_heads * width))
 
 
-def decoding_step(cache, position, beams, visible=None):
+def decoding_step(cache, position, beams, visible=None, rolling=False):
     """Returns the `DecodingStep` of a position.
 
     Args:
@@ -82,10 +93,12 @@ def decoding_step(cache, position, beams, visible=None):
         beams: hypotheses per sentence.
         visible: boolean `[sentences, beams, slots]`: the slots that each hypothesis consists of,
             including the one it writes now. None: each beam sees its own slots.
+        rolling: whether the cache holds only the newest positions. `visible` has the slots of all.
     """
     position = ops.cast(position, "int32")
     sentences, heads, slots, _ = ops.shape(cache.keys)
-    new = position * beams + ops.arange(beams, dtype="int32")
+    place = position % (slots // beams) if rolling else position
+    new = place * beams + ops.arange(beams, dtype="int32")
     axes = (ops.arange(sentences, dtype="int32"), new, ops.arange(heads, dtype="int32"))
     sentence, slot, head = (ops.reshape(x, (-1,)) for x in ops.meshgrid(*axes, indexing="ij"))
     rows = ops.arange(sentences * beams * heads, dtype="int32")
@@ -95,6 +108,8 @@ def decoding_step(cache, position, beams, visible=None):
     )
     if visible is None:
         visible = own_slots(position, beams, slots)
+    elif rolling:
+        visible = in_rolling_cache(visible, position, beams, slots)
     new_slots = ops.stack([sentence, head, slot], axis=-1)
     return DecodingStep(position, new_slots, visible[:, None], to_heads, to_rows)
 
@@ -104,3 +119,18 @@ def own_slots(position, beams, slots):
     indices = ops.arange(slots, dtype="int32")
     own = indices % beams == ops.arange(beams, dtype="int32")[:, None]
     return (own & (indices // beams <= position))[None]
+
+
+def in_rolling_cache(visible, position, beams, slots):
+    """Returns a mask `[sentences, beams, slots]` over a rolling cache at `position`.
+
+    Args:
+        visible: the mask over a cache with the slots of all positions.
+        position, beams: see `decoding_step`.
+        slots: number of slots of the rolling cache.
+    """
+    indices = ops.arange(slots, dtype="int32")
+    age = (position - indices // beams) % (slots // beams)  # positions since each slot was written
+    written = position - age  # the position in each slot; negative: none
+    slots_of_all = ops.maximum(written, 0) * beams + indices % beams
+    return ops.take(visible, slots_of_all, axis=2) & (written >= 0)

@@ -32,7 +32,7 @@ class EncoderBlock(Block):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.self_attention = self.make_attention("self_attention", positions=self.positions)
+        self.self_attention = self.make_self_attention()
         self.feed_forward = self.make_feed_forward("feed_forward")
 
     def build(self, x_shape):
@@ -41,9 +41,10 @@ class EncoderBlock(Block):
         self.feed_forward.build(x_shape)
 
     def call(self, x, mask=None, return_weights=False):
+        if not return_weights:
+            return self.feed_forward(self.self_attention(x, mask=mask))
         x, weights = self.self_attention(x, mask=mask, return_weights=True)
-        x = self.feed_forward(x)
-        return (x, {"self_attention": weights}) if return_weights else x
+        return self.feed_forward(x), {"self_attention": weights}
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
@@ -80,7 +81,9 @@ class Encoder(Stack):
     def call(self, x, mask=None, return_weights=False):
         weights = {}
         for i, block in enumerate(self.blocks):
-            x, block_weights = block(x, mask=mask, return_weights=True)
-            weights |= {f"{i}/{name}": heads for name, heads in block_weights.items()}
+            x = block(x, mask=mask, return_weights=return_weights)
+            if return_weights:
+                x, block_weights = x
+                weights |= {f"{i}/{name}": heads for name, heads in block_weights.items()}
         x = self.finish(x)
         return (x, weights) if return_weights else x

@@ -7,32 +7,37 @@ the keys of their own block and its neighbors. No n × n matrix is ever created.
 import keras
 from keras import ops
 
-from t2t_keras.checks import check_boolean, check_integer
-from t2t_keras.layers.attention import MultiHeadAttention, scaled_dot_product_attention
-from t2t_keras.layers.masks import reach
+from t2t_keras.checks import check_integer
+from t2t_keras.layers.attention import MultiHeadAttention
+from t2t_keras.layers.masks import local_mask, over_heads, reach
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class LocalSelfAttention(keras.layers.Layer):
+class LocalSelfAttention(MultiHeadAttention):
     """Multi-head self-attention within a neighbourhood of each position.
 
-    The outputs equal those of `MultiHeadAttention` with `local_mask(length, neighbourhood)`. An
-    inner `MultiHeadAttention`, `self.attention`, owns the weights.
+    It has the weights of `MultiHeadAttention`, and its outputs equal those with
+    `local_mask(length, neighbourhood, causal)`.
 
     Args:
         num_heads: h.
         d_model: width of the output.
         neighbourhood: r, the number of positions that each position sees. They are centered on
-            it; if r is even, they extend one position further to the left.
-        d_k, d_v, dropout, use_bias: see `MultiHeadAttention`.
-        causal: the neighbourhood is the current position and the r − 1 before it.
+            it; if r is even, they extend one position further to the left. With `causal`, they are
+            the position and the r − 1 before it.
+        **settings: see `MultiHeadAttention`.
 
     Call arguments:
-        x: `[batch, length, width]`.
-        mask: boolean `[batch, length]`, True at real tokens. Default: the Keras mask of `x`.
+        queries: `[batch, length, width]`.
+        mask: boolean `[batch, length]`, True at real tokens. Default: the Keras mask of `queries`.
+        return_weights: also return the weights of every head. Only then is the mask a band of
+            an n × n matrix.
+        step, cache: for decoding one position at a time, see `MultiHeadAttention.decode_step`.
+            The cache holds the newest r positions.
 
     Returns:
-        `[batch, length, d_model]`.
+        `[batch, length, d_model]`, and with `return_weights` the weights
+        `[batch, heads, length, length]` as a second result.
 
     Example:
 
@@ -43,44 +48,22 @@ class LocalSelfAttention(keras.layers.Layer):
         Vaswani et al. 2017, §4, Table 1.
     """
 
-    def __init__(
-        self,
-        num_heads,
-        d_model,
-        neighbourhood,
-        d_k=None,
-        d_v=None,
-        dropout=0.0,
-        causal=False,
-        use_bias=False,
-        **kwargs,
-    ):
-        super().__init__(**kwargs)
+    def __init__(self, num_heads, d_model, neighbourhood, **settings):
         check_integer("neighbourhood", neighbourhood)
-        check_boolean("causal", causal)
-        self.supports_masking = True
+        super().__init__(num_heads, d_model, **settings)
         self.neighbourhood = neighbourhood
-        self.causal = causal
-        self.attention = MultiHeadAttention(
-            num_heads,
-            d_model,
-            d_k,
-            d_v,
-            dropout=dropout,
-            use_bias=use_bias,
-            dtype=self.dtype_policy,
-            name="attention",
-        )
 
-    def build(self, x_shape):
-        self.attention.build(x_shape)
-
-    def call(self, x, mask=None):
-        attention = self.attention
-        queries = attention.split_heads(attention.query(x), attention.d_k)
-        keys, values = attention.keys_and_values(x)
-        heads = self.attend_in_blocks(queries, keys, values, mask)
-        return attention.output_projection(attention.join_heads(heads))
+    def attend(self, queries, keys, values, mask, return_weights):
+        if mask is not None and len(mask.shape) != 2:
+            raise ValueError(
+                "The mask of restricted attention must have the shape [batch, length]. "
+                f"Received: a mask of shape {tuple(mask.shape)}"
+            )
+        if not return_weights:
+            return self.attend_in_blocks(queries, keys, values, mask), None
+        near = over_heads(local_mask(ops.shape(keys)[2], self.neighbourhood, self.causal))
+        mask = near if mask is None else near & over_heads(mask)
+        return super().attend(queries, keys, values, mask, return_weights)
 
     def attend_in_blocks(self, queries, keys, values, mask):
         """Computes attention in blocks that are as long as the longer side of the neighbourhood.
@@ -100,11 +83,6 @@ class LocalSelfAttention(keras.layers.Layer):
         count = -(-length // block)  # number of blocks; the last one is padded
         real = ops.arange(count * block) < length  # [positions]
         if mask is not None:
-            if len(mask.shape) != 2:
-                raise ValueError(
-                    "The mask of local attention must have the shape [batch, length]. "
-                    f"Received: a mask of shape {tuple(mask.shape)}"
-                )
             mask = ops.pad(ops.cast(mask, "bool"), [(0, 0), (0, count * block - length)])
             real = real[None] & mask  # [batch, positions]
         real = ops.reshape(real, (-1, 1, count, 1, block))  # [batch or 1, heads, block, query, key]
@@ -117,26 +95,28 @@ class LocalSelfAttention(keras.layers.Layer):
         # The offset of each key from each query; the keys start one block to the left.
         offsets = ops.arange(-block, (2 if right else 1) * block)[None] - ops.arange(block)[:, None]
         near = (offsets >= -left) & (offsets <= right)  # [query, key]
-        heads, _ = scaled_dot_product_attention(
+        heads, _ = self.heads_and_weights(
             in_blocks(queries),
             with_neighbours(in_blocks(keys), 3, right > 0),
             with_neighbours(in_blocks(values), 3, right > 0),
             near & with_neighbours(real, 4, right > 0),
-            self.attention.dropout,
         )  # [batch, heads, block, query, d_v]
         batch_size, num_heads, _, _, width = ops.shape(heads)
         heads = ops.reshape(heads, (batch_size, num_heads, count * block, width))
         return heads[:, :, :length]
 
+    def cached_positions(self, length):
+        if isinstance(length, int):
+            return min(length, self.neighbourhood)
+        return ops.minimum(length, self.neighbourhood)
+
+    def check_arguments(self, memory, mask, memory_mask, step, cache):
+        if memory is not None:
+            raise ValueError("Restricted attention has no `memory`. Received: a memory")
+        super().check_arguments(memory, mask, memory_mask, step, cache)
+
     def get_config(self):
-        shared = ("num_heads", "d_model", "d_k", "d_v", "dropout", "use_bias")
-        attention = self.attention.get_config()
-        return {
-            **super().get_config(),
-            **{name: attention[name] for name in shared},
-            "neighbourhood": self.neighbourhood,
-            "causal": self.causal,
-        }
+        return {**super().get_config(), "neighbourhood": self.neighbourhood}
 
 
 def with_neighbours(blocks, axis, right):

@@ -272,6 +272,8 @@ def test_positional_encodings_without_a_table_of_vectors_are_refused(tmp_path, p
         ("attention", "additive", "'scaled'"),
         ("residual", False, "True"),
         ("layer_norm", False, "True"),
+        ("neighbourhood", 3, "None"),
+        ("decoder_neighbourhood", 3, "None"),
     ],
 )
 def test_models_that_ctranslate2_does_not_compute_are_refused(

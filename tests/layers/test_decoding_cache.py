@@ -4,7 +4,13 @@ import numpy as np
 from helpers import array
 from keras import ops
 
-from t2t_keras.layers.decoding_cache import KeysValues, decoding_step, empty_cache, own_slots
+from t2t_keras.layers.decoding_cache import (
+    KeysValues,
+    decoding_step,
+    empty_cache,
+    extended,
+    own_slots,
+)
 
 SENTENCES, BEAMS, LENGTH, HEADS, D_K, D_V = 2, 3, 4, 2, 5, 6
 
@@ -56,3 +62,36 @@ def test_given_visible_slots_are_used():
     visible = np.random.default_rng(1).random((SENTENCES, BEAMS, LENGTH * BEAMS)) < 0.5
     _, step = step_at(position=3, visible=ops.array(visible))
     np.testing.assert_array_equal(array(step.visible)[:, 0], visible)
+
+
+def rolling_step(position, visible=None):
+    cache = empty_cache(SENTENCES, LENGTH * BEAMS, HEADS, D_K, D_V, "float32")
+    return decoding_step(cache, position, BEAMS, visible, rolling=True)
+
+
+def test_a_rolling_cache_overwrites_the_oldest_position():
+    for position in range(3 * LENGTH):
+        slots = array(rolling_step(position).new_slots)[:, 2].reshape(SENTENCES, BEAMS, HEADS)
+        expected = position % LENGTH * BEAMS + np.arange(BEAMS)
+        np.testing.assert_array_equal(slots, np.tile(expected[:, None], (SENTENCES, 1, HEADS)))
+
+
+def test_a_rolling_cache_shows_the_newest_positions_of_each_hypothesis():
+    positions = 3 * LENGTH
+    visible = np.random.default_rng(1).random((SENTENCES, BEAMS, positions * BEAMS)) < 0.5
+    of_positions = visible.reshape(SENTENCES, BEAMS, positions, BEAMS)
+    for position in range(positions):
+        expected = np.zeros((SENTENCES, BEAMS, LENGTH, BEAMS), bool)
+        for newest in range(max(0, position - LENGTH + 1), position + 1):
+            expected[:, :, newest % LENGTH] = of_positions[:, :, newest]
+        shown = array(rolling_step(position, ops.array(visible)).visible)[:, 0]
+        np.testing.assert_array_equal(shown, expected.reshape(SENTENCES, BEAMS, -1))
+
+
+def test_without_a_mask_each_beam_sees_all_its_slots_of_a_full_rolling_cache():
+    own = np.arange(LENGTH * BEAMS) % BEAMS == np.arange(BEAMS)[:, None]
+    np.testing.assert_array_equal(array(rolling_step(LENGTH + 1).visible)[0, 0], own)
+
+
+def test_an_extended_array_ends_in_zeros():
+    np.testing.assert_array_equal(array(extended(ops.ones((1, 2)), 1, 4)), [[1, 1, 0, 0]])

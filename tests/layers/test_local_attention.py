@@ -6,6 +6,7 @@ from keras import ops
 
 from t2t_keras.layers import (
     LocalSelfAttention,
+    MultiHeadAttention,
     local_attention,
     local_mask,
     scaled_dot_product_attention,
@@ -18,21 +19,40 @@ def local(neighbourhood, **settings):
     return disturbed(layer)
 
 
+def full(layer):
+    """Returns `MultiHeadAttention` with the settings and weights of a `LocalSelfAttention`."""
+    settings = layer.get_config()
+    del settings["neighbourhood"]
+    twin = MultiHeadAttention(**settings)
+    twin.build((None, None, 8))
+    twin.set_weights(layer.get_weights())
+    return twin
+
+
 @pytest.mark.parametrize(
     ("neighbourhood", "length"), [(1, 7), (2, 9), (5, 1), (5, 32), (16, 32), (33, 77), (200, 32)]
 )
 @pytest.mark.parametrize("causal", [False, True])
 def test_output_equals_masked_attention(neighbourhood, length, causal):
     layer, x = local(neighbourhood, causal=causal), ops.array(vectors(2, length, 8))
-    masked = layer.attention(x, mask=local_mask(length, neighbourhood, causal))
+    masked = full(layer)(x, mask=local_mask(length, neighbourhood, causal))
     np.testing.assert_allclose(array(layer(x)), array(masked), atol=1e-5)
+
+
+@pytest.mark.parametrize(("neighbourhood", "causal"), [(9, True), (17, False)])
+def test_a_neighbourhood_that_contains_every_position_changes_nothing(neighbourhood, causal):
+    layer, x = local(neighbourhood, causal=causal), ops.array(vectors(2, 9, 8))
+    np.testing.assert_allclose(array(layer(x)), array(full(layer)(x)), atol=1e-5)
+    narrower = local(neighbourhood - 1, causal=causal)
+    narrower.set_weights(layer.get_weights())
+    assert np.abs(array(narrower(x)) - array(layer(x))).max() > 1e-3
 
 
 def test_output_equals_masked_attention_with_padding():
     layer, x = local(5), ops.array(vectors(2, 20, 8))
     padding = np.arange(20) < np.array([[20], [6]])
     both = array(local_mask(20, 5)).astype(bool) & padding[:, None, :]
-    masked = array(layer.attention(x, mask=both))
+    masked = array(full(layer)(x, mask=both))
     outputs = array(layer(x, mask=padding))
     np.testing.assert_allclose(outputs, masked, atol=1e-5)
     assert (outputs[1, 8:] == 0).all()  # no real token within reach
@@ -40,9 +60,9 @@ def test_output_equals_masked_attention_with_padding():
 
 def test_gradients_equal_those_of_masked_attention():
     layer, x = local(7), ops.array(vectors(2, 30, 8))
-    mask = local_mask(30, 7)
+    twin, mask = full(layer), local_mask(30, 7)
     blocked = gradients(layer, lambda: ops.sum(layer(x) ** 2))
-    masked = gradients(layer, lambda: ops.sum(layer.attention(x, mask=mask) ** 2))
+    masked = gradients(twin, lambda: ops.sum(twin(x, mask=mask) ** 2))
     for a, b in zip(blocked, masked, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-3, rtol=1e-4)
 
@@ -85,3 +105,23 @@ def test_a_short_sequence_is_not_padded_to_a_long_neighbourhood(monkeypatch):
 def test_wrong_settings_are_named():
     with pytest.raises(ValueError, match=r"`neighbourhood` must be .* Received: neighbourhood=0"):
         local(0)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_weights_of_every_head_are_a_band(causal):
+    layer, x = local(4, causal=causal), ops.array(vectors(2, 9, 8))
+    padding = np.arange(9) < np.array([[9], [7]])
+    outputs, weights = layer(x, mask=padding, return_weights=True)
+    weights = array(weights)
+    np.testing.assert_allclose(array(outputs), array(layer(x, mask=padding)), atol=1e-5)
+    np.testing.assert_allclose(weights.sum(-1)[0], 1, atol=1e-5)
+    seen = array(local_mask(9, 4, causal)).astype(bool) & padding[:, None, :]
+    np.testing.assert_array_equal(weights > 0, np.repeat(seen[:, None], 2, axis=1))
+
+
+def test_wrong_call_arguments_are_refused():
+    layer, x = local(3), ops.array(vectors(2, 9, 8))
+    with pytest.raises(ValueError, match=r"must have the shape \[batch, length\].*\(1, 9, 9\)"):
+        layer(x, mask=local_mask(9, 3))
+    with pytest.raises(ValueError, match="has no `memory`"):
+        layer(x, x)

@@ -32,6 +32,7 @@ def forward_pair(weights, config, source, target):
     for i in range(config.num_layers):
         block = f"encoder/block_{i}"
         everywhere = np.tile(allowed_source, (len(source), 1))
+        everywhere = everywhere & near(len(source), config.neighbourhood)
         x = residual(
             weights,
             config,
@@ -47,6 +48,8 @@ def forward_pair(weights, config, source, target):
     y = embed(weights, config, matrix, target, "target_positions")
     n = len(target)
     no_future = np.tril(np.ones((n, n), bool))
+    if config.decoder_neighbourhood is not None:
+        no_future = no_future & ~np.tril(np.ones((n, n), bool), -config.decoder_neighbourhood)
     over_source = np.tile(allowed_source, (n, 1))
     for i in range(config.decoder_layers):
         block = f"decoder/block_{i}"
@@ -98,6 +101,15 @@ def embed(weights, config, matrix, ids, positions):
     return x + encoding
 
 
+def near(n, size):
+    """Returns which positions each position sees: `size` around it; None: all."""
+    allowed = np.ones((n, n), bool)
+    for i in range(n if size else 0):
+        first = i - size // 2
+        allowed[i] = [first <= j < first + size for j in range(n)]
+    return allowed
+
+
 def residual(weights, config, path, x, sublayer):
     def norm(v):
         if not config.layer_norm:
@@ -129,8 +141,10 @@ def attention(weights, config, path, queries, memory, allowed):
         k = affine(weights, f"{path}/key", memory)[:, narrow]
         v = affine(weights, f"{path}/value", memory)[:, wide]
         scores = np.where(allowed, score(weights, config, path, h, q, k), -np.inf)
-        exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        heads.append(exponentials / exponentials.sum(axis=-1, keepdims=True) @ v)
+        # A query that sees no key has weights of 0.
+        exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True, initial=-1e300))
+        sums = np.maximum(exponentials.sum(axis=-1, keepdims=True), 1e-300)
+        heads.append(exponentials / sums @ v)
     return affine(weights, f"{path}/output", np.concatenate(heads, axis=-1))
 
 
