@@ -59,12 +59,14 @@ class Sentence:
 
     Attributes:
         combinations: the (German verb, German noun) combinations that the sentence contains.
+        phrases: the noun phrases that the sentence contains.
         alignment: word alignment of the pair, once it has been made; see `aligned_sentences`.
     """
 
     def __init__(self, random):
         self.random = random
         self.combinations = set()
+        self.phrases = []
         self.alignment = None
 
     def chance(self, probability):
@@ -163,6 +165,7 @@ class Sentence:
         words.append((english_noun, german_noun))
         english, german = map(list, zip(*(linked(*pair) for pair in words), strict=True))
         phrase = Phrase(english, german, 2, plural, determiner != "a", noun)
+        self.phrases.append(phrase)
         if relative:
             self.add_relative_clause(phrase, form)
         return phrase

@@ -181,6 +181,10 @@ DER = {
     "accusative": {"m": "den", "f": "die", "n": "das", "p": "die"},
     "dative": {"m": "dem", "f": "der", "n": "dem", "p": "den"},
 }
+IT = {
+    "nominative": {"m": "er", "f": "sie", "n": "es"},
+    "accusative": {"m": "ihn", "f": "sie", "n": "es"},
+}
 DIESER = {
     "nominative": {"m": "er", "f": "e", "n": "es", "p": "e"},
     "accusative": {"m": "en", "f": "e", "n": "es", "p": "e"},

@@ -5,6 +5,7 @@ t2t-prepare --source='news.*.en.gz,web.en' --target='news.*.de.gz,web.de' --outp
 t2t-prepare --pairs=train.tsv --output=data/ende
 t2t-prepare --tfds=wmt14_translate/de-en --languages=en,de --output=data/ende
 t2t-prepare --config=parsing --treebank='wsj/*.mrg' --output=data/wsj
+t2t-prepare --config=documents --toy_documents=20000 --words=1500 --output=data/documents
 
 The settings come from --config (default: base). Flags override them, for example
     --config.data.vocabulary.size=16000     --config.data.vocabulary.kind=word_pieces
@@ -41,7 +42,9 @@ TFDS = flags.DEFINE_string(
 LANGUAGES = flags.DEFINE_list(
     "languages", None, "Source and target feature of the --tfds data set, such as en,de."
 )
-SPLIT = flags.DEFINE_string("split", "train", "Split of the --tfds data set.")
+SPLIT = flags.DEFINE_string(
+    "split", "train", "Split of the --tfds data set or, train or test, of --toy_documents."
+)
 DATA_DIR = flags.DEFINE_string(
     "data_dir", None, "Folder of prepared TensorFlow Datasets. Default: ~/tensorflow_datasets."
 )
@@ -50,6 +53,15 @@ TREEBANK = flags.DEFINE_string(
 )
 LEAVES = flags.DEFINE_enum(
     "leaves", "XX", LEAF_KINDS, "Symbol for each word among the brackets of --treebank."
+)
+TOY_DOCUMENTS = flags.DEFINE_integer(
+    "toy_documents", None, "Number of documents of the toy grammar.", lower_bound=1
+)
+WORDS = flags.DEFINE_integer(
+    "words", 1500, "Length of the longest of the --toy_documents, in words.", lower_bound=1
+)
+SHORTEST = flags.DEFINE_integer(
+    "shortest", 20, "Length of the shortest of the --toy_documents, in words.", lower_bound=1
 )
 OUTPUT = flags.DEFINE_string("output", None, "Output folder, new or to resume. Required.")
 BEAM = flags.DEFINE_bool(
@@ -111,19 +123,23 @@ def beam_preparation():
 
 def check_source():
     """Rejects flags that name no source of text, or more than one."""
-    given = [bool(flag.value) for flag in (PAIRS, TFDS, TREEBANK)]
+    given = [bool(flag.value) for flag in (PAIRS, TFDS, TREEBANK, TOY_DOCUMENTS)]
     given.append(bool(SOURCE.value or TARGET.value))
     if sum(given) != 1 or bool(SOURCE.value) != bool(TARGET.value):
         raise ValueError(
             "Give the text in one way: --source=FILE and --target=FILE, or --pairs=FILE, or "
-            "--tfds=NAME, or --treebank=FILE"
+            "--tfds=NAME, or --treebank=FILE, or --toy_documents=COUNT"
         )
 
 
 def check_unused():
     """Rejects flags that have no effect on this source of text or without a different flag."""
     if not TFDS.value:
-        refuse_unused([LANGUAGES, SPLIT, DATA_DIR], "without --tfds")
+        refuse_unused([LANGUAGES, DATA_DIR], "without --tfds")
+    if not TFDS.value and not TOY_DOCUMENTS.value:
+        refuse_unused([SPLIT], "without --tfds or --toy_documents")
+    if not TOY_DOCUMENTS.value:
+        refuse_unused([WORDS, SHORTEST], "without --toy_documents")
     if not TREEBANK.value:
         refuse_unused([LEAVES], "without --treebank")
     if not BEAM.value:
@@ -145,6 +161,11 @@ def find_source(folder):
         from pipelines.tfds_source import TfdsPairs
 
         return TfdsPairs(TFDS.value, LANGUAGES.value, SPLIT.value, DATA_DIR.value)
+    if TOY_DOCUMENTS.value:
+        from pipelines.toy_documents import ToyDocuments
+
+        sizes = {"words": WORDS.value, "shortest": SHORTEST.value}
+        return ToyDocuments(TOY_DOCUMENTS.value, split=SPLIT.value, **sizes)
     if TREEBANK.value:
         return TreebankPairs(TREEBANK.value, LEAVES.value)
     if PAIRS.value != "-":

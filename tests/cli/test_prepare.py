@@ -39,6 +39,15 @@ def test_trees_become_pairs_with_a_piece_for_each_bracket(toy_corpus):
     assert pieces[:2] == ["▁(S", "▁(NP"] and pieces[-2:] == ["▁)NP", "▁)S"]
 
 
+def test_toy_documents_become_pairs(tmp_path):
+    result = command(
+        *("prepare", "--config=documents", "--toy_documents=40", "--words=60"),
+        *(f"--output={tmp_path}/data", "--config.data.vocabulary.size=400"),
+    )
+    assert result.returncode == 0, result.stderr
+    assert "40 read" in result.stdout and "40 kept" in result.stdout
+
+
 def test_several_encodings_share_an_existing_vocabulary(toy_data, toy_corpus):
     folder = toy_data[1]
     result = command(
@@ -74,7 +83,11 @@ PAIRS = ["--pairs={0}/train.tsv", "--output={0}/z"]
         (["--pairs=x", "--output=x", "--vocabulary={0}"], "holds no readable vocabulary"),
         (["--pairs=x", "--output=x", "--config.data.vocabulary.kind=bep"], "`kind` must be one of"),
         ([*PAIRS, "--languages=en,de"], "--languages has no effect without --tfds: leave it out"),
-        ([*PAIRS, "--split=train"], "--split has no effect without --tfds"),
+        ([*PAIRS, "--split=train"], "--split has no effect without --tfds or --toy_documents"),
+        ([*PAIRS, "--words=9"], "--words has no effect without --toy_documents"),
+        (["--toy_documents=9", "--words=9", "--output=x"], "Received: shortest=20"),
+        (["--toy_documents=9", "--split=dev", "--output=x"], "splits train and test"),
+        (["--toy_documents=9", "--pairs=x", "--output=x"], "Give the text in one way"),
         ([*PAIRS, "--data_dir=x"], "--data_dir has no effect without --tfds"),
         ([*PAIRS, "--leaves=XX"], "--leaves has no effect without --treebank"),
         ([*PAIRS, "--beam_options=--runner=X"], "--beam_options has no effect without --beam"),
