@@ -6,6 +6,7 @@ t2t-benchmark data --data=data/ende        batches from prepared data, tokens pe
 t2t-benchmark decode --config=base --rows=32 --length=32     greedy and beam search, batch 1 and 32
 t2t-benchmark decode --config=base --beside=ctranslate2      the same, in turn with CTranslate2
 t2t-benchmark decode --run=runs/ende --input=test.en --beside=ctranslate2    on real text
+t2t-benchmark documents --runs=runs/full,runs/restricted     documents of the toy grammar, by length
 t2t-benchmark train --config=base --rows=32 --length=32      a full training step
 t2t-benchmark serve --url=http://127.0.0.1:8501/v1/models/ende    requests to t2t-serve
 
@@ -15,7 +16,7 @@ measurement once, so that a temporary slowdown of the machine affects all of the
 
 from t2t_keras.checks import check_choice
 from t2t_keras.cli.backend import load_backend
-from t2t_keras.cli.benchmarks import attention, data, decode, serve, train
+from t2t_keras.cli.benchmarks import attention, data, decode, documents, serve, train
 from t2t_keras.cli.config_flag import refuse_config, run_with_config
 from t2t_keras.cli.cpu_memory import keep_cpu_memory
 from t2t_keras.cli.unused_flags import refuse_unused
@@ -24,6 +25,7 @@ SUBJECTS = {
     "attention": attention,
     "data": data,
     "decode": decode,
+    "documents": documents,
     "serve": serve,
     "train": train,
 }

@@ -1,13 +1,19 @@
 """t2t-benchmark at tiny sizes."""
 
+import dataclasses
 import re
 
+import matplotlib.image
+import numpy as np
 import pytest
 from commands import command
 from serving_client import served
 from untrained import toy_tokenizer, untrained_run
 
+from t2t_keras import TransformerConfig
 from t2t_keras.cli.benchmarks import table
+from t2t_keras.cli.benchmarks.document_runs import pronouns
+from t2t_keras.cli.benchmarks.train import floating_point_operations
 from t2t_keras.runs.settings_file import write_settings
 
 SMALL_MODEL = [
@@ -103,6 +109,57 @@ def halves(line):
     return line[: table.NAME], line[table.NAME :]
 
 
+def test_runs_are_compared_on_documents(tmp_path):
+    words = tmp_path / "words"
+    runs = [
+        untrained_run(tmp_path / name, words, toy_tokenizer(words), end=4.0, **settings)
+        for name, settings in {
+            "full": {},
+            "restricted": {"neighbourhood": 4, "decoder_neighbourhood": 4},
+        }.items()
+    ]
+    title, head, *rows = benchmark(
+        *("documents", f"--runs={','.join(str(run.folder) for run in runs)}", "--documents=2"),
+        *("--words=20,40", f"--picture={tmp_path}/picture.png"),
+    )
+    assert title.startswith("Greedy translations of 2 documents of each length")
+    assert re.split(" {2,}", head.strip()) == [
+        *("tokens", "BLEU", "right pronouns, %"),
+        *("translation, s", "training step, s", "memory, MB"),
+    ]
+    rows = [row.split() for row in rows]
+    assert [row[0] for row in rows] == ["full", "restricted"] * 2
+    tokens, bleu, pronouns, translation, training, memory = np.array(
+        [row[1:] for row in rows], dtype=float
+    ).T
+    assert tokens[0] == tokens[1] < tokens[2] == tokens[3]
+    assert (bleu >= 0).all() and (pronouns == 0).all()
+    assert (translation > 0).all() and (training > 0).all() and (memory > 0).all()
+    assert matplotlib.image.imread(tmp_path / "picture.png").shape[0] == 380
+
+
+def test_pronouns_are_compared_at_their_places():
+    source = "I have a lamp. It is old. We have the book. I find it. It is red."
+    reference = (
+        "Ich zeichne eine Lampe. Sie ist alt. Wir brauchen das Buch. Ich finde es. Es ist rot."
+    )
+    assert pronouns(source, reference, reference) == (3, 3)
+    wrong = reference.replace("Sie ist", "Er ist").replace("finde es", "finde ihn")
+    assert pronouns(source, reference, wrong) == (1, 3)
+    assert pronouns(source, reference, "Ich habe eine Lampe. Sie ist alt.") == (1, 3)
+    assert pronouns("I sleep.", "Ich schlafe.", "") == (0, 0)
+
+
+def test_restricted_attention_multiplies_fewer_pairs_of_positions():
+    full = TransformerConfig(num_layers=1, d_model=8, num_heads=2).resolved()
+    wide = dataclasses.replace(full, neighbourhood=10, decoder_neighbourhood=99)
+    narrow = dataclasses.replace(full, neighbourhood=4, decoder_neighbourhood=3)
+    work = [floating_point_operations(model, 1, 10) for model in (full, wide, narrow)]
+    assert work[0] == work[1]
+    # 10 positions see 6 and 7 others less, with two heads of 4 + 4 columns, in three passes.
+    assert work[0] - work[2] == 3 * 2 * 10 * 2 * (4 + 4) * (6 + 7)
+
+
 def test_ratios_are_of_speeds_also_where_times_are_shown(capsys):
     systems = {"t2t_keras": 2.0, "CTranslate2 float32": 8.0}
     table.print_speeds("speeds", systems)
@@ -138,6 +195,7 @@ def test_answers_of_a_server_are_timed_and_compared_with_lone_answers(backwards_
     [
         ([], "takes one subject: attention"),
         (["atention"], "did you mean 'attention'"),
+        (["documents"], "documents needs --runs, such as --runs=runs/full,runs/restricted"),
         (["attention", "--lengths=8,x"], "`lengths` must be"),
         (["decode", "--length=5"], "--length must be at least --source_length"),
         (["decode", "--beside=marian"], "value should be one of <ctranslate2>"),

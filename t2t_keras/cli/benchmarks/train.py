@@ -93,5 +93,7 @@ def operations_of_step(model, rows, length):
     encoder, decoder = model.layers
     attentions, blocks = encoder + 2 * decoder, encoder + decoder
     weights = attentions * attention + blocks * feed_forward + model.vocab_size * d
-    products = attentions * heads * length  # each position with every other one
+    # Each position with every other one, or with those that restricted attention sees.
+    seen = [min(length, r or length) for r in (model.neighbourhood, model.decoder_neighbourhood)]
+    products = heads * (encoder * seen[0] + decoder * (seen[1] + length))
     return 3 * 2 * tokens * (weights + products)

@@ -1,0 +1,110 @@
+"""What a run makes of documents of one length, and what they cost."""
+
+import itertools
+import os
+import re
+import time
+
+import numpy as np
+
+SENTENCE = re.compile(r"[^.?]+[.?]")
+
+
+def measure_run(folder, words, count):
+    """Translates documents that the run has not seen, and trains on one for a step.
+
+    Args:
+        folder: folder of a run that was trained on toy documents.
+        words: length of the documents.
+        count: number of documents.
+
+    Returns:
+        A dict: "tokens", the mean number of source tokens; "bleu"; "pronouns", the share of right
+        ones; "translation" and "training", in seconds per document; and "memory", the bytes of a
+        training step.
+    """
+    # TensorFlow's plain CPU allocator does not count all allocations; the BFC allocator does.
+    os.environ["TF_CPU_ALLOCATOR_USE_BFC"] = "true"
+    from pipelines.toy_documents import documents
+    from t2t_keras.evaluation.bleu import bleu
+    from t2t_keras.runs.run import Run
+
+    run = Run(folder)
+    sources, references = zip(
+        *itertools.islice(documents(words, "test", seed=words), count), strict=True
+    )
+    source, target = ids_of(run, sources, references)
+    seconds, hypotheses = translated(run, source)
+    training, memory = training_step(run, source[:1], target[:1])
+    counts = [pronouns(*each) for each in zip(sources, references, hypotheses, strict=True)]
+    right, total = map(sum, zip(*counts, strict=True))
+    return {
+        "tokens": np.count_nonzero(source) / count,
+        "bleu": bleu(hypotheses, references).score,
+        "pronouns": right / max(total, 1),
+        "translation": seconds / count,
+        "training": training,
+        "memory": memory,
+    }
+
+
+def ids_of(run, sources, references):
+    """Returns the ids of documents, each with its end: `[documents, length]` for each side."""
+    from t2t_keras.decoding.batches import padded
+    from t2t_keras.decoding.special_ids import END
+
+    tokenizer = run.tokenizer()
+    sides = (tokenizer.source.encode(sources), tokenizer.target.encode(references))
+    return [padded([[*ids, END] for ids in side]) for side in sides]
+
+
+def translated(run, source):
+    """Returns the seconds of a greedy search, and the translations."""
+    from t2t_keras.runs.search_graphs import staged_graph
+
+    decode = staged_graph(run.model(), run.search(beam=1))
+    decode(source[:, :8], range(len(source)))  # traces the graph
+    started = time.perf_counter()
+    tokens, _ = decode(source, range(len(source)))
+    tokens = np.asarray(tokens)[:, 0]
+    return time.perf_counter() - started, run.tokenizer().target.decode(list(tokens))
+
+
+def training_step(run, source, labels):
+    """Returns the seconds and the bytes of a training step, after one that is not measured."""
+    import tensorflow as tf
+
+    model = run.experiment().compiled_model(metrics=[])
+    model.optimizer.build(model.trainable_variables)
+    target = np.insert(labels[:, :-1], 0, 1, axis=1)
+    batch = tf.nest.map_structure(tf.constant, ({"source": source, "target": target}, labels))
+    step = tf.function(model.train_step, autograph=False)
+    float(step(batch)["loss"])
+    device = "GPU:0" if tf.config.list_physical_devices("GPU") else "CPU:0"
+    tf.config.experimental.reset_memory_stats(device)
+    before = tf.config.experimental.get_memory_info(device)["current"]
+    started = time.perf_counter()
+    float(step(batch)["loss"])
+    seconds = time.perf_counter() - started
+    return seconds, tf.config.experimental.get_memory_info(device)["peak"] - before
+
+
+def pronouns(source, reference, hypothesis):
+    """Counts the right translations of "it", and all of them.
+
+    The pronoun begins or ends its sentence. The n-th sentence of a translation translates the n-th
+    one of the source.
+    """
+    source, reference, hypothesis = (
+        [each.split() for each in SENTENCE.findall(text)]
+        for text in (source, reference, hypothesis)
+    )
+    right = total = 0
+    for index, words in enumerate(source):
+        if words[0] != "It" and words[-1] != "it.":
+            continue
+        place = 0 if words[0] == "It" else -1
+        total += 1
+        if index < len(hypothesis):
+            right += hypothesis[index][place] == reference[index][place]
+    return right, total
