@@ -107,6 +107,19 @@ class TransformerConfig:
         encoder, decoder = self.layers
         return encoder, decoder, decoder
 
+    def attention_products(self, length):
+        """Returns the multiplications of a token with all that it attends to."""
+        config, layers = self.resolved(), self.attention_layers
+        seen = [
+            min(length, r or length) for r in (self.neighbourhood, self.decoder_neighbourhood, None)
+        ]
+        pairs = sum(count * keys for count, keys in zip(layers, seen, strict=True))
+        return pairs * config.num_heads * (config.d_k + config.d_v)
+
+    def use_of(self, path):
+        """Returns how often a token is multiplied by a matrix: once."""
+        return 1
+
     @property
     def longest(self):
         """The maximum length of a sequence, set by the positional encoding; None: no limit."""

@@ -28,6 +28,7 @@ FLOORS = [
         "serving",
         "visualization",
         "parameters",
+        "operations",
         "importing",
     },
     {"experiment"},

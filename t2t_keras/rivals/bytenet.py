@@ -57,6 +57,10 @@ class ByteNetConfig(RivalConfig):
         check(self.unfold_ratio >= 1, "unfold_ratio", self.unfold_ratio, "at least 1")
         check_integer("unfold_extra", self.unfold_extra, at_least=0)
 
+    def use_of(self, path):
+        """Returns the positions per source token in the encoder; in the decoder, 1."""
+        return self.unfold_ratio if path.startswith("encoder") else 1
+
     def dilation(self, layer):
         """Returns the dilation of a layer."""
         return 2 ** (layer % self.max_dilation.bit_length())

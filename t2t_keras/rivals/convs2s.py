@@ -72,6 +72,9 @@ class ConvS2SConfig(RivalConfig):
     def attention_layers(self):
         return 0, 0, self.layers[1]
 
+    def attention_products(self, length):
+        return 2 * self.d_model * self.layers[1] * length
+
     def shapes(self, layers):
         """Returns units and kernel of each layer of a stack."""
         top, wide = [(self.top_units, 1)], [(self.wide_units, self.kernel)]

@@ -49,6 +49,10 @@ class GNMTConfig(RivalConfig):
     def attention_layers(self):
         return 0, 0, 1
 
+    def attention_products(self, length):
+        encoded = self.units if self.num_layers > 1 else 2 * self.units
+        return (self.attention_units + encoded) * length
+
 
 class GNMTMemory(NamedTuple):
     """The encoded source sentences; constant during decoding."""

@@ -44,6 +44,12 @@ class MoEConfig(GNMTConfig):
         check(self.chosen <= self.experts, "chosen", self.chosen, allowed)
         check_positive("balance", self.balance)
 
+    def use_of(self, path):
+        """Returns the share of the experts that compute a token; for other matrices, 1."""
+        layer, weight = path.split("/")[0], path.split("/")[-1]
+        of_experts = layer.endswith("_experts") and weight in ("inner", "outer")
+        return self.chosen / self.experts if of_experts else 1
+
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class MoE(GNMT):

@@ -61,6 +61,14 @@ class RivalConfig:
         """The number of attention layers in the encoder, in the decoder and between them."""
         return 0, 0, 0
 
+    def attention_products(self, length):
+        """Returns the multiplications of a token with all that it attends to."""
+        return 0
+
+    def use_of(self, path):
+        """Returns how often a token is multiplied by the matrix at a path: here, once."""
+        return 1
+
     def resolved(self):
         """Returns a checked copy in which every number is set."""
         return dataclasses.replace(self, decoder_layers=self.layers[1])

@@ -46,6 +46,6 @@ def longest_of(folder):
     """
     settings = read_json(folder / "config.json", {}, EXPORT_AGAIN)
     model = settings.get("experiment", {}).get("model", {})
-    if model.get("positions") != "learned":
+    if model.get("positions", "learned") != "learned" or "max_length" not in model:
         return None
     return model["max_length"] - model.get("position_offset", 0)

@@ -1,6 +1,5 @@
 """t2t-benchmark at tiny sizes."""
 
-import dataclasses
 import re
 
 import matplotlib.image
@@ -10,10 +9,8 @@ from commands import command
 from serving_client import served
 from untrained import toy_tokenizer, untrained_run
 
-from t2t_keras import TransformerConfig
 from t2t_keras.cli.benchmarks import table
 from t2t_keras.cli.benchmarks.document_runs import pronouns
-from t2t_keras.cli.benchmarks.train import floating_point_operations
 from t2t_keras.runs.settings_file import write_settings
 
 SMALL_MODEL = [
@@ -148,16 +145,6 @@ def test_pronouns_are_compared_at_their_places():
     assert pronouns(source, reference, wrong) == (1, 3)
     assert pronouns(source, reference, "Ich habe eine Lampe. Sie ist alt.") == (1, 3)
     assert pronouns("I sleep.", "Ich schlafe.", "") == (0, 0)
-
-
-def test_restricted_attention_multiplies_fewer_pairs_of_positions():
-    full = TransformerConfig(num_layers=1, d_model=8, num_heads=2).resolved()
-    wide = dataclasses.replace(full, neighbourhood=10, decoder_neighbourhood=99)
-    narrow = dataclasses.replace(full, neighbourhood=4, decoder_neighbourhood=3)
-    work = [floating_point_operations(model, 1, 10) for model in (full, wide, narrow)]
-    assert work[0] == work[1]
-    # 10 positions see 6 and 7 others less, with two heads of 4 + 4 columns, in three passes.
-    assert work[0] - work[2] == 3 * 2 * 10 * 2 * (4 + 4) * (6 + 7)
 
 
 def test_ratios_are_of_speeds_also_where_times_are_shown(capsys):

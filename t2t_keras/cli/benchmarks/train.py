@@ -20,17 +20,17 @@ def measure():
     import keras
     from keras import ops
 
+    from t2t_keras.operations import training_operations
     from t2t_keras.reproduction.timing import median_seconds
 
     config = CONFIG.value
     config.validate()
-    operations = operations_of_step(config.model.resolved(), ROWS.value, LENGTH.value)
     step = new_step(config)
     matrix = keras.random.normal((PRODUCT, PRODUCT))
     product = compiled(lambda x: ops.sum(ops.matmul(x, x)))
     seconds, product_seconds = median_seconds([step, lambda: float(product(matrix))], ROUNDS.value)
     rows, length = ROWS.value, LENGTH.value
-    rate = operations / seconds
+    rate = training_operations(config.model, rows, length) / seconds
     product_rate = 2 * PRODUCT**3 / product_seconds
     print(
         f"{rows} pairs of {length} + {length} tokens, {config.training.precision}, "
@@ -74,26 +74,3 @@ def compiled(function):
     import tensorflow as tf
 
     return tf.function(function)
-
-
-def operations_of_step(model, rows, length):
-    """Returns the number of floating-point operations in a step's matrix products.
-
-    A multiplication counts as two operations, and the backward pass as two forward passes.
-    """
-    from t2t_keras.checks import check
-    from t2t_keras.transformer_config import TransformerConfig
-
-    allowed = "those of a Transformer, whose operations can be counted"
-    check(isinstance(model, TransformerConfig), "config.model", type(model).__name__, allowed)
-    d, tokens = model.d_model, rows * length
-    heads = model.num_heads * (model.d_k + model.d_v)
-    attention = 2 * d * heads  # query, key, value, output
-    feed_forward = 2 * d * model.d_ff
-    encoder, decoder = model.layers
-    attentions, blocks = encoder + 2 * decoder, encoder + decoder
-    weights = attentions * attention + blocks * feed_forward + model.vocab_size * d
-    # Each position with every other one, or with those that restricted attention sees.
-    seen = [min(length, r or length) for r in (model.neighbourhood, model.decoder_neighbourhood)]
-    products = heads * (encoder * seen[0] + decoder * (seen[1] + length))
-    return 3 * 2 * tokens * (weights + products)
