@@ -4,6 +4,8 @@ t2t-reproduce table1                                      cost of layers at leng
 t2t-reproduce table2 --rows=ende_base                     at full size, from TensorFlow Datasets
 t2t-reproduce table2 --rows=ende_base --reduced=mixed --source=train.en --target=train.de \\
     --test_source=dev.en --test_target=dev.de
+t2t-reproduce table2 --rows=ende_base,ende_gnmt --reduced=multi30k,gnmt:multi30k \\
+    --operations=1e15 --source=… --target=… --dev_source=… --dev_target=… --test_source=… …
 t2t-reproduce table3                                      all rows, small, on the toy grammar
 t2t-reproduce table3 --reduced=multi30k --divide=4 --source=train.en --target=train.de \\
     --dev_source=val.en --dev_target=val.de
@@ -56,10 +58,16 @@ flags.DEFINE_integer(
 flags.DEFINE_string(
     "reduced",
     None,
-    "table2, table3, table4: config with settings for less data or less time. In table2 it applies "
-    "to a single row, in table3 to all rows.",
+    "table2, table3, table4: config with settings for less data or less time. In table2, one for "
+    "each row, separated by commas; in table3, for all rows.",
 )
 
+flags.DEFINE_float(
+    "operations",
+    None,
+    "table2: floating-point operations to train each row for, instead of --steps. So the rows cost "
+    "the same.",
+)
 flags.DEFINE_list(
     "rows",
     None,

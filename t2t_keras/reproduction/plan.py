@@ -55,7 +55,10 @@ class Plan:
     divide_layers: int | None = setting(2, 3, 4, trains=True)  # divisor of the number of layers
     # Training steps; the warm-up shrinks too
     steps: int | None = setting(2, 3, 4, "arguments", trains=True)
-    reduced: str | None = setting(2, 3, 4, trains=True)  # config for less data or less time
+    # Floating-point operations to train each row for, in place of `steps`
+    operations: float | None = setting(2, trains=True)
+    # Config for less data or less time; in table2 one for each row, separated by commas
+    reduced: str | None = setting(2, 3, 4, trains=True)
     # Value by setting: {"model.dropout": 0.2}
     overrides: Mapping | None = setting(2, 3, 4, "arguments")
 
@@ -141,6 +144,13 @@ class Plan:
         for name in ("divide", "divide_layers", "steps"):
             if getattr(self, name) is not None:
                 check_integer(name, getattr(self, name))
+        if self.operations is not None:
+            check_positive("operations", self.operations)
+            if self.steps is not None:
+                raise ValueError(
+                    "--operations and --steps both say how long to train. Leave one of them out. "
+                    f"Received: --operations={self.operations:g} --steps={self.steps}"
+                )
         if self.ratio is not None:
             check_positive("ratio", self.ratio)
             if not self.automatic:

@@ -1,7 +1,8 @@
 """The settings of a training run, the paper's settings, and the differences between them.
 
-`Plan.reduced` replaces the paper's settings with those of a smaller config, `Plan.divide` divides
-the widths, and `Plan.steps` shortens the training. `Plan.overrides` are applied last.
+`Plan.reduced` replaces the paper's settings with those of a smaller config, and `Plan.divide`
+divides the widths. `Plan.steps` shortens the training; with `Plan.operations`, the trainings of all
+rows cost the same. `Plan.overrides` are applied last.
 """
 
 import dataclasses
@@ -10,9 +11,12 @@ from typing import NamedTuple
 
 from t2t_keras.checks import check_choice
 from t2t_keras.experiment import Experiment, load_experiment
+from t2t_keras.models import architecture_of
+from t2t_keras.operations import training_operations
 from t2t_keras.training.checkpoints import Checkpoints
 
 CHECKPOINTS = 72  # in twelve hours of training, one every ten minutes (§5.2, §6.1)
+TYPICAL_LENGTH = 25  # tokens of a sentence, for the share of attention in the operations
 # Settings that do not affect the results.
 IRRELEVANT = {
     *("data.folder", "data.toy_pairs", "data.dev_source", "data.dev_target", "data.dev_pairs"),
@@ -29,15 +33,19 @@ class Recipe(NamedTuple):
         config: name of the shipped config with the paper's settings.
         experiment: settings of the run.
         paper: settings of the paper.
+        reduced: the smaller config that the run's settings come from. None: `config`.
     """
 
     config: str
     experiment: Experiment
     paper: Experiment
+    reduced: str | None = None
 
     def train_flags(self):
         """Returns the flags of t2t-train for all settings."""
-        return [f"--config={self.config}", *override_flags(self.paper, self.experiment)]
+        start = load_experiment(self.reduced) if self.reduced else self.paper
+        config = self.reduced or self.config
+        return [f"--config={config}", *override_flags(start, self.experiment)]
 
     def prepare_flags(self):
         """Returns the flags of t2t-prepare, which are equal for all recipes that share a text."""
@@ -84,22 +92,43 @@ class Recipe(NamedTuple):
             )
 
 
-def reduced_recipe(plan, config, keep=0, checkpoints=CHECKPOINTS):
+def reduced_recipe(plan, config, keep=0, checkpoints=CHECKPOINTS, reduced=None):
     """Returns the recipe of a shipped config, reduced according to the plan.
 
     Args:
         plan: a `Plan`.
         config: name of the config.
+        reduced: the smaller config for this row. None: `plan.reduced`.
         keep: checkpoints that the run must have at its end.
         checkpoints: checkpoints that the paper's training wrote.
     """
-    paper, ours = load_experiment(config), load_experiment(plan.reduced or config)
+    reduced = reduced or plan.reduced
+    paper, ours = load_experiment(config), load_experiment(reduced or config)
+    if type(ours.model) is not type(paper.model):
+        models = [architecture_of(each.model) for each in (paper, ours)]
+        raise ValueError(
+            f"--reduced must name a config of the row's model. {config} is a model of the kind "
+            f"{models[0]!r}. Received: {reduced}, a {models[1]!r}"
+        )
     ours.model = ours.model.divided(plan.divide or 1, plan.divide_layers or 1)
     if plan.steps:
         shorten(ours.training, plan.steps, checkpoints)
+    if plan.operations:
+        steps = math.ceil(plan.operations / operations_of_step(ours))
+        shorten(ours.training, steps, checkpoints)
     ours.training.keep = max(ours.training.keep, keep)
     apply_overrides(plan, ours)
-    return Recipe(config, ours, paper)
+    return Recipe(config, ours, paper, reduced)
+
+
+def operations_per_token(model):
+    """Returns the floating-point operations for a source token and a target token."""
+    return training_operations(model, 1, TYPICAL_LENGTH) / TYPICAL_LENGTH
+
+
+def operations_of_step(experiment):
+    """Returns the floating-point operations of a step whose batch is full."""
+    return operations_per_token(experiment.model) * experiment.data.batches.tokens
 
 
 def shorten(training, steps, checkpoints=CHECKPOINTS):

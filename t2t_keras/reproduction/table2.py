@@ -1,4 +1,4 @@
-"""Table 2: English–German and English–French, base and big: BLEU and training cost (§6.1).
+"""Table 2: English–German and English–French, all systems: BLEU and training cost (§6.1).
 
 Each row prepares its text, trains, averages the last 5 checkpoints (big: 20), translates with beam
 4 and α = 0.6, and is scored with both BLEU metrics. By default the text comes from TensorFlow
@@ -25,6 +25,7 @@ from t2t_keras.reproduction.run_stages import (
     translate,
 )
 from t2t_keras.reproduction.stages import Stages
+from t2t_keras.reproduction.table2_progress import draw_progress, progress_of
 from t2t_keras.reproduction.table_writer import circumstances, number, write_table
 from t2t_keras.reproduction.texts import (
     check_files,
@@ -55,7 +56,7 @@ class PaperRow(NamedTuple):
     checkpoints: int
     averaged: int
     bleu: float
-    flops: float
+    flops: float | None
 
 
 EN_DE = ("wmt14_translate/de-en", ("en", "de"))
@@ -66,7 +67,16 @@ PAPER = {
     "ende_big": PaperRow("wmt14_ende:big", *EN_DE, *BIG, 28.4, 2.3e19),
     "enfr_base": PaperRow("wmt14_enfr:base", *EN_FR, *BASE, 38.1, 3.3e18),
     "enfr_big": PaperRow("wmt14_enfr:big", *EN_FR, *BIG, 41.8, 2.3e19),  # 41.0 in version 1
+    "ende_bytenet": PaperRow("bytenet", *EN_DE, *BASE, 23.75, None),
+    "ende_gnmt": PaperRow("gnmt", *EN_DE, *BASE, 24.6, 2.3e19),
+    "ende_convs2s": PaperRow("convs2s", *EN_DE, *BASE, 25.16, 9.6e18),
+    "ende_moe": PaperRow("moe", *EN_DE, *BASE, 26.03, 2.0e19),
+    "enfr_gnmt": PaperRow("gnmt", *EN_FR, *BASE, 39.92, 1.4e20),
+    "enfr_convs2s": PaperRow("convs2s", *EN_FR, *BASE, 40.46, 1.5e20),
+    "enfr_moe": PaperRow("moe", *EN_FR, *BASE, 40.56, 1.2e20),
 }
+# The rows that are reproduced if none are named: the paper's own.
+OWN = ("ende_base", "ende_big", "enfr_base", "enfr_big")
 
 
 class Result(NamedTuple):
@@ -80,26 +90,34 @@ class Result(NamedTuple):
     paper_bleu: Score
     flops: float | None
     reductions: list
+    progress: list
 
 
 def reproduce(plan):
-    rows = chosen_rows(PAPER, plan.rows)
+    rows = chosen_rows(PAPER, plan.rows or OWN)
     check(plan, rows)
+    reduced = dict(zip(rows, (plan.reduced or "").split(","), strict=False))
     run = existing_run(plan)
     with output_folder(plan) as folder:
         results = []
         for name in rows:
-            results += score_row(plan, folder, name, run)
+            results += score_row(plan, folder, name, run, reduced.get(name))
             text = write_results(plan, folder, results)
     return text
 
 
 def check(plan, rows):
     """Rejects settings that contradict each other or the rows, and missing files."""
-    if (plan.reduced or plan.run) and len(rows) > 1:
+    if plan.run and len(rows) > 1:
         raise ValueError(
-            "--reduced and --run are for one row. Name it, for example --rows=ende_base. "
+            "--run is for one row. Name it, for example --rows=ende_base. "
             f"Received: {', '.join(rows)}"
+        )
+    if plan.reduced and len(plan.reduced.split(",")) != len(rows):
+        raise ValueError(
+            "--reduced names one config for each row, for example --rows=ende_base,ende_gnmt "
+            f"--reduced=multi30k,gnmt:multi30k. Received: --reduced={plan.reduced} for "
+            f"{', '.join(rows)}"
         )
     language_pairs = {PAPER[name].languages for name in rows}
     if (plan.has_text or plan.test_source) and len(language_pairs) > 1:
@@ -129,7 +147,7 @@ def check(plan, rows):
         )
 
 
-def score_row(plan, folder, name, run=None):
+def score_row(plan, folder, name, run=None, reduced=None):
     """Trains a row, unless a run is given, and yields a `Result` for each test set.
 
     Args:
@@ -137,9 +155,10 @@ def score_row(plan, folder, name, run=None):
         folder: the output folder.
         name: the row.
         run: an existing `Run`, which is only scored. None: the row's own.
+        reduced: the row's smaller config. None: the paper's settings.
     """
     row, stages = PAPER[name], functools.partial(Stages, folder / name, name)
-    recipe = reduced_recipe(plan, row.config, row.averaged, row.checkpoints)
+    recipe = reduced_recipe(plan, row.config, row.averaged, row.checkpoints, reduced)
     data_set, text_folder = plan.tfds or row.data_set, folder / "-".join(row.languages)
     if run:
         weights = default_weights(run)
@@ -165,6 +184,7 @@ def score_row(plan, folder, name, run=None):
             paper_bleu=paper_bleu(lines, references, row.languages[1]),
             flops=training_cost(run),
             reductions=reductions,
+            progress=progress_of(run),
         )
 
 
@@ -184,8 +204,14 @@ def training_cost(run):
     return evaluations[-1].get("flops") if evaluations else None
 
 
+def operations_of(result):
+    """Returns the operations at the last evaluation of a result's run, or None."""
+    return result.progress[-1].operations if result.progress else None
+
+
 def write_results(plan, folder, results):
-    """Writes the table of all results so far and returns it as Markdown."""
+    """Writes the table and the picture of all results so far; returns the table as Markdown."""
+    draw_progress(folder / "table2.png", {each.row: each.progress for each in results})
     columns = {
         "row": lambda each: each.row,
         "settings": lambda each: "reduced" if each.reductions else "the paper's",
@@ -197,6 +223,7 @@ def write_results(plan, folder, results):
         "sacreBLEU": lambda each: number(each.bleu.score),
         "BLEU": lambda each: number(each.paper_bleu.score),
         "paper BLEU, newstest2014": lambda each: number(PAPER[each.row].bleu, ".1f"),
+        "operations": lambda each: number(operations_of(each), ".1e"),
         "FLOPs": lambda each: number(each.flops, ".1e"),
         "paper FLOPs": lambda each: number(PAPER[each.row].flops, ".1e"),
     }
@@ -210,4 +237,8 @@ def write_results(plan, folder, results):
     notes.append(f"sacreBLEU: {results[0].bleu.signature}")
     for signature in dict.fromkeys(each.paper_bleu.signature for each in results):
         notes.append(f"BLEU is the paper's metric, not comparable with sacreBLEU: {signature}")
+    notes.append(
+        "Operations: those of the matrix products in training, with a backward pass of two forward "
+        "passes. FLOPs: training time × measured rate, as in the paper."
+    )
     return write_table(folder / "table2", columns, results, [*notes, *circumstances(plan)])

@@ -6,7 +6,13 @@ import pytest
 
 from t2t_keras.experiment import load_experiment
 from t2t_keras.reproduction import Plan
-from t2t_keras.reproduction.recipe import Recipe, differences, reduced_recipe, shorten
+from t2t_keras.reproduction.recipe import (
+    Recipe,
+    differences,
+    operations_of_step,
+    reduced_recipe,
+    shorten,
+)
 from t2t_keras.runs.run import Run
 from t2t_keras.training.training_config import TrainingConfig
 
@@ -75,3 +81,24 @@ def test_a_run_resumes_with_its_own_settings_and_more_steps_only(tmp_path):
     message = r"was trained with training\.learning_rate=1\. .*different --output\. .*=0\.5"
     with pytest.raises(ValueError, match=message):
         check(learning_rate=0.5)
+
+
+def test_rows_of_equal_operations_train_for_as_many_steps_as_they_can_afford():
+    steps = {}
+    for row, reduced in (("wmt14_ende:base", "multi30k"), ("gnmt", "gnmt:multi30k")):
+        recipe = reduced_recipe(Plan("table2", operations=1e14), row, reduced=reduced)
+        steps[reduced] = recipe.experiment.training.steps
+        cost = operations_of_step(recipe.experiment)
+        assert cost * (steps[reduced] - 1) < 1e14 <= cost * steps[reduced]
+        assert recipe.train_flags()[0] == f"--config={reduced}"
+    assert steps["multi30k"] != steps["gnmt:multi30k"]
+
+
+def test_a_smaller_config_of_another_model_is_refused():
+    with pytest.raises(ValueError, match=r"gnmt is a model of the kind 'gnmt'\. Received: multi30k"):
+        reduced_recipe(Plan("table2"), "gnmt", reduced="multi30k")
+
+
+def test_operations_and_steps_exclude_each_other():
+    with pytest.raises(ValueError, match=r"--operations=1e\+15 --steps=5"):
+        Plan("table2", operations=1e15, steps=5)

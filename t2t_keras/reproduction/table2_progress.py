@@ -1,0 +1,64 @@
+"""BLEU of each system over the cost of its training, in one picture."""
+
+import math
+from typing import NamedTuple
+
+from t2t_keras.reproduction.recipe import operations_per_token
+from t2t_keras.visualization.line_panels import Panel, line_panels
+
+
+class Progress(NamedTuple):
+    """What a training had cost at an evaluation, and the BLEU on the held-out text.
+
+    Args:
+        operations: floating-point operations of its matrix products.
+        seconds: time of its steps.
+        bleu: None, if no translations were evaluated.
+    """
+
+    operations: float
+    seconds: float
+    bleu: float | None
+
+
+def progress_of(run):
+    """Returns the `Progress` at each evaluation of a run."""
+    per_token = operations_per_token(run.experiment().model) / 2  # of either side
+    return [
+        Progress(per_token * line["tokens"], line["seconds"], line.get("bleu"))
+        for line in run.evaluations()
+        if "tokens" in line and "seconds" in line
+    ]
+
+
+def draw_progress(path, rows):
+    """Draws BLEU over operations and over minutes, unless no row has evaluated translations.
+
+    Args:
+        path: path of the PNG file.
+        rows: a list of `Progress` by the name of the row.
+    """
+    rows = {
+        name: [each for each in progress if each.bleu is not None]
+        for name, progress in rows.items()
+    }
+    rows = {name: progress for name, progress in rows.items() if progress}
+    if not rows:
+        return
+    most = max(progress[-1].operations for progress in rows.values())
+    unit = 10 ** (3 * (max(0, math.floor(math.log10(most)) - 1) // 3))
+    power = str(round(math.log10(unit))).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+    def lines(x_of):
+        return {
+            name: {x_of(each): each.bleu for each in progress} for name, progress in rows.items()
+        }
+
+    title = "BLEU on the held-out text"
+    operations = lines(lambda each: each.operations / unit)
+    minutes = lines(lambda each: each.seconds / 60)
+    panels = [
+        Panel(title, operations, f"operations of training, 10{power}"),
+        Panel(title, minutes, "minutes of training"),
+    ]
+    line_panels(path, panels)

@@ -1,0 +1,52 @@
+import json
+import math
+
+import pytest
+
+from t2t_keras.operations import training_operations
+from t2t_keras.reproduction import table2_progress
+from t2t_keras.reproduction.table2_progress import Progress, draw_progress, progress_of
+from t2t_keras.runs import Run
+from t2t_keras.runs.settings_file import write_settings
+from t2t_keras.experiment import load_experiment
+
+
+def test_progress_is_counted_in_operations_of_the_tokens_seen(tmp_path):
+    run = Run(tmp_path)
+    write_settings(run.config_file, load_experiment("multi30k"))
+    lines = [
+        {"step": 5, "tokens": 1000, "seconds": 3.5, "bleu": 1.25},
+        {"step": 9, "tokens": 2000, "seconds": 7.0},
+        {"step": 10, "loss": 1.0},
+    ]
+    (tmp_path / "metrics.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    model = run.experiment().model
+    # 1,000 tokens are those of 20 pairs of 25 + 25 tokens.
+    operations = training_operations(model, 20, 25)
+    assert progress_of(run) == [
+        Progress(pytest.approx(operations), 3.5, 1.25),
+        Progress(pytest.approx(2 * operations), 7.0, None),
+    ]
+
+
+@pytest.mark.parametrize(("operations", "label"), [(4e15, "10¹²"), (9.9e15, "10¹²"), (50, "10⁰")])
+def test_the_picture_has_a_panel_for_operations_and_one_for_minutes(
+    tmp_path, monkeypatch, operations, label
+):
+    drawn = []
+    monkeypatch.setattr(table2_progress, "line_panels", lambda *given: drawn.append(given))
+    rows = {
+        "ende_base": [Progress(operations, 120.0, 12.0), Progress(2 * operations, 240.0, None)],
+        "ende_gnmt": [Progress(operations, 60.0, None)],
+    }
+    draw_progress(tmp_path / "table2.png", rows)
+    ((_, (by_operations, by_minutes)),) = drawn
+    assert by_operations.x_label == f"operations of training, {label}"
+    ((x, y),) = by_operations.lines["ende_base"].items()
+    assert math.isclose(x * 10 ** (12 if operations > 100 else 0), operations) and y == 12.0
+    assert by_minutes.lines == {"ende_base": {2.0: 12.0}}
+
+
+def test_without_translations_there_is_no_picture(tmp_path):
+    draw_progress(tmp_path / "table2.png", {"ende_base": [Progress(1.0, 1.0, None)]})
+    assert not list(tmp_path.iterdir())
