@@ -1,14 +1,21 @@
 """What every rival must be able to do; `Transformer` has the same tests in its own files."""
 
+import dataclasses
+
 import keras
 import numpy as np
 import pytest
 from helpers import array, compiled, ids, pairs, tensors
 from keras import ops
 from rival_models import RIVALS, rival
+from table_model import padded
 
+from pipelines import toy_grammar
 from t2t_keras.decoding.search import search
 from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.losses import LabelSmoothedCrossEntropy
+from t2t_keras.metrics import TokenAccuracy
+from t2t_keras.training import Adam, trainable
 
 
 @pytest.fixture(params=RIVALS, scope="module")
@@ -66,6 +73,14 @@ def test_cached_decoding_equals_uncached(model, inputs):
     assert len(traces) == 1
 
 
+def test_the_cache_does_not_grow_with_the_length(model, inputs):
+    shapes = [
+        [each.shape for each in keras.tree.flatten(model.start_decoding(*arguments)[1])]
+        for arguments in ((ops.array(inputs["source"]), length, 2) for length in (4, 16))
+    ]
+    assert shapes[0] == shapes[1]
+
+
 def test_a_hypothesis_may_continue_a_different_one(model, inputs):
     source = inputs["source"][:1]
     targets = np.array([[1, 5, 6, 7], [1, 5, 9, 4]])  # both continue hypothesis 1
@@ -121,3 +136,29 @@ def test_a_saved_model_is_the_same_after_loading(model, inputs, tmp_path):
 def test_wrong_lengths_are_refused(model, length):
     with pytest.raises(ValueError, match="`max_length` must be"):
         model.start_decoding(ops.array(ids(2, 3)), max_length=length)
+
+
+def toy_pairs():
+    """Returns the model's inputs, its labels and the number of words, for 50 pairs."""
+    texts = [[text.split() for text in pair] for pair in toy_grammar.pairs(50)]
+    words = sorted({word for pair in texts for text in pair for word in text})
+    index = {word: i for i, word in enumerate(words, 4)}
+    source, labels = (
+        padded([[index[word] for word in text] + [2] for text in side])
+        for side in zip(*texts, strict=True)
+    )
+    target = np.insert(labels[:, :-1], 0, 1, axis=1)
+    return {"source": source, "target": target}, labels, len(words) + 4
+
+
+@pytest.mark.parametrize("name", [name for name in RIVALS if "," not in name])
+def test_it_learns_fifty_pairs_by_heart(name):
+    make, config = RIVALS[name]
+    inputs, labels, words = toy_pairs()
+    wider = {width: 4 * getattr(config, width) for width in config.widths}
+    config = dataclasses.replace(config, **wider, vocab_size=words, dropout=0.0)
+    model = trainable(make)(config)
+    metrics = [TokenAccuracy(name="accuracy")]
+    model.compile(Adam(5e-3), LabelSmoothedCrossEntropy(0.0), metrics=metrics)
+    history = model.fit(inputs, labels, batch_size=50, epochs=80, verbose=0).history
+    assert history["accuracy"][-1] > 0.98, history["accuracy"][::10]
