@@ -1,0 +1,30 @@
+"""ByteNet on sub-words, a rival of Table 2: at its paper's size, or for Multi30k.
+
+    t2t-prepare --config=bytenet --tfds=wmt14_translate/de-en --languages=en,de \\
+        --output=data/ende
+    t2t-train --config=bytenet --data=data/ende --run=runs/bytenet
+    t2t-train --config=bytenet:multi30k --data=data/multi30k --run=runs/bytenet_multi30k \\
+        --dev_source=val.en --dev_target=val.de
+
+`data/multi30k` is prepared with `--config=multi30k`. The training is that of the Transformer's
+configs. Kalchbrenner et al. 2016 report 23.75 BLEU on newstest2014 (Table 2), with characters.
+Not measured here.
+"""
+
+from t2t_keras.checks import check_choice
+from t2t_keras.experiment import Experiment, load_experiment
+from t2t_keras.rivals.bytenet import ByteNetConfig
+from t2t_keras.training.training_config import TrainingConfig
+
+VARIANTS = ("paper", "multi30k")
+
+
+def get_config(variant="paper"):
+    check_choice("variant", variant, VARIANTS)
+    if variant == "multi30k":
+        experiment = load_experiment("multi30k")
+        experiment.model = ByteNetConfig(
+            vocab_size=8000, num_layers=10, d_model=192, units=96, dropout=0.3
+        )
+        return experiment
+    return Experiment(model=ByteNetConfig(), training=TrainingConfig(steps=100_000))

@@ -1,0 +1,40 @@
+"""ConvS2S, a rival of Table 2: at its paper's size, or for Multi30k.
+
+    t2t-prepare --config=convs2s --tfds=wmt14_translate/de-en --languages=en,de \\
+        --output=data/ende
+    t2t-train --config=convs2s --data=data/ende --run=runs/convs2s
+    t2t-train --config=convs2s:multi30k --data=data/multi30k --run=runs/convs2s_multi30k \\
+        --dev_source=val.en --dev_target=val.de
+
+`data/multi30k` is prepared with `--config=multi30k`. The training is that of the Transformer's
+configs. Gehring et al. 2017 report 25.16 BLEU on newstest2014 (Table 2). Not measured here.
+"""
+
+from t2t_keras.checks import check_choice
+from t2t_keras.experiment import Experiment, load_experiment
+from t2t_keras.rivals.convs2s import ConvS2SConfig
+from t2t_keras.training.training_config import TrainingConfig
+
+VARIANTS = ("paper", "multi30k")
+
+
+def get_config(variant="paper"):
+    check_choice("variant", variant, VARIANTS)
+    if variant == "multi30k":
+        experiment = load_experiment("multi30k")
+        experiment.model = ConvS2SConfig(
+            vocab_size=8000,
+            source_vocab_size=None,
+            tie_output=True,
+            num_layers=5,
+            d_model=128,
+            units=160,
+            wide_layers=0,
+            top_layers=0,
+            max_length=256,
+            dropout=0.3,
+        )
+        return experiment
+    experiment = Experiment(model=ConvS2SConfig(), training=TrainingConfig(steps=100_000))
+    experiment.data.vocabulary.size = 40000
+    return experiment

@@ -1,0 +1,37 @@
+"""GNMT's kind of model, a rival of Table 2: at its paper's size, or for Multi30k.
+
+    t2t-prepare --config=gnmt --tfds=wmt14_translate/de-en --languages=en,de --output=data/ende
+    t2t-train --config=gnmt --data=data/ende --run=runs/gnmt
+    t2t-train --config=gnmt:multi30k --data=data/multi30k --run=runs/gnmt_multi30k \\
+        --dev_source=val.en --dev_target=val.de
+
+`data/multi30k` is prepared with `--config=multi30k`. The training is that of the Transformer's
+configs. Wu et al. 2016 report 24.6 BLEU on newstest2014 (Table 2). Not measured here.
+"""
+
+from t2t_keras.checks import check_choice
+from t2t_keras.experiment import Experiment, load_experiment
+from t2t_keras.rivals.gnmt import GNMTConfig
+from t2t_keras.training.training_config import TrainingConfig
+
+VARIANTS = ("paper", "multi30k")
+
+
+def get_config(variant="paper"):
+    check_choice("variant", variant, VARIANTS)
+    if variant == "multi30k":
+        experiment = load_experiment("multi30k")
+        experiment.model = GNMTConfig(
+            vocab_size=8000,
+            source_vocab_size=None,
+            tie_output=True,
+            num_layers=3,
+            d_model=128,
+            units=160,
+            attention_units=128,
+            dropout=0.3,
+        )
+        return experiment
+    experiment = Experiment(model=GNMTConfig(), training=TrainingConfig(steps=100_000))
+    experiment.data.vocabulary.size = 32000
+    return experiment
