@@ -9,8 +9,8 @@ t2t-export runs/ende --beam=1 --output=served/ende
 
 Each SavedModel becomes the next numbered version in its folder. It appears only when it is
 complete, so a server that watches the folder never loads a partial one. The search is fixed at
-export by --beam, --alpha, --extra_length, --banned, --first and --no_repeat_ngram. A SavedModel
-cannot sample.
+export by --beam, --alpha, --extra_length, --banned, --first, --no_repeat_ngram and --constrain. A
+SavedModel cannot sample.
 """
 
 from pathlib import Path
@@ -21,9 +21,7 @@ from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.files import check_output_folder
 from t2t_keras.cli.main import one_run, run
 from t2t_keras.cli.search_flags import (
-    BANNED,
-    FIRST,
-    NO_REPEAT_NGRAM,
+    CONSTRAINT_FLAGS,
     SAMPLING_FLAGS,
     SEARCH_FLAGS,
     search_changes,
@@ -60,7 +58,7 @@ N_BEST = flags.DEFINE_integer(
 # constraints, which are beyond CTranslate2.
 UNUSED = {
     "saved_model": (FORCE, *SAMPLING_FLAGS),
-    "ctranslate2": (IDS_ONLY, *SAMPLING_FLAGS, BANNED, FIRST, NO_REPEAT_NGRAM),
+    "ctranslate2": (IDS_ONLY, *SAMPLING_FLAGS, *CONSTRAINT_FLAGS),
     "keras": (DTYPE, FORCE, IDS_ONLY, N_BEST, *SEARCH_FLAGS),
 }
 

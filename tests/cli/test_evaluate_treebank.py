@@ -134,6 +134,13 @@ def test_a_run_parses_the_sentences_that_it_learned(trained, tmp_path):
     assert {**of_file, "repaired": rows["repaired"]} == rows
 
 
+def test_a_run_of_few_steps_writes_trees_if_it_must(trained):
+    folder, run = trained
+    options = ["--constrain=tree", "--beam=2", "--weights=40"]
+    rows = table(call("evaluate", run, f"--treebank={folder}/gold.mrg", *options))
+    assert rows["repaired"] == rows["failed"] == ["0", "0"]
+
+
 def test_wrong_parses_of_a_run_are_repaired_and_counted(trained, tmp_path):
     folder, run = trained
     gold, output = f"--treebank={folder}/gold.mrg", tmp_path / "out.trees"

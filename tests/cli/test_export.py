@@ -33,7 +33,7 @@ SEARCH = ["--beam=4", "--alpha=1", "--extra_length=9", *SAMPLING, "--no_repeat_n
 SEARCH += ["--banned=a", "--first=a", "--ids_only", "--n_best=2"]
 UNUSED = {
     "saved_model": ["--force", *SAMPLING],
-    "ctranslate2": [*SAMPLING, "--ids_only", "--banned=mein", "--no_repeat_ngram=2"],
+    "ctranslate2": [*SAMPLING, "--ids_only", "--banned=mein", "--constrain=tree"],
     "keras": [*SEARCH, "--force", "--dtype=float32"],
 }
 

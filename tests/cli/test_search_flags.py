@@ -18,6 +18,8 @@ def test_only_given_flags_change_a_setting():
     assert changes() == {}
     assert changes("--beam=3", "--alpha=0.5", "--top_k=0") == {"beam": 3, "alpha": 0.5, "top_k": 0}
     assert changes("--penalty=marian") == {"penalty": "marian"}
+    assert changes("--constrain=tree") == {"constrain": "tree"}
+    assert changes("--constrain=") == {"constrain": ""}
     assert changes("--sample", "--seed=2") == {"method": "sample", "seed": 2}
 
 
@@ -55,6 +57,13 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("search_flags")
     tokenizer = toy_tokenizer(folder / "vocabulary")
     return untrained_run(folder / "run", folder / "vocabulary", tokenizer, end=4.0)
+
+
+def test_only_runs_of_trees_can_write_trees(run):
+    result = command("translate", run.folder, "--constrain=tree", stdin="The dog sleeps.\n")
+    assert result.returncode == 2 and result.stdout == ""
+    (message,) = result.stderr.splitlines()
+    assert "cannot write trees with --constrain=tree: it was not trained on trees" in message
 
 
 def test_a_piece_that_begins_a_word_is_banned_by_its_space(run, tmp_path, monkeypatch):
