@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 
+ROUNDS = 3
 SENTENCE = re.compile(r"[^.?]+[.?]")
 
 
@@ -71,21 +72,25 @@ def translated(run, source):
 
 
 def training_step(run, source, labels):
-    """Returns the seconds and the bytes of a training step, after one that is not measured."""
+    """Returns the median seconds and the bytes of a training step."""
     import tensorflow as tf
+
+    from t2t_keras.reproduction.timing import median_seconds
 
     model = run.experiment().compiled_model(metrics=[])
     model.optimizer.build(model.trainable_variables)
     target = np.insert(labels[:, :-1], 0, 1, axis=1)
     batch = tf.nest.map_structure(tf.constant, ({"source": source, "target": target}, labels))
-    step = tf.function(model.train_step, autograph=False)
-    float(step(batch)["loss"])
+    graph = tf.function(model.train_step, autograph=False)
+
+    def step():
+        return float(graph(batch)["loss"])
+
+    step()  # traces the graph
     device = "GPU:0" if tf.config.list_physical_devices("GPU") else "CPU:0"
     tf.config.experimental.reset_memory_stats(device)
     before = tf.config.experimental.get_memory_info(device)["current"]
-    started = time.perf_counter()
-    float(step(batch)["loss"])
-    seconds = time.perf_counter() - started
+    seconds = median_seconds([step], ROUNDS, warm_up=0)[0]
     return seconds, tf.config.experimental.get_memory_info(device)["peak"] - before
 
 
