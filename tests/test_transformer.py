@@ -92,7 +92,16 @@ def test_logits_under_xla_are_the_same():
     np.testing.assert_allclose(array(compiled(model)(inputs)), array(model(inputs)), atol=1e-5)
 
 
-PLAIN_AND_ALL_OPTIONS = [{}, {**OTHER_SYSTEMS, "positions": "learned", "attention": "additive"}]
+PLAIN_AND_ALL_OPTIONS = [
+    {},
+    {
+        **OTHER_SYSTEMS,
+        "positions": "learned",
+        "attention": "additive",
+        "neighbourhood": 3,
+        "decoder_neighbourhood": 2,
+    },
+]
 
 
 @pytest.mark.parametrize("settings", PLAIN_AND_ALL_OPTIONS)

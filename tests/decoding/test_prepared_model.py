@@ -12,7 +12,8 @@ from t2t_keras.decoding.search_config import SearchConfig
 
 
 def ensemble():
-    return Ensemble([model_that_ends(seed, num_layers=1) for seed in (1, 2)])
+    restricted = model_that_ends(2, num_layers=1, neighbourhood=3, decoder_neighbourhood=4)
+    return Ensemble([model_that_ends(1, num_layers=1), restricted])
 
 
 @pytest.mark.parametrize("make", [model_that_ends, ensemble])

@@ -278,3 +278,17 @@ def test_a_full_disk_is_an_error_of_the_system(tmp_path, monkeypatch):
     monkeypatch.setattr(tf.saved_model, "save", full_disk)
     with pytest.raises(OSError, match=r"model could not be written: No space left on device"):
         write(tmp_path / "model", {})
+
+
+def test_a_model_with_restricted_attention_answers_as_its_run_does(tmp_path):
+    words, source = tmp_path / "words", np.array([[50, 60, 70, 2], [80, 90, 2, 0]], "int32")
+    settings = {"neighbourhood": 3, "decoder_neighbourhood": 4}
+    run = untrained_run(tmp_path / "run", words, toy_tokenizer(words), end=3.0, **settings)
+    exported = command("export", run.folder, "--ids_only", "--n_best=2")
+    assert exported.returncode == 0, exported.stderr
+    loaded = tf.saved_model.load(run.folder / "export_ids" / "1")
+    answers = loaded.signatures["translate_n_best"](source=tf.constant(source))
+    expected, scores = run.translator(n_best=2).decode(source, range(2))
+    assert (np.asarray(expected) > 0).sum(-1).max() > 2 * 4, "the cache rolls"
+    np.testing.assert_array_equal(answers["ids"], expected)
+    np.testing.assert_allclose(answers["scores"], scores, atol=1e-5)

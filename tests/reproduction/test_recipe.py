@@ -95,7 +95,9 @@ def test_rows_of_equal_operations_train_for_as_many_steps_as_they_can_afford():
 
 
 def test_a_smaller_config_of_another_model_is_refused():
-    with pytest.raises(ValueError, match=r"gnmt is a model of the kind 'gnmt'\. Received: multi30k"):
+    with pytest.raises(
+        ValueError, match=r"gnmt is a model of the kind 'gnmt'\. Received: multi30k"
+    ):
         reduced_recipe(Plan("table2"), "gnmt", reduced="multi30k")
 
 

@@ -3,12 +3,12 @@ import math
 
 import pytest
 
+from t2t_keras.experiment import load_experiment
 from t2t_keras.operations import training_operations
 from t2t_keras.reproduction import table2_progress
 from t2t_keras.reproduction.table2_progress import Progress, draw_progress, progress_of
 from t2t_keras.runs import Run
 from t2t_keras.runs.settings_file import write_settings
-from t2t_keras.experiment import load_experiment
 
 
 def test_progress_is_counted_in_operations_of_the_tokens_seen(tmp_path):
