@@ -36,7 +36,7 @@ class Panel(NamedTuple):
 
 
 def line_panels(path, panels):
-    """Draws panels, three in a row. Lines of the same name look the same in all of them.
+    """Draws panels, up to three in a row. Lines of the same name look the same in all of them.
 
     Args:
         path: path of the PNG file.
@@ -47,7 +47,7 @@ def line_panels(path, panels):
         name: {"color": COLORS[i % len(COLORS)], "marker": MARKERS[i % len(MARKERS)]}
         for i, name in enumerate(names)
     }
-    columns = min(len(panels), PER_ROW)
+    columns = 2 if len(panels) == 4 else min(len(panels), PER_ROW)
     rows = math.ceil(len(panels) / columns)
     with image(path, 4.4 * columns, 3.4 * rows + 0.5, layout="constrained") as figure:
         axes = figure.subplots(rows, columns, squeeze=False).ravel()

@@ -32,8 +32,8 @@ def test_a_name_has_one_color_in_all_panels(tmp_path, logarithmic):
 
 
 def test_more_than_three_panels_begin_a_new_row(tmp_path):
-    panels = [Panel(str(i), {"a": {1: 1.0, 2: 2.0}}, "n", joined=False) for i in range(4)]
-    for count in (3, 4):
+    panels = [Panel(str(i), {"a": {1: 1.0, 2: 2.0}}, "n", joined=False) for i in range(5)]
+    for count in (3, 5):
         line_panels(tmp_path / f"{count}.png", panels[:count])
-    three, four = (matplotlib.image.imread(tmp_path / f"{n}.png").shape for n in (3, 4))
-    assert four[1] == three[1] and four[0] > 1.5 * three[0]
+    three, five = (matplotlib.image.imread(tmp_path / f"{n}.png").shape for n in (3, 5))
+    assert five[1] == three[1] and five[0] > 1.5 * three[0]

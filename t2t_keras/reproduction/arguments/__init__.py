@@ -1,31 +1,5 @@
-"""The paper's arguments as experiments: each makes a picture, tables and a few sentences.
+"""The paper's arguments as experiments: `reproduce(Plan("arguments"))`."""
 
-Each module in `ARGUMENTS` has `experiment(toy_runs)`, which returns a `Finding`.
-"""
+from t2t_keras.reproduction.arguments.all_arguments import reproduce
 
-import importlib
-
-from pipelines.whole import only_one, write_text
-from t2t_keras.reproduction.arguments.finding import write_finding
-from t2t_keras.reproduction.arguments.toy_runs import ToyRuns
-from t2t_keras.reproduction.child_process import call_in_child
-from t2t_keras.reproduction.table_writer import circumstances, this_machine
-from t2t_keras.reproduction.texts import chosen_rows
-
-ARGUMENTS = ("scale", "additive", "heads", "positions", "parts")
-
-
-def reproduce(plan):
-    names = chosen_rows(ARGUMENTS, plan.rows)
-    toy_runs = ToyRuns(plan)
-    plan.folder.mkdir(parents=True, exist_ok=True)
-    with only_one(plan.folder):
-        # In a child, because listing the devices starts the backend.
-        ends = [f"- {note}" for note in circumstances(plan, call_in_child(this_machine))]
-        sections = []
-        for name in names:
-            module = importlib.import_module(f"{__name__}.{name}")
-            sections.append(write_finding(plan.folder, name, module.experiment(toy_runs)))
-            text = "\n".join([*sections, *ends]) + "\n"
-            write_text(plan.folder / "arguments.md", text)
-    return text
+__all__ = ["reproduce"]

@@ -1,6 +1,6 @@
 """What residual connections, layer norm, warm-up and label smoothing do (§3.1, §5.3, §5.4).
 
-Each is left out of a deeper model. The paper's schedule ties the warm-up to the decay of the
+Each is left out of the model. The paper's schedule ties the warm-up to the decay of the
 learning rate; so the variant without a warm-up has a constant rate, and is to be compared with the
 same constant rate after a warm-up.
 """
@@ -10,12 +10,11 @@ from t2t_keras.reproduction.arguments.toy_runs import curve, last
 from t2t_keras.reproduction.table_writer import number, signed
 from t2t_keras.visualization.line_panels import Panel
 
-DEPTH = {"model.num_layers": 4, "model.d_model": 64}  # a deeper, narrower model
-COMPLETE = "complete"
+COMPLETE, HEADS = "complete", 8  # the complete model is a run of the other experiments
 
 
 def variants(training, d_model):
-    """Returns the changes of each variant by its name.
+    """Returns the changes of each variant of the complete model by its name.
 
     Args:
         training: the `TrainingConfig` of all variants.
@@ -24,7 +23,6 @@ def variants(training, d_model):
     rate = highest_rate(training, d_model)
     constant = {"training.schedule": "constant", "training.learning_rate": rate}
     return {
-        COMPLETE: {},
         "without residuals": {"model.residual": False},
         "without layer norm": {"model.layer_norm": False},
         "without smoothing": {"training.label_smoothing": 0.0},
@@ -39,12 +37,12 @@ def highest_rate(training, d_model):
 
 
 def experiment(toy_runs):
-    settings = toy_runs.recipe(DEPTH).experiment
+    settings = toy_runs.recipe({}).experiment
     training, d_model = settings.training, settings.model.d_model
-    runs = {
-        name: toy_runs.trained(f"parts-{name.replace(',', '').replace(' ', '-')}", DEPTH | changes)
-        for name, changes in variants(training, d_model).items()
-    }
+    runs = {COMPLETE: toy_runs.with_attention("scaled", HEADS)}
+    for name, changes in variants(training, d_model).items():
+        folder = f"parts-{name.replace(',', '').replace(' ', '-')}"
+        runs[name] = toy_runs.trained(folder, {"model.num_heads": HEADS, **changes})
     return Finding(
         title="Residuals, layer norm, warm-up and smoothing left out",
         claim="Residual connection and layer normalization around each of the two sub-layers "
@@ -64,7 +62,7 @@ def experiment(toy_runs):
         notes=[
             f"The constant learning rate is {highest_rate(training, d_model):.2g}, the highest of "
             "the complete model's schedule.",
-            toy_runs.note(DEPTH),
+            toy_runs.note(),
         ],
     )
 

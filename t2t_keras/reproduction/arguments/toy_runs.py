@@ -68,9 +68,9 @@ class ToyRuns:
         changes = {"model.attention": attention, "model.num_heads": heads}
         return self.trained(f"{attention}-{heads}", changes)
 
-    def note(self, changes=None):
-        """Describes the training of variants with these changes in common."""
-        experiment = self.recipe(changes or {}).experiment
+    def note(self):
+        """Describes the training of all variants."""
+        experiment = self.recipe({}).experiment
         model, training = experiment.model, experiment.training
         return (
             f"Trained on {experiment.data.toy_pairs:,} pairs of the toy grammar for "
