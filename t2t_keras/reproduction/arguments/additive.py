@@ -26,14 +26,13 @@ MEASURES = {
 
 def experiment(toy_runs):
     settings = {
-        "lengths": LENGTHS,
+        "lengths": list(LENGTHS),
         "d_model": D_MODEL,
         "heads": LAYER_HEADS,
         "rounds": ROUNDS,
         "backend": keras.config.backend(),
     }
-    path = toy_runs.plan.folder / "additive.json"
-    costs = kept(path, {name: list_of(each) for name, each in settings.items()}, measure)
+    costs = kept(toy_runs.plan.folder / "additive.json", settings, measure)
     d_model = toy_runs.recipe({}).experiment.model.d_model
     runs = {
         (attention, heads): toy_runs.with_attention(attention, heads)
@@ -59,10 +58,6 @@ def experiment(toy_runs):
             toy_runs.note(),
         ],
     )
-
-
-def list_of(value):
-    return list(value) if isinstance(value, tuple) else value
 
 
 def measure():
