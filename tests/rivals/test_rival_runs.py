@@ -1,6 +1,7 @@
 """A rival's run: every command's function takes it without a line of its own."""
 
 import dataclasses
+import re
 
 import keras
 import numpy as np
@@ -19,7 +20,7 @@ from t2t_keras.runs.settings_file import check_same_model, read_config, read_set
 from t2t_keras.transformer_config import TransformerConfig
 
 TEXTS = ["The dog sleeps.", "", "The cat sleeps."]
-TESTED = ("gnmt",)
+TESTED = ("gnmt", "convs2s", "bytenet")
 
 
 @pytest.fixture(params=TESTED, scope="module")
@@ -41,7 +42,8 @@ def test_the_settings_name_the_model(run):
     config = run.experiment().model
     assert read_config(run.config_file)["architecture"] == architecture_of(config)
     assert type(read_settings(run.config_file).model) is type(config)
-    with pytest.raises(ValueError, match=r"started with the model 'gnmt'\. Received: 'transf"):
+    started = f"started with the model '{architecture_of(config)}'. Received: 'transformer'"
+    with pytest.raises(ValueError, match=re.escape(started)):
         check_same_model(run.config_file, Experiment(TransformerConfig(vocab_size=400)))
 
 
@@ -60,9 +62,15 @@ def test_translations_are_scored_and_aligned(run):
     assert translation.text
     score = run.score([(TEXTS[0], translation.text)])[0]
     assert score.log_p < 0
+    layers = run.experiment().model.attention_layers[2]
+    if not layers:
+        with pytest.raises(ValueError, match="no attention to show: it is a ByteNet"):
+            run.attention(TEXTS[0], "Der Hund")
+        return
     heads = run.attention(TEXTS[0], "Der Hund").heads
-    assert [(each.stack, each.kind) for each in heads] == [("decoder", "cross_attention")]
-    np.testing.assert_allclose(heads[0].weights.sum(axis=-1), 1, atol=1e-5)
+    assert [(each.stack, each.kind) for each in heads] == [("decoder", "cross_attention")] * layers
+    for head in heads:
+        np.testing.assert_allclose(head.weights.sum(axis=-1), 1, atol=1e-5)
 
 
 def test_ctranslate2_refuses_it(run, tmp_path):
