@@ -3,7 +3,12 @@ import pytest
 from helpers import TINY
 
 from t2t_keras import Transformer, TransformerConfig
-from t2t_keras.experiment import find_config, load_config_file, shipped_configs
+from t2t_keras.experiment import (
+    find_config,
+    load_config_file,
+    load_experiment,
+    shipped_configs,
+)
 from t2t_keras.parameters import grouped_counts, parameter_counts
 
 TABLE3 = load_config_file(find_config("table3"))
@@ -55,6 +60,20 @@ def test_every_printed_count_except_that_of_big_implies_this_vocabulary(row, voc
     config = TABLE3.get_config(row).model
     config.vocab_size = vocab_size
     assert round(expected_count(config) / 1e6) == TABLE3.PRINTED_MILLIONS[row]
+
+
+def test_gnmt_has_the_printed_count():
+    """Shazeer et al. 2017, Table 2: 278 million."""
+    count = sum(parameter_counts(load_experiment("gnmt").model).values())
+    assert abs(count / 278e6 - 1) < 0.01
+
+
+@pytest.mark.parametrize("name", ["gnmt", "convs2s", "bytenet"])
+def test_rivals_for_multi30k_have_about_the_weights_of_the_transformer(name):
+    rival, transformer = load_experiment(f"{name}:multi30k"), load_experiment("multi30k")
+    rival.validate()
+    counts = [sum(parameter_counts(each.model).values()) for each in (rival, transformer)]
+    assert abs(counts[0] / counts[1] - 1) < 0.05
 
 
 def test_counts_equal_those_of_a_created_model():
