@@ -84,7 +84,7 @@ def test_a_wrong_plan_is_refused(table, changes, message):
     ("table", "changes", "message"),
     [
         ("table1", {"heads": 3}, "num_heads"),
-        ("table2", {"rows": ["ende"]}, "did you mean 'ende_big'"),
+        ("table2", {"rows": ["ende_bigg"]}, "did you mean 'ende_big'"),
         ("table2", {"data": "a"}, "A text has one pair of languages"),
         ("table2", {"rows": ["ende_base"], **TEXT}, "--test_source and --test_target, the text"),
         ("table2", {"rows": ["ende_base"], "test_source": ["a"]}, "the same number of files"),
@@ -98,7 +98,8 @@ def test_a_wrong_plan_is_refused(table, changes, message):
             {"rows": ["ende_base"], "test_source": ["a"], "test_target": ["b"]},
             "--test_source must be plain text files. Received: a",
         ),
-        ("table2", {"reduced": "mixed"}, "--reduced and --run are for one row"),
+        ("table2", {"reduced": "mixed"}, "--reduced names one config for each row"),
+        ("table2", {"run": "x"}, "--run is for one row"),
         ("table2", {"rows": ["ende_base"], "run": "x"}, "x is not a run"),
         ("table2", {"overrides": {"training.patience": 3}}, "could not be compared"),
         ("table3", {"overrides": {"model.d_modle": 3}}, "did you mean 'model.d_model'"),

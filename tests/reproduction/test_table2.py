@@ -158,4 +158,11 @@ def test_the_paper_prints_these_figures():
         "ende_big": (28.4, 2.3e19, 20),
         "enfr_base": (38.1, 3.3e18, 5),
         "enfr_big": (41.8, 2.3e19, 20),
+        "ende_bytenet": (23.75, None, 5),
+        "ende_gnmt": (24.6, 2.3e19, 5),
+        "ende_convs2s": (25.16, 9.6e18, 5),
+        "ende_moe": (26.03, 2.0e19, 5),
+        "enfr_gnmt": (39.92, 1.4e20, 5),
+        "enfr_convs2s": (40.46, 1.5e20, 5),
+        "enfr_moe": (40.56, 1.2e20, 5),
     }

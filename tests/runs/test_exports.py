@@ -37,8 +37,8 @@ def test_each_export_is_the_next_version(run, tmp_path, empty_models):
     assert settings["experiment"] == json.loads(run.config_file.read_text())["experiment"]
     expected = {"steps": None, "digest": weights_digest(run.model())}
     assert settings["export"]["weights"] == expected
-    _, config, dtype = empty_models[-1]
-    assert (config.beam, config.n_best, dtype) == (3, 3, "int8")
+    _, config, dtype, trees = empty_models[-1]
+    assert (config.beam, config.n_best, dtype, trees) == (3, 3, "int8", None)
 
 
 def test_an_export_of_a_checkpoint_names_its_step(copied, empty_models):
