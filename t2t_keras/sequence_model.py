@@ -26,7 +26,8 @@ class SequenceModel(keras.Model):
     - `config_class`: the dataclass of its settings. It has `vocab_size`, `source_vocab_size`,
       `tie_output`, `source_end`, `d_model`, `num_heads`, `layers` (of encoder and decoder),
       `attention_layers` (of encoder, decoder and between them), `longest`, `validate()`,
-      `resolved()` and `divided(widths, layers)`.
+      `resolved()`, `divided(widths, layers)`, and for `operations.py` `attention_products(length)`
+      and `use_of(path)`.
     - `embedding_options`: further arguments of its `SharedEmbedding`s.
     - `build_layers()`.
     - `encode(source, training)`.
