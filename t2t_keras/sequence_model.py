@@ -21,7 +21,7 @@ class SequenceModel(keras.Model):
     """Base of the models that map source ids to logits of target tokens.
 
     Its weights are created with the model; it needs no first call. A subclass creates its layers in
-    `__init__`, ends that with `self.build()`, and defines:
+    `__init__`, ends that with `self.create_weights()`, and defines:
 
     - `config_class`: the dataclass of its settings. It has `vocab_size`, `source_vocab_size`,
       `tie_output`, `source_end`, `d_model`, `num_heads`, `layers` (of encoder and decoder),
@@ -83,7 +83,11 @@ class SequenceModel(keras.Model):
     def embedding_options(self):
         return {}
 
-    def build(self, input_shape=None):
+    def create_weights(self):
+        # With the shapes of its inputs, Keras can export a model that was never called.
+        self.build({"source": (None, None), "target": (None, None)})
+
+    def build(self, input_shape):
         if self.built:
             return
         for layer in (self.embedding, self.source_embedding, self.output_embedding):

@@ -68,7 +68,7 @@ class Transformer(SequenceModel):
         self.encoder = Encoder(config.num_layers, **block, name="encoder")
         block["neighbourhood"] = config.decoder_neighbourhood
         self.decoder = Decoder(config.decoder_layers, **block, name="decoder")
-        self.build()
+        self.create_weights()
 
     @property
     def embedding_options(self):

@@ -122,7 +122,7 @@ class ByteNet(SequenceModel):
         self.decoder = blocks("decoder", config.decoder_layers, causal=True)
         self.output_layer = keras.layers.Dense(config.d_model, dtype=dtype, name="output")
         self.output_norm = LayerNorm(epsilon=1e-6, dtype=dtype, name="output_norm")
-        self.build()
+        self.create_weights()
 
     def build_layers(self):
         vectors = (None, None, self.config.d_model)

@@ -148,7 +148,7 @@ class ConvS2S(SequenceModel):
             for i in range(config.decoder_layers)
         ]
         self.decoder_output = linear(config.d_model, "decoder_output")
-        self.build()
+        self.create_weights()
 
     @property
     def embedding_options(self):

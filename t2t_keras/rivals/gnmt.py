@@ -102,7 +102,7 @@ class GNMT(SequenceModel):
             self.output_layer = keras.layers.Dense(
                 config.d_model, use_bias=False, dtype=dtype, name="output"
             )
-        self.build()
+        self.create_weights()
 
     def build_layers(self):
         units, embedded = self.config.units, (None, None, self.config.d_model)

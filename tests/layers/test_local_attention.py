@@ -7,9 +7,7 @@ from keras import ops
 from t2t_keras.layers import (
     LocalSelfAttention,
     MultiHeadAttention,
-    local_attention,
     local_mask,
-    scaled_dot_product_attention,
 )
 
 
@@ -93,11 +91,11 @@ def test_no_n_by_n_array_is_created():
 def test_a_short_sequence_is_not_padded_to_a_long_neighbourhood(monkeypatch):
     block_lengths = []
 
-    def recording(queries, *rest):
+    def recording(layer, queries, *rest):
         block_lengths.append(queries.shape[-2])
-        return scaled_dot_product_attention(queries, *rest)
+        return MultiHeadAttention.heads_and_weights(layer, queries, *rest)
 
-    monkeypatch.setattr(local_attention, "scaled_dot_product_attention", recording)
+    monkeypatch.setattr(LocalSelfAttention, "heads_and_weights", recording)
     local(2001)(ops.array(vectors(1, 10, 8)))
     assert block_lengths == [10]
 

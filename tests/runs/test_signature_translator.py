@@ -162,7 +162,7 @@ def test_earlier_exports_do_what_they_can(folder):
         translator.translate(["a"], requirements=Requirements([["Hund"]]))
     with pytest.raises(ValueError, match=f"cannot rate words: {again}"):
         translator.confidence([])
-    translator, _ = translator_of(folder, ["translate_n_best", "attention"])
+    translator, _ = translator_of(folder, ["translate_n_best", "score", "attention"])
     assert best(translator.translate(["a"])) == ["A"]
     for call in (lambda: translator.translate(["a"], beam=1), lambda: translator.marked("html")):
         with pytest.raises(ValueError, match=again):

@@ -318,7 +318,7 @@ def test_free_memory_is_returned_to_the_system():
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         return pages * 4096
 
-    blocks = [bytes(1000) for _ in range(100_000)]
+    blocks = [bytes(1000) for _ in range(400_000)]
     blocks = blocks[-1:]  # keeps the C library from returning the others by itself
     before = resident()
     module.return_free_memory()

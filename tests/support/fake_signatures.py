@@ -8,7 +8,10 @@ from pipelines.whole import write_json
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.signature_constants import NO_SCORE
 
-NAMES = ("translate_n_best", "translate_with_options", "attention", "align", "score_pieces")
+NAMES = (
+    *("translate_n_best", "translate_with_options", "score", "score_pieces"),
+    *("attention", "align"),
+)
 CONFIG = SearchConfig(beam=4, n_best=2)
 
 
