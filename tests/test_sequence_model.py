@@ -14,7 +14,6 @@ from pipelines import toy_grammar
 from t2t_keras.decoding.search import search
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.losses import LabelSmoothedCrossEntropy
-from t2t_keras.metrics import TokenAccuracy
 from t2t_keras.training import Adam, trainable
 
 
@@ -157,9 +156,10 @@ def test_it_learns_fifty_pairs_by_heart(name):
     inputs, labels, words = toy_pairs()
     wider = {width: 4 * getattr(config, width) for width in config.widths}
     config = dataclasses.replace(config, **wider, vocab_size=words, dropout=0.0)
+    keras.utils.set_random_seed(0)
     model = trainable(make)(config)
-    rate = keras.optimizers.schedules.PolynomialDecay(5e-3, 140, end_learning_rate=0.0)
-    metrics = [TokenAccuracy(name="accuracy")]
-    model.compile(Adam(rate), LabelSmoothedCrossEntropy(0.0), metrics=metrics)
-    history = model.fit(inputs, labels, batch_size=50, epochs=140, verbose=0).history
-    assert history["accuracy"][-1] > 0.98, history["accuracy"][::10]
+    rate = keras.optimizers.schedules.PolynomialDecay(5e-3, 180, end_learning_rate=0.0)
+    model.compile(Adam(rate), LabelSmoothedCrossEntropy(0.0), metrics=[])
+    model.fit(inputs, labels, batch_size=50, epochs=180, verbose=0)
+    right = array(model(tensors(inputs))).argmax(axis=-1) == labels  # without noise on gates
+    assert right[labels > 0].mean() > 0.98
