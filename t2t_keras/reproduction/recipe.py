@@ -178,9 +178,13 @@ def override_flags(before, after):
 
 
 def differences(before, after):
-    """Returns {setting: (value before, value after)} where two experiments differ."""
+    """Returns {setting: (value before, value after)} where two experiments differ.
+
+    Settings that only one of the models has are left out.
+    """
     before, after = before.flat(), after.flat()
-    return {name: (old, after[name]) for name, old in before.items() if old != after[name]}
+    both = (name for name in before if name in after)
+    return {name: (before[name], after[name]) for name in both if before[name] != after[name]}
 
 
 def shown(value):

@@ -175,7 +175,7 @@ def settings(run):
         {name: setting_text(value) for name, value in each.flat().items()}
         for each in (run.experiment, run.base)
     )
-    different = [name for name in ours if ours[name] != base[name]]
+    different = [name for name in ours if ours[name] != base.get(name)]
     return section(
         "Settings",
         paragraph(
@@ -184,7 +184,11 @@ def settings(run):
         table(
             ["setting", "here", "base"],
             [
-                [element("code", name), element("code", ours[name]), element("code", base[name])]
+                [
+                    element("code", name),
+                    element("code", ours[name]),
+                    element("code", base.get(name, "–")),
+                ]
                 for name in different
             ],
         )

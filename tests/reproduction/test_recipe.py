@@ -84,13 +84,15 @@ def test_a_run_resumes_with_its_own_settings_and_more_steps_only(tmp_path):
 
 
 def test_rows_of_equal_operations_train_for_as_many_steps_as_they_can_afford():
-    steps = {}
+    steps, flags = {}, []
     for row, reduced in (("wmt14_ende:base", "multi30k"), ("gnmt", "gnmt:multi30k")):
         recipe = reduced_recipe(Plan("table2", operations=1e14), row, reduced=reduced)
         steps[reduced] = recipe.experiment.training.steps
         cost = operations_of_step(recipe.experiment)
         assert cost * (steps[reduced] - 1) < 1e14 <= cost * steps[reduced]
         assert recipe.train_flags()[0] == f"--config={reduced}"
+        flags.append(recipe.prepare_flags())
+    assert flags[0] == flags[1], "the rows share one text"
     assert steps["multi30k"] != steps["gnmt:multi30k"]
 
 

@@ -76,3 +76,11 @@ def test_translations_are_scored_and_aligned(run):
 def test_ctranslate2_refuses_it(run, tmp_path):
     with pytest.raises(ValueError, match="CTranslate2 has no other models"):
         save_ctranslate2(run.model(), [str(i) for i in range(400)], tmp_path / "export")
+
+
+def test_its_report_names_the_model_and_its_settings(run, tmp_path):
+    page = run.report(path=tmp_path / "page.html").read_text(encoding="utf-8")
+    config = run.experiment().model
+    name = type(config).__name__.removesuffix("Config")
+    assert f"A {name} with {config.layers[0]} + {config.layers[1]} layers" in page
+    assert f"<code>model.units</code></td><td><code>{config.units}</code></td><td><code>–" in page
