@@ -46,8 +46,9 @@ def draw_progress(path, rows):
     if not rows:
         return
     most = max(progress[-1].operations for progress in rows.values())
-    unit = 10 ** (3 * (max(0, math.floor(math.log10(most)) - 1) // 3))
-    power = str(round(math.log10(unit))).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    exponent = 3 * int(math.log10(most) // 3)
+    unit = 10**exponent
+    power = str(exponent).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
     def lines(x_of):
         return {

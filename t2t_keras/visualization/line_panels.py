@@ -71,7 +71,7 @@ def draw(ax, panel, styles):
         ax.plot(points.keys(), points.values(), markersize=4.5, **line, **styles[name])
     ax.set_xlabel(panel.x_label)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.xaxis.set_major_formatter("{x:,.0f}")
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.7g}"))
     if panel.log_x:
         ticks = sorted({x for points in panel.lines.values() for x in points})
         ax.set_xscale("log", base=2)
