@@ -112,5 +112,5 @@ class ToyDocuments:
             yield tuple(text.encode() for text in pair)
 
     def fingerprint(self):
-        """Returns the settings, of which the text is a function."""
+        """Returns the settings that determine the text."""
         return {"toy documents": {"count": self.count, **self.settings}}

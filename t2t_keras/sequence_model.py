@@ -10,7 +10,6 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check, check_integer
-from t2t_keras.layers.decoding_cache import extended
 from t2t_keras.layers.masks import padding_mask
 from t2t_keras.layers.shared_embedding import SharedEmbedding
 
@@ -125,8 +124,11 @@ class SequenceModel(keras.Model):
         check_integer("beams", beams)
 
     def extend_cache(self, cache, max_length, beams=1):
-        """Returns a cache with the same content, for up to `max_length` tokens."""
-        return keras.tree.map_structure(lambda x: extended(x, 2, max_length * beams), cache)
+        """Returns a cache with the same content, for up to `max_length` tokens.
+
+        Here the cache itself: its size does not depend on the length.
+        """
+        return cache
 
     def compute_output_shape(self, input_shape):
         return (*input_shape["target"], self.config.vocab_size)

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from t2t_keras.decoding.alignment import attention_between
-from t2t_keras.decoding.batches import rounded
 from t2t_keras.decoding.scoring import log_probabilities
-from t2t_keras.decoding.special_ids import BEGIN, END, PADDING
+from t2t_keras.decoding.special_ids import BEGIN, PADDING
 from t2t_keras.decoding.translator import LONGEST
 from t2t_keras.export.compiled_stages import compiled_stages
-from t2t_keras.export.signature_constants import ATTENTION_LONGEST, NO_SCORE
+from t2t_keras.export.signature_constants import ATTENTION_LONGEST
 from t2t_keras.export.small_batch_search import small_batch_search
 from t2t_keras.export.staged_search import staged_search
+from t2t_keras.export.text_parts import complete, in_batches, joined, padded, parts
 
 TEXTS = tf.TensorSpec([None], tf.string)
 # Signatures whose answers for a text do not depend on the other texts of the batch.
@@ -239,119 +239,5 @@ class TextSignatures(tf.Module):
         return tf.control_dependencies([tf.debugging.assert_less_equal(lengths, longest, message)])
 
 
-def parts(ids, begins_word, room):
-    """Splits texts into parts of at most `room` tokens, between words where possible.
-
-    Args:
-        ids: ragged token ids of the texts.
-        begins_word: for each id, whether it begins a word.
-        room: maximum number of tokens in a part.
-
-    Returns:
-        The ragged ids of the parts, and for each part the index of its text. An empty text has
-        no parts.
-    """
-    flat, starts = ids.flat_values, tf.cast(ids.row_splits, tf.int32)
-    word_starts = tf.cast(tf.where(tf.gather(begins_word, flat))[:, 0], tf.int32)
-    word_starts = tf.concat([[-1], word_starts], axis=0)
-
-    def any_too_long(cuts):
-        return tf.reduce_any(cuts[1:] - cuts[:-1] > room)
-
-    def cut(cuts):
-        """Splits each part that is too long once, as late as possible."""
-        begin = tf.boolean_mask(cuts[:-1], cuts[1:] - cuts[:-1] > room)
-        index = tf.searchsorted(word_starts, begin + room, side="right") - 1
-        word = tf.gather(word_starts, index)
-        new_cuts = tf.where(word > begin, word, begin + room)
-        return (tf.sort(tf.concat([cuts, new_cuts], axis=0)),)
-
-    any_count = (tf.TensorShape([None]),)
-    (cuts,) = tf.while_loop(any_too_long, cut, (starts,), shape_invariants=any_count)
-    cuts, _ = tf.unique(cuts)
-    text_of = tf.searchsorted(starts, cuts[:-1], side="right") - 1
-    return tf.RaggedTensor.from_row_splits(flat, cuts), text_of
-
-
 def pieces_of(ids, pieces):
     return tf.where(ids == PADDING, "", tf.gather(pieces, ids))
-
-
-def complete(ids, start):
-    """Puts the ids `start` before each row of ragged ids, and the end token after it."""
-    ids = ids.with_row_splits_dtype(tf.int32)
-
-    def in_each_row(added):
-        rows = tf.tile([added], [ids.nrows(), 1])
-        return tf.RaggedTensor.from_tensor(rows, row_splits_dtype=tf.int32)
-
-    before = [in_each_row([*start])] if len(start) else []
-    return tf.concat([*before, ids, in_each_row([END])], axis=1)
-
-
-def padded(ids, longest):
-    """Pads ragged ids to the same width as `decoding/batches.py` does."""
-    ids = ids.to_tensor()
-    width = rounded(tf.shape(ids)[1])
-    width = width if longest is None else tf.minimum(width, longest)
-    return tf.pad(ids, [(0, 0), (0, width - tf.shape(ids)[1])])
-
-
-def in_batches(function, lengths, tokens, empty):
-    """Calls a function on batches of row indices, longest rows first.
-
-    Args:
-        function: takes row indices and returns a tuple of tensors with a row for each index.
-        lengths: length of each row.
-        tokens: maximum rows × width of a batch. A batch has at least one row.
-        empty: the function's result for no rows.
-
-    Returns:
-        The results for all rows, in their original order.
-    """
-    order = tf.argsort(lengths, direction="DESCENDING", stable=True)
-
-    def batch(start, *results):
-        width = rounded(lengths[order[start]])
-        rows = order[start : start + tf.maximum(1, tokens // width)]
-        results = [tf.concat(both, axis=0) for both in zip(results, function(rows), strict=True)]
-        return start + tf.size(rows), *results
-
-    loop = (tf.constant(0), *empty)
-    shapes = [tf.TensorShape([])] + [tf.TensorShape([None, *part.shape[1:]]) for part in empty]
-    _, *results = tf.while_loop(
-        lambda start, *_: start < tf.size(order), batch, loop, shape_invariants=tuple(shapes)
-    )
-    positions = tf.argsort(order)
-    return [tf.gather(part, positions) for part in results]
-
-
-def joined(texts, scores, text_of, count):
-    """Joins the translations of parts into translations of texts; scores are added.
-
-    Args:
-        texts, scores: n translations of each part, `[parts, n]`.
-        text_of: for each part, the index of its text.
-        count: number of texts.
-
-    Returns:
-        `translations` and `scores`, both `[count, n]`. The only translation of an empty text is
-        empty.
-    """
-    n = scores.shape[1]
-    texts = tf.strings.regex_replace(texts, "[\r\n]", " ")
-    of_parts = tf.RaggedTensor.from_value_rowids(texts, text_of, nrows=count)
-    texts = tf.stack([join_words(of_parts[:, :, rank]) for rank in range(n)], axis=1)
-    scores = tf.math.unsorted_segment_sum(tf.cast(scores, tf.float64), text_of, count)
-    is_empty = tf.equal(of_parts.row_lengths(), 0)[:, None]
-    exists = tf.math.is_finite(scores) & (~is_empty | (tf.range(n) == 0))
-    return {
-        "translations": tf.where(exists, texts, ""),
-        "scores": tf.where(exists, tf.cast(scores, tf.float32), NO_SCORE),
-    }
-
-
-def join_words(texts):
-    """Joins the non-empty texts of each ragged row with spaces."""
-    texts = tf.ragged.boolean_mask(texts, texts != "")
-    return tf.strings.reduce_join(texts, axis=1, separator=" ")

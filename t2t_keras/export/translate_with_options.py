@@ -13,7 +13,7 @@ from t2t_keras.decoding.beam_search_with_options import (
 from t2t_keras.export.required_phrases import PhraseIds
 from t2t_keras.export.sentence_joints import joined_sentences, sentences_of
 from t2t_keras.export.staged_search import staged_search
-from t2t_keras.export.text_signatures import complete, in_batches, joined, padded, parts
+from t2t_keras.export.text_parts import complete, in_batches, joined, padded, parts
 
 TYPES = {
     "text": tf.string,

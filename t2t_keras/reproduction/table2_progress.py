@@ -8,7 +8,7 @@ from t2t_keras.visualization.line_panels import Panel, line_panels
 
 
 class Progress(NamedTuple):
-    """What a training had cost at an evaluation, and the BLEU on the held-out text.
+    """The cost of a training up to an evaluation, and the BLEU on the held-out text.
 
     Args:
         operations: floating-point operations of its matrix products.

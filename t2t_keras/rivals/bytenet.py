@@ -171,9 +171,6 @@ class ByteNet(SequenceModel):
         sentences = ops.shape(source)[0]
         return memory, [block.convolution.empty_cache(sentences, beams) for block in self.decoder]
 
-    def extend_cache(self, cache, max_length, beams=1):
-        return cache  # its size does not depend on the length
-
     def decode_step(self, tokens, position, cache, memory, visible=None):
         """See `Transformer.decode_step`."""
         beams = beams_of_step(tokens, cache[0][0], visible)

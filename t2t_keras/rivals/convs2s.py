@@ -13,7 +13,7 @@ from keras import ops
 from t2t_keras.checks import check, check_integer
 from t2t_keras.layers.positional_encoding import LearnedPositionalEncoding
 from t2t_keras.rivals.gated_convolution import ROOT_HALF, GatedConvolution, scaled_linear
-from t2t_keras.rivals.histories import beams_of_step
+from t2t_keras.rivals.histories import beams_of_step, layer_steps
 from t2t_keras.rivals.multi_step_attention import MultiStepAttention
 from t2t_keras.rivals.rival_config import RivalConfig
 from t2t_keras.sequence_model import SequenceModel, check_ids, check_inputs
@@ -254,22 +254,11 @@ class ConvS2S(SequenceModel):
         caches = [layer.convolution.empty_cache(sentences, beams) for layer in self.decoder]
         return self.remember(source), caches
 
-    def extend_cache(self, cache, max_length, beams=1):
-        return cache  # its size does not depend on the length
-
     def decode_step(self, tokens, position, cache, memory, visible=None):
         """See `Transformer.decode_step`."""
         beams = beams_of_step(tokens, cache[0][0], visible)
         position = ops.cast(position, "int32")
-        caches = []
-
-        def convolve(i, x):
-            layer = self.decoder[i]
-            rows = ops.reshape(x, (-1, layer.width))
-            y, new = layer.decode_step(rows, position, cache[i], beams, visible)
-            caches.append(new)
-            return ops.reshape(y, (-1, beams, layer.units))
-
+        convolve, caches = layer_steps(self.decoder, position, cache, beams, visible)
         embedded = self.embed_target(tokens[:, None], start=position)
         embedded = ops.reshape(embedded, (-1, beams, self.config.d_model))
         x, _ = self.stack(embedded, convolve, memory)

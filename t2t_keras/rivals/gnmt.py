@@ -13,7 +13,7 @@ from keras import ops
 from t2t_keras.checks import check
 from t2t_keras.layers.masks import padding_mask
 from t2t_keras.rivals.additive_attention import AdditiveAttention
-from t2t_keras.rivals.histories import beams_of_step
+from t2t_keras.rivals.histories import beams_of_step, layer_steps
 from t2t_keras.rivals.recurrence import Recurrence
 from t2t_keras.rivals.rival_config import RivalConfig
 from t2t_keras.sequence_model import SequenceModel, check_ids, check_inputs
@@ -179,22 +179,11 @@ class GNMT(SequenceModel):
         sentences = ops.shape(source)[0]
         return memory, [layer.empty_cache(sentences, beams) for layer in self.decoder]
 
-    def extend_cache(self, cache, max_length, beams=1):
-        return cache  # its size does not depend on the length
-
     def decode_step(self, tokens, position, cache, memory, visible=None):
         """See `Transformer.decode_step`."""
         beams = beams_of_step(tokens, cache[0][0], visible)
         position = ops.cast(position, "int32")
-        caches = []
-
-        def recur(i, x):
-            layer = self.decoder[i]
-            rows = ops.reshape(x, (-1, layer.width))
-            y, new = layer.decode_step(rows, position, cache[i], beams, visible)
-            caches.append(new)
-            return ops.reshape(y, (-1, beams, layer.units))
-
+        recur, caches = layer_steps(self.decoder, position, cache, beams, visible)
         x = self.embedding(ops.reshape(tokens, (-1, beams)))
         x, _ = self.stack(x, recur, memory)
         return self.output_embedding.project(ops.reshape(x, (-1, self.config.d_model))), caches

@@ -1,4 +1,4 @@
-"""What recurrent and convolutional decoders remember of each hypothesis."""
+"""The memory of recurrent and convolutional decoders: vectors of each hypothesis."""
 
 from typing import NamedTuple
 
@@ -60,6 +60,30 @@ def beams_at(position, beams, visible):
     slots = ops.maximum(position, 0) * beams + beam
     seen = ops.take(visible, slots, axis=2)  # [sentences, beams, beams]
     return ops.cast(ops.argmax(ops.cast(seen, "int32"), axis=2), "int32")
+
+
+def layer_steps(layers, position, cache, beams, visible):
+    """Returns a function that applies a decoder layer to one position, and its new caches.
+
+    Args:
+        layers: the decoder's layers, each with `width`, `units` and a `decode_step` of rows.
+        position, beams, visible: see `History.read`.
+        cache: the cache of each layer.
+
+    Returns:
+        A function from the index of a layer and vectors `[sentences, beams, width]` to `[sentences,
+        beams, units]`, and a list to which it appends the new cache of that layer.
+    """
+    new_caches = []
+
+    def step(i, x):
+        layer = layers[i]
+        rows = ops.reshape(x, (-1, layer.width))
+        y, new = layer.decode_step(rows, position, cache[i], beams, visible)
+        new_caches.append(new)
+        return ops.reshape(y, (-1, beams, layer.units))
+
+    return step, new_caches
 
 
 def beams_of_step(tokens, array, visible):

@@ -10,7 +10,7 @@ from t2t_keras.layers.precision import at_least_float32
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class SparseExperts(keras.layers.Layer):
-    """Feed-forward networks of which every token uses the `chosen` that its gate rates highest.
+    """A mixture of feed-forward networks. Its gate chooses a few of them for every token.
 
     Tokens are sorted by expert and put into blocks, each for one expert. The blocks of all experts
     together have less than twice the rows that are needed. No token is dropped, so the result for

@@ -5,7 +5,8 @@ import pytest
 import tensorflow as tf
 
 from t2t_keras.decoding.translator import Translator
-from t2t_keras.export.text_signatures import Language, TextSignatures, in_batches, joined, parts
+from t2t_keras.export.text_parts import in_batches, joined, parts
+from t2t_keras.export.text_signatures import Language, TextSignatures
 from t2t_keras.transformer_config import TransformerConfig
 
 

@@ -1,4 +1,4 @@
-"""What a run makes of documents of one length, and what they cost."""
+"""Quality, time and memory of a run on documents of one length."""
 
 import itertools
 import os

@@ -1,4 +1,4 @@
-"""What an experiment found: sentences, tables and a picture."""
+"""The result of an experiment: sentences, tables and a picture."""
 
 import operator
 from typing import NamedTuple

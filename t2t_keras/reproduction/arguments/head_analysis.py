@@ -1,4 +1,4 @@
-"""What the heads of a trained model look at, and what the model loses without each of them."""
+"""Entropy, distance and word links of the heads of a trained model, and BLEU without each head."""
 
 import contextlib
 import itertools

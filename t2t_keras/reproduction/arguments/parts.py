@@ -1,4 +1,4 @@
-"""What residual connections, layer norm, warm-up and label smoothing do (§3.1, §5.3, §5.4).
+"""The effect of residual connections, layer norm, warm-up and smoothing (§3.1, §5.3, §5.4).
 
 Each is left out of the model. The paper's schedule ties the warm-up to the decay of the
 learning rate; so the variant without a warm-up has a constant rate, and is to be compared with the
