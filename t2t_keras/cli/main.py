@@ -41,7 +41,7 @@ def run(main, resolve=list):
         except ValueError as error:
             fail(command, error)
         except OSError as error:  # no such folder, no permission, no space left
-            fail(command, error)
+            fail(command, f"{error.filename}: {error.strerror}" if error.filename else error)
 
     def parse(argv):
         signal.signal(signal.SIGINT, functools.partial(interrupted, command))
