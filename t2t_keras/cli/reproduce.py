@@ -71,8 +71,8 @@ flags.DEFINE_float(
 flags.DEFINE_list(
     "rows",
     None,
-    "table2, table3, arguments: names of the rows or experiments. Default: all; in table2, base and "
-    "big, without the rivals.",
+    "table2, table3, arguments: names of the rows or experiments. Default: all; in table2, base "
+    "and big, without the rivals.",
 )
 flags.DEFINE_string(
     "source",
