@@ -5,6 +5,7 @@ divides the widths. `Plan.steps` shortens the training; with `Plan.operations`, 
 rows cost the same. `Plan.overrides` are applied last.
 """
 
+import copy
 import dataclasses
 import math
 from typing import NamedTuple
@@ -114,7 +115,7 @@ def reduced_recipe(plan, config, keep=0, checkpoints=CHECKPOINTS, reduced=None):
     if plan.steps:
         shorten(ours.training, plan.steps, checkpoints)
     if plan.operations:
-        steps = math.ceil(plan.operations / operations_of_step(ours))
+        steps = math.ceil(plan.operations / operations_of_step(overridden(plan, ours)))
         shorten(ours.training, steps, checkpoints)
     ours.training.keep = max(ours.training.keep, keep)
     apply_overrides(plan, ours)
@@ -129,6 +130,17 @@ def operations_per_token(model):
 def operations_of_step(experiment):
     """Returns the floating-point operations of a step whose batch is full."""
     return operations_per_token(experiment.model) * experiment.data.batches.tokens
+
+
+def overridden(plan, experiment):
+    """Returns an experiment whose steps cost what they will in training.
+
+    The overrides may change the batch and the model; the text determines the vocabulary's size.
+    """
+    experiment = copy.deepcopy(experiment)
+    apply_overrides(plan, experiment)
+    experiment.model.vocab_size = experiment.data.vocabulary.size
+    return experiment
 
 
 def shorten(training, steps, checkpoints=CHECKPOINTS):
