@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from t2t_keras.checks import check
+from t2t_keras.checks import check, check_boolean
 from t2t_keras.layers.masks import padding_mask
 from t2t_keras.rivals.additive_attention import AdditiveAttention
 from t2t_keras.rivals.histories import beams_of_step, layer_steps
@@ -26,6 +26,9 @@ class GNMTConfig(RivalConfig):
     Args:
         units: width of the LSTMs.
         attention_units: width of the hidden layer of the attention.
+        fast_forward: the fast-forward connections of Zhou et al. 2016 instead of residual ones: a
+            layer also reads half of the gates of the layer below, before their nonlinearity. A
+            linear path leads through all layers.
     """
 
     vocab_size: int = 32000
@@ -36,12 +39,14 @@ class GNMTConfig(RivalConfig):
     tie_output: bool = False
     units: int = 1024
     attention_units: int = 1024
+    fast_forward: bool = False
 
     widths = ("d_model", "units", "attention_units")
     numbers = ("units", "attention_units")
 
     def validate(self):
         super().validate()
+        check_boolean("fast_forward", self.fast_forward)
         allowed = "at least 2: the layers above the first one read the context"
         check(self.layers[1] >= 2, "decoder_layers", self.layers[1], allowed)
 
@@ -68,7 +73,7 @@ class GNMT(SequenceModel):
 
     The encoder's first layer reads in both directions. The first decoder layer asks the attention;
     the layers above read what it found. Connections are residual from the third layer on, where
-    widths allow it.
+    widths allow it, or all are fast-forward connections.
 
     Args and call arguments: see `SequenceModel`, with a `GNMTConfig`.
 
@@ -79,7 +84,7 @@ class GNMT(SequenceModel):
     >>> outputs = model({"source": source, "target": keras.ops.array([[1, 8, 9]])})  # [1, 3, 1000]
 
     References:
-        Wu et al. 2016 (arXiv 1609.08144).
+        Wu et al. 2016 (arXiv 1609.08144); Zhou et al. 2016 (arXiv 1606.04199).
     """
 
     config_class = GNMTConfig
@@ -107,15 +112,16 @@ class GNMT(SequenceModel):
     def build_layers(self):
         units, embedded = self.config.units, (None, None, self.config.d_model)
         both = (None, None, 2 * units)
+        fast = 2 * units if self.config.fast_forward else 0
         self.dropout.build(embedded)
         self.forward.build(embedded)
         self.backward.build(embedded)
         for i, layer in enumerate(self.encoder):
-            layer.build((None, None, units) if i else both)
+            layer.build((None, None, (units if i else 2 * units) + fast))
         encoded = (None, None, units) if self.encoder else both
         self.attention.build((None, None, units), encoded)
         for i, layer in enumerate(self.decoder):
-            layer.build((None, None, units + encoded[-1]) if i else embedded)
+            layer.build((None, None, units + encoded[-1] + fast) if i else embedded)
         if self.output_layer is not None:
             self.output_layer.build((None, None, units))
 
@@ -125,11 +131,21 @@ class GNMT(SequenceModel):
         mask = self.source_mask(source)
         lengths = ops.sum(ops.cast(mask, "int32"), axis=1)
         x = self.dropout(self.source_embedding(source), training=training)
+        gates = self.gates_of(self.forward, x)
         x = ops.concatenate([self.forward(x), self.backward(x, lengths)], axis=-1)
         for i, layer in enumerate(self.encoder, 1):
-            y = layer(self.dropout(x, training=training))
-            x = self.after_layer("encoder", i, x + y if i > 1 else y, mask, training)
+            read = joined(self.dropout(x, training=training), gates)
+            gates = self.gates_of(layer, read)
+            x = self.after_layer("encoder", i, self.summed(i, x, layer(read)), mask, training)
         return x
+
+    def gates_of(self, layer, x):
+        """Returns what the layer above reads of a layer's gates; without `fast_forward`, None."""
+        return layer.half_of_gates(x) if self.config.fast_forward else None
+
+    def summed(self, index, x, y):
+        """Returns the output y of a layer, plus its input x if the connection is residual."""
+        return x + y if index > 1 and not self.config.fast_forward else y
 
     def remember(self, source, training=None):
         """Returns the `GNMTMemory` of source ids."""
@@ -153,13 +169,15 @@ class GNMT(SequenceModel):
             memory: a `GNMTMemory`.
             mask: boolean `[sentences, positions]`, True at real tokens. None: all.
         """
-        x = recur(0, self.dropout(x, training=training))
+        x = self.dropout(x, training=training)
+        gates = self.gates_of(self.decoder[0], x)
+        x = recur(0, x)
         context, weights = self.attention(x, memory.keys, memory.encoded, memory.mask)
         x = self.after_layer("decoder", 0, x, mask, training)
         for i in range(1, len(self.decoder)):
-            read = ops.concatenate([self.dropout(x, training=training), context], axis=-1)
-            y = recur(i, read)
-            x = self.after_layer("decoder", i, x + y if i > 1 else y, mask, training)
+            read = joined(self.dropout(x, training=training), context, gates)
+            gates = self.gates_of(self.decoder[i], read)
+            x = self.after_layer("decoder", i, self.summed(i, x, recur(i, read)), mask, training)
         x = self.dropout(x, training=training)
         return (x if self.output_layer is None else self.output_layer(x)), weights
 
@@ -187,3 +205,8 @@ class GNMT(SequenceModel):
         x = self.embedding(ops.reshape(tokens, (-1, beams)))
         x, _ = self.stack(x, recur, memory)
         return self.output_embedding.project(ops.reshape(x, (-1, self.config.d_model))), caches
+
+
+def joined(*vectors):
+    """Concatenates vectors, apart from those that are None."""
+    return ops.concatenate([each for each in vectors if each is not None], axis=-1)

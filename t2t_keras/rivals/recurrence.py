@@ -46,6 +46,11 @@ class Recurrence(keras.layers.Layer):
             return self.lstm(x)
         return reversed_sequences(self.lstm(reversed_sequences(x, lengths)), lengths)
 
+    def half_of_gates(self, x):
+        """Returns the first half of what x adds to the gates, `[batch, length, 2 · units]`."""
+        kernel = self.lstm.cell.kernel[:, : 2 * self.units]
+        return ops.matmul(x, ops.cast(kernel, x.dtype))
+
     def empty_cache(self, sentences, beams):
         """Returns the histories of state and cell, which keep one position."""
         empty = self.history.empty(sentences, beams, self.compute_dtype)

@@ -21,6 +21,10 @@ RIVALS = {
             attention_units=8,
         ),
     ),
+    "gnmt, fast-forward": (
+        GNMT,
+        GNMTConfig(**TINY, num_layers=3, units=16, attention_units=8, fast_forward=True),
+    ),
     "moe": (
         MoE,
         MoEConfig(**TINY, units=16, attention_units=8, experts=4, chosen=2, expert_units=8),

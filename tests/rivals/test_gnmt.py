@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+from helpers import array, pairs
+from rival_models import RIVALS, rival
+from rival_reference import logits, named_weights, real_pairs, sigmoid, softmax, source_matrix
+
+from t2t_keras.rivals.gnmt import GNMTConfig
+
+NAMES = [name for name in RIVALS if name.startswith("gnmt")]
+
+
+def forward(weights, config, source, target):
+    """Returns logits `[target_length, vocabulary]` of one sentence pair."""
+
+    def gates(name, x):
+        return x @ weights[f"{name}/lstm/lstm_cell/kernel"]
+
+    def lstm(name, x):
+        hidden = cell = np.zeros(config.units)
+        outputs = []
+        for added in gates(name, x) + weights[f"{name}/lstm/lstm_cell/bias"]:
+            sums = added + hidden @ weights[f"{name}/lstm/lstm_cell/recurrent_kernel"]
+            enter, forget, new, leave = np.split(sums, 4)
+            cell = sigmoid(forget) * cell + sigmoid(enter) * np.tanh(new)
+            hidden = sigmoid(leave) * np.tanh(cell)
+            outputs.append(hidden)
+        return np.array(outputs)
+
+    def stack(names, x, below, context):
+        """Applies the layers above the first one, whose input was `below` and output is x."""
+        name, i = below
+        fast = gates(name, i)
+        for layer, name in enumerate(names):
+            parts = [x, context, fast[:, : 2 * config.units] if config.fast_forward else None]
+            read = np.concatenate([part for part in parts if part is not None], axis=1)
+            y, fast = lstm(name, read), gates(name, read)
+            x = x + y if layer > 0 and not config.fast_forward else y
+        return x
+
+    e = source_matrix(weights)[source] * np.sqrt(config.d_model)
+    both = lstm("encoder_0_forward", e), lstm("encoder_0_backward", e[::-1])[::-1]
+    names = [f"encoder_{i}" for i in range(1, config.num_layers)]
+    encoded = stack(names, np.concatenate(both, axis=1), ("encoder_0_forward", e), None)
+
+    g = weights["embedding/matrix"][target] * np.sqrt(config.d_model)
+    h = lstm("decoder_0", g)
+    query = h @ weights["attention/query/kernel"]
+    keys = encoded @ weights["attention/key/kernel"]
+    scores = np.tanh(query[:, None] + keys[None]) @ weights["attention/score/kernel"]
+    context = softmax(scores[..., 0]) @ encoded
+    names = [f"decoder_{i}" for i in range(1, config.layers[1])]
+    h = stack(names, h, ("decoder_0", g), context)
+    if "output/kernel" in weights:
+        h = h @ weights["output/kernel"]
+    return logits(weights, h)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_logits_equal_those_of_the_formulas(name):
+    model = rival(name)
+    weights = named_weights(model)
+    found = array(model(pairs(vocab_size=model.config.source_vocab_size or 50)))
+    for i, source, target in real_pairs(model):
+        expected = forward(weights, model.config, source, target)
+        np.testing.assert_allclose(found[i], expected, rtol=0, atol=1e-5)
+
+
+def test_fast_forward_connections_are_on_or_off():
+    message = r"`fast_forward` must be True or False\. Received: fast_forward=1"
+    with pytest.raises(ValueError, match=message):
+        GNMTConfig(fast_forward=1)
