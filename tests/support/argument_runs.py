@@ -1,14 +1,14 @@
 """Runs for the experiments on the paper's arguments, with learning curves that nobody trained."""
 
 from t2t_keras.reproduction import Plan
-from t2t_keras.reproduction.arguments.toy_runs import ToyRuns
+from t2t_keras.reproduction.arguments.toy_runs import CONFIG, ToyRuns
 
 
 class CurveOnly:
     """A run of which only its evaluations exist."""
 
-    def __init__(self, perplexity):
-        self.perplexity = perplexity
+    def __init__(self, name, perplexity):
+        self.name, self.perplexity = name, perplexity
 
     def evaluations(self, required=False):
         final = {"step": 200, "perplexity": self.perplexity, "bleu": 100 / self.perplexity}
@@ -24,9 +24,10 @@ class UntrainedRuns(ToyRuns):
 
     def __init__(self, folder):
         super().__init__(Plan("arguments", output=folder))
-        self.changes = {}
+        self.changes, self.texts, self.configs = {}, {}, {}
 
-    def trained(self, name, changes, text=None):
-        self.recipe(changes)  # raises if a setting is wrong
+    def trained(self, name, changes, text=None, config=CONFIG):
+        self.recipe(changes, config)  # raises if a setting is wrong
         self.changes.setdefault(name, changes)
-        return CurveOnly(2.0 + list(self.changes).index(name))
+        self.texts[name], self.configs[name] = text, config
+        return CurveOnly(name, 2.0 + list(self.changes).index(name))

@@ -12,7 +12,7 @@ from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.table_writer import circumstances, this_machine
 from t2t_keras.reproduction.texts import chosen_rows
 
-ARGUMENTS = ("scale", "additive", "heads", "positions", "parts")
+ARGUMENTS = ("scale", "additive", "heads", "positions", "path_length", "parts")
 
 
 def reproduce(plan):

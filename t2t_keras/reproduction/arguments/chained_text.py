@@ -3,6 +3,41 @@
 import random
 
 from pipelines.toy_grammar import sentences
+from t2t_keras.reproduction.texts import encoded_files
+
+LANGUAGES = ("en", "de")
+DEV_LINES = 100
+
+
+def encoded_chains(folder, recipe, longest, test_lengths):
+    """Writes lines for training, evaluation and tests, and encodes those for training.
+
+    Args:
+        folder: folder of the text.
+        recipe: a `Recipe`, which has the number of lines to train on.
+        longest: maximum length of the lines for training and evaluation, see `chained_lines`.
+        test_lengths: maximum length of each test line.
+
+    Returns:
+        An `EncodedText` with the lines for evaluation. `chain_paths(folder, "test")` are the tests.
+    """
+    folder.mkdir(exist_ok=True)
+    lengths = random_lengths(recipe.experiment.data.toy_pairs, longest)
+    files = {
+        "train": chained_lines(lengths, "train"),
+        "dev": chained_lines(random_lengths(DEV_LINES, longest), "test", seed=1),
+        "test": chained_lines(test_lengths, "test"),
+    }
+    for name, lines in files.items():
+        for path, side in zip(chain_paths(folder, name), zip(*lines, strict=True), strict=True):
+            path.write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
+    train, dev = (chain_paths(folder, name) for name in ("train", "dev"))
+    return encoded_files(folder, "chained sentences", recipe, *train, dev)
+
+
+def chain_paths(folder, name):
+    """Returns the source and the target file of "train", "dev" or "test"."""
+    return [folder / f"{name}.{language}" for language in LANGUAGES]
 
 
 def chained_lines(lengths, split, seed=0):

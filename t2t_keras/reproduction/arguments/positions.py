@@ -5,12 +5,11 @@ so that longer lines are chains of them; so are the lines of training.
 """
 
 from t2t_keras.evaluation.by_length import bleu_by_length
-from t2t_keras.reproduction.arguments.chained_text import chained_lines, random_lengths
+from t2t_keras.reproduction.arguments.chained_text import chain_paths, encoded_chains
 from t2t_keras.reproduction.arguments.finding import Finding
 from t2t_keras.reproduction.run_stages import Weights, checkpoints_of, translate
 from t2t_keras.reproduction.stages import Stages
 from t2t_keras.reproduction.table_writer import number
-from t2t_keras.reproduction.texts import encoded_files
 from t2t_keras.runs.text_files import read_lines
 from t2t_keras.visualization.line_panels import Panel
 
@@ -55,30 +54,15 @@ def experiment(toy_runs):
 
 
 def chained_text(toy_runs):
-    """Writes and encodes the lines; returns an `EncodedText` whose held-out lines are short."""
-    folder, recipe = toy_runs.plan.folder / "chained", toy_runs.recipe(SHARED)
-    folder.mkdir(exist_ok=True)
-    lengths = random_lengths(recipe.experiment.data.toy_pairs, TRAINED)
-    files = {
-        "train": chained_lines(lengths, "train"),
-        "dev": chained_lines(random_lengths(2 * PER_GROUP, TRAINED), "test", seed=1),
-        "test": chained_lines([end for end in ENDS for _ in range(PER_GROUP)], "test"),
-    }
-    for name, lines in files.items():
-        for path, side in zip(paths(folder, name), zip(*lines, strict=True), strict=True):
-            path.write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
-    return encoded_files(
-        folder, "chained sentences", recipe, *paths(folder, "train"), paths(folder, "dev")
-    )
-
-
-def paths(folder, name):
-    return [folder / f"{name}.{language}" for language in ("en", "de")]
+    """Returns lines of all lengths, encoded, as an `EncodedText`."""
+    folder = toy_runs.plan.folder / "chained"
+    lengths = [end for end in ENDS for _ in range(PER_GROUP)]
+    return encoded_chains(folder, toy_runs.recipe(SHARED), TRAINED, lengths)
 
 
 def by_length(run, text, folder):
     """Translates the test lines and returns the `LengthGroup`s of their BLEU."""
-    source, target = paths(folder, "test")
+    source, target = chain_paths(folder, "test")
     experiment, output = run.experiment(), run.folder.parent / "test.out"
     step = experiment.training.steps
     weights = Weights(str(step), checkpoints_of(run).path(step), "the last checkpoint")

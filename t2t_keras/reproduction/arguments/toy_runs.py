@@ -17,18 +17,21 @@ class ToyRuns:
     """Trains variants of the config `arguments`.
 
     Args:
-        plan: a `Plan`. `steps` and `overrides` change all variants.
+        plan: a `Plan`. `steps` and `overrides` change all variants, except for the settings that
+            an experiment varies.
     """
 
     def __init__(self, plan):
         self.plan = plan
         self.recipe({})  # raises if a setting is wrong
 
-    def recipe(self, changes):
+    def recipe(self, changes, config=CONFIG):
         """Returns the `Recipe` of a variant.
 
         Args:
             changes: value by setting, such as {"model.num_heads": 1}.
+            config: config with the model. The plan's overrides of the model's settings apply only
+                to that of `arguments`.
         """
         experiment = load_experiment(CONFIG)
         if self.plan.steps:
@@ -36,10 +39,15 @@ class ToyRuns:
         training = experiment.training
         training.evaluate_every = max(1, training.steps // EVALUATIONS)
         training.checkpoint_every = training.steps
+        apply_overrides(self.plan, experiment)
+        if config != CONFIG:
+            vocab_size = experiment.model.vocab_size
+            experiment.model = load_experiment(config).model
+            experiment.model.vocab_size = vocab_size
         for path, value in changes.items():
             set_value(experiment, path, value)
-        apply_overrides(self.plan, experiment, kept=changes)
-        return Recipe(CONFIG, experiment, load_experiment(CONFIG))
+        experiment.validate()
+        return Recipe(CONFIG, experiment, load_experiment(CONFIG), reduced=config)
 
     @functools.cached_property
     def text(self):
@@ -48,19 +56,19 @@ class ToyRuns:
         folder.mkdir(exist_ok=True)
         return encoded_toy_grammar(folder, self.recipe({}))
 
-    def trained(self, name, changes, text=None):
+    def trained(self, name, changes, text=None, config=CONFIG):
         """Trains a variant to its last step, evaluating it on held-out text, and returns its `Run`.
 
         Args:
             name: name of its folder.
-            changes: see `recipe`.
+            changes, config: see `recipe`.
             text: an `EncodedText`. None: the toy grammar.
         """
         text = text or self.text
         folder = self.plan.folder / "runs" / name
         run = Run(folder / "run")
         stages = Stages(folder, name, text.stages)
-        train(stages, run, self.recipe(changes), text.folder, text.dev)
+        train(stages, run, self.recipe(changes, config), text.folder, text.dev)
         return run
 
     def with_attention(self, attention, heads):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from t2t_keras.models import architecture_of
 from t2t_keras.reproduction import Plan
 from t2t_keras.reproduction.arguments.toy_runs import ToyRuns, last
 from t2t_keras.reproduction.recipe import differences
@@ -15,6 +16,20 @@ def test_overrides_apply_to_all_variants_but_leave_their_difference():
     assert differences(plain, changed) == {"model.num_heads": (2, 4)}
     assert (plain.training.steps, plain.training.warmup_steps) == (40, 8)
     assert plain.training.evaluate_every == 4
+
+
+def test_a_model_of_another_kind_has_the_text_and_the_training_of_the_others():
+    runs = ToyRuns(Plan("arguments", steps=40, overrides={"model.num_heads": 2}))
+    ours = runs.recipe({})
+    theirs = runs.recipe({"model.num_layers": 4}, "gnmt:multi30k")
+    assert architecture_of(theirs.experiment.model) == "gnmt"
+    assert theirs.experiment.model.num_layers == 4
+    assert theirs.experiment.model.vocab_size == ours.experiment.model.vocab_size
+    for part in ("training", "data"):
+        assert getattr(theirs.experiment, part) == getattr(ours.experiment, part)
+    flags = theirs.train_flags()
+    assert flags[0] == "--config=gnmt:multi30k"
+    assert "--config.training.steps=40" in flags
 
 
 def test_a_wrong_setting_is_refused_before_anything_runs():

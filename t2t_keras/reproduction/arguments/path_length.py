@@ -1,0 +1,158 @@
+"""Path length (Table 1's last column): how far a change is felt, in trained encoders of each kind.
+
+Table 1 counts the steps between two positions. Here the gradient is measured that arrives over a
+distance, after each layer of the encoder.
+"""
+
+from typing import NamedTuple
+
+from t2t_keras.reproduction.arguments.chained_text import chain_paths, encoded_chains
+from t2t_keras.reproduction.arguments.finding import Finding
+from t2t_keras.reproduction.arguments.gradient_reach import QUERIES, gradients_over_distance
+from t2t_keras.reproduction.arguments.kept import kept
+from t2t_keras.reproduction.arguments.toy_runs import CONFIG, last
+from t2t_keras.reproduction.child_process import call_in_child
+from t2t_keras.reproduction.table_writer import number
+from t2t_keras.runs.text_files import read_lines
+from t2t_keras.visualization.line_panels import Panel
+
+LONGEST = 60  # tokens of a line
+LINES = 20  # on which the gradients are measured
+LAYERS = 4
+DISTANCES = (1, 4, 16, 48)  # of the table
+NEIGHBOURHOOD = 9  # r of restricted self-attention
+SHARED = {
+    "model.num_layers": LAYERS,
+    "model.dropout": 0.1,
+    "data.batches.max_length": LONGEST + 1,
+}
+
+
+class Kind(NamedTuple):
+    """A kind of layer.
+
+    Args:
+        config: config with the model.
+        changes: value by setting of this kind.
+        path: longest path according to Table 1.
+        name: the layer's name.
+    """
+
+    config: str
+    changes: dict
+    path: str
+    name: str
+
+
+KINDS = {
+    "self-attention": Kind(CONFIG, {}, "O(1)", "self-attention"),
+    "restricted": Kind(
+        CONFIG,
+        {"model.neighbourhood": NEIGHBOURHOOD},
+        "O(n/r)",
+        f"restricted self-attention, r = {NEIGHBOURHOOD}",
+    ),
+    "recurrent": Kind("gnmt:multi30k", {}, "O(n)", "recurrent (GNMT)"),
+    "convolutional": Kind("convs2s:multi30k", {}, "O(n/k)", "convolutional, k = 3 (ConvS2S)"),
+    "dilated": Kind("bytenet:multi30k", {}, "O(log_k n)", "dilated convolutional, k = 3 (ByteNet)"),
+}
+
+
+def experiment(toy_runs):
+    folder = toy_runs.plan.folder / "long_lines"
+    text = encoded_chains(folder, toy_runs.recipe(SHARED), LONGEST, [LONGEST] * LINES)
+    lines = read_lines(chain_paths(folder, "test")[0])
+    runs = {
+        name: toy_runs.trained(f"path-{name}", SHARED | kind.changes, text, kind.config)
+        for name, kind in KINDS.items()
+    }
+    reach = {name: relative(gradients(run, lines)) for name, run in runs.items()}
+    return Finding(
+        title="Short paths between distant positions",
+        claim="The shorter these paths between any combination of positions in the input and "
+        "output sequences, the easier it is to learn long-range dependencies (§4)",
+        sentences=sentences(reach),
+        tables={"path_length": [row(name, reach[name], runs[name]) for name in KINDS]},
+        panels=panels(reach),
+        notes=[
+            f"Encoders of {LAYERS} layers, each trained with its own decoder on the same lines of "
+            f"up to {LONGEST} tokens, chains of sentences. Gradient: norm of the derivative of a "
+            "random projection of the vector at one position with respect to the embedding at "
+            f"another; mean over {QUERIES} positions of {LINES} held-out lines, relative to its "
+            "value at distance 0. A sentence of these lines does not depend on the others.",
+            "The first layer of the recurrent encoder reads in both directions. The dilations "
+            "are 1, 2, 4 and 8.",
+            toy_runs.note(),
+        ],
+    )
+
+
+def gradients(run, lines):
+    """Returns the result of `gradients_over_distance` for a run."""
+    step = run.experiment().training.steps
+    key = {"checkpoint": run.evaluations(required=True)[-1], "lines": lines, "queries": QUERIES}
+    return kept(
+        run.folder.parent / "gradients.json",
+        key,
+        lambda: call_in_child(gradients_over_distance, str(run.folder), step, lines),
+    )
+
+
+def relative(layers):
+    """Returns the gradients relative to distance 0, without the longest, rarest distances."""
+    return [[value / layer[0] for value in layer[: LONGEST - 10]] for layer in layers]
+
+
+def farthest(layer):
+    """Returns the largest distance over which anything is felt."""
+    return max(distance for distance, value in enumerate(layer) if value > 0)
+
+
+def sentences(reach):
+    def at(distance):
+        return ", ".join(f"{reach[name][-1][distance]:.2g} ({name})" for name in KINDS)
+
+    ends = {name: farthest(reach[name][-1]) for name in KINDS}
+    longest = len(reach["self-attention"][-1]) - 1
+    limited = " and ".join(
+        f"{end} positions ({name})" for name, end in ends.items() if end < longest
+    )
+    limits = f" Nothing is felt beyond {limited}." if limited else ""
+    near, far = DISTANCES[1], DISTANCES[-1]
+    return (
+        f"After all {LAYERS} layers, the gradient over {near} positions, relative to that at "
+        f"distance 0, is {at(near)}; over {far} positions, it is {at(far)}.{limits}"
+    )
+
+
+def row(name, layers, run):
+    cells = {"layers of the encoder": KINDS[name].name, "longest path": KINDS[name].path}
+    for distance in DISTANCES:
+        cells[f"gradient over {distance}"] = number(layers[-1][distance], ".2g")
+    cells["farthest after 1 layer"] = str(farthest(layers[0]))
+    cells[f"after {LAYERS}"] = str(farthest(layers[-1]))
+    cells["perplexity"] = number(last(run, "perplexity"), ".2f")
+    cells["BLEU"] = number(last(run, "bleu"), ".1f")
+    return cells
+
+
+def panels(reach):
+    def curve(layer):
+        return {distance: value or float("nan") for distance, value in enumerate(layer)}
+
+    def panel(title, lines):
+        return Panel(title, lines, "distance in tokens", log_y=True)
+
+    return [
+        *(
+            panel(
+                KINDS[name].name,
+                {f"after layer {k}": curve(layer) for k, layer in enumerate(layers, 1)},
+            )
+            for name, layers in reach.items()
+        ),
+        panel(
+            f"all kinds after layer {LAYERS}",
+            {name: curve(layers[-1]) for name, layers in reach.items()},
+        ),
+    ]

@@ -1,0 +1,38 @@
+"""Path length: one kind of encoder each, and what is said about their gradients."""
+
+import csv
+
+from argument_runs import UntrainedRuns
+
+from t2t_keras.models import architecture_of
+from t2t_keras.reproduction.arguments import path_length
+from t2t_keras.reproduction.arguments.finding import write_finding
+
+
+def test_kinds_are_trained_on_the_same_lines_and_compared_by_distance(tmp_path, monkeypatch):
+    text, lines = object(), ["a line"]
+    reaching = {"path-restricted": 40, "path-convolutional": 4}
+    monkeypatch.setattr(path_length, "encoded_chains", lambda *_: text)
+    monkeypatch.setattr(path_length, "read_lines", lambda _: lines)
+
+    def gradients(run, read):
+        assert read is lines
+        far = reaching.get(run.name, 60)
+        return [[2 / (1 + d) if d <= far / (4 - k) else 0 for d in range(60)] for k in range(4)]
+
+    monkeypatch.setattr(path_length, "gradients", gradients)
+    runs = UntrainedRuns(tmp_path)
+    found = write_finding(tmp_path, "path_length", path_length.experiment(runs))
+    assert set(runs.texts.values()) == {text}
+    kinds = [
+        architecture_of(runs.recipe(changes, runs.configs[name]).experiment.model)
+        for name, changes in runs.changes.items()
+    ]
+    assert kinds == ["transformer", "transformer", "gnmt", "convs2s", "bytenet"]
+    assert "Nothing is felt beyond 40 positions (restricted) and 4 positions (conv" in found
+    assert "over 4 positions, relative to that at distance 0, is 0.2 (self-attention)" in found
+    with open(tmp_path / "path_length.csv", encoding="utf-8") as file:
+        rows = {row["layers of the encoder"]: row for row in csv.DictReader(file)}
+    row = rows["convolutional, k = 3 (ConvS2S)"]
+    assert (row["farthest after 1 layer"], row["after 4"]) == ("1", "4")
+    assert (row["gradient over 4"], row["gradient over 16"]) == ("0.2", "0")
