@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu
-from t2t_keras.reproduction.recipe import reduced_recipe
+from t2t_keras.reproduction.longest_path import longest_path
+from t2t_keras.reproduction.recipe import operations_per_token, reduced_recipe
 from t2t_keras.reproduction.run_stages import (
     Facts,
     average,
@@ -85,6 +86,7 @@ class Result(NamedTuple):
     row: str
     test: str
     facts: Facts
+    model: object  # its settings
     weights: str
     bleu: Score
     paper_bleu: Score
@@ -179,6 +181,7 @@ def score_row(plan, folder, name, run=None, reduced=None):
             row=name,
             test=test,
             facts=facts,
+            model=run.experiment().model,
             weights=weights.text,
             bleu=bleu(lines, references),
             paper_bleu=paper_bleu(lines, references, row.languages[1]),
@@ -223,6 +226,8 @@ def write_results(plan, folder, results):
         "sacreBLEU": lambda each: number(each.bleu.score),
         "BLEU": lambda each: number(each.paper_bleu.score),
         "paper BLEU, newstest2014": lambda each: number(PAPER[each.row].bleu, ".1f"),
+        "10⁶ operations per token": lambda each: number(operations_per_token(each.model) / 2e6),
+        "longest path": lambda each: longest_path(each.model),
         "operations": lambda each: number(operations_of(each), ".1e"),
         "FLOPs": lambda each: number(each.flops, ".1e"),
         "paper FLOPs": lambda each: number(PAPER[each.row].flops, ".1e"),
@@ -239,6 +244,7 @@ def write_results(plan, folder, results):
         notes.append(f"BLEU is the paper's metric, not comparable with sacreBLEU: {signature}")
     notes.append(
         "Operations: those of the matrix products in training, with a backward pass of two forward "
-        "passes. FLOPs: training time × measured rate, as in the paper."
+        "passes; per token of source or target. Longest path: between two positions of the source, "
+        "as in Table 1. FLOPs: training time × measured rate, as in the paper."
     )
     return write_table(folder / "table2", columns, results, [*notes, *circumstances(plan)])
