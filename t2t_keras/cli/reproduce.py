@@ -101,6 +101,12 @@ flags.DEFINE_string(
     "table2, table3: held-out source text, evaluated during training in table2, scored in table3.",
 )
 flags.DEFINE_string("dev_target", None, "table2, table3: translations of --dev_source.")
+flags.DEFINE_integer(
+    "seeds",
+    1,
+    "table3: trainings of base, each with a different seed. Their spread is the noise: only larger "
+    "differences from base count.",
+)
 flags.DEFINE_string(
     "language", "de", "table3: target language, for the paper's BLEU and for --tfds."
 )

@@ -71,6 +71,7 @@ class Plan:
     data_dir: str | None = setting(2, 3)  # folder of prepared TensorFlow data sets
     dev_source: str | None = setting(2, 3, trains=True)  # held-out text
     dev_target: str | None = setting(2, 3, trains=True)  # translations of `dev_source`
+    seeds: int = setting(3, default=1, trains=True)  # trainings of base; their spread is the noise
     language: str = setting(3, default="de")  # target language, for the paper's BLEU
 
     # Test sets and runs to score
@@ -139,7 +140,7 @@ class Plan:
                 )
 
     def check_values(self):
-        for name in ("d_model", "heads", "neighbourhood", "kernel", "rounds"):
+        for name in ("d_model", "heads", "neighbourhood", "kernel", "rounds", "seeds"):
             check_integer(name, getattr(self, name))
         for name in ("divide", "divide_layers", "steps"):
             if getattr(self, name) is not None:

@@ -4,9 +4,14 @@ All rows are trained on the same encoded text, and every reduction applies to al
 differs from base by the paper's factors. `divide` divides every width, and `divide_layers` the
 number of layers N. The number of heads h is not divided. "big" has three times the steps of base.
 Perplexity is per piece. Perplexity and translations use the last checkpoint, not an average.
+
+With several seeds, base is trained with each. The spread of its perplexities is the noise, beyond
+which a row's difference from their mean counts.
 """
 
 import dataclasses
+import math
+import statistics
 from typing import NamedTuple
 
 from pipelines.sources import find_files
@@ -29,6 +34,12 @@ from t2t_keras.runs.text_files import read_lines
 
 # Reductions for the toy grammar: config, divisor of the widths, divisor of the number of layers.
 TOY, TOY_WIDTHS, TOY_LAYERS = "toy_sweep", 8, 2
+# What may be said of the sign of a difference, and how it is counted.
+VERDICTS = {
+    "holds": "holds in",
+    "within noise": "is within the noise in",
+    "opposite": "is the opposite in",
+}
 
 
 class Result(NamedTuple):
@@ -52,9 +63,11 @@ def reproduce(plan):
         text = training_text(plan, folder, base)
         results = []
         for row in rows:
-            recipe = recipe_of(plan, row)
-            results.append(score_row(plan, folder / row, row, recipe, base, text))
-            markdown = write_results(plan, folder, results, base, text)
+            for seed in range(plan.seeds if row == "base" else 1):
+                name = f"{row}-seed{seed + 1}" if seed else row
+                recipe = recipe_of(plan, row, seed)
+                results.append(score_row(plan, folder / name, name, recipe, base, text))
+                markdown = write_results(plan, folder, results, base, text)
     return markdown
 
 
@@ -67,8 +80,14 @@ def check(plan):
     check_files(plan)
 
 
-def recipe_of(plan, row):
-    """Returns a row's `Recipe`: the reduced base, with the paper's changes for this row."""
+def recipe_of(plan, row, seed=0):
+    """Returns a row's `Recipe`: the reduced base, with the paper's changes for this row.
+
+    Args:
+        plan: a `Plan`.
+        row: name of the row.
+        seed: added to the seed of the training.
+    """
     config = f"table3:{row}"
     base, paper, ours = (load_experiment(c) for c in ("table3:base", config, config))
     longer = paper.training.steps // base.training.steps  # 3 for "big", else 1
@@ -82,6 +101,7 @@ def recipe_of(plan, row):
     widths, layers = (1, 1) if plan.has_text else (TOY_WIDTHS, TOY_LAYERS)
     ours.model = ours.model.divided(plan.divide or widths, plan.divide_layers or layers)
     apply_overrides(plan, ours, kept=differences(base, paper))
+    ours.training.seed += seed
     return Recipe(config, ours, paper)
 
 
@@ -145,21 +165,23 @@ def perplexity_of(path):
 def write_results(plan, folder, results, base, text):
     """Writes the table of all results so far and returns it as Markdown."""
     table3 = load_config_file(find_config("table3"))
-    base_result = next((each for each in results if each.row == "base"), None)
+    bases = [each for each in results if each.row.startswith("base")]
     # All rows share the text settings that the first one was trained with.
     trained_base = dataclasses.replace(base.experiment, data=results[0].trained.data)
     reductions = base.reductions(trained_base)
+    verdicts = signs(results, bases, table3.PRINTED_PERPLEXITY)
     columns = {
         "row": lambda each: each.row,
         "what differs": lambda each: each.changed,
         "settings": lambda each: "reduced" if reductions else "the paper's",
         "steps": lambda each: f"{each.steps:,}",
-        **measured_columns("PPL", lambda each: each.perplexity, base_result, ".3f"),
+        **measured_columns("PPL", lambda each: each.perplexity, bases, ".3f"),
         **paper_columns("PPL", table3.PRINTED_PERPLEXITY, ".2f"),
-        **measured_columns("sacreBLEU", lambda each: each.bleu.score, base_result, ".1f"),
-        **measured_columns("BLEU", lambda each: each.paper_bleu.score, base_result, ".1f"),
+        "sign": lambda each: verdicts.get(each.row, ""),
+        **measured_columns("sacreBLEU", lambda each: each.bleu.score, bases, ".1f"),
+        **measured_columns("BLEU", lambda each: each.paper_bleu.score, bases, ".1f"),
         **paper_columns("BLEU", table3.PRINTED_BLEU, ".1f"),
-        **measured_columns("10⁶ weights", lambda each: each.millions, base_result, ".3f"),
+        **measured_columns("10⁶ weights", lambda each: each.millions, bases, ".3f"),
         **paper_columns("10⁶ weights", table3.PRINTED_MILLIONS, "d"),
     }
     notes = [
@@ -167,6 +189,7 @@ def write_results(plan, folder, results, base, text):
         f"{results[0].bleu.lines:,} lines. The paper: WMT 2014 English–German, 4.5 M pairs, "
         "newstest2013.",
         f"Every row is reduced: {', '.join(reductions)}." if reductions else "Full size.",
+        *noise_notes(bases, verdicts),
         "PPL is per piece. PPL and translations (beam search) are those of the last checkpoint; "
         "nothing is averaged.",
         f"sacreBLEU: {results[0].bleu.signature}",
@@ -177,11 +200,58 @@ def write_results(plan, folder, results, base, text):
     return write_table(folder / "table3", columns, results, notes)
 
 
-def measured_columns(name, value, base, form):
-    """Returns two columns: our figures, and their differences from base."""
+def signs(results, bases, printed):
+    """Returns, by row, whether its perplexity differs from base's as in the paper.
+
+    Without a second seed of base, the noise is unknown and the dict is empty.
+
+    Args:
+        results: all `Result`s.
+        bases: those of base.
+        printed: the paper's perplexities by row.
+    """
+    if len(bases) < 2:
+        return {}
+    perplexities = [each.perplexity for each in bases]
+    noise, mean = max(perplexities) - min(perplexities), statistics.mean(perplexities)
+    found = {}
+    for each in results:
+        if each not in bases:
+            ours, paper = each.perplexity - mean, printed[each.row] - printed["base"]
+            found[each.row] = sign(ours, round(paper, 2), noise)
+    return found
+
+
+def sign(ours, paper, noise):
+    """Returns whether a difference from base has the sign of the paper's, beyond the noise."""
+    if not math.isfinite(ours):
+        return "opposite"
+    if abs(ours) <= noise:
+        return "within noise" if paper else "holds"
+    return "holds" if ours * paper > 0 else "opposite"
+
+
+def noise_notes(bases, verdicts):
+    """Describes the noise and counts the signs, if there is more than one seed of base."""
+    if len(bases) < 2:
+        return []
+    perplexities = [each.perplexity for each in bases]
+    counts = {verdict: list(verdicts.values()).count(verdict) for verdict in VERDICTS}
+    return [
+        f"Base, {len(bases)} seeds: PPL {statistics.mean(perplexities):.3f} in the mean, from "
+        f"{min(perplexities):.3f} to {max(perplexities):.3f}. This spread is the noise. The sign "
+        "of the paper's difference in PPL "
+        + ", ".join(f"{VERDICTS[verdict]} {count}" for verdict, count in counts.items())
+        + f" of {len(verdicts)} rows.",
+    ]
+
+
+def measured_columns(name, value, bases, form):
+    """Returns two columns: our figures, and their differences from the mean of base's."""
+    mean = statistics.mean(map(value, bases)) if bases else None
     return {
         name: lambda each: number(value(each), form),
-        f"{name} − base": lambda each: signed(value(each), base and value(base), f"+{form}"),
+        f"{name} − base": lambda each: signed(value(each), mean, f"+{form}"),
     }
 
 

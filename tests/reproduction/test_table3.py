@@ -8,6 +8,7 @@ from reproduced import TINY, cells, reproduce_command, started_stages
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.experiment import find_config, load_config_file, load_experiment
 from t2t_keras.reproduction import Plan, reproduce
+from t2t_keras.reproduction.recipe import differences
 from t2t_keras.reproduction.table3 import Result, changed_settings, recipe_of, write_results
 from t2t_keras.reproduction.texts import EncodedText
 from t2t_keras.runs.text_files import read_lines
@@ -88,6 +89,41 @@ def test_a_row_is_compared_with_base_and_with_the_papers_row(tmp_path):
     assert (big["sacreBLEU − base"], big["BLEU − base"]) == ("+2.0", "+0.0")
     assert (big["paper PPL"], big["paper PPL − base"]) == ("4.33", "-0.59")
     assert (big["10⁶ weights − base"], big["paper 10⁶ weights − base"]) == ("+0.750", "+148")
+
+
+def test_seeds_of_base_are_trainings_that_differ_in_nothing_else():
+    plan = Plan("table3", overrides=OVERRIDES, seeds=3, **REDUCTIONS)
+    first, third = (recipe_of(plan, "base", seed).experiment for seed in (0, 2))
+    assert differences(first, third) == {"training.seed": (1, 3)}
+
+
+def test_a_sign_counts_beyond_the_noise_of_the_seeds(tmp_path):
+    plan = Plan("table3", overrides=OVERRIDES, seeds=2, **REDUCTIONS)
+    recipe, score = recipe_of(plan, "base"), Score("BLEU", 20.0, "signature", lines=300)
+    perplexities = {
+        "base": 4.9,
+        "base-seed2": 5.1,  # the mean is 5.0, the noise 0.2
+        "A_h1": 5.21,  # the paper: +0.37
+        "A_h16": 5.19,  # −0.01
+        "C_N2": 4.7,  # +1.19
+        "D_smoothing0.0": math.nan,  # −0.25
+        "E_learned": 4.9,  # +0.00
+    }
+    results = [
+        Result(row, "", 2, perplexity, score, score, 0.5, recipe.experiment)
+        for row, perplexity in perplexities.items()
+    ]
+    (tmp_path / "report.json").write_text('{"counts": {"kept": 400}}')
+    text = EncodedText(tmp_path, None, ("dev.en", "dev.de"))
+    markdown = write_results(plan, tmp_path, results, recipe, text)
+    rows = {row["row"]: row for row in cells(tmp_path / "table3.csv")}
+    assert [row["sign"] for row in rows.values()] == [
+        *("", "", "holds", "within noise", "opposite", "opposite", "holds")
+    ]
+    assert rows["A_h1"]["PPL − base"] == "+0.210"
+    assert rows["base-seed2"]["paper PPL"] == ""
+    assert "2 seeds: PPL 5.000 in the mean, from 4.900 to 5.100" in markdown
+    assert "holds in 2, is within the noise in 1, is the opposite in 2 of 5 rows" in markdown
 
 
 def test_overrides_leave_the_difference_of_a_row():
