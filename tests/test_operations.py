@@ -49,3 +49,13 @@ def test_a_token_is_multiplied_by_the_chosen_experts_only():
 @pytest.mark.parametrize("name", RIVALS)
 def test_every_model_can_be_counted(name):
     assert training_operations(RIVALS[name][1], 2, 5) > 0
+
+
+def test_fast_forward_connections_cost_half_a_product_of_every_layer_below_another():
+    plain, config = (RIVALS[name][1] for name in ("gnmt", "gnmt, fast-forward"))
+    below = "encoder_0_forward", "encoder_1", "decoder_0", "decoder_1"
+    for layer in (*below, "encoder_0_backward", "encoder_2", "decoder_2", "attention/query"):
+        for weight in ("kernel", "recurrent_kernel"):
+            path, is_read = f"{layer}/lstm/lstm_cell/{weight}", layer in below
+            assert config.use_of(path) == (1.5 if is_read and weight == "kernel" else 1)
+            assert plain.use_of(path) == 1

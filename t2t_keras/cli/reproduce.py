@@ -104,8 +104,8 @@ flags.DEFINE_string("dev_target", None, "table2, table3: translations of --dev_s
 flags.DEFINE_integer(
     "seeds",
     1,
-    "table3: trainings of base, each with a different seed. Their spread is the noise: only larger "
-    "differences from base count.",
+    "table3: number of trainings of base, each with a different seed. Their spread is the noise: "
+    "smaller differences from base do not count.",
 )
 flags.DEFINE_string(
     "language", "de", "table3: target language, for the paper's BLEU and for --tfds."

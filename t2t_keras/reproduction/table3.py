@@ -5,12 +5,11 @@ differs from base by the paper's factors. `divide` divides every width, and `div
 number of layers N. The number of heads h is not divided. "big" has three times the steps of base.
 Perplexity is per piece. Perplexity and translations use the last checkpoint, not an average.
 
-With several seeds, base is trained with each. The spread of its perplexities is the noise, beyond
-which a row's difference from their mean counts.
+With several seeds, base is trained once with each, and the spread of its perplexities is the noise.
+A row differs from base only if it is farther from their mean than that.
 """
 
 import dataclasses
-import math
 import statistics
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from t2t_keras.decoding.scoring import perplexity
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu
 from t2t_keras.experiment import Experiment, find_config, load_config_file, load_experiment
+from t2t_keras.reproduction.noise import bases_of, noise_notes, noise_of, signs
 from t2t_keras.reproduction.recipe import Recipe, apply_overrides, differences, shorten, shown
 from t2t_keras.reproduction.run_stages import facts_of, output_folder, train, trained_experiment
 from t2t_keras.reproduction.stages import Stages
@@ -34,12 +34,6 @@ from t2t_keras.runs.text_files import read_lines
 
 # Reductions for the toy grammar: config, divisor of the widths, divisor of the number of layers.
 TOY, TOY_WIDTHS, TOY_LAYERS = "toy_sweep", 8, 2
-# What may be said of the sign of a difference, and how it is counted.
-VERDICTS = {
-    "holds": "holds in",
-    "within noise": "is within the noise in",
-    "opposite": "is the opposite in",
-}
 
 
 class Result(NamedTuple):
@@ -57,21 +51,26 @@ class Result(NamedTuple):
 
 def reproduce(plan):
     rows = chosen_rows(load_config_file(find_config("table3")).MODELS, plan.rows)
-    check(plan)
+    check(plan, rows)
     base = recipe_of(plan, "base")
     with output_folder(plan) as folder:
         text = training_text(plan, folder, base)
         results = []
         for row in rows:
-            for seed in range(plan.seeds if row == "base" else 1):
-                name = f"{row}-seed{seed + 1}" if seed else row
-                recipe = recipe_of(plan, row, seed)
+            for further in range(plan.seeds if row == "base" else 1):
+                recipe = recipe_of(plan, row, further)
+                name = f"{row}-seed{recipe.experiment.training.seed}" if further else row
                 results.append(score_row(plan, folder / name, name, recipe, base, text))
                 markdown = write_results(plan, folder, results, base, text)
     return markdown
 
 
-def check(plan):
+def check(plan, rows):
+    if plan.seeds > 1 and "base" not in rows:
+        raise ValueError(
+            "--seeds trains base several times. Add base to --rows, or leave --seeds out. "
+            f"Received: --seeds={plan.seeds} --rows={','.join(rows)}"
+        )
     if plan.has_text and not (plan.tfds or plan.dev_source):
         raise ValueError(
             "--dev_source and --dev_target, the text to score on, are needed with a training text. "
@@ -80,13 +79,13 @@ def check(plan):
     check_files(plan)
 
 
-def recipe_of(plan, row, seed=0):
+def recipe_of(plan, row, further=0):
     """Returns a row's `Recipe`: the reduced base, with the paper's changes for this row.
 
     Args:
         plan: a `Plan`.
         row: name of the row.
-        seed: added to the seed of the training.
+        further: added to the seed of the training.
     """
     config = f"table3:{row}"
     base, paper, ours = (load_experiment(c) for c in ("table3:base", config, config))
@@ -101,7 +100,7 @@ def recipe_of(plan, row, seed=0):
     widths, layers = (1, 1) if plan.has_text else (TOY_WIDTHS, TOY_LAYERS)
     ours.model = ours.model.divided(plan.divide or widths, plan.divide_layers or layers)
     apply_overrides(plan, ours, kept=differences(base, paper))
-    ours.training.seed += seed
+    ours.training.seed += further
     return Recipe(config, ours, paper)
 
 
@@ -165,23 +164,23 @@ def perplexity_of(path):
 def write_results(plan, folder, results, base, text):
     """Writes the table of all results so far and returns it as Markdown."""
     table3 = load_config_file(find_config("table3"))
-    bases = [each for each in results if each.row.startswith("base")]
+    noise = noise_of(results)
     # All rows share the text settings that the first one was trained with.
     trained_base = dataclasses.replace(base.experiment, data=results[0].trained.data)
     reductions = base.reductions(trained_base)
-    verdicts = signs(results, bases, table3.PRINTED_PERPLEXITY)
+    verdicts = signs(results, noise, table3.PRINTED_PERPLEXITY)
     columns = {
         "row": lambda each: each.row,
         "what differs": lambda each: each.changed,
         "settings": lambda each: "reduced" if reductions else "the paper's",
         "steps": lambda each: f"{each.steps:,}",
-        **measured_columns("PPL", lambda each: each.perplexity, bases, ".3f"),
+        **measured_columns("PPL", lambda each: each.perplexity, bases_of(results), ".3f"),
         **paper_columns("PPL", table3.PRINTED_PERPLEXITY, ".2f"),
         "sign": lambda each: verdicts.get(each.row, ""),
-        **measured_columns("sacreBLEU", lambda each: each.bleu.score, bases, ".1f"),
-        **measured_columns("BLEU", lambda each: each.paper_bleu.score, bases, ".1f"),
+        **measured_columns("sacreBLEU", lambda each: each.bleu.score, bases_of(results), ".1f"),
+        **measured_columns("BLEU", lambda each: each.paper_bleu.score, bases_of(results), ".1f"),
         **paper_columns("BLEU", table3.PRINTED_BLEU, ".1f"),
-        **measured_columns("10⁶ weights", lambda each: each.millions, bases, ".3f"),
+        **measured_columns("10⁶ weights", lambda each: each.millions, bases_of(results), ".3f"),
         **paper_columns("10⁶ weights", table3.PRINTED_MILLIONS, "d"),
     }
     notes = [
@@ -189,7 +188,7 @@ def write_results(plan, folder, results, base, text):
         f"{results[0].bleu.lines:,} lines. The paper: WMT 2014 English–German, 4.5 M pairs, "
         "newstest2013.",
         f"Every row is reduced: {', '.join(reductions)}." if reductions else "Full size.",
-        *noise_notes(bases, verdicts),
+        *noise_notes(noise, verdicts),
         "PPL is per piece. PPL and translations (beam search) are those of the last checkpoint; "
         "nothing is averaged.",
         f"sacreBLEU: {results[0].bleu.signature}",
@@ -198,52 +197,6 @@ def write_results(plan, folder, results, base, text):
         *circumstances(plan),
     ]
     return write_table(folder / "table3", columns, results, notes)
-
-
-def signs(results, bases, printed):
-    """Returns, by row, whether its perplexity differs from base's as in the paper.
-
-    Without a second seed of base, the noise is unknown and the dict is empty.
-
-    Args:
-        results: all `Result`s.
-        bases: those of base.
-        printed: the paper's perplexities by row.
-    """
-    if len(bases) < 2:
-        return {}
-    perplexities = [each.perplexity for each in bases]
-    noise, mean = max(perplexities) - min(perplexities), statistics.mean(perplexities)
-    found = {}
-    for each in results:
-        if each not in bases:
-            ours, paper = each.perplexity - mean, printed[each.row] - printed["base"]
-            found[each.row] = sign(ours, round(paper, 2), noise)
-    return found
-
-
-def sign(ours, paper, noise):
-    """Returns whether a difference from base has the sign of the paper's, beyond the noise."""
-    if not math.isfinite(ours):
-        return "opposite"
-    if abs(ours) <= noise:
-        return "within noise" if paper else "holds"
-    return "holds" if ours * paper > 0 else "opposite"
-
-
-def noise_notes(bases, verdicts):
-    """Describes the noise and counts the signs, if there is more than one seed of base."""
-    if len(bases) < 2:
-        return []
-    perplexities = [each.perplexity for each in bases]
-    counts = {verdict: list(verdicts.values()).count(verdict) for verdict in VERDICTS}
-    return [
-        f"Base, {len(bases)} seeds: PPL {statistics.mean(perplexities):.3f} in the mean, from "
-        f"{min(perplexities):.3f} to {max(perplexities):.3f}. This spread is the noise. The sign "
-        "of the paper's difference in PPL "
-        + ", ".join(f"{VERDICTS[verdict]} {count}" for verdict, count in counts.items())
-        + f" of {len(verdicts)} rows.",
-    ]
 
 
 def measured_columns(name, value, bases, form):

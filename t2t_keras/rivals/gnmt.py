@@ -26,9 +26,9 @@ class GNMTConfig(RivalConfig):
     Args:
         units: width of the LSTMs.
         attention_units: width of the hidden layer of the attention.
-        fast_forward: the fast-forward connections of Zhou et al. 2016 instead of residual ones: a
-            layer also reads half of the gates of the layer below, before their nonlinearity. A
-            linear path leads through all layers.
+        fast_forward: fast-forward connections (Zhou et al. 2016) instead of residual ones. A layer
+            also reads the first half of W·x, the input's contribution to the gates of the layer
+            below. So a linear path joins the inputs of all layers.
     """
 
     vocab_size: int = 32000
@@ -54,6 +54,14 @@ class GNMTConfig(RivalConfig):
     def attention_layers(self):
         return 0, 0, 1
 
+    def use_of(self, path):
+        """Returns 1.5 for the matrices of which the layer above reads half a product; else 1."""
+        names = ["encoder_0_forward", *(f"encoder_{i}" for i in range(1, self.num_layers))]
+        below = [*names[:-1], *(f"decoder_{i}" for i in range(self.layers[1] - 1))]
+        layer, weight = path.split("/")[0], path.split("/")[-1]
+        read_twice = self.fast_forward and layer in below and weight == "kernel"
+        return 1.5 if read_twice else super().use_of(path)
+
     def attention_products(self, length):
         encoded = self.units if self.num_layers > 1 else 2 * self.units
         return (self.attention_units + encoded) * length
@@ -72,8 +80,8 @@ class GNMT(SequenceModel):
     """Recurrent translation with attention (Wu et al. 2016).
 
     The encoder's first layer reads in both directions. The first decoder layer asks the attention;
-    the layers above read what it found. Connections are residual from the third layer on, where
-    widths allow it, or all are fast-forward connections.
+    the layers above read what it found. From the third layer on, connections are residual; with
+    `fast_forward`, all layers have fast-forward connections instead.
 
     Args and call arguments: see `SequenceModel`, with a `GNMTConfig`.
 
@@ -131,17 +139,17 @@ class GNMT(SequenceModel):
         mask = self.source_mask(source)
         lengths = ops.sum(ops.cast(mask, "int32"), axis=1)
         x = self.dropout(self.source_embedding(source), training=training)
-        gates = self.gates_of(self.forward, x)
+        below = self.forward, x
         x = ops.concatenate([self.forward(x), self.backward(x, lengths)], axis=-1)
         for i, layer in enumerate(self.encoder, 1):
-            read = joined(self.dropout(x, training=training), gates)
-            gates = self.gates_of(layer, read)
+            read = joined(self.dropout(x, training=training), self.forwarded(*below))
             x = self.after_layer("encoder", i, self.summed(i, x, layer(read)), mask, training)
+            below = layer, read
         return x
 
-    def gates_of(self, layer, x):
-        """Returns what the layer above reads of a layer's gates; without `fast_forward`, None."""
-        return layer.half_of_gates(x) if self.config.fast_forward else None
+    def forwarded(self, layer, x):
+        """Returns what a layer with the input x forwards to the one above, or None."""
+        return layer.half_of_product(x) if self.config.fast_forward else None
 
     def summed(self, index, x, y):
         """Returns the output y of a layer, plus its input x if the connection is residual."""
@@ -170,14 +178,15 @@ class GNMT(SequenceModel):
             mask: boolean `[sentences, positions]`, True at real tokens. None: all.
         """
         x = self.dropout(x, training=training)
-        gates = self.gates_of(self.decoder[0], x)
+        below = self.decoder[0], x
         x = recur(0, x)
         context, weights = self.attention(x, memory.keys, memory.encoded, memory.mask)
         x = self.after_layer("decoder", 0, x, mask, training)
         for i in range(1, len(self.decoder)):
-            read = joined(self.dropout(x, training=training), context, gates)
-            gates = self.gates_of(self.decoder[i], read)
+            forwarded = self.forwarded(*below)
+            read = joined(self.dropout(x, training=training), context, forwarded)
             x = self.after_layer("decoder", i, self.summed(i, x, recur(i, read)), mask, training)
+            below = self.decoder[i], read
         x = self.dropout(x, training=training)
         return (x if self.output_layer is None else self.output_layer(x)), weights
 

@@ -43,12 +43,13 @@ class MoEConfig(GNMTConfig):
         allowed = f"at most experts={self.experts}"
         check(self.chosen <= self.experts, "chosen", self.chosen, allowed)
         check_positive("balance", self.balance)
+        check(not self.fast_forward, "fast_forward", True, "False: the experts are residual")
 
     def use_of(self, path):
         """Returns the share of the experts that compute a token; for other matrices, 1."""
         layer, weight = path.split("/")[0], path.split("/")[-1]
         of_experts = layer.endswith("_experts") and weight in ("inner", "outer")
-        return self.chosen / self.experts if of_experts else 1
+        return self.chosen / self.experts if of_experts else super().use_of(path)
 
 
 @keras.saving.register_keras_serializable("t2t_keras")

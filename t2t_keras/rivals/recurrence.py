@@ -46,8 +46,8 @@ class Recurrence(keras.layers.Layer):
             return self.lstm(x)
         return reversed_sequences(self.lstm(reversed_sequences(x, lengths)), lengths)
 
-    def half_of_gates(self, x):
-        """Returns the first half of what x adds to the gates, `[batch, length, 2 · units]`."""
+    def half_of_product(self, x):
+        """Returns the input's contribution to the first two gates, `[batch, length, 2 · units]`."""
         kernel = self.lstm.cell.kernel[:, : 2 * self.units]
         return ops.matmul(x, ops.cast(kernel, x.dtype))
 

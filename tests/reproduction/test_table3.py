@@ -7,7 +7,7 @@ from reproduced import TINY, cells, reproduce_command, started_stages
 
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.experiment import find_config, load_config_file, load_experiment
-from t2t_keras.reproduction import Plan, reproduce
+from t2t_keras.reproduction import Plan, reproduce, table3
 from t2t_keras.reproduction.recipe import differences
 from t2t_keras.reproduction.table3 import Result, changed_settings, recipe_of, write_results
 from t2t_keras.reproduction.texts import EncodedText
@@ -97,33 +97,78 @@ def test_seeds_of_base_are_trainings_that_differ_in_nothing_else():
     assert differences(first, third) == {"training.seed": (1, 3)}
 
 
-def test_a_sign_counts_beyond_the_noise_of_the_seeds(tmp_path):
+def markdown_and_rows(folder, perplexities):
+    """Writes a table with these perplexities by row."""
     plan = Plan("table3", overrides=OVERRIDES, seeds=2, **REDUCTIONS)
     recipe, score = recipe_of(plan, "base"), Score("BLEU", 20.0, "signature", lines=300)
-    perplexities = {
-        "base": 4.9,
-        "base-seed2": 5.1,  # the mean is 5.0, the noise 0.2
-        "A_h1": 5.21,  # the paper: +0.37
-        "A_h16": 5.19,  # −0.01
-        "C_N2": 4.7,  # +1.19
-        "D_smoothing0.0": math.nan,  # −0.25
-        "E_learned": 4.9,  # +0.00
-    }
     results = [
         Result(row, "", 2, perplexity, score, score, 0.5, recipe.experiment)
         for row, perplexity in perplexities.items()
     ]
-    (tmp_path / "report.json").write_text('{"counts": {"kept": 400}}')
-    text = EncodedText(tmp_path, None, ("dev.en", "dev.de"))
-    markdown = write_results(plan, tmp_path, results, recipe, text)
-    rows = {row["row"]: row for row in cells(tmp_path / "table3.csv")}
-    assert [row["sign"] for row in rows.values()] == [
-        *("", "", "holds", "within noise", "opposite", "opposite", "holds")
-    ]
-    assert rows["A_h1"]["PPL − base"] == "+0.210"
+    (folder / "report.json").write_text('{"counts": {"kept": 400}}')
+    text = EncodedText(folder, None, ("dev.en", "dev.de"))
+    markdown = write_results(plan, folder, results, recipe, text)
+    return markdown, {row["row"]: row for row in cells(folder / "table3.csv")}
+
+
+BASES = {"base": 4.9, "base-seed2": 5.1}  # the mean is 5.0, the noise 0.2
+
+
+@pytest.mark.parametrize(
+    ("row", "perplexity", "expected"),
+    [
+        ("A_h1", 5.21, "same"),  # the paper: +0.37
+        ("A_h1", 5.19, "within noise"),
+        ("C_N2", 4.79, "opposite"),  # +1.19
+        ("D_smoothing0.0", 4.7, "same"),  # −0.25
+        ("C_N2", math.inf, "diverged"),
+        ("C_N2", math.nan, "diverged"),
+        ("E_learned", 4.9, "same"),  # 0.00
+        ("E_learned", 4.7, "opposite"),
+    ],
+)
+def test_a_sign_counts_beyond_the_noise_of_the_seeds(tmp_path, row, perplexity, expected):
+    markdown, rows = markdown_and_rows(tmp_path, {**BASES, row: perplexity})
+    assert rows[row]["sign"] == expected
+    assert (rows["base"]["sign"], rows["base-seed2"]["sign"]) == ("", "")
     assert rows["base-seed2"]["paper PPL"] == ""
     assert "2 seeds: PPL 5.000 in the mean, from 4.900 to 5.100" in markdown
-    assert "holds in 2, is within the noise in 1, is the opposite in 2 of 5 rows" in markdown
+    count = {"same": "1 differ from base in the paper's", "opposite": "1 in the opposite one"}
+    assert count.get(expected, f"1 {expected.replace('within', 'are within the')}") in markdown
+
+
+def test_differences_are_from_the_mean_of_the_seeds(tmp_path):
+    _, rows = markdown_and_rows(tmp_path, {**BASES, "A_h1": 5.21})
+    assert rows["A_h1"]["PPL − base"] == "+0.210"
+
+
+@pytest.mark.parametrize("bases", [{}, {"base": 4.9}, {"base": 4.9, "base-seed2": math.inf}])
+def test_without_a_noise_there_are_no_signs(tmp_path, bases):
+    markdown, rows = markdown_and_rows(tmp_path, {**bases, "A_h1": 5.21})
+    assert rows["A_h1"]["sign"] == "" and "noise" not in markdown
+
+
+def test_only_base_is_trained_with_each_seed(tmp_path, monkeypatch):
+    trained = {}
+
+    def record(plan, folder, name, recipe, base, text):
+        trained[name] = folder, recipe.experiment.training.seed
+        return name
+
+    monkeypatch.setattr(table3, "score_row", record)
+    monkeypatch.setattr(table3, "training_text", lambda *_: None)
+    monkeypatch.setattr(table3, "write_results", lambda *_: "")
+    overrides = OVERRIDES | {"training.seed": 5}
+    rows = ["base", "A_h1"]
+    plan = Plan("table3", output=tmp_path, rows=rows, seeds=3, overrides=overrides, **REDUCTIONS)
+    reproduce(plan)
+    seeds = {"base": 5, "base-seed6": 6, "base-seed7": 7, "A_h1": 5}
+    assert trained == {name: (tmp_path / name, seed) for name, seed in seeds.items()}
+
+
+def test_seeds_without_base_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"Add base to --rows.*--seeds=3 --rows=A_h1"):
+        reproduce(Plan("table3", output=tmp_path, rows=["A_h1"], seeds=3))
 
 
 def test_overrides_leave_the_difference_of_a_row():
@@ -136,10 +181,10 @@ def test_overrides_leave_the_difference_of_a_row():
 
 
 def test_divided_rows_differ_from_base_by_the_papers_factors():
-    table3 = load_config_file(find_config("table3"))
-    base = table3.get_config("base").model.resolved()
-    for row in table3.MODELS:
-        paper = table3.get_config(row).model
+    config = load_config_file(find_config("table3"))
+    base = config.get_config("base").model.resolved()
+    for row in config.MODELS:
+        paper = config.get_config(row).model
         ours, paper = paper.divided(8, 2).resolved(), paper.resolved()
         for name in ("d_model", "d_ff", "d_k", "d_v"):
             assert getattr(ours, name) * 8 == getattr(paper, name)
@@ -176,10 +221,10 @@ big 4.33 26.4 213
 
 
 def test_the_paper_prints_these_figures():
-    table3 = load_config_file(find_config("table3"))
+    config = load_config_file(find_config("table3"))
     lines = [line.split() for line in TABLE_3.strip().splitlines()]
-    assert {row: float(ppl) for row, ppl, _, _ in lines} == table3.PRINTED_PERPLEXITY
-    assert {row: float(score) for row, _, score, _ in lines} == table3.PRINTED_BLEU
-    assert {row: int(n) for row, _, _, n in lines if n != "-"} == table3.PRINTED_MILLIONS
-    assert list(table3.MODELS) == [line[0] for line in lines]
+    assert {row: float(ppl) for row, ppl, _, _ in lines} == config.PRINTED_PERPLEXITY
+    assert {row: float(score) for row, _, score, _ in lines} == config.PRINTED_BLEU
+    assert {row: int(n) for row, _, _, n in lines if n != "-"} == config.PRINTED_MILLIONS
+    assert list(config.MODELS) == [line[0] for line in lines]
     assert load_experiment("table3:big").training.steps == 300_000
