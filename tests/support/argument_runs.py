@@ -1,7 +1,7 @@
 """Runs for the experiments on the paper's arguments, with learning curves that nobody trained."""
 
 from t2t_keras.reproduction import Plan
-from t2t_keras.reproduction.arguments.toy_runs import CONFIG, ToyRuns
+from t2t_keras.reproduction.arguments.toy_runs import ToyRuns
 
 
 class CurveOnly:
@@ -26,7 +26,7 @@ class UntrainedRuns(ToyRuns):
         super().__init__(Plan("arguments", output=folder))
         self.changes, self.texts, self.configs = {}, {}, {}
 
-    def trained(self, name, changes, text=None, config=CONFIG):
+    def trained(self, name, changes, text=None, config=None):
         self.recipe(changes, config)  # raises if a setting is wrong
         self.changes.setdefault(name, changes)
         self.texts[name], self.configs[name] = text, config

@@ -14,7 +14,7 @@ def encoded_chains(folder, recipe, longest, test_lengths):
 
     Args:
         folder: folder of the text.
-        recipe: a `Recipe`, which has the number of lines to train on.
+        recipe: a `Recipe`. Its `data.toy_pairs` is the number of lines to train on.
         longest: maximum length of the lines for training and evaluation, see `chained_lines`.
         test_lengths: maximum length of each test line.
 

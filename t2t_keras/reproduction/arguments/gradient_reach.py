@@ -1,4 +1,4 @@
-"""How far a change of one source position is felt in an encoder: gradients over distance."""
+"""Gradients of an encoder's vectors with respect to the embedded source, by distance."""
 
 import contextlib
 
@@ -9,7 +9,7 @@ from pipelines.special_ids import END
 from t2t_keras.runs.run import Run
 from t2t_keras.transformer import Transformer
 
-QUERIES = 8  # positions of a line whose vectors are looked at
+QUERIES = 8  # positions sampled from each line
 
 
 def gradients_over_distance(folder, step, lines, seed=0):
@@ -22,10 +22,10 @@ def gradients_over_distance(folder, step, lines, seed=0):
         folder: folder of the run.
         step: step of the checkpoint.
         lines: list of source lines.
-        seed: of the projections and of the positions i.
+        seed: random seed for the projections and the positions i.
 
     Returns:
-        A list over k = 1, 2, … of lists over the distance.
+        A list over k = 1, 2, … of lists over the distance; NaN at distances that do not occur.
     """
     run, random = Run(folder), np.random.default_rng(seed)
     model, tokenizer = run.loaded(str(step)), run.tokenizer().source
@@ -41,11 +41,11 @@ def gradients_over_distance(folder, step, lines, seed=0):
         np.add.at(counts, distances, 1)
         for layer, total in zip(norms, sums, strict=True):
             np.add.at(total, distances, layer)
-    return (sums / np.maximum(counts, 1)).tolist()
+    return np.where(counts, sums / np.maximum(counts, 1), np.nan).tolist()
 
 
 def gradient_norms(model, source, queries, random):
-    """Returns the norms of the gradients at one sentence, `[layers, queries, positions]`."""
+    """Returns the norms of the gradients for one sentence, `[layers, queries, positions]`."""
     with tf.GradientTape(persistent=True) as tape:
         embedded, outputs = layer_outputs(model, source, tape)
         projections = [
@@ -61,7 +61,7 @@ def gradient_norms(model, source, queries, random):
 
 
 def norms(gradient, length):
-    """Returns the norms at the positions of a sentence, `[length]`; where nothing is felt, 0."""
+    """Returns the norms at the positions of a sentence, `[length]`; without a gradient, 0."""
     if gradient is None:
         return np.zeros(length)
     return np.linalg.norm(gradient[0, :length].numpy(), axis=-1)
@@ -100,10 +100,9 @@ def later_layers(model):
 @contextlib.contextmanager
 def observed(layer, observe):
     """Calls `observe(arguments, output)` after each call of a layer inside the block."""
-    call = layer.call
 
     def observed_call(*arguments, **options):
-        output = call(*arguments, **options)
+        output = type(layer).call(layer, *arguments, **options)
         observe(arguments, output)
         return output
 
@@ -111,4 +110,4 @@ def observed(layer, observe):
     try:
         yield
     finally:
-        layer.call = call
+        del layer.call

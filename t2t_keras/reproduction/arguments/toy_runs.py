@@ -25,13 +25,13 @@ class ToyRuns:
         self.plan = plan
         self.recipe({})  # raises if a setting is wrong
 
-    def recipe(self, changes, config=CONFIG):
+    def recipe(self, changes, config=None):
         """Returns the `Recipe` of a variant.
 
         Args:
             changes: value by setting, such as {"model.num_heads": 1}.
-            config: config with the model. The plan's overrides of the model's settings apply only
-                to that of `arguments`.
+            config: config with the model, which has none of the plan's overrides. None: that of
+                `arguments`, with all of them.
         """
         experiment = load_experiment(CONFIG)
         if self.plan.steps:
@@ -40,10 +40,8 @@ class ToyRuns:
         training.evaluate_every = max(1, training.steps // EVALUATIONS)
         training.checkpoint_every = training.steps
         apply_overrides(self.plan, experiment)
-        if config != CONFIG:
-            vocab_size = experiment.model.vocab_size
+        if config is not None:
             experiment.model = load_experiment(config).model
-            experiment.model.vocab_size = vocab_size
         for path, value in changes.items():
             set_value(experiment, path, value)
         experiment.validate()
@@ -56,7 +54,7 @@ class ToyRuns:
         folder.mkdir(exist_ok=True)
         return encoded_toy_grammar(folder, self.recipe({}))
 
-    def trained(self, name, changes, text=None, config=CONFIG):
+    def trained(self, name, changes, text=None, config=None):
         """Trains a variant to its last step, evaluating it on held-out text, and returns its `Run`.
 
         Args:
@@ -76,16 +74,23 @@ class ToyRuns:
         changes = {"model.attention": attention, "model.num_heads": heads}
         return self.trained(f"{attention}-{heads}", changes)
 
-    def note(self):
+    def note(self, lines="pairs of the toy grammar"):
+        """Describes the model of the variants, and their training on lines of any kind."""
+        model = self.recipe({}).experiment.model
+        return (
+            f"{model.num_layers} + {model.layers[1]} layers, d_model {model.d_model}, d_ff "
+            f"{model.d_ff}. {self.training_note(lines)}"
+        )
+
+    def training_note(self, lines="pairs of the toy grammar"):
         """Describes the training of all variants."""
         experiment = self.recipe({}).experiment
-        model, training = experiment.model, experiment.training
+        training = experiment.training
         return (
-            f"Trained on {experiment.data.toy_pairs:,} pairs of the toy grammar for "
-            f"{training.steps:,} steps of {experiment.data.batches.tokens:,} positions: "
-            f"{model.num_layers} + {model.layers[1]} layers, d_model {model.d_model}, d_ff "
-            f"{model.d_ff}, one seed. Scored on held-out sentences with unseen combinations of "
-            f"verb and noun, beam {experiment.search.beam}."
+            f"Trained on {experiment.data.toy_pairs:,} {lines} for {training.steps:,} steps of "
+            f"{experiment.data.batches.tokens:,} positions, with one seed. Scored on held-out "
+            "sentences with unseen combinations of verb and noun, beam "
+            f"{experiment.search.beam}."
         )
 
 

@@ -1,6 +1,7 @@
 """Path length: one kind of encoder each, and what is said about their gradients."""
 
 import csv
+import math
 
 from argument_runs import UntrainedRuns
 
@@ -11,7 +12,7 @@ from t2t_keras.reproduction.arguments.finding import write_finding
 
 def test_kinds_are_trained_on_the_same_lines_and_compared_by_distance(tmp_path, monkeypatch):
     text, lines = object(), ["a line"]
-    reaching = {"path-restricted": 40, "path-convolutional": 4}
+    reaching = {"path-restricted": 39, "path-convolutional": 4}
     monkeypatch.setattr(path_length, "encoded_chains", lambda *_: text)
     monkeypatch.setattr(path_length, "read_lines", lambda _: lines)
 
@@ -29,10 +30,16 @@ def test_kinds_are_trained_on_the_same_lines_and_compared_by_distance(tmp_path, 
         for name, changes in runs.changes.items()
     ]
     assert kinds == ["transformer", "transformer", "gnmt", "convs2s", "bytenet"]
-    assert "Nothing is felt beyond 40 positions (restricted) and 4 positions (conv" in found
+    assert "It is zero beyond 39 (restricted) and 4 (convolutional) positions. " in found
     assert "over 4 positions, relative to that at distance 0, is 0.2 (self-attention)" in found
     with open(tmp_path / "path_length.csv", encoding="utf-8") as file:
         rows = {row["layers of the encoder"]: row for row in csv.DictReader(file)}
     row = rows["convolutional, k = 3 (ConvS2S)"]
     assert (row["farthest after 1 layer"], row["after 4"]) == ("1", "4")
     assert (row["gradient over 4"], row["gradient over 16"]) == ("0.2", "0")
+
+
+def test_a_training_that_diverged_has_gradients_without_value():
+    layers = path_length.relative([[math.nan, math.nan], [0.0, 0.0], [2.0, 1.0]])
+    assert [path_length.farthest(layer) for layer in layers] == [0, 0, 1]
+    assert layers[2] == [1.0, 0.5]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from t2t_keras.experiment import load_experiment
 from t2t_keras.models import architecture_of
 from t2t_keras.reproduction import Plan
 from t2t_keras.reproduction.arguments.toy_runs import ToyRuns, last
@@ -24,9 +25,11 @@ def test_a_model_of_another_kind_has_the_text_and_the_training_of_the_others():
     theirs = runs.recipe({"model.num_layers": 4}, "gnmt:multi30k")
     assert architecture_of(theirs.experiment.model) == "gnmt"
     assert theirs.experiment.model.num_layers == 4
-    assert theirs.experiment.model.vocab_size == ours.experiment.model.vocab_size
+    assert theirs.experiment.model.d_model == load_experiment("gnmt:multi30k").model.d_model
     for part in ("training", "data"):
         assert getattr(theirs.experiment, part) == getattr(ours.experiment, part)
+    same_config = runs.recipe({}, "arguments").experiment.model
+    assert (ours.experiment.model.num_heads, same_config.num_heads) == (2, 8), "no overrides"
     flags = theirs.train_flags()
     assert flags[0] == "--config=gnmt:multi30k"
     assert "--config.training.steps=40" in flags
