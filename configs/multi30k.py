@@ -6,7 +6,7 @@
 
 Measured: sacreBLEU 39.8 on test_2016_flickr, with the last 5 checkpoints averaged and beam 4,
 after 70 minutes on two CPU cores (see "Multi30k" in configs/README.md). `multi30k:shallow` has half
-the layers, for trainings of less than an hour: a deep model begins to learn later.
+the layers, for trainings of less than an hour: the deeper model begins to learn later.
 """
 
 from t2t_keras.checks import check_choice

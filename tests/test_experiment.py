@@ -10,6 +10,7 @@ from t2t_keras.experiment import (
     load_experiment,
     shipped_configs,
 )
+from t2t_keras.reproduction.recipe import differences
 from t2t_keras.training.training_config import TrainingConfig
 
 
@@ -108,6 +109,11 @@ def test_an_error_in_a_config_file_is_named_with_the_file(tmp_path, code, messag
     (tmp_path / "mine.py").write_text(code)
     with pytest.raises(ValueError, match=rf"(?s)mine.py.*{message}|{message}.*mine.py"):
         load_experiment(str(tmp_path / "mine.py"))
+
+
+def test_multi30k_has_a_shallow_variant():
+    deep, shallow = (load_experiment(name) for name in ("multi30k", "multi30k:shallow"))
+    assert differences(deep, shallow) == {"model.num_layers": (4, 2)}
 
 
 def test_without_a_variant_a_config_returns_its_default():

@@ -6,13 +6,13 @@ LONGEST_PATHS = {
     "transformer": "O(1)",
     "gnmt": "O(n)",
     "moe": "O(n)",
-    "convs2s": "O(n/k)",  # Table 1 has O(log_k n) for dilated convolutions only, see §4
+    "convs2s": "O(n/k)",  # contiguous kernels (§4); Table 1's O(log_k n) is for dilated ones
     "bytenet": "O(log_k n)",
 }
 
 
 def longest_path(config):
-    """Returns the order of the longest path in the encoder of a model.
+    """Returns the paper's order of the longest path. ByteNet's holds while dilations grow with n.
 
     Args:
         config: the settings of any model in `MODELS`.

@@ -8,8 +8,10 @@ rows cost the same. `Plan.overrides` are applied last.
 import copy
 import dataclasses
 import math
+from pathlib import Path
 from typing import NamedTuple
 
+from pipelines.tokenizers import load_tokenizer
 from t2t_keras.checks import check_choice
 from t2t_keras.experiment import Experiment, load_experiment
 from t2t_keras.models import architecture_of
@@ -123,23 +125,22 @@ def reduced_recipe(plan, config, keep=0, checkpoints=CHECKPOINTS, reduced=None):
 
 
 def operations_per_token(model):
-    """Returns the floating-point operations for a source token and a target token."""
-    return training_operations(model, 1, TYPICAL_LENGTH) / TYPICAL_LENGTH
+    """Returns the floating-point operations of training for a token of either side."""
+    return training_operations(model, 1, TYPICAL_LENGTH) / (2 * TYPICAL_LENGTH)
 
 
 def operations_of_step(experiment):
-    """Returns the floating-point operations of a step whose batch is full."""
-    return operations_per_token(experiment.model) * experiment.data.batches.tokens
+    """Returns the floating-point operations of a step whose batch is full on both sides."""
+    return operations_per_token(experiment.model) * 2 * experiment.data.batches.tokens
 
 
 def overridden(plan, experiment):
-    """Returns an experiment whose steps cost what they will in training.
-
-    The overrides may change the batch and the model; the text determines the vocabulary's size.
-    """
+    """Returns a copy of an experiment with the overrides and the size of the text's vocabulary."""
     experiment = copy.deepcopy(experiment)
     apply_overrides(plan, experiment)
     experiment.model.vocab_size = experiment.data.vocabulary.size
+    if plan.data:
+        experiment.model.vocab_size = load_tokenizer(Path(plan.data) / "vocabulary").target.size
     return experiment
 
 

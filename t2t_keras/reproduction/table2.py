@@ -13,7 +13,7 @@ from typing import NamedTuple
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu
 from t2t_keras.reproduction.longest_path import longest_path
-from t2t_keras.reproduction.recipe import operations_per_token, reduced_recipe
+from t2t_keras.reproduction.recipe import TYPICAL_LENGTH, operations_per_token, reduced_recipe
 from t2t_keras.reproduction.run_stages import (
     Facts,
     average,
@@ -226,7 +226,9 @@ def write_results(plan, folder, results):
         "sacreBLEU": lambda each: number(each.bleu.score),
         "BLEU": lambda each: number(each.paper_bleu.score),
         "paper BLEU, newstest2014": lambda each: number(PAPER[each.row].bleu, ".1f"),
-        "10⁶ operations per token": lambda each: number(operations_per_token(each.model) / 2e6),
+        "10⁶ operations per token": lambda each: number(
+            operations_per_token(each.model) / 1e6, ".3g"
+        ),
         "longest path": lambda each: longest_path(each.model),
         "operations": lambda each: number(operations_of(each), ".1e"),
         "FLOPs": lambda each: number(each.flops, ".1e"),
@@ -244,7 +246,8 @@ def write_results(plan, folder, results):
         notes.append(f"BLEU is the paper's metric, not comparable with sacreBLEU: {signature}")
     notes.append(
         "Operations: those of the matrix products in training, with a backward pass of two forward "
-        "passes; per token of source or target. Longest path: between two positions of the source, "
-        "as in Table 1. FLOPs: training time × measured rate, as in the paper."
+        f"passes; per token of source or target, in sentences of {TYPICAL_LENGTH} tokens. Longest "
+        "path: between two positions of the source, as the paper gives it. FLOPs: training time × "
+        "measured rate, as in the paper."
     )
     return write_table(folder / "table2", columns, results, [*notes, *circumstances(plan)])

@@ -23,7 +23,7 @@ class Progress(NamedTuple):
 
 def progress_of(run):
     """Returns the `Progress` at each evaluation of a run."""
-    per_token = operations_per_token(run.experiment().model) / 2  # of either side
+    per_token = operations_per_token(run.experiment().model)
     return [
         Progress(per_token * line["tokens"], line["seconds"], line.get("bleu"))
         for line in run.evaluations()

@@ -17,3 +17,7 @@ def test_paths_are_those_of_table_1():
     assert longest_path(restricted) == table1.PAPER["restricted self-attention"].path
     for name, layer in (("gnmt", "recurrent"), ("moe", "recurrent"), ("bytenet", "convolutional")):
         assert longest_path(MODELS[name].config_class()) == table1.PAPER[layer].path
+
+
+def test_contiguous_convolutions_have_the_path_of_section_4():
+    assert longest_path(MODELS["convs2s"].config_class()) == "O(n/k)"

@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+from untrained import toy_tokenizer
 
 from t2t_keras.experiment import load_experiment
 from t2t_keras.reproduction import Plan
@@ -105,6 +106,15 @@ def test_equal_operations_count_the_batches_and_the_vocabulary_of_the_overrides(
     default = load_experiment("multi30k").data.batches.tokens
     assert steps(**{"batches.tokens": default // 4}) == pytest.approx(4 * steps(), abs=4)
     assert steps(**{"vocabulary.size": 4000}) > 1.1 * steps()
+
+
+def test_equal_operations_count_the_vocabulary_of_prepared_data(tmp_path):
+    def steps(data):
+        plan = Plan("table2", operations=1e14, data=data)
+        return reduced_recipe(plan, "wmt14_ende:base", reduced="multi30k").experiment.training.steps
+
+    toy_tokenizer(tmp_path / "vocabulary")
+    assert steps(tmp_path) > 1.1 * steps(None)
 
 
 def test_a_smaller_config_of_another_model_is_refused():

@@ -98,7 +98,7 @@ def test_the_table_has_both_scores_beside_the_papers(corpus, plan, results):
     operations = 6 * ((4 + 8) * 16**2 + 4 * 16**2 + 400 * 16)  # of 1 + 1 layers, for two tokens
     attention = 6 * 3 * 2 * 25 * 16
     assert row["longest path"] == "O(1)"
-    expected = pytest.approx((operations + attention) / 2e6, abs=0.01)
+    expected = pytest.approx((operations + attention) / 2e6, rel=0.01)
     assert float(row["10⁶ operations per token"]) == expected
     files = plan.folder / "ende_base" / "one.out", corpus / "one.de"
     hypotheses, references = map(read_lines, files)
