@@ -30,6 +30,9 @@ def additive_scores(queries, keys, vector):
     """
     sums = ops.tanh(queries[..., :, None, :] + keys[..., None, :, :])
     *shape, d_k = ops.shape(sums)
+    if vector.shape[0] == 1:
+        # TensorFlow crashes on CPUs with oneDNN if all matrices are multiplied by the same column.
+        return ops.reshape(ops.matmul(ops.reshape(sums, (-1, d_k)), ops.transpose(vector)), shape)
     # One product per head is faster on CPUs than one per query.
     rows = ops.reshape(sums, (*shape[:-2], -1, d_k))  # [batch, heads, ..., queries · keys, d_k]
     middle = (1,) * (len(queries.shape) - 4)

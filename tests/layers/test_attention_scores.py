@@ -16,13 +16,22 @@ def test_only_the_scale_separates_scaled_from_unscaled_scores():
     np.testing.assert_allclose(scaled * 4, unscaled, atol=1e-5)
 
 
+@pytest.mark.parametrize("heads", [1, 3])
 @pytest.mark.parametrize("middle", [(), (7,)], ids=["heads", "blocks"])
-def test_additive_scores_are_the_formula(middle):
-    q, k = vectors(2, 3, *middle, 4, 6, seed=1), vectors(2, 3, *middle, 5, 6, seed=2)
-    v = vectors(3, 6, seed=3)
+def test_additive_scores_are_the_formula(middle, heads):
+    q, k = vectors(2, heads, *middle, 4, 6, seed=1), vectors(2, heads, *middle, 5, 6, seed=2)
+    v = vectors(heads, 6, seed=3)
     scores = array(additive_scores(*map(ops.array, (q, k, v))))
-    assert scores.shape == (2, 3, *middle, 4, 5)
+    assert scores.shape == (2, heads, *middle, 4, 5)
     for index in np.ndindex(scores.shape):
         *batch, row, column = index
         expected = v[index[1]] @ np.tanh(q[(*batch, row)] + k[(*batch, column)])
         assert scores[index] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("heads", [1, 2])
+def test_additive_scores_of_a_large_batch_are_computed(heads):
+    """TensorFlow crashed in the product of 64 matrices with the column of a single head."""
+    q = ops.array(vectors(64, heads, 12, 64, seed=1))
+    scores = additive_scores(q, q, ops.array(vectors(heads, 64, seed=3)))
+    assert np.isfinite(array(scores)).all()
