@@ -11,6 +11,7 @@ from t2t_keras.visualization.images import image, style_axes
 
 PER_ROW = 3
 MARKERS = "osD^vP*X"
+WIDE = 1e4  # ratio of the ends of a logarithmic axis on which ticks at 2 and 5 would collide
 
 
 class Panel(NamedTuple):
@@ -82,6 +83,8 @@ def draw(ax, panel, styles):
         ax.set_xlim(min(panel.ticks) - 0.5, max(panel.ticks) + 0.5)
     if panel.log_y:
         ax.set_yscale("log")
-        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        low, high = ax.get_ylim()
+        between = (1,) if high > WIDE * low else (1, 2, 5)
+        ax.yaxis.set_major_locator(LogLocator(subs=between))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,g}"))
         ax.yaxis.set_minor_formatter(NullFormatter())

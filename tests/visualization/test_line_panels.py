@@ -1,10 +1,13 @@
 """Lines in panels: the same name has the same color everywhere, and NaN is left out."""
 
+import itertools
+
 import matplotlib.image
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
-from t2t_keras.visualization.line_panels import Panel, line_panels
+from t2t_keras.visualization.line_panels import Panel, draw, line_panels
 
 BLUE, ORANGE = "0072b2", "d55e00"
 
@@ -37,3 +40,21 @@ def test_more_than_three_panels_begin_a_new_row(tmp_path):
         line_panels(tmp_path / f"{count}.png", panels[:count])
     three, five = (matplotlib.image.imread(tmp_path / f"{n}.png").shape for n in (3, 5))
     assert five[1] == three[1] and five[0] > 1.5 * three[0]
+
+
+@pytest.mark.parametrize("decades", [3, 9])
+def test_labels_of_a_logarithmic_axis_do_not_collide(decades):
+    figure = Figure(figsize=(4.4, 3.4), layout="constrained")
+    ax = figure.add_subplot()
+    points = {float(i): 10.0**-i for i in range(decades + 1)}
+    draw(ax, Panel("one", {"a": points}, "n", log_y=True), {"a": {"color": "k", "marker": "o"}})
+    figure.canvas.draw()
+    low, high = ax.get_ylim()
+    ticks = zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)
+    boxes = sorted(
+        label.get_window_extent().extents[[1, 3]].tolist()
+        for tick, label in ticks
+        if low <= tick <= high
+    )
+    assert len(boxes) > 3
+    assert all(below[1] <= above[0] for below, above in itertools.pairwise(boxes))

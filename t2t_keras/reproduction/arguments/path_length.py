@@ -119,7 +119,7 @@ def sentences(reach):
         return ", ".join(f"{reach[name][-1][distance]:.2g} ({name})" for name in KINDS)
 
     ends = {name: farthest(reach[name][-1]) for name in KINDS}
-    zero = " and ".join(f"{end} ({name})" for name, end in ends.items() if end < FARTHEST)
+    zero = ", ".join(f"{end} ({name})" for name, end in ends.items() if end < FARTHEST)
     near, far = DISTANCES[1], DISTANCES[-1]
     return (
         f"After all {LAYERS} layers, the gradient over {near} positions, relative to that at "

@@ -19,7 +19,11 @@ def test_kinds_are_trained_on_the_same_lines_and_compared_by_distance(tmp_path, 
     def gradients(run, read):
         assert read is lines
         far = reaching.get(run.name, 60)
-        return [[2 / (1 + d) if d <= far / (4 - k) else 0 for d in range(60)] for k in range(4)]
+        layers = path_length.LAYERS
+        return [
+            [2 / (1 + d) if d <= far / (layers - k) else 0 for d in range(60)]
+            for k in range(layers)
+        ]
 
     monkeypatch.setattr(path_length, "gradients", gradients)
     runs = UntrainedRuns(tmp_path)
@@ -30,12 +34,13 @@ def test_kinds_are_trained_on_the_same_lines_and_compared_by_distance(tmp_path, 
         for name, changes in runs.changes.items()
     ]
     assert kinds == ["transformer", "transformer", "gnmt", "convs2s", "bytenet"]
-    assert "It is zero beyond 39 (restricted) and 4 (convolutional) positions. " in found
+    assert "It is zero beyond 39 (restricted), 4 (convolutional) positions. " in found
     assert "over 4 positions, relative to that at distance 0, is 0.2 (self-attention)" in found
     with open(tmp_path / "path_length.csv", encoding="utf-8") as file:
         rows = {row["layers of the encoder"]: row for row in csv.DictReader(file)}
     row = rows["convolutional, k = 3 (ConvS2S)"]
-    assert (row["farthest after 1 layer"], row["after 4"]) == ("1", "4")
+    last = f"after {path_length.LAYERS}"
+    assert (row["farthest after 1 layer"], row[last]) == ("1", "4")
     assert (row["gradient over 4"], row["gradient over 16"]) == ("0.2", "0")
 
 
