@@ -129,6 +129,7 @@ def translate(stages, stage, run, weights, search, source, output):
             f"--beam={search.beam}",
             f"--alpha={search.alpha}",
             f"--extra_length={search.extra_length}",
+            "--split=off",  # a test set is compared line by line
             *([f"--constrain={search.constrain}"] if search.constrain else []),
             f"--input={source}",
             f"--output={output}",

@@ -132,7 +132,10 @@ def score_row(plan, folder, row, recipe, base, text):
     stages.run_once(
         stage="translate",
         command="translate",
-        arguments=[run.folder, weights, f"--input={source}", f"--output={output}"],
+        arguments=[
+            *(run.folder, weights, "--split=off"),
+            *(f"--input={source}", f"--output={output}"),
+        ],
         creates=output,
         reads=dev_files,
     )

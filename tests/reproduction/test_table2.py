@@ -148,6 +148,7 @@ def test_an_existing_run_is_only_translated_and_scored(corpus, plan, results, mo
     assert [command for command, _ in started] == ["translate", "translate"]
     own = json.loads((row / "stages.json").read_text())["translate-one"][-1]
     assert started[0][1][:-1] == own[1][:-1], "all arguments but the output"
+    assert "--split=off" in own[1], "a line is scored as one sentence"
     one, two = cells(corpus / "other" / "table2.csv")
     assert [one] == cells(plan.folder / "table2.csv")
     assert two["test set"] == "two"

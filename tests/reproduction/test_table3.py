@@ -1,5 +1,6 @@
 """Table 3: the variations on the base model, at a size that trains in seconds."""
 
+import json
 import math
 
 import pytest
@@ -48,6 +49,8 @@ def test_perplexity_and_bleu_are_those_of_the_held_out_text(table):
     assert float(row["PPL"]) == pytest.approx(math.exp(-log_p / pieces), abs=1e-3)
     texts = read_lines(table[0] / "base" / "dev.out"), read_lines(table[0] / "dev.de")
     assert row["sacreBLEU"] == f"{bleu(*texts).score:.1f}"
+    stages = json.loads((table[0] / "base" / "stages.json").read_text())
+    assert "--split=off" in stages["translate"][-1][1], "a line is scored as one sentence"
 
 
 def test_reductions_of_all_rows_are_noted(table):
