@@ -55,7 +55,7 @@ class GNMTConfig(RivalConfig):
         return 0, 0, 1
 
     def use_of(self, path):
-        """Returns 1.5 for the matrices of which the layer above reads half a product; else 1."""
+        """Returns 1.5 for a matrix whose product the layer above also reads; for others, 1."""
         names = ["encoder_0_forward", *(f"encoder_{i}" for i in range(1, self.num_layers))]
         below = [*names[:-1], *(f"decoder_{i}" for i in range(self.layers[1] - 1))]
         layer, weight = path.split("/")[0], path.split("/")[-1]

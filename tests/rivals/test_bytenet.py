@@ -2,15 +2,13 @@ import math
 
 import numpy as np
 import pytest
-from helpers import array, pairs
-from rival_models import RIVALS, rival
+from rival_models import RIVALS
 from rival_reference import (
+    check_logits,
     convolution,
     linear,
     logits,
-    named_weights,
     normalized,
-    real_pairs,
     source_matrix,
 )
 
@@ -51,12 +49,7 @@ def forward(weights, config, source, target):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_logits_equal_those_of_the_formulas(name):
-    model = rival(name)
-    weights = named_weights(model)
-    found = array(model(pairs(vocab_size=model.config.source_vocab_size or 50)))
-    for i, source, target in real_pairs(model):
-        expected = forward(weights, model.config, source, target)
-        np.testing.assert_allclose(found[i], expected, rtol=0, atol=1e-5)
+    check_logits(name, forward)
 
 
 def expected_count(config):

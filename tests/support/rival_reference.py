@@ -1,8 +1,25 @@
 """Parts of the rivals' forward passes in NumPy float64, for one sentence: `[length, width]`."""
 
 import numpy as np
-from helpers import pairs
+from helpers import array, pairs
 from keras import ops
+from rival_models import rival
+
+
+def check_logits(name, forward):
+    """Compares the logits of a rival with those of a function of one sentence pair.
+
+    Args:
+        name: name of the rival in `RIVALS`.
+        forward: function of weights by path, config, source and target; returns `[target_length,
+            vocabulary]`.
+    """
+    model = rival(name)
+    weights = named_weights(model)
+    found = array(model(pairs(vocab_size=model.config.source_vocab_size or 50)))
+    for i, source, target in real_pairs(model):
+        expected = forward(weights, model.config, source, target)
+        np.testing.assert_allclose(found[i], expected, rtol=0, atol=1e-5)
 
 
 def named_weights(model):
