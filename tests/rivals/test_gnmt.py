@@ -10,6 +10,7 @@ from rival_reference import (
 )
 
 from t2t_keras.rivals.gnmt import GNMTConfig
+from t2t_keras.rivals.moe import MoEConfig
 
 NAMES = [name for name in RIVALS if name.startswith("gnmt")]
 
@@ -69,3 +70,8 @@ def test_fast_forward_connections_are_on_or_off():
     message = r"`fast_forward` must be True or False\. Received: fast_forward=1"
     with pytest.raises(ValueError, match=message):
         GNMTConfig(fast_forward=1)
+
+
+def test_experts_have_residual_connections():
+    with pytest.raises(ValueError, match=r"`fast_forward` must be False: the experts"):
+        MoEConfig(fast_forward=True)
