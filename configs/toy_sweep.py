@@ -1,10 +1,12 @@
-"""Settings that train each row of Table 3 on the toy grammar in about three minutes.
+"""Settings that train each row of Table 3 on the toy grammar in about four minutes.
 
-    t2t-reproduce table3
+    t2t-reproduce table3 --seeds=3
 
 Without a text, this command uses this config, an eighth of the paper's widths and half its layers.
-Such deep, narrow models need a smaller learning rate than the quick start. Smaller batches allow
-more steps in the same time.
+5,000 sentence pairs, read some 55 times, are so few that dropout and label smoothing matter. The
+paper's own schedule, with a warm-up of 4 % of the steps and a factor of 1, would reach a learning
+rate of 0.011 at this width. Here it reaches 0.0016, at a third of the steps: deep and wide post-norm
+models need that. Smaller batches allow more steps in the same time.
 """
 
 from t2t_keras.checks import check
@@ -15,7 +17,8 @@ def get_config(variant=""):
     check(not variant, "variant", variant, "empty: this config has no variants")
     experiment = load_experiment("quickstart")
     experiment.training.steps = 3000
-    experiment.training.warmup_steps = 200
+    experiment.training.warmup_steps = 1000
     experiment.training.learning_rate = 0.4
+    experiment.data.toy_pairs = 5000
     experiment.data.batches.tokens = 1024
     return experiment
