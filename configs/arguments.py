@@ -1,4 +1,4 @@
-"""Settings that train a variant of the model on the toy grammar in about a minute.
+"""Settings that train a variant of the model on the toy grammar in a few minutes.
 
     t2t-reproduce arguments
 

@@ -2,7 +2,7 @@
 
     t2t-parameters --config=base
 
-All other configs start from it and set only what differs.
+Every other config starts from it, or from one that does, and sets only the differences.
 """
 
 from t2t_keras.checks import check

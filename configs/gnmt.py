@@ -1,4 +1,4 @@
-"""GNMT's kind of model, a rival of Table 2: at its paper's size, or for Multi30k.
+"""A GNMT-style model, a rival of Table 2: at its paper's size, or for Multi30k.
 
     t2t-prepare --config=gnmt --tfds=wmt14_translate/de-en --languages=en,de --output=data/ende
     t2t-train --config=gnmt --data=data/ende --run=runs/gnmt

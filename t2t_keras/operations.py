@@ -12,8 +12,8 @@ LOOKED_UP = {"embedding", "source_embedding", "source_positions", "target_positi
 def training_operations(config, rows, length):
     """Returns the floating-point operations of the matrix products in a training step.
 
-    Each matrix is multiplied once for each token of its side. A multiplication counts as two
-    operations, and the backward pass as two forward passes.
+    Each matrix is multiplied `config.use_of(path)` times, usually once, for each token of its side.
+    A multiplication counts as two operations, and the backward pass as two forward passes.
 
     Args:
         config: the settings of any model in `MODELS`.

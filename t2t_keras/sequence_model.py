@@ -1,4 +1,4 @@
-"""What every model from source to target shares: embeddings, input checks, serialization.
+"""Base class of all models: embeddings, input checks, serialization.
 
 A model of this package derives from `SequenceModel`. Then the trainer, the searches, the exports,
 the pictures and the server take it. `Transformer` is the first; `rivals/` has the others.

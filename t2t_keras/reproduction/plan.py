@@ -63,7 +63,7 @@ class Plan:
     overrides: Mapping | None = setting(2, 3, 4, "arguments")
 
     # Rows, training text and held-out text
-    rows: Sequence[str] | None = setting(2, 3, "arguments")  # names of rows; None: all
+    rows: Sequence[str] | None = setting(2, 3, "arguments")  # names; None: all but rivals
     source: str | None = setting(2, 3, trains=True)  # to train on: paths or globs, with commas
     target: str | None = setting(2, 3, trains=True)  # translations of `source`
     data: str | None = setting(2, 3, trains=True)  # folder written by t2t-prepare

@@ -6,7 +6,7 @@ number of layers N. The number of heads h is not divided. "big" has three times 
 Perplexity is per piece. Perplexity and translations use the last checkpoint, not an average.
 
 With several seeds, base is trained once with each, and the spread of its perplexities is the noise.
-A row differs from base only if it is farther from their mean than that.
+A row counts as different only if it is farther than this from their mean.
 """
 
 import dataclasses

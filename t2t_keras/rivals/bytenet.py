@@ -1,6 +1,7 @@
 """ByteNet: dilated convolutions without attention, the decoder stacked on the encoder.
 
-It differs from Kalchbrenner et al. 2016 in its tokens, which are sub-words instead of characters.
+README.md lists the differences from Kalchbrenner et al. 2016, above all sub-words instead of
+characters.
 """
 
 import dataclasses
@@ -83,7 +84,7 @@ class ByteNet(SequenceModel):
     """Translation in linear time (Kalchbrenner et al. 2016).
 
     Decoder position i reads the encoder's vector at position i: the two are added before the first
-    decoder block. A target that is longer than the unfolded source continues without.
+    decoder block. Beyond the end of the unfolded source, nothing is added.
 
     Args and call arguments: see `SequenceModel`, with a `ByteNetConfig`.
 

@@ -74,7 +74,7 @@ class Convolution(keras.layers.Layer):
         return self.product(windows)
 
     def empty_cache(self, sentences, beams):
-        """Returns the history of the inputs; it keeps as many positions as a window spans."""
+        """Returns the history of the inputs, as many positions as a window looks back."""
         if self.kernel == 1:
             return []
         return [self.history.empty(sentences, beams, self.compute_dtype)]

@@ -1,7 +1,7 @@
 """ConvS2S: gated convolutions, with attention in every decoder layer (Gehring et al. 2017).
 
-It differs from the paper in two respects: weights are not normalized, and the gradients of the
-encoder are not scaled. README.md says why.
+README.md lists the differences from the paper: above all, weights are not normalized, and the
+gradients of the encoder are not scaled.
 """
 
 import dataclasses

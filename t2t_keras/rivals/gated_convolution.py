@@ -18,8 +18,8 @@ def scaled_linear(units, **options):
 class GatedConvolution(keras.layers.Layer):
     """A · σ(B), where a convolution computes A and B.
 
-    The residual connection is a second call, `joined`, because a decoder layer asks its attention
-    in between.
+    The residual connection is a second call, `joined`, because a decoder layer applies its
+    attention in between.
 
     Args:
         units: width of the output.

@@ -1,4 +1,4 @@
-"""GNMT's kind of model: stacks of LSTMs with residual connections and additive attention.
+"""GNMT-style model: stacks of LSTMs with residual connections and additive attention.
 
 It differs from Wu et al. 2016 in one respect: the first decoder layer does not read the context of
 the step before. So training computes all positions of a layer in one call.
@@ -79,9 +79,9 @@ class GNMTMemory(NamedTuple):
 class GNMT(SequenceModel):
     """Recurrent translation with attention (Wu et al. 2016).
 
-    The encoder's first layer reads in both directions. The first decoder layer asks the attention;
-    the layers above read what it found. From the third layer on, connections are residual; with
-    `fast_forward`, all layers have fast-forward connections instead.
+    The encoder's first layer reads in both directions. The first decoder layer provides the
+    attention's queries; the layers above read its contexts. From the third layer on,
+    connections are residual; with `fast_forward`, all layers have fast-forward connections instead.
 
     Args and call arguments: see `SequenceModel`, with a `GNMTConfig`.
 

@@ -1,4 +1,4 @@
-"""GNMT's kind of model with mixtures of experts between its layers (Shazeer et al. 2017)."""
+"""GNMT-style model with mixtures of experts between its layers (Shazeer et al. 2017)."""
 
 import dataclasses
 
@@ -38,7 +38,7 @@ class MoEConfig(GNMTConfig):
 
     def validate(self):
         super().validate()
-        allowed = "at least 3: the experts are between the last two of those that follow the first"
+        allowed = "at least 3: the experts need a layer between the first and the last"
         check(self.num_layers >= 3, "num_layers", self.num_layers, allowed)
         allowed = f"at most experts={self.experts}"
         check(self.chosen <= self.experts, "chosen", self.chosen, allowed)

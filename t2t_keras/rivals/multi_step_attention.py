@@ -10,7 +10,7 @@ from t2t_keras.rivals.gated_convolution import ROOT_HALF, scaled_linear
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class MultiStepAttention(keras.layers.Layer):
-    """Dot-product attention, added to the vectors that ask it.
+    """Dot-product attention, added to the vectors that its queries come from.
 
     Args:
         d_model: width of the embeddings, the keys and the values.

@@ -28,7 +28,7 @@ class RivalConfig:
     source_vocab_size: int | None = None
     tie_output: bool = True
 
-    # What the settings of a `SequenceModel` also have.
+    # Further attributes that `SequenceModel` reads.
     source_end = True
     output_bias = False
     num_heads = 1

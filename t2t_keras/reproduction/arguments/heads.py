@@ -92,8 +92,8 @@ def of_removal(results):
     many, one = HEADS
     return (
         f"The two models have BLEU {results[many]['bleu']:.1f} and {results[one]['bleu']:.1f}; "
-        f"one of the {many} less costs {statistics.median(losses[many]):.1f} BLEU in the median "
-        f"and at most {max(losses[many]):.1f}, the only head of a sub-layer "
+        f"removing one of the {many} heads costs {statistics.median(losses[many]):.1f} BLEU in the "
+        f"median and at most {max(losses[many]):.1f}; removing the only head of a sub-layer costs "
         f"{statistics.median(losses[one]):.1f} and at most {max(losses[one]):.1f}."
     )
 

@@ -1,8 +1,8 @@
 """The effect of residual connections, layer norm, warm-up and smoothing (§3.1, §5.3, §5.4).
 
-Each is left out of the model. The paper's schedule ties the warm-up to the decay of the
-learning rate; so the variant without a warm-up has a constant rate, and is to be compared with the
-same constant rate after a warm-up.
+Each is left out of the model. The paper's schedule ties the warm-up to the decay of the learning
+rate; so the variant without a warm-up has a constant rate. Compare it with the same constant rate
+after a warm-up.
 """
 
 from t2t_keras.reproduction.arguments.finding import Finding

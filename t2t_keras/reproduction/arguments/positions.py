@@ -1,7 +1,7 @@
 """Positions beyond those of training (§3.5): sinusoids, a learned table, and no positions.
 
 The models are trained on lines of at most `TRAINED` tokens. Sentences of the toy grammar are short,
-so that longer lines are chains of them; so are the lines of training.
+so all lines, in training too, are chains of them.
 """
 
 from t2t_keras.evaluation.by_length import bleu_by_length
