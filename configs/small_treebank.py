@@ -23,7 +23,7 @@ def get_config(variant=""):
     model, training, data = experiment.model, experiment.training, experiment.data
     model.d_model, model.d_ff, model.num_heads = 128, 512, 4
     model.pre_norm, model.dropout, model.attention_dropout = True, 0.15, 0.0
-    training.steps, training.warmup_steps = 10_000, 500
+    training.steps, training.warmup_steps = 14_000, 500
     training.schedule, training.learning_rate, training.clip_norm = "inverse_sqrt", 1.5e-3, 1.0
     training.checkpoint_every = 250
     model.vocab_size = data.vocabulary.size = 4000
