@@ -8,9 +8,9 @@
     t2t-evaluate runs/trees --treebank=dev.trees --constrain=tree
 
 The first training has short sentences only, and the words are the leaves of the trees: with XX for
-every word, or with long sentences from the start, a model of this size soon wrote trees but ignored
-the sentence for thousands of steps. With their norms in front, four layers begin to learn as soon
-as two. For a run and its scores, see "Table 4" in t2t_keras/reproduction/README.md.
+every word, or with long sentences from the start, a post-norm model of this size soon wrote trees
+but ignored the sentence for thousands of steps. With their norms in front, four layers begin to
+learn as soon as two. For a run and its scores, see "Table 4" in t2t_keras/reproduction/README.md.
 """
 
 from t2t_keras.checks import check
