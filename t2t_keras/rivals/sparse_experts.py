@@ -13,8 +13,8 @@ class SparseExperts(keras.layers.Layer):
     """A mixture of feed-forward networks. Its gate chooses a few of them for every token.
 
     Tokens are sorted by expert and put into blocks, each for one expert. For n assignments of
-    tokens to experts, the blocks have at most 2 n + experts rows. No token is dropped, so the result
-    for a token does not depend on the others.
+    tokens to experts, the blocks have at most 2 n + experts rows. No token is dropped, so the
+    result for a token does not depend on the others.
 
     In training, noise on the gates lets tokens try other experts, and two losses are added that
     are small if all experts are used equally: the squared coefficients of variation of the sums
