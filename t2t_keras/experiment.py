@@ -70,10 +70,11 @@ class Experiment:
 
     def schedule(self):
         """Returns the learning rate schedule."""
-        rate, warmup_steps = self.training.learning_rate, self.training.warmup_steps
-        if self.training.schedule == "paper":
+        training = self.training
+        rate, warmup_steps = training.learning_rate, training.warmup_steps
+        if training.schedule == "paper":
             return TransformerSchedule(self.model.d_model, warmup_steps, rate)
-        return PeakSchedule(rate, warmup_steps, decay=self.training.schedule == "inverse_sqrt")
+        return PeakSchedule(rate, warmup_steps, training.schedule, training.steps)
 
     def compiled_model(self, **compile_options):
         """Returns the model with the paper's optimizer, schedule and loss (§5.3, §5.4).

@@ -1,9 +1,11 @@
-"""The learning rate: the paper's (§5.3), and one with a given peak, for fine-tuning."""
+"""The learning rate: the paper's (§5.3), and one with a given peak."""
 
 import keras
 from keras import ops
 
-from t2t_keras.checks import check_boolean, check_integer, check_positive
+from t2t_keras.checks import check_choice, check_integer, check_positive
+
+DECAYS = ("inverse_sqrt", "linear", "constant")
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
@@ -51,15 +53,16 @@ class TransformerSchedule(keras.optimizers.schedules.LearningRateSchedule):
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class PeakSchedule(keras.optimizers.schedules.LearningRateSchedule):
-    """Linear warm-up to a peak; then the inverse square root of the step, or no change.
+    """Linear warm-up to a peak, and a decay after it.
 
-    Steps are counted as in `TransformerSchedule`. With `decay`, both are the same curve: this one
-    is named by its peak, which for fine-tuning is easier to choose than a factor.
+    Steps are counted as in `TransformerSchedule`. With "inverse_sqrt", both are the same curve:
+    this one is named by its peak, which for fine-tuning is easier to choose than a factor.
 
     Args:
         peak: the learning rate after the warm-up.
         warmup_steps: number of steps until the peak.
-        decay: whether the rate falls after the peak.
+        decay: "inverse_sqrt"; "linear", which reaches 0 right after `steps`; or "constant".
+        steps: with "linear", the number of steps of the whole training.
 
     Example:
 
@@ -67,19 +70,34 @@ class PeakSchedule(keras.optimizers.schedules.LearningRateSchedule):
     >>> optimizer = keras.optimizers.Adam(schedule)
     """
 
-    def __init__(self, peak, warmup_steps, decay=True):
+    def __init__(self, peak, warmup_steps, decay="inverse_sqrt", steps=None):
         super().__init__()
         check_positive("peak", peak)
         check_integer("warmup_steps", warmup_steps)
-        check_boolean("decay", decay)
+        check_choice("decay", decay, DECAYS)
+        if decay == "linear":
+            check_integer("steps", steps, at_least=warmup_steps)
         self.peak = peak
         self.warmup_steps = warmup_steps
         self.decay = decay
+        self.steps = steps
 
     def __call__(self, step):
-        share = (ops.cast(step, "float32") + 1.0) / self.warmup_steps
-        after = share**-0.5 if self.decay else 1.0
-        return self.peak * ops.minimum(share, after)
+        step = ops.cast(step, "float32") + 1.0
+        return self.peak * ops.minimum(step / self.warmup_steps, self._share_after_peak(step))
+
+    def _share_after_peak(self, step):
+        if self.decay == "constant":
+            return 1.0
+        if self.decay == "linear":
+            end = self.steps + 1.0
+            return ops.maximum((end - step) / (end - self.warmup_steps), 0.0)
+        return (step / self.warmup_steps) ** -0.5
 
     def get_config(self):
-        return {"peak": self.peak, "warmup_steps": self.warmup_steps, "decay": self.decay}
+        return {
+            "peak": self.peak,
+            "warmup_steps": self.warmup_steps,
+            "decay": self.decay,
+            "steps": self.steps,
+        }

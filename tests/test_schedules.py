@@ -45,7 +45,7 @@ def test_a_peak_schedule_with_decay_is_the_papers_curve():
 
 
 def test_a_constant_schedule_stays_at_its_peak():
-    schedule = PeakSchedule(peak=1e-4, warmup_steps=10, decay=False)
+    schedule = PeakSchedule(peak=1e-4, warmup_steps=10, decay="constant")
     rates = [float(schedule(step)) for step in (0, 4, 9, 10, 10_000)]
     assert rates == pytest.approx([1e-5, 5e-5, 1e-4, 1e-4, 1e-4])
     optimizer = keras.optimizers.Adam(schedule)

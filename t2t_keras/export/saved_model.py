@@ -139,11 +139,17 @@ def write(folder, endpoints, *tracked):
         endpoints: functions of `graph`, by name.
         *tracked: further objects with variables or tables that the graphs use.
     """
-    graphs = {name: endpoint.get_concrete_function() for name, endpoint in endpoints.items()}
+    # TensorFlow finds the defaults of a function, but not of its graph. It traces the function
+    # itself, so a graph made here would only cost time.
+    functions = {name: endpoints[name] for name in (OPTIONS,) if name in endpoints}
+    graphs = {
+        name: endpoint.get_concrete_function()
+        for name, endpoint in endpoints.items()
+        if name not in functions
+    }
     root = tf.Module()
     root.used = [*tracked, *(graph.variables for graph in graphs.values())]
-    # TensorFlow finds the defaults of a function, but not of its graph.
-    signatures = graphs | {name: endpoints[name] for name in (OPTIONS,) if name in endpoints}
+    signatures = graphs | functions
     try:
         with quiet():
             tf.saved_model.save(root, str(folder), signatures=signatures)

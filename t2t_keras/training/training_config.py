@@ -3,6 +3,7 @@
 import dataclasses
 
 from t2t_keras.checks import check, check_choice, check_integer, check_positive, check_rate
+from t2t_keras.schedules import DECAYS
 
 
 @dataclasses.dataclass
@@ -16,8 +17,8 @@ class TrainingConfig:
         warmup_steps: warm-up steps of the learning rate schedule. The paper: 4,000.
         learning_rate: factor on the learning rate schedule. The paper: 1. With other schedules,
             the rate after the warm-up.
-        schedule: "paper"; or for fine-tuning "inverse_sqrt", the same curve named by its peak, or
-            "constant", without a decay after the warm-up.
+        schedule: "paper"; "inverse_sqrt", the same curve named by its peak; "linear", which falls
+            from the peak to 0 at the last step; or "constant", without a decay after the warm-up.
         accumulate: number of parts into which a device splits its rows, to fit its memory.
         clip_norm: maximum norm of the gradients; larger ones are scaled down. 0: no limit, as in
             the paper.
@@ -64,7 +65,13 @@ class TrainingConfig:
         check(self.seed < 2**32, "seed", self.seed, "below 2^32")
         check_rate("label_smoothing", self.label_smoothing)
         check_positive("learning_rate", self.learning_rate)
-        check_choice("schedule", self.schedule, ("paper", "inverse_sqrt", "constant"))
+        check_choice("schedule", self.schedule, ("paper", *DECAYS))
+        check(
+            self.schedule != "linear" or self.warmup_steps <= self.steps,
+            "warmup_steps",
+            self.warmup_steps,
+            f"at most steps={self.steps} with schedule='linear'",
+        )
         check(
             self.schedule == "paper" or self.learning_rate < 0.1,
             "learning_rate",

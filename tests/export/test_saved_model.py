@@ -18,8 +18,9 @@ from pipelines.toy_grammar import pairs
 from t2t_keras.decoding.required_phrases import Requirements
 from t2t_keras.decoding.sentences import on_one_line, whole
 from t2t_keras.export.batchable import read_batchable
-from t2t_keras.export.saved_model import write
+from t2t_keras.export.saved_model import graph, write
 from t2t_keras.export.signature_constants import NO_SCORE
+from t2t_keras.export.signature_constants import OPTIONS as OPTIONS_SIGNATURE
 from t2t_keras.export.signature_graphs import SignatureGraphs
 
 # Ordinary sentences and odd lines. The last one has more pieces than a model takes at once.
@@ -278,6 +279,19 @@ def test_a_full_disk_is_an_error_of_the_system(tmp_path, monkeypatch):
     monkeypatch.setattr(tf.saved_model, "save", full_disk)
     with pytest.raises(OSError, match=r"model could not be written: No space left on device"):
         write(tmp_path / "model", {})
+
+
+def test_the_signature_with_options_is_traced_once(tmp_path):
+    numbers, traces = tf.TensorSpec([None], tf.int32), []
+
+    def double(text):
+        traces.append(text)
+        return {"double": 2 * text}
+
+    write(tmp_path / "model", {OPTIONS_SIGNATURE: graph(double, numbers)})
+    assert len(traces) == 1
+    signature = tf.saved_model.load(tmp_path / "model").signatures[OPTIONS_SIGNATURE]
+    assert signature(text=tf.constant([4]))["double"].numpy() == [8]
 
 
 def test_a_model_with_restricted_attention_answers_as_its_run_does(tmp_path):

@@ -15,7 +15,14 @@ def test_the_defaults_are_valid():
         ({"precision": "mixed_float16"}, "one of 'float32', 'mixed_bfloat16' .did you mean 'mixed"),
         ({"seed": 2**32}, "`seed` must be below 2"),
         ({"xla": "yes"}, "`xla` must be one of"),
-        ({"schedule": "cosine"}, "`schedule` must be one of 'paper', 'inverse_sqrt', 'constant'"),
+        (
+            {"schedule": "cosine"},
+            "`schedule` must be one of 'paper', 'inverse_sqrt', 'linear', 'constant'",
+        ),
+        (
+            {"schedule": "linear", "steps": 5, "warmup_steps": 6, "learning_rate": 1e-3},
+            "`warmup_steps` must be at most steps=5 with schedule='linear'",
+        ),
         ({"freeze": "encoder"}, "`freeze` must be a tuple of names of layers"),
         ({"best": ""}, "`best` must be 'loss', 'bleu' or the name of a held-out set"),
         ({"clip_norm": -1.0}, "`clip_norm` must be a positive number"),
