@@ -6,7 +6,8 @@
         --dev_source=val.en --dev_target=val.de
 
 `data/multi30k` is prepared with `--config=multi30k`. At the paper's size, the model has 8.7 billion
-weights, so it needs several large GPUs. The training is that of the Transformer's configs.
+weights. Every GPU has all of them; with their gradients and Adam's moments, they take 139 GB. The
+training is that of the Transformer's configs.
 Shazeer et al. 2017 report 26.03 BLEU on newstest2014 (Table 2).
 Measured with little text and at the cost of the Transformer: see "Table 2" in
 t2t_keras/reproduction/README.md.

@@ -179,7 +179,7 @@ class GNMT(SequenceModel):
         """
         x = self.dropout(x, training=training)
         below = self.decoder[0], x
-        x = recur(0, x)
+        x = self.summed(0, x, recur(0, x))
         context, weights = self.attention(x, memory.keys, memory.encoded, memory.mask)
         x = self.after_layer("decoder", 0, x, mask, training)
         for i in range(1, len(self.decoder)):

@@ -13,12 +13,12 @@ from t2t_keras.rivals.sparse_experts import SparseExperts
 class MoEConfig(GNMTConfig):
     """The settings of `MoE`. The defaults are those of Shazeer et al. 2017, appendix E.
 
-    Its LSTMs have 2,048 units that are projected to 512. Here they have as many units as they put
-    out.
+    For what is simpler here, see "Differences from the papers" in this folder's README.
 
     Args:
         experts: experts of a mixture.
-        chosen: experts that compute a token.
+        chosen: experts that compute a token, at least 2: the gate of a single one is always 1, so
+            the translation would teach the gate nothing.
         expert_units: width of an expert's hidden layer.
         balance: weight of the losses that make the experts equally used.
     """
@@ -26,6 +26,7 @@ class MoEConfig(GNMTConfig):
     num_layers: int = 3
     decoder_layers: int | None = 2
     d_model: int = 512
+    dropout: float = 0.4
     units: int = 512
     attention_units: int = 512
     experts: int = 2048
@@ -40,8 +41,8 @@ class MoEConfig(GNMTConfig):
         super().validate()
         allowed = "at least 3: the experts need a layer between the first and the last"
         check(self.num_layers >= 3, "num_layers", self.num_layers, allowed)
-        allowed = f"at most experts={self.experts}"
-        check(self.chosen <= self.experts, "chosen", self.chosen, allowed)
+        allowed = f"from 2 to experts={self.experts}"
+        check(2 <= self.chosen <= self.experts, "chosen", self.chosen, allowed)
         check_positive("balance", self.balance)
         check(not self.fast_forward, "fast_forward", True, "False: the experts are residual")
 
@@ -55,6 +56,8 @@ class MoEConfig(GNMTConfig):
 @keras.saving.register_keras_serializable("t2t_keras")
 class MoE(GNMT):
     """`GNMT` with `SparseExperts` before the last encoder layer and after the first decoder layer.
+
+    Every layer whose input is as wide as its output has a residual connection.
 
     Args and call arguments: see `GNMT`, with a `MoEConfig`.
 
@@ -84,6 +87,9 @@ class MoE(GNMT):
         }
         for experts in self.experts.values():
             experts.build((None, None, config.units))
+
+    def summed(self, index, x, y):
+        return x + y if x.shape[-1] == y.shape[-1] else y
 
     def after_layer(self, stack, index, x, mask, training):
         before = {"encoder": self.config.num_layers - 2, "decoder": 0}

@@ -33,8 +33,9 @@ class Recurrence(keras.layers.Layer):
     def __init__(self, units, backward=False, **kwargs):
         super().__init__(**kwargs)
         self.units, self.backward, self.history = units, backward, History(1, units)
+        # XLA, which compiles training and searches on GPUs, has no kernel for cuDNN's LSTM.
         self.lstm = keras.layers.LSTM(
-            units, return_sequences=True, dtype=self.dtype_policy, name="lstm"
+            units, return_sequences=True, use_cudnn=False, dtype=self.dtype_policy, name="lstm"
         )
 
     def build(self, x_shape, lengths_shape=None):

@@ -13,8 +13,8 @@ class SparseExperts(keras.layers.Layer):
     """A mixture of feed-forward networks. Its gate chooses a few of them for every token.
 
     Tokens are sorted by expert and put into blocks, each for one expert. For n assignments of
-    tokens to experts, the blocks have at most 2 n + experts rows. No token is dropped, so the
-    result for a token does not depend on the others.
+    tokens to experts, there are at most n blocks and 2 n + experts rows. No token is dropped, so
+    the result for a token does not depend on the others.
 
     In training, noise on the gates lets tokens try other experts, and two losses are added that
     are small if all experts are used equally: the squared coefficients of variation of the sums
@@ -54,7 +54,7 @@ class SparseExperts(keras.layers.Layer):
             return self.add_weight(shape=shape, initializer=initializer, name=name)
 
         # Equal gates at first (§A of the paper).
-        gates = {"shape": (width, self.experts), "initializer": "zeros"}
+        gates = {"shape": (width, self.experts), "initializer": "zeros", "autocast": False}
         self.gate = self.add_weight(**gates, name="gate")
         self.noise = self.add_weight(**gates, name="noise")
         self.inner = kernel("inner", self.experts, width, self.units)
@@ -93,7 +93,7 @@ class SparseExperts(keras.layers.Layer):
         width, assigned = tokens.shape[-1], ops.reshape(ops.cast(experts, "int32"), (-1,))
         count = ops.shape(assigned)[0]
         size = count // self.experts + 1  # rows of a block
-        blocks = count // size + self.experts
+        blocks = smaller(count // size + self.experts, count)
         of_each = ops.sum(ops.one_hot(assigned, self.experts, dtype="int32"), axis=0)
         blocks_of_each = -(-of_each // size)
         rank = ops.argsort(ops.argsort(assigned))  # the place of each assignment, by expert
@@ -132,6 +132,13 @@ class SparseExperts(keras.layers.Layer):
     def get_config(self):
         settings = {name: getattr(self, name) for name in ("experts", "chosen", "units", "balance")}
         return {**super().get_config(), **settings}
+
+
+def smaller(one, other):
+    """Returns the smaller of two sizes, or the first one if only JAX's export knows them."""
+    if ops.is_tensor(one):
+        return ops.minimum(one, other)
+    return min(one, other) if isinstance(one, int) else one
 
 
 def variation(x):

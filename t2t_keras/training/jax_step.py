@@ -38,14 +38,15 @@ class TrainingStep:
         variables = [*self.trainable_variables, *self.non_trainable_variables]
         values = [*trainable_variables, *non_trainable_variables]
         count_right = any(isinstance(metric, TokenAccuracy) for metric in metrics)
-        with keras.StatelessScope(zip(variables, values, strict=True)) as scope:
+        mapping = zip(variables, values, strict=True)
+        with keras.StatelessScope(mapping, collect_losses=True) as scope:
             sums = chunked_token_sums(self, x, y, sample_weight, count_right, training)
         updated = [scope.get_current_value(v) for v in self.non_trainable_variables]
         loss = scaled = ops.divide_no_nan(sums.loss, sums.tokens)
         if training:
             mapping = zip(self.optimizer.variables, optimizer_variables, strict=True)
             with keras.StatelessScope(mapping):
-                scaled = self.optimizer.scale_loss(loss)
+                scaled = self.optimizer.scale_loss(sum(scope.losses, loss))  # with those of layers
         return scaled, (loss, sums, updated, metrics_variables)
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):

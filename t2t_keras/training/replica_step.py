@@ -161,8 +161,9 @@ class TrainingStep:
 
         def forward_backward(inputs, labels, sample_weight, part_index, scale):
             step = tf.cast(tf.convert_to_tensor(self.optimizer.iterations), tf.int64)
-            # Unique, because all replicas together have fewer than a million parts.
-            counter = step * 2**20 + part_index
+            # Unique, because all replicas together have at most 1,024 parts, and each of them draws
+            # at most 1,024 times from one generator.
+            counter = step * 2**20 + part_index * 2**10
             seed_states = [(seed, tf.stack([seed.value[0], counter])) for seed in seeds]
             with tf.GradientTape() as tape:
                 with keras.StatelessScope(seed_states, collect_losses=True) as scope:

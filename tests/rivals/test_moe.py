@@ -1,0 +1,55 @@
+import dataclasses
+
+import keras
+import numpy as np
+import pytest
+from helpers import array, ids, tensors
+from keras import ops
+from rival_models import RIVALS
+
+from t2t_keras.losses import LabelSmoothedCrossEntropy
+from t2t_keras.rivals.moe import MoE
+from t2t_keras.training import trainable
+
+CONFIG = dataclasses.replace(RIVALS["moe"][1], dropout=0.0)
+
+
+def silenced(model, *names):
+    """Sets the weights of some layers to 0, so that they put out zeros."""
+    for weight in model.trainable_weights:
+        if any(f"/{name}/" in f"/{weight.path}" for name in names):
+            weight.assign(np.zeros(weight.shape, "float32"))
+    return model
+
+
+def test_inputs_pass_by_every_layer_of_the_same_width():
+    model = silenced(MoE(CONFIG), "encoder_2", "encoder_experts", "decoder_0", "decoder_1")
+    source, target = ids(2, 5), ids(2, 4, seed=1)
+    x = model.source_embedding(ops.array(source))
+    both = model.forward(x), model.backward(x, ops.full((2,), 5))
+    first = model.encoder[0](ops.concatenate(both, axis=-1))
+    np.testing.assert_allclose(array(model.encode(ops.array(source))), array(first), atol=1e-6)
+    model = silenced(model, "decoder_experts")
+    logits = model({"source": source, "target": target})
+    embedded = model.embedding(ops.array(target))
+    expected = model.output_embedding.project(ops.reshape(embedded, (-1, CONFIG.d_model)))
+    np.testing.assert_allclose(array(logits), np.reshape(array(expected), logits.shape), atol=1e-6)
+
+
+def test_training_minimizes_the_balance_losses_too():
+    gates = []
+    for balance in (1e-6, 10.0):
+        keras.utils.set_random_seed(0)
+        model = trainable(MoE)(dataclasses.replace(CONFIG, balance=balance))
+        model.compile(keras.optimizers.SGD(1.0), LabelSmoothedCrossEntropy())
+        inputs = tensors({"source": ids(4, 6), "target": ids(4, 6, seed=1)})
+        model.fit(inputs, ops.array(ids(4, 6, seed=2)), batch_size=4, verbose=0)
+        gates.append(array(model.experts["encoder"].gate))
+    assert np.abs(gates[0]).max() > 0, "the translation moves the gate"
+    assert np.abs(gates[1]).max() > 100 * np.abs(gates[0]).max()
+
+
+@pytest.mark.parametrize("chosen", [1, 5])
+def test_a_wrong_number_of_chosen_experts_is_refused(chosen):
+    with pytest.raises(ValueError, match="`chosen` must be from 2 to experts=4"):
+        dataclasses.replace(CONFIG, chosen=chosen)
