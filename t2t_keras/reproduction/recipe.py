@@ -75,11 +75,13 @@ class Recipe(NamedTuple):
         """
         if not run.config_file.exists():
             return
+        steps_may_differ = self.experiment.training.schedule != "linear"  # it ends at the last step
         changed = {
             name: values
             for name, values in differences(run.experiment(), self.experiment).items()
             if name.startswith(("model.", "training.", "data.batches."))
-            and name not in {*IRRELEVANT, "training.steps"}
+            and name not in IRRELEVANT
+            and not (name == "training.steps" and steps_may_differ)
         }
         for name, (old, new) in changed.items():
             raise ValueError(
@@ -148,7 +150,8 @@ def shorten(training, steps, checkpoints=CHECKPOINTS):
     """Changes the number of steps; the warm-up keeps its share and the highest learning rate."""
     share = steps / training.steps
     warmup = max(1, round(training.warmup_steps * share))
-    training.learning_rate *= math.sqrt(warmup / training.warmup_steps)
+    if training.schedule == "paper":  # whose peak depends on the warm-up
+        training.learning_rate *= math.sqrt(warmup / training.warmup_steps)
     training.warmup_steps, training.steps = warmup, steps
     training.evaluate_every = min(training.evaluate_every, steps)
     training.checkpoint_every = max(1, steps // checkpoints)

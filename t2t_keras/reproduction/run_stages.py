@@ -130,7 +130,7 @@ def translate(stages, stage, run, weights, search, source, output):
             f"--alpha={search.alpha}",
             f"--extra_length={search.extra_length}",
             "--split=off",  # a test set is compared line by line
-            *([f"--constrain={search.constrain}"] if search.constrain else []),
+            f"--constrain={search.constrain}",  # also if it is empty, whatever the run's own is
             f"--input={source}",
             f"--output={output}",
         ],

@@ -100,6 +100,8 @@ def reproduce(plan):
     check(plan, rows)
     reduced = dict(zip(rows, (plan.reduced or "").split(","), strict=False))
     run = existing_run(plan)
+    for name in rows:  # so that none is refused after others have been trained
+        recipe_of(plan, name, reduced.get(name))
     with output_folder(plan) as folder:
         results = []
         for name in rows:
@@ -149,6 +151,12 @@ def check(plan, rows):
         )
 
 
+def recipe_of(plan, name, reduced=None):
+    """Returns a row's `Recipe`; see `score_row`."""
+    row = PAPER[name]
+    return reduced_recipe(plan, row.config, row.averaged, row.checkpoints, reduced)
+
+
 def score_row(plan, folder, name, run=None, reduced=None):
     """Trains a row, unless a run is given, and yields a `Result` for each test set.
 
@@ -160,7 +168,7 @@ def score_row(plan, folder, name, run=None, reduced=None):
         reduced: the row's smaller config. None: the paper's settings.
     """
     row, stages = PAPER[name], functools.partial(Stages, folder / name, name)
-    recipe = reduced_recipe(plan, row.config, row.averaged, row.checkpoints, reduced)
+    recipe = recipe_of(plan, name, reduced)
     data_set, text_folder = plan.tfds or row.data_set, folder / "-".join(row.languages)
     if run:
         weights = default_weights(run)

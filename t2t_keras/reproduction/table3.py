@@ -53,15 +53,18 @@ def reproduce(plan):
     rows = chosen_rows(load_config_file(find_config("table3")).MODELS, plan.rows)
     check(plan, rows)
     base = recipe_of(plan, "base")
+    recipes = {}  # all of them first, so that none is refused after others have been trained
+    for row in rows:
+        for further in range(plan.seeds if row == "base" else 1):
+            recipe = recipe_of(plan, row, further)
+            name = f"{row}-seed{recipe.experiment.training.seed}" if further else row
+            recipes[name] = recipe
     with output_folder(plan) as folder:
         text = training_text(plan, folder, base)
         results = []
-        for row in rows:
-            for further in range(plan.seeds if row == "base" else 1):
-                recipe = recipe_of(plan, row, further)
-                name = f"{row}-seed{recipe.experiment.training.seed}" if further else row
-                results.append(score_row(plan, folder / name, name, recipe, base, text))
-                markdown = write_results(plan, folder, results, base, text)
+        for name, recipe in recipes.items():
+            results.append(score_row(plan, folder / name, name, recipe, base, text))
+            markdown = write_results(plan, folder, results, base, text)
     return markdown
 
 

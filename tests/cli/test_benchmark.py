@@ -9,7 +9,7 @@ from commands import command
 from serving_client import served
 from untrained import toy_tokenizer, untrained_run
 
-from t2t_keras.cli.benchmarks import table
+from t2t_keras.cli.benchmarks import document_runs, table
 from t2t_keras.cli.benchmarks.document_runs import pronouns
 from t2t_keras.runs.settings_file import write_settings
 
@@ -135,6 +135,13 @@ def test_runs_are_compared_on_documents(tmp_path):
     assert matplotlib.image.imread(tmp_path / "picture.png").shape[0] == 380
 
 
+def test_translations_of_documents_have_room_for_the_reference(monkeypatch, tmp_path):
+    words = tmp_path / "words"
+    run = untrained_run(tmp_path / "run", words, toy_tokenizer(words), end=-9.0, extra_length=0)
+    _, (line,) = document_runs.translated(run, np.array([[50, 60, 2]]), longest=40)
+    assert len(run.tokenizer().target.encode([line])[0]) > 20
+
+
 def test_pronouns_are_compared_at_their_places():
     source = "I have a lamp. It is old. We have the book. I find it. It is red."
     reference = (
@@ -145,6 +152,10 @@ def test_pronouns_are_compared_at_their_places():
     assert pronouns(source, reference, wrong) == (1, 3)
     assert pronouns(source, reference, "Ich habe eine Lampe. Sie ist alt.") == (1, 3)
     assert pronouns("I sleep.", "Ich schlafe.", "") == (0, 0)
+    left_out = "Ich zeichne eine Lampe. Wir brauchen das Buch. Ich finde es. Es ist rot."
+    added = "Der Hund schläft. " + reference.replace(" Ich", " Der Hund schläft. Ich")
+    assert pronouns(source, reference, left_out) == (2, 3)
+    assert pronouns(source, reference, added) == (3, 3)
 
 
 def test_ratios_are_of_speeds_also_where_times_are_shown(capsys):
@@ -183,6 +194,8 @@ def test_answers_of_a_server_are_timed_and_compared_with_lone_answers(backwards_
         ([], "takes one subject: attention"),
         (["atention"], "did you mean 'attention'"),
         (["documents"], "documents needs --runs, such as --runs=runs/full,runs/restricted"),
+        (["documents", "--runs=a/run,b/run"], "--runs must have different names"),
+        (["documents", "--runs=nowhere"], "nowhere could not be measured: ValueError"),
         (["attention", "--lengths=8,x"], "`lengths` must be"),
         (["decode", "--length=5"], "--length must be at least --source_length"),
         (["decode", "--beside=marian"], "value should be one of <ctranslate2>"),

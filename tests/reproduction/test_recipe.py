@@ -1,5 +1,6 @@
 """Recipes: the paper's settings, reductions, and the differences that a table names."""
 
+import copy
 import dataclasses
 
 import pytest
@@ -24,6 +25,12 @@ def test_a_shorter_training_keeps_its_highest_learning_rate_and_its_share_of_ave
     shorten(training, 3000, checkpoints=504)
     assert (training.steps, training.warmup_steps, training.checkpoint_every) == (3000, 40, 5)
     assert training.learning_rate * training.warmup_steps**-0.5 == pytest.approx(highest)
+
+
+def test_a_shorter_training_keeps_the_rate_of_a_schedule_that_is_named_by_its_peak():
+    training = TrainingConfig(steps=14_000, schedule="inverse_sqrt", learning_rate=1.5e-3)
+    shorten(training, 1400)
+    assert (training.warmup_steps, training.learning_rate) == (400, 1.5e-3)
 
 
 def test_a_plan_without_reductions_has_the_papers_settings():
@@ -57,11 +64,11 @@ def test_reductions_name_relevant_differences_of_the_run_and_of_the_search():
 
 
 def test_a_run_resumes_with_its_own_settings_and_more_steps_only(tmp_path):
-    paper = load_experiment("base")
+    paper, trained = load_experiment("base"), load_experiment("base")
 
     class TrainedRun(Run):
         def experiment(self):
-            return load_experiment("base")
+            return trained
 
     run = TrainedRun(tmp_path)
     run.config_file.touch()
@@ -82,6 +89,11 @@ def test_a_run_resumes_with_its_own_settings_and_more_steps_only(tmp_path):
     message = r"was trained with training\.learning_rate=1\. .*different --output\. .*=0\.5"
     with pytest.raises(ValueError, match=message):
         check(learning_rate=0.5)
+    paper.training.schedule, paper.training.learning_rate = "linear", 1e-3
+    trained = copy.deepcopy(paper)
+    check(schedule="linear", learning_rate=1e-3, steps=paper.training.steps)
+    with pytest.raises(ValueError, match=r"with training\.steps=100,000\. .*steps=200,000"):
+        check(schedule="linear", learning_rate=1e-3, steps=200_000)
 
 
 def test_rows_of_equal_operations_train_for_as_many_steps_as_they_can_afford():

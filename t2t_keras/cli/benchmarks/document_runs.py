@@ -4,6 +4,7 @@ import itertools
 import os
 import re
 import time
+from collections import Counter
 
 import numpy as np
 
@@ -35,7 +36,7 @@ def measure_run(folder, words, count):
         *itertools.islice(documents(words, "test", seed=words), count), strict=True
     )
     source, target = ids_of(run, sources, references)
-    seconds, hypotheses = translated(run, source)
+    seconds, hypotheses = translated(run, source, longest=target.shape[1] + 50)
     training, memory = training_step(run, source[:1], target[:1])
     counts = [pronouns(*each) for each in zip(sources, references, hypotheses, strict=True)]
     right, total = map(sum, zip(*counts, strict=True))
@@ -59,11 +60,12 @@ def ids_of(run, sources, references):
     return [padded([[*ids, END] for ids in side]) for side in sides]
 
 
-def translated(run, source):
-    """Returns the seconds of a greedy search, and the translations."""
+def translated(run, source, longest):
+    """Returns the seconds of a greedy search, and translations of at most `longest` tokens."""
     from t2t_keras.runs.search_graphs import staged_graph
 
-    decode = staged_graph(run.model(), run.search(beam=1))
+    extra_length = max(0, longest - source.shape[1])
+    decode = staged_graph(run.model(), run.search(beam=1, extra_length=extra_length))
     decode(source[:, :8], range(len(source)))  # traces the graph
     started = time.perf_counter()
     tokens, _ = decode(source, range(len(source)))
@@ -97,19 +99,47 @@ def training_step(run, source, labels):
 def pronouns(source, reference, hypothesis):
     """Counts the right translations of "it", and all of them.
 
-    The pronoun begins or ends its sentence. The n-th sentence of a translation translates the n-th
-    one of the source.
+    The pronoun begins or ends its sentence. The n-th sentence of the reference translates the n-th
+    one of the source; for those of the hypothesis, see `matched`.
     """
     source, reference, hypothesis = (
         [each.split() for each in SENTENCE.findall(text)]
         for text in (source, reference, hypothesis)
     )
+    translations = matched(reference, hypothesis)
     right = total = 0
     for index, words in enumerate(source):
         if words[0] != "It" and words[-1] != "it.":
             continue
         place = 0 if words[0] == "It" else -1
         total += 1
-        if index < len(hypothesis):
-            right += hypothesis[index][place] == reference[index][place]
+        if translations[index] is not None:
+            right += hypothesis[translations[index]][place] == reference[index][place]
     return right, total
+
+
+def matched(reference, hypothesis):
+    """Returns, for each sentence of the reference, the index of its match in the hypothesis.
+
+    Matches are in order and have the most words in common, so that a sentence left out or added
+    does not shift those after it. A sentence without a match has None.
+    """
+    common = np.zeros([len(reference), len(hypothesis)])
+    counts = [[Counter(sentence) for sentence in side] for side in (reference, hypothesis)]
+    for index, (ours, theirs) in zip(
+        np.ndindex(common.shape), itertools.product(*counts), strict=True
+    ):
+        common[index] = (ours & theirs).total() / max(ours.total(), theirs.total())
+    best = np.zeros([len(reference) + 1, len(hypothesis) + 1])  # of the first i and j sentences
+    for i, j in np.ndindex(common.shape):
+        best[i + 1, j + 1] = max(best[i, j] + common[i, j], best[i, j + 1], best[i + 1, j])
+    matches, (i, j) = [None] * len(reference), common.shape
+    while i and j:
+        if best[i, j] == best[i - 1, j]:
+            i -= 1
+        elif best[i, j] == best[i, j - 1]:
+            j -= 1
+        else:
+            i, j = i - 1, j - 1
+            matches[i] = j
+    return matches

@@ -48,6 +48,12 @@ def measure():
             "documents measures runs, which need TensorFlow. Received: "
             f"KERAS_BACKEND={keras.config.backend()}"
         )
+    names = [Path(run).name for run in RUNS.value]
+    if len(set(names)) < len(names):
+        raise ValueError(
+            "The folders of --runs must have different names, which label their lines. "
+            f"Received: {', '.join(RUNS.value)}"
+        )
     lengths, results = sorted_lengths(WORDS.value), {}
     print(
         f"Greedy translations of {DOCUMENTS.value} documents of each length, in seconds per "
@@ -58,7 +64,11 @@ def measure():
     for words in lengths:
         for run in RUNS.value:
             # A process of its own, so that no measurement has memory of an earlier one.
-            results[run, words] = result = call_in_child(measure_run, run, words, DOCUMENTS.value)
+            try:
+                result = call_in_child(measure_run, run, words, DOCUMENTS.value)
+            except RuntimeError as error:
+                raise ValueError(f"{run} could not be measured: {error}") from error
+            results[run, words] = result
             cells = [
                 f"{each.factor * result[name]:>{len(title)}{each.form}}"
                 for title, (name, each) in zip(titles, MEASURES.items(), strict=True)

@@ -33,6 +33,8 @@ def variants(training, d_model):
 
 def highest_rate(training, d_model):
     """Returns the learning rate at the end of the warm-up."""
+    if training.schedule != "paper":
+        return training.learning_rate
     return training.learning_rate * (d_model * training.warmup_steps) ** -0.5
 
 

@@ -96,7 +96,8 @@ class ToyRuns:
 
 def curve(run, metric="perplexity"):
     """Returns a metric of a run's evaluations by step."""
-    return {each["step"]: each[metric] for each in run.evaluations() if each.get(metric)}
+    values = {each["step"]: each.get(metric) for each in run.evaluations()}
+    return {step: value for step, value in values.items() if value is not None}
 
 
 def last(run, metric):
