@@ -13,7 +13,12 @@ from typing import NamedTuple
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu
 from t2t_keras.reproduction.longest_path import longest_path
-from t2t_keras.reproduction.recipe import TYPICAL_LENGTH, operations_per_token, reduced_recipe
+from t2t_keras.reproduction.recipe import (
+    TYPICAL_LENGTH,
+    differences,
+    operations_per_token,
+    reduced_recipe,
+)
 from t2t_keras.reproduction.run_stages import (
     Facts,
     average,
@@ -100,8 +105,10 @@ def reproduce(plan):
     check(plan, rows)
     reduced = dict(zip(rows, (plan.reduced or "").split(","), strict=False))
     run = existing_run(plan)
-    for name in rows:  # so that none is refused after others have been trained
-        recipe_of(plan, name, reduced.get(name))
+    # All recipes first, so that none is refused after others have been trained.
+    recipes = {name: recipe_of(plan, name, reduced.get(name)) for name in rows}
+    if not (run or plan.data or plan.evaluate_only):
+        check_text(recipes)
     with output_folder(plan) as folder:
         results = []
         for name in rows:
@@ -149,6 +156,26 @@ def check(plan, rows):
             "The files of --test_source must have different names, apart from folder and suffix. "
             f"Received: {', '.join(names)}"
         )
+
+
+def check_text(recipes):
+    """Rejects rows of one pair of languages, which share a text, that need it encoded differently.
+
+    Args:
+        recipes: `Recipe` by row.
+    """
+    first = {}
+    for name, recipe in recipes.items():
+        before = first.setdefault(PAPER[name].languages, name)
+        if recipe.prepare_flags() != recipes[before].prepare_flags():
+            changed = differences(recipes[before].experiment, recipe.experiment)
+            path = next(path for path in changed if path.startswith("data."))
+            ours, theirs = changed[path]
+            raise ValueError(
+                f"{before} and {name} share one text, so its settings must be the same. Set, for "
+                f"example, --config.{path}={ours}, or make a table of each row. "
+                f"Received: {path}={ours} and {theirs}"
+            )
 
 
 def recipe_of(plan, name, reduced=None):

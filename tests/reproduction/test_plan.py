@@ -102,6 +102,12 @@ def test_a_wrong_plan_is_refused(table, changes, message):
         ("table2", {"run": "x"}, "--run is for one row"),
         ("table2", {"rows": ["ende_base"], "run": "x"}, "x is not a run"),
         ("table2", {"overrides": {"training.patience": 3}}, "could not be compared"),
+        (
+            "table2",
+            {"rows": ["ende_base", "ende_gnmt"]},
+            "ende_base and ende_gnmt share one text.* --config.data.vocabulary.size=37000",
+        ),
+        ("table3", {"divide_layers": 3}, "a divisor of num_layers=2"),
         ("table3", {"overrides": {"model.d_modle": 3}}, "did you mean 'model.d_model'"),
         ("table3", {"data": "x"}, "--dev_source and --dev_target, the text to score on"),
         ("table3", {"divide": 3}, "a divisor of d_model=512"),
