@@ -1,6 +1,8 @@
 """The stages that tables 2 to 4 share, and the facts about a run that these tables print."""
 
 import contextlib
+import dataclasses
+import json
 from pathlib import Path
 from typing import NamedTuple
 
@@ -117,7 +119,8 @@ def translate(stages, stage, run, weights, search, source, output):
         stage: name of the stage.
         run: a `Run`.
         weights: its `Weights`.
-        search: a `SearchConfig`. Only beam, alpha, extra_length and constrain are used.
+        search: a `SearchConfig`. Only beam, alpha, extra_length and constrain are used; other
+            settings are the run's.
         source, output: the files.
     """
     stages.run_once(
@@ -136,6 +139,7 @@ def translate(stages, stage, run, weights, search, source, output):
         ],
         creates=output,
         reads=[weights.file, source],
+        depends_on=json.loads(json.dumps(dataclasses.asdict(run.experiment().search))),
     )
 
 

@@ -1,12 +1,22 @@
 """The weights and the settings of a run that a table names."""
 
+import json
 from unittest import mock
 
 import pytest
 from untrained import save_checkpoint, toy_tokenizer, untrained_run
 
+from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.experiment import Experiment
 from t2t_keras.reproduction import Plan
-from t2t_keras.reproduction.run_stages import average, default_weights, existing_run, output_folder
+from t2t_keras.reproduction.run_stages import (
+    Weights,
+    average,
+    default_weights,
+    existing_run,
+    output_folder,
+    translate,
+)
 from t2t_keras.runs.run import Run
 
 
@@ -34,6 +44,26 @@ def test_an_old_best_checkpoint_is_not_averaged(tmp_path):
     weights = average(stages, run, 5)
     assert weights.text == "one checkpoint (up to step 300)"
     assert stages.run_once.call_args.kwargs["arguments"] == [run.folder, "--last=1"]
+
+
+def translation_stage(settings_of_run, **search):
+    """Returns the arguments of the stage that translates with a run."""
+    stages, run = mock.Mock(), mock.Mock()
+    run.experiment.return_value = Experiment(search=SearchConfig(**settings_of_run))
+    translate(stages, "one", run, Weights("9", "weights", ""), SearchConfig(**search), "in", "out")
+    return stages.run_once.call_args.kwargs
+
+
+def test_a_translation_depends_on_all_search_settings_of_its_run():
+    plain = translation_stage({"banned": (5,)})["depends_on"]
+    assert plain != translation_stage({"banned": (5,), "penalty": "marian"})["depends_on"]
+    assert json.loads(json.dumps(plain)) == plain, "it is compared with what a file keeps"
+
+
+def test_outputs_of_any_kind_are_not_constrained_as_the_run_is():
+    run = {"constrain": "tree"}
+    assert "--constrain=" in translation_stage(run)["arguments"]
+    assert "--constrain=tree" in translation_stage(run, constrain="tree")["arguments"]
 
 
 def test_an_existing_run_must_have_settings(tmp_path):
