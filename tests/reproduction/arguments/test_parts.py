@@ -4,8 +4,9 @@ import pytest
 from argument_runs import UntrainedRuns
 
 from t2t_keras.reproduction.arguments.finding import write_finding
-from t2t_keras.reproduction.arguments.parts import experiment
+from t2t_keras.reproduction.arguments.parts import experiment, highest_rate
 from t2t_keras.reproduction.recipe import differences
+from t2t_keras.training.training_config import TrainingConfig
 
 
 def test_each_variant_leaves_out_one_part(tmp_path):
@@ -33,3 +34,9 @@ def test_the_constant_rate_is_the_highest_of_the_schedule(tmp_path):
     end = complete.training.warmup_steps - 1  # steps count from 0
     rates = [float(each.schedule()(end)) for each in (complete, constant)]
     assert rates[0] == pytest.approx(rates[1], rel=1e-5)
+
+
+@pytest.mark.parametrize("schedule", ["inverse_sqrt", "linear", "constant"])
+def test_other_schedules_than_the_papers_are_named_by_their_highest_rate(schedule):
+    training = TrainingConfig(schedule=schedule, learning_rate=1e-3)
+    assert highest_rate(training, d_model=128) == 1e-3

@@ -1,11 +1,13 @@
 """Variants: what changes, and which settings of the plan apply to all of them."""
 
+from unittest import mock
+
 import pytest
 
 from t2t_keras.experiment import load_experiment
 from t2t_keras.models import architecture_of
 from t2t_keras.reproduction import Plan
-from t2t_keras.reproduction.arguments.toy_runs import ToyRuns, last
+from t2t_keras.reproduction.arguments.toy_runs import ToyRuns, curve, last
 from t2t_keras.reproduction.recipe import differences
 
 
@@ -46,3 +48,14 @@ def test_a_training_that_diverged_has_no_perplexity():
             return [{"step": 1, "perplexity": 5.0}, {"step": 2, "perplexity": None}]
 
     assert last(Diverged(), "perplexity") != last(Diverged(), "perplexity"), "NaN"
+
+
+def test_a_curve_has_a_score_of_zero_but_no_missing_values():
+    run = mock.Mock()
+    run.evaluations.return_value = [
+        {"step": 1, "bleu": 0.0},
+        {"step": 2, "bleu": None},
+        {"step": 3},
+        {"step": 4, "bleu": 5.0},
+    ]
+    assert curve(run, "bleu") == {1: 0.0, 4: 5.0}
