@@ -31,6 +31,11 @@ def check_positive(name, value):
     check(number and 0 < value < float("inf"), name, value, "a positive number")
 
 
+def check_not_negative(name, value):
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    check(number and 0 <= value < float("inf"), name, value, "a number of at least 0")
+
+
 def check_boolean(name, value):
     check(isinstance(value, bool), name, value, "True or False")
 

@@ -89,7 +89,10 @@ class Experiment:
         if keras.config.backend() == "tensorflow":
             options["accumulate"] = training.accumulate
             options["clip_norm"] = training.clip_norm or None
+            options["r_drop"] = training.r_drop
             options["jit_compile"] = {"auto": "auto", "on": True, "off": False}[training.xla]
+        else:
+            check(training.r_drop == 0, "training.r_drop", training.r_drop, "0 except on TensorFlow")
         model.compile(
             optimizer=Adam(self.schedule(), beta_1=0.9, beta_2=0.98, epsilon=1e-9),
             loss=LabelSmoothedCrossEntropy(training.label_smoothing),

@@ -9,7 +9,7 @@ Keras' `fit` and our trainer both use it. It differs from Keras' own step in fiv
 - Dropout's random numbers are a function of (the layer's seed, step, replica, part). A resumed run
   repeats them, and no two replicas share them.
 - The reported loss is the mean over all tokens, not the mean of the batches' means.
-- The logits are computed in chunks, unless a metric reads them.
+- The logits are computed in chunks, unless a metric or R-Drop reads them.
 """
 
 from types import SimpleNamespace
@@ -18,9 +18,10 @@ import keras
 import tensorflow as tf
 from absl import logging
 
-from t2t_keras.checks import check, check_integer
+from t2t_keras.checks import check, check_integer, check_not_negative
 from t2t_keras.losses import LabelSmoothedCrossEntropy, token_weights
 from t2t_keras.metrics import Perplexity, TokenAccuracy
+from t2t_keras.training.r_drop import r_drop_sums
 from t2t_keras.training.recomputation import gradients_with_recomputation
 from t2t_keras.training.token_sums import (
     TokenSums,
@@ -34,7 +35,14 @@ class TrainingStep:
     """The training step, for a `SequenceModel` that also derives from this class."""
 
     def compile(
-        self, *args, jit_compile="auto", accumulate=1, clip_norm=None, by_products=False, **kwargs
+        self,
+        *args,
+        jit_compile="auto",
+        accumulate=1,
+        clip_norm=None,
+        r_drop=0.0,
+        by_products=False,
+        **kwargs,
     ):
         """Configures training, as Keras' `compile` does, with a few more options.
 
@@ -46,10 +54,12 @@ class TrainingStep:
                 result is the same as for the whole batch.
             clip_norm: maximum norm of the gradients of the whole batch, all weights together.
                 Larger gradients are scaled down. None: no limit.
+            r_drop: α of R-Drop, see r_drop.py. 0: one pass over each batch.
             by_products: report perplexity, which the loss yields at no extra cost, and in
                 evaluations token accuracy.
         """
         check_integer("accumulate", accumulate)
+        check_not_negative("r_drop", r_drop)
         check(
             jit_compile in ("auto", True, False),
             "jit_compile",
@@ -59,6 +69,7 @@ class TrainingStep:
         self.xla = choose_xla(jit_compile)
         self.accumulate = accumulate
         self.clip_norm = clip_norm
+        self.r_drop = r_drop
         self.forward_backward = None
         # Keras would also compile the exchange between replicas, which fails.
         super().compile(*args, jit_compile=False, **kwargs)
@@ -109,6 +120,9 @@ class TrainingStep:
         metrics = self.metrics_of_sums(weights)
         updated = [*(metrics or []), *self.by_products_of(training)]
         count_right = any(isinstance(metric, TokenAccuracy) for metric in updated)
+        if training and self.r_drop:
+            sums, logits = r_drop_sums(self, inputs, labels, weights, self.r_drop, count_right)
+            return sums, None if metrics is not None else logits
         if metrics is not None:
             sums = chunked_token_sums(self, inputs, labels, weights, count_right, training)
             return sums, None
@@ -191,12 +205,13 @@ class TrainingStep:
 
 def refuse_unused_options(model):
     """Rejects options of `compile` that Keras' own step would ignore."""
-    if model.accumulate > 1 or model.clip_norm is not None:
+    if model.accumulate > 1 or model.clip_norm is not None or model.r_drop:
         raise ValueError(
-            "`accumulate` and `clip_norm` have an effect only with a LabelSmoothedCrossEntropy. "
-            "With another loss, use the optimizer's gradient_accumulation_steps and "
-            f"global_clipnorm. Received: loss={model.loss!r}, accumulate={model.accumulate}, "
-            f"clip_norm={model.clip_norm}"
+            "`accumulate`, `clip_norm` and `r_drop` have an effect only with a "
+            "LabelSmoothedCrossEntropy. With another loss, use the optimizer's "
+            "gradient_accumulation_steps and global_clipnorm, and no r_drop. Received: "
+            f"loss={model.loss!r}, accumulate={model.accumulate}, clip_norm={model.clip_norm}, "
+            f"r_drop={model.r_drop}"
         )
 
 

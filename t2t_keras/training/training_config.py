@@ -2,7 +2,14 @@
 
 import dataclasses
 
-from t2t_keras.checks import check, check_choice, check_integer, check_positive, check_rate
+from t2t_keras.checks import (
+    check,
+    check_choice,
+    check_integer,
+    check_not_negative,
+    check_positive,
+    check_rate,
+)
 from t2t_keras.schedules import DECAYS
 
 
@@ -22,6 +29,8 @@ class TrainingConfig:
         accumulate: number of parts into which a device splits its rows, to fit its memory.
         clip_norm: maximum norm of the gradients; larger ones are scaled down. 0: no limit, as in
             the paper.
+        r_drop: α of R-Drop, which computes every batch twice and draws both predictions together.
+            0: off, as in the paper.
         freeze: names of layers that are not trained: "encoder", "decoder", "embedding",
             "source_embedding", "output_embedding", "source_positions", "target_positions".
         precision: "float32" or "mixed_bfloat16".
@@ -45,6 +54,7 @@ class TrainingConfig:
     schedule: str = "paper"
     accumulate: int = 1
     clip_norm: float = 0.0
+    r_drop: float = 0.0
     freeze: tuple[str, ...] = ()
     precision: str = "float32"
     xla: str = "auto"
@@ -79,10 +89,8 @@ class TrainingConfig:
             f"below 0.1 with schedule={self.schedule!r}, such as 1e-4: it is the learning rate "
             "after the warm-up",
         )
-        for name in ("clip_norm", "checkpoint_minutes"):
-            value = getattr(self, name)
-            if value != 0:
-                check_positive(name, value)
+        for name in ("clip_norm", "r_drop", "checkpoint_minutes"):
+            check_not_negative(name, getattr(self, name))
         is_list = isinstance(self.freeze, tuple | list)
         names = is_list and all(isinstance(name, str) for name in self.freeze)
         check(names, "freeze", self.freeze, "a tuple of names of layers")
