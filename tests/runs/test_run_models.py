@@ -20,7 +20,7 @@ from t2t_keras.runs.settings_file import check_same_model, read_config, read_set
 from t2t_keras.transformer_config import TransformerConfig
 
 TEXTS = ["The dog sleeps.", "", "The cat sleeps."]
-TESTED = ("gnmt", "convs2s", "bytenet")
+TESTED = ("gnmt", "moe", "convs2s", "bytenet")
 
 
 @pytest.fixture(params=TESTED, scope="module")
