@@ -20,10 +20,11 @@ class UntrainedRuns(ToyRuns):
 
     Args:
         folder: output folder.
+        overrides: value by setting, see `Plan`.
     """
 
-    def __init__(self, folder):
-        super().__init__(Plan("arguments", output=folder))
+    def __init__(self, folder, overrides=None):
+        super().__init__(Plan("arguments", output=folder, overrides=overrides))
         self.changes, self.texts, self.configs = {}, {}, {}
 
     def trained(self, name, changes, text=None, config=None):

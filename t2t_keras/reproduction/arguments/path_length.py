@@ -24,12 +24,7 @@ LAYERS = 3
 DISTANCES = (1, 4, 16, 32)  # of the table
 FARTHEST = 40  # in the picture; the shortest lines have fewer tokens
 NEIGHBOURHOOD = 9  # r of restricted self-attention
-SHARED = {
-    "model.num_layers": LAYERS,
-    "model.dropout": 0.1,
-    "training.learning_rate": 0.25,  # for more layers than the other experiments have
-    "data.batches.max_length": LONGEST + 1,
-}
+LOWER_RATE = 5 / 12  # times that of the other experiments, whose models have fewer layers
 
 
 class Kind(NamedTuple):
@@ -61,11 +56,12 @@ KINDS = {
 
 def experiment(toy_runs):
     folder = toy_runs.plan.folder / "long_lines"
-    text = encoded_chains(folder, toy_runs.recipe(SHARED), LONGEST, [LONGEST] * LINES)
+    shared = shared_changes(toy_runs)
+    text = encoded_chains(folder, toy_runs.recipe(shared), LONGEST, [LONGEST] * LINES)
     lines = read_lines(chain_paths(folder, "test")[0])
     runs, paths = {}, {}
     for name, kind in KINDS.items():
-        changes = SHARED | kind.changes
+        changes = shared | kind.changes
         runs[name] = toy_runs.trained(f"path-{name}", changes, text, kind.config)
         paths[name] = longest_path(toy_runs.recipe(changes, kind.config).experiment.model)
     reach = {name: relative(gradients(run, lines)) for name, run in runs.items()}
@@ -88,6 +84,17 @@ def experiment(toy_runs):
             toy_runs.training_note(f"chains of sentences of up to {LONGEST} tokens"),
         ],
     )
+
+
+def shared_changes(toy_runs):
+    """Returns the value by setting of all kinds."""
+    rate = toy_runs.recipe({}).experiment.training.learning_rate
+    return {
+        "model.num_layers": LAYERS,
+        "model.dropout": 0.1,
+        "training.learning_rate": LOWER_RATE * rate,
+        "data.batches.max_length": LONGEST + 1,
+    }
 
 
 def gradients(run, lines):

@@ -44,6 +44,15 @@ def test_kinds_are_trained_on_the_same_lines_and_compared_by_distance(tmp_path, 
     assert (row["gradient over 4"], row["gradient over 16"]) == ("0.2", "0")
 
 
+def test_the_learning_rate_is_a_share_of_any_schedules(tmp_path):
+    """A rate that suits the paper's schedule only would be refused after the other experiments."""
+    linear = {"training.schedule": "linear", "training.learning_rate": 2.4e-3}
+    for overrides, rate in ((None, 0.25), (linear, 1e-3)):
+        runs = UntrainedRuns(tmp_path, overrides)
+        training = runs.recipe(path_length.shared_changes(runs)).experiment.training
+        assert math.isclose(training.learning_rate, rate)
+
+
 def test_a_training_that_diverged_has_gradients_without_value():
     layers = path_length.relative([[math.nan, math.nan], [0.0, 0.0], [2.0, 1.0]])
     assert [path_length.farthest(layer) for layer in layers] == [0, 0, 1]
