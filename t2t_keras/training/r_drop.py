@@ -1,4 +1,4 @@
-"""R-Drop: two passes over each batch, with different dropout, that are drawn together.
+"""R-Drop: two passes over each batch with different dropout, whose predictions should agree.
 
 Wu et al. 2021, "R-Drop: Regularized Dropout for Neural Networks" (arXiv 2106.14448). A model with
 dropout is a different model in each pass. R-Drop adds the divergence of the two predicted

@@ -29,8 +29,8 @@ class TrainingConfig:
         accumulate: number of parts into which a device splits its rows, to fit its memory.
         clip_norm: maximum norm of the gradients; larger ones are scaled down. 0: no limit, as in
             the paper.
-        r_drop: α of R-Drop, which computes every batch twice and draws both predictions together.
-            0: off, as in the paper.
+        r_drop: α of R-Drop, which computes every batch twice and adds the divergence of both
+            predictions to the loss. 0: off, as in the paper.
         freeze: names of layers that are not trained: "encoder", "decoder", "embedding",
             "source_embedding", "output_embedding", "source_positions", "target_positions".
         precision: "float32" or "mixed_bfloat16".

@@ -95,8 +95,7 @@ def trained(steps=2, **options):
     return [weight.numpy() for weight in model.trainable_variables], history["loss"], model
 
 
-def test_predictions_of_two_passes_are_drawn_together():
-    """After training with R-Drop, dropout changes the predictions less."""
+def test_after_training_with_it_dropout_changes_the_predictions_less():
 
     def spread(model):
         ids = np.random.default_rng(1).integers(3, 30, (8, 6))
@@ -104,8 +103,8 @@ def test_predictions_of_two_passes_are_drawn_together():
         first, second = (model(inputs, training=True) for _ in range(2))
         return float(np.mean(symmetric_divergence(first, second)))
 
-    plain, drawn = (trained(steps=30, r_drop=alpha)[2] for alpha in (0.0, 20.0))
-    assert spread(drawn) < spread(plain) / 2
+    plain, regularized = (trained(steps=30, r_drop=alpha)[2] for alpha in (0.0, 20.0))
+    assert spread(regularized) < spread(plain) / 2
 
 
 @pytest.mark.parametrize("xla", [True, False])
