@@ -83,16 +83,17 @@ class Experiment:
             **compile_options: passed to `model.compile`, for example `metrics=[]`.
         """
         self.validate()
-        training, model = self.training, self.new_model()
+        training, on_tensorflow = self.training, keras.config.backend() == "tensorflow"
+        allowed = "0 on other backends than TensorFlow"
+        check(on_tensorflow or not training.r_drop, "training.r_drop", training.r_drop, allowed)
+        model = self.new_model()
         freeze(model, training.freeze)
         options = {"metrics": [TokenAccuracy(), Perplexity()]}
-        if keras.config.backend() == "tensorflow":
+        if on_tensorflow:
             options["accumulate"] = training.accumulate
             options["clip_norm"] = training.clip_norm or None
             options["r_drop"] = training.r_drop
             options["jit_compile"] = {"auto": "auto", "on": True, "off": False}[training.xla]
-        else:
-            check(training.r_drop == 0, "training.r_drop", training.r_drop, "0 except on TensorFlow")
         model.compile(
             optimizer=Adam(self.schedule(), beta_1=0.9, beta_2=0.98, epsilon=1e-9),
             loss=LabelSmoothedCrossEntropy(training.label_smoothing),

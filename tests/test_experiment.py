@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pytest
 from helpers import TINY, pairs
@@ -176,3 +177,11 @@ def test_the_compiled_model_has_the_papers_optimizer_schedule_and_loss():
     history = model.fit(inputs, inputs["target"], epochs=2, verbose=0).history
     assert sorted(history) == ["loss", "perplexity", "token_accuracy"]
     assert np.isfinite(history["loss"]).all()
+
+
+def test_r_drop_is_refused_where_the_step_does_not_have_it(monkeypatch):
+    experiment = load_experiment("quickstart")
+    experiment.training.r_drop = 5.0
+    monkeypatch.setattr(keras.config, "backend", lambda: "jax")
+    with pytest.raises(ValueError, match=r"`training\.r_drop` must be 0 on other backends"):
+        experiment.compiled_model()

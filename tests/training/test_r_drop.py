@@ -1,4 +1,4 @@
-"""R-Drop's loss is that of its paper, written out in NumPy, and its gradient that of the formula."""
+"""R-Drop's loss equals that of its paper, written out in NumPy; its gradient is the formula's."""
 
 import keras
 import numpy as np

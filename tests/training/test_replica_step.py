@@ -167,7 +167,9 @@ def test_other_losses_use_the_step_of_keras():
     assert history["loss"][1] < history["loss"][0]
 
 
-@pytest.mark.parametrize("options", [{"accumulate": 2}, {"clip_norm": 1.0}, {"r_drop": 1.0}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"accumulate": 2}, {"clip_norm": 1.0}, {"r_drop": 1.0}], ids=str
+)
 def test_options_without_effect_on_other_losses_are_refused(options):
     model = new_model()
     model.compile("adam", "sparse_categorical_crossentropy", run_eagerly=True, **options)
