@@ -152,6 +152,7 @@ def toy_pairs():
 
 
 @pytest.mark.parametrize("name", [name for name in RIVALS if "," not in name])
+@pytest.mark.long
 def test_it_learns_a_hundred_pairs_by_heart(name):
     make, config = RIVALS[name]
     inputs, labels, words = toy_pairs()

@@ -51,6 +51,7 @@ def test_a_training_step_is_timed():
     assert "% of a 2048³ product's" in share
 
 
+@pytest.mark.long
 def test_greedy_and_beam_search_are_timed_alone_and_in_batches():
     title, systems, warm_up, *lines = benchmark(
         *("decode", *SMALL_MODEL, "--rows=3", "--length=6", "--source_length=4", "--rounds=1")
@@ -62,6 +63,7 @@ def test_greedy_and_beam_search_are_timed_alone_and_in_batches():
         assert re.fullmatch(rf"{case} +\d+\.\d\d", line), line
 
 
+@pytest.mark.long
 def test_searches_are_timed_in_turn_with_ctranslate2():
     one_case = ["--config.search.beam=1", "--rows=1", "--length=4", "--source_length=4"]
     _, versions, meaning, systems, _, speeds = benchmark(
@@ -74,6 +76,7 @@ def test_searches_are_timed_in_turn_with_ctranslate2():
     assert len(ratios) == len(SYSTEMS) and ratios[3] == "1.00"
 
 
+@pytest.mark.long
 def test_a_run_is_timed_on_text_and_finds_the_translations_of_ctranslate2(tmp_path):
     run = untrained_run(tmp_path / "run", tmp_path / "words", toy_tokenizer(tmp_path / "words"))
     experiment = run.experiment()

@@ -16,6 +16,8 @@ from t2t_keras.export.small_batches import SmallBatches
 from t2t_keras.runs import saved_model_export
 from t2t_keras.runs.saved_model_export import Export
 
+pytestmark = pytest.mark.long
+
 LINES = "The dog sleeps. Yes, the dog.\n\nThe cat sleeps.\nThe men sleep.\n"
 FILES = {
     "glossary": "dog\tguter Hund\nthe dog\tder Hund\ncat\tKatze\n",

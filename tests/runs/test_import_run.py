@@ -76,6 +76,7 @@ def test_the_run_has_the_weights_and_a_vocabulary_for_each_language(imported):
     assert config["command"][0] == "t2t-import"
 
 
+@pytest.mark.long
 def test_its_export_translates_and_scores_like_the_run(imported):
     run = imported.run
     version = run.export(beam=1, extra_length=3)

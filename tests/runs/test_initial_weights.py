@@ -149,6 +149,7 @@ def tuned(toy_run, tmp_path_factory):
     return train
 
 
+@pytest.mark.long
 def test_a_resumed_training_from_initial_weights_ends_with_the_same_bits(tuned, toy_run):
     run, whole = tuned("whole", 4, "--freeze=encoder,embedding")
     tuned("resumed", 2, "--freeze=encoder,embedding")
@@ -177,6 +178,7 @@ def corpora(toy_run, tmp_path_factory):
     return f"{folder}/general:1,{folder}/mine:4"
 
 
+@pytest.mark.long
 def test_a_resumed_training_on_weighted_corpora_ends_with_the_same_bits(tuned, corpora):
     flags = [f"--data={corpora}", "--config.data.batches.tokens=2100"]
     whole, expected = tuned("mixed", 8, *flags)

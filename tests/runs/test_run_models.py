@@ -47,6 +47,7 @@ def test_the_settings_name_the_model(run):
         check_same_model(run.config_file, Experiment(TransformerConfig(vocab_size=400)))
 
 
+@pytest.mark.long
 def test_an_export_translates_as_its_run(run):
     export = Export(find_export(run.export(beam=2).parent))
     theirs = run.translator(n_best=2, beam=2).translate(TEXTS)

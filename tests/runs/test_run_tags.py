@@ -70,6 +70,7 @@ def test_without_a_choice_everything_that_reads_sources_is_refused(folder):
         Run(folder, to="de").export(format="ctranslate2")
 
 
+@pytest.mark.long
 def test_an_export_has_one_tag_and_the_answers_of_the_run(folder):
     run = Run(folder, to="fr")
     export = Export(run.export())

@@ -55,6 +55,7 @@ def test_samples_and_ensembles_write_trees(parsers):
                 assert repair(sentence.split(), parse_of_it.text.split(), "word")[1]
 
 
+@pytest.mark.long
 def test_every_graph_of_the_search_finds_the_same_trees(parsers):
     run, _ = parsers["word"]
     config = run.search(beam=2, n_best=2, constrain="tree")
@@ -87,6 +88,7 @@ def export(parsers):
     return run, Export(run.export(constrain="tree", beam=2, n_best=2))
 
 
+@pytest.mark.long
 def test_an_export_writes_the_trees_of_its_run(export):
     run, exported = export
     assert exported.config.constrain == "tree"
@@ -96,6 +98,7 @@ def test_an_export_writes_the_trees_of_its_run(export):
         assert ours == expected
 
 
+@pytest.mark.long
 def test_prefixes_and_phrases_are_refused_beside_trees(export):
     run, exported = export
     message = "constrain='tree' takes neither prefixes nor required phrases"

@@ -59,6 +59,7 @@ def wait_until(condition, processes):
         time.sleep(0.01)
 
 
+@pytest.mark.long
 def test_a_job_of_two_machines_is_lost_stopped_and_finished_together(tmp_path):
     """Its results are those of one machine."""
     folder, alone = tmp_path / "together", tmp_path / "alone"

@@ -70,6 +70,7 @@ class Killed(BaseException):
     """The end of a process."""
 
 
+@pytest.mark.long
 def test_a_run_killed_at_any_moment_of_evaluating_and_saving_loses_nothing(tmp_path, monkeypatch):
     """Each process ends at a new moment; the next one resumes the run."""
     settings = {"held_out": [HeldOut()], "steps": 4, "evaluate_every": 2, "checkpoint_every": 3}
@@ -125,6 +126,7 @@ def test_a_run_killed_at_any_moment_of_evaluating_and_saving_loses_nothing(tmp_p
         assert [each[name] for each in ours] == [each[name] for each in theirs], name
 
 
+@pytest.mark.long
 def test_a_run_killed_three_times_ends_with_the_bits_of_an_uninterrupted_run(tmp_path):
     folder, result = tmp_path / "killed", tmp_path / "killed.npz"
     checkpoints = Checkpoints(folder / "checkpoints")
