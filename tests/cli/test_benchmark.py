@@ -109,6 +109,7 @@ def halves(line):
     return line[: table.NAME], line[table.NAME :]
 
 
+@pytest.mark.long
 def test_runs_are_compared_on_documents(tmp_path):
     words = tmp_path / "words"
     runs = [

@@ -119,6 +119,7 @@ def trained(prepared):
     return prepared, run
 
 
+@pytest.mark.long
 def test_a_run_parses_the_sentences_that_it_learned(trained, tmp_path):
     folder, run = trained
     gold, output = f"--treebank={folder}/gold.mrg", tmp_path / "out.trees"

@@ -60,6 +60,7 @@ def table(treebanks, tmp_path_factory):
     return folder, result
 
 
+@pytest.mark.long
 def test_trees_become_a_run_and_its_parses(table):
     expected = ["prepare", "train", "average", "parse-dev", "parse-dev-constrained"]
     assert started_stages(table[1].stderr) == [f"parsing: {stage}" for stage in expected]

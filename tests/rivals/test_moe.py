@@ -36,6 +36,7 @@ def test_inputs_pass_by_every_layer_of_the_same_width():
     np.testing.assert_allclose(array(logits), np.reshape(array(expected), logits.shape), atol=1e-6)
 
 
+@pytest.mark.long
 def test_training_minimizes_the_balance_losses_too():
     gates = []
     for balance in (1e-6, 10.0):
