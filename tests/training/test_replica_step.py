@@ -82,6 +82,13 @@ def test_four_parts_equal_the_whole_batch(expected):
     assert_close(trained(accumulate=4), expected)
 
 
+def test_without_dropout_r_drop_changes_nothing(expected):
+    """Both passes are the same, so their divergence is 0, and the mean of their losses is each."""
+    weights, history = trained(accumulate=2, r_drop=5.0)
+    assert_close((weights, history), expected)
+    np.testing.assert_allclose(history["accuracy"], expected[1]["accuracy"], rtol=1e-5)
+
+
 def trained_by_plain_loop(optimizer):
     """Returns the weights after three eager steps on the mean loss."""
     model, (inputs, labels) = new_model(), batch()
