@@ -21,6 +21,17 @@ READMES = sorted(
     ).stdout.split()
 )
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+# READMEs whose blocks train or export for many seconds.
+LONG = [
+    ROOT / name
+    for name in (
+        "README.md",
+        "t2t_keras/README.md",
+        "t2t_keras/export/README.md",
+        "t2t_keras/runs/README.md",
+        "t2t_keras/training/README.md",
+    )
+]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
 
 # Makes every experiment small and its training short.
@@ -88,7 +99,11 @@ def workplace(toy_run, toy_data, tmp_path_factory):
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in READMES if BLOCK.search(path.read_text(encoding="utf-8"))],
+    [
+        pytest.param(path, marks=[pytest.mark.long] * (path in LONG))
+        for path in READMES
+        if BLOCK.search(path.read_text(encoding="utf-8"))
+    ],
     ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_python_blocks_run(path, workplace, tmp_path):

@@ -90,6 +90,7 @@ def found(model, source=SOURCE, length=14, **settings):
     return map(array, as_graph(decode)())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("beam", [2, 4])
 def test_a_beam_search_with_a_rolling_cache_finds_the_same_as_without_a_cache(beam):
     model = model_that_ends(end=0.0, num_layers=2, **RESTRICTED)
@@ -101,6 +102,7 @@ def test_a_beam_search_with_a_rolling_cache_finds_the_same_as_without_a_cache(be
     np.testing.assert_allclose(scores, expected_scores, atol=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("settings", [{"n_best": 2}, {"beam": 1}], ids=["beam", "greedy"])
 def test_a_search_in_stages_finds_the_same(settings):
     one_layer = {"end": 0.0, "num_layers": 1}

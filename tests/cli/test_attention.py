@@ -24,6 +24,7 @@ def data_of(folder):
     return json.loads(re.search(r'id="data">(.*?)</script>', html, re.S).group(1))
 
 
+@pytest.mark.long
 def test_the_models_own_translation_is_shown_between_words(run, tmp_path):
     options = ["--extra_length=3", "--beam=1", f"--output={tmp_path / 'out'}"]
     result = command("attention", run, "The <b> horse sleeps.", *options)
@@ -94,6 +95,7 @@ def test_mistakes_end_with_one_message_and_exit_code_2(run, arguments, message):
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.long
 def test_a_chosen_head_is_stored_and_aligns(run, tmp_path):
     (tmp_path / "en").write_text("The dog sleeps.\nA cat\n")
     (tmp_path / "de").write_text("Der Hund schläft.\nEine Katze\n")

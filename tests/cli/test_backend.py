@@ -80,6 +80,7 @@ def test_on_ctrl_c_without_a_handler_they_are_dropped_too():
     assert result.stderr.endswith("\nKeyboardInterrupt\n")
 
 
+@pytest.mark.long
 def test_a_command_prints_nothing_of_its_libraries():
     command = [sys.executable, "-m", "t2t_keras.cli.parameters", "--config=multi30k"]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -151,6 +152,7 @@ def command_of(module):
     return module.removesuffix("_model")
 
 
+@pytest.mark.long
 def test_translating_imports_no_package_that_it_does_not_use():
     unused = ["jax", "matplotlib", "pandas", "sacremoses", "scipy"]
     result = run_code(

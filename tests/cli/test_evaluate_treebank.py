@@ -135,6 +135,7 @@ def test_a_run_parses_the_sentences_that_it_learned(trained, tmp_path):
     assert {**of_file, "repaired": rows["repaired"]} == rows
 
 
+@pytest.mark.long
 def test_a_run_of_few_steps_writes_trees_if_it_must(trained):
     folder, run = trained
     options = ["--constrain=tree", "--beam=2", "--weights=40"]
@@ -142,6 +143,7 @@ def test_a_run_of_few_steps_writes_trees_if_it_must(trained):
     assert rows["repaired"] == rows["failed"] == ["0", "0"]
 
 
+@pytest.mark.long
 def test_wrong_parses_of_a_run_are_repaired_and_counted(trained, tmp_path):
     folder, run = trained
     gold, output = f"--treebank={folder}/gold.mrg", tmp_path / "out.trees"

@@ -57,6 +57,7 @@ def test_source_flags_of_a_model_of_ctranslate2(tmp_path):
     assert "the source has" not in output
 
 
+@pytest.mark.long
 def test_a_target_space_changes_the_vectors_of_the_source(tensor2tensor, tmp_path):
     matrices = []
     for flags in ([], ["--target_space=0"], ["--target_space=9"]):

@@ -1,5 +1,6 @@
 """t2t-parameters: the counts of one config and of Table 3."""
 
+import pytest
 from commands import command
 from in_process import call
 
@@ -17,6 +18,7 @@ def test_settings_other_than_the_models_are_refused():
     assert result.returncode == 2 and message in result.stderr
 
 
+@pytest.mark.long
 def test_without_a_config_all_rows_of_table_3_are_counted():
     lines = call("parameters").stdout.splitlines()
     rows = {line.split()[0]: line.split()[1:] for line in lines[3:]}

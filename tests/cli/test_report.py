@@ -19,6 +19,7 @@ def run(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 def test_the_page_has_the_test_set_and_the_flags_take_effect(run):
     flags = [f"--source={run}/test.en", f"--reference={run}/test.de"]
     flags += ["--limit=9", "--examples=2", "--beam=1", "--extra_length=3", "--weights=averaged"]

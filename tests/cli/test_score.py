@@ -127,6 +127,7 @@ def test_without_pairs_there_are_no_totals(folder):
     assert result.stdout == "" and result.stderr.endswith("no pairs\n")
 
 
+@pytest.mark.long
 def test_lines_before_a_wrong_one_are_answered(folder):
     with parsed_flags("score") as module:
         lines = module.split_at_tabs([b"a\tb\n", b"\n", b"no tab\n"])

@@ -66,6 +66,7 @@ def test_only_runs_of_trees_can_write_trees(run):
     assert "cannot write trees with --constrain=tree: it was not trained on trees" in message
 
 
+@pytest.mark.long
 def test_a_piece_that_begins_a_word_is_banned_by_its_space(run, tmp_path, monkeypatch):
     """In a command as the shell calls it, and in the settings of an export."""
     text = "The dog sleeps."

@@ -45,6 +45,7 @@ def test_every_line_is_answered_whatever_it_contains(run, tmp_path):
     assert translate(run, "--lines=2", stdin=data) == output, "however many are read at a time"
 
 
+@pytest.mark.long
 def test_a_line_of_several_sentences_is_translated_sentence_by_sentence(run):
     text = "The dog sleeps.  Two cats saw a house!\nThe dog sleeps.\nTwo cats saw a house!\n"
     flags = ["--json", "--alignments", "--n_best=2"]
@@ -64,6 +65,7 @@ def test_a_line_of_several_sentences_is_translated_sentence_by_sentence(run):
     assert lines[0][0] != lines[1][0] and lines[0][1:] == lines[1][1:]
 
 
+@pytest.mark.long
 def test_markup_is_kept_in_every_kind_of_output(run):
     text = "<p>The <b>dog</b> sleeps.</p> {x}\n\nThe dog &amp; cat. Two <i>cats.\n"
     flags = ["--markup=html", "--json", "--alignments", "--n_best=2"]
@@ -93,6 +95,7 @@ def test_a_byte_order_mark_is_no_text(run):
     assert translate(run, stdin=b"\xef\xbb\xbf" + text) == translate(run, stdin=text)
 
 
+@pytest.mark.long
 def test_several_translations_of_each_line_come_best_first(run):
     lines = translate(run, "--n_best=2", "--scores").splitlines()
     assert len(lines) == 2 * 3
@@ -112,6 +115,7 @@ def test_an_object_per_line_has_source_translations_and_alignment(run):
     assert sorted(target for _, target in pairs) == list(range(len(best[0].split())))
 
 
+@pytest.mark.long
 def test_every_word_of_every_translation_has_a_confidence(run):
     text = "The dog sleeps.  Two cats saw a house!\n\nThe dog sleeps.\nTwo cats saw a house!\n"
     text += "dog " * 1100 + "\n"
@@ -133,6 +137,7 @@ def test_every_word_of_every_translation_has_a_confidence(run):
     assert of_lines == [json.loads(line)["translations"] for line in plain]
 
 
+@pytest.mark.long
 def test_translations_begin_with_the_prefix_or_the_prefix_of_their_line(run, tmp_path):
     lines = translate(run, "--prefix=das mein").splitlines()
     assert lines[1] == "" and all(line.startswith("das mein") for line in lines[::2])
@@ -145,6 +150,7 @@ def test_translations_begin_with_the_prefix_or_the_prefix_of_their_line(run, tmp
         translate(run, prefixes, "--lines=1", stdin=TEXT + "The cat sleeps.\n")
 
 
+@pytest.mark.long
 def test_translations_contain_the_phrases_of_a_glossary_and_of_their_line(run, tmp_path):
     (tmp_path / "terms.tsv").write_text("dog\tguter Hund\ncat\tKatze\n")
     (tmp_path / "phrases").write_text("Frau\tdie Schule\n\n\n")
@@ -163,12 +169,14 @@ def test_translations_contain_the_phrases_of_a_glossary_and_of_their_line(run, t
         assert module.output_format()["glossary"] != digest
 
 
+@pytest.mark.long
 def test_pieces_are_required_or_banned(run):
     flags = ["--first= das, die", "--banned= die"]
     lines = translate(run, *flags, stdin="The dog sleeps.\n" * 2).splitlines()
     assert all(line.startswith("das") for line in lines)
 
 
+@pytest.mark.long
 def test_samples_depend_on_the_seed_and_the_line_not_on_the_block(run):
     flags, text = ["--sample", "--seed=1", "--extra_length=3"], "The dog sleeps.\n" * 3
     lines = call("translate", *flags, run, stdin=text).stdout
@@ -176,6 +184,7 @@ def test_samples_depend_on_the_seed_and_the_line_not_on_the_block(run):
     assert len(set(lines.splitlines())) > 1
 
 
+@pytest.mark.long
 def test_an_interrupted_output_is_resumed_to_the_same_bytes(run, tmp_path):
     (tmp_path / "in").write_text("".join(f"{english}\n" for english, _ in pairs(120)))
     flags = ["--sample", "--seed=3", "--extra_length=3", "--lines=10", f"--input={tmp_path / 'in'}"]

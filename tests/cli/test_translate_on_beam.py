@@ -53,6 +53,7 @@ def texts(tmp_path):
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("flags", [[], ["--n_best=2", "--scores", "--split=off"], ["--json"]])
 def test_the_lines_are_those_of_the_same_command_without_beam(export, texts, tmp_path, flags):
     flags = [*flags, "--lines=4"]
@@ -115,6 +116,7 @@ def test_mistakes_are_refused_before_the_work(export, texts, tmp_path, arguments
     assert {path: path.read_bytes() for path in before} == before
 
 
+@pytest.mark.long
 def test_a_mistake_is_one_message_of_the_command(export, texts, tmp_path):
     (texts / "two.gz").write_bytes(b"plain")
     flags = [f"--input={texts}/*", f"--output={tmp_path}/out", "--apache_beam"]
@@ -132,6 +134,7 @@ def test_without_apache_beam_its_options_and_its_package_are_named(texts, export
         call("translate", export, "--apache_beam", *files)
 
 
+@pytest.mark.long
 def test_a_different_export_starts_over(export, texts, tmp_path, monkeypatch):
     flags = ["--apache_beam", LOCAL, f"--input={texts}/two.gz", f"--output={tmp_path}/out"]
     call("translate", export, *flags)

@@ -18,6 +18,7 @@ def run(tmp_path_factory):
     return untrained_run(folder / "run", folder / "vocabulary", tokenizer, end=4.0).folder
 
 
+@pytest.mark.long
 def test_a_chosen_alignment_is_part_of_what_the_output_depends_on(run, tmp_path):
     shutil.copytree(run, tmp_path / "run")
     with parsed_flags("translate", "--alignments"):
@@ -30,6 +31,7 @@ def test_a_chosen_alignment_is_part_of_what_the_output_depends_on(run, tmp_path)
         assert from_runs([tmp_path / "run"]).identity == default
 
 
+@pytest.mark.long
 def test_the_identity_of_a_model_changes_with_weights_and_search(run, tmp_path):
     identities = []
     for folder, *flags in [

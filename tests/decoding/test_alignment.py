@@ -23,6 +23,7 @@ def test_a_model_with_one_decoder_layer_uses_that_layer():
     assert attention.shape == (1, 3, 4)
 
 
+@pytest.mark.long
 def test_a_choice_selects_layer_head_and_step():
     model, source, target = tiny_model(num_layers=2), ids(2, 5), ids(2, 4)
     inputs = {"source": source, "target": np.insert(target[:, :-1], 0, 1, axis=1)}

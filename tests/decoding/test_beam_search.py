@@ -64,6 +64,7 @@ def test_a_wide_enough_beam_finds_the_best_of_all_hypotheses(settings, penalty, 
         np.testing.assert_allclose(scores[row], expected_scores[:5], atol=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.one_backend
 @pytest.mark.parametrize(("alpha", "n_bests"), [(0.0, [3]), (0.6, [1, 3])])
 def test_early_stopping_changes_no_result(alpha, n_bests):

@@ -61,6 +61,7 @@ def test_an_ensemble_finds_the_only_hypothesis(case):
     assert tokens_found(model, case, "beam 4") == set(FEW_HYPOTHESES[case][2])
 
 
+@pytest.mark.long
 @pytest.mark.one_backend
 @pytest.mark.parametrize("search", ["greedy", "beam 4", "sampling"])
 def test_random_constraints_leave_every_search_with_an_allowed_hypothesis(search):
@@ -75,6 +76,7 @@ def test_random_constraints_leave_every_search_with_an_allowed_hypothesis(search
                 assert score == pytest.approx(model.score(tokens), abs=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.one_backend
 def test_a_wide_enough_beam_finds_the_best_hypotheses_that_random_constraints_allow():
     for seed in range(5):
@@ -86,6 +88,7 @@ def test_a_wide_enough_beam_finds_the_best_hypotheses_that_random_constraints_al
             assert [each[1] for each in hypotheses] == [each[1] for each in expected], constraints
 
 
+@pytest.mark.long
 @pytest.mark.one_backend
 def test_a_beam_of_1_is_greedy_search_under_random_constraints():
     for seed in range(5):

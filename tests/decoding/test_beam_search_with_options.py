@@ -35,6 +35,7 @@ def with_options(model, source, prefix, **options):
     return tuple(array(each) for each in search(*inputs))
 
 
+@pytest.mark.long
 def test_each_row_has_the_results_of_a_search_with_its_options():
     model = model_that_ends(seed=2, end=4.0, num_layers=1)
     kinds = [(1, 1, 1.5), (2, 2, 0.6), (3, 1, 0.0), (4, 4, 0.6)]
@@ -54,6 +55,7 @@ def test_each_row_has_the_results_of_a_search_with_its_options():
         np.testing.assert_allclose(scores[own][:, :count], expected_scores, rtol=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.one_backend
 def test_rows_are_cut_off_at_their_limits_as_in_a_search_with_their_options():
     model = model_that_ends(num_layers=1)
@@ -67,6 +69,7 @@ def test_rows_are_cut_off_at_their_limits_as_in_a_search_with_their_options():
         np.testing.assert_allclose(scores[row, :count], expected_scores[row], rtol=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.one_backend
 def test_rows_with_phrases_have_the_results_of_a_search_with_their_options():
     model, beam = TableModel(6), 3

@@ -78,6 +78,7 @@ def test_a_wide_enough_beam_finds_the_best_of_all_hypotheses(case, extra_length)
     np.testing.assert_allclose([s for s, _ in results], [s for s, _ in expected[:3]], atol=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.one_backend
 @pytest.mark.parametrize("beam", [1, 3])
 def test_a_beam_of_any_width_writes_all_phrases_with_the_scores_of_the_model(beam):
@@ -102,6 +103,7 @@ def test_a_sentence_without_phrases_is_searched_as_by_beam_search():
     assert with_phrases[::2] == ordinary[::2] and with_phrases[1] != ordinary[1]
 
 
+@pytest.mark.long
 @pytest.mark.one_backend
 @pytest.mark.parametrize(("beam", "seed"), [(1, 0), (1, 4), (2, 2), (3, 0), (3, 3)])
 def test_an_empty_prefix_changes_no_result(beam, seed):

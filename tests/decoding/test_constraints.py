@@ -103,6 +103,7 @@ def outputs(request):
 
 
 class TestEverySearch:
+    @pytest.mark.long
     def test_writes_neither_padding_nor_begin(self, outputs):
         *_, free, _, _ = outputs
         for row in free:

@@ -6,6 +6,7 @@ from searches import SOURCE, model_that_ends, run_search, uncached_log_softmax
 from t2t_keras.decoding.ensemble import Ensemble
 
 
+@pytest.mark.long
 def test_an_ensemble_of_equal_models_finds_what_each_finds():
     model = model_that_ends(num_layers=1)
     tokens, scores = run_search(model)

@@ -16,6 +16,7 @@ def ensemble():
     return Ensemble([model_that_ends(1, num_layers=1), restricted])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", [model_that_ends, ensemble])
 def test_a_prepared_model_finds_the_same(make):
     model, config = make(), SearchConfig(beam=2)

@@ -32,6 +32,7 @@ def test_log_p_equals_the_log_softmax_in_float64(model):
     np.testing.assert_allclose(array(log_p), expected, atol=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.one_backend
 def test_xla_compiles_it(model):
     expected = array(log_probabilities(model, SOURCE, TARGET))
@@ -105,6 +106,7 @@ def scorer_of(model, **options):
     return Scorer(Letters(), lambda *batch: array(function(*batch)), **options)
 
 
+@pytest.mark.long
 @pytest.mark.one_backend
 def test_a_score_depends_neither_on_the_batch_nor_on_the_order():
     pairs = [("xyz", "y" * 9), ("z", "x"), ("", "abc"), ("b" * 12, ""), ("xyz", "zzz")]

@@ -32,6 +32,7 @@ def test_prefixes_and_indices_are_optional_inputs():
     np.testing.assert_allclose(array(scores), expected_scores, atol=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.one_backend
 @pytest.mark.parametrize("settings", [{}, {"beam": 1}], ids=["beam", "greedy"])
 def test_xla_compiles_a_search(settings):
@@ -43,6 +44,7 @@ def test_xla_compiles_a_search(settings):
     np.testing.assert_allclose(array(scores), expected_scores, atol=1e-4)
 
 
+@pytest.mark.long
 def test_an_output_may_be_as_long_as_there_are_learned_positions():
     model = model_that_ends(num_layers=1, positions="learned", max_length=9)
     assert model.longest == 9
@@ -50,6 +52,7 @@ def test_an_output_may_be_as_long_as_there_are_learned_positions():
     assert tokens.shape[-1] == 9 and np.isfinite(scores).all()
 
 
+@pytest.mark.long
 @pytest.mark.one_backend
 def test_jax_and_tensorflow_find_the_same(tmp_path):
     pytest.importorskip("jax")

@@ -153,6 +153,7 @@ SEARCHES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("settings", SEARCHES.values(), ids=SEARCHES)
 @pytest.mark.parametrize(("kind", "seed"), [("word", 0), ("XX", 1), ("tag", 2)])
 def test_every_output_of_a_random_model_is_a_tree_with_the_score_of_its_tokens(
@@ -170,6 +171,7 @@ def test_every_output_of_a_random_model_is_a_tree_with_the_score_of_its_tokens(
             assert score == pytest.approx(score_of(model, tokens, kind), abs=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.one_backend
 def test_a_constraint_that_allows_everything_changes_no_bit():
     class Anything(TreeConstraint):

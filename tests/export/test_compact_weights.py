@@ -22,6 +22,7 @@ def test_matrices_are_stored_in_fewer_bytes_and_logits_change_little(dtype, byte
     assert 0 < difference.max() < 0.05 * expected.std()
 
 
+@pytest.mark.long
 def test_a_savedmodel_with_int8_weights_is_small_and_answers_as_the_model_does(tmp_path):
     model = tiny_model(num_layers=1, d_model=64, d_ff=256)
     inputs = tensors(pairs())

@@ -60,6 +60,7 @@ def check_equal(results, expected):
     np.testing.assert_allclose(results.scores, expected.scores, atol=2e-5)
 
 
+@pytest.mark.long
 def test_finished_sentences_leave_the_batch_as_soon_as_the_others_fit_into_fewer_rows(
     method, expected
 ):
@@ -69,6 +70,7 @@ def test_finished_sentences_leave_the_batch_as_soon_as_the_others_fit_into_fewer
     assert {rows for rows, _ in recorder.steps} == {*SIZES}
 
 
+@pytest.mark.long
 def test_a_batch_keeps_its_rows_if_smaller_stages_are_not_compiled(method, expected):
     recorder = Recorder(method)
     check_equal(compiled_stages(recorder)(tf.constant(SOURCES), tf.constant([8])), expected)
@@ -76,6 +78,7 @@ def test_a_batch_keeps_its_rows_if_smaller_stages_are_not_compiled(method, expec
     assert recorder.steps[-1][1] <= 2
 
 
+@pytest.mark.long
 def test_sentences_that_outgrow_the_room_continue_without_padded_rows(
     method, expected, monkeypatch
 ):
@@ -88,11 +91,13 @@ def test_sentences_that_outgrow_the_room_continue_without_padded_rows(
     assert later and rows not in SIZES and later[0][0] <= rows
 
 
+@pytest.mark.long
 def test_padding_changes_nothing(method, expected):
     padded = tf.pad(SOURCES, [(0, 0), (0, 10)])
     check_equal(compiled_stages(method)(padded, tf.constant(SIZES)), expected)
 
 
+@pytest.mark.long
 def test_outputs_are_not_longer_than_the_learned_positions():
     model = model_that_ends(num_layers=1, end=-9.0, positions="learned", max_length=9)
     method = method_of(model, SearchConfig(extra_length=EXTRA))

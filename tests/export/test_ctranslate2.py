@@ -99,6 +99,7 @@ def check_same(results, pieces, tokens, scores, rtol=1e-4):
     np.testing.assert_allclose([r.scores[0] for r in results], scores[:, 0], rtol, atol=1e-4)
 
 
+@pytest.mark.long
 def test_beam_search_finds_equal_translations_for_100_sentences(folder, pieces, source, plain):
     check_same(theirs(folder, pieces, source), pieces, *plain)
     tokens = plain[0][:, 0]
@@ -110,6 +111,7 @@ def test_greedy_search_finds_equal_translations(folder, model, pieces, source):
     check_same(theirs(folder, pieces, source[:20], beam_size=1), pieces, tokens, scores)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "settings",
     [
@@ -129,6 +131,7 @@ def test_every_model_setting_is_exported(tmp_path, pieces, source, settings):
     check_same(theirs(tmp_path / "model", pieces, source), pieces, tokens, scores, rtol)
 
 
+@pytest.mark.long
 def test_with_marians_penalty_both_find_equal_translations(folder, model, pieces, source, plain):
     source = source[:30]
     tokens, scores = (x[:, 0] for x in ours(model, source, alpha=1.0, penalty="marian"))

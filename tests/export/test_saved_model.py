@@ -23,6 +23,8 @@ from t2t_keras.export.signature_constants import NO_SCORE
 from t2t_keras.export.signature_constants import OPTIONS as OPTIONS_SIGNATURE
 from t2t_keras.export.signature_graphs import SignatureGraphs
 
+pytestmark = pytest.mark.long
+
 # Ordinary sentences and odd lines. The last one has more pieces than a model takes at once.
 TEXTS = [english for english, _ in pairs(120)] + [*UGLY, "\u00e9\u0301\r\n\ufffd ", "dog " * 1100]
 IDS = 3  # texts whose ids are translated

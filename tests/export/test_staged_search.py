@@ -14,6 +14,7 @@ from t2t_keras.export.staged_search import staged_search
 STAGE = 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "settings", [{"n_best": 3}, {"beam": 1}, {"method": "sample", "n_best": 2}]
 )

@@ -236,6 +236,7 @@ def test_revision_1_has_other_names(folder, tmp_path):
         np.testing.assert_array_equal(read(old).weights[path].read(), tensor.read())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "settings",
     [

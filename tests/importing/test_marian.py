@@ -93,6 +93,7 @@ def test_logits_with_tied_embeddings_of_the_target_alone(tmp_path):
     check_logits(imported, weights, {**CONFIG, "activation": "gelu", "source_vocab_size": 13})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["decoder_ff_logit_out_Wt", "decoder_ff_logit_out_W"])
 def test_logits_with_tied_inputs_and_an_output_matrix_old_or_new(tmp_path, name):
     model = arrays(matrices=("Wemb", "decoder_ff_logit_out_Wt"))

@@ -63,6 +63,7 @@ def prepared(files):
     return folder, prepare(TabSeparatedFile(files / "all.tsv"), folder, config())
 
 
+@pytest.mark.long
 def test_beam_writes_the_same_store(files, prepared, tmp_path):
     expected, report = prepared
     source = TabSeparatedFile(files / "all.tsv")

@@ -15,6 +15,7 @@ def as_bytes(texts):
     return [text.encode() if isinstance(text, str) else text for text in texts]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("texts", [UGLY_TEXTS, TOY_TEXTS], ids=["ugly", "toy"])
 def test_ids_in_a_graph_equal_those_outside(tokenizer, texts):
     expected = [ids.tolist() for ids in tokenizer.encode(texts)]

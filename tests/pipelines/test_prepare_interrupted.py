@@ -75,6 +75,7 @@ def test_leftovers_of_killed_processes_are_removed(prepared, tmp_path):
     assert not list(folder.glob("*.unfinished"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("encodings", [1, 3])
 def test_a_killed_preparation_resumes_to_the_same_bytes(prepared, tmp_path, encodings):
     expected, folder = prepared[0], tmp_path / "toy"

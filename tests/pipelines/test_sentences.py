@@ -88,6 +88,7 @@ assert not {"pipelines", "t2t_keras", "tensorflow_text"} & set(sys.modules)
 """
 
 
+@pytest.mark.long
 def test_a_saved_model_splits_without_this_package(tmp_path):
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
     def split(text):

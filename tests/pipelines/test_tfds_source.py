@@ -146,6 +146,7 @@ def test_the_error_for_a_failed_download_suggests_solutions(tmp_path):
         list(source)
 
 
+@pytest.mark.long
 def test_table_3_is_reproduced_on_the_splits_of_a_data_set(data_dir, tmp_path):
     small = ["model.d_model=16", "model.d_ff=16", "model.num_layers=1", "search.extra_length=0"]
     small += ["data.vocabulary.size=280", "data.batches.tokens=512", "data.batches.max_length=64"]

@@ -97,6 +97,7 @@ def test_references_in_training_have_no_held_out_combination_of_verb_and_thing()
     assert not any(map(held_out, combinations))
 
 
+@pytest.mark.long
 def test_random_lengths_share_the_words_equally_between_short_and_long_documents():
     source = ToyDocuments(count=600, words=240, shortest=30)
     lengths = [len(english.split()) for english, _ in source]

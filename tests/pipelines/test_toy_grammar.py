@@ -27,6 +27,7 @@ def test_sentences_rarely_repeat():
     assert len(set(CORPUS)) > 0.95 * len(CORPUS)
 
 
+@pytest.mark.long
 def test_combinations_of_the_test_split_never_occur_in_training(monkeypatch):
     seen = {"train": set(), "test": set()}
     for split in seen:

@@ -17,6 +17,7 @@ def test_the_result_comes_from_a_different_process():
     assert call_in_child(divmod, 7, 3) == (2, 1)
 
 
+@pytest.mark.long
 def test_a_child_on_a_gpu_is_the_fork_of_a_clean_process(monkeypatch):
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [kind])
     assert start_method() == "forkserver"

@@ -159,6 +159,7 @@ def test_the_last_message_is_the_commands_own(tmp_path):
     assert last_message(log) == "step 100, loss 3.2"
 
 
+@pytest.mark.long
 def test_a_stage_is_a_command_of_this_package_and_its_message_reaches_the_user(tmp_path):
     result = command(
         *("reproduce", "table3", "--rows=base", f"--output={tmp_path}"),

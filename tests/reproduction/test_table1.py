@@ -50,6 +50,7 @@ def write_results(folder, costs, **changed):
             file.write(json.dumps({"layer": layer, "n": n, **figures, **settings}) + "\n")
 
 
+@pytest.mark.long
 def test_an_interrupted_table_resumes_and_measures_nothing_twice(tmp_path):
     arguments = ["table1", f"--output={tmp_path}", *FLAGS, "--lengths=16"]
     with running("reproduce", *arguments) as process:

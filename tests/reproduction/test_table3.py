@@ -36,12 +36,14 @@ def table(tmp_path_factory):
     return folder, result
 
 
+@pytest.mark.long
 def test_a_row_is_trained_scored_and_translated(table):
     stages = ["toy grammar: prepare", "base: train", "base: score", "base: translate"]
     assert started_stages(table[1].stderr) == stages
     assert (table[0] / "table3.md").read_text() == table[1].stdout
 
 
+@pytest.mark.long
 def test_perplexity_and_bleu_are_those_of_the_held_out_text(table):
     (row,) = cells(table[0] / "table3.csv")
     scores = [line.split("\t") for line in read_lines(table[0] / "base" / "dev.scores")]
@@ -53,11 +55,13 @@ def test_perplexity_and_bleu_are_those_of_the_held_out_text(table):
     assert "--split=off" in stages["translate"][-1][1], "a line is scored as one sentence"
 
 
+@pytest.mark.long
 def test_reductions_of_all_rows_are_noted(table):
     assert "model.dropout 0.2 (paper 0.1)" in table[1].stdout
     assert "Trained on 400 sentence pairs" in table[1].stdout
 
 
+@pytest.mark.long
 def test_a_row_that_was_trained_for_longer_is_refused(table):
     reductions = REDUCTIONS | {"steps": 1}
     plan = Plan("table3", output=table[0], rows=["base"], overrides=OVERRIDES, **reductions)

@@ -69,6 +69,7 @@ def test_trees_become_a_run_and_its_parses(table):
     assert int(row["repaired"]) + int(row["failed"]) == 12, "two steps teach nothing"
 
 
+@pytest.mark.long
 def test_the_constrained_search_writes_trees(treebanks, table):
     _, row = cells(table[0] / "table4.csv")
     assert (row["outputs"], row["repaired"], row["failed"]) == ("trees only", "0", "0")
@@ -77,6 +78,7 @@ def test_the_constrained_search_writes_trees(treebanks, table):
     assert row["F1"] == f"{bracketing(golds[1:], parses[1:])[0].f1:.2f}"
 
 
+@pytest.mark.long
 def test_gold_and_automatic_trees_are_mixed_in_the_ratio(table):
     row, _ = cells(table[0] / "table4.csv")
     assert (row["mode"], row["paper F1, WSJ 23"]) == ("semi-supervised", "92.7")
@@ -85,6 +87,7 @@ def test_gold_and_automatic_trees_are_mixed_in_the_ratio(table):
     assert "d_model 16 (paper 1,024)" in table[1].stdout
 
 
+@pytest.mark.long
 def test_sentences_of_the_training_text_are_left_out_of_f1(treebanks, table):
     row, _ = cells(table[0] / "table4.csv")
     assert (row["sentences"], row["also in training"]) == ("11", "1")
@@ -94,6 +97,7 @@ def test_sentences_of_the_training_text_are_left_out_of_f1(treebanks, table):
     assert row["F1 with these"] == f"{bracketing(golds, parses)[0].f1:.2f}"
 
 
+@pytest.mark.long
 def test_an_existing_run_only_parses(treebanks, table, tmp_path, monkeypatch):
     folder, started = table[0], []
     monkeypatch.setattr(stages, "start_command", copying_start(folder / "dev.brackets", started))
@@ -109,6 +113,7 @@ def test_an_existing_run_only_parses(treebanks, table, tmp_path, monkeypatch):
     assert row == cells(folder / "table4.csv")[0] | {"scored on": "test"}
 
 
+@pytest.mark.long
 def test_a_run_that_was_trained_on_other_trees_is_refused(treebanks, table, tmp_path):
     given = {name: treebanks[name] for name in ("train", "dev")}
     with pytest.raises(ValueError, match=r"was trained on different trees\. --train must name"):

@@ -46,6 +46,7 @@ def theirs(folder, texts, **options):
     return [" ".join(result.hypotheses[0]) for result in results]
 
 
+@pytest.mark.long
 def test_greedy_translations_are_those_of_ctranslate2(imported, folder):
     texts = [text for text in TEXTS if text]
     ours = []

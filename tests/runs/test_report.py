@@ -63,6 +63,7 @@ def page(reported):
     return Page(reported[1])
 
 
+@pytest.mark.long
 def test_the_page_has_all_sections(page):
     assert page.texts["h1"] == ["Report on run a <i>toy"] == page.texts["title"]
     assert page.texts["h2"] == [
@@ -127,6 +128,7 @@ def test_without_a_test_set_or_evaluations_the_page_says_so(run, tmp_path):
     assert len(page.all("img")) == 1  # the planned schedule
 
 
+@pytest.mark.long
 def test_a_limit_and_the_step_of_the_weights_are_shown(copied):
     path = copied.report(SOURCES, REFERENCES, limit=2, weights="6", **QUICK)
     page = Page(path.read_text(encoding="utf-8"))

@@ -122,6 +122,7 @@ def test_an_old_best_checkpoint_is_not_averaged(copied):
         copied.average(last=2)
 
 
+@pytest.mark.long
 def test_translations_are_those_of_the_newest_averaged_weights(copied):
     texts = ["The dog sleeps.", "The cat sleeps."]
     first = copied.translate(texts, **QUICK)
@@ -234,6 +235,7 @@ def test_a_run_with_a_link_that_leads_outside_is_not_written_to(copied, vocabula
 # Reading a run
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", [{"vocab_size": 10**12}, {"num_layers": 50}, {"d_ff": 10**13}])
 def test_a_model_that_its_weights_file_cannot_contain_is_not_allocated(copied, change):
     settings = json.loads(copied.config_file.read_text())

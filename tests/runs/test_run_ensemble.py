@@ -25,6 +25,7 @@ def test_folders_that_are_not_runs_are_named(run, tmp_path):
         load_runs([run.folder, tmp_path])
 
 
+@pytest.mark.long
 def test_an_ensemble_of_a_run_with_itself_translates_as_the_run(run):
     texts = ["The dog sleeps.", "The cat sleeps."]
     ours, theirs = (
@@ -35,6 +36,7 @@ def test_an_ensemble_of_a_run_with_itself_translates_as_the_run(run):
         assert one[0].score == pytest.approx(other[0].score, rel=1e-5)
 
 
+@pytest.mark.long
 def test_each_run_of_an_ensemble_has_its_own_weights(run, copied):
     copied.average(last=2)
     ensemble = RunEnsemble([run.folder, copied.folder])

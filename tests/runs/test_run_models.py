@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import pytest
 from rival_models import RIVALS
+from serving_client import get, predict, served
 from untrained import toy_tokenizer
 
 from t2t_keras.experiment import Experiment
@@ -47,17 +48,42 @@ def test_the_settings_name_the_model(run):
         check_same_model(run.config_file, Experiment(TransformerConfig(vocab_size=400)))
 
 
+@pytest.fixture(scope="module")
+def exported(run):
+    return run.export(beam=2).parent
+
+
 @pytest.mark.long
-def test_an_export_translates_as_its_run(run):
-    export = Export(find_export(run.export(beam=2).parent))
+def test_an_export_translates_as_its_run(run, exported):
     theirs = run.translator(n_best=2, beam=2).translate(TEXTS)
-    for one, other in zip(export.translate(TEXTS), theirs, strict=True):
+    for one, other in zip(Export(find_export(exported)).translate(TEXTS), theirs, strict=True):
         assert [each.text for each in one] == [each.text for each in other]
         np.testing.assert_allclose(
             [each.score for each in one], [each.score for each in other], rtol=1e-4
         )
 
 
+@pytest.mark.long
+def test_the_server_translates_as_its_run_and_shows_attention(run, exported):
+    best = [each.text for (each,) in run.translator(n_best=1, beam=2).translate(TEXTS)]
+    name = f"v1/models/{run.folder.name}"
+    with served(exported) as (_, address):
+        status, answer = predict(address, {"inputs": TEXTS}, f"{name}:predict")
+        assert (status, answer["outputs"]["translations"]) == (200, best)
+        layers = run.experiment().model.attention_layers[2]
+        _, offered = get(address, f"{name}/metadata")
+        signatures = offered["metadata"]["signature_def"]["signature_def"]
+        assert ("attention" in signatures) == bool(layers)
+        if layers:
+            pair = {"text": TEXTS[:1], "translation": ["Der Hund"]}
+            body = {"signature_name": "attention", "inputs": pair}
+            status, answer = predict(address, body, f"{name}:predict")
+            weights = np.array(answer["outputs"]["cross"])
+            assert (status, weights.shape[1]) == (200, layers)
+            np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
+
+
+@pytest.mark.long
 def test_translations_are_scored_and_aligned(run):
     (translation,) = run.translator(beam=2).translate(TEXTS[:1])[0]
     assert translation.text

@@ -33,6 +33,7 @@ def sources_of(translations):
     return [source for each in translations for source, _ in each.parts]
 
 
+@pytest.mark.long
 def test_every_part_of_every_sentence_begins_with_the_tag(folder):
     for to in ("de", "fr"):
         run = Run(folder, to=to)
@@ -44,6 +45,7 @@ def test_every_part_of_every_sentence_begins_with_the_tag(folder):
         assert not any(tag in ids[1:] for ids in sources)
 
 
+@pytest.mark.long
 def test_scores_translations_and_alignments_use_the_tag(folder):
     german, french = Run(folder, to="de"), load_runs([folder, folder], to="fr")
     pair = ("The dog sleeps.", "Der Hund")
@@ -55,6 +57,7 @@ def test_scores_translations_and_alignments_use_the_tag(folder):
     assert len(german.confidence()([translation])[0]) == len(links)
 
 
+@pytest.mark.long
 def test_without_a_choice_everything_that_reads_sources_is_refused(folder):
     for action in (
         lambda run: run.translate(["a"]),

@@ -14,6 +14,7 @@ from t2t_keras.runs.saved_model_export import Export
 TEXTS = ["The dog sleeps.", "", "The cat sleeps."]
 
 
+@pytest.mark.long
 def test_an_export_translates_as_its_run(toy_run):
     folder = toy_run[1]
     assert find_export(folder) is None, "a run is not an export"
@@ -27,6 +28,7 @@ def test_an_export_translates_as_its_run(toy_run):
         )
 
 
+@pytest.mark.long
 def test_an_export_translates_several_sentences_as_its_run(toy_run):
     folder, counts = toy_run[1], []
     texts = ["The dog sleeps. The cat sleeps!", "", "The cat sleeps.\n\nTwo dogs sleep."]
@@ -43,6 +45,7 @@ def test_a_savedmodel_of_another_program_is_refused(backwards_export):
         Export(backwards_export / "1")
 
 
+@pytest.mark.long
 def test_translating_with_an_export_loads_no_keras(toy_run, tmp_path):
     folder = toy_run[1] / "export"
     (tmp_path / "keras.py").write_text("raise SystemExit('must not be loaded')\n")

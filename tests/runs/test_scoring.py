@@ -30,6 +30,7 @@ def test_a_score_does_not_depend_on_the_other_pairs(run):
         )
 
 
+@pytest.mark.long
 def test_a_translation_has_the_log_p_of_its_score(run):
     source = PAIRS[0][0]
     translator = run.translator(beam=4, n_best=4, alpha=0.6, extra_length=20)

@@ -22,6 +22,7 @@ LIMITS = (1, 2, 3, 4, 4)
 PREFIX = np.array([[7, 8], [9, 0], [0, 0], [7, 0], [8, 8]])  # padded, and empty for one sentence
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "settings", [{"beam": 2, "n_best": 2}, {"method": "sample", "seed": 3, "top_k": 9}]
 )
@@ -66,6 +67,7 @@ def check_equal(found, expected):
     np.testing.assert_allclose(found.scores, expected.scores, atol=2e-5)
 
 
+@pytest.mark.long
 def test_small_batches_of_a_frequent_shape_are_searched_by_xla_with_the_same_results(cpu_search):
     search, by_graph, staged = cpu_search(rows=(4,))
     batches = [SOURCE[:3], SOURCE[1:2, :5], SOURCE[2:5, :4], SOURCE[3:]]
@@ -81,6 +83,7 @@ def test_small_batches_of_a_frequent_shape_are_searched_by_xla_with_the_same_res
     assert len(by_graph) == 4
 
 
+@pytest.mark.long
 def test_larger_batches_of_a_frequent_shape_are_searched_by_xla_in_stages(cpu_search, capfd):
     search, by_graph, staged = cpu_search(rows=(8, 16), seed=4)
     source = SOURCE[[0, 1, 2, 1, 3, 4, 0, 2, 2]]
@@ -96,6 +99,7 @@ def test_larger_batches_of_a_frequent_shape_are_searched_by_xla_in_stages(cpu_se
     assert "PredictCost" not in capfd.readouterr().err  # TensorFlow's optimizer knows all ranks
 
 
+@pytest.mark.long
 def test_a_batch_with_a_long_output_is_searched_again_in_stages():
     config = SearchConfig(extra_length=60)
     search = CpuSearch(model_that_ends(num_layers=1, end=-9.0), config)
@@ -123,6 +127,7 @@ def test_an_output_may_be_longer_than_its_source_but_not_than_the_learned_positi
     assert longest_output(model, SOURCE, config) == 10
 
 
+@pytest.mark.long
 def test_translations_begin_with_their_prefixes(run):
     translator = run.translator(n_best=1, **QUICK)
     prefixes = ["das mein", "", "die", "", "the"]
@@ -133,6 +138,7 @@ def test_translations_begin_with_their_prefixes(run):
     assert results[1][0].text == translator.translate(TEXTS)[1][0].text
 
 
+@pytest.mark.long
 def test_a_sample_depends_on_the_index_of_its_line_alone(run):
     translator = run.translator(method="sample", n_best=2, extra_length=3)
     results = translator.translate(TEXTS)
@@ -143,6 +149,7 @@ def test_a_sample_depends_on_the_index_of_its_line_alone(run):
     assert len({each.text for line in results[:3] for each in line}) == 6
 
 
+@pytest.mark.long
 def test_the_search_in_stages_finds_what_random_constraints_allow(monkeypatch):
     monkeypatch.setattr(staged_search, "STAGE", 2)
     for seed, settings in enumerate([{"n_best": 3}, {"beam": 1}]):

@@ -85,6 +85,7 @@ class TestARunTrainedInBfloat16:
         for given, wanted in zip([*scores, *alone], [*expected, *expected[:5]], strict=True):
             np.testing.assert_allclose(given.token_log_p, wanted.token_log_p, atol=1e-5)
 
+    @pytest.mark.long
     def test_translates_like_a_run_trained_in_float32(self, run, trained_in_bfloat16):
         texts = [source for source, _ in pairs(8)]
         results, expected = (
@@ -97,6 +98,7 @@ class TestARunTrainedInBfloat16:
                 [each.score for each in translations], [each.score for each in wanted], rtol=1e-5
             )
 
+    @pytest.mark.long
     def test_exports_float32_models(self, trained_in_bfloat16, tmp_path):
         path = trained_in_bfloat16.export(tmp_path / "model.keras", format="keras")
         assert keras.saving.load_model(path).dtype_policy.name == "float32"

@@ -86,6 +86,7 @@ def as_written_by_an_older_version(run):
         write_json(path, settings)
 
 
+@pytest.mark.long
 def test_a_finished_run_is_left_as_it_is(resumed, tmp_path):
     before = contents_of(tmp_path / "run")
     result, lines = resumed(export=True)
@@ -251,6 +252,7 @@ def test_each_named_set_is_scored_once(finish):
     assert scores == {"general": 12.5, "mine": 25.0} and record["bleu"] == unnamed
 
 
+@pytest.mark.long
 def test_more_steps_resume_a_finished_run(resumed, capsys):
     result, lines = resumed(steps=6)
     assert result.step == 6 and result.run.checkpoints.steps() == [2, 4, 6]

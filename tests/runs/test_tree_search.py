@@ -29,6 +29,7 @@ def parsers(tmp_path_factory):
     return {leaves: untrained_parser(folder / leaves, leaves) for leaves in ("word", "XX", "tag")}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("leaves", "beam"), [("word", 1), ("word", 3), ("XX", 3), ("tag", 2)])
 def test_no_tree_has_to_be_repaired(parsers, leaves, beam):
     run, treebank = parsers[leaves]
@@ -39,6 +40,7 @@ def test_no_tree_has_to_be_repaired(parsers, leaves, beam):
     assert trees.scores[0].failed == 0
 
 
+@pytest.mark.long
 def test_samples_and_ensembles_write_trees(parsers):
     run, _ = parsers["word"]
     for writer, settings in (

@@ -54,6 +54,7 @@ def test_an_empty_translation_has_no_alignment(run, align):
     assert align(Translation("", 0.0, parts(run, ("The dog", "")))) == []
 
 
+@pytest.mark.long
 def test_the_first_run_of_an_ensemble_aligns(run, copied, align):
     translation = Translation("", 0.0, parts(run, ("The dog sleeps.", "Der Hund schläft.")))
     assert RunEnsemble([run.folder, copied.folder]).aligner()(translation) == align(translation)

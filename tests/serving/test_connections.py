@@ -134,6 +134,7 @@ def test_malformed_requests_do_not_fill_the_log(serve, caplog):
     assert not caplog.records
 
 
+@pytest.mark.long
 def test_an_answer_that_is_never_read_is_dropped_and_its_memory_is_free_again(serve):
     async def clients(server):
         async with contextlib.AsyncExitStack() as stack:
@@ -146,6 +147,7 @@ def test_an_answer_that_is_never_read_is_dropped_and_its_memory_is_free_again(se
     serve(clients, patience=1)
 
 
+@pytest.mark.long
 def test_a_client_that_reads_slowly_gets_the_whole_answer(serve):
     async def clients(server):
         async with connected(server, post(LARGE), receive_buffer=4096) as (reader, _):

@@ -18,6 +18,7 @@ def server(backwards_export, tmp_path_factory):
         yield process, process.line().split()[-1]
 
 
+@pytest.mark.long
 def test_the_page_translates_and_shows_attention_by_keyboard_alone(browser, server, tmp_path):
     _, address = server
 
@@ -65,6 +66,7 @@ def test_the_page_translates_and_shows_attention_by_keyboard_alone(browser, serv
     assert browser.title == "a <b> & c"
 
 
+@pytest.mark.long
 def test_a_model_that_only_translates_has_a_page_without_attention(browser, tmp_path):
     (tmp_path / "export").mkdir()
     write_version(tmp_path / "export", 1, signatures=["serving_default"])

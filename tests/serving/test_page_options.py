@@ -53,6 +53,7 @@ def test_without_changed_options_the_request_is_the_plain_one(browser, server):
     assert requested(server) == ("translate_n_best", {})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "text", "changed"),
     [

@@ -201,6 +201,7 @@ def test_if_the_words_are_refused_the_translation_stays(browser, server):
     assert not errors(browser)
 
 
+@pytest.mark.long
 def test_a_served_run_has_words_and_options(browser, toy_run):
     with served(toy_run[1], "--nocompile") as (_, address):
         open_page(browser, address)

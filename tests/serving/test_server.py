@@ -248,6 +248,7 @@ def test_nothing_is_computed_for_clients_that_were_killed(address):
     assert metric(address, 't2t_requests_total{code="499",route="predict"}') >= 10
 
 
+@pytest.mark.long
 def test_slow_clients_time_out_and_a_second_signal_ends_the_server_at_once(backwards_export):
     with served(backwards_export, "--patience=1") as (process, address):
         with connect(address) as client:
@@ -265,6 +266,7 @@ def test_slow_clients_time_out_and_a_second_signal_ends_the_server_at_once(backw
                 slow.result()
 
 
+@pytest.mark.long
 def test_requests_in_flight_are_answered_when_the_server_stops(backwards_export):
     with (
         served(backwards_export) as (process, address),

@@ -47,6 +47,7 @@ def add(folder, *numbers, broken=False):
             (folder / str(number) / "broken").touch()
 
 
+@pytest.mark.long
 def test_shapes_are_compiled_after_the_version_serves_and_the_metrics_say_how_far(tmp_path):
     add(tmp_path, 1)
     versions, steps, may_go_on = versions_of(tmp_path), [], threading.Event()
@@ -70,6 +71,7 @@ def test_shapes_are_compiled_after_the_version_serves_and_the_metrics_say_how_fa
     versions.current.retire()
 
 
+@pytest.mark.long
 def test_a_new_version_compiles_what_requests_needed_before(tmp_path):
     add(tmp_path, 1, 2)
     versions, compiled = versions_of(tmp_path), []
@@ -279,6 +281,7 @@ def test_requests_for_other_names_and_versions_are_refused(tmp_path):
         assert error.value.status == 404
 
 
+@pytest.mark.long
 def test_a_new_version_replaces_the_old_one_under_load_and_no_request_fails(tmp_path):
     export = tmp_path / "export"
     export.mkdir()

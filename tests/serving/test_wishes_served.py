@@ -5,6 +5,8 @@ import re
 import pytest
 from serving_client import get, metric, predict, served
 
+pytestmark = pytest.mark.long
+
 TEXT = "The dog sleeps. The cat sleeps!"
 
 

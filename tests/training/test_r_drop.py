@@ -95,6 +95,7 @@ def trained(steps=2, **options):
     return [weight.numpy() for weight in model.trainable_variables], history["loss"], model
 
 
+@pytest.mark.long
 def test_after_training_with_it_dropout_changes_the_predictions_less():
 
     def spread(model):
@@ -107,6 +108,7 @@ def test_after_training_with_it_dropout_changes_the_predictions_less():
     assert spread(regularized) < spread(plain) / 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("xla", [True, False])
 def test_a_step_repeats_itself(xla):
     (first, losses, _), (again, same_losses, _) = (

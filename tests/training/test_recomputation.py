@@ -72,6 +72,7 @@ def test_outputs_of_norms_are_not_kept_in_graphs_for_any_length(pre_norm, produc
     assert not recomputed - kept
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
 def test_gradients_are_equal_to_the_bit(dtype):
     model, inputs = tiny_model(dtype, dropout=0.0, attention_dropout=0.0), tensors(pairs())

@@ -78,6 +78,7 @@ def test_two_replicas_with_unequal_tokens_equal_one(expected, replicas):
     assert_close(trained(replicas, jit_compile=True, accumulate=2), expected)
 
 
+@pytest.mark.long
 def test_four_parts_equal_the_whole_batch(expected):
     assert_close(trained(accumulate=4), expected)
 
@@ -107,6 +108,7 @@ def test_the_weights_are_those_of_a_plain_loop(expected):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
+@pytest.mark.long
 def test_gradients_are_clipped_by_the_norm_of_the_whole_batch(replicas):
     """With plain gradient descent, because Adam's updates hardly depend on the norm."""
     options = {"accumulate": 2, "clip_norm": 0.05}
@@ -123,6 +125,7 @@ def test_perplexity_is_a_by_product_of_the_loss(expected):
     assert "token_accuracy" not in history, "accuracy is reported by evaluations only"
 
 
+@pytest.mark.long
 def test_evaluation_metrics_are_means_over_all_tokens_of_all_replicas(replicas):
     """A mean of the batches' means would weigh a short batch like a long one."""
     inputs, labels = batch()
@@ -148,6 +151,7 @@ def test_evaluation_metrics_are_means_over_all_tokens_of_all_replicas(replicas):
         np.testing.assert_allclose(results[name], value, rtol=1e-5, err_msg=name)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spread", ["replicas", "parts"])
 def test_dropout_differs_by_replica_and_by_part_and_repeats_itself(request, spread):
     """Both halves have equal rows. With equal masks, their loss would be that of one half."""

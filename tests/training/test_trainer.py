@@ -92,6 +92,7 @@ def pairs_of(step):
     return "sentence pairs " + ", ".join(map(str, training_data().examples(step - 1)))
 
 
+@pytest.mark.long
 def test_a_loss_that_is_not_finite_ends_the_run_and_names_the_batches(tmp_path):
     trainer = new_trainer(tmp_path, callbacks=[Spoil(embedding, "nan")], checkpoint_every=4)
     message = (
@@ -273,6 +274,7 @@ def test_each_shape_that_xla_compiles_is_announced_once(tmp_path, caplog, monkey
     assert len(announced) == len(shapes) < 9
 
 
+@pytest.mark.long
 def test_a_run_on_one_replica_can_be_resumed_on_two(tmp_path, replicas):
     """The batches do not depend on the number of replicas, nor do the results."""
     held_out = {"held_out": [HeldOut()], "dropout": 0.0}

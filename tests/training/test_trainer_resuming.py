@@ -40,6 +40,7 @@ def interrupted_copy(run, folder, step):
     return checkpoints
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("step", [4, 16])
 def test_a_resumed_run_ends_with_the_same_bits(uninterrupted, tmp_path, step):
     folder = tmp_path / "resumed"
@@ -54,6 +55,7 @@ def test_a_resumed_run_ends_with_the_same_bits(uninterrupted, tmp_path, step):
     assert [json.loads(line)["step"] for line in lines] == [10, 20]
 
 
+@pytest.mark.long
 def test_a_damaged_newest_checkpoint_is_skipped(tmp_path, caplog, uninterrupted):
     checkpoints = interrupted_copy(uninterrupted, tmp_path / "damaged", 8)
     contents = bytearray(checkpoints.path(8).read_bytes())

@@ -42,6 +42,7 @@ def started(monkeypatch):
     return flags
 
 
+@pytest.mark.long
 def test_each_variant_is_trained_once(tmp_path, started, monkeypatch):
     short = {"steps": 1, "overrides": {"data.toy_pairs": 300}}
     plan = Plan("arguments", rows=["scale"], output=tmp_path, **short)
