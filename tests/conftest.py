@@ -82,10 +82,23 @@ def toy_run(shared):
     """The result of t2t-train with a tiny model, and its run's folder. Tests change copies only."""
 
     def train(folder):
-        run = folder / "toy"
-        return command("train", f"--run={run}", "--config.training.steps=4", *TINY_RUN), run
+        return trained_toy_run(folder / "toy", "--noexport")
 
     return shared("toy_run", train)
+
+
+@pytest.fixture(scope="session")
+def exported_toy_run(shared):
+    """`toy_run` with an export, which takes longer than the training."""
+
+    def train(folder):
+        return trained_toy_run(folder / "exported" / "toy")
+
+    return shared("exported_toy_run", train)
+
+
+def trained_toy_run(run, *flags):
+    return command("train", f"--run={run}", "--config.training.steps=4", *TINY_RUN, *flags), run
 
 
 @pytest.fixture(scope="session")

@@ -159,6 +159,7 @@ def test_the_matrix_is_transposed_once_per_step(monkeypatch):
     assert not any(node.attr["transpose_b"].b for node in nodes)
 
 
+@pytest.mark.long
 def test_fit_and_evaluate_give_the_same_results_if_a_metric_reads_logits(monkeypatch):
     monkeypatch.setattr(chunked_loss, "MOST_LOGITS", 5 * 50)
     inputs = pairs()

@@ -106,9 +106,12 @@ def workplace(toy_run, toy_data, tmp_path_factory):
     ],
     ids=lambda path: str(path.relative_to(ROOT)),
 )
-def test_python_blocks_run(path, workplace, tmp_path):
+def test_python_blocks_run(path, workplace, tmp_path, request):
     """In order, in one process per README; training is made short."""
     code = START + "\n".join(BLOCK.findall(path.read_text(encoding="utf-8")))
+    if (export := "runs/mine/export") + "/" in code and not (workplace / export).exists():
+        _, exported = request.getfixturevalue("exported_toy_run")
+        shutil.copytree(exported / "export", workplace / export)
     code = re.sub(r"\bepochs=\d+", "epochs=1", code) if path != ROOT / "README.md" else code
     code = re.sub(r"training\.steps = [\d_]+", "training.steps = 4", code)
     code = code.replace('"runs/toy")', '"runs/toy", export=False)')

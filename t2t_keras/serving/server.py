@@ -40,6 +40,7 @@ WAITING_TO_CONNECT = 1024  # connections that the operating system keeps until t
 KERNEL_BUFFER = 128 * 1024  # bytes of a connection that no limit counts; Linux doubles it
 SEND_SECONDS = 5.0  # time to send computed answers when the server stops
 AVAILABLE_WHILE_STOPPING = {"metrics"}
+CONNECTION = web.RequestKey("connection", asyncio.Protocol)
 
 
 class Server:
@@ -170,7 +171,7 @@ class Server:
         """Answers a request, and waits until the client has read most of the answer."""
         if request.transport is None:
             raise ConnectionResetError("the client has disconnected")
-        connection = request["connection"] = request.transport.get_protocol()
+        connection = request[CONNECTION] = request.transport.get_protocol()
         connection.work()
         try:
             response = await self.response(request, handler)
@@ -252,7 +253,7 @@ class Server:
     async def predict(self, request):
         name, number = model_and_version(request)
         self.versions.check_name(name)
-        if request["connection"].reserved:
+        if request[CONNECTION].reserved:
             raise Refusal(503, "All connections of the server are busy. Try again in a moment")
         if request.match_info["verb"] != "predict":
             raise Refusal(
@@ -267,7 +268,7 @@ class Server:
         self.idle.clear()
         try:
             with self.versions.find(name, number).in_use() as version:
-                body = await self.predictor(query, version, request["connection"])
+                body = await self.predictor(query, version, request[CONNECTION])
                 return web.Response(body=body, content_type="application/json")
         finally:
             self.in_flight -= 1
@@ -276,7 +277,7 @@ class Server:
 
     async def body(self, request):
         """Reads the body of a request within the limits on its size and time."""
-        connection = request["connection"]
+        connection = request[CONNECTION]
         connection.wait_for_client(timed=False)
         try:
             async with asyncio.timeout(self.limits.patience) as timeout:

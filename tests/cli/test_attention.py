@@ -42,6 +42,7 @@ def test_the_models_own_translation_is_shown_between_words(run, tmp_path):
         np.testing.assert_allclose(np.array(kind["layers"]).sum(-1), 1000, atol=6)
 
 
+@pytest.mark.long
 def test_a_given_translation_is_shown_between_pieces(run, tmp_path):
     flags = ["--translation=Das Pferd 日.", "--pieces", f"--output={tmp_path}"]
     result = command("attention", run, "The horse sleeps.", *flags)

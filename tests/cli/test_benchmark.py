@@ -42,6 +42,7 @@ def test_full_and_restricted_attention_are_timed_at_every_length():
         assert line.count(" ms") == 2
 
 
+@pytest.mark.long
 def test_a_training_step_is_timed():
     title, speed, work, share = benchmark(
         *("train", *SMALL_MODEL, "--rows=4", "--length=6", "--rounds=1")
@@ -180,6 +181,7 @@ def test_batches_of_prepared_data_are_timed(toy_data):
     assert "real tokens per second" in speed and "step 0" in first and "step 100,000" in late
 
 
+@pytest.mark.long
 def test_answers_of_a_server_are_timed_and_compared_with_lone_answers(backwards_export):
     with served(backwards_export.parent) as (_, address):
         url = f"--url={address}/v1/models/backwards"

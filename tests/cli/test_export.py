@@ -17,6 +17,7 @@ def run(tmp_path_factory):
     return untrained_run(folder / "toy", folder / "vocabulary", tokenizer)
 
 
+@pytest.mark.long
 def test_a_keras_file_gives_the_logits_of_the_run(run):
     exported = command("export", run.folder, "--format=keras")
     assert exported.stdout == f"{run.folder / 'model.keras'}\n", exported.stderr

@@ -34,6 +34,7 @@ def tensor2tensor(tmp_path_factory):
     return tensor2tensor_folder.write(folder, tensor2tensor_folder.arrays(), pieces=pieces)
 
 
+@pytest.mark.long
 def test_num_heads_and_source_flags_are_settings_of_the_run(opennmt_tf, tmp_path):
     run, output = imported(opennmt_tf, tmp_path / "plain", "--num_heads=2")
     model = run.experiment().model

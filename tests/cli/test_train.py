@@ -10,8 +10,9 @@ from t2t_keras.runs import training
 from t2t_keras.runs.export_folders import find_export
 
 
-def test_without_data_the_toy_grammar_is_learned_evaluated_averaged_and_exported(toy_run):
-    result, folder = toy_run
+@pytest.mark.long
+def test_without_data_the_toy_grammar_is_learned_evaluated_averaged_and_exported(exported_toy_run):
+    result, folder = exported_toy_run
     assert result.returncode == 0, result.stderr
     assert "step 4/4  loss" in result.stderr and "held out:  loss" in result.stderr
     assert "mean of the checkpoints of steps 2, 4" in result.stdout

@@ -80,6 +80,7 @@ def test_markup_is_kept_in_every_kind_of_output(run):
     assert lines[0].startswith("<p>") and "das" in lines[0]
 
 
+@pytest.mark.long
 def test_a_run_of_parse_trees_and_its_lines_are_not_split(run, tmp_path):
     trees = shutil.copytree(run, tmp_path / "trees")
     settings = read_json(trees / "config.json")

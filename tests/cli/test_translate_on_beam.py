@@ -16,13 +16,13 @@ from t2t_keras.runs import beam_translate, saved_model_export
 from t2t_keras.runs.saved_model_export import Export
 
 # Beam's local runner warns about missing packages.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 LOCAL = "--beam_options=--runner=FnApiRunner"  # the default looks for a newer one first
 
 
 @pytest.fixture
-def export(toy_run):
-    return toy_run[1] / "export"
+def export(exported_toy_run):
+    return exported_toy_run[1] / "export"
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +53,6 @@ def texts(tmp_path):
     return folder
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("flags", [[], ["--n_best=2", "--scores", "--split=off"], ["--json"]])
 def test_the_lines_are_those_of_the_same_command_without_beam(export, texts, tmp_path, flags):
     flags = [*flags, "--lines=4"]
@@ -116,7 +115,6 @@ def test_mistakes_are_refused_before_the_work(export, texts, tmp_path, arguments
     assert {path: path.read_bytes() for path in before} == before
 
 
-@pytest.mark.long
 def test_a_mistake_is_one_message_of_the_command(export, texts, tmp_path):
     (texts / "two.gz").write_bytes(b"plain")
     flags = [f"--input={texts}/*", f"--output={tmp_path}/out", "--apache_beam"]
@@ -134,7 +132,6 @@ def test_without_apache_beam_its_options_and_its_package_are_named(texts, export
         call("translate", export, "--apache_beam", *files)
 
 
-@pytest.mark.long
 def test_a_different_export_starts_over(export, texts, tmp_path, monkeypatch):
     flags = ["--apache_beam", LOCAL, f"--input={texts}/two.gz", f"--output={tmp_path}/out"]
     call("translate", export, *flags)

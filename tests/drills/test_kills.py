@@ -153,9 +153,9 @@ def test_import(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def trained(toy_run):
-    assert toy_run[0].returncode == 0
-    return toy_run[1]
+def trained(exported_toy_run):
+    assert exported_toy_run[0].returncode == 0
+    return exported_toy_run[1]
 
 
 def test_translate(trained, tmp_path):

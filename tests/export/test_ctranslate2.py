@@ -147,6 +147,7 @@ def test_with_marians_penalty_both_find_equal_translations(folder, model, pieces
         assert best == pytest.approx(score, rel=1e-4)
 
 
+@pytest.mark.long
 def test_gnmts_penalty_selects_our_translation_from_an_n_best_list(
     folder, model, pieces, source, plain
 ):

@@ -73,6 +73,7 @@ def test_beam_writes_the_same_store(files, prepared, tmp_path):
     assert prepare_with_beam(source, tmp_path / "beam", config()) == report
 
 
+@pytest.mark.long
 def test_beam_reads_line_aligned_files(files, prepared, tmp_path):
     expected, report = prepared
     source = TextFiles(files / "*.en", files / "all.de")

@@ -11,6 +11,7 @@ from t2t_keras.reproduction import Plan, reproduce
 from t2t_keras.reproduction.plan import TABLES, settings
 
 
+@pytest.mark.long
 def test_every_setting_is_a_flag_with_the_same_default_and_names_its_tables():
     result = command("reproduce", "--helpxml")
     flags = {

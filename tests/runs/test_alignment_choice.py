@@ -46,6 +46,7 @@ def test_the_aligner_uses_the_chosen_head(copied, monkeypatch):
     assert used == [read_choice(copied)] != [None]
 
 
+@pytest.mark.long
 def test_an_ensemble_uses_the_choice_of_its_first_run(copied, run):
     copied.choose_alignment(SOURCES, TARGETS)
     choice, ids = read_choice(copied), [np.append(np.arange(5, 9), 2).astype("int32")] * 2
@@ -81,6 +82,7 @@ def test_an_unusable_choice_is_refused_with_a_remedy(copied, contents):
         copied.aligner()
 
 
+@pytest.mark.long
 def test_a_wrong_alignment_leaves_the_choice_as_it_was(copied):
     copied.choose_alignment(SOURCES, TARGETS)
     before = read_choice(copied)

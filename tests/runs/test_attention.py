@@ -32,6 +32,7 @@ def test_heads_may_be_between_pieces(run):
     assert "".join(keys) == "▁The▁horse▁sleeps.</s>"
 
 
+@pytest.mark.long
 def test_the_models_own_translation_is_the_default(run):
     attention = run.attention("The dog sleeps.", **QUICK)
     assert [attention.translation] == run.translate(["The dog sleeps."], **QUICK)

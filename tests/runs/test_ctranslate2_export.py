@@ -53,6 +53,7 @@ def copied(folder, tmp_path):
     return tmp_path / "ct2"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("search", [{}, {"beam": 1}])
 def test_translations_are_those_of_the_run(sharp_run, folder, search):
     expected = sharp_run.translator(extra_length=9, **search).translate(TEXTS)
@@ -92,6 +93,7 @@ def test_translating_and_evaluating_load_neither_tensorflow_nor_keras(
     assert (tmp_path / "output").read_text() == (tmp_path / "reference").read_text()
 
 
+@pytest.mark.long
 def test_a_server_without_backends_loads_the_folder_again_when_it_is_replaced(
     copied, sharp_run, without_backends
 ):

@@ -111,6 +111,7 @@ def test_an_export_to_ctranslate2_and_its_import_are_the_same_run(imported, tmp_
                 np.testing.assert_array_equal(others[path], array, err_msg=path)
 
 
+@pytest.mark.long
 def test_begin_before_the_source_is_part_of_an_export_to_ctranslate2(folder, tmp_path):
     run = import_run(folder, tmp_path / "run", source_begin=True).run
     exported = run.export(tmp_path / "exported", format="ctranslate2")

@@ -73,6 +73,7 @@ def test_the_page_has_all_sections(page):
     assert page.texts["h3"][1:] == ["Best", "Middle", "Worst"]
 
 
+@pytest.mark.long
 def test_no_text_becomes_markup(page):
     assert len(page.all("script")) == 1 and not page.all("b") and not page.all("i")
     shown = page.texts["bdi"]

@@ -15,8 +15,8 @@ TEXTS = ["The dog sleeps.", "", "The cat sleeps."]
 
 
 @pytest.mark.long
-def test_an_export_translates_as_its_run(toy_run):
-    folder = toy_run[1]
+def test_an_export_translates_as_its_run(exported_toy_run):
+    folder = exported_toy_run[1]
     assert find_export(folder) is None, "a run is not an export"
     export = Export(find_export(folder / "export"))
     assert (export.config.beam, export.config.n_best) == (2, 2)
@@ -29,8 +29,8 @@ def test_an_export_translates_as_its_run(toy_run):
 
 
 @pytest.mark.long
-def test_an_export_translates_several_sentences_as_its_run(toy_run):
-    folder, counts = toy_run[1], []
+def test_an_export_translates_several_sentences_as_its_run(exported_toy_run):
+    folder, counts = exported_toy_run[1], []
     texts = ["The dog sleeps. The cat sleeps!", "", "The cat sleeps.\n\nTwo dogs sleep."]
     ours = Export(find_export(folder / "export")).translate(texts, counts.append, split_sentences)
     theirs = Run(folder).translator(n_best=2).translate(texts, split=split_sentences)
@@ -46,8 +46,8 @@ def test_a_savedmodel_of_another_program_is_refused(backwards_export):
 
 
 @pytest.mark.long
-def test_translating_with_an_export_loads_no_keras(toy_run, tmp_path):
-    folder = toy_run[1] / "export"
+def test_translating_with_an_export_loads_no_keras(exported_toy_run, tmp_path):
+    folder = exported_toy_run[1] / "export"
     (tmp_path / "keras.py").write_text("raise SystemExit('must not be loaded')\n")
     result = subprocess.run(
         [sys.executable, "-m", "t2t_keras.cli.translate", folder],

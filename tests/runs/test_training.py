@@ -30,12 +30,18 @@ def resumed(toy_run, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def finish(toy_run, tmp_path, monkeypatch):
-    """A function that finishes a copy of the run, whose exports of text are empty SavedModels."""
+def empty_exports(monkeypatch):
+    """Makes exports of text empty SavedModels."""
     monkeypatch.setattr(
         exports, "save_text_model", lambda folder, *_: (folder / "saved_model.pb").touch()
     )
+
+
+@pytest.fixture
+def finish(toy_run, empty_exports, tmp_path):
+    """A function that finishes a copy of the run, which has an export."""
     run = Run(shutil.copytree(toy_run[1], tmp_path / "run"))
+    run.export()
 
     def finish(step=4, held_out=(), export=True, early=False):
         lines = []
@@ -87,7 +93,8 @@ def as_written_by_an_older_version(run):
 
 
 @pytest.mark.long
-def test_a_finished_run_is_left_as_it_is(resumed, tmp_path):
+def test_a_finished_run_is_left_as_it_is(resumed, empty_exports, tmp_path):
+    Run(tmp_path / "run").export()
     before = contents_of(tmp_path / "run")
     result, lines = resumed(export=True)
     assert (result.step, result.stopped, result.finished, result.export) == (4, None, True, None)

@@ -99,6 +99,7 @@ async def until(condition):
         await asyncio.sleep(0.01)
 
 
+@pytest.mark.long
 def test_connections_that_send_no_complete_request_are_closed(serve):
     async def clients(server):
         head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"

@@ -202,8 +202,8 @@ def test_if_the_words_are_refused_the_translation_stays(browser, server):
 
 
 @pytest.mark.long
-def test_a_served_run_has_words_and_options(browser, toy_run):
-    with served(toy_run[1], "--nocompile") as (_, address):
+def test_a_served_run_has_words_and_options(browser, exported_toy_run):
+    with served(exported_toy_run[1], "--nocompile") as (_, address):
         open_page(browser, address)
         text = "The dog sleeps.\nThe cat sleeps!"
         translate_to_words(browser, text)

@@ -23,6 +23,7 @@ def address(backwards_export):
         assert process.stop() == 0
 
 
+@pytest.mark.long
 def test_a_thousand_requests_on_fifty_connections_get_their_own_answers(address):
     requests = iter(range(1000))
     answered = set()

@@ -11,8 +11,8 @@ TEXT = "The dog sleeps. The cat sleeps!"
 
 
 @pytest.fixture(scope="module")
-def address(toy_run):
-    with served(toy_run[1], "--nocompile") as (process, address):
+def address(exported_toy_run):
+    with served(exported_toy_run[1], "--nocompile") as (process, address):
         yield address
         assert process.stop() == 0
         assert "Traceback" not in process.errors()

@@ -72,6 +72,7 @@ def expected():
     return trained()
 
 
+@pytest.mark.long
 def test_two_replicas_with_unequal_tokens_equal_one(expected, replicas):
     first, second = np.split(batch()[1], 2)
     assert (first > 0).sum() != (second > 0).sum()

@@ -104,6 +104,7 @@ def test_a_loss_that_is_not_finite_ends_the_run_and_names_the_batches(tmp_path):
     assert trainer.checkpoints.steps() == [4]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("spoil", "array"),
     [
@@ -123,6 +124,7 @@ def test_a_model_that_is_not_finite_is_never_saved(tmp_path, spoil, array):
     assert resumed.train() is None and resumed.checkpoints.steps() == [3, 6]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("callbacks", "message"),
     [
@@ -148,6 +150,7 @@ def test_a_held_out_loss_that_is_not_finite_ends_the_run(tmp_path, monkeypatch, 
     assert trainer.checkpoints.steps() == [4] and trainer.metrics_file.read() == []
 
 
+@pytest.mark.long
 def test_training_stops_early_when_the_loss_does_not_fall(tmp_path):
     settings = {"held_out": [HeldOut()], "evaluate_every": 2, "steps": 40}
     trainer = new_trainer(tmp_path, patience=2, **settings)
