@@ -22,7 +22,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from t2t_keras.export.version_folders import versions_in
 from t2t_keras.serving.batching import Workers
-from t2t_keras.serving.connections import AT_ONCE, Connections
+from t2t_keras.serving.connections import AT_ONCE, Connection, Connections
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.metrics import Metrics
 from t2t_keras.serving.page import page
@@ -40,7 +40,7 @@ WAITING_TO_CONNECT = 1024  # connections that the operating system keeps until t
 KERNEL_BUFFER = 128 * 1024  # bytes of a connection that no limit counts; Linux doubles it
 SEND_SECONDS = 5.0  # time to send computed answers when the server stops
 AVAILABLE_WHILE_STOPPING = {"metrics"}
-CONNECTION = web.RequestKey("connection", asyncio.Protocol)
+CONNECTION = web.RequestKey("connection", Connection)
 
 
 class Server:
