@@ -97,6 +97,7 @@ def test_a_hypothesis_may_continue_a_different_one(model, inputs):
             np.testing.assert_allclose(array(logits), expected[:, position], rtol=0, atol=1e-5)
 
 
+@pytest.mark.long
 def test_beam_search_returns_the_probabilities_of_its_outputs(model, inputs):
     """The scores of all hypotheses are those of the uncached model."""
     config = SearchConfig(beam=3, n_best=3, alpha=0.0, extra_length=3)

@@ -283,6 +283,7 @@ def test_a_transformer_can_be_part_of_a_functional_model():
     np.testing.assert_allclose(model.predict(inputs, verbose=0), expected, atol=1e-5)
 
 
+@pytest.mark.long
 def test_compile_and_fit_train_a_model_to_copy():
     random = np.random.default_rng(0)
     source = random.integers(3, 20, (512, 6)).astype("int32")

@@ -53,6 +53,7 @@ def test_a_given_translation_is_shown_between_pieces(run, tmp_path):
     assert "".join(pieces["keys"]) == "▁The▁horse▁sleeps.</s>"
 
 
+@pytest.mark.long
 def test_curves_of_several_runs_are_drawn_into_one_image(run, tmp_path):
     output = [f"--output={tmp_path / 'out'}"]
     early = command("attention", "--curves", run, *output)

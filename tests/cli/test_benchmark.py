@@ -173,6 +173,7 @@ def test_ratios_are_of_speeds_also_where_times_are_shown(capsys):
     ]
 
 
+@pytest.mark.long
 def test_batches_of_prepared_data_are_timed(toy_data):
     title, speed, first, late = benchmark(
         "data", f"--data={toy_data[1]}", "--rounds=1", "--steps=3"

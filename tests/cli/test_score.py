@@ -58,6 +58,7 @@ def test_a_byte_order_mark_is_no_text(folder):
     assert marked.stdout == score(folder, stdin=pairs).stdout
 
 
+@pytest.mark.long
 def test_each_pair_has_a_line_and_standard_error_ends_with_the_totals(folder):
     texts = [f"--source={folder}/test.en", f"--target={folder}/test.de"]
     result = command("score", folder / "run", *texts)

@@ -31,6 +31,7 @@ def translate(run, *arguments, stdin=TEXT):
     return call("translate", *QUICK, *arguments, run, stdin=stdin).stdout
 
 
+@pytest.mark.long
 def test_every_line_is_answered_whatever_it_contains(run, tmp_path):
     data = "\n".join(UGLY).encode() + b"\n\xff\xfe\xc3(\r\nlast without a line feed"
     (tmp_path / "in").write_bytes(data)

@@ -102,8 +102,8 @@ def outputs(request):
     return model, banned, free, tokens[:, 0], scores[:, 0]
 
 
+@pytest.mark.long
 class TestEverySearch:
-    @pytest.mark.long
     def test_writes_neither_padding_nor_begin(self, outputs):
         *_, free, _, _ = outputs
         for row in free:

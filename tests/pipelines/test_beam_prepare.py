@@ -82,6 +82,7 @@ def test_beam_reads_line_aligned_files(files, prepared, tmp_path):
     assert same.items() <= contents(tmp_path / "beam").items()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("begun_by", [prepare, prepare_with_beam])
 def test_each_resumes_what_the_other_began(files, prepared, tmp_path, monkeypatch, begun_by):
     expected, report = prepared

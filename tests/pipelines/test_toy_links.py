@@ -15,6 +15,7 @@ DIGESTS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("split", DIGESTS)
 def test_alignments_change_no_pair(split):
     made = pairs(3000, split, 5)

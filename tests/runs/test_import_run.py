@@ -57,6 +57,7 @@ def test_greedy_translations_are_those_of_ctranslate2(imported, folder):
     assert ours == expected and len(set(ours)) > 2
 
 
+@pytest.mark.long
 def test_scores_are_those_of_ctranslate2(imported, folder):
     pairs = [("a b c", "a b"), ("g f e d c", "d c b a"), ("a", "e")]
     translator = ctranslate2.Translator(str(folder), intra_threads=1)
@@ -86,6 +87,7 @@ def test_its_export_translates_and_scores_like_the_run(imported):
     assert result.stdout.split("\n")[:-1] == run.translate(TEXTS, **QUICK)
 
 
+@pytest.mark.long
 def test_an_export_to_ctranslate2_and_its_import_are_the_same_run(imported, tmp_path):
     """Bit for bit, but for padding and begin, which are never written."""
     for source in (imported.run, toy_run(tmp_path)):

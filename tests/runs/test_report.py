@@ -80,6 +80,7 @@ def test_no_text_becomes_markup(page):
     assert len(shown) == 3 * 15 and set(shown) & set(SOURCES[:2])
 
 
+@pytest.mark.long
 def test_the_page_loads_nothing_from_elsewhere(reported, page):
     text = reported[1]
     assert "default-src 'none'" in text
@@ -88,12 +89,14 @@ def test_the_page_loads_nothing_from_elsewhere(reported, page):
     assert not re.search(r"""(href|src)=["'](?!data:)|url\(|@import""", text)
 
 
+@pytest.mark.long
 def test_attention_is_shown_on_a_sentence_of_the_test_set(page):
     attention = Page(page.all("iframe")[0]["srcdoc"])
     data = json.loads(attention.texts["script"][0])
     assert data["start"] == "#decoder-cross-1" and data["sentence"] in SOURCES
 
 
+@pytest.mark.long
 def test_training_test_set_and_settings_are_described(page):
     text = " ".join(page.texts["p"])
     assert "trained for 3 of 100,000 steps on 9.0 million tokens" in text
@@ -104,6 +107,7 @@ def test_training_test_set_and_settings_are_described(page):
     assert settings[settings.index("model.d_model") + 1 :][:2] == ["16", "512"]
 
 
+@pytest.mark.long
 def test_the_calibration_of_all_words_is_shown(reported, page):
     run = reported[0]
     results = run.translator(n_best=1, **QUICK).translate(SOURCES)

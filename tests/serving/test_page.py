@@ -78,6 +78,7 @@ def test_a_model_that_only_translates_has_a_page_without_attention(browser, tmp_
         assert not browser.find_element("id", "attention").is_displayed()
 
 
+@pytest.mark.long
 def test_the_page_shows_errors_in_plain_words(browser, server):
     process, address = server
 

@@ -58,6 +58,7 @@ def test_blocks_keep_one_array_for_each_factor_of_a_product():
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("pre_norm", "products"), [(False, 3), (True, 4)])
 def test_outputs_of_norms_are_not_kept_in_graphs_for_any_length(pre_norm, products):
     """Without recomputation, there is an array for each product that reads a norm."""

@@ -175,6 +175,7 @@ def watched(tmp_path_factory):
     return SimpleNamespace(trainer=trainer, folder=folder, printed=printed.getvalue(), why=reason)
 
 
+@pytest.mark.long
 def test_named_held_out_sets_are_measured_each(watched):
     line = watched.trainer.metrics_file.read()[0]
     names = ("loss", "perplexity", "token_accuracy")
@@ -187,6 +188,7 @@ def test_named_held_out_sets_are_measured_each(watched):
     assert folders == {"training", "held_out", "general", "mine"}
 
 
+@pytest.mark.long
 def test_the_best_checkpoint_and_patience_follow_the_chosen_metric(watched):
     """The BLEU stays the same, although the loss falls."""
     losses = [each["mine/loss"] for each in watched.trainer.metrics_file.read()]
@@ -195,6 +197,7 @@ def test_the_best_checkpoint_and_patience_follow_the_chosen_metric(watched):
     assert watched.trainer.step == 6 and watched.trainer.checkpoints.best() == 2
 
 
+@pytest.mark.long
 def test_a_different_choice_of_the_best_starts_its_record_over(watched, tmp_path, caplog):
     shutil.copytree(watched.folder, tmp_path / "run")
     settings = {"steps": 8, "evaluate_every": 2, "patience": 1, "best": "mine"}

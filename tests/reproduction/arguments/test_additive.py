@@ -1,5 +1,6 @@
 """Additive attention beside dot products: costs that are measured once, and the runs compared."""
 
+import pytest
 from argument_runs import UntrainedRuns
 
 from t2t_keras.reproduction.arguments import additive
@@ -7,6 +8,7 @@ from t2t_keras.reproduction.arguments.additive import LENGTHS, experiment
 from t2t_keras.reproduction.arguments.finding import write_finding
 
 
+@pytest.mark.long
 def test_costs_are_measured_once_and_compared(tmp_path, monkeypatch):
     calls = []
 
