@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from pipelines.whole import only_one, read_json
+from pipelines.sources import digest_of
+from pipelines.whole import only_one, read_json, write_json
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.run import Run
 from t2t_keras.training.checkpoints import Checkpoints
@@ -73,6 +74,7 @@ def train(stages, run, recipe, data, dev=None):
         dev: source and target file for evaluation during training. None: no evaluation.
     """
     recipe.check_resumable(run)
+    check_same_text(stages.folder / "text.json", run, data, dev)
     dev_flags = [f"--dev_source={dev[0]}", f"--dev_target={dev[1]}"] if dev else []
     stages.run_once(
         stage="train",
@@ -83,6 +85,31 @@ def train(stages, run, recipe, data, dev=None):
         ],
         creates=checkpoints_of(run).path(recipe.experiment.training.steps),
     )
+
+
+def check_same_text(record, run, data, dev):
+    """Rejects a run that was begun with a different text, and records the text of a new run.
+
+    Args:
+        record: the file that keeps the digests of the run's text.
+        run, data, dev: those of `train`.
+    """
+    text = {
+        "training text": read_json(Path(data) / "preparation.json"),
+        "held-out text": digest_of(map(Path, dev)) if dev else None,
+    }
+    known = read_json(record)
+    if known is None or not run.config_file.exists():
+        record.parent.mkdir(parents=True, exist_ok=True)
+        write_json(record, text)
+        return
+    places = {"training text": data, "held-out text": " and ".join(map(str, dev or ["none"]))}
+    for name, place in places.items():
+        if known[name] != text[name]:
+            raise ValueError(
+                f"{run.folder} was begun with a different {name}. Give the same text, or choose a "
+                f"different --output. Received: {place}"
+            )
 
 
 def average(stages, run, last):

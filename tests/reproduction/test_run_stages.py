@@ -6,12 +6,14 @@ from unittest import mock
 import pytest
 from untrained import save_checkpoint, toy_tokenizer, untrained_run
 
+from pipelines.whole import write_json
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
 from t2t_keras.reproduction import Plan
 from t2t_keras.reproduction.run_stages import (
     Weights,
     average,
+    check_same_text,
     default_weights,
     existing_run,
     output_folder,
@@ -64,6 +66,32 @@ def test_outputs_of_any_kind_are_not_constrained_as_the_run_is():
     run = {"constrain": "tree"}
     assert "--constrain=" in translation_stage(run)["arguments"]
     assert "--constrain=tree" in translation_stage(run, constrain="tree")["arguments"]
+
+
+def test_a_run_is_not_resumed_with_a_different_text(tmp_path):
+    run, record = Run(tmp_path / "row" / "run"), tmp_path / "row" / "text.json"
+    dev = []
+    for name in ("dev.en", "dev.de"):
+        dev.append(tmp_path / name)
+        dev[-1].write_text(f"{name}\n")
+    folders = {}
+    for name in ("data", "moved", "other"):
+        folders[name] = tmp_path / name
+        folders[name].mkdir()
+        digest = "2" if name == "other" else "1"
+        write_json(folders[name] / "preparation.json", {"source text": digest})
+    check_same_text(record, run, folders["other"], None)
+    check_same_text(record, run, folders["data"], dev)  # nothing was trained with the other text
+    run.folder.mkdir()
+    run.config_file.write_text("{}")
+    check_same_text(record, run, folders["moved"], dev)  # the same text in another place
+    with pytest.raises(ValueError, match=r"different training text.*Received: .*other"):
+        check_same_text(record, run, folders["other"], dev)
+    with pytest.raises(ValueError, match=r"different held-out text.*Received: none"):
+        check_same_text(record, run, folders["data"], None)
+    dev[1].write_text("changed\n")
+    with pytest.raises(ValueError, match=r"different held-out text.*dev.en and .*dev.de"):
+        check_same_text(record, run, folders["data"], dev)
 
 
 def test_an_existing_run_must_have_settings(tmp_path):
