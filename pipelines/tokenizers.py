@@ -142,8 +142,10 @@ def load_tokenizer(folder, prefix=""):
             raise ValueError("its files do not match their digest")
         return tokenizer
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-        raise ValueError(
-            f"{folder} holds no readable vocabulary ({error}). Restore its files from a copy: "
-            "each run and each export contains its vocabulary. t2t-prepare and t2t-import write "
-            "vocabularies"
-        ) from error
+        remedy = (
+            "Restore its files from a copy: each run and each export contains its vocabulary. "
+            "t2t-prepare and t2t-import write vocabularies"
+        )
+        if (folder / "vocabulary").is_dir():  # encoded data or a run
+            remedy = f"Give the folder inside it: {folder / 'vocabulary'}"
+        raise ValueError(f"{folder} holds no readable vocabulary ({error}). {remedy}") from error

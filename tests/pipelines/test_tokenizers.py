@@ -104,6 +104,9 @@ def test_a_lone_text_is_refused(tokenizer):
 def test_a_folder_without_a_vocabulary_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"no readable vocabulary .* from a copy: .* t2t-prepare"):
         load_tokenizer(tmp_path)
+    (tmp_path / "vocabulary").mkdir()
+    with pytest.raises(ValueError, match=r"Give the folder inside it: .*vocabulary"):
+        load_tokenizer(tmp_path)
     (tmp_path / "tokenizer.json").write_text('{"kind": "bpe", "normalization": {}}')
     (tmp_path / "bpe.model").write_bytes(b"nonsense")
     with pytest.raises(ValueError, match="holds no readable vocabulary"):
