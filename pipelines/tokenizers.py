@@ -146,6 +146,7 @@ def load_tokenizer(folder, prefix=""):
             "Restore its files from a copy: each run and each export contains its vocabulary. "
             "t2t-prepare and t2t-import write vocabularies"
         )
-        if (folder / "vocabulary").is_dir():  # encoded data or a run
+        is_vocabulary = (folder / f"{prefix}tokenizer.json").exists()
+        if not is_vocabulary and (folder / "vocabulary").is_dir():  # encoded data or a run
             remedy = f"Give the folder inside it: {folder / 'vocabulary'}"
         raise ValueError(f"{folder} holds no readable vocabulary ({error}). {remedy}") from error

@@ -109,7 +109,7 @@ def test_a_folder_without_a_vocabulary_is_refused(tmp_path):
         load_tokenizer(tmp_path)
     (tmp_path / "tokenizer.json").write_text('{"kind": "bpe", "normalization": {}}')
     (tmp_path / "bpe.model").write_bytes(b"nonsense")
-    with pytest.raises(ValueError, match="holds no readable vocabulary"):
+    with pytest.raises(ValueError, match=r"holds no readable vocabulary .* from a copy"):
         load_tokenizer(tmp_path)
 
 

@@ -17,6 +17,7 @@ from t2t_keras.reproduction.run_stages import (
     default_weights,
     existing_run,
     output_folder,
+    train,
     translate,
 )
 from t2t_keras.runs.run import Run
@@ -92,6 +93,10 @@ def test_a_run_is_not_resumed_with_a_different_text(tmp_path):
     dev[1].write_text("changed\n")
     with pytest.raises(ValueError, match=r"different held-out text.*dev.en and .*dev.de"):
         check_same_text(record, run, folders["data"], dev)
+    stages = mock.Mock(folder=record.parent)
+    with pytest.raises(ValueError, match="different training text"):
+        train(stages, run, mock.Mock(), folders["other"])
+    stages.run_once.assert_not_called()
 
 
 def test_an_existing_run_must_have_settings(tmp_path):
