@@ -34,6 +34,10 @@ class DamagedCheckpoint(ValueError):
 class Checkpoints:
     """The checkpoints of one run: the newest `keep` and the best.
 
+    A checkpoint off schedule, from an interruption or from the last step, counts only as long as
+    it is the newest. A run that was interrupted, or extended, then has the checkpoints of one that
+    was not.
+
     Args:
         folder: `RUN/checkpoints`.
         keep: number of newest checkpoints to keep.
@@ -52,11 +56,12 @@ class Checkpoints:
     def path(self, step):
         return self.folder / f"step-{step:08}.npz"
 
-    def save(self, step, state, notes):
+    def save(self, step, state, notes, on_schedule=True):
         """Writes a checkpoint and deletes old ones, except the newest `keep` and the best.
 
         Args:
             step: number of steps done.
+            on_schedule: whether an uninterrupted training writes this checkpoint, too.
             state: a mapping from names to arrays, see `state_of`; one at a time is read from it.
             notes: a dict of values that JSON can store; `load` returns it. Its "best_step" is the
                 step of the best checkpoint so far, or None.
@@ -64,9 +69,9 @@ class Checkpoints:
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.path(step)
         unfinished = path.with_suffix(".unfinished")
-        previous = max((each for each in self.steps() if each < step), default=None)
-        notes = {**notes, "step": step, "previous": previous, "keep": self.keep}
-        notes["arrays"] = len(state)
+        earlier = self.on_schedule(each for each in self.steps() if each < step)
+        notes = {**notes, "step": step, "previous": max(earlier, default=None), "keep": self.keep}
+        notes |= {"arrays": len(state), "on_schedule": on_schedule}
         notes = np.frombuffer(json.dumps(notes).encode(), "uint8")
         try:
             with open(unfinished, "wb") as file:
@@ -87,15 +92,33 @@ class Checkpoints:
     def delete_old(self):
         """Deletes all but the newest `keep` and the best, as the newest checkpoint notes them.
 
-        Files that a killed process left unfinished are deleted, too.
+        Files that a killed process left unfinished are deleted, too, and checkpoints off schedule
+        that are no longer the newest.
         """
         for unfinished in self.folder.glob("step-*.unfinished"):
             unfinished.unlink()
         steps = self.steps()
+        if not steps:
+            return
+        counted = self.counted(steps)
         # Checkpoints of older versions do not note `keep`.
-        if steps and (keep := self.notes(steps[-1]).get("keep")):
-            for old in set(steps[:-keep]) - {self.best()}:
-                self.path(old).unlink()
+        keep = self.notes(steps[-1]).get("keep") or len(counted)
+        for old in set(steps) - set(counted[-keep:]) - {self.best()}:
+            self.path(old).unlink()
+
+    def on_schedule(self, steps):
+        """Returns the steps whose checkpoints an uninterrupted training writes, too."""
+        return [step for step in steps if self.is_on_schedule(step)]
+
+    def is_on_schedule(self, step):
+        """Whether a checkpoint is on schedule. One that is damaged, or of an older version, is."""
+        with contextlib.suppress(DamagedCheckpoint):
+            return self.notes(step).get("on_schedule", True)
+        return True
+
+    def counted(self, steps):
+        """Returns the newest of all steps and the earlier ones on schedule, oldest first."""
+        return [*self.on_schedule(steps[:-1]), *steps[-1:]]
 
     def load(self, step):
         """Returns the state and the notes of a checkpoint."""
@@ -130,7 +153,7 @@ class Checkpoints:
         An older one, kept because it is the best, is not among them if others between have been
         deleted.
         """
-        steps, latest = self.steps(), []
+        steps, latest = self.counted(self.steps()), []
         while steps:
             latest.insert(0, steps.pop())
             notes = self.notes(latest[0])

@@ -117,7 +117,7 @@ class Trainer:
             self.cost.start()
             self.take_steps(iter(batches), train_step)
             self.cost.stop()
-            self.save()
+            self.save(on_schedule=False)
             self.callbacks.on_train_end()
         return self.stop_reason
 
@@ -293,14 +293,15 @@ class Trainer:
         """Whether early stopping has ended the run, which counts as finished."""
         return self.early_stopping.is_exhausted
 
-    def save(self):
+    def save(self, on_schedule=True):
+        """Saves a checkpoint, unless this step already has one; see `Checkpoints.save`."""
         self.saved_at = time.monotonic()
         if self.is_chief and self.step != self.saved_step:
             state = state_of(self.model)
             self.check_weights(state)
             progress = {"tokens": self.tokens, "seen": self.seen, **self.cost.state()}
             progress |= self.early_stopping.state()
-            self.checkpoints.save(self.step, state, progress)
+            self.checkpoints.save(self.step, state, progress, on_schedule)
         self.saved_step = self.step
 
     def resume(self):

@@ -26,19 +26,20 @@ def compiled_model(**settings):
     return model
 
 
-def saved(folder, steps, keep=5, **notes):
+def saved(folder, steps, keep=5, on_schedule=True, **notes):
     """Saves a checkpoint for each step; every weight is the step."""
     checkpoints = Checkpoints(folder, keep)
     for step in steps:
         state = {"model/0000": np.full((64, 64), step, "float32"), "optimizer/0": np.ones(1)}
-        checkpoints.save(step, state, {"tokens": 10 * step, **notes})
+        checkpoints.save(step, state, {"tokens": 10 * step, **notes}, on_schedule)
     return checkpoints
 
 
 def test_a_saved_checkpoint_is_loaded(tmp_path):
     state, notes = saved(tmp_path, [3]).load(3)
     np.testing.assert_array_equal(state["model/0000"], np.full((64, 64), 3, "float32"))
-    assert notes == {"tokens": 30, "step": 3, "previous": None, "keep": 5, "arrays": 2}
+    expected = {"tokens": 30, "step": 3, "previous": None, "keep": 5, "arrays": 2}
+    assert notes == expected | {"on_schedule": True}
 
 
 def test_the_newest_and_the_best_are_kept(tmp_path):
@@ -197,6 +198,28 @@ def test_a_lost_checkpoint_is_named_and_one_that_was_not_kept_is_not(tmp_path):
         assert checkpoints.missing() is None
     checkpoints.path(3).unlink()
     assert (checkpoints.latest(), checkpoints.missing()) == ([4], 3)
+
+
+def test_a_checkpoint_off_schedule_is_averaged_only_while_it_is_the_newest(tmp_path):
+    checkpoints = saved(tmp_path, [1, 2, 3], keep=3)
+    saved(tmp_path, [4], keep=3, on_schedule=False)
+    assert average(checkpoints, 3)[1] == [2, 3, 4]
+    saved(tmp_path, [5], keep=3)
+    assert checkpoints.steps() == [2, 3, 5]
+    assert (average(checkpoints, 3)[1], checkpoints.missing()) == ([2, 3, 5], None)
+
+
+def test_a_checkpoint_off_schedule_that_a_killed_process_left_is_not_averaged(
+    tmp_path, monkeypatch
+):
+    checkpoints = saved(tmp_path, [1])
+    saved(tmp_path, [2], on_schedule=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoints, "delete_old", lambda checkpoints: None)
+        saved(tmp_path, [3])
+    assert (checkpoints.steps(), checkpoints.latest()) == ([1, 2, 3], [1, 3])
+    checkpoints.path(1).write_bytes(b"damaged")  # does not keep the run from going on
+    assert saved(tmp_path, [4]).steps() == [1, 3, 4]
 
 
 def test_the_best_checkpoint_is_averaged_if_it_is_one_of_the_last(tmp_path):

@@ -17,7 +17,7 @@ from small_training import HeldOut, assert_same_bits, final_state, new_trainer
 from small_training_process import STEPS
 
 from t2t_keras.training import checkpoints
-from t2t_keras.training.checkpoints import Checkpoints, state_of
+from t2t_keras.training.checkpoints import Checkpoints, average, state_of
 from t2t_keras.training.metrics_file import MetricsFile
 
 
@@ -154,12 +154,37 @@ def test_a_run_killed_three_times_ends_with_the_bits_of_an_uninterrupted_run(tmp
         assert_same_bits(dict(file), final_state(tmp_path / "whole", steps=STEPS))
 
 
-def test_a_signal_finishes_the_step_and_saves(tmp_path, capsys):
-    class SendSignal(keras.callbacks.Callback):
-        def on_train_batch_end(self, batch, logs=None):
-            if batch == 6:
-                os.kill(os.getpid(), signal.SIGTERM)
+class SendSignal(keras.callbacks.Callback):
+    """Asks the process to end during the seventh step."""
 
+    def on_train_batch_end(self, batch, logs=None):
+        if batch == 6:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_the_average_of_an_interrupted_run_is_that_of_an_uninterrupted_one(tmp_path):
+    averages = []
+    for name, stopped in (("whole", []), ("interrupted", [SendSignal()])):
+        settings = {"steps": 10, "evaluate_every": 100}
+        if stopped:
+            trainer = new_trainer(tmp_path / name, callbacks=stopped, **settings)
+            assert trainer.train() and trainer.checkpoints.latest() == [4, 7]
+        trainer = new_trainer(tmp_path / name, **settings)
+        assert trainer.train() is None and trainer.checkpoints.steps() == [4, 8, 10]
+        weights, steps = average(trainer.checkpoints, 3)
+        assert steps == [4, 8, 10]
+        averages.append(weights)
+    assert_same_bits(*averages)
+
+
+def test_a_run_that_is_extended_is_averaged_like_one_that_was_never_shorter(tmp_path):
+    for steps in (6, 12):
+        trainer = new_trainer(tmp_path, steps=steps, evaluate_every=100)
+        trainer.train()
+        assert trainer.checkpoints.latest() == ([4, 6] if steps == 6 else [4, 8, 12])
+
+
+def test_a_signal_finishes_the_step_and_saves(tmp_path, capsys):
     trainer = new_trainer(tmp_path, callbacks=[SendSignal()], checkpoint_every=100)
     assert trainer.train() == "SIGTERM was received"
     assert trainer.checkpoints.steps() == [7]
