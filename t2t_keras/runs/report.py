@@ -13,6 +13,7 @@ from t2t_keras.parameters import grouped_counts, parameter_counts
 from t2t_keras.runs.attention import attention_heads
 from t2t_keras.runs.calibration import calibration_of
 from t2t_keras.runs.settings_file import read_config
+from t2t_keras.runs.weights_comparison import comparison_text
 from t2t_keras.visualization.report import (
     Attention,
     Example,
@@ -91,6 +92,8 @@ def run_facts(run):
         evaluations=run.evaluations(),
         versions=settings["versions"],
         command=settings["command"],
+        imported=settings.get("imported"),
+        comparison=comparison_text(run.averaged.record() or {}),
     )
 
 

@@ -21,6 +21,7 @@ from t2t_keras.visualization.page import page
 from t2t_keras.visualization.training_report import (
     learning,
     origin,
+    origin_of_weights,
     schedule,
     settings,
     weights,
@@ -45,6 +46,8 @@ class RunFacts(NamedTuple):
     evaluations: list  # dicts as in `metrics.jsonl`
     versions: dict  # from package to version
     command: list  # the words of the command line
+    imported: str | None = None  # the system that trained the model, if it was another one
+    comparison: str | None = None  # of the weights when training ended
 
 
 class Example(NamedTuple):
@@ -113,8 +116,7 @@ def report(run, test=None):
         summary(run, test),
         key_figures(run, test),
         *(test_sections(test) if test else [no_test()]),
-        learning(run),
-        schedule(run),
+        *([origin_of_weights(run)] if run.imported else [learning(run), schedule(run)]),
         settings(run),
         weights(run),
         origin(run),
@@ -129,6 +131,8 @@ def summary(run, test):
         f"A {model_class(model).__name__} with {' + '.join(map(str, model.layers))} layers, "
         f"d_model {model.d_model} and {count_text(sum(run.weights.values()))} weights"
     )
+    if run.imported:
+        return paragraph(f"{text}, trained by a different system ({run.imported}).")
     if not run.evaluations:
         return paragraph(text + f", to be trained for {training.steps:,} steps.")
     last = run.evaluations[-1]

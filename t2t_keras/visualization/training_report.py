@@ -42,7 +42,21 @@ def learning(run):
             "in this picture was measured on greedy translations of held-out sentences.",
             class_="note",
         ),
+        paragraph(f"The weights were compared when training ended. {run.comparison}.")
+        if run.comparison
+        else None,
         folded("Table", history(run.evaluations)),
+    )
+
+
+def origin_of_weights(run):
+    """Returns the section of an imported run in place of those about its training."""
+    return section(
+        "Training",
+        paragraph(
+            f"The weights were imported from {run.imported}. How they were trained is not recorded "
+            "here."
+        ),
     )
 
 
@@ -143,10 +157,14 @@ def schedule(run):
             "stays there."
         )
     else:
+        fall = (
+            "linearly"
+            if training.schedule == "linear"
+            else "with the inverse square root of the step"
+        )
         course = (
             f"It rises to {peak:.2e} during the warm-up of {training.warmup_steps:,} steps, then "
-            f"falls with the inverse square root of the step, to {last:.2e} at step "
-            f"{training.steps:,}."
+            f"falls {fall}, to {last:.2e} at step {training.steps:,}."
         )
     file = io.BytesIO()
     reached = run.evaluations[-1]["step"] if run.evaluations else None
@@ -166,13 +184,22 @@ def formula(experiment):
     if training.schedule == "paper":
         scale = "" if training.learning_rate == 1 else f"{rate} · "
         return f"{scale}{experiment.model.d_model}^−0.5 · min(step^−0.5, step · {warmup}^−1.5)"
-    after = "1" if training.schedule == "constant" else f"(step / {warmup})^−0.5"
-    return f"{rate} · min(step / {warmup}, {after})"
+    end = f"{training.steps + 1:,}"  # the first step with a learning rate of 0
+    after = {
+        "constant": "1",
+        "linear": f"({end} − step) / ({end} − {warmup})",
+        "inverse_sqrt": f"(step / {warmup})^−0.5",
+    }
+    return f"{rate} · min(step / {warmup}, {after[training.schedule]})"
 
 
 def settings(run):
     ours, base = (
-        {name: setting_text(value) for name, value in each.flat().items()}
+        {
+            name: setting_text(value)
+            for name, value in each.flat().items()
+            if not (run.imported and name.startswith(("training.", "data.")))
+        }
         for each in (run.experiment, run.base)
     )
     different = [name for name in ours if ours[name] != base.get(name)]

@@ -9,6 +9,7 @@ import shutil
 import pytest
 from untrained import QUICK
 
+from pipelines.whole import read_json, write_json
 from t2t_keras.runs import Run
 from t2t_keras.runs.report import LONGEST
 
@@ -131,6 +132,17 @@ def test_without_a_test_set_or_evaluations_the_page_says_so(run, tmp_path):
     assert "No test set was given" in text
     assert "no evaluation yet: the first comes after 1,000 steps" in text
     assert len(page.all("img")) == 1  # the planned schedule
+
+
+def test_the_page_of_an_imported_run_invents_no_training(copied):
+    settings = read_json(copied.config_file)
+    write_json(copied.config_file, settings | {"imported": "Marian"})
+    page = Page(copied.report().read_text(encoding="utf-8"))
+    text = " ".join(page.texts["p"])
+    assert "trained by a different system (Marian)" in text
+    assert "The weights were imported from Marian. How they were trained is not recorded" in text
+    assert "toy grammar" not in text and "Learning rate" not in page.texts["h2"]
+    assert not [name for name in page.texts["code"] if name.startswith(("training.", "data."))]
 
 
 @pytest.mark.long

@@ -6,12 +6,14 @@ import pytest
 
 from pipelines.data_config import DataConfig
 from t2t_keras.experiment import Experiment
+from t2t_keras.schedules import DECAYS
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.visualization.document import html_of
 from t2t_keras.visualization.report import RunFacts
 from t2t_keras.visualization.training_report import (
     HISTORY_ROWS,
     data_text,
+    formula,
     history,
     loss_text,
     passes_text,
@@ -31,12 +33,36 @@ from t2t_keras.visualization.training_report import (
             {"steps": 16_000, "schedule": "constant", "learning_rate": 1e-4},
             "It rises to 1.00e-04 during the warm-up of 4,000 steps, and stays there.",
         ),
+        (
+            {"steps": 16_000, "schedule": "linear", "learning_rate": 1e-4},
+            "1.00e-04 during the warm-up of 4,000 steps, then falls linearly, to 8.33e-09 at step",
+        ),
+        (
+            {"steps": 16_000, "schedule": "inverse_sqrt", "learning_rate": 1e-4},
+            "then falls with the inverse square root of the step, to 5.00e-05 at step 16,000.",
+        ),
     ],
 )
 def test_the_schedule_is_described(settings, text):
+    assert text in html_of(schedule(facts_of(**settings)))
+
+
+def facts_of(**settings):
+    """Returns the `RunFacts` of a run with training settings."""
     experiment = Experiment(training=TrainingConfig(**settings))
-    facts = RunFacts("run", experiment, experiment, {}, [], {}, [])
-    assert text in html_of(schedule(facts))
+    return RunFacts("run", experiment, experiment, {}, [], {}, [])
+
+
+@pytest.mark.parametrize("name", ["paper", *DECAYS])
+@pytest.mark.parametrize("step", [1, 90, 100, 400])
+def test_the_formula_is_that_of_the_schedule(name, step):
+    rate = {} if name == "paper" else {"learning_rate": 0.002}
+    facts = facts_of(schedule=name, steps=400, warmup_steps=100, **rate)
+    written = formula(facts.experiment)
+    for sign, operator in (("·", "*"), ("−", "-"), ("^", "**")):
+        written = written.replace(sign, operator)
+    expected = float(facts.experiment.schedule()(step - 1))  # Keras counts from 0
+    assert eval(written, {"step": step}) == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize(
