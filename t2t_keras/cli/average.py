@@ -5,7 +5,8 @@ t2t-average runs/mine --last=20    averages the last 20, if t2t-train kept as ma
                                    (--config.training.keep=20)
 
 Only checkpoints that were saved one after another are averaged: an old one that was kept because it
-is the best does not count. t2t-train keeps the averages until it takes further steps.
+is the best does not count. t2t-train keeps the averages until it takes further steps. The averages
+become the run's default weights, also if others were chosen when training ended.
 """
 
 from absl import flags
@@ -21,8 +22,15 @@ def main(arguments):
     load_backend()
     from t2t_keras.runs import Run
 
-    steps = Run(folder).average(LAST.value)
+    trained = Run(folder)
+    (before,) = trained.averaged.record_in_place().values() or [{}]
+    steps = trained.average(LAST.value)
     print(f"{folder}/averaged.weights.h5: steps {', '.join(f'{step:,}' for step in steps)}")
+    if before.get("chosen", "averaged") != "averaged":
+        print(
+            "They are now the run's default weights, in place of those of step "
+            f"{int(before['chosen']):,}. t2t-train compares them again"
+        )
 
 
 def entry():

@@ -5,6 +5,6 @@ from absl import flags
 WEIGHTS = flags.DEFINE_string(
     "weights",
     None,
-    "Weights to use: averaged, best, newest, or the step of a checkpoint. Default: averaged if "
-    "there are averaged weights, else newest.",
+    "Weights to use: averaged, best, newest, or the step of a checkpoint. Default: those that were "
+    "chosen when training ended, usually averaged; before that, newest.",
 )

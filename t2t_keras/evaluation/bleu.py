@@ -69,6 +69,33 @@ def scored(name, metric, hypotheses, references, samples=0):
     return Score(name, result.score, str(metric.get_signature()), len(references), interval)
 
 
+def paired_bleu(systems, references, samples=SAMPLES):
+    """Returns the BLEU of each of several systems on the same lines.
+
+    All but the first have the p-value of a comparison with the first by paired bootstrap
+    resampling.
+
+    Args:
+        systems: a list with the translations of each system.
+        references: list of texts.
+        samples: bootstrap samples.
+    """
+    for hypotheses in systems:
+        check_lines(hypotheses, references)
+    named = [(str(index), list(hypotheses)) for index, hypotheses in enumerate(systems)]
+    metrics = {"BLEU": sacrebleu.BLEU()}
+    signatures, results = PairedTest(
+        named, metrics, [list(references)], test_type="bs", n_samples=samples
+    )()
+    signature, lines = str(signatures["BLEU"]), len(references)
+    scores = [
+        Score("BLEU", each.score, signature, lines, each.ci, each.p_value)
+        for each in results["BLEU"]
+    ]
+    first, *others = scores
+    return [first, *(with_tie(each, first) for each in others)]
+
+
 def compared(hypotheses, others, references, samples=SAMPLES):
     """Compares two systems on the same lines by paired bootstrap resampling.
 

@@ -25,6 +25,7 @@ IRRELEVANT = {
     *("data.folder", "data.toy_pairs", "data.dev_source", "data.dev_target", "data.dev_pairs"),
     *("training.log_every", "training.evaluate_every", "training.checkpoint_every"),
     *("training.checkpoint_minutes", "training.keep", "training.xla", "training.accumulate"),
+    "training.average",  # a table averages by itself
     *("model.vocab_size", "data.vocabulary.symbols"),  # implied by data.vocabulary.size
 }
 
@@ -122,6 +123,7 @@ def reduced_recipe(plan, config, keep=0, checkpoints=CHECKPOINTS, reduced=None):
         steps = math.ceil(plan.operations / operations_of_step(overridden(plan, ours)))
         shorten(ours.training, steps, checkpoints)
     ours.training.keep = max(ours.training.keep, keep)
+    ours.training.average = "always"
     apply_overrides(plan, ours)
     return Recipe(config, ours, paper, reduced)
 

@@ -8,18 +8,23 @@ A record has these fields:
     steps              steps of the averaged checkpoints. null: unknown
     newest_checkpoint  digest of the run's newest checkpoint at that time
     made_by            "t2t-train" or "t2t-average". null: a version that wrote no records
-    bleu               the BLEU that t2t-train measured, and on what
+    chosen             the run's default weights, "averaged" or a step, if they were compared
+    compared           each of the weights in the comparison, with its BLEU and p-value
+    compared_on        the held-out set and the number of its lines
+    bleu               the BLEU of these weights that t2t-train measured, and on what
     bleu_by_set        the same for each held-out set with a name
 
 The times of the files decide nothing: every copy changes them.
 """
 
+import contextlib
+import fcntl
 import functools
 import os
 import shutil
 import zipfile
 
-from pipelines.whole import file_digest, read_json, write_json
+from pipelines.whole import file_digest, not_through_link, read_json, write_json
 
 
 class AveragedWeights:
@@ -46,9 +51,17 @@ class AveragedWeights:
         remedy = "Run t2t-average, which writes new averaged weights, or delete it"
         return read_json(self.record_path, {}, remedy)
 
+    def digest_and_records(self):
+        """Returns `digest()` and `records()` of one moment, while others replace the weights."""
+        while True:
+            digest, records = self.digest(), self.records()
+            if self.digest() == digest:
+                return digest, records
+
     def record(self):
         """Returns the record of the weights, or None if there are no weights or it is missing."""
-        return self.records().get(self.digest())
+        digest, records = self.digest_and_records()
+        return records.get(digest)
 
     def write(self, model, **record):
         """Writes the weights of a model with their record.
@@ -56,15 +69,23 @@ class AveragedWeights:
         At any moment, the file of records includes the one of the weights that are in place.
         """
         unfinished = self.folder / "unfinished.weights.h5"
-        self.adopt(None)
-        try:
-            save_weights(model, unfinished)
-            new = {file_digest(unfinished): record}
-            write_json(self.record_path, self.record_in_place() | new)
-            unfinished.replace(self.path)
-        finally:
-            unfinished.unlink(missing_ok=True)
-        write_json(self.record_path, new)
+        with self.locked():
+            self.adopt(None)
+            try:
+                save_weights(model, unfinished)
+                new = {file_digest(unfinished): record}
+                write_json(self.record_path, self.record_in_place() | new)
+                unfinished.replace(self.path)
+            finally:
+                unfinished.unlink(missing_ok=True)
+            write_json(self.record_path, new)
+
+    @contextlib.contextmanager
+    def locked(self):
+        """Waits until no other process changes the weights or their record."""
+        with open(self.folder / ".averaged.lock", "a", opener=not_through_link) as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
 
     def record_in_place(self):
         """Returns the record of the present weights by their digest; empty if it is damaged."""
@@ -74,9 +95,20 @@ class AveragedWeights:
             return {}
         return {digest: record for digest, record in records.items() if digest == self.digest()}
 
-    def add(self, **facts):
-        """Adds facts to the record of the weights."""
-        write_json(self.record_path, {self.digest(): self.record() | facts})
+    def add(self, digest, **facts):
+        """Adds facts to the record of the weights, unless they have been replaced.
+
+        Args:
+            digest: that of the weights to which the facts apply.
+            **facts: entries of the record.
+        """
+        with self.locked():
+            if digest != self.digest():
+                raise ValueError(
+                    f"{self.path} was replaced by a different process while it was scored. Run the "
+                    "same command again to score the new weights"
+                )
+            write_json(self.record_path, {digest: self.record() | facts})
 
     def adopt(self, newest_checkpoint):
         """Records weights that have no record as made when `newest_checkpoint` was the newest."""
@@ -86,7 +118,7 @@ class AveragedWeights:
 
     def is_of(self, newest_checkpoint):
         """Returns whether there are averaged weights, made when this checkpoint was the newest."""
-        records, digest = self.records(), self.digest()
+        digest, records = self.digest_and_records()
         made_then = [
             key for key, each in records.items() if each["newest_checkpoint"] == newest_checkpoint
         ]
@@ -96,8 +128,8 @@ class AveragedWeights:
 
     def load_into(self, model):
         """Assigns the weights to a model. Raises `ValueError` if they are damaged."""
-        records = self.records()
-        if records and self.digest() not in records:
+        digest, records = self.digest_and_records()
+        if records and digest not in records:
             raise self.mismatch()
         try:
             model.load_weights(self.path)

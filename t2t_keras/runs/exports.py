@@ -12,7 +12,14 @@ from pipelines.graph_sentences import split_sentences
 from pipelines.graph_tokenizers import normalize as normalize_texts
 from pipelines.tags import tag_before
 from pipelines.tokenizers import graphs_of, save_tokenizer
-from pipelines.whole import check_links, only_one, read_json, whole_folder, write_json
+from pipelines.whole import (
+    check_links,
+    only_one,
+    read_json,
+    whole_file,
+    whole_folder,
+    write_json,
+)
 from t2t_keras.checks import check_choice
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.ctranslate2 import save_ctranslate2
@@ -24,6 +31,7 @@ from t2t_keras.runs.ctranslate2_export import RECORD, digests_in
 from t2t_keras.runs.export_folders import EXPORT_AGAIN, is_saved_model
 from t2t_keras.runs.settings_file import read_config
 from t2t_keras.runs.tree_search import tree_constraint
+from t2t_keras.runs.weights_digest import weights_digest
 
 
 def export(run, folder=None, format="saved_model", weights=None, **options):
@@ -61,10 +69,10 @@ def export_saved_model(
     config = dataclasses.replace(config, n_best=n_best or config.beam)
     config.validate()
     trees = tree_constraint(run, config)
-    model, tokenizer = run.loaded(weights), run.tokenizer()
+    (model, steps), tokenizer = run.loaded_with_steps(weights), run.tokenizer()
     folder = folder or run.folder / ("export_ids" if ids_only else "export")
     folder.mkdir(parents=True, exist_ok=True)
-    facts = facts_of(run, weights, dtype=dtype, search=config)
+    facts = facts_of(model, steps, dtype=dtype, search=config)
     if (tag := tag_before(tokenizer)) is not None:
         facts["tag"] = tag
     with only_one(folder):
@@ -98,10 +106,13 @@ def languages(tokenizer):
     return result
 
 
-def facts_of(run, weights, search=None, **facts):
-    """Returns the record of an export: its weights, its search settings and further facts."""
-    (digest,) = run.weights_digests(weights)
-    facts["weights"] = {"steps": run.weights_steps(weights), "digest": digest}
+def facts_of(model, steps, search=None, **facts):
+    """Returns the record of an export: its weights, its search settings and further facts.
+
+    Args:
+        model, steps: see `Run.loaded_with_steps`.
+    """
+    facts["weights"] = {"steps": steps, "digest": weights_digest(model)}
     if search is not None:
         facts["search"] = dataclasses.asdict(search)
     return json.loads(json.dumps(facts))  # as it will be read
@@ -114,7 +125,7 @@ def remove_unfinished(folder):
 
 
 def is_exported(run):
-    """Returns whether RUN/export has the run's averaged weights with the run's search.
+    """Returns whether RUN/export has the run's default weights with the run's search.
 
     The tag does not matter: one export for any tag is enough.
 
@@ -123,7 +134,7 @@ def is_exported(run):
     """
     search = run.search()
     config = dataclasses.replace(search, n_best=search.beam)
-    expected = facts_of(run, "averaged", dtype="float32", search=config)
+    expected = facts_of(*run.loaded_with_steps(), dtype="float32", search=config)
     accepted = [expected]
     if run.averaged.record()["made_by"] is None:
         accepted.append({name: expected[name] for name in ("dtype", "search")})
@@ -149,16 +160,18 @@ def export_keras(run, path=None, weights=None):
     path = path or run.folder / "model.keras"
     if path.suffix != ".keras":
         raise ValueError(f"--output must name a file that ends in .keras. Received: {path}")
-    model = run.loaded(weights)
+    model, steps = run.loaded_with_steps(weights)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.stem}.unfinished.keras")
-    try:
-        model.save(unfinished)
-        with zipfile.ZipFile(unfinished, "a") as file:
-            file.writestr(RECORD, json.dumps(facts_of(run, weights)))
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with whole_file(path) as output:  # at most one process writes it
+        try:
+            model.save(unfinished)
+            with zipfile.ZipFile(unfinished, "a") as file:
+                file.writestr(RECORD, json.dumps(facts_of(model, steps)))
+            with open(unfinished, "rb") as file:
+                shutil.copyfileobj(file, output)
+        finally:
+            unfinished.unlink(missing_ok=True)
     return path
 
 
@@ -185,12 +198,13 @@ def export_ctranslate2(
         )
     config = dataclasses.replace(config, n_best=n_best or config.beam)
     config.validate()
-    facts = facts_of(run, weights, dtype=dtype, search=config, longest=run.loaded(weights).longest)
+    model, steps = run.loaded_with_steps(weights)
+    facts = facts_of(model, steps, dtype=dtype, search=config, longest=model.longest)
     facts["split"] = not run.prepared_with("leaves")
     folder = folder or run.folder / "export_ctranslate2"
     with tempfile.TemporaryDirectory() as temporary:
         save_ctranslate2(
-            run.loaded(weights),
+            model,
             tokenizer.target.pieces(range(tokenizer.target.size)),
             folder,
             quantization=dtype,

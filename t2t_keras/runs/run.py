@@ -7,7 +7,7 @@ RUN/
   logs/                TensorBoard
   metrics.jsonl        one line per evaluation
   averaged.weights.h5  the averaged weights
-  averaged.json        the checkpoints that they are the mean of
+  averaged.json        the checkpoints that they are the mean of, and which weights were chosen
   alignment.json       the layer and head that align words, if they were chosen
   export/              numbered SavedModels
 """
@@ -123,9 +123,13 @@ class Run(TrainedModel):
     # Weights
 
     def default_weights(self):
-        """Returns "averaged" if there are averaged weights, else the newest step as a string."""
+        """Returns the weights that were chosen when training ended: "averaged", or a step.
+
+        Without such a choice, or after further training, they are the averaged weights if there
+        are any, else the newest checkpoint.
+        """
         if self.averaged_weights.exists():
-            return "averaged"
+            return self.chosen_weights() or "averaged"
         if self.averaged.record_path.exists():
             raise ValueError(
                 f"{self.averaged_weights} is missing, but {self.averaged.record_path.name} "
@@ -135,6 +139,20 @@ class Run(TrainedModel):
         if not steps:
             raise ValueError(f"{self.folder} has no weights yet: its first checkpoint is to come")
         return str(steps[-1])
+
+    def chosen_weights(self):
+        """Returns the weights in the record of the averaged ones, or None if it names none."""
+        chosen = (self.averaged.record() or {}).get("chosen")
+        steps = self.checkpoints.steps()
+        if chosen in (None, "averaged") or chosen in map(str, steps):
+            return chosen
+        if steps:  # training has gone on and deleted the checkpoint
+            return None
+        raise ValueError(
+            f"{self.folder} is to be used with the weights of step {int(chosen):,}, which were "
+            f"better than the averaged ones, but {self.checkpoints.path(int(chosen))} is missing. "
+            "Restore it from a copy, or give --weights=averaged"
+        )
 
     def weights_file(self, weights=None):
         """Returns the path of the file that holds the weights."""
@@ -175,14 +193,29 @@ class Run(TrainedModel):
         Args:
             weights: "averaged", "best", "newest" or a step. None: `default_weights()`.
         """
+        model = self.new_model(self.weights_file(weights))
+        self.load_weights(model, weights)
+        return model
+
+    def load_weights(self, model, weights=None):
+        """Assigns weights of the run to its model; see `model`."""
         path = self.weights_file(weights)
-        model = self.new_model(path)
         if path == self.averaged_weights:
             self.averaged.load_into(model)
-        else:
-            state, _ = self.checkpoints.load(step_of(path))
-            restore(model, {name: array for name, array in state.items() if "model/" in name})
-        return model
+            return
+        state, _ = self.checkpoints.load(step_of(path))
+        restore(model, {name: array for name, array in state.items() if "model/" in name})
+
+    def loaded_with_steps(self, weights=None):
+        """Returns `loaded(weights)` and the steps of exactly these weights; None: unknown.
+
+        A different process may replace the averaged weights at any moment.
+        """
+        while True:
+            key = self.weights_key(weights)
+            steps, model = self.weights_steps(weights), self.loaded(weights)
+            if self.weights_key(weights) == key:
+                return model, steps
 
     def new_model(self, weights_file):
         """Returns the model with random weights, unless it cannot be the model of a file.

@@ -21,8 +21,8 @@ class TrainedModel:
     and `model()`.
 
     The argument `weights` is "averaged", "best", "newest" or the step of a checkpoint as a string.
-    None selects the averaged weights if there are any, else the newest checkpoint. `**search`
-    changes fields of the run's `SearchConfig`: `beam=1`, `alpha=0.8`, `method="sample"`.
+    None selects the weights that were chosen when training ended, see `Run.default_weights`.
+    `**search` changes fields of the run's `SearchConfig`: `beam=1`, `alpha=0.8`, `method="sample"`.
     """
 
     def __init__(self):

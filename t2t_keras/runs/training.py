@@ -18,9 +18,9 @@ from pipelines.dataset import TrainingData, encoded
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import learn
-from pipelines.whole import digest, whole_folder
+from pipelines.whole import whole_folder
 from t2t_keras.runs.beginning import begin, check_folder, join
-from t2t_keras.runs.exports import is_exported
+from t2t_keras.runs.finishing import finish
 from t2t_keras.runs.held_out_sets import held_out_sets, held_out_texts, tags_of_sets
 from t2t_keras.runs.initial_weights import (
     RATES,
@@ -31,11 +31,8 @@ from t2t_keras.runs.initial_weights import (
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.settings_file import read_config
 from t2t_keras.runs.tree_search import tree_constraint
-from t2t_keras.training.console import example_lines
 from t2t_keras.training.machines import Machines, find_strategy
 from t2t_keras.training.trainer import Trainer
-
-AVERAGED = 5  # checkpoints (§6.1); `Run.average` can average more
 
 
 class Training(NamedTuple):
@@ -210,83 +207,3 @@ def sustained_rate(size=2048, rounds=3):
         float(product(matrix))
         best = min(best, time.perf_counter() - start)
     return 2 * size**3 / best
-
-
-def finish(run, trainer, export, show):
-    """Averages the last checkpoints, scores and exports the mean, each only if it is missing.
-
-    Averaged weights that t2t-average made after the last step are kept.
-
-    Returns:
-        The folder of the export that was written, or None.
-    """
-    averaged = average_if_missing(run, trainer, show)
-    scored = score_if_missing(run, trainer.held_out, show)
-    version = export_if_missing(run, show) if export else None
-    if not averaged and not scored and not version:
-        if trainer.stopped_early:
-            show(
-                f"{run.folder} ended at step {trainer.step:,}: {trainer.early_stopping.reason}. "
-                "To train on, increase training.patience"
-            )
-        else:
-            show(f"{run.folder} is already trained to its last step, {trainer.step:,}")
-    return version
-
-
-def average_if_missing(run, trainer, show):
-    if run.averaged.is_of(run.checkpoints.digest(trainer.step)):
-        return False
-    latest = run.latest_steps()
-    missing = run.checkpoints.missing() if len(latest) < AVERAGED else None
-    if missing is not None:
-        logging.warning(
-            "%s is missing. Only the checkpoints after it are averaged",
-            run.checkpoints.path(missing),
-        )
-    steps = run.average(min(AVERAGED, len(latest)), made_by="t2t-train")
-    listed = ", ".join(f"{step:,}" for step in steps)
-    show(f"{run.averaged_weights}: mean of the checkpoints of steps {listed}")
-    return True
-
-
-def score_if_missing(run, held_out, show):
-    """Measures the BLEU of the averaged weights on held-out sets, unless their record has it."""
-    record = run.averaged.record()
-    if record["made_by"] is None:  # a version without records has scored it
-        return False
-    named = record.get("bleu_by_set", {})
-    missing = []
-    for each in held_out:
-        of = digest(f"{[each.sources, each.references]} {run.search(n_best=1)}".encode())
-        known = named.get(each.name, {}) if each.name else record.get("bleu", {})
-        if known.get("of") != of:
-            missing.append((each, of))
-    if not missing:
-        return False
-    for each, of in missing:
-        own = run if each.tag is None else Run(run.folder, to=each.tag)
-        each.translator = own.translator("averaged", n_best=1)
-        results = each.translate()
-        score, signature = (results.metrics[name] for name in ("bleu", "bleu_signature"))
-        show(f"BLEU {score:.1f}{f' on {each.name}' if each.name else ''} ({signature})")
-        for line in example_lines(results.examples):
-            show(line)
-        facts = {"of": of, "score": score, "signature": signature}
-        if each.name:
-            named[each.name] = facts
-        run.averaged.add(**({"bleu_by_set": named} if each.name else {"bleu": facts}))
-    return True
-
-
-def export_if_missing(run, show):
-    if is_exported(run):
-        return None
-    try:
-        run.tokenizer()
-    except ValueError as error:
-        show(f"There is no SavedModel yet. {error} in t2t-export")
-        return None
-    version = run.export(weights="averaged")
-    show(f"{version}: SavedModel with text in and text out")
-    return version

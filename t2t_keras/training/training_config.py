@@ -39,6 +39,8 @@ class TrainingConfig:
         evaluate_every: steps between evaluations.
         checkpoint_every: steps between checkpoints. 0: by time only.
         checkpoint_minutes: minutes between checkpoints. The paper: 10. 0: by steps only.
+        average: "unless_worse": the run's weights are the averaged ones, unless the newest or the
+            best are significantly better on held-out text when training ends; or "always".
         keep: number of newest checkpoints to keep, besides the best.
         best: metric that decides which checkpoint is the best: "loss" or "bleu" of the main
             held-out set, the name of a set for its loss, or "NAME/bleu".
@@ -62,6 +64,7 @@ class TrainingConfig:
     evaluate_every: int = 1000
     checkpoint_every: int = 0
     checkpoint_minutes: float = 10.0
+    average: str = "unless_worse"
     keep: int = 5
     best: str = "loss"
     patience: int = 0
@@ -97,6 +100,7 @@ class TrainingConfig:
         named = isinstance(self.best, str) and self.best  # the trainer knows the held-out sets
         check(named, "best", self.best, "'loss', 'bleu' or the name of a held-out set")
         check_choice("precision", self.precision, ("float32", "mixed_bfloat16"))
+        check_choice("average", self.average, ("unless_worse", "always"))
         check_choice("xla", self.xla, ("auto", "on", "off"))
         check(
             self.checkpoint_every or self.checkpoint_minutes,

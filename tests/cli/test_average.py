@@ -23,6 +23,17 @@ def test_the_averaged_steps_are_printed(run):
     assert run.averaged_weights.read_bytes() != before
 
 
+def test_it_says_that_the_averages_replace_the_weights_that_were_chosen(run):
+    run.averaged.add(run.averaged.digest(), chosen="1000")
+    assert run.default_weights() == "1000"
+    lines = command("average", run.folder, "--last=2").stdout.splitlines()
+    assert lines[1:] == [
+        "They are now the run's default weights, in place of those of step 1,000. t2t-train "
+        "compares them again"
+    ]
+    assert run.default_weights() == "averaged"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

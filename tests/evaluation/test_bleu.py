@@ -3,7 +3,7 @@ import pytest
 import sacrebleu
 from sacrebleu.significance import PairedTest
 
-from t2t_keras.evaluation.bleu import bleu, chrf, compared, sentence_bleu
+from t2t_keras.evaluation.bleu import bleu, chrf, compared, paired_bleu, sentence_bleu
 
 LINES = [f"The small dog number {n} sees the {word} cat ." for n, word in enumerate("abcdefgh")]
 WORSE = [line.replace("small", "big") for line in LINES]
@@ -36,6 +36,15 @@ def test_a_bootstrap_sample_may_have_no_match():
     """One of four lines is right, so nearly a third of the samples contain no right line."""
     outputs, references = [*"xxx", "Das ist gut"], ["Das ist gut"] * 4
     assert chrf(outputs, references, samples=50).interval > 20
+
+
+def test_each_of_several_systems_is_compared_with_the_first():
+    first, same, better = paired_bleu([WORSE, WORSE, LINES], LINES, samples=100)
+    assert first.p_value is None and first.score == same.score == bleu(WORSE, LINES).score
+    assert same.p_value == 1 and better.score == pytest.approx(100)
+    assert better.p_value == compared(LINES, WORSE, LINES, samples=100)[0][0].p_value < 0.05
+    with pytest.raises(ValueError, match="must have the same number of lines"):
+        paired_bleu([LINES, LINES[1:]], LINES)
 
 
 def test_two_systems_are_compared_on_the_same_lines():

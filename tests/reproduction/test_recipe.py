@@ -33,10 +33,11 @@ def test_a_shorter_training_keeps_the_rate_of_a_schedule_that_is_named_by_its_pe
     assert (training.warmup_steps, training.learning_rate) == (400, 1.5e-3)
 
 
-def test_a_plan_without_reductions_has_the_papers_settings():
+def test_a_plan_without_reductions_has_the_papers_settings_and_always_averages():
     recipe = reduced_recipe(Plan("table2"), "wmt14_ende:base")
-    assert differences(recipe.paper, recipe.experiment) == {}
-    assert recipe.train_flags() == ["--config=wmt14_ende:base"]
+    assert differences(recipe.paper, recipe.experiment).keys() == {"training.average"}
+    flags = ["--config=wmt14_ende:base", "--config.training.average=always"]
+    assert recipe.train_flags() == flags
     assert recipe.prepare_flags() == ["--config=base"]
     assert recipe.reductions(recipe.experiment) == []
 

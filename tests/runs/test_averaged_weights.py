@@ -49,8 +49,16 @@ def test_the_record_is_that_of_the_weights(averaged, tmp_path):
     assert contents_of(averaged) == (b"two", [1, 2])
     assert list(averaged.records()) == [averaged.digest()], "no record of earlier weights"
     assert averaged.is_of("2") and not averaged.is_of("1")
-    averaged.add(bleu=3)
+    averaged.add(averaged.digest(), bleu=3)
     assert (averaged.record()["bleu"], averaged.record()["steps"]) == (3, [1, 2])
+
+
+def test_facts_about_weights_that_were_replaced_meanwhile_are_not_recorded(averaged):
+    scored = averaged.digest()
+    write_two(averaged)
+    with pytest.raises(ValueError, match=r"was replaced by a different process while it was scor"):
+        averaged.add(scored, bleu=3)
+    assert "bleu" not in averaged.record()
 
 
 class Killed(BaseException):
@@ -156,3 +164,21 @@ def test_weights_replaced_by_a_file_with_the_same_times_are_loaded_again(copied)
     other.average(last=1)
     os.utime(copied.averaged_weights, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert copied.translator(beam=1) is not before
+
+
+def test_weights_replaced_while_they_are_exported_are_exported_with_their_own_record(copied):
+    """An export that named other weights than it has would never be renewed."""
+    copied.average(last=2)
+    replaced = []
+
+    class Racing(Run):
+        def load_weights(self, model, weights=None):
+            super().load_weights(model, weights)
+            if not replaced:
+                replaced.append(Run(copied.folder).average(last=1))
+
+    model, steps = Racing(copied.folder).loaded_with_steps()
+    assert steps == replaced[0] == [6]
+    expected = copied.model("6")
+    for ours, theirs in zip(model.weights, expected.weights, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs.numpy())

@@ -79,7 +79,7 @@ def contents_of(folder):
     return {
         path.relative_to(folder): path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file() and path.name not in (".lock", "config.json", "metrics.jsonl")
+        if path.is_file() and not path.name.endswith((".lock", "config.json", "metrics.jsonl"))
     }
 
 

@@ -58,7 +58,7 @@ DAMAGES = (
 def files_in(folder):
     """Returns the paths of all files in a folder, relative to it."""
     paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return [path.relative_to(folder) for path in paths if path.name != ".lock"]
+    return [path.relative_to(folder) for path in paths if not path.name.endswith(".lock")]
 
 
 def contents(folder):
