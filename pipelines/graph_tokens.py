@@ -4,17 +4,40 @@ import tensorflow as tf
 import tensorflow_text
 
 from pipelines.graph_tokenizers import normalize
+from pipelines.normalization import SPACE_SIGN
 from pipelines.special_ids import BEGIN, UNKNOWN
 
 
-class GraphTokenTokenizer(tf.Module):
-    """`TokenTokenizer` as a graph."""
+class ImportedTokenizer(tf.Module):
+    """Base of the tokenizers here: what may stand before the text of a source."""
 
     def __init__(self, tokenizer):
         super().__init__()
         self.normalization, self.begin = tokenizer.normalization, tokenizer.begin
-        self.table = lookup_table(tokenizer.ids)
+        self.table, self.codes = lookup_table(tokenizer.ids), lookup_table(tokenizer.codes)
         self.surfaces = tf.constant(tokenizer.surfaces())
+        pieces = tokenizer.pieces(range(tokenizer.size))
+        self.is_code = tf.constant([piece in tokenizer.codes for piece in pieces])
+        self.is_space = tf.constant([piece == SPACE_SIGN for piece in pieces])
+
+    def leads(self, ids):
+        """Returns how many ids of each row apply to all parts of a source; see `Tokenizer.lead`.
+
+        Args:
+            ids: ragged int32 `[batch, (length)]`, as `tokenize` returns them.
+        """
+        first, second = (ids[:, self.begin + i : self.begin + i + 1] for i in range(2))
+        spaced = any_of(self.is_space, first) & any_of(self.is_code, second)
+        codes = tf.where(any_of(self.is_code, first), 1, tf.where(spaced, 2, 0))
+        return codes + tf.cast((ids.row_lengths() > 0) & self.begin, tf.int32)
+
+    def known(self, codes):
+        """Returns the codes that have an id; the others become ""."""
+        return tf.where(self.codes.lookup(codes) == UNKNOWN, "", codes)
+
+
+class GraphTokenTokenizer(ImportedTokenizer):
+    """`TokenTokenizer` as a graph."""
 
     def tokenize(self, texts):
         """Converts strings `[batch]` to ids, ragged int32 `[batch, (length)]`."""
@@ -26,21 +49,23 @@ class GraphTokenTokenizer(tf.Module):
         ids = tf.ragged.map_flat_values(self.table.lookup, tokens)
         return with_begin(ids) if self.begin else ids
 
+    def codes_before(self, texts):
+        """Returns the language code at the beginning of each text, "" if there is none."""
+        texts = normalize(texts, self.normalization)
+        return self.known(tf.strings.regex_replace(texts, "^([^ ]*) .*$", r"\1"))
+
     def detokenize(self, ids):
         """Converts ids `[batch, length]`, ragged or padded, to strings `[batch]`."""
         return joined_surfaces(self.surfaces, ids)
 
 
-class GraphMappedSentencePiece(tf.Module):
+class GraphMappedSentencePiece(ImportedTokenizer):
     """`MappedSentencePiece` as a graph."""
 
     def __init__(self, tokenizer):
-        super().__init__()
-        self.normalization, self.begin = tokenizer.normalization, tokenizer.begin
+        super().__init__(tokenizer)
         self.tokenizer = tensorflow_text.SentencepieceTokenizer(tokenizer.model, out_type=tf.string)
-        self.table = lookup_table(tokenizer.ids)
-        self.surfaces = tf.constant(tokenizer.surfaces())
-        self.codes = lookup_table(tokenizer.codes) if tokenizer.codes is not None else None
+        self.splits_codes = tokenizer.splits_codes
 
     def tokenize(self, texts):
         """Converts strings `[batch]` to ids, ragged int32 `[batch, (length)]`."""
@@ -48,16 +73,19 @@ class GraphMappedSentencePiece(tf.Module):
 
     def tokenize_normalized(self, texts):
         """Converts normalized strings `[batch]` to ids, ragged int32 `[batch, (length)]`."""
-        if self.codes is None:
+        if not self.splits_codes:
             ids = self.of_pieces(texts)
         else:
             has_code = tf.strings.regex_full_match(texts, "(?s)>>.*?<<.*")
-            code = tf.strings.regex_replace(texts, "(?s)^(>>.*?<<).*$", r"\1")
-            codes = tf.boolean_mask(self.codes.lookup(code), has_code)
+            codes = tf.boolean_mask(self.codes.lookup(code_of(texts)), has_code)
             codes = tf.RaggedTensor.from_row_lengths(codes, tf.cast(has_code, tf.int32))
             pieces = self.of_pieces(tf.strings.regex_replace(texts, "(?s)^>>.*?<<", ""))
             ids = tf.concat([codes, pieces.with_row_splits_dtype(tf.int32)], axis=1)
         return with_begin(ids) if self.begin else ids
+
+    def codes_before(self, texts):
+        """Returns the language code at the beginning of each text, "" if there is none."""
+        return self.known(code_of(normalize(texts, self.normalization)))
 
     def of_pieces(self, texts):
         return tf.ragged.map_flat_values(self.table.lookup, self.tokenizer.tokenize(texts))
@@ -65,6 +93,16 @@ class GraphMappedSentencePiece(tf.Module):
     def detokenize(self, ids):
         """Converts ids `[batch, length]`, ragged or padded, to strings `[batch]`."""
         return joined_surfaces(self.surfaces, ids)
+
+
+def code_of(texts):
+    """Returns the beginning of each text that has the form of a language code, or the text."""
+    return tf.strings.regex_replace(texts, "(?s)^(>>.*?<<).*$", r"\1")
+
+
+def any_of(chosen, ids):
+    """Returns whether each row of ragged ids contains one that is chosen."""
+    return tf.reduce_any(tf.ragged.map_flat_values(lambda flat: tf.gather(chosen, flat), ids), 1)
 
 
 def lookup_table(ids):

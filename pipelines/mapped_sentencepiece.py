@@ -7,16 +7,14 @@ know: that model returns them as they are in the text, and so they get their ids
 """
 
 import json
-import re
 
 import numpy as np
 import sentencepiece
 
 from pipelines.normalization import SPACE_SIGN, Normalization
 from pipelines.special_ids import BEGIN, UNKNOWN, UNKNOWN_SURFACE
-from pipelines.tokenizer_base import Tokenizer, begins_word, check_is_list
+from pipelines.tokenizer_base import CODE, Tokenizer, begins_word, check_is_list
 
-CODE = re.compile(r">>.*?<<", re.DOTALL)  # a language code at the beginning of a text
 SPECIAL = 4
 
 
@@ -28,7 +26,8 @@ class MappedSentencePiece(Tokenizer):
         vocabulary: the pieces in the order of their ids. The first four are the names of padding,
             begin, end and unknown.
         normalization: the `Normalization` of every text.
-        codes: whether a language code such as >>de<< at the beginning of a text is one token.
+        codes: whether a language code such as >>de<< at the beginning of a text is one token that
+            the SentencePiece model does not know.
         begin: whether the ids of a text that is not empty start with begin.
     """
 
@@ -52,9 +51,12 @@ class MappedSentencePiece(Tokenizer):
             if self.processor.is_byte(id) and piece in ids
         }
         self.byte_ids = list(self.bytes)
-        self.codes = None
-        if codes:
-            self.codes = {piece: id for piece, id in ids.items() if CODE.fullmatch(piece)}
+        self.splits_codes, unknown = codes, self.processor.unk_id()
+        self.codes = {
+            piece: id
+            for piece, id in ids.items()
+            if CODE.fullmatch(piece) and (codes or self.processor.piece_to_id(piece) != unknown)
+        }
         self.size = len(self.vocabulary)
         self.begins_word = begins_word(self)
         self.kept_surfaces = self.surfaces()
@@ -62,7 +64,7 @@ class MappedSentencePiece(Tokenizer):
     def encode(self, texts):
         """Returns an int32 array of ids for each text, without the end."""
         texts = [self.normalization(text) for text in check_is_list(texts)]
-        found = [CODE.match(text) if self.codes is not None else None for text in texts]
+        found = [CODE.match(text) if self.splits_codes else None for text in texts]
         rests = [
             text[match.end() :] if match else text for text, match in zip(texts, found, strict=True)
         ]
@@ -73,6 +75,11 @@ class MappedSentencePiece(Tokenizer):
             ids = [*code, *(self.ids.get(piece, UNKNOWN) for piece in pieces)]
             result.append(np.array([BEGIN, *ids] if self.begin and ids else ids, "int32"))
         return result
+
+    def code_before(self, text):
+        """Returns the beginning of a normalized text that has the form of a language code."""
+        match = CODE.match(text)
+        return match[0] if match else ""
 
     def decode(self, sequences):
         """Returns the text of each sequence of ids, ignoring padding, begin and end."""
@@ -99,7 +106,7 @@ class MappedSentencePiece(Tokenizer):
     def files(self):
         settings = {
             "pieces": self.vocabulary,
-            "codes": self.codes is not None,
+            "codes": self.splits_codes,
             "begin": self.begin,
         }
         return {

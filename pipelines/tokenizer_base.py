@@ -1,10 +1,14 @@
 """The parts that all tokenizers share."""
 
+import re
+
 import numpy as np
 
 from pipelines.normalization import SPACE_SIGN
 from pipelines.special_ids import MARKS
 from pipelines.word_characters import is_word_character
+
+CODE = re.compile(r">>.*?<<", re.DOTALL)  # a language code at the beginning of a text
 
 
 class Tokenizer:
@@ -13,7 +17,8 @@ class Tokenizer:
     A subclass has `kind`, its name in tokenizer.json; `size`, `normalization` and `begins_word`, a
     boolean array `[size]`; and the methods `encode`, `decode`, `pieces` and `in_graph`. `files()`
     returns the bytes of each file by name. The class method `from_files(read, normalization)`
-    returns the tokenizer in files; `read` is a function from a file's name to its bytes.
+    returns the tokenizer in files; `read` is a function from a file's name to its bytes. If it has
+    `codes`, `code_before(text)` returns the beginning of a normalized text that may be one of them.
     """
 
     byte_ids = ()  # ids of the pieces that stand for a byte
@@ -21,11 +26,13 @@ class Tokenizer:
     ends_word = None
     tags = {}  # ids of the tags by name: pieces that no text contains, see `tags.py`
     start = ()  # ids that begin every source
+    begin = False  # whether begin is put before every text that is not empty
+    codes = {}  # ids of the language codes by name, such as >>de<<, that may begin a text
 
     @property
     def marks(self):
-        """Labels of the ids without text: padding, begin, end and the tags."""
-        return MARKS | {id: tag for tag, id in self.tags.items()}
+        """Labels of the ids without text: padding, begin, end, the tags and the language codes."""
+        return MARKS | {id: name for name, id in (*self.tags.items(), *self.codes.items())}
 
     @property
     def source(self):
@@ -36,6 +43,31 @@ class Tokenizer:
     def target(self):
         """The tokenizer of the target language."""
         return self
+
+    def split_code(self, text):
+        """Returns the language code at the beginning of a text, "" if there is none, and the rest.
+
+        The rest follows the first "<<", with which the code ends, and white space.
+        """
+        code = self.code_before(self.normalization(text)) if self.codes and ">>" in text else ""
+        return (code, text.partition("<<")[2].lstrip()) if code in self.codes else ("", text)
+
+    def lead(self, ids):
+        """Returns how many ids before the text of a source apply to all of its parts.
+
+        They are the tag, begin and a language code.
+
+        Args:
+            ids: ids of a source, which may be empty.
+        """
+        count = min(len(self.start) + self.begin, len(ids))
+        if self.codes:
+            codes = set(self.codes.values())
+            pieces = ids[count : count + 2]
+            if len(pieces) == 2 and self.pieces(pieces[:1]) == [SPACE_SIGN]:
+                return count + 2 * (int(pieces[1]) in codes)
+            return count + any(int(id) in codes for id in pieces[:1])
+        return count
 
     def contents(self):
         """Returns bytes that are equal for equal vocabularies."""

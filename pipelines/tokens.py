@@ -6,7 +6,7 @@ import numpy as np
 
 from pipelines.normalization import Normalization
 from pipelines.special_ids import BEGIN, END, PADDING, UNKNOWN, UNKNOWN_SURFACE
-from pipelines.tokenizer_base import Tokenizer, check_is_list
+from pipelines.tokenizer_base import CODE, Tokenizer, check_is_list
 
 
 class TokenTokenizer(Tokenizer):
@@ -33,6 +33,7 @@ class TokenTokenizer(Tokenizer):
             )
         for id in (PADDING, BEGIN, END):  # not to be had by writing them in a text
             del self.ids[self.vocabulary[id]]
+        self.codes = {token: id for token, id in self.ids.items() if CODE.fullmatch(token)}
         self.size = len(self.vocabulary)
         self.begins_word = np.ones(self.size, bool)
 
@@ -46,6 +47,10 @@ class TokenTokenizer(Tokenizer):
             else np.zeros(0, "int32")
             for text in texts
         ]
+
+    def code_before(self, text):
+        """Returns the first token of a normalized text."""
+        return text.partition(" ")[0]
 
     def decode(self, sequences):
         """Returns the text of each sequence of ids, ignoring padding, begin and end."""

@@ -1,7 +1,5 @@
 """A file that has a line for each input line, read beside it."""
 
-import itertools
-
 
 class LinesBeside:
     """The lines of a flag's file, taken in the order of the input lines.
@@ -17,7 +15,7 @@ class LinesBeside:
         if flag.value:
             from t2t_keras.runs.text_files import read_lines
 
-            self.lines = iter(read_lines(flag.value))
+            self.lines = read_lines(flag.value)
 
     def take(self, count):
         """Returns the lines of the next input lines, or None if there are none."""
@@ -25,11 +23,33 @@ class LinesBeside:
             return [self.everywhere] * count
         if self.lines is None:
             return None
-        lines = list(itertools.islice(self.lines, count))
-        if len(lines) < count:
-            raise ValueError(
-                f"--{self.flag.name} must have a line for each input line. Received: "
-                f"{self.taken + len(lines):,} lines for {self.taken + count:,} or more input lines"
-            )
         self.taken += count
-        return lines
+        if len(self.lines) < self.taken:
+            raise self.wrong(f"{self.taken:,} or more")
+        return self.lines[self.taken - count : self.taken]
+
+    def check(self, count):
+        """Rejects a file without exactly one line for each of `count` input lines."""
+        if self.lines is not None and len(self.lines) != count:
+            raise self.wrong(f"{count:,}")
+
+    def wrong(self, count):
+        return ValueError(
+            f"--{self.flag.name} must have a line for each input line. Received: "
+            f"{len(self.lines):,} lines for {count} input lines"
+        )
+
+
+def check_lines(source, files):
+    """Checks files beside an input that can be read twice, before the work begins.
+
+    Args:
+        source: the input, a binary file.
+        files: `LinesBeside`s.
+    """
+    if source.seekable() and any(each.lines is not None for each in files):
+        start = source.tell()
+        count = sum(1 for _ in source)
+        source.seek(start)
+        for each in files:
+            each.check(count)

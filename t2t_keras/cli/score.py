@@ -1,7 +1,7 @@
 """t2t-score: prints the log-probability and perplexity of existing translations.
 
 t2t-score runs/ende --source=test.en --target=test.de
-t2t-score runs/ende --pairs=test.tsv               source, tab, target on each line
+t2t-score runs/ende --pairs=test.tsv               source, tab, target; other columns are ignored
 paste test.en test.de | t2t-score runs/ende
 t2t-score runs/ende --pairs=test.tsv --json --pieces
 

@@ -190,7 +190,8 @@ def load_ctranslate2(folder):
     from t2t_keras.serving.text_model import TextModel
 
     export = CTranslate2Export(folder)
-    return TextModel(export.translator, export.config, export.split)
+    split_code = export.tokenizer.source.split_code
+    return TextModel(export.translator, export.config, export.split, split_code)
 
 
 def only_version(folder):

@@ -20,10 +20,11 @@ t2t-translate runs/ende --markup=html < page.html           tags, entities and p
 
 Each input line yields one output line, or n lines with --n_best. An empty line yields an empty
 line. A line of several sentences is translated sentence by sentence, and its score is the sum of
-their scores. A sentence of more than a thousand pieces is translated in parts. Alignments are pairs
-of word indices, counted from 0: source word, dash, target word. t2t-attention --choose_alignment
-finds the layer and head that align words best. The confidence of a word is the smallest
-probability of its pieces.
+their scores. A sentence of more than a thousand pieces, or with more phrases of a glossary than a
+search has room for, is translated in parts. In lines with --scores or --alignments, a tab of a
+translation becomes a space; --json keeps it. Alignments are pairs of word indices, counted from 0:
+source word, dash, target word. t2t-attention --choose_alignment finds the layer and head that align
+words best. The confidence of a word is the smallest probability of its pieces.
 
 With --output, run the same command with the same input to resume an interrupted one after its last
 finished block of --lines lines. With --apache_beam, it keeps the finished files and blocks. (--beam
@@ -41,7 +42,7 @@ from absl import flags
 from pipelines.progress import Progress
 from pipelines.whole import file_digest
 from t2t_keras.cli.files import check_outputs, files_of
-from t2t_keras.cli.lines_beside import LinesBeside
+from t2t_keras.cli.lines_beside import LinesBeside, check_lines
 from t2t_keras.cli.main import run
 from t2t_keras.cli.resumable_output import opened_output
 from t2t_keras.cli.translate_on_beam import APACHE_BEAM, BEAM_OPTIONS, translate_on_beam
@@ -91,6 +92,8 @@ def main(arguments):
 
         prefixes = LinesBeside(PREFIXES, everywhere=PREFIX.value)
         required = LinesBeside(REQUIRE)
+        if not interactive:
+            check_lines(source, [prefixes, required])
         model = load_model(arguments)
         split = SPLIT.value or model.split
         output.begin(model.identity | output_format() | {"split": split})
@@ -110,16 +113,20 @@ def main(arguments):
                 advanced = functools.partial(
                     show_progress, None if interactive else progress, first
                 )
-                results = model.translate(
-                    texts,
-                    on_progress=advanced,
-                    prefixes=starts,
-                    first_index=first,
-                    split=splitter(split),
-                    requirements=model.requirements(texts, phrases),
-                )
-                output.add(block, lines_of(texts, results, model, given_style()))
+                with named_line(first):
+                    results = model.translate(
+                        texts,
+                        on_progress=advanced,
+                        prefixes=starts,
+                        first_index=first,
+                        split=splitter(split),
+                        requirements=model.requirements(texts, phrases),
+                    )
+                    output.add(block, lines_of(texts, results, model, given_style()))
             first += len(lines)
+        if not interactive:
+            for beside in (prefixes, required):  # the input may have been a stream
+                beside.check(first)
 
 
 def check_arguments(arguments):
@@ -149,6 +156,21 @@ def output_format():
 def phrases_of(lines):
     """Returns the required phrases of each line, or None."""
     return lines and [[each for each in line.split("\t") if each.strip()] for line in lines]
+
+
+@contextlib.contextmanager
+def named_line(first):
+    """Adds the number of the line to an error about one of several texts.
+
+    Args:
+        first: index of the line of the first text.
+    """
+    from t2t_keras.decoding.text_error import TextError
+
+    try:
+        yield
+    except TextError as error:
+        raise ValueError(f"line {first + error.index + 1:,}: {error}") from error
 
 
 def show_progress(progress, before, done):

@@ -23,17 +23,26 @@ def given_style():
 
 def lines_of(texts, results, model, style):
     """Returns the output for texts, in bytes."""
+    from t2t_keras.decoding.text_error import TextError, in_text
+
     lines, confidence = [], None
     if model.confidence:
+        text_of = [index for index, translations in enumerate(results) for _ in translations]
         all_of_them = [each for translations in results for each in translations]
-        confidence = iter(model.confidence(all_of_them))
-    for text, translations in zip(texts, results, strict=True):
-        lines += formatted(text, translations, model.n_best, model.align, style, confidence)
+        try:
+            confidence = iter(model.confidence(all_of_them))
+        except TextError as error:
+            raise TextError(text_of[error.index], str(error)) from error
+    for index, (text, translations) in enumerate(zip(texts, results, strict=True)):
+        with in_text(index):
+            lines += formatted(text, translations, model.n_best, model.align, style, confidence)
     return "".join(f"{line}\n" for line in lines).encode()
 
 
 def formatted(text, translations, n_best, align, style, confidence=None):
     """Returns the output lines for one input line, without line breaks.
+
+    In lines with several columns, a tab of a translation becomes a space.
 
     Args:
         text: the input line.
@@ -59,5 +68,8 @@ def formatted(text, translations, n_best, align, style, confidence=None):
     for each in translations:
         score = [f"{each.score:.4f}"] if style.scores else []
         pairs = [" ".join(f"{i}-{j}" for i, j in align(each))] if align else []
-        lines.append("\t".join([*score, on_one_line(each.text), *pairs]))
+        text = on_one_line(each.text)
+        if score or pairs:
+            text = text.replace("\t", " ")
+        lines.append("\t".join([*score, text, *pairs]))
     return lines + [""] * (n_best - len(lines))

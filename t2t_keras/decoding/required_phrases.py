@@ -7,6 +7,7 @@ import numpy as np
 from t2t_keras.decoding.special_ids import BEGIN, PADDING
 
 HINT = "Write it differently, or leave it out"
+REQUIRED_LONGEST = 256  # tokens of the phrases that a SavedModel takes for a text, together
 
 
 class Requirements:
@@ -36,19 +37,18 @@ class Requirements:
         return [*phrases.elements()]
 
     def of_parts(self, parts, sentence, index):
-        """Returns a list of phrases for each part of a sentence that is too long.
+        """Returns a list of phrases for each part of a sentence, and a list of the others.
 
-        A part has the phrases of its own words. The first part has all others: those of the text,
-        and of words between which the sentence was cut.
+        A part has the phrases of its own words. The others are those of the text, and of words
+        between which the sentence was cut.
         """
         phrases = collections.Counter(self.of_sentence(sentence, index))
         divided = []
         for part in parts:
             of_part = collections.Counter(self.glossary.targets_in(part) if self.glossary else [])
-            divided.append(of_part & phrases)
+            divided.append([*(of_part & phrases).elements()])
             phrases -= of_part
-        divided[0] += phrases
-        return [[*of_part.elements()] for of_part in divided]
+        return divided, [*phrases.elements()]
 
 
 class PhraseEncoder:
@@ -85,6 +85,15 @@ class PhraseEncoder:
                 f"together, but the model writes at most {self.longest:,}. Require fewer phrases"
             )
         return ids
+
+    def are_long(self, phrases):
+        """Returns whether phrases of a glossary take more than half of the room in a search.
+
+        The other half is for the prefix and for phrases of the text. Time and memory also grow with
+        the phrases.
+        """
+        room = min(REQUIRED_LONGEST, self.longest or REQUIRED_LONGEST)
+        return 2 * sum(len(self.encoded(phrase)) for phrase in phrases) > room
 
     def encoded(self, phrase):
         if phrase not in self.known:

@@ -1,7 +1,7 @@
 """Texts that are translated sentence by sentence, and their joined translations.
 
 The function that splits texts is an argument. It returns the sentences of a text and the separators
-between them.
+between them. A language code such as >>de<< before a text applies to all of its sentences.
 """
 
 import unicodedata
@@ -10,6 +10,22 @@ import unicodedata
 def whole(text):
     """Splits nothing: the text is one sentence."""
     return [text], []
+
+
+def with_codes(sentences, split_code):
+    """Puts a language code before each sentence that has none: the last one before it in the text.
+
+    Args:
+        sentences: the sentences of a text.
+        split_code: function from a sentence to the language code at its beginning, or "", and the
+            rest.
+    """
+    code, coded = "", []
+    for sentence in sentences:
+        own, _ = split_code(sentence)
+        coded.append(f"{code} {sentence}" if code and not own else sentence)
+        code = own or code
+    return coded
 
 
 def joined_sentences(sentences, separators):

@@ -6,8 +6,10 @@ import numpy as np
 
 from t2t_keras.decoding.batches import batches, padded
 from t2t_keras.decoding.required_phrases import Requirements, padded_phrases
-from t2t_keras.decoding.sentences import joined_sentences, whole
+from t2t_keras.decoding.sentence_parts import halves_of, parts_of
+from t2t_keras.decoding.sentences import joined_sentences, whole, with_codes
 from t2t_keras.decoding.special_ids import END, PADDING
+from t2t_keras.decoding.text_error import in_text
 
 LONGEST = 1024  # tokens of a source, including its end
 
@@ -41,8 +43,9 @@ class Translator:
 
     Args:
         tokenizer: has a `source` and a `target`, both with `encode(texts)`. The source has
-            `begins_word`, a boolean array: whether the piece of each id begins a word, and
-            `start`: ids that begin every source. The target has `decode(sequences)`.
+            `begins_word`, a boolean array: whether the piece of each id begins a word;
+            `lead(ids)`: how many of the ids begin each part of a source; and `split_code(text)`:
+            see `with_codes`. Both have `decode(sequences)`.
         decode: function from source ids `[rows, length]`, the indices of the texts, and ids
             `[rows, prefix_length]` that the outputs must begin with, or None, to `Hypotheses`.
             Its fourth argument is `phrases` of `search`; batches without phrases have none.
@@ -78,13 +81,18 @@ class Translator:
 
         Returns:
             A list of one or more `Translation`s for each text, best first.
+
+        Raises:
+            TextError: for a text whose phrases cannot be required.
         """
         requirements = Requirements() if requirements is None else requirements
         divided = [
             (whole if requirements.of_text(index) else split)(text)
             for index, text in enumerate(texts)
         ]
-        jobs = self.jobs([sentences for sentences, _ in divided], prefixes, requirements)
+        split_code = self.tokenizer.source.split_code
+        sentences = [with_codes(sentences, split_code) for sentences, _ in divided]
+        jobs = self.jobs(sentences, prefixes, requirements)
         translations, done = [None] * len(jobs), 0
         for batch in self.batches(jobs):
             results = self.translate_batch([jobs[index] for index in batch], first_index)
@@ -126,44 +134,60 @@ class Translator:
         jobs = []
         for index, (sentences, start) in enumerate(zip(texts, starts, strict=True)):
             for sentence_index, sentence in enumerate(sentences):
-                parts = self.parts(next(encoded))
-                phrases = self.phrases_of(parts, sentence, index, requirements)
-                for part, of_part in zip(parts, phrases, strict=True):
-                    ids = self.phrases.ids_of(of_part, start) if of_part else []
-                    jobs.append(Job(index, sentence_index, part, start, ids))
-                    start = []
+                with in_text(index):
+                    parts = self.parts(next(encoded), sentence, index, requirements)
+                    for part, phrases in parts:
+                        ids = self.phrases.ids_of(phrases, start) if phrases else []
+                        jobs.append(Job(index, sentence_index, part, start, ids))
+                        start = []
         return jobs
 
-    def phrases_of(self, parts, sentence, index, requirements):
-        """Returns the phrases that the translation of each part of a sentence must contain."""
+    def parts(self, ids, sentence, index, requirements):
+        """Divides a sentence that is too long for one search, or whose glossary phrases are.
+
+        Args:
+            ids: of the sentence.
+            sentence: the sentence.
+            index: index of its text.
+            requirements: `Requirements`.
+
+        Returns:
+            The ids of each part and the phrases that its translation must contain, as pairs.
+        """
+        parts = parts_of(ids, self.tokenizer.source, self.longest - 1)
+        _, sentence = self.tokenizer.source.split_code(sentence)
         phrases = requirements.of_sentence(sentence, index)
-        if phrases and self.phrases is None:
+        if not phrases:
+            return [(part, []) for part in parts]
+        if self.phrases is None:
             raise ValueError("this model cannot search for required phrases. Use a run")
-        if phrases and not parts:
+        if not parts:
             raise ValueError(
                 f"the translation of an empty text is empty, so it cannot contain {phrases[0]!r}. "
                 "Require nothing of it"
             )
-        if len(parts) > 1 and phrases:
-            texts = self.tokenizer.source.decode(parts)
-            return requirements.of_parts(texts, sentence, index)
-        return [phrases for _ in parts]
+        if len(parts) == 1 and not self.phrases.are_long(phrases):
+            return [(parts[0], phrases)]
+        count = 0
+        while count < len(parts):
+            count = len(parts)
+            divided, others = requirements.of_parts(self.texts_of(parts), sentence, index)
+            parts = [
+                half
+                for part, of_part in zip(parts, divided, strict=True)
+                for half in (
+                    halves_of(part, self.tokenizer.source)
+                    if self.phrases.are_long(of_part)
+                    else [part]
+                )
+            ]
+        divided[0] += others
+        return list(zip(parts, divided, strict=True))
 
-    def parts(self, ids):
-        """Splits the ids of a sentence into parts that are short enough, as long as possible.
-
-        Each part begins with the ids that begin every source, if there are any.
-        """
-        start = self.tokenizer.source.start
-        ids, room = ids[len(start) :], self.longest - 1 - len(start)
-        begins = self.tokenizer.source.begins_word[ids]
-        cuts = [0]
-        while len(ids) - cuts[-1] > room:
-            first, last = cuts[-1] + 1, cuts[-1] + room
-            words = np.flatnonzero(begins[first : last + 1])
-            cuts.append(first + words[-1] if len(words) else last)
-        parts = np.split(ids, cuts[1:]) if len(ids) else []
-        return [np.concatenate([start, part]).astype(ids.dtype) for part in parts]
+    def texts_of(self, parts):
+        """Returns the texts of parts, without the ids that apply to the whole sentence."""
+        source = self.tokenizer.source
+        return source.decode([part[source.lead(part) :] for part in parts])
 
     def translate_batch(self, jobs, first_index):
         """Yields the `Translation`s of each job."""

@@ -31,6 +31,23 @@ def sentences_of(texts, split, split_sentences):
     return sentences, separators.flat_values, text_of
 
 
+def with_codes(sentences, codes, text_of):
+    """Puts a language code before each sentence that has none: the last one before it in the text.
+
+    Args:
+        sentences: strings `[sentences]`.
+        codes: the language code at the beginning of each sentence, "" if there is none.
+        text_of: for each sentence, the index of its text, ascending.
+    """
+    places = tf.concat([[-1], tf.cast(tf.where(codes != "")[:, 0], tf.int32)], axis=0)
+    index = tf.range(tf.size(sentences))
+    last = tf.gather(places, tf.searchsorted(places, index, side="right") - 1)
+    coded = tf.maximum(last, 0)
+    applies = (last >= 0) & (last < index) & (tf.gather(text_of, coded) == text_of)
+    before = tf.strings.join([tf.gather(codes, coded), sentences], " ")
+    return tf.where(applies, before, sentences)
+
+
 def joined_sentences(outputs, separators, text_of, count):
     """Joins the translations of sentences by rank: all best ones, all second-best ones, …
 

@@ -7,13 +7,20 @@ from t2t_keras.decoding.special_ids import END
 from t2t_keras.export.signature_constants import NO_SCORE
 
 
+def split_at(ids, counts):
+    """Splits each row of ragged ids after its number of ids; returns both halves, ragged int32."""
+    ids = ids.with_row_splits_dtype(tf.int32)
+    before = tf.ragged.range(ids.row_lengths(), row_splits_dtype=tf.int32) < counts[:, None]
+    return tf.ragged.boolean_mask(ids, before), tf.ragged.boolean_mask(ids, ~before)
+
+
 def parts(ids, begins_word, room):
     """Splits texts into parts of at most `room` tokens, between words where possible.
 
     Args:
         ids: ragged token ids of the texts.
         begins_word: for each id, whether it begins a word.
-        room: maximum number of tokens in a part.
+        room: maximum number of tokens in a part, or one for each text.
 
     Returns:
         The ragged ids of the parts, and for each part the index of its text. An empty text has
@@ -23,22 +30,30 @@ def parts(ids, begins_word, room):
     word_starts = tf.cast(tf.where(tf.gather(begins_word, flat))[:, 0], tf.int32)
     word_starts = tf.concat([[-1], word_starts], axis=0)
 
+    rooms = tf.broadcast_to(room, [ids.nrows()])
+
+    def texts_of(cuts):
+        return tf.searchsorted(starts, cuts[:-1], side="right") - 1
+
+    def too_long(cuts):
+        return cuts[1:] - cuts[:-1] > tf.gather(rooms, texts_of(cuts))
+
     def any_too_long(cuts):
-        return tf.reduce_any(cuts[1:] - cuts[:-1] > room)
+        return tf.reduce_any(too_long(cuts))
 
     def cut(cuts):
         """Splits each part that is too long once, as late as possible."""
-        begin = tf.boolean_mask(cuts[:-1], cuts[1:] - cuts[:-1] > room)
-        index = tf.searchsorted(word_starts, begin + room, side="right") - 1
+        begin = tf.boolean_mask(cuts[:-1], too_long(cuts))
+        last = begin + tf.gather(rooms, tf.boolean_mask(texts_of(cuts), too_long(cuts)))
+        index = tf.searchsorted(word_starts, last, side="right") - 1
         word = tf.gather(word_starts, index)
-        new_cuts = tf.where(word > begin, word, begin + room)
+        new_cuts = tf.where(word > begin, word, last)
         return (tf.sort(tf.concat([cuts, new_cuts], axis=0)),)
 
     any_count = (tf.TensorShape([None]),)
     (cuts,) = tf.while_loop(any_too_long, cut, (starts,), shape_invariants=any_count)
     cuts, _ = tf.unique(cuts)
-    text_of = tf.searchsorted(starts, cuts[:-1], side="right") - 1
-    return tf.RaggedTensor.from_row_splits(flat, cuts), text_of
+    return tf.RaggedTensor.from_row_splits(flat, cuts), texts_of(cuts)
 
 
 def complete(ids, start):

@@ -16,7 +16,7 @@ from t2t_keras.export.compiled_stages import compiled_stages
 from t2t_keras.export.signature_constants import ATTENTION_LONGEST
 from t2t_keras.export.small_batch_search import small_batch_search
 from t2t_keras.export.staged_search import staged_search
-from t2t_keras.export.text_parts import complete, in_batches, joined, padded, parts
+from t2t_keras.export.text_parts import complete, in_batches, joined, padded, parts, split_at
 
 TEXTS = tf.TensorSpec([None], tf.string)
 # Signatures whose answers for a text do not depend on the other texts of the batch.
@@ -38,6 +38,9 @@ class Language(NamedTuple):
         pieces: the text of each id.
         begins_word: for each id, whether it begins a word.
         start: ids that begin every text.
+        has_lead: whether ids of a text may apply to all of its parts: begin, or a language code.
+            The tokenizer then has `leads(ids)`, which returns how many they are, and
+            `codes_before(texts)`, which returns the code at the beginning of each text, or "".
         normalize: function that normalizes texts as the tokenizer does, also ragged ones.
         ends_phrase: for each id, whether it ends the word of the piece before it. None: the pieces
             do not show where words begin.
@@ -47,6 +50,7 @@ class Language(NamedTuple):
     pieces: Any
     begins_word: Any
     start: tuple = ()
+    has_lead: bool = False
     normalize: Any = tf.identity
     ends_phrase: Any = None
 
@@ -76,9 +80,7 @@ class TextSignatures(tf.Module):
 
     def translate_n_best(self, text):
         """Returns the n best `translations` [batch, n] of each text and their `scores`."""
-        ids = self.source.tokenizer.tokenize(text)
-        ids, text_of = parts(ids, self.begins_word, self.longest - 1 - len(self.source.start))
-        ids = complete(ids, self.source.start)
+        ids, text_of = self.parts(text)
         n = self.method.config.n_best
 
         def translate(rows):
@@ -91,6 +93,17 @@ class TextSignatures(tf.Module):
         empty = tf.zeros([0, n], tf.string), tf.zeros([0, n])
         texts, scores = in_batches(translate, lengths, self.batch_tokens, empty)
         return joined(texts, scores, text_of, tf.shape(text)[0])
+
+    def parts(self, texts):
+        """Returns the ids of texts in parts that are short enough, and the text of each part."""
+        start, ids = self.source.start, self.source.tokenizer.tokenize(texts)
+        room = self.longest - 1 - len(start)
+        if not self.source.has_lead:
+            ids, text_of = parts(ids, self.begins_word, room)
+            return complete(ids, start), text_of
+        lead, ids = split_at(ids, self.source.tokenizer.leads(ids))
+        ids, text_of = parts(ids, self.begins_word, room - lead.row_lengths())
+        return complete(tf.concat([tf.gather(lead, text_of), ids], axis=1), start), text_of
 
     def translate_small_batch(self, text, lengths):
         """Does the same for a few short texts, with a search that XLA compiles for each shape.
@@ -130,7 +143,10 @@ class TextSignatures(tf.Module):
             text, lengths: see `translate_small_batch`.
             search: function from source ids to tokens, scores and whether these are valid.
         """
-        ids = complete(self.source.tokenizer.tokenize(text), self.source.start)
+        ids = self.source.tokenizer.tokenize(text)
+        lead = self.source.tokenizer.leads(ids) if self.source.has_lead else 0
+        has_text = tf.cast(ids.row_lengths(), tf.int32) > lead
+        ids = complete(ids, self.source.start)
         count, n = tf.shape(text)[0], self.method.config.n_best
         own = tf.cast(ids.row_lengths(), tf.int32)
         fitting = tf.boolean_mask(lengths, lengths >= tf.reduce_max(own))
@@ -146,7 +162,7 @@ class TextSignatures(tf.Module):
         def refuse():
             return tf.fill([count, n], ""), tf.zeros([count, n]), tf.constant(False)
 
-        fits = (tf.size(fitting) > 0) & tf.reduce_all(own > 1 + len(self.source.start))
+        fits = (tf.size(fitting) > 0) & tf.reduce_all(has_text)
         texts, scores, finished = tf.cond(fits, translate, refuse)
         results = joined(texts, scores, tf.range(count), count)
         return results | {"finished": finished, "length": own}

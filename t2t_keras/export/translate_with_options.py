@@ -11,9 +11,9 @@ from t2t_keras.decoding.beam_search_with_options import (
     ConstrainedBeamSearchWithOptions,
 )
 from t2t_keras.export.required_phrases import PhraseIds
-from t2t_keras.export.sentence_joints import joined_sentences, sentences_of
+from t2t_keras.export.sentence_joints import joined_sentences, sentences_of, with_codes
 from t2t_keras.export.staged_search import staged_search
-from t2t_keras.export.text_parts import complete, in_batches, joined, padded, parts
+from t2t_keras.export.text_parts import in_batches, joined, padded
 
 TYPES = {
     "text": tf.string,
@@ -78,10 +78,10 @@ class TranslateWithOptions(tf.Module):
         sentences, separators, text_of = sentences_of(
             text, split & ~has_phrases, self.split_sentences
         )
-        ids = self.signatures.source.tokenizer.tokenize(sentences)
-        start = self.signatures.source.start
-        room = self.signatures.longest - 1 - len(start)
-        ids, sentence_of = parts(ids, self.signatures.begins_word, room)
+        if self.signatures.source.has_lead:
+            codes = self.signatures.source.tokenizer.codes_before(sentences)
+            sentences = with_codes(sentences, codes, text_of)
+        ids, sentence_of = self.signatures.parts(sentences)
         text_of_part = tf.gather(text_of, sentence_of)
         of_parts = {name: tf.gather(each, text_of_part) for name, each in for_texts.items()}
         # Only the first part of a text begins with its prefix and has its phrases.
@@ -90,7 +90,7 @@ class TranslateWithOptions(tf.Module):
             name: only_where(is_first, tf.gather(each, text_of_part))
             for name, each in (("prefix", prefix), ("phrases", phrases))
         }
-        texts, scores = self.translate_parts(complete(ids, start), of_parts)
+        texts, scores = self.translate_parts(ids, of_parts)
         outputs = joined(texts, scores, sentence_of, tf.size(sentences))
         return joined_sentences(outputs, separators, text_of, count)
 

@@ -102,7 +102,8 @@ def languages(tokenizer):
         pieces = [marks.get(id, piece) for id, piece in pieces]
         normalize = functools.partial(normalize_texts, normalization=side.normalization)
         ends_phrase = side.ends_phrase() if side.ends_word is None else None
-        result.append(Language(graph, pieces, side.begins_word, side.start, normalize, ends_phrase))
+        leading = side.start, bool(side.begin or side.codes)
+        result.append(Language(graph, pieces, side.begins_word, *leading, normalize, ends_phrase))
     return result
 
 
@@ -209,8 +210,7 @@ def export_ctranslate2(
             folder,
             quantization=dtype,
             source_pieces=tokenizer.source.pieces(range(tokenizer.source.size)),
-            # Only vocabularies of imported models have it.
-            source_begin=getattr(tokenizer.source, "begin", False),
+            source_begin=tokenizer.source.begin,
             files=vocabulary_files(tokenizer, Path(temporary)),
             force=force,
             finish=lambda done: write_json(done / RECORD, facts | {"files": digests_in(done)}),

@@ -7,7 +7,7 @@ from pipelines.placeholders import escaped, without_placeholders
 from t2t_keras.checks import check_choice
 from t2t_keras.decoding.marked_text import marked_text
 from t2t_keras.decoding.sentences import joined_texts, on_one_line, whole
-from t2t_keras.runs.text_error import TextError
+from t2t_keras.decoding.text_error import TextError
 
 
 class Divided(NamedTuple):
@@ -16,14 +16,24 @@ class Divided(NamedTuple):
     Args:
         pieces: strings that stay, and `Segment`s.
         segments: for each `Segment`, its sentences and the separators between them.
+        code: the language code before the text, or "".
     """
 
     pieces: list
     segments: list
+    code: str
 
     @property
     def sentences(self):
         return [sentence for sentences, _ in self.segments for sentence in sentences] or [""]
+
+    def with_code(self):
+        """Returns the sentences with the language code before the first one, and separators.
+
+        A line break between the translations of two sentences is the only one.
+        """
+        first, *rest = self.sentences
+        return [f"{self.code} {first}" if self.code else first, *rest], ["\n"] * len(rest)
 
 
 class MarkedTranslator:
@@ -35,10 +45,12 @@ class MarkedTranslator:
         align: function from a `Translation` to pairs of word indices. It is called only for texts
             with marks inside a sentence.
         words: function from a `Translation` to its source words and its target words.
+        split_code: see `with_codes`.
     """
 
-    def __init__(self, translate, markup, align, words):
+    def __init__(self, translate, markup, align, words, split_code):
         check_choice("markup", markup, MARKUP)
+        self.split_code = split_code
         self.translate_plain, self.markup, self.align, self.words = translate, markup, align, words
 
     def translate(
@@ -58,11 +70,10 @@ class MarkedTranslator:
                     "Leave out either the phrases or the markup",
                 )
         divided = [self.divide(text, split) for text in texts]
-        # A line break between the translations of two sentences is the only one.
         results = self.translate_plain(
             divided,
             on_progress,
-            split=lambda each: (each.sentences, ["\n"] * (len(each.sentences) - 1)),
+            split=Divided.with_code,
             requirements=requirements,
             **options,
         )
@@ -72,10 +83,12 @@ class MarkedTranslator:
         ]
 
     def divide(self, text, split):
+        code, text = self.split_code(text)
         pieces = pieces_of(text, self.markup)
         if text.strip() == "":
             pieces = []  # as without markup, its translation is empty
-        return Divided(pieces, [split(each.text) for each in pieces if not isinstance(each, str)])
+        segments = [split(each.text) for each in pieces if not isinstance(each, str)]
+        return Divided(pieces, segments, code)
 
     def with_markup(self, divided, translation):
         """Returns the text of a translation with the markup of its source."""
@@ -106,7 +119,7 @@ class MarkedTranslator:
     def aligned_words(self, divided, texts, translation):
         source, target = self.words(translation)
         return AlignedWords(
-            by_sentence(divided.sentences, source),
+            by_sentence([self.split_code(each)[1] for each in divided.sentences], source),
             by_sentence(texts, target),
             source,
             target,

@@ -6,9 +6,8 @@ Phrases are checked here as a run checks them, before a graph is called.
 import functools
 from typing import NamedTuple
 
-from t2t_keras.decoding.required_phrases import PhraseEncoder
+from t2t_keras.decoding.required_phrases import REQUIRED_LONGEST, PhraseEncoder
 from t2t_keras.decoding.translator import Translator
-from t2t_keras.export.signature_constants import REQUIRED_LONGEST
 
 
 class Row(NamedTuple):
@@ -69,20 +68,21 @@ class RowMaker:
 
     def parts(self, sentence, index):
         """Returns the parts of a sentence and the phrases that the translation of each contains."""
-        if not self.requirements.of_sentence(sentence, index):
+        source = self.tokenizer.source
+        if not self.requirements.of_sentence(source.split_code(sentence)[1], index):
             return [(sentence, [])]  # the graph itself divides it, if it is too long
-        source, translator = self.tokenizer.source, self.translator
-        parts = translator.parts(source.encode([sentence])[0])
-        phrases = translator.phrases_of(parts, sentence, index, self.requirements)
+        ids = source.encode([sentence])[0]
+        parts = self.translator.parts(ids, sentence, index, self.requirements)
         if len(parts) == 1:
-            return [(sentence, phrases[0])]
-        texts = source.decode([ids[len(source.start) :] for ids in parts])
-        return list(zip(texts, phrases, strict=True))
+            return [(sentence, parts[0][1])]
+        texts = source.decode([ids[len(source.start) :] for ids, _ in parts])
+        return [(text, phrases) for text, (_, phrases) in zip(texts, parts, strict=True)]
 
     def has_pieces(self, text):
         """Returns whether anything of a text is left to translate."""
         source = self.tokenizer.source
-        return len(source.encode([text])[0]) > len(source.start)
+        ids = source.encode([text])[0]
+        return len(ids) > source.lead(ids)
 
     def checked(self, phrases, prefix):
         """Returns phrases as the graph takes them. Raises `ValueError` if one cannot be written."""

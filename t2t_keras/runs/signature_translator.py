@@ -14,7 +14,8 @@ import numpy as np
 from pipelines.tags import tagged
 from pipelines.tokenizers import load_tokenizer
 from t2t_keras.decoding.required_phrases import Requirements
-from t2t_keras.decoding.sentences import joined_sentences, whole
+from t2t_keras.decoding.sentences import joined_sentences, whole, with_codes
+from t2t_keras.decoding.text_error import in_text
 from t2t_keras.decoding.translator import Translation, joined
 from t2t_keras.decoding.tree_vocabulary import ONLY_TREES
 from t2t_keras.export.signature_constants import ALIGN, NO_SCORE, OPTIONS, SCORE_PIECES
@@ -22,7 +23,6 @@ from t2t_keras.runs.export_folders import longest_of, search_of, tag_of
 from t2t_keras.runs.marked_translation import MarkedTranslator
 from t2t_keras.runs.signature_rows import Row, RowMaker
 from t2t_keras.runs.signature_words import SignatureWords, array_of
-from t2t_keras.runs.text_error import in_text
 
 BATCH = 256  # texts per call
 
@@ -108,7 +108,8 @@ class SignatureTranslator:
         divided = [
             (whole if wanted.of_text(index) else split)(text) for index, text in enumerate(texts)
         ]
-        rows = self.rows([sentences for sentences, _ in divided], prefixes, requirements, config)
+        sentences = [self.coded(sentences) for sentences, _ in divided]
+        rows = self.rows(sentences, prefixes, requirements, config)
         flat = [row for of_text in rows for of_sentence in of_text for row in of_sentence]
 
         def advanced(count):
@@ -121,6 +122,12 @@ class SignatureTranslator:
             sentences = [each[0] if len(each) == 1 else joined(each) for each in parts]
             results.append(joined_sentences(sentences, separators))
         return results
+
+    def coded(self, sentences):
+        """Puts the language code of a text before each of its sentences."""
+        if not any(">>" in sentence for sentence in sentences):
+            return sentences  # the vocabulary need not be read
+        return with_codes(sentences, self.tokenizer.source.split_code)
 
     def rows(self, texts, prefixes, requirements, config):
         """Returns a list of `Row`s for each sentence of each text, given its sentences."""
@@ -221,9 +228,8 @@ class SignatureTranslator:
             markup: "html", "xml" or "placeholders".
         """
         self.check_has(ALIGN, "align words")
-        return MarkedTranslator(
-            self.translate, markup, self.word_signatures.patient_aligner(), self.words
-        )
+        align, split_code = self.word_signatures.patient_aligner(), self.tokenizer.source.split_code
+        return MarkedTranslator(self.translate, markup, align, self.words, split_code)
 
     def aligner(self):
         """Returns a function from a `Translation` to its (source word, target word) indices."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from pipelines.special_ids import END
 from t2t_keras.decoding.batches import batches
+from t2t_keras.decoding.text_error import in_text
 from t2t_keras.export.signature_constants import ALIGN, ATTENTION_LONGEST, SCORE_PIECES
 from t2t_keras.runs.pieces_of_words import texts_of_words
-from t2t_keras.runs.text_error import in_text
 from t2t_keras.runs.word_confidence import of_words
 from t2t_keras.runs.word_links import word_aligner
 

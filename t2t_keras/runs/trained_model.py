@@ -85,8 +85,10 @@ class TrainedModel:
             markup: "html", "xml" or "placeholders".
             weights: see the class.
         """
-        words = functools.partial(words_of, self.tokenizer())
-        return MarkedTranslator(translate, markup, self.aligner(weights), words)
+        tokenizer = self.tokenizer()
+        words = functools.partial(words_of, tokenizer)
+        split_code = tokenizer.source.split_code
+        return MarkedTranslator(translate, markup, self.aligner(weights), words, split_code)
 
     def aligner(self, weights=None):
         """Returns a function from a `Translation` to its (source word, target word) indices."""

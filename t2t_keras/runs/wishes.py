@@ -10,9 +10,9 @@ import numpy as np
 
 from pipelines.glossary import Glossary
 from t2t_keras.decoding.required_phrases import Requirements
+from t2t_keras.decoding.text_error import TextError, in_text
 from t2t_keras.export.signature_constants import ALIGN, NO_SCORE, OPTIONS, SCORE_PIECES
 from t2t_keras.runs.signature_translator import SignatureTranslator
-from t2t_keras.runs.text_error import TextError, in_text
 
 NEEDED = {OPTIONS, ALIGN, SCORE_PIECES}
 # Texts with the same values of these are translated together.
@@ -35,11 +35,15 @@ class Wishes:
 
     Args:
         folder, names: see `wishes_of`. The folder is read now, because it may be removed later.
+
+    Attributes:
+        split_code: see `with_codes`.
     """
 
     def __init__(self, folder, names):
         self.translator = SignatureTranslator(None, folder, names)
         self.translator.read()
+        self.split_code = self.translator.tokenizer.source.split_code
         self.glossary = functools.lru_cache(GLOSSARIES)(self.parsed_glossary)
 
     def parsed_glossary(self, text):

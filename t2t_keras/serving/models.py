@@ -33,6 +33,7 @@ class Model:
     Attributes:
         shapes: the `CompiledShapes`, which another thread compiles. None: there are none.
         wishes: function that fulfils wishes, see `WishThreads`. None: there are none.
+        split_code: see `with_codes`. None: the language codes of the model are unknown.
     """
 
     def __init__(self, folder, compile_shapes=True, wishes_of=lambda folder, names: None):
@@ -46,6 +47,7 @@ class Model:
             if name not in COMPILED
         }
         self.wishes = wishes_of(folder, self.signatures)
+        self.split_code = self.wishes.split_code if self.wishes else None
         if self.wishes:
             self.metadata[OPTIONS] = with_wishes(self.metadata[OPTIONS])
         self.shapes = None

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from t2t_keras.decoding.sentences import joined_sentences, whole
+from t2t_keras.decoding.sentences import joined_sentences, whole, with_codes
 from t2t_keras.decoding.translator import Translation
 from t2t_keras.export.signature_constants import NO_SCORE
 from t2t_keras.serving.limits import Refusal
@@ -22,9 +22,10 @@ class Paragraphs:
         split_sentences: function from a text to its sentences and the separators between them.
         split: whether texts are split if `inputs` do not say so.
         limits: `Limits`.
+        split_code: see `with_codes`. None: the model has no language codes.
     """
 
-    def __init__(self, inputs, split_sentences, split, limits):
+    def __init__(self, inputs, split_sentences, split, limits, split_code=None):
         texts = inputs["text"]
         wanted = inputs.get(SPLIT, np.full(len(texts), split))
         if "require" in inputs:  # a text with phrases of its own is one sentence
@@ -42,7 +43,11 @@ class Paragraphs:
             self.inputs = {
                 name: np.repeat(array, self.counts, axis=0) for name, array in inputs.items()
             }
-            sentences = [sentence for sentences, _ in divided for sentence in sentences]
+            sentences = [
+                sentence
+                for sentences, _ in divided
+                for sentence in (with_codes(sentences, split_code) if split_code else sentences)
+            ]
             self.inputs["text"] = np.array([each.encode() for each in sentences], object)
             is_first = np.diff(np.repeat(np.arange(len(texts)), self.counts), prepend=-1) > 0
             if "prefix" in inputs:  # only the first sentence of a text begins with its prefix

@@ -60,7 +60,8 @@ class Predictor:
             outputs = await self.wish_threads(*arguments)
         else:
             inputs = {name: inputs[name] for name in specs}
-            outputs = await self.computed(inputs, split, batcher, connection)
+            arguments = inputs, split, version.split_code, batcher, connection
+            outputs = await self.computed(*arguments)
         return await self.in_thread(answer_of, query.form, outputs)
 
     def divided(self):
@@ -82,11 +83,11 @@ class Predictor:
             return self.split is not False
         return version.batchers[OPTIONS].signature.inputs[SPLIT].default
 
-    async def computed(self, inputs, split, batcher, connection):
+    async def computed(self, inputs, split, split_code, batcher, connection):
         """Returns the outputs of a batcher. Texts of several sentences take several rows."""
         if not (batcher.signature.translates and self.split_sentences):
             return await batcher(inputs, connection)
-        arguments = inputs, self.split_sentences, split, self.limits
+        arguments = inputs, self.split_sentences, split, self.limits, split_code
         if sum(map(len, inputs["text"])) <= AT_ONCE:
             paragraphs = Paragraphs(*arguments)
         else:

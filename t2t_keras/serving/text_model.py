@@ -22,13 +22,14 @@ class TextModel:
             `Translation`s for a list of texts, best first.
         config: the `SearchConfig` with the default search. Its beam is the widest one.
         split: whether texts are split into sentences by default.
+        split_code: see `with_codes`. None: the model has no language codes.
     """
 
-    def __init__(self, translator, config, split=True):
+    def __init__(self, translator, config, split=True, split_code=None):
         self.translator, self.config = translator, config
         self.default = translator(n_best=config.n_best)
         self.shapes = None  # nothing is compiled
-        self.wishes = None
+        self.wishes, self.split_code = None, split_code
         options = {
             "alpha": Spec("float32", (None,), config.alpha),
             "beam": Spec("int32", (None,), config.beam),

@@ -35,11 +35,12 @@ class Version:
 
     def __init__(self, number, files):
         self.number, self.files, self.state, self.error = number, files, "LOADING", ""
-        self.model, self.wishes, self.batchers = None, None, {}
+        self.model, self.wishes, self.split_code, self.batchers = None, None, None, {}
         self.in_flight, self.retired = 0, False
 
     def activate(self, model, workers):
-        self.model, self.wishes, self.state = model, model.wishes, "AVAILABLE"
+        self.model, self.state = model, "AVAILABLE"
+        self.wishes, self.split_code = model.wishes, model.split_code
         self.batchers = {
             name: Batcher(signature, workers) for name, signature in model.signatures.items()
         }

@@ -1,8 +1,10 @@
 """t2t-translate: the lines that it reads and writes. Searches are tested in tests/runs."""
 
 import json
+import os
 import shutil
 import signal
+import threading
 import time
 
 import pytest
@@ -148,8 +150,31 @@ def test_translations_begin_with_the_prefix_or_the_prefix_of_their_line(run, tmp
     for flags in ([], ["--lines=1"]):
         lines = translate(run, prefixes, *flags).splitlines()
         assert lines[0].startswith("die") and lines[2].startswith("the")
-    with pytest.raises(ValueError, match=r"a line for each input line. Received: 3 .* for 4 or"):
+    with pytest.raises(ValueError, match=r"a line for each input line. Received: 3 .* for 4 "):
         translate(run, prefixes, "--lines=1", stdin=TEXT + "The cat sleeps.\n")
+
+
+@pytest.mark.long
+def test_more_prefixes_than_lines_are_an_error_also_after_a_stream(run, tmp_path):
+    (tmp_path / "prefixes").write_text("die\n\nthe\nthe\n")
+    os.mkfifo(tmp_path / "stream")
+    writer = threading.Thread(target=(tmp_path / "stream").write_text, args=[TEXT])
+    writer.start()
+    flags = [*QUICK, "--lines=2", f"--prefixes={tmp_path / 'prefixes'}"]
+    result = command("translate", run, *flags, f"--input={tmp_path / 'stream'}")
+    writer.join()
+    assert result.returncode == 2 and "Received: 4 lines for 3 input lines" in result.stderr
+    assert result.stdout.startswith("die") and result.stdout.count("\n") == 3, "it is kept"
+    result = command("translate", run, *flags, stdin=TEXT)
+    assert result.returncode == 2 and "Received: 4 lines for 3 input lines" in result.stderr
+    assert result.stdout == "", "refused before the work"
+
+
+@pytest.mark.long
+def test_an_error_about_a_line_has_its_number(run, tmp_path):
+    (tmp_path / "phrases").write_text("\n\n日本\n")
+    with pytest.raises(ValueError, match=r"^line 3: no translation can contain the phrase '日本'"):
+        translate(run, f"--require={tmp_path / 'phrases'}", "--lines=2")
 
 
 @pytest.mark.long

@@ -5,7 +5,8 @@ import json
 import pytest
 from in_process import parsed_flags
 
-from t2t_keras.cli.translation_lines import formatted, given_style
+from t2t_keras.cli.translation_lines import formatted, given_style, lines_of
+from t2t_keras.decoding.text_error import TextError
 from t2t_keras.decoding.translator import Translation
 
 BOTH = [Translation("ein Hund", -0.5, []), Translation("ein\nTag", -1.25, [])]
@@ -23,6 +24,40 @@ BOTH = [Translation("ein Hund", -0.5, []), Translation("ein\nTag", -1.25, [])]
 def test_lines_are_formatted_and_missing_translations_are_empty(flags, align, lines):
     with parsed_flags("translate", *flags):
         assert formatted("a dog", BOTH, 3, align, given_style()) == lines
+
+
+@pytest.mark.parametrize(
+    ("flags", "align", "line"),
+    [
+        ([], None, "ein\tHund"),
+        (["--scores"], None, "-0.5000\tein Hund"),
+        ([], lambda each: [(0, 0)], "ein Hund\t0-0"),
+        (["--scores"], lambda each: [(0, 0)], "-0.5000\tein Hund\t0-0"),
+    ],
+)
+def test_a_tab_of_a_translation_is_not_between_columns(flags, align, line):
+    with parsed_flags("translate", *flags):
+        translation = [Translation("ein\tHund", -0.5, [])]
+        assert formatted("a\tdog", translation, 1, align, given_style()) == [line]
+
+
+def test_an_error_about_words_has_the_index_of_the_text():
+    def refuse(*_):
+        raise ValueError("too long")
+
+    def refuse_second(translations):
+        raise TextError(1, "too long")
+
+    class Model:
+        n_best, align, confidence = 1, None, None
+
+    with parsed_flags("translate", "--json"):
+        for align, confidence in ((refuse, None), (None, refuse_second)):
+            model = Model()
+            model.align, model.confidence = align, confidence
+            with pytest.raises(TextError, match="too long") as raised:
+                lines_of(["", "a dog"], [[], BOTH], model, given_style())
+            assert raised.value.index == 1
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,10 @@ def test_a_sentence_has_the_phrases_of_its_text_and_of_the_glossary_once():
     assert Requirements().of_sentence("B b", 1) == []
 
 
-def test_a_part_has_the_phrases_of_its_words_and_the_first_one_all_others():
+def test_a_part_has_the_phrases_of_its_words_and_the_text_has_others():
     requirements = Requirements([["A", "x y"]], Upper())
-    parts = requirements.of_parts(["a b", "A c B"], "a b A c B", 0)
-    assert [sorted(each) for each in parts] == [["x y"], ["A", "B"]]
+    parts, others = requirements.of_parts(["a b", "A c B"], "a b A c B", 0)
+    assert ([sorted(each) for each in parts], others) == ([[], ["A", "B"]], ["x y"])
 
 
 def test_a_phrase_is_encoded_as_it_stands_between_spaces():

@@ -6,12 +6,20 @@ from t2t_keras.decoding.translator import Translator
 
 
 class Letters:
-    """A tokenizer with a token for each letter; a space begins a word."""
+    """A tokenizer with a token for each letter; a space begins a word, "@" is a language code."""
 
     source = target = property(lambda self: self)
 
     begins_word = np.arange(0x4000) == ord(" ")
-    start = ()
+
+    def lead(self, ids):
+        return int("@" in map(chr, ids[:1]))
+
+    def split_code(self, text):
+        return (text[:1], text[1:]) if text[:1] == "@" else ("", text)
+
+    def pieces(self, ids):
+        return [chr(id) for id in ids]
 
     def encode(self, texts):
         return [np.array([ord(letter) for letter in text], "int32") for text in texts]
@@ -140,3 +148,21 @@ def test_line_breaks_in_a_translation_become_spaces_when_sentences_are_joined():
 
     (results,) = Translator(Letters(), decode).translate(["axb|cxd"], split=at_bars)
     assert results[0].text == "a b\n|c d"
+
+
+def sources_of(results):
+    return ["".join(map(chr, ids[:-1])) for best, *_ in results for ids, _ in best.parts]
+
+
+def test_a_language_code_begins_each_sentence_and_part_until_the_next_code():
+    translator = Translator(Letters(), copying([]), longest=8)
+    texts = ["@a|b|@@c|d", "a|@b|c", "@many words", "a@|b", "@|a", "@"]
+    results = translator.translate(texts, split=at_bars)
+    assert sources_of(results) == [
+        *("@a", "@ b", "@@c", "@ d"),
+        *("a", "@b", "@ c"),
+        *("@many", "@ words"),
+        *("a@", "b"),
+        "@ a",
+    ]
+    assert results[5][0].text == "", "a code alone is no text"

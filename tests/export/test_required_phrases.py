@@ -6,10 +6,9 @@ import pytest
 import tensorflow as tf
 from toy_tokenizers import toy_tokenizer
 
-from t2t_keras.decoding.required_phrases import PhraseEncoder
+from t2t_keras.decoding.required_phrases import REQUIRED_LONGEST, PhraseEncoder
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.required_phrases import PhraseIds
-from t2t_keras.export.signature_constants import REQUIRED_LONGEST
 from t2t_keras.runs.exports import languages
 
 

@@ -9,7 +9,7 @@ from pipelines import graph_sentences
 from pipelines.sentences import split_sentences
 from t2t_keras.decoding import sentences as in_python
 from t2t_keras.decoding.translator import Translation
-from t2t_keras.export.sentence_joints import joined_sentences, sentences_of
+from t2t_keras.export.sentence_joints import joined_sentences, sentences_of, with_codes
 from t2t_keras.export.signature_constants import NO_SCORE
 
 TEXTS = ["A b. C d!\n\nE f. ", "你好。很好。 X.", "", "One. Two.", "あ。い。"]
@@ -33,6 +33,20 @@ def test_texts_are_split_unless_they_shall_be_whole():
 def with_last(text, split=True):
     sentences, separators = (split_sentences if split else in_python.whole)(text)
     return sentences, [*separators, ""]
+
+
+def test_language_codes_are_repeated_as_in_python():
+    draw, codes, text_of, expected = random.Random(1), [], [], []
+    for index in range(60):
+        sentences = [draw.choice(["", "", ">>de<<", ">>fr<<"]) + "x" for _ in range(index % 5)]
+        codes += [sentence[:-1] for sentence in sentences]
+        text_of += [index] * len(sentences)
+        expected += in_python.with_codes(sentences, lambda each: (each[:-1], each[-1:]))
+    sentences = tf.constant([f"{code}x" for code in codes])
+    found = with_codes(sentences, tf.constant(codes), tf.constant(text_of, tf.int32))
+    assert [each.decode() for each in found.numpy()] == expected
+    nothing = tf.constant([], tf.string)
+    assert with_codes(nothing, nothing, tf.constant([], tf.int32)).shape == 0
 
 
 def test_translations_of_sentences_are_joined_as_in_python():

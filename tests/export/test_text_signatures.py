@@ -1,30 +1,59 @@
-"""Graphs split texts and form batches as the Python code does."""
+"""Graphs divide texts and form batches as the Python code does."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from t2t_keras.decoding.translator import Translator
-from t2t_keras.export.text_parts import in_batches, joined, parts
+from t2t_keras.decoding.sentence_parts import parts_of
+from t2t_keras.export.text_parts import in_batches, joined
 from t2t_keras.export.text_signatures import Language, TextSignatures
 from t2t_keras.transformer_config import TransformerConfig
 
 
-def test_long_texts_are_split_as_a_translator_splits_them():
-    class Tokenizer:
-        begins_word = np.arange(10) > 6
-        start = ()
-        source = property(lambda self: self)
+class Numbers:
+    """A tokenizer whose ids are the numbers in a text.
 
+    Ids above 6 begin a word. Begin, 1, and a language code, 2, apply to all parts of a text.
+    """
+
+    begins_word = np.arange(10) > 6
+
+    def encode(self, texts):
+        return [np.array(text.split(), "int32") for text in texts]
+
+    def lead(self, ids):
+        return next((place for place, id in enumerate(ids) if id > 2), len(ids))
+
+    def tokenize(self, texts):
+        return tf.strings.to_number(tf.strings.split(texts), tf.int32)
+
+    def leads(self, ids):
+        return tf.reduce_sum(tf.cast(ids <= 2, tf.int32), 1)
+
+
+def test_long_texts_are_divided_as_in_python_and_every_part_begins_as_its_text():
     random = np.random.default_rng(0)
-    texts = [random.integers(3, 10, n).astype("int32") for n in (0, 1, 9, 10, 11, 0, 57, 200, 0)]
-    texts += [np.full(35, 4, "int32")]
-    translator = Translator(Tokenizer(), None, longest=11)
-    expected = [(n, *part) for n, ids in enumerate(texts) for part in translator.parts(ids)]
-    ids = tf.ragged.constant([ids.tolist() for ids in texts], dtype=tf.int32)
-    split, text_of = parts(ids, tf.constant(Tokenizer.begins_word), 10)
-    assert [(n, *p) for n, p in zip(text_of.numpy(), split.to_list(), strict=True)] == expected
-    assert max(map(len, expected)) == 11, "the index of the text, and ten ids"
+    lengths = (0, 1, 9, 10, 11, 0, 57, 200, 0)
+    texts = [" ".join(map(str, random.integers(3, 10, n))) for n in lengths] + ["4 " * 35]
+    for lead in ("", "1 ", "1 2 "):
+        texts += [lead + text for text in texts[:10]]
+    expected = [
+        (index, *part, 2)
+        for index, ids in enumerate(Numbers().encode(texts))
+        for part in parts_of(ids, Numbers(), 10)
+    ]
+
+    class Model:
+        longest = 11
+
+    language = Language(Numbers(), ["x"] * 10, Numbers.begins_word, has_lead=True)
+    ids, text_of = TextSignatures(Model(), None, language, language).parts(tf.constant(texts))
+    assert [(n, *p) for n, p in zip(text_of.numpy(), ids.to_list(), strict=True)] == expected
+    assert max(map(len, expected)) == 12, "the index of the text, ten ids, the end"
+    plain = language._replace(has_lead=False)
+    ids, text_of = TextSignatures(Model(), None, plain, plain).parts(tf.constant(texts[:10]))
+    divided = zip(text_of.numpy(), ids.to_list(), strict=True)
+    assert [(n, *part) for n, part in divided] == [each for each in expected if each[0] < 10]
 
 
 def test_batches_hold_the_longest_rows_first_and_results_keep_their_order():

@@ -42,7 +42,7 @@ CODED_TEXTS = [
 def vocabulary_of(model):
     """Returns a table in another order than the model's, with and without some of its pieces."""
     pieces = [piece for piece in reversed(pieces_of(model)) if piece not in MISSING]
-    pieces = [piece for piece in pieces if piece not in SPECIAL]
+    pieces = [piece for piece in pieces if piece not in (*SPECIAL, *CODES)]
     return [*SPECIAL, *CODES, *pieces, *UNKNOWN_TO_MODEL]
 
 
@@ -85,6 +85,35 @@ def test_a_code_at_the_beginning_is_one_token():
     assert ids_of(tokenizer, ">>de<<", ">><< der Hund") == [[4], [6, *plain]]
     assert 4 not in ids_of(tokenizer, "der >>de<<")[0]
     assert 4 not in ids_of(tokenizer_of(codes=False), ">>de<< der")[0]
+
+
+@pytest.mark.parametrize("known_to_the_model", [False, True])
+@pytest.mark.parametrize("begin", [False, True])
+def test_a_code_is_known_before_a_text_and_applies_to_all_of_its_parts(known_to_the_model, begin):
+    tokenizer = tokenizer_of(begin=begin)
+    if known_to_the_model:
+        model = unigram_model(160, user_defined_symbols=">>de<<")
+        tokenizer = MappedSentencePiece(model, vocabulary_of(model), PLAIN, False, begin)
+    graph = tokenizer.in_graph()
+    codes, rests = zip(*map(tokenizer.split_code, CODED_TEXTS), strict=True)
+    expected = {text: ">>de<<" for text in CODED_TEXTS if text.lstrip().startswith(">>de<<")}
+    if not known_to_the_model:
+        expected |= {">>zh  Hans<< two spaces become one": ">>zh Hans<<", ">><<the": ">><<"}
+        expected |= {">>zh\nHans<< the": ">>zh Hans<<"}
+    assert codes == tuple(expected.get(text, "") for text in CODED_TEXTS)
+    assert rests[:4] == ("The dog sleeps.", "The dog", "", ">>zh Hans<< the")
+    assert tokenizer.split_code("the >>de<<") == ("", "the >>de<<")
+    raw = tf.constant([text.encode() for text in CODED_TEXTS])
+    assert [code.decode() for code in graph.codes_before(raw).numpy()] == [*codes]
+    encoded = tokenizer.encode([*CODED_TEXTS, "", "▁"])
+    leads = [tokenizer.lead(ids) for ids in encoded]
+    before = zip(codes, leads, encoded, strict=False)
+    assert all(tokenizer.decode([ids[:lead]])[0] == code for code, lead, ids in before if code)
+    plain = zip(codes, leads, strict=False)
+    assert all(lead == begin for code, lead in plain if not code) and leads[-2] == 0
+    ids = graph.tokenize(tf.concat([raw, ["", "▁"]], 0))
+    assert graph.leads(ids).numpy().tolist() == leads
+    assert {*tokenizer.codes.values()} <= tokenizer.marks.keys(), "a code is not a word"
 
 
 def test_begin_is_before_every_text_that_is_not_empty():

@@ -1,5 +1,5 @@
 import pytest
-from untrained import learned_tokenizer
+from untrained import QUICK, learned_tokenizer, toy_tokenizer, untrained_run
 
 from pipelines.glossary import Glossary
 from t2t_keras.runs.requirements import requirements_of
@@ -34,3 +34,14 @@ def test_texts_have_phrases_of_their_own_and_without_any_there_are_no_requiremen
 def test_wrong_phrases_are_refused(require, message):
     with pytest.raises(ValueError, match=message):
         requirements_of(learned_tokenizer(), TEXTS, require=require)
+
+
+@pytest.mark.long
+def test_a_line_with_many_phrases_is_divided_and_contains_all_of_them(tmp_path):
+    tokenizer = toy_tokenizer(tmp_path / "vocabulary")
+    settings = {"positions": "learned", "max_length": 64}
+    run = untrained_run(tmp_path / "run", tmp_path / "vocabulary", tokenizer, **settings)
+    text = "The dog sleeps, " * 12
+    found = run.translate([text, "The cat."], glossary={"dog": "guter Hund"}, **QUICK)
+    assert found[0].count("guter Hund") == 12
+    assert found[1] == run.translate(["The cat."], **QUICK)[0]

@@ -8,8 +8,10 @@ from pipelines.glossary import Glossary
 from pipelines.sentences import split_sentences
 from pipelines.special_ids import SPECIAL_PIECES
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
+from pipelines.tokens import TokenTokenizer
 from pipelines.word_pieces import WordPieceTokenizer
 from t2t_keras.decoding.required_phrases import Requirements
+from t2t_keras.decoding.text_error import TextError
 from t2t_keras.runs import signature_translator
 from t2t_keras.runs.signature_translator import SignatureTranslator
 
@@ -103,6 +105,32 @@ def test_sentences_have_the_phrases_of_a_glossary_and_texts_their_own(folder):
     assert inputs["require"][0].count(b"\t") == 2, "a phrase per tab, in normalized form"
 
 
+def test_a_language_code_is_before_each_sentence_and_part(tmp_path):
+    words = ["The", "dog", "cat", "sleeps", ".", "!"]
+    save_tokenizer(TokenTokenizer([*SPECIAL_PIECES, ">>de<<", *words]), tmp_path / "vocabulary")
+    write_config(tmp_path, positions="learned", max_length=8)
+    translator, asked = translator_of(tmp_path)
+    texts = [">>de<< The dog . The cat sleeps !", ">>fr<< The dog . The cat !", ">>de<<"]
+    translator.translate(texts, split=split_sentences)
+    (_, sent) = asked[-1]
+    assert sent["text"] == [
+        *(b">>de<< The dog .", b">>de<< The cat sleeps !"),
+        *(b">>fr<< The dog .", b"The cat !"),
+        b">>de<<",
+    ]
+    wanted = requirements(translator, {"dog": "dog", "de": "cat"})
+    translator.translate([">>de<< " + "The dog " * 6], requirements=wanted)
+    (_, sent) = asked[-1]
+    assert all(text.startswith(b">>de<< The dog") for text in sent["text"])
+    assert b"\t".join(sent["require"]) == b"\t".join([b"dog"] * 6)
+    marked = translator.marked("html").translate([">>de<< <p>The <b>dog</b></p><p>The cat</p>"])
+    sent = [inputs["text"] for name, inputs in asked if name == "translate_n_best"]
+    assert sent[-1] == [b">>de<< The dog", b">>de<< The cat"]
+    assert marked[0][0].text.count("<p>") == 2 and translator.words(marked[0][0])[0] == [
+        *("The", "dog", "The", "cat"),
+    ]
+
+
 def test_a_sentence_that_is_too_long_is_divided_with_its_phrases(folder, tmp_path):
     (tmp_path / "vocabulary").symlink_to(folder / "vocabulary")
     write_config(tmp_path, positions="learned", max_length=6)
@@ -116,6 +144,29 @@ def test_a_sentence_that_is_too_long_is_divided_with_its_phrases(folder, tmp_pat
     assert " ".join(source for source, _ in found.parts) == text and len(found.parts) > 1
     with pytest.raises(ValueError, match="but the model writes at most 6"):
         translator.translate(["dog"], requirements=Requirements([["der die das"] * 3]))
+
+
+def test_a_sentence_with_many_glossary_phrases_is_divided_until_each_part_has_room(folder):
+    translator, asked = translator_of(folder)
+    text = "The dog, " * 200 + "sleeps"
+    for required, more in ((None, 0), ([["das " * 100, "Frau"]], 101)):
+        wanted = requirements(translator, {"dog": "Hund"}, required)
+        ((found, *_),) = translator.translate([text], requirements=wanted)
+        assert found.text.count("Hund") == 200 and found.text.count("das") == more - bool(more)
+        assert found.text.replace(" Hund", "").startswith("THE DOG, THE DOG,")
+    sent = [
+        row for _, inputs in asked for row in zip(inputs["text"], inputs["require"], strict=True)
+    ]
+    assert all(len(phrases.split()) <= 256 for _, phrases in sent)
+    assert all(source.startswith(b"The") for source, _ in sent), "cut after a comma"
+
+
+def test_an_error_has_the_index_of_its_text(folder):
+    translator, _ = translator_of(folder)
+    wanted = requirements(translator, {}, [[], ["das"] * 300])
+    with pytest.raises(TextError) as raised:
+        translator.translate(["The", "The"], requirements=wanted)
+    assert raised.value.index == 1
 
 
 def test_phrases_that_cannot_be_written_are_refused_before_the_call(tmp_path):

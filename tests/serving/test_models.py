@@ -1,6 +1,7 @@
 """SavedModels in memory: their signatures, what may be batched, and what cannot be served."""
 
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -72,11 +73,11 @@ def test_inputs_with_defaults_are_optional(model):
 
 
 def test_metadata_states_the_wishes_that_can_be_fulfilled(backwards_export, model):
-    asked = []
+    asked, wishes = [], SimpleNamespace(split_code=str.split)
 
     def wishes_of(folder, names):
         asked.append((folder, set(names)))
-        return print
+        return wishes
 
     with_wishes = Model(backwards_export / "1", wishes_of=wishes_of)
     assert asked == [(backwards_export / "1", set(model.signatures))]
@@ -88,7 +89,8 @@ def test_metadata_states_the_wishes_that_can_be_fulfilled(backwards_export, mode
     assert stated["outputs"].keys() - before["outputs"].keys() == {
         *("alignments", "confidence", "source_words", "words")
     }
-    assert (with_wishes.wishes, model.wishes) == (print, None)
+    assert (with_wishes.wishes, with_wishes.split_code) == (wishes, str.split)
+    assert (model.wishes, model.split_code) == (None, None)
 
 
 def test_signatures_that_translate_are_known_by_their_tensors(model):

@@ -39,6 +39,17 @@ def test_each_sentence_is_a_row_with_the_options_of_its_text():
     assert not divided.inputs["split"].any(), "the graph need not split them again"
 
 
+def test_a_language_code_is_before_each_sentence_of_its_text():
+    def split_code(text):
+        return (">>x<<", text[5:]) if text.startswith(">>x<<") else ("", text)
+
+    texts = strings(">>x<< The dog. The cat!", "Two dogs. The cat.", ">>y<< The dog. The cat.")
+    divided = Paragraphs({"text": texts}, split_sentences, True, Limits(), split_code)
+    expected = [">>x<< The dog.", ">>x<< The cat!", "Two dogs.", "The cat."]
+    expected += [">>y<< The dog.", "The cat."]
+    assert divided.inputs["text"].tolist() == strings(*expected).tolist()
+
+
 def test_a_text_with_required_phrases_is_not_split():
     inputs = {"text": strings(TEXTS[0], TEXTS[0]), "require": strings("x\ty", "")}
     divided = Paragraphs(inputs, split_sentences, True, Limits())

@@ -35,7 +35,9 @@ def predicted(row, signature=OPTIONS, default=True, **settings):
     batchers["serving_default"] = Batcher("serving_default")
     predictor = Predictor(Limits(), **{"split_sentences": split_sentences, **settings})
     query = Query(signature, "instances", [row])
-    body = asyncio.run(predictor(query, SimpleNamespace(batchers=batchers, wishes=None), None))
+    body = asyncio.run(
+        predictor(query, SimpleNamespace(batchers=batchers, wishes=None, split_code=None), None)
+    )
     return json.loads(body)["predictions"][0]["translations"]
 
 

@@ -60,7 +60,7 @@ def answer(*rows, client="a", function=fulfil, **limits):
     """Returns the predictions for rows, or the refusal."""
 
     async def ask():
-        version = SimpleNamespace(batchers={OPTIONS: Batcher()}, wishes=function)
+        version = SimpleNamespace(batchers={OPTIONS: Batcher()}, wishes=function, split_code=None)
         predictor = Predictor(Limits(**limits), split_sentences)
         query = Query(OPTIONS, "instances", [*rows])
         connection = SimpleNamespace(client=client, hold=lambda size: None)

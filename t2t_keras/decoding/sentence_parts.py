@@ -1,0 +1,51 @@
+"""Sentences in parts, each short enough for one search.
+
+A part begins with the ids that apply to the whole sentence, such as a language code.
+"""
+
+import numpy as np
+
+# Punctuation marks after which a sentence is cut in two: those of an earlier string come first.
+CUT_AFTER = (".!?…。！？", ";:,，；：、")
+
+
+def parts_of(ids, source, longest):
+    """Splits the ids of a sentence into parts of at most `longest` ids, as long as possible.
+
+    Args:
+        ids: of the sentence. Without text, it has no parts.
+        source: the tokenizer of the source language; see `Translator`.
+        longest: maximum number of ids in a part.
+    """
+    lead, ids = np.split(ids, [source.lead(ids)])
+    room = longest - len(lead)
+    begins = source.begins_word[ids]
+    cuts = [0]
+    while len(ids) - cuts[-1] > room:
+        first, last = cuts[-1] + 1, cuts[-1] + room
+        words = np.flatnonzero(begins[first : last + 1])
+        cuts.append(first + words[-1] if len(words) else last)
+    parts = np.split(ids, cuts[1:]) if len(ids) else []
+    return [np.concatenate([lead, part]) for part in parts]
+
+
+def halves_of(ids, source):
+    """Cuts a part near its middle, after a punctuation mark if there is one, else between words.
+
+    Args:
+        ids, source: see `parts_of`.
+
+    Returns:
+        A list of two parts, or of the only one if it is a single piece.
+    """
+    lead, ids = np.split(ids, [source.lead(ids)])
+    if len(ids) < 2:
+        return [np.concatenate([lead, ids])]
+    cuts = np.arange(1, len(ids))
+    between_words = cuts[source.begins_word[ids[1:]]]
+    central = between_words[abs(4 * between_words - 2 * len(ids)) <= len(ids)]
+    ends = [piece[-1:] for piece in source.pieces(ids[central - 1])]
+    after = [central[np.isin(ends, list(marks))] for marks in CUT_AFTER]
+    cuts = next(filter(len, [*after, between_words]), cuts)
+    middle = cuts[np.argmin(abs(2 * cuts - len(ids)))]
+    return [np.concatenate([lead, half]) for half in np.split(ids, [middle])]

@@ -1,0 +1,88 @@
+"""A model whose sources may begin with a language code: every way to translate repeats it."""
+
+import re
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from small_sentencepiece import pieces_of, unigram_model
+from untrained import QUICK, untrained_run
+
+from pipelines.mapped_sentencepiece import MappedSentencePiece
+from pipelines.sentences import split_sentences
+from pipelines.special_ids import SPECIAL_PIECES
+from pipelines.tokenizers import save_tokenizer
+from t2t_keras.runs import CTranslate2Export
+from t2t_keras.runs.saved_model_export import Export
+
+TEXT = "The dog sleeps. A cat drinks!"
+TEXTS = [f">>de<< {TEXT}", ">>de<< " + "dog " * 1100, ">>de<<", TEXT, "", "> >de<< The dog. A cat"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run whose outputs depend on the code."""
+    folder = tmp_path_factory.mktemp("coded")
+    model = unigram_model(160)
+    pieces = [piece for piece in pieces_of(model) if piece not in ("<unk>", "<s>", "</s>")]
+    pieces = [*SPECIAL_PIECES, ">>de<<", ">>fr<<", *pieces]
+    pieces += [f"▁{'abc'[i % 3]}{i}" for i in range(400 - len(pieces))]
+    tokenizer = MappedSentencePiece(model, pieces, codes=True)
+    save_tokenizer(tokenizer, folder / "vocabulary")
+    return untrained_run(folder / "run", folder / "vocabulary", tokenizer, end=4.0)
+
+
+def best(results):
+    return [each[0].text for each in results]
+
+
+@pytest.mark.long
+def test_every_sentence_and_part_is_translated_with_the_code_of_its_text(run):
+    translator = run.translator(**QUICK)
+    results = translator.translate(TEXTS, split=split_sentences)
+    sources = [[ids for ids, _ in each[0].parts] for each in results]
+    assert [len(each) for each in sources] == [2, 2, 0, 2, 0, 2]
+    for ids in (*sources[0], *sources[1]):
+        assert ids[0] == 4 and 4 not in ids[1:] and len(ids) <= 1024
+    assert not any(4 in ids for each in sources[3:] for ids in each), "the rest is ordinary text"
+    apart = translator.translate([">>de<< A cat drinks!", "A cat drinks!"])
+    coded, plain = best(apart)
+    assert best(results)[0].endswith(coded) and best(results)[3].endswith(plain) and coded != plain
+
+
+@pytest.mark.long
+def test_a_code_is_never_a_word(run):
+    translator, align = run.translator(n_best=1, **QUICK), run.aligner()
+    ((coded,),) = translator.translate(TEXTS[:1], split=split_sentences)
+    words = coded.text.split()
+    assert sorted(j for _, j in align(coded)) == [*range(len(words))]
+    assert {i for i, _ in align(coded)} <= {*range(6)}
+    assert len(run.confidence()([coded])[0]) == len(words)
+    marked = ">>de<< The <b>dog</b> sleeps. A <i>cat</i> drinks!"
+    (found,) = run.translate([marked], markup="html", split="auto", **QUICK)
+    assert re.sub("<.*?>", "", found) == coded.text
+    assert found.index("</b>") < found.index("<i>"), "each in the translation of its sentence"
+
+
+@pytest.mark.long
+def test_a_glossary_does_not_see_the_code(run):
+    texts = [">>de<< Dog sleeps. De cat."]
+    (found,) = run.translate(texts, split="auto", glossary={"dog": "Hund", "de": "mein"}, **QUICK)
+    assert found.split().count("Hund") == 1 and found.split().count("mein") >= 1
+    with_code = run.translator(**QUICK).translate(texts, split=split_sentences)
+    assert all(ids[0] == 4 for ids, _ in with_code[0][0].parts)
+
+
+@pytest.mark.long
+def test_exports_translate_as_the_run(run, tmp_path):
+    expected = run.translator(n_best=4).translate(TEXTS, split=split_sentences)
+    export = Export(run.export())
+    results = export.translate(TEXTS, split=split_sentences)
+    assert best(results) == best(expected)
+    scores = [each.score for row in results for each in row]
+    np.testing.assert_allclose(scores, [each.score for row in expected for each in row], rtol=1e-4)
+    assert export.aligner()(results[0][0]) == run.aligner()(expected[0][0])
+    outputs = export.signatures["translate_with_options"](text=tf.constant(TEXTS))
+    assert [text.decode() for text in outputs["translations"][:, 0].numpy()] == best(expected)
+    engine = CTranslate2Export(run.export(tmp_path / "ct2", "ctranslate2"))
+    assert best(engine.translator().translate(TEXTS, split=split_sentences)) == best(expected)
