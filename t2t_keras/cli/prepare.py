@@ -170,9 +170,7 @@ def find_source(folder):
         return TreebankPairs(TREEBANK.value, LEAVES.value)
     if PAIRS.value != "-":
         return TabSeparatedFile(PAIRS.value)
-    start = sys.stdin.buffer.peek(2)[:2]
-    suffix = ".gz" if start == b"\x1f\x8b" else ""
-    with open(f"{folder}/standard input{suffix}", "wb") as copy:
+    with open(f"{folder}/standard input", "wb") as copy:
         shutil.copyfileobj(sys.stdin.buffer, copy)
     return TabSeparatedFile(copy.name)
 
