@@ -81,6 +81,8 @@ def shown_pair(pair):
 
 def advice(name):
     """Returns what to do about the pairs that a rule drops."""
+    if name == "invalid_utf8":
+        return ADVICE[name]
     off = 0 if name.startswith("max_") else False
     return f"{ADVICE.get(name, 'Check the text')}. --config.data.cleaning.{name}={off} keeps them"
 

@@ -37,7 +37,7 @@ def test_sound_text_has_no_warnings(tmp_path):
             LATIN_1,
             "9 of 409 pairs (2.2%) were dropped: not UTF-8. The first is pair 401: 'A dog.' and "
             "b'M\\xe4nnchen 0.'. Convert the text first, for example with "
-            "`iconv -f latin1 -t utf-8`. --config.data.cleaning.invalid_utf8=False keeps them",
+            "`iconv -f latin1 -t utf-8`",
         ),
         (
             [(b"word", b"word " * n) for n in range(40, 49)],

@@ -29,5 +29,7 @@ def test_files_that_cannot_be_scored_are_refused(tmp_path, source, target, messa
 
 
 def test_prepared_data_must_be_finished(tmp_path):
-    with pytest.raises(ValueError, match="--data must be a folder with finished data"):
-        prepared_data(tmp_path, "data", tmp_path / "nowhere", dev=None)
+    (tmp_path / "file").touch()
+    for data in ("nowhere", "file"):
+        with pytest.raises(ValueError, match="--data must be a folder with finished data"):
+            prepared_data(tmp_path, "data", tmp_path / data, dev=None)
