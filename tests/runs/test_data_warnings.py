@@ -1,12 +1,14 @@
 """Files and settings of a training that are probably a mistake are warned about."""
 
 import pytest
-from untrained import learned_tokenizer
+from untrained import learned_tokenizer, tiny_experiment
 
 from pipelines.id_store import IdStore, Shard
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import VocabularyConfig
 from pipelines.whole import write_json
+from t2t_keras.experiment import Experiment
+from t2t_keras.runs import train
 from t2t_keras.runs.data_warnings import swapped_warnings, vocabulary_warnings
 
 ENGLISH, GERMAN = zip(*pairs(300), strict=True)
@@ -59,3 +61,17 @@ def test_settings_that_the_vocabulary_of_the_data_overrules_are_named(tmp_path, 
     assert len(warnings) == len(names)
     for name, warning in zip(names, warnings, strict=True):
         assert f"{tmp_path} was prepared with data.vocabulary.{name}, which counts" in warning
+
+
+def test_a_training_warns_before_it_begins(tmp_path, caplog, monkeypatch):
+    def begin(*arguments, **options):
+        raise InterruptedError
+
+    monkeypatch.setattr(Experiment, "compiled_model", begin)
+    files = {"dev_source": GERMAN, "dev_target": ENGLISH}
+    for name, lines in files.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    dev = {name: str(tmp_path / name) for name in files}
+    with pytest.raises(InterruptedError):
+        train(tiny_experiment(toy_pairs=300, **dev), tmp_path / "run")
+    assert caplog.text.count("seems to be in the language of the training") == 2
