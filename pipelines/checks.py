@@ -1,4 +1,11 @@
-"""Errors about settings. Each names the setting, the allowed values and the value received."""
+"""Errors about settings and input.
+
+An error about a setting names it, the allowed values and the value received.
+"""
+
+
+class SourceError(ValueError):
+    """Wrong input from the user. The message says what is wrong and how to fix it."""
 
 
 def check_whole_number(name, value, at_least=1):

@@ -129,8 +129,13 @@ def sampled_lines(cleaned, pairs, config):
         chosen[:] = False
         chosen[random.choice(pairs, config.sample_pairs, replace=False)] = True
     for side in ("source", "target"):
-        lines = itertools.chain.from_iterable(lines_of(part / side) for part in parts_in(cleaned))
-        yield from itertools.compress(lines, chosen)
+        yield from itertools.compress(lines_of_side(cleaned, side), chosen)
+
+
+def lines_of_side(cleaned, side):
+    """Yields the lines of one side of all parts."""
+    for part in parts_in(cleaned):
+        yield from lines_of(part / side)
 
 
 def lines_of(path):

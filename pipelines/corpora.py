@@ -5,9 +5,11 @@ plan = BatchPlan(corpora.store.all_lengths + 1, config, seed=1, mix=corpora.mix)
 """
 
 import math
+import os
 from pathlib import Path
 from typing import NamedTuple
 
+from pipelines.file_lists import split_list
 from pipelines.id_store import IdStore
 from pipelines.mix import Mix
 from pipelines.tokenizers import load_tokenizer
@@ -41,7 +43,7 @@ def corpora_in(text):
     """Returns the `Corpus`es in "FOLDER", "FOLDER,FOLDER" or "FOLDER:WEIGHT,FOLDER:WEIGHT"."""
     if not text or Path(text).exists():  # a name may contain commas and colons
         return [Corpus(text, None)]
-    corpora = [corpus_in(part) for part in text.split(",")]
+    corpora = [corpus_in(part) for part in split_list(text, is_folder)]
     if len(corpora) > 1 and len({corpus.weight is None for corpus in corpora}) > 1:
         raise ValueError(
             "Give a weight to each corpus or to none: with none, every pair is seen equally "
@@ -51,6 +53,11 @@ def corpora_in(text):
     if len(set(folders)) < len(folders):
         raise ValueError(f"The corpora must be different folders. Received: {text}")
     return corpora
+
+
+def is_folder(text):
+    """Returns whether "FOLDER" or "FOLDER:WEIGHT" names an existing folder."""
+    return os.path.exists(text) or os.path.exists(text.rpartition(":")[0])
 
 
 def corpus_in(text):

@@ -6,9 +6,9 @@ that begin with `#` are ignored.
 
 import collections
 import heapq
-from pathlib import Path
 
 from pipelines.normalization import Normalization
+from pipelines.opened_text import opened
 from pipelines.sources import BYTE_ORDER_MARK
 from pipelines.word_characters import is_edge, is_word_character
 
@@ -32,7 +32,8 @@ class Glossary:
     @classmethod
     def read(cls, path, normalization=None):
         """Reads a glossary from a file of UTF-8 text."""
-        return cls.parse(Path(path).read_bytes(), path, normalization)
+        with opened(path) as file:
+            return cls.parse(file.read(), path, normalization)
 
     @classmethod
     def parse(cls, contents, name, normalization=None):

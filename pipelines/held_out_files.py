@@ -3,6 +3,7 @@
 import re
 from typing import NamedTuple
 
+from pipelines.file_lists import split_list
 from pipelines.sources import SourceError, TextFiles
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -52,8 +53,10 @@ def parse_sets(texts):
 
 def parse_set(text):
     name, _, files = text.partition("=") if isinstance(text, str) else ("", "", "")
-    source, target, to = (*files.split(","), None, None)[:3]
-    if not (name and source and target) or to == "" or files.count(",") > 2:
+    parts = split_list(files)  # the names of existing files may contain commas
+    parts = parts if len(parts) > 1 else files.split(",")
+    source, target, to = (*parts, None, None)[:3]
+    if not (name and source and target) or to == "" or len(parts) > 3:
         raise wrong(
             "NAME=SOURCE,TARGET, such as mine=dev.en,dev.de, or NAME=SOURCE,TARGET,TO", text
         )

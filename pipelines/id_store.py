@@ -184,6 +184,11 @@ class IdStore:
     def read(cls, folder):
         """Opens all shards of a folder. Raises `ValueError` if the store is incomplete."""
         folder = Path(folder)
+        if folder.is_file():
+            raise ValueError(
+                f"Data for training is a folder that t2t-prepare wrote. Received: the file {folder}"
+                ". Prepare text first: t2t-prepare --source=FILE --target=FILE --output=FOLDER"
+            )
         names, sizes = shards_in(folder), contents_of(folder)
         if sizes is None and (not names or (folder / "preparation.json").exists()):
             raise ValueError(

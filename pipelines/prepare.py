@@ -17,11 +17,15 @@ import dataclasses
 import shutil
 from pathlib import Path
 
+from absl import logging
+
 from pipelines.bpe_dropout import refuse_other_kinds
 from pipelines.cleaned_text import clean_all, sampled_lines, total_counts
+from pipelines.cleaning import RULES
 from pipelines.data_config import DataConfig
 from pipelines.id_store import IdStore, Shard, contents_of, shards_in
 from pipelines.origin import cleaned_from, is_begun, origin_of, refuse_other_files
+from pipelines.prepare_warnings import advice, text_warnings, vocabulary_warnings
 from pipelines.report import dropped_text, make_report, report_text
 from pipelines.tags import tag_id, tagged
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
@@ -86,12 +90,15 @@ def prepare_by(clean_into, encode_into, source, folder, config=None, tokenizer=N
             check_intact(folder)
         else:
             finish(clean_into, encode_into, source, folder, config, tokenizer, origin, tag)
-        return renewed_report(folder, config)
+        report = renewed_report(folder, config)
+    for text in report.get("warnings", ()):  # earlier versions have none
+        logging.warning(text)
+    return report
 
 
 def finish(clean_into, encode_into, source, folder, config, tokenizer, origin, tag):
     """Runs all steps that are not finished yet."""
-    cleaned = folder / "cleaned"
+    cleaned, is_learned = folder / "cleaned", tokenizer is None
     normalization = config.cleaning.normalization()
     if tokenizer is not None:
         normalization = tokenizer.normalization
@@ -102,9 +109,10 @@ def finish(clean_into, encode_into, source, folder, config, tokenizer, origin, t
             write_json(unfinished / "origin.json", cleaned_from(origin))
     counts = total_counts(cleaned)
     if not counts["kept"]:
+        most = max((rule.name for rule in RULES), key=lambda name: counts.get(name, 0))
         raise ValueError(
-            f"Cleaning dropped all {counts['read']:,} pairs ({dropped_text(counts)}). Turn off the "
-            "rule that dropped them"
+            f"Cleaning dropped all {counts['read']:,} pairs ({dropped_text(counts)}). "
+            f"{advice(most)}"
         )
     if not (folder / "preparation.json").exists():
         # From a different text, if its preparation.json was deleted: shards are made after it.
@@ -120,7 +128,10 @@ def finish(clean_into, encode_into, source, folder, config, tokenizer, origin, t
     store = IdStore([Shard.read(folder / name) for name in shards_in(folder)])
     sizes = dict(zip(shards_in(folder), map(len, store.shards), strict=True))
     write_json(folder / "store.json", sizes)
-    write_report(folder, store, counts, config)
+    warnings = text_warnings(source, counts, config.cleaning, normalization, cleaned)
+    if is_learned:
+        warnings += vocabulary_warnings(store, load_tokenizer(folder / "vocabulary"))
+    write_report(folder, store, counts, config, warnings)
     shutil.rmtree(cleaned)
 
 
@@ -155,9 +166,10 @@ def check_intact(folder):
     IdStore.read(folder).check_ids(load_tokenizer(folder / "vocabulary"))
 
 
-def write_report(folder, store, counts, config):
+def write_report(folder, store, counts, config, warnings):
     """Writes the report. report.json comes last and marks the preparation as finished."""
     report = make_report(store, load_tokenizer(folder / "vocabulary"), counts, config.batches)
+    report["warnings"] = list(warnings)
     write_text(folder / "report.txt", report_text(report))
     write_json(folder / "report.json", report)
 
@@ -168,7 +180,8 @@ def renewed_report(folder, config):
     report = read_json(path)
     try:
         if report["batches"]["settings"] != dataclasses.asdict(config.batches):
-            write_report(folder, IdStore.read(folder), report["counts"], config)
+            store, warnings = IdStore.read(folder), report.get("warnings", ())
+            write_report(folder, store, report["counts"], config, warnings)
             report = read_json(path)
         text = report_text(report)
     except (KeyError, TypeError, AttributeError) as error:

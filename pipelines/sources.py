@@ -6,27 +6,23 @@ that is not UTF-8 must not stop the reading; the cleaning drops and counts it. W
 `SourceError` with the file and the line. TensorFlow Datasets are read by `tfds_source.py`.
 """
 
-import contextlib
-import glob
-import gzip
 import hashlib
 import itertools
-import zlib
-from pathlib import Path
+
+from pipelines.checks import SourceError
+from pipelines.file_lists import find_files
+from pipelines.opened_text import is_compressed, opened
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8, with which some programs begin a file
-
-
-class SourceError(ValueError):
-    """Wrong input from the user. The message says what is wrong and how to fix it."""
 
 
 class TextFiles:
     """Line-aligned text files: line n of the target translates line n of the source.
 
     Args:
-        source, target: a path, a glob, or several of them separated by commas. `.gz` files are
-            decompressed while reading. The matches of a glob are read in the order of their names.
+        source, target: a path, a glob, or several of them separated by commas, see `find_files`.
+            Compressed files are decompressed while reading. The matches of a glob are read in the
+            order of their names.
     """
 
     def __init__(self, source, target):
@@ -170,7 +166,7 @@ def line_starts(files, size):
     """
     starts, number = [], 0
     for index, path in enumerate(files):
-        if path.suffix == ".gz":
+        if is_compressed(path):
             raise SourceError(f"{path} cannot be read in parts. Decompress it first")
         byte = 0
         with open(path, "rb") as file:
@@ -180,25 +176,6 @@ def line_starts(files, size):
                 number += 1
                 byte += len(line)
     return starts
-
-
-def find_files(name, paths):
-    """Returns the files that a path, a glob or a comma-separated list of them denotes.
-
-    Args:
-        name: the contents of the files for messages, such as "source".
-        paths: a string or a path.
-    """
-    files = []
-    for pattern in str(paths).split(","):
-        matches = sorted(glob.glob(pattern)) or [pattern]
-        files += [Path(path) for path in matches]
-    for path in files:
-        if path.is_dir():
-            raise SourceError(f"The {name} text must be a file. Received: the folder {path}")
-        if not path.is_file():
-            raise SourceError(f"There is no {name} file {path}, and no file matches that pattern")
-    return files
 
 
 def digest_of(files):
@@ -224,39 +201,19 @@ def lines_of(files, byte=0):
             for line in file:
                 if is_first:
                     is_first = False
-                    check_is_plain_text(path, line)
+                    check_is_no_markup(path, line)
                     line = line.removeprefix(BYTE_ORDER_MARK)
                 yield line.rstrip(b"\r\n")
 
 
-@contextlib.contextmanager
-def opened(path):
-    """Opens a text file to read bytes from. The contents of a `.gz` file are decompressed."""
-    try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
-            yield file
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise SourceError(
-            f"{path} is not a complete gzip file ({error}). Download it again, or rename it if it "
-            "is plain text"
-        ) from error
-
-
-def check_is_plain_text(path, line):
-    """Rejects files whose first line shows that they are SGML, XML, UTF-16 or gzip."""
+def check_is_no_markup(path, line):
+    """Rejects files whose first line shows that they are SGML or XML."""
     start = line.lstrip(b"\xef\xbb\xbf \t").lower()
     if start.startswith((b"<srcset", b"<refset", b"<tstset", b"<!doctype", b"<?xml", b"<doc ")):
         raise SourceError(
             f"{path} is SGML or XML, not one sentence per line: {shown(line)}. Extract the text of "
             "its <seg> elements first, one per line"
         )
-    if line.startswith((b"\xff\xfe", b"\xfe\xff")) or 4 * line.count(0) > len(line) > 1:
-        raise SourceError(
-            f"{path} is UTF-16 or not text: {shown(line)}. Convert it, for example with "
-            "`iconv -f UTF-16 -t UTF-8`"
-        )
-    if line.startswith(b"\x1f\x8b"):
-        raise SourceError(f"{path} is compressed with gzip. Rename it so that it ends in .gz")
 
 
 def shown(line, longest=60):

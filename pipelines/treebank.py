@@ -14,7 +14,8 @@ import difflib
 import itertools
 import re
 
-from pipelines.sources import SourceError, digest_of, find_files, lines_of, shown
+from pipelines.file_lists import find_files
+from pipelines.sources import SourceError, digest_of, lines_of, shown
 
 LEAVES = ("tag", "XX", "word")
 DEEPEST = 300  # nesting limit, far above real sentences: CRAFT's deepest tree has 37 levels
@@ -61,7 +62,8 @@ def read_trees(paths):
     """Yields the trees of files. A tree may span several lines.
 
     Args:
-        paths: a path, a glob, or several of them separated by commas. `.gz` files are decompressed.
+        paths: a path, a glob, or several of them separated by commas. Compressed files are
+            decompressed.
     """
     for path in find_files("treebank", paths):
         lines = enumerate(lines_of([path]), start=1)

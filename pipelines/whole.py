@@ -139,7 +139,7 @@ def read_json(path, absent=None, remedy=RUN_AGAIN):
         checksum = contents.pop(CHECKSUM, None)
         if checksum not in (None, json_digest(contents)):
             raise ValueError("its contents do not match its checksum")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return absent
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged ({error}). {remedy}") from error

@@ -17,6 +17,7 @@ import contextlib
 
 from absl import flags
 
+from pipelines.opened_text import compressing
 from pipelines.treebank import LEAVES as LEAF_KINDS
 from pipelines.whole import whole_file
 from t2t_keras.cli.backend import load_backend
@@ -139,7 +140,7 @@ def opened_output():
     if OUTPUT.value is None:
         yield lambda lines: None
         return
-    with whole_file(OUTPUT.value) as file:
+    with whole_file(OUTPUT.value) as whole, compressing(whole, OUTPUT.value) as file:
         yield lambda lines: file.writelines(f"{line}\n".encode() for line in lines)
 
 
@@ -165,7 +166,7 @@ def check_tree_flags(arguments):
 
 
 def evaluate_trees(arguments):
-    from pipelines.sources import find_files
+    from pipelines.file_lists import find_files
     from pipelines.treebank import read_trees
     from t2t_keras.runs import Run
     from t2t_keras.runs.parsing import evaluate_lines

@@ -7,6 +7,7 @@ import stat
 import sys
 from pathlib import Path
 
+from pipelines.opened_text import compressing
 from pipelines.whole import unfinished_name, whole_file
 
 # The files of a run, of its exports and of an export alone that other commands read.
@@ -72,11 +73,12 @@ def check_output_folder(folder):
 def output_to(path):
     """Yields a binary file to write to: standard output if `path` is None.
 
+    It is compressed if its name says so, see `compressing`.
     A named file keeps its earlier contents until the block ends without error. After an error,
     the new contents are in `unfinished_name(path)`.
     """
     if path is None:
         yield sys.stdout.buffer
         return
-    with whole_file(path, keep=True) as file:
-        yield file
+    with whole_file(path, keep=True) as file, compressing(file, path) as output:
+        yield output

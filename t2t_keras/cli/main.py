@@ -95,6 +95,15 @@ def show_info(form="%(message)s"):
         form: format of a line, as in the module `logging`.
     """
     logging.set_verbosity(max(logging.INFO, logging.get_verbosity()))
+    show_messages_alone(form)
+
+
+def show_messages_alone(form="%(message)s"):
+    """Shows log messages without their date and origin.
+
+    Args:
+        form: format of a line, as in the module `logging`.
+    """
     logging.get_absl_handler().setFormatter(Formatter(form))
 
 

@@ -24,7 +24,7 @@ from absl import flags
 from pipelines.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.config_flag import CONFIG, refuse_overrides, run_with_config
-from t2t_keras.cli.main import no_arguments, will_resume
+from t2t_keras.cli.main import no_arguments, show_messages_alone, will_resume
 from t2t_keras.cli.unused_flags import refuse_unused
 
 SOURCE = flags.DEFINE_string(
@@ -85,6 +85,7 @@ TAG = flags.DEFINE_string(
 
 def main(arguments):
     no_arguments(arguments)
+    show_messages_alone()
     if not OUTPUT.value:
         raise ValueError("--output=FOLDER is required: the folder for the prepared data")
     CONFIG.value.validate()
@@ -170,9 +171,7 @@ def find_source(folder):
         return TreebankPairs(TREEBANK.value, LEAVES.value)
     if PAIRS.value != "-":
         return TabSeparatedFile(PAIRS.value)
-    start = sys.stdin.buffer.peek(2)[:2]
-    suffix = ".gz" if start == b"\x1f\x8b" else ""
-    with open(f"{folder}/standard input{suffix}", "wb") as copy:
+    with open(f"{folder}/standard input", "wb") as copy:
         shutil.copyfileobj(sys.stdin.buffer, copy)
     return TabSeparatedFile(copy.name)
 

@@ -4,7 +4,8 @@
     OUTPUT.unfinished.json  the journal: a line for the command, then a line for each block
 
 A block's line is written after its output. It has digests of the block's input and output, so a
-block is kept only if the same input comes again and its output is intact.
+block is kept only if the same input comes again and its output is intact. In a compressed file,
+each block is compressed by itself; decompression joins them.
 """
 
 import contextlib
@@ -14,6 +15,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from pipelines.opened_text import compressed, writable
 from pipelines.whole import digest, lock, not_through_link, unfinished_name, write_text
 from t2t_keras.cli.files import output_to
 from t2t_keras.cli.main import will_resume
@@ -64,11 +66,12 @@ class ResumableOutput:
     """A context manager that writes a file. Without an error, the file is complete at its end.
 
     Args:
-        path: the file to write. It keeps its earlier contents until then.
+        path: the file to write. It keeps its earlier contents until then. It is compressed if its
+            name says so, see `compressing`.
     """
 
     def __init__(self, path):
-        self.path = Path(os.path.realpath(path))
+        self.name, self.path = path, Path(os.path.realpath(path))
         self.unfinished = unfinished_name(path)
         self.journal_path = self.unfinished.with_name(self.unfinished.name + ".json")
         self.command, self.entries, self.earlier = None, [], []
@@ -76,6 +79,7 @@ class ResumableOutput:
         self.is_writing = False  # whether a block has been added
 
     def __enter__(self):
+        writable(self.name)  # fails for a kind of compression that is not written
         if self.path.exists():
             open(self.path, "ab").close()  # fails if the file is read-only
         self.file = open(self.unfinished, "r+b", opener=created)
@@ -138,6 +142,7 @@ class ResumableOutput:
         """
         if not self.is_writing:
             self.discard_the_rest()
+        output = compressed(output, self.name)
         self.file.write(output)
         self.file.flush()
         self.advance(entry_of(block, output))
@@ -168,6 +173,8 @@ class ResumableOutput:
 
     def finish(self):
         self.file.truncate(self.end)
+        if not self.end:
+            self.file.write(compressed(b"", self.name))
         self.file.flush()
         os.fsync(self.file.fileno())
         if self.path.exists():

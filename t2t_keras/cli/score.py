@@ -18,6 +18,7 @@ import sys
 
 from absl import flags
 
+from pipelines.opened_text import opened, text_in
 from pipelines.progress import Progress
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.files import check_outputs, files_of, output_to
@@ -83,8 +84,13 @@ def given_pairs(files):
         check_line_counts(source=sources, target=targets)
         return zip(sources, targets, strict=True), False
     if PAIRS.value and PAIRS.value != "-":
-        return split_at_tabs(files.enter_context(open(PAIRS.value, "rb"))), False
-    return split_at_tabs(sys.stdin.buffer), sys.stdin.buffer.isatty()
+        return split_at_tabs(files.enter_context(opened(PAIRS.value))), False
+    return split_at_tabs(standard_input()), sys.stdin.buffer.isatty()
+
+
+def standard_input():
+    """Yields the lines of standard input, and waits for none of them earlier."""
+    yield from text_in(sys.stdin.buffer)
 
 
 def split_at_tabs(lines):
@@ -124,7 +130,8 @@ def write(output, scored_pairs, tokenizer):
     count, tokens, log_p = 0, 0, 0.0
     for pair, score in scored_pairs:
         output.write(f"{formatted(pair, score, tokenizer)}\n".encode())
-        output.flush()
+        if OUTPUT.value is None:
+            output.flush()
         count, tokens, log_p = count + 1, tokens + len(score.tokens), log_p + score.log_p
     return count, tokens, log_p
 

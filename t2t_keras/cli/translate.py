@@ -39,6 +39,7 @@ import sys
 
 from absl import flags
 
+from pipelines.opened_text import opened, text_in
 from pipelines.progress import Progress
 from pipelines.whole import file_digest
 from t2t_keras.cli.files import check_outputs, files_of
@@ -84,7 +85,7 @@ def main(arguments):
     refuse_unused([BEAM_OPTIONS], "without --apache_beam")
     check_arguments(arguments)
     with contextlib.ExitStack() as files:
-        source = files.enter_context(open(INPUT.value, "rb")) if INPUT.value else sys.stdin.buffer
+        source = files.enter_context(opened(INPUT.value)) if INPUT.value else sys.stdin.buffer
         interactive = source.isatty()
         output = files.enter_context(opened_output(OUTPUT.value, resumable=not interactive))
         from t2t_keras.runs.splitting import splitter
@@ -97,6 +98,8 @@ def main(arguments):
         model = load_model(arguments)
         split = SPLIT.value or model.split
         output.begin(model.identity | output_format() | {"split": split})
+        if not INPUT.value:
+            source = text_in(source)  # may wait for a pipe's first bytes, so the model is loaded
         if interactive:
             print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr, flush=True)
         progress = Progress("translating", unit="lines")

@@ -3,6 +3,7 @@
 import contextlib
 import fnmatch
 import functools
+import glob
 import importlib
 import logging
 import sys
@@ -10,8 +11,8 @@ from pathlib import Path
 
 from absl import flags
 
+from pipelines.file_lists import as_pattern, find_files, split_list
 from pipelines.progress import Progress
-from pipelines.sources import find_files
 from pipelines.whole import check_links, only_one
 from t2t_keras.cli.files import check_outputs, files_of
 from t2t_keras.cli.main import will_resume
@@ -130,11 +131,12 @@ def check_folder(folder, patterns, sources):
     """Rejects an output folder that --input matches, or whose files it would match later."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--output must be a folder with --apache_beam. Received: {folder}")
-    for pattern in patterns.split(","):
+    here = Path(glob.escape(str(Path.cwd())))
+    for item in split_list(patterns):
         for path in (folder, *(folder / source.name for source in sources)):
-            if matches(path, Path(pattern).absolute()):
+            if matches(path, here / as_pattern(item)):
                 raise ValueError(
-                    f"--output={folder} is among the input files, {pattern}: its files would be "
+                    f"--output={folder} is among the input files, {item}: its files would be "
                     "translated the next time. Give a different folder"
                 )
 

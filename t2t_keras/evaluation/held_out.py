@@ -36,7 +36,7 @@ class HeldOut:
         sources, references: the sentences.
         translator: `translator.translate(texts)` returns a list of `Translation`s for each text,
             best first.
-        shown: number of example translations.
+        shown: number of example translations, see `typical`.
         name: name of the set. "": it is the only one.
         tag: tag of the sources, or None.
     """
@@ -58,8 +58,17 @@ class HeldOut:
         """Translates all sentences and returns `TranslationResults` with BLEU."""
         outputs = [best[0].text for best in self.translator.translate(list(self.sources))]
         score = bleu(outputs, self.references)
-        triples = list(zip(self.sources, self.references, outputs, strict=True))
+        chosen = typical(self.sources, self.shown)
         return TranslationResults(
             metrics={"bleu": score.score, "bleu_signature": score.signature},
-            examples=[Example(*triple) for triple in triples[: self.shown]],
+            examples=[Example(self.sources[i], self.references[i], outputs[i]) for i in chosen],
         )
+
+
+def typical(texts, count):
+    """Returns the indices of different texts whose lengths are closest to the median, in order."""
+    first = {text: index for index, text in reversed(list(enumerate(texts)))}
+    indices = sorted(first.values(), key=lambda index: (len(texts[index]), index))
+    median = len(texts[indices[len(indices) // 2]]) if indices else 0
+    closest = sorted(indices, key=lambda index: (abs(len(texts[index]) - median), index))
+    return sorted(closest[:count])

@@ -13,7 +13,7 @@ import dataclasses
 import statistics
 from typing import NamedTuple
 
-from pipelines.sources import find_files
+from pipelines.file_lists import find_files
 from t2t_keras.decoding.scoring import perplexity
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu

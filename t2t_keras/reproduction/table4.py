@@ -13,9 +13,10 @@ If they are more than a fifth of a treebank's sentences, an error is raised inst
 import dataclasses
 from typing import NamedTuple
 
+from pipelines.file_lists import find_files
 from pipelines.mixed_treebank import write_mixed
 from pipelines.origin import digest
-from pipelines.sources import digest_of, find_files
+from pipelines.sources import digest_of
 from pipelines.treebank import read_trees
 from pipelines.whole import read_json, write_json
 from t2t_keras.evaluation.bracketing import Bracketing, bracketing

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.sources import find_files
+from pipelines.file_lists import find_files
 from pipelines.toy_grammar import pairs
 from pipelines.whole import read_json
 from t2t_keras.checks import check_choice
@@ -55,8 +55,8 @@ def check_lines(name, source, target):
         source, target: the files.
     """
     for side, path in (("source", source), ("target", target)):
-        if not Path(path).is_file() or Path(path).suffix == ".gz":
-            raise ValueError(f"--{name}_{side} must be plain text files. Received: {path}")
+        if not Path(path).is_file():
+            raise ValueError(f"--{name}_{side} must be a text file. Received: {path}")
     sides = [read_lines(path) for path in (source, target)]
     check_line_counts(**dict(zip((f"{name}_source", f"{name}_target"), sides, strict=True)))
     if not sides[0]:

@@ -1,13 +1,13 @@
 """Text files as lists of lines."""
 
-from pathlib import Path
-
+from pipelines.opened_text import opened
 from pipelines.sources import BYTE_ORDER_MARK
 
 
 def read_lines(path):
-    """Returns the lines of a file. Only a line feed ends a line."""
-    lines = Path(path).read_bytes().split(b"\n")
+    """Returns the lines of a file, which may be compressed. Only a line feed ends a line."""
+    with opened(path) as file:
+        lines = file.read().split(b"\n")
     lines = lines if lines[-1] else lines[:-1]
     return [line_text(line, index) for index, line in enumerate(lines)]
 

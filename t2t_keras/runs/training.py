@@ -20,6 +20,7 @@ from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import learn
 from pipelines.whole import whole_folder
 from t2t_keras.runs.beginning import begin, check_folder, join
+from t2t_keras.runs.data_warnings import swapped_warnings, vocabulary_warnings
 from t2t_keras.runs.finishing import finish
 from t2t_keras.runs.held_out_sets import held_out_sets, held_out_texts, tags_of_sets
 from t2t_keras.runs.initial_weights import (
@@ -107,6 +108,12 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None):
         else:
             join(run, experiment, vocabulary)
     tree_constraint(run, experiment.search)  # fails now rather than in the final export
+    if machines.is_chief:
+        warnings = [*swapped_warnings(texts, store, tokenizer)]
+        if not initial:  # whose vocabulary counts
+            warnings += vocabulary_warnings(vocabulary.parent, experiment.data.vocabulary)
+        for text in warnings:
+            logging.warning(text)
     for line in mix.lines(plan.examples) if mix else ():
         logging.info(line)
     if plan.too_long:

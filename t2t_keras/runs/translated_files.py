@@ -9,7 +9,6 @@ Each may die at any time, and two may translate the same block, as Beam allows.
 """
 
 import contextlib
-import gzip
 import itertools
 import json
 import shutil
@@ -18,7 +17,7 @@ import uuid
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.sources import opened
+from pipelines.opened_text import compressing, opened
 from pipelines.whole import file_digest, read_json, write_json
 
 PROGRESS = ".t2t-translate"  # hidden, so that patterns such as OUTPUT/* do not match it
@@ -54,7 +53,7 @@ class Block(NamedTuple):
 
 
 class TranslatedFile:
-    """An input file and its translation, which is compressed if the name ends in `.gz`.
+    """An input file and its translation, which is compressed if its name says so.
 
     Args:
         source: path of the input file.
@@ -117,7 +116,7 @@ class TranslatedFile:
         """Writes the translation and deletes the outputs of the blocks, unless one is missing."""
         if self.is_complete or self.missing():
             return
-        with appearing(self.path, self.progress) as file, compressed(file, self.path) as text:
+        with appearing(self.path, self.progress) as file, compressing(file, self.path) as text:
             for block in self.blocks:
                 with open(block.output, "rb") as output:
                     shutil.copyfileobj(output, text)
@@ -157,10 +156,3 @@ def appearing(path, folder):
         unfinished.rename(path)
     finally:
         unfinished.unlink(missing_ok=True)
-
-
-def compressed(file, path):
-    """Returns a context of the file to write to: the same one, or gzip if the name says so."""
-    if path.suffix == ".gz":
-        return gzip.GzipFile("", "wb", 6, file, mtime=0)  # the same text has the same bytes
-    return contextlib.nullcontext(file)

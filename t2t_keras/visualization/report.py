@@ -83,14 +83,17 @@ class TestFacts(NamedTuple):
 def chosen(lines, most):
     """Returns the best, middle and worst lines, or all lines if there are few.
 
-    Among equal scores, long sources come first. No line is in two groups.
+    Among equal scores, long sources come first. No source occurs twice.
 
     Args:
         lines: `Example`s.
         most: maximum size of each group.
     """
-    count = min(most, len(lines) // 3)
-    best = sorted(lines, key=lambda line: (-line.score, -len(line.source)))
+    different = {}
+    for line in lines:
+        different.setdefault(line.source, line)
+    count = min(most, len(different) // 3)
+    best = sorted(different.values(), key=lambda line: (-line.score, -len(line.source)))
     if not count:
         return {"all": best}
     worst = sorted(best[count:], key=lambda line: (line.score, -len(line.source)))

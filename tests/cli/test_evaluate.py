@@ -1,5 +1,7 @@
 """t2t-evaluate on translations. Scores are tested in tests/runs and tests/evaluation."""
 
+import gzip
+
 import pytest
 from commands import command
 from in_process import call
@@ -33,6 +35,16 @@ def test_a_file_is_scored_and_compared_with_a_second_one(folder):
     assert "tok:13a" in lines[1]
     assert lines[6] == f"against {folder}/worse:"
     assert lines[7].startswith("BLEU ") and "p = " not in lines[7]
+
+
+def test_compressed_files_are_scored_as_if_they_were_not(folder, tmp_path):
+    for name in ("worse", "reference"):
+        (tmp_path / name).write_bytes(gzip.compress((folder / name).read_bytes()))
+    plain, zipped = (
+        call("evaluate", f"--hypotheses={each}/worse", f"--reference={each}/reference").stdout
+        for each in (folder, tmp_path)
+    )
+    assert plain == zipped and "  40 lines" in plain and "100.00" not in plain
 
 
 def test_a_run_is_scored_and_its_translations_are_written(folder, tmp_path):

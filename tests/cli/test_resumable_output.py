@@ -1,5 +1,6 @@
 """An interrupted output is resumed by the same command with the same input, to the same bytes."""
 
+import gzip
 import os
 
 import pytest
@@ -55,6 +56,22 @@ def test_the_same_command_resumes_after_the_last_block(interrupted, capsys):
     assert interrupted.read_bytes() == b"A\nB\nC\nD"
     assert [path.name for path in interrupted.parent.iterdir()] == ["out"]
     assert capsys.readouterr().err == ""
+
+
+def test_a_compressed_output_is_resumed_after_the_last_block(tmp_path):
+    path = tmp_path / "out.gz"
+    assert write(path, killed_after=2) == BLOCKS[:2]
+    assert write(path) == BLOCKS[2:]
+    assert gzip.decompress(path.read_bytes()) == b"A\nB\nC\nD"
+    assert write(path, []) == []
+    assert gzip.decompress(path.read_bytes()) == b""
+
+
+@pytest.mark.parametrize("name", ["out.zst", "out.zip"])
+def test_kinds_of_compression_that_are_not_written_are_refused(tmp_path, name):
+    with pytest.raises(ValueError, match=f"names in .gz, .bz2, .xz only. Received: .*{name}"):
+        write(tmp_path / name)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("command", [{"search": {"banned": [1]}, "prefix": None}, {}])

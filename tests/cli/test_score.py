@@ -1,5 +1,6 @@
 """t2t-score: the lines that it reads and writes. Scores are tested in tests/runs."""
 
+import gzip
 import json
 import math
 import re
@@ -59,6 +60,18 @@ def test_a_byte_order_mark_is_no_text(folder):
 
 
 @pytest.mark.long
+def test_compressed_files_are_read_and_written_as_if_they_were_not(folder, tmp_path):
+    for name in ("test.en", "test.de", "test.tsv"):
+        (tmp_path / name).write_bytes(gzip.compress((folder / name).read_bytes()))
+    expected = score(folder, f"--pairs={folder}/test.tsv").stdout
+    files = [f"--source={tmp_path}/test.en", f"--target={tmp_path}/test.de"]
+    assert score(folder, *files).stdout == expected
+    assert score(folder, f"--pairs={tmp_path}/test.tsv").stdout == expected
+    pairs = (tmp_path / "test.tsv").read_bytes()
+    assert score(folder, f"--output={tmp_path}/out.gz", stdin=pairs).stdout == ""
+    assert gzip.decompress((tmp_path / "out.gz").read_bytes()).decode() == expected
+
+
 def test_each_pair_has_a_line_and_standard_error_ends_with_the_totals(folder):
     texts = [f"--source={folder}/test.en", f"--target={folder}/test.de"]
     result = command("score", folder / "run", *texts)

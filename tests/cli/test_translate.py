@@ -1,6 +1,9 @@
 """t2t-translate: the lines that it reads and writes. Searches are tested in tests/runs."""
 
+import bz2
+import gzip
 import json
+import lzma
 import os
 import shutil
 import signal
@@ -97,6 +100,25 @@ def test_a_run_of_parse_trees_and_its_lines_are_not_split(run, tmp_path):
 def test_a_byte_order_mark_is_no_text(run):
     text = TEXT.encode()
     assert translate(run, stdin=b"\xef\xbb\xbf" + text) == translate(run, stdin=text)
+
+
+def test_compressed_files_are_read_and_written_as_if_they_were_not(run, tmp_path):
+    (tmp_path / "in").write_bytes(bz2.compress(TEXT.encode()))
+    expected = translate(run)
+    assert translate(run, f"--input={tmp_path}/in") == expected
+    zipped = gzip.compress(TEXT.encode())
+    for name, opened in (("out.gz", gzip.open), ("out.bz2", bz2.open), ("out.xz", lzma.open)):
+        assert translate(run, f"--output={tmp_path}/{name}", stdin=zipped) == ""
+        with opened(tmp_path / name, "rt") as file:
+            assert file.read() == expected
+
+
+def test_text_that_is_not_utf_8_but_utf_16_is_refused(run, tmp_path):
+    (tmp_path / "in").write_bytes(TEXT.encode("utf-16"))
+    with pytest.raises(ValueError, match=r"in is UTF-16, UTF-32 or not text.*iconv"):
+        translate(run, f"--input={tmp_path}/in")
+    with pytest.raises(ValueError, match="standard input is UTF-16"):
+        translate(run, stdin=TEXT.encode("utf-16"))
 
 
 @pytest.mark.long

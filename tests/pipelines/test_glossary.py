@@ -1,3 +1,5 @@
+import gzip
+
 import pytest
 
 from pipelines.glossary import Glossary
@@ -46,6 +48,8 @@ def test_a_file_has_a_pair_per_line_and_comments(tmp_path):
     path.write_bytes(
         "\ufeff# terms\n\nhouse\tHaus\r\n red  house \trotes Haus\nhouse\tHaus".encode()
     )
+    assert Glossary.read(path).targets == {"house": "Haus", "red house": "rotes Haus"}
+    path.write_bytes(gzip.compress(path.read_bytes()))
     assert Glossary.read(path).targets == {"house": "Haus", "red house": "rotes Haus"}
 
 

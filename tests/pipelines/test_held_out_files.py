@@ -18,6 +18,16 @@ def test_a_set_may_have_a_tag():
     assert files == HeldOutFiles("mine", "a", "b", "de")
 
 
+def test_the_names_of_files_that_exist_may_contain_commas(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a,b.en", "a,b.de", "x,y"):
+        (tmp_path / name).touch()
+    files = HeldOutFiles("mine", "a,b.en", "a,b.de")
+    assert parse_sets(["mine=a,b.en,a,b.de"]) == [files]
+    assert parse_sets(["mine=a,b.en,a,b.de,<2de>"]) == [files._replace(to="<2de>")]
+    assert parse_sets(["mine=x,y"]) == [HeldOutFiles("mine", "x", "y")], "a set has two files"
+
+
 def test_a_single_set_needs_no_name():
     assert DataConfig(dev_source="a", dev_target="b").held_out_files() == [
         HeldOutFiles("", "a", "b")

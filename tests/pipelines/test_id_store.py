@@ -130,6 +130,13 @@ def test_missing_and_damaged_shards_are_named(tmp_path):
         IdStore.read(tmp_path)
 
 
+def test_a_text_file_is_no_data(tmp_path):
+    (tmp_path / "train.en").write_text("A dog.\n")
+    message = r"is a folder that t2t-prepare wrote. Received: the file .*train.en. Prepare text"
+    with pytest.raises(ValueError, match=message):
+        IdStore.read(tmp_path / "train.en")
+
+
 def test_an_unfinished_store_and_one_without_all_its_shards_are_refused(tmp_path):
     for index in range(2):
         Shard.of(random_pairs()).write(tmp_path / f"shard-{index}")

@@ -35,7 +35,8 @@ def test_compressed_files_globs_and_lists_are_read(write, tmp_path):
     write("all.de", "\ufeffeins\nzwei\ndrei\n".encode())
     expected = [(b"one", b"eins"), (b"two", b"zwei"), (b"three", b"drei")]
     assert list(TextFiles(f"{tmp_path}/*.en*", tmp_path / "all.de")) == expected
-    listed = f"{tmp_path}/1.en.gz,{tmp_path}/2.en"
+    (tmp_path / "1.en.gz").rename(tmp_path / "1")  # the name does not matter
+    listed = f"{tmp_path}/1,{tmp_path}/2.en"
     assert list(TextFiles(listed, tmp_path / "all.de")) == expected
 
 
@@ -53,26 +54,13 @@ def test_different_line_counts_are_named(write, source, target, message):
     [
         (b'<srcset setid="newstest2013">\n', "is SGML or XML, not one sentence per line"),
         (b'<?xml version="1.0"?>\n', "is SGML or XML"),
-        (gzip.compress(b"one\n"), "is compressed with gzip. Rename it so that it ends in .gz"),
-        ("one\n".encode("utf-16"), "is UTF-16 or not text.*iconv"),
-        ("one\n".encode("utf-16-le"), "is UTF-16 or not text"),
+        ("one\n".encode("utf-16"), "is UTF-16, UTF-32 or not text.*iconv"),
     ],
-    ids=["SGML", "XML", "gzip", "UTF-16", "UTF-16 without byte order mark"],
+    ids=["SGML", "XML", "UTF-16"],
 )
 def test_files_that_are_not_plain_text_are_refused(write, content, message):
     with pytest.raises(SourceError, match=rf"a.sgm {message}"):
         list(TextFiles(write("a.sgm", content), write("a.de", b"eins\n")))
-
-
-def test_damaged_gzip_files_are_named(write):
-    path = write("a.en.gz", b"one\n" * 1000)
-    path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(SourceError, match=r"a.en.gz is not a complete gzip file"):
-        list(TextFiles(path, write("a.de", b"eins\n" * 1000)))
-    plain = write("b.en.gz", b"")
-    plain.write_bytes(b"plain text\n")
-    with pytest.raises(SourceError, match="rename it if it is plain text"):
-        list(TextFiles(plain, write("a.de", b"eins\n")))
 
 
 def test_missing_and_empty_files_are_named(write, tmp_path):

@@ -17,7 +17,7 @@ def test_rows_are_all_unless_some_are_named():
     [
         ("", "", "--test_source must not be empty"),
         ("a\nb\n", "a\n", "--test_source and --test_target must have the same number of lines"),
-        (None, "a\n", "--test_source must be plain text files"),
+        (None, "a\n", "--test_source must be a text file"),
     ],
 )
 def test_files_that_cannot_be_scored_are_refused(tmp_path, source, target, message):
@@ -29,5 +29,7 @@ def test_files_that_cannot_be_scored_are_refused(tmp_path, source, target, messa
 
 
 def test_prepared_data_must_be_finished(tmp_path):
-    with pytest.raises(ValueError, match="--data must be a folder with finished data"):
-        prepared_data(tmp_path, "data", tmp_path / "nowhere", dev=None)
+    (tmp_path / "file").touch()
+    for data in ("nowhere", "file"):
+        with pytest.raises(ValueError, match="--data must be a folder with finished data"):
+            prepared_data(tmp_path, "data", tmp_path / data, dev=None)

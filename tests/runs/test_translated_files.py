@@ -141,8 +141,7 @@ def test_equal_texts_are_compressed_to_equal_bytes(source):
 def test_a_damaged_file_is_refused_before_the_work(tmp_path):
     path = tmp_path / "in.gz"
     path.write_bytes(gzip.compress(b"a\nb\n")[:-4])
-    with pytest.raises(ValueError, match=r"in.gz is not a complete gzip file .* Download it again"):
+    with pytest.raises(ValueError, match=r"in.gz is compressed, but incomplete .* Download"):
         TranslatedFile(path, tmp_path / "out" / "in.gz").begin(COMMAND)
     path.write_bytes(b"plain text\n")
-    with pytest.raises(ValueError, match="rename it if it is plain text"):
-        TranslatedFile(path, tmp_path / "out" / "in.gz").begin(COMMAND)
+    TranslatedFile(path, tmp_path / "out" / "in.gz").begin(COMMAND)  # the name does not matter

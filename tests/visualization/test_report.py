@@ -9,10 +9,10 @@ from t2t_keras.visualization.report import Example, chosen, count_text, duration
 @pytest.mark.parametrize("scores", [[0.0], [0.0, 0.0, 1.0, 50.0], range(1000)])
 def test_best_middle_and_worst_are_distinct_lines_in_order(count, most, scores):
     lines = [
-        Example(i, scores[i % len(scores)], "word " * (i % 7), "reference", "output")
+        Example(i, scores[i % len(scores)], f"{i:02}" + " word" * (i % 7), "reference", "output")
         for i in range(count)
     ]
-    groups = chosen(lines, most)
+    groups = chosen([*lines, *lines], most)  # no source is shown twice
     assert list(groups) == ["best", "middle", "worst"]
     assert [len(group) for group in groups.values()] == [min(most, count // 3)] * 3
     shown = [*groups["best"], *groups["middle"], *groups["worst"][::-1]]
@@ -27,7 +27,7 @@ def test_best_middle_and_worst_are_distinct_lines_in_order(count, most, scores):
 
 
 def test_fewer_than_three_lines_are_all_shown():
-    lines = [Example(i, float(i), "source", "reference", "output") for i in range(2)]
+    lines = [Example(i, float(i), f"source {i}", "reference", "output") for i in range(2)]
     assert chosen(lines, 5) == {"all": lines[::-1]}
 
 

@@ -1,0 +1,55 @@
+"""Lists of files in a single text: a path, a glob, or several of them separated by commas.
+
+A path that exists denotes that file, even if its name contains commas or brackets. Everything else
+is divided at commas and matched as a glob.
+"""
+
+import glob
+import itertools
+import os
+from pathlib import Path
+
+from pipelines.checks import SourceError
+
+LONGEST = 1000  # characters of a path with commas
+
+
+def split_list(text, exists=os.path.exists):
+    """Returns the items of a comma-separated list. An item that exists may contain commas.
+
+    Args:
+        text: the list.
+        exists: function of a string that returns whether it names an existing item.
+    """
+    parts, items = text.split(","), []
+    while parts:
+        joined = itertools.accumulate(parts, "{},{}".format)
+        joined = itertools.takewhile(lambda name: len(name) <= LONGEST, joined)
+        count = max((i for i, name in enumerate(joined, 1) if exists(name)), default=1)
+        items.append(",".join(parts[:count]))
+        parts = parts[count:]
+    return items
+
+
+def find_files(name, paths):
+    """Returns the files that a path, a glob or a comma-separated list of them denotes.
+
+    Args:
+        name: the contents of the files for messages, such as "source".
+        paths: a string or a path.
+    """
+    files = []
+    for item in split_list(str(paths)):
+        matches = [] if os.path.exists(item) else sorted(glob.glob(item))
+        files += map(Path, matches or [item])
+    for path in files:
+        if path.is_dir():
+            raise SourceError(f"The {name} text must be a file. Received: the folder {path}")
+        if not path.is_file():
+            raise SourceError(f"There is no {name} file {path}, and no file matches that pattern")
+    return files
+
+
+def as_pattern(item):
+    """Returns an item of a list as a glob, which matches nothing but the item if that exists."""
+    return glob.escape(item) if os.path.exists(item) else item

@@ -1,0 +1,228 @@
+"""Text files to read and to write, compressed or not.
+
+The first bytes of a file decide how it is read, not its name. The name of a file to write decides
+whether it is compressed. Compressed files are read as streams, so they may be larger than memory.
+"""
+
+import bz2
+import codecs
+import contextlib
+import functools
+import gzip
+import io
+import lzma
+import re
+import zlib
+from pathlib import Path
+
+from pipelines.checks import SourceError
+
+START = 4096  # bytes that tell text from UTF-16 and other files
+BUFFER = 1 << 17  # bytes that are decompressed at a time
+
+# {name: (the first bytes, function from an open file to its decompressed contents)}
+READABLE = {
+    "gzip": (rb"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),
+    "bzip2": (rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", bz2.BZ2File),
+    "xz": (rb"\xfd7zXZ\0|\x5d\0\0", lzma.LZMAFile),
+}
+# {name: (the first bytes, a program that decompresses to its standard output)}
+UNREADABLE = {
+    "zstd": (rb"\x28\xb5\x2f\xfd", "zstd -dc"),
+    "zip": (rb"PK\x03\x04", "unzip -p"),
+    "lz4": (rb"\x04\x22\x4d\x18", "lz4 -dc"),
+    "7z": (rb"7z\xbc\xaf\x27\x1c", "7z x -so"),
+    "compress": (rb"\x1f\x9d", "zcat"),
+}
+# {suffix: (function of bytes, function from an open file to one that compresses to it)}; the
+# results of the function of bytes may be joined. The same text has the same bytes.
+WRITABLE = {
+    ".gz": (
+        lambda contents: gzip.compress(contents, 6, mtime=0),
+        lambda file: gzip.GzipFile("", "wb", 6, file, mtime=0),
+    ),
+    ".bz2": (bz2.compress, functools.partial(bz2.BZ2File, mode="wb")),
+    ".xz": (lzma.compress, functools.partial(lzma.LZMAFile, mode="wb")),
+}
+UNWRITABLE = (".zst", ".zstd", ".zip", ".lz4", ".7z", ".z", ".lzma")
+
+
+@contextlib.contextmanager
+def opened(path):
+    """Opens a text file to read bytes from; see `text_in`."""
+    with open(path, "rb") as file:
+        yield text_in(file, path)
+
+
+def text_in(file, name="standard input"):
+    """Returns a binary file with the text in an open file, which is decompressed if necessary.
+
+    Raises `SourceError` if it is not text in UTF-8 or a similar encoding. A terminal is returned
+    unchanged.
+
+    Args:
+        file: a binary file. It may be a pipe.
+        name: its name in messages.
+    """
+    if file.isatty():
+        return file
+    start, file = with_start(file)
+    if form := form_of(start, READABLE):
+        file = io.BufferedReader(Decompressed(READABLE[form][1](file), file, name), BUFFER)
+        start, file = with_start(file)
+        if form_of(start, READABLE):
+            raise SourceError(f"{name} is compressed twice. Decompress it once")
+    check_is_text(start, name)
+    return file
+
+
+def is_compressed(path):
+    """Returns whether `opened` would decompress a file."""
+    with open(path, "rb") as file:
+        return form_of(file.read(START), READABLE) is not None
+
+
+def with_start(file):
+    """Returns the first bytes of a file, and the file from the same position on."""
+    if not file.seekable():
+        start = file.read(START)
+        return start, io.BufferedReader(Rejoined(start, file), BUFFER)
+    position = file.tell()
+    start = file.read(START)
+    file.seek(position)
+    return start, file
+
+
+def form_of(start, forms):
+    """Returns the name of the form that a file with these first bytes has, or None."""
+    return next((name for name, (magic, _) in forms.items() if re.match(magic, start)), None)
+
+
+def check_is_text(start, name):
+    """Rejects a file whose first bytes show that it is compressed, UTF-16, UTF-32 or not text."""
+    if form := form_of(start, UNREADABLE):
+        program = UNREADABLE[form][1]
+        raise SourceError(
+            f"{name} is compressed with {form}, which is not read here. Decompress it first, or "
+            f"give it as standard input: {program} FILE | …"
+        )
+    if is_utf_16(start):
+        raise SourceError(
+            f"{name} is UTF-16, UTF-32 or not text: {start[:12]!r}. Convert it, for example with "
+            "`iconv -f UTF-16 -t UTF-8`"
+        )
+
+
+def is_utf_16(start):
+    """Returns whether a file with these first bytes is UTF-16 or UTF-32, or not text at all."""
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)):
+        return True
+    if 4 * start.count(0) > len(start) > 1:
+        return True
+    # Chinese has few zero bytes, but those of its line feeds.
+    ends = max(start.count(b"\n\0"), start.count(b"\0\n"))
+    return 2 * ends >= start.count(b"\n") > 0 and not is_utf_8(start)
+
+
+def is_utf_8(start):
+    """Returns whether bytes are UTF-8; the last character may be incomplete."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(start)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+class Rejoined(io.RawIOBase):
+    """A stream whose first bytes have already been read.
+
+    Args:
+        start: these bytes.
+        rest: the stream after them, a binary file.
+    """
+
+    def __init__(self, start, rest):
+        self.start, self.rest = start, rest
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        part = self.start[: len(buffer)] or self.rest.read1(len(buffer))
+        self.start = self.start[len(buffer) :]
+        buffer[: len(part)] = part
+        return len(part)
+
+
+class Decompressed(io.RawIOBase):
+    """The contents of a compressed file, with one error for every kind of damage.
+
+    Args:
+        file: a file that decompresses, such as a `gzip.GzipFile`.
+        compressed: the file that it reads.
+        name: its name in messages.
+    """
+
+    def __init__(self, file, compressed, name):
+        self.file, self.compressed, self.name = file, compressed, name
+
+    def readable(self):
+        return True
+
+    def seekable(self):
+        return self.compressed.seekable()
+
+    def readinto(self, buffer):
+        with damage_reported(self.name):
+            part = self.file.read1(len(buffer))
+        buffer[: len(part)] = part
+        return len(part)
+
+    def seek(self, offset, whence=io.SEEK_SET):
+        with damage_reported(self.name):
+            return self.file.seek(offset, whence)
+
+    def tell(self):
+        return self.file.tell()
+
+
+@contextlib.contextmanager
+def damage_reported(name):
+    """Turns the errors of damaged compressed files into a `SourceError`."""
+    try:
+        yield
+    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        if getattr(error, "errno", None) is not None:
+            raise  # the disk's
+        raise SourceError(
+            f"{name} is compressed, but incomplete or damaged ({error}). Download or compress it "
+            "again"
+        ) from error
+
+
+def compressing(file, path):
+    """Returns a context of the file to write to: `file`, or one that compresses to it.
+
+    Args:
+        file: a binary file.
+        path: the path that decides, such as "out.gz".
+    """
+    _, opened_to_write = writable(path)
+    return opened_to_write(file)
+
+
+def compressed(contents, path):
+    """Returns bytes, compressed if the path says so. The results of several calls may be joined."""
+    compress, _ = writable(path)
+    return compress(contents)
+
+
+def writable(path):
+    """Returns the entry of `WRITABLE` for a path, and rejects the suffixes of other programs."""
+    suffix = Path(path).suffix.lower()
+    if suffix in UNWRITABLE:
+        raise ValueError(
+            f"Output is compressed for names in {', '.join(WRITABLE)} only. Received: {path}. Give "
+            "a different name, or write to standard output and compress that"
+        )
+    return WRITABLE.get(suffix, (bytes, contextlib.nullcontext))
