@@ -8,6 +8,7 @@ are those of `LabelSmoothedCrossEntropy.sums` on all logits.
 import keras
 from keras import ops
 
+from t2t_keras.layers.gradients import upstream_gradient
 from t2t_keras.layers.precision import at_least_float32
 from t2t_keras.losses import put_along_last_axis
 
@@ -33,8 +34,8 @@ def chunked_loss(
         loss = ChunkedLoss(projection, label_smoothing)
         sums, gradients = loss.sums_and_gradients(x, labels, weights, count_right, train_projection)
 
-        def gradient(upstream):
-            d_loss = ops.cast(upstream[0], gradients[0].dtype)
+        def gradient(*args, upstream=None):
+            d_loss = ops.cast(upstream_gradient(args, upstream)[0], gradients[0].dtype)
             scaled = [
                 ops.cast(each * d_loss, given.dtype)
                 for each, given in zip(gradients, (x, *projection), strict=False)

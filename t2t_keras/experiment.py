@@ -84,18 +84,23 @@ class Experiment:
         """
         self.validate()
         training, on_tensorflow = self.training, keras.config.backend() == "tensorflow"
-        allowed = "0 on other backends than TensorFlow"
-        check(on_tensorflow or not training.r_drop, "training.r_drop", training.r_drop, allowed)
+        for name, off in (("r_drop", 0), ("accumulate", 1)):
+            value, allowed = getattr(training, name), f"{off} on other backends than TensorFlow"
+            check(on_tensorflow or value == off, f"training.{name}", value, allowed)
         model = self.new_model()
         freeze(model, training.freeze)
-        options = {"metrics": [TokenAccuracy(), Perplexity()]}
+        options = {
+            "metrics": [TokenAccuracy(), Perplexity()],
+            "jit_compile": {"auto": "auto", "on": True, "off": False}[training.xla],
+        }
+        clipping = {"global_clipnorm": training.clip_norm or None}
         if on_tensorflow:
+            clipping = {}
             options["accumulate"] = training.accumulate
             options["clip_norm"] = training.clip_norm or None
             options["r_drop"] = training.r_drop
-            options["jit_compile"] = {"auto": "auto", "on": True, "off": False}[training.xla]
         model.compile(
-            optimizer=Adam(self.schedule(), beta_1=0.9, beta_2=0.98, epsilon=1e-9),
+            optimizer=Adam(self.schedule(), beta_1=0.9, beta_2=0.98, epsilon=1e-9, **clipping),
             loss=LabelSmoothedCrossEntropy(training.label_smoothing),
             **{**options, **compile_options},
         )

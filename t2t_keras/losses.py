@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check_rate
+from t2t_keras.layers.gradients import upstream_gradient
 from t2t_keras.layers.masks import padding_mask
 from t2t_keras.layers.precision import at_least_float32
 
@@ -46,7 +47,8 @@ def token_losses(labels, logits, label_smoothing):
             others = ops.sum(logits, axis=-1, keepdims=True) - label_logit
             smoothed = unsmoothed + label_smoothing * label_logit - share * others
 
-        def gradient(upstream):
+        def gradient(*args, upstream=None):
+            upstream = upstream_gradient(args, upstream)
             d_smoothed, d_unsmoothed = upstream[..., :1], upstream[..., 1:]
             d_both = d_smoothed + d_unsmoothed
             p = ops.exp(logits - log_normalizer)
@@ -93,6 +95,9 @@ class LabelSmoothedCrossEntropy(keras.losses.Loss):
     parts' means is a different value. Keras' own training step reports the mean of the batches'
     means as `loss`; `Perplexity` is exact over all tokens.
 
+    A subclass may override `call`, which returns the loss of each position, `sum_and_count`, or
+    `__call__`. Training obeys each of them, from the logits of all tokens instead of chunks.
+
     Args:
         label_smoothing: ε. The paper uses 0.1.
 
@@ -112,6 +117,10 @@ class LabelSmoothedCrossEntropy(keras.losses.Loss):
         check_rate("label_smoothing", label_smoothing)
         self.label_smoothing = label_smoothing
 
+    def call(self, y_true, y_pred):
+        """Returns the loss of each position, `[batch, length]`, including padding."""
+        return token_cross_entropy(y_true, y_pred, self.label_smoothing)
+
     def sum_and_count(self, labels, logits, sample_weight=None):
         """Returns the sum of the real tokens' losses, and the number of real tokens.
 
@@ -124,16 +133,44 @@ class LabelSmoothedCrossEntropy(keras.losses.Loss):
         """Returns the sum of losses, their sum without smoothing (for perplexity) and the count."""
         check_labels(labels, logits)
         weights = token_weights(labels, sample_weight)
-        losses = token_losses(labels, logits, self.label_smoothing)
+        if type(self).call is LabelSmoothedCrossEntropy.call:
+            losses = token_losses(labels, logits, self.label_smoothing)
+        else:
+            losses = self.call(labels, logits), token_cross_entropy(labels, logits)
+            check_losses(losses[0], labels)
         total, unsmoothed = (ops.sum(loss * ops.cast(weights, loss.dtype)) for loss in losses)
         return total, unsmoothed, ops.sum(weights)
 
     def __call__(self, y_true, y_pred, sample_weight=None):
         total, count = self.sum_and_count(y_true, y_pred, sample_weight)
-        return ops.divide_no_nan(total, ops.cast(count, total.dtype))
+        return Quotient(dtype=keras.backend.standardize_dtype(total.dtype))(total, count)
 
     def get_config(self):
         return {"name": self.name, "label_smoothing": self.label_smoothing}
+
+
+class Quotient(keras.losses.Loss):
+    """The quotient of two numbers, with Keras' convention for several replicas.
+
+    Keras sums gradients over the replicas of a `tf.distribute` strategy. So there, its reduction of
+    losses also divides by the number of replicas.
+    """
+
+    def __init__(self, dtype):
+        super().__init__(reduction="mean", dtype=dtype)
+
+    def call(self, y_true, y_pred):
+        return ops.divide_no_nan(y_true, y_pred)[None]
+
+
+def check_losses(losses, labels):
+    """Rejects losses that are not one per position; they would be multiplied by wrong weights."""
+    if len(losses.shape) != len(labels.shape):
+        raise ValueError(
+            "`call` of a LabelSmoothedCrossEntropy must return one loss for each position, of the "
+            f"shape of the labels, {tuple(labels.shape)}. Received: losses of shape "
+            f"{tuple(losses.shape)}. To compute the mean of the batch, override `__call__`"
+        )
 
 
 def check_labels(labels, logits):

@@ -5,6 +5,8 @@ the pictures and the server take it. `Transformer` is the first; `rivals/` has t
 """
 
 import dataclasses
+import functools
+import inspect
 
 import keras
 from keras import ops
@@ -130,15 +132,54 @@ class SequenceModel(keras.Model):
         """
         return cache
 
+    @functools.wraps(keras.Model.fit)
+    def fit(self, *args, **kwargs):
+        refuse_class_weight(keras.Model.fit, self, args, kwargs)
+        return super().fit(*args, **kwargs)
+
+    @functools.wraps(keras.Model.train_on_batch)
+    def train_on_batch(self, *args, **kwargs):
+        refuse_class_weight(keras.Model.train_on_batch, self, args, kwargs)
+        return super().train_on_batch(*args, **kwargs)
+
     def compute_output_shape(self, input_shape):
         return (*input_shape["target"], self.config.vocab_size)
 
     def get_config(self):
-        return {**super().get_config(), "config": dataclasses.asdict(self.config)}
+        config = {**super().get_config(), "config": dataclasses.asdict(self.config)}
+        frozen = [index for index, weight in enumerate(self.weights) if not weight.trainable]
+        return {**config, "frozen": frozen} if frozen else config
 
     @classmethod
     def from_config(cls, config):
-        return cls(**{**config, "config": cls.config_class(**config["config"])})
+        frozen = config.get("frozen", ())
+        config = {name: value for name, value in config.items() if name != "frozen"}
+        model = cls(**{**config, "config": cls.config_class(**config["config"])})
+        freeze_weights(model, frozen)
+        return model
+
+
+def freeze_weights(model, indices):
+    """Excludes weights from training, and the layers that have no others."""
+    weights = model.weights
+    for index in indices:
+        weights[index].trainable = False
+    for layer in model.layers:
+        if layer.weights and not any(weight.trainable for weight in layer.weights):
+            layer.trainable = False
+
+
+def refuse_class_weight(method, model, args, kwargs):
+    """Rejects class weights: Keras would take rows of ids for one-hot classes of sentences."""
+    class_weight = (
+        inspect.signature(method).bind(model, *args, **kwargs).arguments.get("class_weight")
+    )
+    if class_weight is not None:
+        raise ValueError(
+            "`class_weight` has no meaning for labels [batch, length]. Give each token its weight: "
+            "sample_weight [batch, length], for example [class_weight[id] for id in row] for each "
+            f"row. Received: class_weight={class_weight}"
+        )
 
 
 def check_inputs(inputs):

@@ -179,9 +179,10 @@ def test_the_compiled_model_has_the_papers_optimizer_schedule_and_loss():
     assert np.isfinite(history["loss"]).all()
 
 
-def test_r_drop_is_refused_where_the_step_does_not_have_it(monkeypatch):
+@pytest.mark.parametrize(("name", "value", "off"), [("r_drop", 5.0, 0), ("accumulate", 2, 1)])
+def test_settings_are_refused_where_the_step_does_not_have_them(monkeypatch, name, value, off):
     experiment = load_experiment("quickstart")
-    experiment.training.r_drop = 5.0
+    setattr(experiment.training, name, value)
     monkeypatch.setattr(keras.config, "backend", lambda: "jax")
-    with pytest.raises(ValueError, match=r"`training\.r_drop` must be 0 on other backends"):
+    with pytest.raises(ValueError, match=rf"`training\.{name}` must be {off} on other backends"):
         experiment.compiled_model()

@@ -115,3 +115,28 @@ def test_half_precision_logits_are_summed_in_float32():
     labels, logits = ids(2, 5), ops.cast(vectors(2, 5, 4000), "bfloat16")
     losses = array(token_cross_entropy(ops.array(labels), logits, 0.1))
     np.testing.assert_allclose(losses, expected_losses(labels, array(logits), 0.1), rtol=1e-4)
+
+
+def test_a_subclass_may_compute_the_loss_of_each_position():
+    class Tenfold(LabelSmoothedCrossEntropy):
+        def call(self, y_true, y_pred):
+            return 10 * super().call(y_true, y_pred)
+
+    labels, logits = ids(2, 4, [4, 2]), vectors(2, 4, 50)
+    usual, ours = LabelSmoothedCrossEntropy(), Tenfold()
+    weights = np.array([1.0, 0.5])
+    for arguments in ((labels, logits), (labels, logits, weights)):
+        assert float(ours(*arguments)) == pytest.approx(10 * float(usual(*arguments)), rel=1e-5)
+        total, unsmoothed, count = usual.sums(*arguments)
+        assert [float(x) for x in ours.sums(*arguments)] == pytest.approx(
+            [10 * float(total), float(unsmoothed), float(count)], rel=1e-5
+        )
+
+
+def test_a_subclass_must_return_a_loss_for_each_position():
+    class OfSentences(LabelSmoothedCrossEntropy):
+        def call(self, y_true, y_pred):
+            return ops.mean(super().call(y_true, y_pred), axis=-1)
+
+    with pytest.raises(ValueError, match=r"one loss for each position.*losses of shape \(4,\)"):
+        OfSentences()(ids(4, 4), vectors(4, 4, 50))

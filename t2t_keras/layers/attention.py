@@ -243,8 +243,10 @@ class MultiHeadAttention(keras.layers.Layer):
         """Projects a sequence with each of several layers, and splits the results into heads.
 
         In training, they are columns of one product: with many rows, it is faster than several.
+        Layers that somebody put in their place are called instead.
         """
-        if not training or self.d_k != self.d_v:
+        own = any(type(layer) is not keras.layers.Dense for layer in layers)
+        if not training or self.d_k != self.d_v or own:
             return [self.split_heads(layer(x), layer.units // self.num_heads) for layer in layers]
         outputs = ops.matmul(x, ops.concatenate([layer.kernel for layer in layers], axis=1))
         if self.use_bias:

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from t2t_keras.layers.gradients import upstream_gradient
 from t2t_keras.layers.precision import at_least_float32
 
 
@@ -50,7 +51,8 @@ def normalized(x, gamma, beta, epsilon):
         inverse = ops.rsqrt(variance + epsilon)
         z = centred * inverse
 
-        def gradient(d_y):
+        def gradient(*args, upstream=None):
+            d_y = upstream_gradient(args, upstream)
             rows = tuple(range(len(x.shape) - 1))
             product = d_y * z
             # The means of γ d_y and γ d_y z over the last axis, as matrix products.

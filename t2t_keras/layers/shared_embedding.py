@@ -10,6 +10,21 @@ from t2t_keras.layers.precision import at_least_float32
 LOWEST = -3e38  # below any logit
 
 
+class Masked(keras.layers.Layer):
+    """Attaches the Keras mask of ids, False at padding, to their vectors."""
+
+    def __init__(self, **kwargs):
+        super().__init__(autocast=False, **kwargs)  # ids may be floats
+        self.supports_masking = True
+        self.built = True
+
+    def call(self, ids, vectors):
+        return vectors
+
+    def compute_mask(self, ids, previous=None):
+        return padding_mask(ids)
+
+
 @keras.saving.register_keras_serializable("t2t_keras")
 class SharedEmbedding(keras.layers.Layer):
     """Source embedding, target embedding and pre-softmax projection with one weight matrix.
@@ -64,6 +79,7 @@ class SharedEmbedding(keras.layers.Layer):
         self.output_bias = output_bias
         self.mask_zero = mask_zero
         self.scale = d_model**0.5 if scale is None else scale
+        self.masked = Masked(name="masked") if mask_zero else None
 
     def build(self, inputs_shape=None):
         # Multiplied by √d_model, vectors have variance 1, the scale of the positional encoding.
@@ -80,7 +96,10 @@ class SharedEmbedding(keras.layers.Layer):
             )
 
     def call(self, inputs, project=False, few_rows=False):
-        return self.logits(inputs, few_rows) if project else self.vectors(inputs)
+        if project:
+            return self.logits(inputs, few_rows)
+        vectors = self.vectors(inputs)
+        return self.masked(inputs, vectors) if self.mask_zero and self.masked else vectors
 
     def vectors(self, ids):
         vectors = ops.take(self.matrix, ops.cast(ids, "int32"), axis=0) * self.scale
@@ -111,7 +130,9 @@ class SharedEmbedding(keras.layers.Layer):
         return self(x, project=True, few_rows=few_rows)
 
     def compute_mask(self, inputs, previous=None):
-        # Ids may be floats (the default of keras.Input), and vectors may be [rows, d_model].
+        # Keras does not say whether `inputs` are ids or, with `project`, vectors. Ids may be floats
+        # (the default of keras.Input), and vectors may be [rows, d_model]. If they cannot be told
+        # apart, the vectors of ids have the mask from `Masked` alone.
         integers = "int" in keras.backend.standardize_dtype(inputs.dtype)
         ids = len(inputs.shape) == 2 and (integers or inputs.shape[-1] != self.d_model)
         return padding_mask(inputs) if self.mask_zero and ids else previous

@@ -1,7 +1,7 @@
 """Training on TensorFlow: the training step, the trainer, checkpoints.
 
 `trainable` gives a model the training step of `replica_step.py` on TensorFlow; on JAX, Keras' own
-step with the loss of `jax_step.py`; elsewhere it is the plain model. The package offers
+step with the loss of `jax_step.py`; elsewhere Keras' own step. The package offers
 `TrainableTransformer` as `Transformer`. `Adam` has a fused update on TensorFlow and is Keras' own
 elsewhere.
 """
@@ -18,10 +18,12 @@ if keras.config.backend() == "tensorflow":
 else:
     from keras.optimizers import Adam
 
+    # A model that was saved on TensorFlow names the Adam that it was compiled with.
+    keras.saving.get_custom_objects().setdefault("t2t_keras>Adam", Adam)
     if keras.config.backend() == "jax":
         from t2t_keras.training.jax_step import TrainingStep
     else:
-        TrainingStep = None
+        from t2t_keras.training.compile_options import CompileOptions as TrainingStep
 
 
 @functools.cache
@@ -30,8 +32,6 @@ def trainable(model_class):
 
     Keras saves and loads it under the same name as the plain class.
     """
-    if TrainingStep is None:
-        return model_class
     name = model_class.__name__
     facts = {"__doc__": model_class.__doc__, "__module__": __name__}
     made = type(name, (TrainingStep, model_class), facts)

@@ -6,6 +6,7 @@ steps.
 
 import datetime
 import io
+import math
 import os
 import shutil
 import sys
@@ -56,8 +57,8 @@ class Console(keras.callbacks.Callback):
                 self.draw(logs)
         elif is_due:
             rate = f"learning rate {float(self.model.optimizer.learning_rate):.3e}"
-            loss, perplexity, speed, left = self.figures(logs)
-            self.print("  ".join([f"step {self.steps()}", loss, perplexity, rate, speed, left]))
+            *metrics, speed, left = self.figures(logs)
+            self.print("  ".join([f"step {self.steps()}", *metrics, rate, speed, left]))
         if is_due:
             self.start_timing()
 
@@ -86,14 +87,15 @@ class Console(keras.callbacks.Callback):
         return f"{self.progress()[0]:,}/{self.config.steps:,}"
 
     def figures(self, logs):
-        """Returns loss, perplexity, speed and time left as text."""
+        """Returns loss, perplexity if it is known, speed and time left as text."""
         start, first_step, first_tokens = self.timed_from
         step, tokens = self.progress()
         seconds = max(time.monotonic() - start, 1e-9)
         left = seconds / max(step - first_step, 1) * (self.config.steps - step)
+        perplexity = float(logs.get("perplexity", math.nan))
         return (
             f"loss {float(logs['loss']):.4f}",
-            f"perplexity {float(logs['perplexity']):.2f}",
+            *([] if math.isnan(perplexity) else [f"perplexity {perplexity:.2f}"]),
             f"{(tokens - first_tokens) / seconds:,.0f} tokens/s",
             f"{datetime.timedelta(seconds=round(left))} left",
         )

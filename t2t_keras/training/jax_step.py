@@ -3,12 +3,19 @@
 import keras
 from keras import ops
 
-from t2t_keras.losses import LabelSmoothedCrossEntropy
 from t2t_keras.metrics import TokenAccuracy
-from t2t_keras.training.token_sums import TokenSums, chunked_token_sums, metrics_of_sums
+from t2t_keras.training.compile_options import CompileOptions
+from t2t_keras.training.token_sums import (
+    TokenSums,
+    chunked_token_sums,
+    has_chunks,
+    has_sums,
+    is_overridden,
+    metrics_of_sums,
+)
 
 
-class TrainingStep:
+class TrainingStep(CompileOptions):
     """Loss in chunks in `fit` and `evaluate`, for a `SequenceModel` that also derives from this."""
 
     def compute_loss_and_updates(
@@ -57,9 +64,9 @@ class TrainingStep:
 
     def metrics_of_sums(self, sample_weight):
         """Returns the metrics given to `compile`, or None if loss or metrics need the logits."""
-        known_loss = isinstance(self.loss, LabelSmoothedCrossEntropy)
-        own = TrainingStep.compute_metrics, keras.Model.compute_loss
-        overridden = (type(self).compute_metrics, type(self).compute_loss) != own
-        if not known_loss or overridden or self.losses:
-            return None
-        return metrics_of_sums(self, sample_weight)
+        needs_logits = (
+            not (has_sums(self) and has_chunks(self))
+            or is_overridden(self, "compute_metrics", TrainingStep)
+            or any(weight.regularizer is not None for weight in self.trainable_variables)
+        )
+        return None if needs_logits else metrics_of_sums(self, sample_weight)

@@ -8,6 +8,7 @@ distributions to the loss, which regularizes models of little text. A step takes
 import keras
 from keras import ops
 
+from t2t_keras.layers.gradients import upstream_gradient
 from t2t_keras.layers.precision import at_least_float32
 from t2t_keras.losses import token_weights
 from t2t_keras.training.token_sums import TokenSums, token_sums_of_logits
@@ -56,8 +57,8 @@ def symmetric_divergence(first, second):
         log_p, log_q = (ops.log_softmax(logits, axis=-1) for logits in (first, second))
         p, q, d = ops.exp(log_p), ops.exp(log_q), log_p - log_q
 
-        def gradient(upstream):
-            half = upstream[..., None] / 2
+        def gradient(*args, upstream=None):
+            half = upstream_gradient(args, upstream)[..., None] / 2
             kl_pq = ops.sum(p * d, axis=-1, keepdims=True)
             kl_qp = -ops.sum(q * d, axis=-1, keepdims=True)
             return half * (p * (d - kl_pq + 1) - q), half * (q * (1 - d - kl_qp) - p)

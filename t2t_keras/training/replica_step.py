@@ -19,19 +19,29 @@ import tensorflow as tf
 from absl import logging
 
 from t2t_keras.checks import check, check_integer, check_not_negative
-from t2t_keras.losses import LabelSmoothedCrossEntropy, token_weights
+from t2t_keras.losses import token_weights
 from t2t_keras.metrics import Perplexity, TokenAccuracy
+from t2t_keras.training.compile_options import (
+    CompileOptions,
+    dropout_seeds,
+    refuse_scaled_loss,
+    refuse_unused_options,
+)
 from t2t_keras.training.r_drop import r_drop_sums
 from t2t_keras.training.recomputation import gradients_with_recomputation
 from t2t_keras.training.token_sums import (
     TokenSums,
     chunked_token_sums,
+    has_chunks,
+    has_sums,
+    is_overridden,
+    is_plain,
     metrics_of_sums,
     token_sums_of_logits,
 )
 
 
-class TrainingStep:
+class TrainingStep(CompileOptions):
     """The training step, for a `SequenceModel` that also derives from this class."""
 
     def compile(
@@ -56,7 +66,7 @@ class TrainingStep:
                 Larger gradients are scaled down. None: no limit.
             r_drop: α of R-Drop, see r_drop.py. 0: one pass over each batch.
             by_products: report perplexity, which the loss yields at no extra cost, and in
-                evaluations token accuracy.
+                evaluations token accuracy. Only with a LabelSmoothedCrossEntropy.
         """
         check_integer("accumulate", accumulate)
         check_not_negative("r_drop", r_drop)
@@ -66,19 +76,31 @@ class TrainingStep:
             jit_compile,
             "True, False or 'auto'",
         )
-        self.xla = choose_xla(jit_compile)
+        # Keras would also compile the exchange between replicas, which fails.
+        self.compile_in_keras(*args, jit_compile=False, **kwargs)
+        self.compile_options = {
+            "jit_compile": jit_compile,
+            "accumulate": accumulate,
+            "clip_norm": clip_norm,
+            "r_drop": r_drop,
+            "by_products": by_products,
+        }
+        self.xla = has_sums(self) and choose_xla(jit_compile)
         self.accumulate = accumulate
         self.clip_norm = clip_norm
         self.r_drop = r_drop
         self.forward_backward = None
-        # Keras would also compile the exchange between replicas, which fails.
-        super().compile(*args, jit_compile=False, **kwargs)
         with self.distribute_strategy.scope():
             # In a namespace, because Keras forbids metrics as attributes of a built model.
             self.by_products = SimpleNamespace(metrics=[])
-            if by_products:
-                self.by_products.metrics = [Perplexity(), TokenAccuracy()]
-            self.build_metrics()
+            if has_sums(self) or self.distribute_strategy.num_replicas_in_sync > 1:
+                self.build_metrics()
+            if has_sums(self) and by_products:
+                names = self.metrics_names + [
+                    each.name for metric in self.metrics for each in getattr(metric, "metrics", [])
+                ]
+                candidates = Perplexity(), TokenAccuracy()
+                self.by_products.metrics = [m for m in candidates if m.name not in names]
 
     @property
     def metrics(self):
@@ -89,31 +111,39 @@ class TrainingStep:
         """Creates the metrics' variables now; Keras would do so later, inside the strategy."""
         ids = tf.ones([1, 1], tf.int32)
         logits = tf.zeros([1, 1, self.config.vocab_size])
-        with keras.StatelessScope():
+        values = [(w, w.value) for w in self.trainable_variables if w.regularizer is not None]
+        with keras.StatelessScope(values):
             self.compute_metrics({"source": ids, "target": ids}, ids, logits)
             self.compute_loss({"source": ids, "target": ids}, ids, logits)
 
     def train_step(self, data):
         inputs, labels, weights = keras.utils.unpack_x_y_sample_weight(data)
-        if not isinstance(self.loss, LabelSmoothedCrossEntropy):
+        if not has_sums(self):
             refuse_unused_options(self)
-            return super().train_step(data)  # other losses have no `sums`
+            return super().train_step(data)
         refuse_scaled_loss(self)
-        tokens = sum_over_replicas([tf.reduce_sum(token_weights(labels, weights))])[0]
-        scale = tf.math.reciprocal_no_nan(tokens)
+        scale = 1.0
+        if is_plain(self.loss):  # its count is known beforehand
+            tokens = sum_over_replicas([tf.reduce_sum(token_weights(labels, weights))])[0]
+            scale = tf.math.reciprocal_no_nan(tokens)
         sums, gradients, logits = self.replica_step(inputs, labels, weights, scale)
+        total = TokenSums(*sum_over_replicas(sums))
+        if not is_plain(self.loss):
+            gradients = scaled(gradients, tf.math.reciprocal_no_nan(total.count))
         self.apply(gradients)
-        results = self.updated_metrics(sums, inputs, labels, logits, weights, training=True)
-        if self.by_products.metrics:
-            del results["token_accuracy"]
+        results = self.updated_metrics(total, inputs, labels, logits, weights, training=True)
+        for metric in self.by_products.metrics:
+            if isinstance(metric, TokenAccuracy):
+                del results[metric.name]
         return results
 
     def test_step(self, data):
         inputs, labels, weights = keras.utils.unpack_x_y_sample_weight(data)
-        if not isinstance(self.loss, LabelSmoothedCrossEntropy):
+        if not has_sums(self):
             return super().test_step(data)
         sums, logits = self.sums_and_logits(inputs, labels, weights, training=False)
-        return self.updated_metrics(sums, inputs, labels, logits, weights, training=False)
+        total = TokenSums(*sum_over_replicas(sums))
+        return self.updated_metrics(total, inputs, labels, logits, weights, training=False)
 
     def sums_and_logits(self, inputs, labels, weights, training):
         """Returns the `TokenSums`, and the logits if a metric reads them, otherwise None."""
@@ -122,28 +152,42 @@ class TrainingStep:
         count_right = any(isinstance(metric, TokenAccuracy) for metric in updated)
         if training and self.r_drop:
             sums, logits = r_drop_sums(self, inputs, labels, weights, self.r_drop, count_right)
-            return sums, None if metrics is not None else logits
-        if metrics is not None:
+        elif metrics is not None and has_chunks(self):
             sums = chunked_token_sums(self, inputs, labels, weights, count_right, training)
             return sums, None
-        logits = self(inputs, training=training)
-        return token_sums_of_logits(self.loss, labels, logits, weights, count_right), logits
+        else:
+            logits = self(inputs, training=training)
+            sums = token_sums_of_logits(self.loss, labels, logits, weights, count_right)
+        return sums, None if metrics is not None else logits
 
     def metrics_of_sums(self, weights):
         """Returns the metrics given to `compile`, or None if they need the logits."""
-        own_metrics = type(self).compute_metrics is not keras.Model.compute_metrics
-        return None if own_metrics else metrics_of_sums(self, weights)
+        if is_overridden(self, "compute_metrics", keras.Model):
+            return None
+        return metrics_of_sums(self, weights)
 
     def by_products_of(self, training):
         """Returns the by-products to update; accuracy is computed in evaluations only."""
         metrics = self.by_products.metrics
         return [m for m in metrics if not (training and isinstance(m, TokenAccuracy))]
 
-    def updated_metrics(self, sums, inputs, labels, logits, weights, training):
-        """Updates all metrics, loss and by-products for the whole batch, and returns them."""
-        total = TokenSums(*sum_over_replicas(sums))
+    def get_metrics_result(self):
+        results = super().get_metrics_result()
+        # A `train_step` or `test_step` of a user's own does not update the by-products.
+        for metric in self.by_products.metrics:
+            value = results[metric.name]
+            results[metric.name] = tf.where(metric.count > 0, value, float("nan"))
+        return results
+
+    def updated_metrics(self, total, inputs, labels, logits, weights, training):
+        """Updates all metrics, loss and by-products for the whole batch, and returns them.
+
+        Args:
+            total: the `TokenSums` of all replicas.
+            inputs, labels, logits, weights: this replica's. `logits` may be None.
+        """
         loss = next(metric for metric in self.metrics if metric.name == "loss")
-        loss.update_state(tf.math.divide_no_nan(total.loss, total.tokens), total.tokens)
+        loss.update_state(tf.math.divide_no_nan(total.loss, total.count), total.count)
         total.update(self.by_products_of(training))
         if logits is not None:
             return self.compute_metrics(inputs, labels, logits, weights)
@@ -155,7 +199,7 @@ class TrainingStep:
 
         The loss is multiplied by `scale`, one over the number of real tokens in the whole batch,
         before the backward pass. Scaling the gradients afterwards would cost a pass over all of
-        them.
+        them. The gradient of a weight that the loss does not depend on is None.
         """
         if self.forward_backward is None:
             self.forward_backward = self.make_forward_backward()
@@ -170,7 +214,7 @@ class TrainingStep:
 
     def make_forward_backward(self):
         """Returns the forward and backward pass as one graph, compiled by XLA if `xla` is set."""
-        seeds = [v for v in self.non_trainable_variables if v.name == "seed_generator_state"]
+        seeds = dropout_seeds(self)
         weights = self.trainable_variables
 
         def forward_backward(inputs, labels, sample_weight, part_index, scale):
@@ -185,48 +229,28 @@ class TrainingStep:
                         inputs, labels, sample_weight, training=True
                     )
                 # Losses that layers added are means over this part of the batch.
-                added = tf.add_n(scope.losses) if scope.losses else 0.0
-                loss = (sums.loss + sums.tokens * added) * scale
+                penalties = [w.regularizer(w.value) for w in weights if w.regularizer is not None]
+                added = tf.add_n([*scope.losses, *penalties]) if scope.losses or penalties else 0.0
+                loss = (sums.loss + sums.count * added) * scale
             differentiate = tf.GradientTape.gradient if self.xla else gradients_with_recomputation
             gradients = differentiate(tape, loss, [weight.value for weight in weights])
-            return sums, [tf.convert_to_tensor(g) for g in gradients], logits
+            return sums, [None if g is None else tf.convert_to_tensor(g) for g in gradients], logits
 
         return tf.function(forward_backward, jit_compile=self.xla or None, autograph=False)
 
     def apply(self, gradients):
         """Clips the gradients and updates the weights."""
         if self.clip_norm is not None:
-            norm = tf.linalg.global_norm(sum_over_replicas(gradients))
-            scale = tf.minimum(1.0, self.clip_norm / tf.maximum(norm, 1e-12))
-            gradients = [gradient * tf.cast(scale, gradient.dtype) for gradient in gradients]
-        # The optimizer sums over the replicas.
+            norm = tf.linalg.global_norm(
+                sum_over_replicas([gradient for gradient in gradients if gradient is not None])
+            )
+            gradients = scaled(gradients, tf.minimum(1.0, self.clip_norm / tf.maximum(norm, 1e-12)))
+        # The optimizer sums over the replicas. It skips weights without a gradient, and warns.
         self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
 
 
-def refuse_unused_options(model):
-    """Rejects options of `compile` that Keras' own step would ignore."""
-    if model.accumulate > 1 or model.clip_norm is not None or model.r_drop:
-        raise ValueError(
-            "`accumulate`, `clip_norm` and `r_drop` have an effect only with a "
-            "LabelSmoothedCrossEntropy. With another loss, use the optimizer's "
-            "gradient_accumulation_steps and global_clipnorm, and no r_drop. Received: "
-            f"loss={model.loss!r}, accumulate={model.accumulate}, clip_norm={model.clip_norm}, "
-            f"r_drop={model.r_drop}"
-        )
-
-
-def refuse_scaled_loss(model):
-    """Rejects float16, and optimizers that divide the gradients by the scale of a scaled loss."""
-    optimizer = model.optimizer
-    scaled = isinstance(optimizer, keras.optimizers.LossScaleOptimizer)
-    if scaled or optimizer.loss_scale_factor is not None or model.compute_dtype == "float16":
-        raise ValueError(
-            "The training step does not scale the loss. So gradients in float16 would vanish, and "
-            "an optimizer that divides them by the scale would make its updates too small. Use "
-            "the dtype 'mixed_bfloat16', which needs no scale, and no loss_scale_factor. "
-            f"Received: dtype={model.dtype_policy.name!r}, optimizer={type(optimizer).__name__} "
-            f"with loss_scale_factor={optimizer.loss_scale_factor}"
-        )
+def scaled(gradients, scale):
+    return [None if g is None else g * tf.cast(scale, g.dtype) for g in gradients]
 
 
 def sum_over_replicas(tensors):
@@ -262,6 +286,6 @@ def add_results(results, new):
     (sums, gradients, logits), (new_sums, new_gradients, new_logits) = results, new
     return (
         TokenSums(*(a + b for a, b in zip(sums, new_sums, strict=True))),
-        [a + b for a, b in zip(gradients, new_gradients, strict=True)],
+        [None if a is None else a + b for a, b in zip(gradients, new_gradients, strict=True)],
         None if logits is None else tf.concat([logits, new_logits], axis=0),
     )

@@ -1,7 +1,7 @@
 """Loss and metrics of a batch from a few sums over its tokens.
 
 If these sums suffice for all metrics of a model, nobody reads its logits. Then they are computed
-in chunks, see chunked_loss.py.
+in chunks, see chunked_loss.py, unless a subclass computes logits or loss in its own way.
 """
 
 import inspect
@@ -11,7 +11,8 @@ import keras
 from keras import ops
 
 from t2t_keras.chunked_loss import chunked_loss, chunked_sums
-from t2t_keras.losses import token_weights
+from t2t_keras.layers.shared_embedding import SharedEmbedding
+from t2t_keras.losses import LabelSmoothedCrossEntropy, token_cross_entropy, token_weights
 from t2t_keras.metrics import Perplexity, TokenAccuracy, right_tokens
 
 
@@ -19,7 +20,8 @@ class TokenSums(NamedTuple):
     """Sums over the real tokens of a batch, each token with its weight."""
 
     loss: Any
-    unsmoothed: Any  # the loss without label smoothing
+    count: Any  # what the loss is divided by: the tokens, unless a loss counts otherwise
+    unsmoothed: Any  # the negative log-likelihood of the labels
     tokens: Any
     right: Any  # tokens whose label has the largest logit; 0 if they are not counted
 
@@ -40,26 +42,61 @@ def chunked_token_sums(model, inputs, labels, sample_weight, count_right, traini
         loss, unsmoothed, *right = chunked_loss(*arguments, train_projection=layer.trainable)
     else:
         loss, unsmoothed, *right = chunked_sums(*arguments)
-    return TokenSums(loss, unsmoothed, ops.sum(weights), *(right or [ops.zeros(())]))
+    tokens = ops.sum(weights)
+    return TokenSums(loss, tokens, unsmoothed, tokens, *(right or [ops.zeros(())]))
 
 
 def token_sums_of_logits(loss, labels, logits, sample_weight, count_right):
     """Returns the `TokenSums` of a batch with known logits."""
-    total, unsmoothed, tokens = loss.sums(labels, logits, sample_weight)
+    weights = token_weights(labels, sample_weight)
+    if is_plain(loss):
+        total, unsmoothed, count = loss.sums(labels, logits, sample_weight)
+        tokens = count
+    else:
+        total, count = loss.sum_and_count(labels, logits, sample_weight)
+        unsmoothed = ops.sum(token_cross_entropy(labels, logits) * weights)
+        tokens = ops.sum(weights)
     right = ops.zeros(())
     if count_right:
-        weights = token_weights(labels, sample_weight)
         right = ops.sum(ops.where(right_tokens(labels, logits), weights, 0.0))
-    return TokenSums(total, unsmoothed, tokens, right)
+    return TokenSums(total, count, unsmoothed, tokens, right)
+
+
+def is_plain(loss):
+    """Returns whether a loss is ours, and not a subclass, which may compute something else."""
+    return type(loss) is LabelSmoothedCrossEntropy
+
+
+def has_sums(model):
+    """Returns whether the loss of a batch follows from `sum_and_count` of the model's loss.
+
+    It does not with a different loss, or if subclasses or `loss_weights` change what Keras would
+    compute.
+    """
+    return (
+        isinstance(model.loss, LabelSmoothedCrossEntropy)
+        and type(model.loss).__call__ is LabelSmoothedCrossEntropy.__call__
+        and not model.has_loss_weights
+        and not is_overridden(model, "compute_loss", keras.Model)
+    )
+
+
+def has_chunks(model):
+    """Returns whether loss and logits are computed in our way, so that chunks yield the same."""
+    return (
+        is_plain(model.loss)
+        and "project" in inspect.signature(type(model).call).parameters
+        and type(model.output_embedding) is SharedEmbedding
+    )
+
+
+def is_overridden(model, method, base):
+    """Returns whether a model has a different method than its base class."""
+    return getattr(getattr(model, method), "__func__", None) is not getattr(base, method)
 
 
 def metrics_of_sums(model, sample_weight):
-    """Returns the metrics given to `compile` if `TokenSums` suffice for them, otherwise None.
-
-    A model with a `call` of its own that returns logits in any case needs None, too.
-    """
-    if "project" not in inspect.signature(type(model).call).parameters:
-        return None
+    """Returns the metrics given to `compile` if `TokenSums` suffice for them, otherwise None."""
     metrics = []
     for metric in model.metrics:
         if isinstance(metric, keras.metrics.Mean):

@@ -188,3 +188,16 @@ def test_the_softmax_is_computed_in_float32():
 def test_wrong_settings_are_named(settings, message):
     with pytest.raises(ValueError, match=message):
         MultiHeadAttention(**{"num_heads": 2, "d_model": 8, **settings})
+
+
+def test_a_projection_of_ones_own_is_called_in_training():
+    """In training, the usual projections are columns of one product."""
+
+    class Tripled(keras.layers.Dense):
+        def call(self, inputs):
+            return 3 * super().call(inputs)
+
+    layer, x = MultiHeadAttention(num_heads=2, d_model=16), ops.array(vectors(2, 5, 16))
+    layer.value = Tripled(16, use_bias=False, name="value")
+    layer.build(x.shape)
+    np.testing.assert_allclose(array(layer(x, training=True)), array(layer(x)), atol=1e-5)

@@ -93,3 +93,31 @@ def test_padding_is_the_keras_mask():
     np.testing.assert_allclose(masked[1, :3], alone, atol=1e-6)
     layer.mask_zero = False
     assert not np.allclose(array(attention(layer(tokens)))[1, :3], alone)
+
+
+@pytest.mark.parametrize("length", [16, 6], ids=["d_model", "shorter"])
+def test_float_ids_have_the_same_mask_as_integers(length):
+    """`keras.Input((16,))` is float32; so are vectors [rows, 16] that are projected to logits."""
+    layer = SharedEmbedding(vocab_size=50, d_model=16)
+    attention = MultiHeadAttention(num_heads=2, d_model=16)
+    symbols = keras.Input((length,))
+    model = keras.Model(symbols, attention(layer(symbols)))
+    tokens = ids(2, length, [length, 3])
+    expected = array(attention(layer(tokens)))
+    np.testing.assert_allclose(array(model(tokens.astype("float32"))), expected, atol=1e-6)
+    np.testing.assert_allclose(
+        array(attention(layer(tokens.astype("float32")))), expected, atol=1e-6
+    )
+    alone = array(attention(layer(tokens[1:, :3])))[0]
+    np.testing.assert_allclose(expected[1, :3], alone, atol=1e-6)
+
+
+def test_logits_of_rows_have_no_mask():
+    """A row of a decoding step has the rank and perhaps the length of a sequence of float ids."""
+    layer, rows = embedding(), vectors(3, 16)
+    rows[:, 8:] = 0
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    labels = np.array([1, 2, 3])
+    logits = layer.project(ops.array(rows))
+    expected = float(loss(labels, ops.array(array(logits))))
+    np.testing.assert_allclose(float(loss(labels, logits)), expected, rtol=1e-6)

@@ -25,12 +25,12 @@ def batch(rows=16):
     return {"source": source, "target": target}, labels
 
 
-def new_model(dropout=0.0, **options):
+def new_model(dropout=0.0, model_class=Transformer, **options):
     keras.utils.set_random_seed(1)
     config = TransformerConfig(
         vocab_size=50, num_layers=1, d_model=16, d_ff=32, num_heads=2, dropout=dropout
     )
-    return Transformer(config, **options)
+    return model_class(config, **options)
 
 
 def fused_adam():
@@ -38,13 +38,19 @@ def fused_adam():
 
 
 @functools.cache
-def compiled_model(strategy, dropout, optimizer, **options):
+def compiled_model(
+    strategy,
+    dropout,
+    optimizer,
+    loss=LabelSmoothedCrossEntropy,
+    model_class=Transformer,
+    **options,
+):
     """Returns a model and its initial state; each model is compiled and traced once."""
     with strategy.scope():
-        model = new_model(dropout)
+        model = new_model(dropout, model_class)
         metrics = [TokenAccuracy(name="accuracy"), Perplexity(name="separate_perplexity")]
-        loss = LabelSmoothedCrossEntropy(0.1)
-        model.compile(optimizer(), loss, metrics=metrics, by_products=True, **options)
+        model.compile(optimizer(), loss(0.1), metrics=metrics, by_products=True, **options)
         model.optimizer.build(model.trainable_variables)
     return model, state_of(model)
 
@@ -168,6 +174,93 @@ def test_dropout_differs_by_replica_and_by_part_and_repeats_itself(request, spre
     again, _ = trained(data=twice, dropout=0.3, **options)
     for ours, theirs in zip(again, weights, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+class SumOfSentences(LabelSmoothedCrossEntropy):
+    """Counts sentences instead of tokens."""
+
+    def sum_and_count(self, labels, logits, sample_weight=None):
+        total, _ = super().sum_and_count(labels, logits, sample_weight)
+        return total, tf.reduce_sum(tf.cast(tf.reduce_any(labels > 0, axis=1), tf.float32))
+
+
+@pytest.mark.long
+def test_a_subclass_of_the_loss_is_summed_over_replicas_and_parts(expected, replicas):
+    """Plain gradient descent on a loss that is larger by tokens per sentence."""
+    labels = batch()[1]
+    ratio = (labels > 0).sum() / len(labels)
+    by_tokens = trained(optimizer=functools.partial(keras.optimizers.SGD, 1e-2))
+    for options in ({"accumulate": 2}, {"strategy": replicas, "clip_norm": 1e6}):
+        weights, history = trained(
+            optimizer=functools.partial(keras.optimizers.SGD, 1e-2 / ratio),
+            loss=SumOfSentences,
+            **options,
+        )
+        assert history["loss"] == pytest.approx([ratio * x for x in by_tokens[1]["loss"]], rel=1e-5)
+        assert_close((weights, {**history, "loss": by_tokens[1]["loss"]}), by_tokens)
+
+
+def test_a_strategy_divides_the_loss_by_its_replicas_as_it_does_with_losses_of_keras(replicas):
+    labels = np.array([[1, 2]])
+    logits = np.zeros((1, 2, 8), "float32")
+    of_keras = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    for loss in (LabelSmoothedCrossEntropy(), of_keras):
+        alone = float(loss(labels, logits))
+        with replicas.scope():
+            assert float(loss(labels, logits)) == pytest.approx(alone / 2)
+
+
+class WithUnusedLayer(Transformer):
+    def build_layers(self):
+        super().build_layers()
+        self.unused = keras.layers.Dense(3)
+        self.unused.build((None, 4))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("spread", ["replicas", "parts"])
+def test_a_weight_without_a_gradient_is_skipped_with_a_warning(request, expected, spread):
+    options = {"accumulate": 2, "clip_norm": 1e6}
+    if spread == "replicas":
+        options["strategy"] = request.getfixturevalue("replicas")
+    with pytest.warns(UserWarning, match=r"Gradients do not exist for variables .*unused"):
+        weights, history = trained(model_class=WithUnusedLayer, **options)
+    assert len(weights) == len(expected[0]) + 2
+    assert_close((weights[:-2], history), expected)
+    np.testing.assert_array_equal(weights[-1], 0)
+
+
+def test_by_products_are_left_out_with_other_losses():
+    """They would be 1.0 and 0.0 for ever."""
+    model = new_model()
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile("adam", loss, by_products=True, run_eagerly=True)
+    inputs, labels = batch()
+    assert list(model.fit(inputs, labels, verbose=0).history) == ["loss"]
+    assert list(model.evaluate(inputs, labels, verbose=0, return_dict=True)) == ["loss"]
+
+
+def test_by_products_that_a_step_of_ones_own_does_not_compute_are_not_numbers():
+    class Own(Transformer):
+        def test_step(self, data):
+            inputs, labels = data
+            return self.compute_metrics(inputs, labels, self(inputs))
+
+    model = Own(new_model().config)
+    model.compile("adam", LabelSmoothedCrossEntropy(), by_products=True, run_eagerly=True)
+    results = model.evaluate(*batch(), verbose=0, return_dict=True)
+    assert np.isnan([results["perplexity"], results["token_accuracy"]]).all()
+
+
+def test_a_metric_of_the_same_name_takes_precedence_over_a_by_product():
+    model = new_model()
+    options = {"metrics": [TokenAccuracy()], "by_products": True, "run_eagerly": True}
+    model.compile(keras.optimizers.SGD(0.0), LabelSmoothedCrossEntropy(), **options)
+    inputs, labels = batch()
+    history = model.fit(inputs, labels, verbose=0).history
+    expected = model.evaluate(inputs, labels, verbose=0, return_dict=True)
+    assert sorted(history) == ["loss", "perplexity", "token_accuracy"]
+    assert history["token_accuracy"][0] == pytest.approx(expected["token_accuracy"])
 
 
 def test_other_losses_use_the_step_of_keras():

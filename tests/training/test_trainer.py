@@ -12,9 +12,12 @@ import pytest
 import tensorflow as tf
 from small_training import HeldOut, final_state, new_trainer, training_data
 
+from t2t_keras import Perplexity, Transformer, TransformerConfig
 from t2t_keras.training import training_cost
 from t2t_keras.training.checkpoints import Checkpoints
-from t2t_keras.training.trainer import NonFiniteLoss
+from t2t_keras.training.metrics_file import MetricsFile
+from t2t_keras.training.trainer import NonFiniteLoss, Trainer
+from t2t_keras.training.training_config import TrainingConfig
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +51,23 @@ def test_each_evaluation_writes_a_line_of_metrics(finished):
         *("bleu", "bleu_signature"),
     }
     assert (first["bleu"], first["bleu_signature"]) == (12.5, "invented")
+
+
+@pytest.mark.long
+def test_another_loss_has_no_perplexity_and_accuracy_of_its_own(tmp_path, capfd):
+    """By-products exist only with our loss; a metric given to `compile` is measured with any."""
+    model = Transformer(TransformerConfig(20, num_layers=1, d_model=16, d_ff=16, num_heads=2))
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    metrics = [Perplexity(name="given")]
+    model.compile(keras.optimizers.SGD(0.1), loss, metrics=metrics, by_products=True)
+    config = TrainingConfig(steps=2, evaluate_every=1, log_every=1, keep=1)
+    Trainer(model, training_data(), config, tmp_path, [HeldOut()]).train()
+    first, second = MetricsFile(tmp_path / "metrics.jsonl").read()
+    for name in ("perplexity", "train_perplexity", "token_accuracy", "train_token_accuracy"):
+        assert name not in first
+    assert second["loss"] < first["loss"]
+    assert 1 < second["given"] < first["given"]
+    assert re.search(r"step 2/2  loss [\d.]+  learning rate ", capfd.readouterr().err)
 
 
 def test_the_checkpoint_with_the_lowest_loss_is_the_best(finished):

@@ -1,0 +1,176 @@
+"""Which loss is computed in chunks; everything that a user's class overrides is obeyed."""
+
+import contextlib
+
+import keras
+import numpy as np
+import pytest
+from helpers import TINY, array, ids, pairs
+from keras import ops
+
+from t2t_keras import (
+    LabelSmoothedCrossEntropy,
+    Perplexity,
+    TokenAccuracy,
+    Transformer,
+    TransformerConfig,
+)
+from t2t_keras.layers import SharedEmbedding
+from t2t_keras.training import token_sums
+
+INPUTS, LABELS = pairs(), ids(3, 6, [6, 6, 3], seed=3)
+
+
+class EachTenfold(LabelSmoothedCrossEntropy):
+    def call(self, y_true, y_pred):
+        return 10 * super().call(y_true, y_pred)
+
+
+class SumTenfold(LabelSmoothedCrossEntropy):
+    def sum_and_count(self, labels, logits, sample_weight=None):
+        total, count = super().sum_and_count(labels, logits, sample_weight)
+        return 5 * total, count / 2
+
+
+class ValueTenfold(LabelSmoothedCrossEntropy):
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        return 10 * super().__call__(y_true, y_pred, sample_weight)
+
+
+class ModelTenfold(Transformer):
+    def compute_loss(self, *args, **kwargs):
+        return 10 * super().compute_loss(*args, **kwargs)
+
+
+class CappedLogits(SharedEmbedding):
+    def logits(self, x, few_rows=False):
+        return 3 * ops.tanh(super().logits(x, few_rows) / 3)
+
+
+class CappedModel(Transformer):
+    def build_layers(self):
+        super().build_layers()
+        self.output_embedding = CappedLogits(50, 16, mask_zero=False, name="capped")
+        self.output_embedding.build()
+
+
+class RegularizedModel(Transformer):
+    def build_layers(self):
+        super().build_layers()
+        self.embedding.matrix.regularizer = keras.regularizers.L2(1.0)
+
+
+def new_model(model_class=Transformer, loss=None, rate=1e-2, **options):
+    keras.utils.set_random_seed(0)
+    model = model_class(TransformerConfig(**{**TINY, "num_layers": 1}, dropout=0.0))
+    loss = loss or LabelSmoothedCrossEntropy()
+    eager = keras.backend.backend() == "tensorflow"  # tracing takes longer than a step
+    model.compile(keras.optimizers.SGD(rate), loss, run_eagerly=eager, **options)
+    return model
+
+
+def step(*arguments, **options):
+    """Returns the losses of an evaluation and a training step, and the weights after it."""
+    model = new_model(*arguments, **options)
+    evaluated = model.evaluate(INPUTS, LABELS, verbose=0, return_dict=True)["loss"]
+    with without_graphs():
+        trained = model.train_on_batch(INPUTS, LABELS, return_dict=True)["loss"]
+    return float(evaluated), float(trained), [array(weight) for weight in model.weights]
+
+
+@contextlib.contextmanager
+def without_graphs():
+    """Makes TensorFlow run the step operation by operation: tracing it would take longer."""
+    if keras.backend.backend() != "tensorflow":
+        yield
+        return
+    import tensorflow as tf
+
+    tf.config.run_functions_eagerly(True)
+    try:
+        yield
+    finally:
+        tf.config.run_functions_eagerly(False)
+
+
+@pytest.fixture(scope="module")
+def usual():
+    return step()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"loss": EachTenfold()},
+        {"loss": SumTenfold()},
+        {"loss": ValueTenfold()},
+        {"loss": [ValueTenfold()]},
+        {"model_class": ModelTenfold},
+        {"loss_weights": 10.0},
+    ],
+    ids=["call", "sum_and_count", "__call__", "a list", "compute_loss", "loss_weights"],
+)
+def test_a_loss_of_ones_own_is_trained_and_evaluated(usual, options):
+    """Ten times the loss, with a tenth of the learning rate."""
+    *losses, weights = step(rate=1e-3, **options)
+    np.testing.assert_allclose(losses, [10 * loss for loss in usual[:2]], rtol=1e-5)
+    for ours, theirs in zip(weights, usual[2], strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-6)
+
+
+def test_regularizers_shrink_the_weights(usual):
+    before = array(new_model().embedding.matrix)
+    *_, weights = step(RegularizedModel)
+    np.testing.assert_allclose(usual[2][0] - weights[0], 2 * 1e-2 * before, atol=1e-5)
+
+
+@pytest.fixture
+def chunked(monkeypatch):
+    """A list with an element for each call of the loss in chunks."""
+    calls = []
+    for name in ("chunked_loss", "chunked_sums"):
+        original = getattr(token_sums, name)
+
+        def recorded(*args, name=name, original=original, **kwargs):
+            calls.append(name)
+            return original(*args, **kwargs)
+
+        monkeypatch.setattr(token_sums, name, recorded)
+    return calls
+
+
+def test_the_usual_loss_is_computed_in_chunks(chunked):
+    step(metrics=[TokenAccuracy(), Perplexity()])
+    assert set(chunked) == {"chunked_loss", "chunked_sums"}
+
+
+@pytest.mark.parametrize(
+    "options", [{"loss": EachTenfold()}, {"model_class": CappedModel}], ids=["loss", "embedding"]
+)
+def test_nothing_is_computed_in_chunks_if_a_subclass_takes_part(chunked, options):
+    model = new_model(**options)
+    expected = float(model.loss(LABELS, model(INPUTS)))
+    losses = [model.evaluate(INPUTS, LABELS, verbose=0)]
+    with without_graphs():
+        losses.append(float(model.train_on_batch(INPUTS, LABELS)))
+    np.testing.assert_allclose(losses, expected, rtol=1e-5)
+    assert chunked == []
+
+
+def test_perplexity_and_accuracy_do_not_depend_on_the_loss():
+    results = [
+        new_model(loss=loss, metrics=[TokenAccuracy(), Perplexity()]).evaluate(
+            INPUTS, LABELS, verbose=0, return_dict=True
+        )
+        for loss in (LabelSmoothedCrossEntropy(), SumTenfold())
+    ]
+    usual, ours = results
+    assert ours == pytest.approx({**usual, "loss": 10 * usual["loss"]}, rel=1e-5)
+
+
+@pytest.mark.parametrize("method", ["fit", "train_on_batch"])
+def test_class_weights_are_refused(method):
+    """Keras takes rows of ids for one-hot classes, and weights each row by its largest id."""
+    model = new_model()
+    with pytest.raises(ValueError, match=r"`class_weight` has no meaning .* sample_weight"):
+        getattr(model, method)(INPUTS, LABELS, class_weight={0: 0.0, 1: 2.0})
