@@ -25,6 +25,7 @@ from pipelines.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.config_flag import CONFIG, refuse_overrides, run_with_config
 from t2t_keras.cli.main import no_arguments, will_resume
+from t2t_keras.cli.process import standard_input
 from t2t_keras.cli.unused_flags import refuse_unused
 
 SOURCE = flags.DEFINE_string(
@@ -170,10 +171,10 @@ def find_source(folder):
         return TreebankPairs(TREEBANK.value, LEAVES.value)
     if PAIRS.value != "-":
         return TabSeparatedFile(PAIRS.value)
-    start = sys.stdin.buffer.peek(2)[:2]
+    start = standard_input().peek(2)[:2]
     suffix = ".gz" if start == b"\x1f\x8b" else ""
     with open(f"{folder}/standard input{suffix}", "wb") as copy:
-        shutil.copyfileobj(sys.stdin.buffer, copy)
+        shutil.copyfileobj(standard_input(), copy)
     return TabSeparatedFile(copy.name)
 
 

@@ -22,6 +22,7 @@ from pipelines.progress import Progress
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.files import check_outputs, files_of, output_to
 from t2t_keras.cli.main import run
+from t2t_keras.cli.process import standard_input
 from t2t_keras.cli.to_flag import TO
 from t2t_keras.cli.weights_flag import WEIGHTS
 
@@ -84,7 +85,7 @@ def given_pairs(files):
         return zip(sources, targets, strict=True), False
     if PAIRS.value and PAIRS.value != "-":
         return split_at_tabs(files.enter_context(open(PAIRS.value, "rb"))), False
-    return split_at_tabs(sys.stdin.buffer), sys.stdin.buffer.isatty()
+    return split_at_tabs(standard_input()), standard_input().isatty()
 
 
 def split_at_tabs(lines):
