@@ -21,6 +21,8 @@ def begin():
         except OSError:
             os.open(os.devnull, mode)  # takes the lowest free number
             os.set_inheritable(descriptor, True)
+    if os.path.expanduser("~") == "~":  # the user has no home
+        os.environ["HOME"] = "/tmp"  # as in Keras; other libraries would fail or write to "./~"
     use_utf8()
     signal.signal(signal.SIGINT, lambda *_: interrupted())
 

@@ -77,6 +77,16 @@ def test_names_that_are_not_utf_8_are_shown_in_messages():
     assert result.stderr == "translate.py: Unknown command line flag 'n\\udcffä'\n".encode()
 
 
+def test_without_a_home_libraries_use_tmp(tmp_path):
+    """A user may have neither the variable HOME nor an entry in the list of users."""
+    unknown = "import pwd\npwd.getpwuid = {}.__getitem__\n"
+    (tmp_path / "sitecustomize.py").write_text(unknown)
+    looked_up = "import os\nraise SystemExit(os.path.expanduser('~'))\n"
+    (tmp_path / "absl.py").write_text(looked_up)
+    result = started("translate", HOME=None, PYTHONPATH=str(tmp_path))
+    assert result.stderr == b"/tmp\n"
+
+
 def test_ctrl_c_during_the_first_import_ends_with_a_message(tmp_path):
     (tmp_path / "absl").mkdir()
     pressed = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
