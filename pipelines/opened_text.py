@@ -18,6 +18,7 @@ from pathlib import Path
 from pipelines.checks import SourceError
 
 START = 4096  # bytes that tell text from UTF-16 and other files
+MAGIC = 16  # bytes that tell compressed files; a pipe's first line may have fewer
 BUFFER = 1 << 17  # bytes that are decompressed at a time
 
 # {name: (the first bytes, function from an open file to its decompressed contents)}
@@ -85,7 +86,9 @@ def is_compressed(path):
 def with_start(file):
     """Returns the first bytes of a file, and the file from the same position on."""
     if not file.seekable():
-        start = file.read(START)
+        start = b""
+        while len(start) < MAGIC and b"\n" not in start and (part := file.read1(START)):
+            start += part
         return start, io.BufferedReader(Rejoined(start, file), BUFFER)
     position = file.tell()
     start = file.read(START)

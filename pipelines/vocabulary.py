@@ -142,7 +142,8 @@ def run_sentencepiece(options, size, folder):
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",  # whatever the locale
+        errors="replace",
         cwd=folder,
     )
     try:

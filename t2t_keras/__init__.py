@@ -4,8 +4,8 @@ Importing this package loads only Keras and its configured backend.
 """
 
 import importlib
+import os
 import sys
-from pathlib import Path
 
 _HOMES = {
     "LabelSmoothedCrossEntropy": "t2t_keras.losses:LabelSmoothedCrossEntropy",
@@ -33,10 +33,12 @@ def _is_command():
     program = next((word for word in words if word == "-m" or not word.startswith("-")), "")
     if program == "-m":
         return next(words, "").startswith("t2t_keras.cli.")
-    return Path(program).name.startswith("t2t-")
+    return os.path.basename(program).startswith("t2t-")
 
 
 # In a program, all classes are registered with Keras now, so that `keras.saving.load_model` finds
 # them. A command loads Keras later, after it has handled --help and wrong flags.
-if not _is_command():
+if _is_command():
+    importlib.import_module("t2t_keras.cli.process").begin()
+else:
     globals().update({name: __getattr__(name) for name in __all__})

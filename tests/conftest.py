@@ -8,6 +8,9 @@ os.environ.setdefault(
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true",
 )
 
+# TensorFlow logs notes at level ERROR, at any time. A test that fails raises an error.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
 import keras
 import pytest
 from commands import SMALL_CORPUS, TINY_RUN, command

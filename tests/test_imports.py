@@ -7,6 +7,7 @@ import keras
 import pytest
 
 import t2t_keras
+from t2t_keras.cli import process
 
 
 def imported(monkeypatch, *arguments):
@@ -40,10 +41,13 @@ def test_a_program_imports_every_class_so_that_keras_can_load_models(monkeypatch
 
 @pytest.mark.parametrize("arguments", COMMANDS)
 @pytest.mark.parametrize("options", [[], ["-u", "-B"]])
-def test_a_command_imports_classes_when_they_are_used(monkeypatch, arguments, options):
+def test_a_command_prepares_its_process_and_imports_classes_later(monkeypatch, arguments, options):
+    prepared = []
+    monkeypatch.setattr(process, "begin", lambda: prepared.append(True))
     module = imported(monkeypatch, *options, *arguments)
     assert not set(module.__all__) & set(vars(module))
     assert module.Transformer is t2t_keras.Transformer
+    assert prepared == [True]
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -4,36 +4,43 @@ TensorFlow's C++ libraries write to file descriptor 2 before any Python setting 
 """
 
 import contextlib
+import functools
 import gc
+import importlib.util
+import json
 import os
 import signal
 import sys
-import tempfile
-from pathlib import Path
 
 from absl import flags
 
+from t2t_keras.cli.stderr_filter import StderrFilter
+
 # TensorFlow and Keras import these packages if they are installed, but do not require them. No
-# command uses the parts that need them.
+# command uses the parts that need them. JAX requires SciPy.
 OPTIONAL = ("matplotlib", "pandas", "scipy")
 
 
-def load_backend(with_keras=True):
+def load_backend(with_keras=True, on_jax=False):
     """Imports Keras and its backend, and finds the devices.
 
     Messages are dropped unless loading fails or --verbosity is at least 1.
 
     Args:
         with_keras: False: import TensorFlow alone, which would load Keras if it found it.
+        on_jax: whether the command also runs on JAX, if that is Keras' backend.
+
+    Raises:
+        ValueError: the user's settings of Keras do not suit the command.
     """
+    hidden = [*OPTIONAL, "jax", "keras"]
+    if with_keras:
+        hidden.remove("keras")
+        if chosen_backend(on_jax) == "jax":
+            hidden = ["matplotlib", "pandas"]
     show = flags.FLAGS["verbosity"].value >= 1
     if not show:
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # no INFO lines later, either
-    hidden = [*OPTIONAL]
-    if not (with_keras and may_use_jax()):
-        hidden.append("jax")
-    if not with_keras:
-        hidden.append("keras")
     with contextlib.nullcontext() if show else standard_error_held(), imports_only_needed(hidden):
         if with_keras:
             import keras
@@ -45,15 +52,51 @@ def load_backend(with_keras=True):
         tf.config.list_physical_devices()
 
 
-def may_use_jax():
-    """Returns whether JAX may be Keras' backend, which is known before Keras is imported."""
-    if backend := os.environ.get("KERAS_BACKEND"):
-        return backend == "jax"
-    home = Path(os.environ.get("KERAS_HOME") or Path.home() / ".keras")
+def chosen_backend(on_jax):
+    """Returns Keras' backend, tensorflow or jax, which is known before Keras is imported.
+
+    Args:
+        on_jax: whether jax is allowed.
+    """
+    path = settings_path()
+    settings = read_settings(path)
+    if (floatx := settings.get("floatx", "float32")) != "float32":
+        raise ValueError(f"{path}: floatx must be float32. Received: {floatx}")
+    variable = os.environ.get("KERAS_BACKEND")
+    backend, origin = settings.get("backend", "tensorflow"), str(path)
+    if variable:
+        backend, origin = variable, "KERAS_BACKEND"
+    remedy = f"Set KERAS_BACKEND=tensorflow. Received: {backend}, from {origin}"
+    if backend not in ("tensorflow", "jax"):
+        raise ValueError(f"Keras' backend must be tensorflow or jax. {remedy}")
+    if backend == "jax" and not on_jax:
+        raise ValueError(f"needs TensorFlow as Keras' backend. {remedy}")
+    if backend == "jax" and importlib.util.find_spec("jax") is None:
+        raise ValueError(f"JAX is not installed: pip install jax. Or: {remedy}")
+    return backend
+
+
+def settings_path():
+    """Returns the path of Keras' settings file, found as Keras does."""
+    home = os.path.expanduser("~")  # "~" if there is no home
+    folder = os.path.join(home if os.access(home, os.W_OK) else "/tmp", ".keras")
+    return os.path.expanduser(os.path.join(os.environ.get("KERAS_HOME", folder), "keras.json"))
+
+
+def read_settings(path):
+    """Returns Keras' settings, a dictionary. Keras itself would ignore a damaged file."""
     try:
-        return "jax" in (home / "keras.json").read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return False
+        with open(path, encoding="utf-8") as file:
+            settings = json.load(file)
+        if not isinstance(settings, dict):
+            raise ValueError("not a JSON object")
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise ValueError(
+            f"Keras' settings cannot be read. Correct or delete {path}: {error}"
+        ) from error
+    return settings
 
 
 @contextlib.contextmanager
@@ -79,64 +122,44 @@ def standard_error_held():
     """Holds back everything written to standard error, and prints it only if the block fails.
 
     The block fails if it raises an exception or if the process dies, for example from an illegal
-    instruction. A forked child then prints the text.
+    instruction. Afterward, known chatter is held back.
     """
     sys.stderr.flush()
-    original = os.dup(2)
-    with tempfile.TemporaryFile() as kept:
-        watcher = Watcher(kept.fileno(), original)
-        os.dup2(kept.fileno(), 2)
-        failed = True
-        try:
-            with interrupts_shown(watcher, original):
-                yield
-            failed = False
-        finally:
-            sys.stderr.flush()
-            os.dup2(original, 2)
-            os.close(original)
-            watcher.end(show=failed)
+    messages, own = stderr_filter(), sys.stderr.fileno()
+    original = os.dup(own)
+    messages.hold()
+    os.dup2(2, own, inheritable=False)
+
+    def end(show):
+        os.dup2(original, own, inheritable=False)
+        messages.release(show)
+
+    failed = True
+    try:
+        with interrupts_shown(functools.partial(end, show=False)):
+            yield
+        failed = False
+    finally:
+        sys.stderr.flush()
+        end(failed)
+        os.close(original)
 
 
-class Watcher:
-    """A child process that prints a file if its parent asks for it or dies.
-
-    Args:
-        kept: descriptor of the file.
-        output: descriptor to print the file to.
-    """
-
-    def __init__(self, kept, output):
-        receiver, self.sender = os.pipe()
-        self.child = os.fork()
-        if self.child:
-            os.close(receiver)
-            return
-        os.close(self.sender)
-        for signum in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(signum, signal.SIG_IGN)
-        if os.read(receiver, 1) != b"q":  # reads b"" if the parent died
-            length = os.fstat(kept).st_size
-            os.write(output, os.pread(kept, length, 0))
-        os._exit(0)
-
-    def end(self, show):
-        """Ends the child. Further calls have no effect."""
-        if self.sender is not None:
-            os.write(self.sender, b"s" if show else b"q")
-            os.close(self.sender)
-            os.waitpid(self.child, 0)
-            self.sender = None
+@functools.cache
+def stderr_filter():
+    """Returns the filter of this process, which begins with the first call."""
+    return StderrFilter()
 
 
 @contextlib.contextmanager
-def interrupts_shown(watcher, original):
-    """On Ctrl-C, drops what was held back and shows the message of the signal's handler."""
+def interrupts_shown(end):
+    """On Ctrl-C, calls `end` and shows the message of the signal's handler."""
     handler = signal.getsignal(signal.SIGINT)
 
     def interrupted(signum, frame):
-        watcher.end(show=False)
-        os.dup2(original, 2)
+        with contextlib.suppress(RuntimeError):  # the signal interrupted a write
+            sys.stderr.flush()
+        end()
         signal.signal(signum, handler)
         signal.raise_signal(signum)
 

@@ -29,6 +29,7 @@ SUBJECTS = {
     "serve": serve,
     "train": train,
 }
+ON_JAX = ("attention", "decode", "train")  # measure Keras' current backend
 
 
 def main(arguments):
@@ -40,7 +41,7 @@ def main(arguments):
     check_unused(arguments[0])
     if arguments[0] == "train":
         keep_cpu_memory()  # as t2t-train does
-    load_backend()
+    load_backend(on_jax=arguments[0] in ON_JAX)
     SUBJECTS[arguments[0]].measure()
 
 

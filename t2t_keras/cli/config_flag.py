@@ -66,7 +66,7 @@ def resolve_config(arguments, default=None):
 
 def loaded(config):
     """Returns the path, the ":VARIANT" (or "") and the `Experiment` of a config."""
-    load_backend()
+    load_backend(on_jax=True)
     from t2t_keras.experiment import find_config, load_experiment
 
     experiment = load_experiment(config)

@@ -6,14 +6,16 @@ A command's module has no heavy imports at its top. Its `main` checks the argume
 
 import contextlib
 import copy
-import functools
 import logging as python_logging
 import os
+import re
 import signal
 import sys
 from pathlib import Path
 
 from absl import app, flags, logging
+
+from t2t_keras.cli import process
 
 RESUMES = False  # whether the same command would resume this one
 
@@ -25,6 +27,8 @@ def run(main, resolve=list):
         main: function of the positional arguments.
         resolve: function from the given arguments to the arguments that absl parses.
     """
+    process.begin()
+    logging.get_absl_handler().python_handler.setStream(sys.stderr)
     command = Path(sys.argv[0]).name
     # --help prints the docstring of main's file, and the flags of every file that it imports.
     sys.modules["__main__"].__doc__ = sys.modules[main.__module__].__doc__
@@ -44,8 +48,9 @@ def run(main, resolve=list):
             fail(command, f"{error.filename}: {error.strerror}" if error.filename else error)
 
     def parse(argv):
-        signal.signal(signal.SIGINT, functools.partial(interrupted, command))
+        signal.signal(signal.SIGINT, interrupted)
         try:
+            process.check_output()
             check_flags(argv)
             # ml_collections reads overrides from sys.argv, not from the list passed to absl.
             sys.argv = [argv[0], *resolve(argv[1:])]
@@ -108,10 +113,10 @@ def show_messages_alone(form="%(message)s"):
 
 
 class Formatter(python_logging.Formatter):
-    """Adds the level to warnings and errors."""
+    """Adds the level to warnings and errors, and keeps each message on one line."""
 
-    def format(self, record):
-        line = super().format(record)
+    def formatMessage(self, record):
+        line = printable(super().formatMessage(record))
         important = record.levelno > python_logging.INFO
         return f"{record.levelname}: {line}" if important else line
 
@@ -134,18 +139,16 @@ def will_resume():
     RESUMES = True
 
 
-def interrupted(command, *_):
-    """Ends the process immediately; every command tolerates being killed.
-
-    A KeyboardInterrupt might be raised in a library's callback that swallows it. The message is
-    written without a buffer, because the signal may have interrupted a write to it.
-    """
-    promise = ". Run the same command to resume" if RESUMES else ""
-    with contextlib.suppress(OSError):
-        os.write(2, f"\n{command}: interrupted{promise}\n".encode())
-    os._exit(130)  # 128 + SIGINT, as shells report it
+def interrupted(*_):
+    process.interrupted(". Run the same command to resume" if RESUMES else "")
 
 
 def fail(command, error):
-    print(f"{command}: {error}", file=sys.stderr)
+    print(printable(f"{command}: {error}"), file=sys.stderr)
     sys.exit(2)
+
+
+def printable(text):
+    """Escapes line breaks, control characters and changes of direction, as in names of files."""
+    harmful = r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]"
+    return re.sub(harmful, lambda found: repr(found[0])[1:-1], text)

@@ -18,7 +18,7 @@ def main(arguments):
     no_arguments(arguments)
     for part in ("training.", "data.", "search."):
         refuse_overrides(part, "on the number of weights")
-    load_backend()
+    load_backend(on_jax=True)
     if CONFIG.value is None:
         print_table3()
     else:

@@ -25,6 +25,7 @@ from pipelines.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.config_flag import CONFIG, refuse_overrides, run_with_config
 from t2t_keras.cli.main import no_arguments, show_messages_alone, will_resume
+from t2t_keras.cli.process import standard_input
 from t2t_keras.cli.unused_flags import refuse_unused
 
 SOURCE = flags.DEFINE_string(
@@ -172,7 +173,7 @@ def find_source(folder):
     if PAIRS.value != "-":
         return TabSeparatedFile(PAIRS.value)
     with open(f"{folder}/standard input", "wb") as copy:
-        shutil.copyfileobj(sys.stdin.buffer, copy)
+        shutil.copyfileobj(standard_input(), copy)
     return TabSeparatedFile(copy.name)
 
 

@@ -146,7 +146,7 @@ def main(arguments):
         )
     if arguments[0] != "table1":  # it has no stages
         will_resume()
-    load_backend()
+    load_backend(on_jax=arguments[0] == "table1")
     from t2t_keras.reproduction import Plan, reproduce
 
     # `resolve_config` adds --config=base to the arguments.

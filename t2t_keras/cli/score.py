@@ -23,6 +23,7 @@ from pipelines.progress import Progress
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.files import check_outputs, files_of, output_to
 from t2t_keras.cli.main import run
+from t2t_keras.cli.process import standard_input
 from t2t_keras.cli.to_flag import TO
 from t2t_keras.cli.weights_flag import WEIGHTS
 
@@ -85,12 +86,12 @@ def given_pairs(files):
         return zip(sources, targets, strict=True), False
     if PAIRS.value and PAIRS.value != "-":
         return split_at_tabs(files.enter_context(opened(PAIRS.value))), False
-    return split_at_tabs(standard_input()), sys.stdin.buffer.isatty()
+    return split_at_tabs(typed_or_piped()), standard_input().isatty()
 
 
-def standard_input():
+def typed_or_piped():
     """Yields the lines of standard input, and waits for none of them earlier."""
-    yield from text_in(sys.stdin.buffer)
+    yield from text_in(standard_input())
 
 
 def split_at_tabs(lines):

@@ -45,6 +45,7 @@ from pipelines.whole import file_digest
 from t2t_keras.cli.files import check_outputs, files_of
 from t2t_keras.cli.lines_beside import LinesBeside, check_lines
 from t2t_keras.cli.main import run
+from t2t_keras.cli.process import standard_input
 from t2t_keras.cli.resumable_output import opened_output
 from t2t_keras.cli.translate_on_beam import APACHE_BEAM, BEAM_OPTIONS, translate_on_beam
 from t2t_keras.cli.translation_lines import JSON, SCORES, given_style, lines_of
@@ -85,7 +86,7 @@ def main(arguments):
     refuse_unused([BEAM_OPTIONS], "without --apache_beam")
     check_arguments(arguments)
     with contextlib.ExitStack() as files:
-        source = files.enter_context(opened(INPUT.value)) if INPUT.value else sys.stdin.buffer
+        source = files.enter_context(opened(INPUT.value)) if INPUT.value else standard_input()
         interactive = source.isatty()
         output = files.enter_context(opened_output(OUTPUT.value, resumable=not interactive))
         from t2t_keras.runs.splitting import splitter

@@ -16,6 +16,8 @@ from pathlib import Path
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
+from t2t_keras.export.plain_path import plain_path
+
 MANIFEST = Path("assets.extra") / "sha256.json"
 # Operations that reach beyond the model when they run. No export contains one.
 FORBIDDEN = frozenset(
@@ -75,7 +77,8 @@ def load(folder):
     checked_graph(folder)
     importlib.import_module("tensorflow_text")  # registers its operations when imported
     try:
-        return tf.saved_model.load(str(folder))
+        with plain_path(folder) as path:
+            return tf.saved_model.load(path)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise damaged(folder, error) from error
     except tf.errors.OpError as error:

@@ -6,11 +6,11 @@ seconds. Here TensorFlow's C++ code imports the graph of a signature, and only i
 
 import collections.abc
 import itertools
-from pathlib import Path
 
 import tensorflow as tf
 
 from t2t_keras.export.loading import checked_graph, damaged, load_text_operations
+from t2t_keras.export.plain_path import plain_path
 
 COUNTER = itertools.count()
 INITIALIZE = "__saved_model_init_op"
@@ -38,7 +38,8 @@ class SignatureGraphs(collections.abc.Mapping):
             saver, initialize = self.graph.saver_def, self.graph.signature_def[INITIALIZE]
             operations = [saver.restore_op_name, *names_of(initialize.outputs)]
             restore = self.function([saver.filename_tensor_name], operations)
-            restore(tf.constant(str(Path(folder) / "variables" / "variables")))
+            with plain_path(folder) as path:
+                restore(tf.constant(f"{path}/variables/variables"))
         except (ValueError, KeyError, TypeError) as error:
             raise damaged(folder, error) from error
         except tf.errors.OpError as error:

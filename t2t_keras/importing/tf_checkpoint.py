@@ -1,9 +1,11 @@
 """Checkpoints of TensorFlow: tensors by name. They hold no code."""
 
+import contextlib
 import functools
 import math
 import re
 
+from t2t_keras.export.plain_path import plain_path
 from t2t_keras.importing.tensors import Tensor
 
 # In checkpoints of TensorFlow 2, which are graphs of objects.
@@ -52,10 +54,15 @@ def read_checkpoint(prefix, version):
             f"{error}"
         )
 
+    @contextlib.contextmanager
+    def opened():
+        with plain_path(prefix.parent) as folder:
+            yield tf.train.load_checkpoint(f"{folder}/{prefix.name}")
+
     try:
-        reader = tf.train.load_checkpoint(str(prefix))
-        shapes = reader.get_variable_to_shape_map()
-        dtypes = reader.get_variable_to_dtype_map()
+        with opened() as reader:
+            shapes = reader.get_variable_to_shape_map()
+            dtypes = reader.get_variable_to_dtype_map()
     except failures as error:
         raise damaged(error) from error
     actual = 2 if OBJECTS in shapes else 1
@@ -69,7 +76,8 @@ def read_checkpoint(prefix, version):
 
     def read(name):
         try:
-            return reader.get_tensor(name)
+            with opened() as reader:
+                return reader.get_tensor(name)
         except failures as error:
             raise damaged(error) from error
 

@@ -1,4 +1,7 @@
+import importlib.util
 import json
+import os
+import pwd
 import re
 import subprocess
 import sys
@@ -7,7 +10,7 @@ import textwrap
 import pytest
 from commands import ROOT
 
-from t2t_keras.cli.backend import may_use_jax
+from t2t_keras.cli.backend import chosen_backend, settings_path
 
 COMMANDS = sorted(
     path.stem
@@ -66,7 +69,7 @@ def test_messages_of_libraries_are_shown_if_the_process_dies():
     [("", ""), ("main.will_resume()", ". Run the same command to resume")],
 )
 def test_on_ctrl_c_a_command_shows_only_its_own_message(start, promise):
-    start += "; signal.signal(signal.SIGINT, lambda *_: main.interrupted('t2t-train'))"
+    start += "; sys.argv = ['t2t-train']; signal.signal(signal.SIGINT, main.interrupted)"
     result = run_block("signal.raise_signal(signal.SIGINT)", start.lstrip("; "))
     assert result.returncode == 130
     assert result.stderr == f"before, \nt2t-train: interrupted{promise}\n"
@@ -81,11 +84,17 @@ def test_on_ctrl_c_without_a_handler_they_are_dropped_too():
 
 
 @pytest.mark.long
-def test_a_command_prints_nothing_of_its_libraries():
-    command = [sys.executable, "-m", "t2t_keras.cli.parameters", "--config=multi30k"]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert (result.returncode, result.stderr) == (0, "")
-    assert "all  " in result.stdout
+def test_a_command_prints_nothing_of_its_libraries(toy_run, tmp_path):
+    """With oneDNN's operations, TensorFlow logs an error at the first product of integers."""
+    (tmp_path / "source").write_text("The dog sleeps.\n")
+    command = [sys.executable, "-m", "t2t_keras.cli.translate", toy_run[1]]
+    command.append(f"--input={tmp_path}/source")
+    environment = {**os.environ, "TF_ENABLE_ONEDNN_OPTS": "1"}
+    environment.pop("TF_CPP_MIN_LOG_LEVEL", None)
+    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True)
+    assert result.returncode == 0 and result.stdout.count(b"\n") == 1
+    lines = result.stderr.splitlines()
+    assert lines and all(line.startswith(b"translating: 1 lines, ") for line in lines)
 
 
 # Loads a module named "keras" that only prints a line.
@@ -172,22 +181,89 @@ def test_translating_imports_no_package_that_it_does_not_use():
     assert (result.returncode, result.stderr) == (0, "")
 
 
+@pytest.fixture
+def keras_settings(monkeypatch, tmp_path):
+    """Keras' settings file, which does not exist yet, with no variable that overrides it."""
+    monkeypatch.delenv("KERAS_BACKEND", raising=False)
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
+    return tmp_path / "keras.json"
+
+
 @pytest.mark.parametrize(
-    ("environment", "file", "expected"),
+    ("variable", "file", "expected"),
     [
-        ({}, None, False),
-        ({}, '{"backend": "tensorflow"}', False),
-        ({}, '{"backend": "jax"}', True),
-        ({"KERAS_BACKEND": "jax"}, '{"backend": "tensorflow"}', True),
-        ({"KERAS_BACKEND": "tensorflow"}, '{"backend": "jax"}', False),
+        ("", None, "tensorflow"),
+        ("", '{"backend": "tensorflow"}', "tensorflow"),
+        ("", '{"backend": "jax"}', "jax"),
+        ("jax", '{"backend": "tensorflow"}', "jax"),
+        ("tensorflow", '{"backend": "jax"}', "tensorflow"),
     ],
 )
 def test_jax_is_imported_only_as_the_backend_of_keras(
-    monkeypatch, tmp_path, environment, file, expected
+    monkeypatch, keras_settings, variable, file, expected
 ):
-    monkeypatch.delenv("KERAS_BACKEND", raising=False)
-    for name, value in {"KERAS_HOME": str(tmp_path), **environment}.items():
-        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("KERAS_BACKEND", variable)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: "installed")
     if file is not None:
-        (tmp_path / "keras.json").write_text(file)
-    assert may_use_jax() is expected
+        keras_settings.write_text(file)
+    assert chosen_backend(on_jax=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        (
+            '{"backend": "torch"}',
+            "tensorflow or jax. Set KERAS_BACKEND=tensorflow. Received: torch",
+        ),
+        ('{"backend": "jax"}', "needs TensorFlow as Keras' backend. Set KERAS_BACKEND=tensorflow"),
+        ('{"floatx": "float64"}', "floatx must be float32. Received: float64"),
+        ('{"floatx": "float16"}', "floatx must be float32. Received: float16"),
+        ('{"backend": ', "Correct or delete .*keras.json: Expecting value"),
+        ("[]", "Correct or delete .*keras.json: not a JSON object"),
+        ("[" * 100_000, "Correct or delete .*keras.json: maximum recursion"),
+    ],
+)
+def test_settings_of_keras_that_do_not_suit_are_refused(keras_settings, file, message):
+    keras_settings.write_text(file)
+    with pytest.raises(ValueError, match=message):
+        chosen_backend(on_jax=False)
+
+
+def test_a_backend_that_is_not_installed_is_named(monkeypatch, keras_settings):
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(
+        ValueError, match=r"JAX is not installed: pip install jax\. Or: Set KERAS_B"
+    ):
+        chosen_backend(on_jax=True)
+
+
+def test_a_user_without_a_home_has_the_settings_that_keras_finds(monkeypatch):
+    for name in ("HOME", "KERAS_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)
+    assert settings_path() == "/tmp/.keras/keras.json"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "arguments", "code", "output", "message"),
+    [
+        ("parameters", ["--config=multi30k"], 0, "all  ", ""),
+        ("export", ["no_such_run"], 2, "", "export.py: needs TensorFlow as Keras' backend."),
+    ],
+)
+def test_on_jax_a_command_runs_or_says_that_it_needs_tensorflow(
+    name, arguments, code, output, message
+):
+    pytest.importorskip("jax")
+    result = subprocess.run(
+        [sys.executable, "-m", f"t2t_keras.cli.{name}", *arguments],
+        env={**os.environ, "KERAS_BACKEND": "jax"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == code and output in result.stdout
+    assert result.stderr.startswith(message) and result.stderr.count("\n") == bool(message)

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from t2t_keras.export.loading import load, write_manifest
+from t2t_keras.export.signature_graphs import SignatureGraphs
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,15 @@ def test_a_whole_model_is_loaded_with_and_without_a_manifest(model, tmp_path):
     shutil.copytree(model, tmp_path / "copy")
     (tmp_path / "copy" / "assets.extra" / "sha256.json").unlink()
     assert added(tmp_path / "copy") == 3.0
+
+
+@pytest.mark.parametrize("name", ["a[1]", "b\\c", "d*", "e f", "g\nh", "\udcff"])
+@pytest.mark.parametrize("loaded", [load, SignatureGraphs])
+def test_a_model_is_loaded_from_a_path_of_any_characters(model, tmp_path, name, loaded):
+    shutil.copytree(model, tmp_path / name / "1")
+    moved = loaded(tmp_path / name / "1")  # keeps its variables alive
+    signatures = moved.signatures if loaded is load else moved
+    assert float(signatures["serving_default"](x=tf.constant(2.0))["sum"]) == 3.0
 
 
 def test_the_manifest_lists_every_file(model):
