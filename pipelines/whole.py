@@ -176,9 +176,13 @@ def check_links(folder):
 @contextlib.contextmanager
 def only_one(folder):
     """Locks a folder against other processes. The system releases the lock if this one dies."""
-    with open(Path(folder) / ".lock", "a+", opener=not_through_link) as file:
+    path = Path(folder) / ".lock"
+    with open(path, "a+", opener=not_through_link) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # A different process may have removed the file after this one opened it.
+            if not path.exists() or not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                raise BlockingIOError
         except BlockingIOError:
             file.seek(0)
             raise ValueError(
@@ -189,3 +193,29 @@ def only_one(folder):
         file.write(str(os.getpid()))
         file.flush()
         yield
+
+
+@contextlib.contextmanager
+def locked_folder(folder):
+    """Creates a folder and locks it like `only_one`.
+
+    If the block raises an error and has not written anything, the folder and its parents are as
+    before.
+    """
+    folder = Path(folder)
+    created = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    before = set(folder.iterdir())
+    try:
+        with only_one(folder):
+            try:
+                yield
+            except BaseException:
+                if set(folder.iterdir()) - before == {folder / ".lock"}:
+                    (folder / ".lock").unlink()
+                raise
+    except BaseException:
+        with contextlib.suppress(OSError):  # not empty
+            for path in created:
+                path.rmdir()
+        raise
