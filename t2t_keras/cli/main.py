@@ -18,12 +18,13 @@ from absl import app, flags, logging
 RESUMES = False  # whether the same command would resume this one
 
 
-def run(main, resolve=list):
+def run(main, resolve=lambda arguments, known: arguments):
     """Runs `main` as a command. A user error ends it with one message and exit code 2.
 
     Args:
         main: function of the positional arguments.
-        resolve: function from the given arguments to the arguments that absl parses.
+        resolve: function of the given arguments and the `check_flags` of them. It returns the
+            arguments that absl parses.
     """
     command = Path(sys.argv[0]).name
     # --help prints the docstring of main's file, and the flags of every file that it imports.
@@ -46,9 +47,9 @@ def run(main, resolve=list):
     def parse(argv):
         signal.signal(signal.SIGINT, functools.partial(interrupted, command))
         try:
-            check_flags(argv)
+            known = check_flags(argv)
             # ml_collections reads overrides from sys.argv, not from the list passed to absl.
-            sys.argv = [argv[0], *resolve(argv[1:])]
+            sys.argv = [argv[0], *resolve(argv[1:], known)]
             arguments = flags.FLAGS(sys.argv)
         except (flags.Error, ValueError) as error:
             fail(command, error)
@@ -60,7 +61,11 @@ def run(main, resolve=list):
 
 
 def check_flags(argv):
-    """Handles --help and rejects wrong flags before a config is loaded."""
+    """Handles --help and rejects wrong flags before a config is loaded.
+
+    Returns:
+        The values of all flags except --config, as `absl.flags.FlagValues`.
+    """
     kept, arguments = [argv[0]], iter(argv[1:])
     for argument in arguments:
         if argument == "--":
@@ -77,6 +82,7 @@ def check_flags(argv):
             sys.stdout.flush()
         sys.exit(0)
     flags.FLAGS["verbosity"].value = parsed["verbosity"].value  # for `load_backend`
+    return parsed
 
 
 @contextlib.contextmanager
