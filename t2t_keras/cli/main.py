@@ -15,6 +15,9 @@ from pathlib import Path
 
 from absl import app, flags, logging
 
+from t2t_keras.cli.resources import memory_advice, message_of
+
+LESS_MEMORY = "Free some, use a larger machine, or lower --beam where the search needs it"
 RESUMES = False  # whether the same command would resume this one
 
 
@@ -36,13 +39,13 @@ def run(main, resolve=lambda arguments, known: arguments):
 
     def guarded(argv):
         try:
-            with closed_pipe_allowed():
+            with closed_pipe_allowed(), memory_advice(LESS_MEMORY):
                 main(argv[1:])
                 sys.stdout.flush()
         except ValueError as error:
             fail(command, error)
         except OSError as error:  # no such folder, no permission, no space left
-            fail(command, f"{error.filename}: {error.strerror}" if error.filename else error)
+            fail(command, message_of(error))
 
     def parse(argv):
         signal.signal(signal.SIGINT, functools.partial(interrupted, command))

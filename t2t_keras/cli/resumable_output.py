@@ -14,7 +14,14 @@ import shutil
 import sys
 from pathlib import Path
 
-from pipelines.whole import digest, lock, not_through_link, unfinished_name, write_text
+from pipelines.whole import (
+    digest,
+    full_disk_named,
+    lock,
+    not_through_link,
+    unfinished_name,
+    write_text,
+)
 from t2t_keras.cli.files import output_to
 from t2t_keras.cli.main import will_resume
 
@@ -136,13 +143,14 @@ class ResumableOutput:
             block: the block's input, bytes.
             output: its output, bytes.
         """
-        if not self.is_writing:
-            self.discard_the_rest()
-        self.file.write(output)
-        self.file.flush()
-        self.advance(entry_of(block, output))
-        with open(self.journal_path, "a", encoding="utf-8") as journal:
-            journal.write(json.dumps(self.entries[-1]) + "\n")
+        with full_disk_named(self.path):
+            if not self.is_writing:
+                self.discard_the_rest()
+            self.file.write(output)
+            self.file.flush()
+            self.advance(entry_of(block, output))
+            with open(self.journal_path, "a", encoding="utf-8") as journal:
+                journal.write(json.dumps(self.entries[-1]) + "\n")
         will_resume()
 
     def discard_the_rest(self):

@@ -24,6 +24,7 @@ from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.config_flag import CONFIG, config_is, overrides, run_with_config
 from t2t_keras.cli.cpu_memory import keep_cpu_memory
 from t2t_keras.cli.main import no_arguments, show_info, will_resume
+from t2t_keras.cli.resources import memory_advice
 
 RUN = flags.DEFINE_string("run", "runs/quickstart", "Folder of the run, new or to resume.")
 DATA = flags.DEFINE_string(
@@ -61,6 +62,12 @@ TPU = flags.DEFINE_string(
     "tpu", None, "Name of a Cloud TPU, or 'local' on the TPU's own machine. Default: no TPU."
 )
 
+LESS_MEMORY = (
+    "Split each batch with --config.training.accumulate=2, or more: the results are the same. Or "
+    "choose smaller batches (--config.data.batches.tokens) or a smaller model. Checkpoints are "
+    "kept: t2t-train --run={run} with this flag resumes from the newest one"
+)
+
 
 def main(arguments):
     no_arguments(arguments)
@@ -77,10 +84,11 @@ def main(arguments):
         init = init or Run(RUN.value).init()
     if init:
         check_overrides(given)
-    result = train(
-        *(experiment, RUN.value, TPU.value, EXPORT.value, sys.argv),
-        **{"show": print, "init": init, "given": given},
-    )
+    with memory_advice(LESS_MEMORY.format(run=RUN.value)):
+        result = train(
+            *(experiment, RUN.value, TPU.value, EXPORT.value, sys.argv),
+            **{"show": print, "init": init, "given": given},
+        )
     if result.finished and result.stopped:
         print(f"{result.stopped}: training ends at step {result.step:,}", file=sys.stderr)
     elif result.stopped:

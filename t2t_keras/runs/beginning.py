@@ -94,7 +94,7 @@ def unchanged_on_error(run):
     except Exception:
         for path in set(run.folder.iterdir()) - before:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-        if settings is not None:
+        if settings is not None and run.config_file.read_text("utf-8") != settings:
             write_text(run.config_file, settings)
         raise
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pipelines.tags import chosen_tag, tagged
 from pipelines.tokenizers import load_tokenizer
-from pipelines.whole import check_links, locked_folder, only_one
+from pipelines.whole import check_links, full_disk_named, locked_folder, only_one
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.alignment_choice import choose_alignment
 from t2t_keras.runs.averaged_weights import AveragedWeights, file_key
@@ -291,7 +291,8 @@ class Run(TrainedModel):
         """
         from t2t_keras.runs.exports import export
 
-        return export(self, folder, format, weights, **options)
+        with full_disk_named(folder or self.folder):
+            return export(self, folder, format, weights, **options)
 
     def report(self, sources=None, references=None, path=None, **options):
         """Writes a page about the run, with translations of a test set, and returns its path.

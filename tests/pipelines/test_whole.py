@@ -82,6 +82,24 @@ def test_a_lock_file_that_was_removed_locks_nothing(tmp_path):
             pass
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no disk that is always full")
+def test_the_error_of_a_full_disk_names_the_file_or_the_folder(tmp_path):
+    contexts = {
+        "/dev/full": whole_file("/dev/full"),
+        str(tmp_path / "a"): whole_folder(tmp_path / "a"),
+        str(tmp_path): only_one(tmp_path),
+    }
+    for name, context in contexts.items():
+        with pytest.raises(OSError, match="No space left on device") as raised, context:
+            write_to_full_disk()
+        assert raised.value.filename == name
+
+
+def write_to_full_disk():
+    with open("/dev/full", "wb") as file:
+        file.write(b"text")
+
+
 def test_an_unfinished_file_is_kept_on_demand(tmp_path):
     for contents in (b"", b"half"):
         with pytest.raises(KeyboardInterrupt), whole_file(tmp_path / "file", keep=True) as file:
