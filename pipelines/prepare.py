@@ -33,7 +33,7 @@ from pipelines.vocabulary import learn
 from pipelines.whole import (
     RUN_AGAIN,
     check_links,
-    only_one,
+    locked_folder,
     read_json,
     whole_folder,
     write_json,
@@ -80,9 +80,8 @@ def prepare_by(clean_into, encode_into, source, folder, config=None, tokenizer=N
     else:
         refuse_other_kinds(config.encodings, [tokenizer.source.kind, tokenizer.target.kind])
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     check_links(folder)
-    with only_one(folder):
+    with locked_folder(folder):
         refuse_other_files(folder)
         remove_unfinished(folder)
         origin = origin_of(source, config, tokenizer, tag)

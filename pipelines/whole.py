@@ -6,6 +6,7 @@ happens later.
 """
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
@@ -16,6 +17,21 @@ from pathlib import Path
 
 CHECKSUM = "checksum"  # key of a JSON file's checksum
 RUN_AGAIN = "Delete it and run the same command again"
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no space, quota or size of a file is left
+
+
+@contextlib.contextmanager
+def full_disk_named(path):
+    """Adds a path to the `OSError` of a full disk, which does not name a file by itself.
+
+    It also replaces the temporary name of a file or folder in it.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL_DISK and ".unfinished" in (error.filename or ".unfinished"):
+            error.filename = str(path)
+        raise
 
 
 @contextlib.contextmanager
@@ -29,7 +45,8 @@ def whole_folder(folder):
     unfinished = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}.unfinished")
     unfinished.mkdir(parents=True)
     try:
-        yield unfinished
+        with full_disk_named(folder):
+            yield unfinished
         if not folder.exists():
             try:
                 unfinished.rename(folder)
@@ -53,14 +70,14 @@ def whole_file(path, keep=False):
     """
     path = Path(path)
     if path.exists() and (not path.is_file() or path.is_relative_to("/dev")):
-        with open(path, "wb") as file:
+        with full_disk_named(path), open(path, "wb") as file:
             yield file
         return
     path = Path(os.path.realpath(path))  # a link is kept, and its target replaced
     if path.exists():
         open(path, "ab").close()  # fails if the file is read-only
     unfinished = unfinished_name(path)
-    with open(unfinished, "ab", opener=not_through_link) as file:
+    with full_disk_named(path), open(unfinished, "ab", opener=not_through_link) as file:
         lock(file, path)
         try:
             file.truncate(0)
@@ -111,7 +128,10 @@ def lock(file, path):
 def write_text(path, text):
     """Writes a text file that is complete or absent. A link is replaced, not followed."""
     unfinished = path.with_name(path.name + ".unfinished")
-    with open(unfinished, "w", encoding="utf-8", opener=not_through_link) as file:
+    with (
+        full_disk_named(path),
+        open(unfinished, "w", encoding="utf-8", opener=not_through_link) as file,
+    ):
         file.write(text)
     unfinished.rename(path)
 
@@ -175,17 +195,51 @@ def check_links(folder):
 
 @contextlib.contextmanager
 def only_one(folder):
-    """Locks a folder against other processes. The system releases the lock if this one dies."""
-    with open(Path(folder) / ".lock", "a+", opener=not_through_link) as file:
+    """Locks a folder against other processes. The system releases the lock if this one dies.
+
+    The error of a full disk in the block names the folder.
+    """
+    path = Path(folder) / ".lock"
+    with open(path, "a+", opener=not_through_link) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # A different process may have removed the file after this one opened it.
+            if not path.exists() or not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                raise BlockingIOError
         except BlockingIOError:
             file.seek(0)
             raise ValueError(
                 f"{folder} is in use by process {file.read() or '?'}. Wait until it ends, or give "
                 "a different folder"
             ) from None
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
-        yield
+        with full_disk_named(folder):
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
+            yield
+
+
+@contextlib.contextmanager
+def locked_folder(folder):
+    """Creates a folder and locks it like `only_one`.
+
+    If the block raises an error and has not written anything, the folder and its parents are as
+    before.
+    """
+    folder = Path(folder)
+    created = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    before = set(folder.iterdir())
+    try:
+        with only_one(folder):
+            try:
+                yield
+            except BaseException:
+                if set(folder.iterdir()) - before == {folder / ".lock"}:
+                    (folder / ".lock").unlink()
+                raise
+    except BaseException:
+        with contextlib.suppress(OSError):  # not empty
+            for path in created:
+                path.rmdir()
+        raise

@@ -126,6 +126,16 @@ def flat(settings, prefix=""):
             yield prefix + name, tuple(value) if isinstance(value, list) else value
 
 
+def differences(before, after):
+    """Returns {setting: (value before, value after)} where two experiments differ.
+
+    Settings that only one of the models has are left out.
+    """
+    before, after = before.flat(), after.flat()
+    both = (name for name in before if name in after)
+    return {name: (before[name], after[name]) for name in both if before[name] != after[name]}
+
+
 def load_experiment(config):
     """Loads the `Experiment` of `NAME_OR_FILE[:VARIANT]`: "base", "table3:B_dk16", "mine.py".
 

@@ -6,12 +6,12 @@ from helpers import TINY, pairs
 from t2t_keras import TransformerConfig
 from t2t_keras.experiment import (
     Experiment,
+    differences,
     find_config,
     load_config_file,
     load_experiment,
     shipped_configs,
 )
-from t2t_keras.reproduction.recipe import differences
 from t2t_keras.training.training_config import TrainingConfig
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from absl import flags
 
+from pipelines.whole import full_disk_named
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.files import check_output_folder
 from t2t_keras.cli.main import run
@@ -120,7 +121,8 @@ def draw_curves(folders, output):
         for name, folder in zip(names, folders, strict=True)
     }
     output.mkdir(parents=True, exist_ok=True)
-    curves(output / "curves.png", evaluations)
+    with full_disk_named(output):
+        curves(output / "curves.png", evaluations)
     print(output / "curves.png")
 
 

@@ -6,7 +6,6 @@ misspelled field raises an error that suggests the nearest name.
 """
 
 import dataclasses
-import functools
 
 from absl import flags
 from ml_collections import config_flags
@@ -24,16 +23,22 @@ CONFIG = config_flags.DEFINE_config_file(
 )
 
 
-def run_with_config(main, default=None):
+def run_with_config(main, default=None, shown=None):
     """Runs `main` as a command that accepts `--config`.
 
     Args:
         main: function of the positional arguments.
-        default: value of `--config` when it is not given.
+        default: value of `--config` when it is not given, or a function from the values of the
+            other flags to it.
+        shown: the default in --help. None: `default`.
     """
     if default:
-        flags.FLAGS["config"].default_as_str = repr(default)  # for --help
-    run(main, functools.partial(resolve_config, default=default))
+        flags.FLAGS[CONFIG.name].default_as_str = shown or repr(default)
+
+    def resolve(arguments, known):
+        return resolve_config(arguments, default(known) if callable(default) else default)
+
+    run(main, resolve)
 
 
 def resolve_config(arguments, default=None):
@@ -90,6 +95,19 @@ def check_field(experiment, flag):
         raise ValueError(f"--{flag} is a group of settings: change one of them, {flag}.NAME=VALUE")
 
 
+def config_is(name):
+    """Returns whether the settings come from the shipped config `name`, or a variant of it."""
+    from t2t_keras.experiment import find_config
+
+    path, _, _ = flags.FLAGS[CONFIG.name].config_filename.partition(":")
+    return path == str(find_config(name))
+
+
+def overrides():
+    """Returns {"part.field": value} of the given --config.part.field=value."""
+    return config_flags.get_override_values(flags.FLAGS[CONFIG.name])
+
+
 def refuse_config(default, reason):
     """Rejects --config and --config.NAME=VALUE where they have no effect.
 
@@ -97,9 +115,7 @@ def refuse_config(default, reason):
         default: the config if --config is not given.
         reason: completes "--config has no effect ", as in `refuse_unused`.
     """
-    from t2t_keras.experiment import find_config
-
-    if flags.FLAGS[CONFIG.name].config_filename != str(find_config(default)):
+    if not config_is(default):
         raise ValueError(f"--config has no effect {reason}: leave it out")
     refuse_overrides("", reason)
 
@@ -113,6 +129,6 @@ def refuse_overrides(part, reason):
     """
     if CONFIG.value is None:
         return
-    for name in config_flags.get_override_values(flags.FLAGS[CONFIG.name]):
+    for name in overrides():
         if name.startswith(part):
             raise ValueError(f"--config.{name} has no effect {reason}: leave it out")

@@ -16,16 +16,19 @@ from pathlib import Path
 from absl import app, flags, logging
 
 from t2t_keras.cli import process
+from t2t_keras.cli.resources import memory_advice, message_of
 
+LESS_MEMORY = "Free some, use a larger machine, or lower --beam where the search needs it"
 RESUMES = False  # whether the same command would resume this one
 
 
-def run(main, resolve=list):
+def run(main, resolve=lambda arguments, known: arguments):
     """Runs `main` as a command. A user error ends it with one message and exit code 2.
 
     Args:
         main: function of the positional arguments.
-        resolve: function from the given arguments to the arguments that absl parses.
+        resolve: function of the given arguments and the `check_flags` of them. It returns the
+            arguments that absl parses.
     """
     process.begin()
     logging.get_absl_handler().python_handler.setStream(sys.stderr)
@@ -39,21 +42,21 @@ def run(main, resolve=list):
 
     def guarded(argv):
         try:
-            with closed_pipe_allowed():
+            with closed_pipe_allowed(), memory_advice(LESS_MEMORY):
                 main(argv[1:])
                 sys.stdout.flush()
         except ValueError as error:
             fail(command, error)
         except OSError as error:  # no such folder, no permission, no space left
-            fail(command, f"{error.filename}: {error.strerror}" if error.filename else error)
+            fail(command, message_of(error))
 
     def parse(argv):
         signal.signal(signal.SIGINT, interrupted)
         try:
             process.check_output()
-            check_flags(argv)
+            known = check_flags(argv)
             # ml_collections reads overrides from sys.argv, not from the list passed to absl.
-            sys.argv = [argv[0], *resolve(argv[1:])]
+            sys.argv = [argv[0], *resolve(argv[1:], known)]
             arguments = flags.FLAGS(sys.argv)
         except (flags.Error, ValueError) as error:
             fail(command, error)
@@ -65,7 +68,11 @@ def run(main, resolve=list):
 
 
 def check_flags(argv):
-    """Handles --help and rejects wrong flags before a config is loaded."""
+    """Handles --help and rejects wrong flags before a config is loaded.
+
+    Returns:
+        The values of all flags except --config, as `absl.flags.FlagValues`.
+    """
     kept, arguments = [argv[0]], iter(argv[1:])
     for argument in arguments:
         if argument == "--":
@@ -82,6 +89,7 @@ def check_flags(argv):
             sys.stdout.flush()
         sys.exit(0)
     flags.FLAGS["verbosity"].value = parsed["verbosity"].value  # for `load_backend`
+    return parsed
 
 
 @contextlib.contextmanager

@@ -29,7 +29,7 @@ from pathlib import Path
 from absl import flags
 
 from t2t_keras.cli.backend import load_backend
-from t2t_keras.cli.config_flag import CONFIG, run_with_config
+from t2t_keras.cli.config_flag import CONFIG, config_is, overrides, run_with_config
 from t2t_keras.cli.main import will_resume
 
 # Each flag has the name and default of a field of `Plan`. Its help begins with its tables.
@@ -171,18 +171,13 @@ def main(arguments):
 
 def config_overrides():
     """Returns the values of --config.part.field, by "part.field"."""
-    from ml_collections import config_flags
-
-    from t2t_keras.experiment import find_config
-
-    config = flags.FLAGS[CONFIG.name]
-    if config.config_filename != str(find_config("base")):
+    if not config_is("base"):
         raise ValueError(
             "--config cannot be set as a whole, because each row of a table has its own config. "
             "--reduced=CONFIG names a smaller one; --config.part.field=value changes a setting of "
-            f"all rows. Received: --config={config.config_filename}"
+            f"all rows. Received: --config={flags.FLAGS[CONFIG.name].config_filename}"
         )
-    return config_flags.get_override_values(config)
+    return overrides()
 
 
 def entry():

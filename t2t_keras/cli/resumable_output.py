@@ -16,7 +16,14 @@ import sys
 from pathlib import Path
 
 from pipelines.opened_text import compressed, writable
-from pipelines.whole import digest, lock, not_through_link, unfinished_name, write_text
+from pipelines.whole import (
+    digest,
+    full_disk_named,
+    lock,
+    not_through_link,
+    unfinished_name,
+    write_text,
+)
 from t2t_keras.cli.files import output_to
 from t2t_keras.cli.main import will_resume
 
@@ -140,14 +147,15 @@ class ResumableOutput:
             block: the block's input, bytes.
             output: its output, bytes.
         """
-        if not self.is_writing:
-            self.discard_the_rest()
-        output = compressed(output, self.name)
-        self.file.write(output)
-        self.file.flush()
-        self.advance(entry_of(block, output))
-        with open(self.journal_path, "a", encoding="utf-8") as journal:
-            journal.write(json.dumps(self.entries[-1]) + "\n")
+        with full_disk_named(self.path):
+            if not self.is_writing:
+                self.discard_the_rest()
+            output = compressed(output, self.name)
+            self.file.write(output)
+            self.file.flush()
+            self.advance(entry_of(block, output))
+            with open(self.journal_path, "a", encoding="utf-8") as journal:
+                journal.write(json.dumps(self.entries[-1]) + "\n")
         will_resume()
 
     def discard_the_rest(self):

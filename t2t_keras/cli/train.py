@@ -2,24 +2,29 @@
 
 t2t-train                                                  the quick start: a toy model in minutes
 t2t-train --config=base --data=data/ende --run=runs/ende --dev_source=dev.en --dev_target=dev.de
-t2t-train --config=base --data=data/ende --run=runs/ende --config.training.accumulate=8
+t2t-train --run=runs/ende --config.training.accumulate=8   resumes that run, with less memory
 t2t-train --init=runs/general --data=data/mine --run=runs/mine
 t2t-train --init=runs/general --data=data/general:1,data/mine:4 --run=runs/mine \
     --dev=general=dev.en,dev.de --dev=mine=mine.en,mine.de
 
 SIGTERM and Ctrl-C finish the current step and save a checkpoint. The same command resumes from the
-newest checkpoint. All visible GPUs are used. If TF_CONFIG is set, several machines train together:
-each runs the same command and needs the same data and run folders.
+newest checkpoint, and so does --run alone: a run is resumed with its own settings, except for the
+given flags. Each setting that changes is printed.
+
+All visible GPUs are used. If TF_CONFIG is set, several machines train together: each runs the same
+command and needs the same data and run folders.
 """
 
 import sys
+from pathlib import Path
 
 from absl import flags
 
 from t2t_keras.cli.backend import load_backend
-from t2t_keras.cli.config_flag import CONFIG, run_with_config
+from t2t_keras.cli.config_flag import CONFIG, config_is, overrides, run_with_config
 from t2t_keras.cli.cpu_memory import keep_cpu_memory
 from t2t_keras.cli.main import no_arguments, show_info, will_resume
+from t2t_keras.cli.resources import memory_advice
 
 RUN = flags.DEFINE_string("run", "runs/quickstart", "Folder of the run, new or to resume.")
 DATA = flags.DEFINE_string(
@@ -45,7 +50,7 @@ INIT = flags.DEFINE_string(
     "init",
     None,
     "Run whose weights the training starts from. The model has that run's settings, except for "
-    "dropout. --config is then 'finetune' by default. Default: random weights.",
+    "dropout. Default: random weights.",
 )
 FREEZE = flags.DEFINE_list(
     "freeze",
@@ -57,27 +62,33 @@ TPU = flags.DEFINE_string(
     "tpu", None, "Name of a Cloud TPU, or 'local' on the TPU's own machine. Default: no TPU."
 )
 
+LESS_MEMORY = (
+    "Split each batch with --config.training.accumulate=2, or more: the results are the same. Or "
+    "choose smaller batches (--config.data.batches.tokens) or a smaller model. Checkpoints are "
+    "kept: t2t-train --run={run} with this flag resumes from the newest one"
+)
+
 
 def main(arguments):
     no_arguments(arguments)
     will_resume()
     show_info()
-    experiment = CONFIG.value
-    for flag, name in ((DATA, "folder"), (DEV_SOURCE, "dev_source"), (DEV_TARGET, "dev_target")):
-        if flag.value is not None:
-            setattr(experiment.data, name, flag.value)
-    if DEV.value is not None:
-        experiment.data.dev = tuple(DEV.value)
-    if FREEZE.value is not None:
-        experiment.training.freeze = tuple(FREEZE.value)
-    if INIT.value:
-        check_overrides(sys.argv)
+    experiment, given = CONFIG.value, tuple(overrides())
+    set_from_flags(experiment, replace=config_is("settings_of"))
     keep_cpu_memory()
     load_backend()
-    from t2t_keras.runs import train
+    from t2t_keras.runs import Run, train
 
-    folder, init = RUN.value, INIT.value
-    result = train(experiment, folder, TPU.value, EXPORT.value, sys.argv, show=print, init=init)
+    init = INIT.value
+    if not config_is("settings_of"):  # as at the start of the run
+        init = init or Run(RUN.value).init()
+    if init:
+        check_overrides(given)
+    with memory_advice(LESS_MEMORY.format(run=RUN.value)):
+        result = train(
+            *(experiment, RUN.value, TPU.value, EXPORT.value, sys.argv),
+            **{"show": print, "init": init, "given": given},
+        )
     if result.finished and result.stopped:
         print(f"{result.stopped}: training ends at step {result.step:,}", file=sys.stderr)
     elif result.stopped:
@@ -89,12 +100,34 @@ def main(arguments):
         print(next_commands(RUN.value))
 
 
-def check_overrides(argv):
+def set_from_flags(experiment, replace):
+    """Sets the settings that have a flag of their own.
+
+    Args:
+        experiment: the `Experiment` to change.
+        replace: whether held-out sets that are given in one way replace those in the other.
+    """
+    data = experiment.data
+    if replace and DEV.present:
+        data.dev_source = data.dev_target = ""
+    if replace and (DEV_SOURCE.present or DEV_TARGET.present):
+        data.dev = ()
+    for flag, name in ((DATA, "folder"), (DEV_SOURCE, "dev_source"), (DEV_TARGET, "dev_target")):
+        if flag.value is not None:
+            setattr(data, name, flag.value)
+    if DEV.value is not None:
+        data.dev = tuple(DEV.value)
+    if FREEZE.value is not None:
+        experiment.training.freeze = tuple(FREEZE.value)
+
+
+def check_overrides(given):
     """Rejects changes to settings that come from the run to start from."""
-    for argument in argv:
-        name = argument.lstrip("-").partition("=")[0]
-        if name.startswith("config.model.") and not name.endswith("dropout"):
-            raise ValueError(f"--{name}: the model's settings are those of --init. Leave it out")
+    for name in given:
+        if name.startswith("model.") and not name.endswith("dropout"):
+            raise ValueError(
+                f"--config.{name}: the model's settings are those of --init. Leave it out"
+            )
 
 
 NEXT = {
@@ -114,9 +147,17 @@ def next_commands(folder):
     return "\n".join(["Next:", *(f"  {line:<{width}}   {what}" for line, what in lines.items())])
 
 
+def default_config(known):
+    """Returns the value of --config if it is not given."""
+    folder = Path(known[RUN.name].value)
+    if (folder / "config.json").exists():
+        return f"settings_of:{folder}"
+    return "finetune" if known[INIT.name].value else "quickstart"
+
+
 def entry():
-    names = [argument.lstrip("-").partition("=")[0] for argument in sys.argv[1:]]
-    run_with_config(main, default="finetune" if "init" in names else "quickstart")
+    shown = "the run's own settings if it exists; otherwise 'finetune' with --init, or 'quickstart'"
+    run_with_config(main, default_config, shown)
 
 
 if __name__ == "__main__":

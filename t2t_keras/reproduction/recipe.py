@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pipelines.tokenizers import load_tokenizer
 from t2t_keras.checks import check_choice
-from t2t_keras.experiment import Experiment, load_experiment
+from t2t_keras.experiment import Experiment, differences, load_experiment
 from t2t_keras.models import architecture_of
 from t2t_keras.operations import training_operations
 from t2t_keras.training.checkpoints import Checkpoints
@@ -193,16 +193,6 @@ def override_flags(before, after):
     """Returns the flags that turn the settings of one experiment into those of the other."""
     changed = differences(before, after)
     return [f"--config.{name}={value}" for name, (_, value) in changed.items()]
-
-
-def differences(before, after):
-    """Returns {setting: (value before, value after)} where two experiments differ.
-
-    Settings that only one of the models has are left out.
-    """
-    before, after = before.flat(), after.flat()
-    both = (name for name in before if name in after)
-    return {name: (before[name], after[name]) for name in both if before[name] != after[name]}
 
 
 def shown(value):

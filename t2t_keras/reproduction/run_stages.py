@@ -9,7 +9,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from pipelines.sources import digest_of
-from pipelines.whole import only_one, read_json, write_json
+from pipelines.whole import locked_folder, read_json, write_json
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.run import Run
 from t2t_keras.training.checkpoints import Checkpoints
@@ -49,8 +49,7 @@ def output_folder(plan):
     # Leaves the GPUs to the processes of the stages, unless the caller already uses the GPUs.
     with contextlib.suppress(RuntimeError):
         tf.config.set_visible_devices([], "GPU")
-    plan.folder.mkdir(parents=True, exist_ok=True)
-    with only_one(plan.folder):
+    with locked_folder(plan.folder):
         yield plan.folder
 
 

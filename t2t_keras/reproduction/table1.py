@@ -14,7 +14,7 @@ import keras
 import numpy as np
 
 from pipelines.progress import Progress
-from pipelines.whole import only_one
+from pipelines.whole import locked_folder
 from t2t_keras.layers import LocalSelfAttention, MultiHeadAttention
 from t2t_keras.layers.attention import head_widths
 from t2t_keras.reproduction.child_process import call_in_child
@@ -49,8 +49,7 @@ PAPER = {
 
 def reproduce(plan):
     head_widths(plan.d_model, plan.heads, None, None)  # raises if heads do not divide the width
-    plan.folder.mkdir(parents=True, exist_ok=True)
-    with only_one(plan.folder):
+    with locked_folder(plan.folder):
         settings = {
             "d_model": plan.d_model,
             "heads": plan.heads,

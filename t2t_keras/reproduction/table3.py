@@ -17,9 +17,15 @@ from pipelines.file_lists import find_files
 from t2t_keras.decoding.scoring import perplexity
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu
-from t2t_keras.experiment import Experiment, find_config, load_config_file, load_experiment
+from t2t_keras.experiment import (
+    Experiment,
+    differences,
+    find_config,
+    load_config_file,
+    load_experiment,
+)
 from t2t_keras.reproduction.noise import bases_of, noise_notes, noise_of, signs
-from t2t_keras.reproduction.recipe import Recipe, apply_overrides, differences, shorten, shown
+from t2t_keras.reproduction.recipe import Recipe, apply_overrides, shorten, shown
 from t2t_keras.reproduction.run_stages import facts_of, output_folder, train, trained_experiment
 from t2t_keras.reproduction.stages import Stages
 from t2t_keras.reproduction.table_writer import circumstances, number, signed, write_table

@@ -9,7 +9,7 @@ from keras import ops
 from pipelines.progress import Progress
 from pipelines.special_ids import BEGIN, END, PADDING
 from pipelines.tokenizers import lone_pieces, words
-from pipelines.whole import whole_file
+from pipelines.whole import full_disk_named, whole_file
 from t2t_keras.visualization.heads import heads_of
 from t2t_keras.visualization.heat_maps import heat_maps
 from t2t_keras.visualization.page import page
@@ -31,7 +31,7 @@ class SentenceAttention(NamedTuple):
         """Writes a heat map for each sub-layer, and a page to browse them offline, index.html."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        with Progress("drawing", len(self.heads), "images") as progress:
+        with full_disk_named(folder), Progress("drawing", len(self.heads), "images") as progress:
             for done, heads in enumerate(self.heads, 1):
                 path = folder / f"{heads.name}.png"
                 heat_maps(path, heads.weights, heads.queries, heads.keys, heads.title)

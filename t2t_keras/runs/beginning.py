@@ -1,16 +1,21 @@
 """The beginning of a training: a new run's folder, or the check that it may be resumed."""
 
+import contextlib
 import shutil
 
+from absl import logging
+
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
-from pipelines.whole import check_links, whole_folder
+from pipelines.whole import check_links, whole_folder, write_text
+from t2t_keras.experiment import differences
 from t2t_keras.runs.settings_file import check_same_model, read_config, write_settings
 
 
 def begin(run, experiment, vocabulary, command=(), init=None):
     """Creates the run's folder, or checks that an existing one has compatible settings.
 
-    The model, the vocabulary and the seed of a run are fixed; other settings may change.
+    The model, the vocabulary and the seed of a run are fixed; other settings may change, and each
+    change is logged.
 
     Args:
         run: the `Run`.
@@ -24,7 +29,12 @@ def begin(run, experiment, vocabulary, command=(), init=None):
     run.folder.mkdir(parents=True, exist_ok=True)
     if run.config_file.exists():
         check_unchanged(run, experiment, vocabulary)
-        facts = {k: v for k, v in read_config(run.config_file).items() if k == "init"}
+        config, changed = read_config(run.config_file), differences(run.experiment(), experiment)
+        facts = {name: value for name, value in config.items() if name == "init"}
+        for name, (old, new) in changed.items():
+            logging.info("%s: %r -> %r", name, old, new)
+        if not changed:  # the command that made the settings says more than one that kept them
+            command = config.get("command", command)
     else:
         for leftover in run.folder.glob("vocabulary.*.unfinished"):  # of a killed process
             shutil.rmtree(leftover)
@@ -72,3 +82,42 @@ def check_unchanged(run, experiment, vocabulary):
             f"{run.folder} was started with a different vocabulary than the one in "
             f"{vocabulary}. Give the same data, or a different --run"
         )
+
+
+@contextlib.contextmanager
+def unchanged_on_error(run):
+    """Restores the run's folder if the block raises an error: a refused command changes nothing."""
+    before = set(run.folder.iterdir())
+    settings = run.config_file.read_text("utf-8") if run.config_file.exists() else None
+    try:
+        yield
+    except Exception:
+        for path in set(run.folder.iterdir()) - before:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        if settings is not None and run.config_file.read_text("utf-8") != settings:
+            write_text(run.config_file, settings)
+        raise
+
+
+@contextlib.contextmanager
+def moved_text_named(run, experiment, flag):
+    """Adds the flag for a different place to an error about the text that a run was trained on.
+
+    Args:
+        run: the `Run`.
+        experiment: the `Experiment` that it is resumed with, or a new run's.
+        flag: the flag.
+    """
+    try:
+        yield
+    except ValueError as error:
+        if not run.config_file.exists() or places(run.experiment()) != places(experiment):
+            raise
+        raise ValueError(
+            f"{error}. The config.json of {run.folder} names this place. If the text is elsewhere "
+            f"now, give {flag}"
+        ) from error
+
+
+def places(experiment):
+    return experiment.data.folder, experiment.data.held_out_files()

@@ -22,7 +22,7 @@ def initialized_settings(initial, model, tokenizer):
         tokenizer: the tokenizer of the new training.
     """
     theirs = initial.experiment().model
-    settings = {name: getattr(model, name) for name in RATES if hasattr(theirs, name)}
+    settings = rates(model, theirs)
     settings["vocab_size"] = tokenizer.target.size
     separate = tokenizer.source is not tokenizer.target
     new = separate and tokenizer.contents() != initial.vocabulary().contents()
@@ -31,13 +31,20 @@ def initialized_settings(initial, model, tokenizer):
     return dataclasses.replace(theirs, **settings)
 
 
-def initialized_search(known, search, same_vocabulary):
+def rates(model, theirs):
+    """Returns the dropout rates in the settings of one model that a different one has, too."""
+    names = (name for name in RATES if hasattr(model, name) and hasattr(theirs, name))
+    return {name: getattr(model, name) for name in names}
+
+
+def initialized_search(known, search, same_vocabulary, given=()):
     """Returns the `SearchConfig` of a training that starts from a run's weights.
 
     Args:
         known: the run's `SearchConfig`.
         search: a `SearchConfig`, whose settings other than the defaults remain.
         same_vocabulary: whether ids have the same meaning; otherwise only special ones are kept.
+        given: names such as "search.beam" of settings that remain even with the default value.
     """
     result = dataclasses.replace(known)
     if not same_vocabulary:
@@ -45,8 +52,12 @@ def initialized_search(known, search, same_vocabulary):
         result.banned = tuple(id for id in known.banned if id in special)
         result.first = ()
     defaults = dataclasses.asdict(SearchConfig())
-    ours = dataclasses.asdict(search).items()
-    return dataclasses.replace(result, **{n: value for n, value in ours if value != defaults[n]})
+    ours = {
+        name: value
+        for name, value in dataclasses.asdict(search).items()
+        if value != defaults[name] or f"search.{name}" in given
+    }
+    return dataclasses.replace(result, **ours)
 
 
 def initialize(model, initial, tokenizer):

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pipelines.tags import chosen_tag, tagged
 from pipelines.tokenizers import load_tokenizer
-from pipelines.whole import check_links, only_one
+from pipelines.whole import check_links, full_disk_named, locked_folder, only_one
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.alignment_choice import choose_alignment
 from t2t_keras.runs.averaged_weights import AveragedWeights, file_key
@@ -94,6 +94,10 @@ class Run(TrainedModel):
     def tags(self):
         """Returns the tag of each corpus of the training data; None for one without a tag."""
         return read_config(self.config_file).get("tags") or [None]
+
+    def init(self):
+        """Returns the folder of the run whose weights this one was started from, or None."""
+        return read_config(self.config_file).get("init") if self.config_file.exists() else None
 
     def evaluations(self, required=False):
         """Returns the lines of `metrics.jsonl`: one dict for each evaluation during training.
@@ -276,9 +280,8 @@ class Run(TrainedModel):
         return Checkpoints(self.checkpoints.folder, keep)
 
     def locked(self):
-        """Locks the folder, so that no other process trains in it."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        return only_one(self.folder)
+        """Creates the folder and locks it, so that no other process trains in it."""
+        return locked_folder(self.folder)
 
     # Uses of the trained model, in addition to those of `TrainedModel`. They import Matplotlib and
     # other packages that translating does not need.
@@ -321,7 +324,8 @@ class Run(TrainedModel):
         """
         from t2t_keras.runs.exports import export
 
-        return export(self, folder, format, weights, **options)
+        with full_disk_named(folder or self.folder):
+            return export(self, folder, format, weights, **options)
 
     def report(self, sources=None, references=None, path=None, **options):
         """Writes a page about the run, with translations of a test set, and returns its path.

@@ -76,7 +76,7 @@ def read_config(path):
 def read_settings(path):
     """Returns the `Experiment` in a config.json."""
     contents = read_config(path)
-    settings = contents["experiment"]
+    settings = with_tuples(contents["experiment"])
     try:
         make_model = config_class(contents.get("architecture", "transformer"))
         data = settings["data"]
@@ -92,6 +92,13 @@ def read_settings(path):
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise invalid(path, error) from error
+
+
+def with_tuples(value):
+    """Returns a value from JSON with its lists, in any depth, as tuples."""
+    if isinstance(value, dict):
+        return {name: with_tuples(each) for name, each in value.items()}
+    return tuple(map(with_tuples, value)) if isinstance(value, list) else value
 
 
 def invalid(path, error):

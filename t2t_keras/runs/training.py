@@ -19,18 +19,17 @@ from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import learn
 from pipelines.whole import whole_folder
-from t2t_keras.runs.beginning import begin, check_folder, join
+from t2t_keras.runs.beginning import begin, check_folder, join, moved_text_named, unchanged_on_error
 from t2t_keras.runs.data_warnings import swapped_warnings, vocabulary_warnings
 from t2t_keras.runs.finishing import finish
 from t2t_keras.runs.held_out_sets import held_out_sets, held_out_texts, tags_of_sets
 from t2t_keras.runs.initial_weights import (
-    RATES,
     initialize,
     initialized_search,
     initialized_settings,
+    rates,
 )
 from t2t_keras.runs.run import Run
-from t2t_keras.runs.settings_file import read_config
 from t2t_keras.runs.tree_search import tree_constraint
 from t2t_keras.training.machines import Machines, find_strategy
 from t2t_keras.training.trainer import Trainer
@@ -56,18 +55,24 @@ class Training(NamedTuple):
     export: Any = None
 
 
-def train(experiment, folder, tpu=None, export=True, command=(), show=logging.info, init=None):
+def train(
+    experiment, folder, tpu=None, export=True, command=(), show=logging.info, init=None, given=()
+):
     """Trains a run, or resumes it, and finishes it with averaged weights and an export.
 
     Args:
-        experiment: an `Experiment`. Without `data.folder` the run learns the toy grammar.
+        experiment: an `Experiment`. Without `data.folder` the run learns the toy grammar. A run is
+            resumed with its own settings by `Run(folder).experiment()`.
         folder: path of the run's folder.
         tpu: name of a Cloud TPU, or None.
         export: write a SavedModel at the end.
         command: the words of the command line, recorded in the run's config.json.
         show: called with each line about averaging, BLEU and the export.
         init: folder of a run whose weights the training starts from. The model then has its
-            settings, except for dropout. None: random weights.
+            settings, except for dropout, and its search settings where `experiment` has the
+            defaults. None: random weights, or a run to resume, with all settings in `experiment`.
+        given: names of settings, such as "search.beam", that count with `init` even if they have
+            the default value.
 
     Returns:
         A `Training`.
@@ -79,7 +84,8 @@ def train(experiment, folder, tpu=None, export=True, command=(), show=logging.in
     if machines.is_chief:
         check_folder(run)  # before anything is written there
     with machines.watched(), run.locked() if machines.is_chief else contextlib.nullcontext():
-        trainer = make_trainer(experiment, run, strategy, machines, command, init)
+        with unchanged_on_error(run) if machines.is_chief else contextlib.nullcontext():
+            trainer = make_trainer(experiment, run, strategy, machines, command, init, given)
         if trainer.is_chief:
             run.adopt_averaged_weights()
         with strategy.scope():
@@ -91,16 +97,18 @@ def train(experiment, folder, tpu=None, export=True, command=(), show=logging.in
     return Training(run, trainer.step, stopped, finished, trainer.is_chief, version)
 
 
-def make_trainer(experiment, run, strategy, machines, command=(), init=None):
+def make_trainer(experiment, run, strategy, machines, command=(), init=None, given=()):
     """Builds the `Trainer` from data, model and folder."""
-    texts = held_out_texts(experiment)  # fails before anything is written
+    with moved_text_named(run, experiment, "--dev_source and --dev_target, or --dev"):
+        texts = held_out_texts(experiment)
     keras.utils.set_random_seed(experiment.training.seed)
     with machines.chief_first():
-        store, vocabulary, mix, tags = training_corpora(experiment, run)
+        with moved_text_named(run, experiment, "--data"):
+            store, vocabulary, mix, tags = training_corpora(experiment, run)
         tokenizer = load_tokenizer(vocabulary)
         held_out_tags = tags_of_sets(experiment, tags)
         initial = initial_run(run, init)
-        set_model(experiment, run, tokenizer, initial)
+        set_model(experiment, run, tokenizer, initial, init, given)
         settings = experiment.data.batches, experiment.training.seed
         plan = BatchPlan(store.all_lengths + 1, *settings, mix=mix)
         if machines.is_chief:
@@ -160,7 +168,7 @@ def initial_run(run, init):
     """
     if not run.config_file.exists():
         return Run(init) if init else None
-    started = read_config(run.config_file).get("init")
+    started = run.init()
     if init and (started is None or Path(init).resolve() != Path(started).resolve()):
         raise ValueError(
             f"{run.folder} was started {f'with --init={started}' if started else 'without --init'}"
@@ -169,19 +177,24 @@ def initial_run(run, init):
     return Run(started) if started else None
 
 
-def set_model(experiment, run, tokenizer, initial):
-    """Sets what depends on the vocabulary and on the run to start from: model and search."""
-    if initial and run.config_file.exists():  # resumed; the other run may be gone
-        known = run.experiment()
-        rates = {name: getattr(experiment.model, name) for name in RATES}
-        experiment.model = dataclasses.replace(known.model, **rates)
-        experiment.search = initialized_search(known.search, experiment.search, True)
-    elif initial:
+def set_model(experiment, run, tokenizer, initial, init, given):
+    """Sets what depends on the vocabulary and on the run to start from: model and search.
+
+    Args:
+        initial: `initial_run(run, init)`.
+        experiment, run, init, given: see `train`.
+    """
+    if initial and not run.config_file.exists():
         known = initial.experiment()
         same = tokenizer.contents() == initial.vocabulary().contents()
         experiment.model = initialized_settings(initial, experiment.model, tokenizer)
-        experiment.search = initialized_search(known.search, experiment.search, same)
-    else:
+        experiment.search = initialized_search(known.search, experiment.search, same, given)
+    elif initial and init:  # resumed as it was started; the other run may be gone
+        known = run.experiment()
+        settings = rates(experiment.model, known.model)
+        experiment.model = dataclasses.replace(known.model, **settings)
+        experiment.search = initialized_search(known.search, experiment.search, True, given)
+    elif not initial:
         experiment.model.vocab_size = tokenizer.target.size
         if tokenizer.source is not tokenizer.target:
             experiment.model.source_vocab_size = tokenizer.source.size

@@ -1,12 +1,18 @@
 """t2t-train and what it prints. Training and resuming are tested in tests/runs."""
 
 import fcntl
+import shutil
 
 import pytest
+from absl import flags
 from commands import TINY_RUN, command
 from in_process import parsed_flags
+from untrained import tiny_experiment, toy_tokenizer
 
-from t2t_keras.runs import training
+from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.experiment import differences
+from t2t_keras.runs import Run, training
+from t2t_keras.runs.beginning import begin
 from t2t_keras.runs.export_folders import find_export
 
 
@@ -71,16 +77,97 @@ def test_the_end_of_training_is_reported(
         (["--config.training.steps=0", "--run={0}/x"], "`steps` must be a whole number"),
         (["--dev_source=x", "--run={0}/x"], "`dev_source`"),
         (["--dev=mine=a.en", "--run={0}/x"], "`dev` must be NAME=SOURCE,TARGET"),
-        (["--config.data.toy_pairs=300", "--run={1}"], "was started with model."),
+        ([*TINY_RUN, "--freeze=encodr", "--run={0}/new/x"], "`training.freeze` must be among"),
+        (["--config=quickstart", "--run={1}"], "was started with model."),
+        (["--config.training.best=mine", "--run={1}"], "`training.best` must be one of"),
     ],
 )
-def test_mistakes_end_with_one_message_and_exit_code_2(toy_run, tmp_path, arguments, message):
+def test_mistakes_end_with_one_message_and_change_nothing(toy_run, tmp_path, arguments, message):
     (tmp_path / "thesis.tex").write_text("years of work")
+    settings = (toy_run[1] / "config.json").read_bytes()
     arguments = [argument.format(tmp_path, toy_run[1]) for argument in arguments]
     result = command("train", *arguments)
     assert result.returncode == 2, result.stderr
     assert message in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+    assert (toy_run[1] / "config.json").read_bytes() == settings
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """A run that has only begun, with settings that no config has."""
+    run = Run(tmp_path_factory.mktemp("begun") / "run")
+    vocabulary = run.folder.parent / "vocabulary"
+    toy_tokenizer(vocabulary)
+    experiment = tiny_experiment(folder="data/mine", dev_source="dev.en", dev_target="dev.de")
+    experiment.training.schedule, experiment.training.learning_rate = "constant", 1e-4
+    experiment.training.freeze, experiment.search = ("encoder",), SearchConfig(beam=6)
+    begin(run, experiment, vocabulary, ["t2t-train"], init="runs/general")
+    return run
+
+
+@pytest.fixture
+def train_call(monkeypatch):
+    """A function that calls t2t-train and returns the experiment and options given to `train`."""
+    calls = []
+
+    def train(experiment, *arguments, **options):
+        calls.append((experiment, options))
+        return training.Training(None, 1234, None, True, is_chief=False)
+
+    def call(*arguments):
+        with parsed_flags("train", *(a for a in arguments if "--config" not in a)) as module:
+            default = module.default_config(flags.FLAGS)
+        with parsed_flags("config_flag") as config_flag:
+            arguments = config_flag.resolve_config(arguments, default)
+        monkeypatch.setattr("sys.argv", ["t2t-train", *arguments])
+        with parsed_flags("train", *arguments) as module:
+            module.main([])
+        return calls.pop()
+
+    monkeypatch.setattr("t2t_keras.runs.train", train)
+    return call
+
+
+@pytest.mark.filterwarnings("ignore:the load_module:DeprecationWarning")  # ml_collections calls it
+def test_a_run_is_resumed_with_its_own_settings_and_only_given_ones_change(begun, train_call):
+    run, known = f"--run={begun.folder}", begun.experiment()
+    experiment, options = train_call(run)
+    assert experiment == known and not options["init"] and not options["given"]
+    experiment, _ = train_call(run, "--config.training.steps=9", "--config.search.banned=(3, 5)")
+    assert differences(known, experiment) == {
+        "training.steps": (1700, 9),
+        "search.banned": ((), (3, 5)),
+    }
+    experiment, _ = train_call(run, "--dev=a=a.en,a.de", "--data=data/moved")
+    assert differences(known, experiment) == {
+        "data.folder": ("data/mine", "data/moved"),
+        "data.dev_source": ("dev.en", ""),
+        "data.dev_target": ("dev.de", ""),
+        "data.dev": ((), ("a=a.en,a.de",)),
+    }
+
+
+@pytest.mark.filterwarnings("ignore:the load_module:DeprecationWarning")
+def test_with_a_config_a_run_is_resumed_as_it_was_started(begun, train_call, tmp_path):
+    experiment, options = train_call(f"--run={begun.folder}", "--config=finetune")
+    assert experiment.training.freeze == () and options["init"] == "runs/general"
+    for arguments, steps in ((["--init=x"], 2000), ([], 1700)):
+        experiment, options = train_call(f"--run={tmp_path}/new", *arguments)
+        assert experiment.training.steps == steps
+    _, options = train_call(f"--run={tmp_path}/new", "--init=x", "--config.search.beam=4")
+    assert options["init"] == "x" and options["given"] == ("search.beam",)
+    with pytest.raises(ValueError, match=r"--config\.model\.d_ff: the model's settings are those"):
+        train_call(f"--run={begun.folder}", "--config=finetune", "--config.model.d_ff=8")
+
+
+def test_a_damaged_run_is_not_resumed_with_the_settings_of_a_config(begun, tmp_path):
+    run = shutil.copytree(begun.folder, tmp_path / "run")
+    (run / "config.json").write_text("{")
+    result = command("train", f"--run={run}")
+    assert result.returncode == 2
+    assert "config.json is damaged" in result.stderr.splitlines()[-1]
 
 
 def test_a_run_in_use_is_refused(toy_run):

@@ -6,6 +6,7 @@ import pytest
 
 from pipelines.whole import (
     check_links,
+    locked_folder,
     only_one,
     read_json,
     unfinished_name,
@@ -55,6 +56,48 @@ def test_a_file_is_replaced_when_it_is_complete(tmp_path):
         raise KeyboardInterrupt
     assert path.read_text() == "new"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["file", "link"]
+
+
+@pytest.mark.parametrize("existing", ["", "a", "a/b"])
+def test_an_error_leaves_a_locked_folder_and_its_parents_as_they_were(tmp_path, existing):
+    (tmp_path / existing).mkdir(parents=True, exist_ok=True)
+    before = set(tmp_path.rglob("*"))
+    with pytest.raises(ValueError, match="mistake"), locked_folder(tmp_path / "a" / "b"):
+        assert (tmp_path / "a" / "b" / ".lock").exists()
+        raise ValueError("mistake")
+    assert set(tmp_path.rglob("*")) == before
+
+
+def test_an_error_keeps_what_was_written_to_a_locked_folder(tmp_path):
+    with pytest.raises(ValueError, match="mistake"), locked_folder(tmp_path / "a"):
+        (tmp_path / "a" / "file").touch()
+        raise ValueError("mistake")
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {".lock", "file"}
+
+
+def test_a_lock_file_that_was_removed_locks_nothing(tmp_path):
+    with only_one(tmp_path):
+        (tmp_path / ".lock").unlink()
+        with only_one(tmp_path), pytest.raises(ValueError, match="in use"), only_one(tmp_path):
+            pass
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no disk that is always full")
+def test_the_error_of_a_full_disk_names_the_file_or_the_folder(tmp_path):
+    contexts = {
+        "/dev/full": whole_file("/dev/full"),
+        str(tmp_path / "a"): whole_folder(tmp_path / "a"),
+        str(tmp_path): only_one(tmp_path),
+    }
+    for name, context in contexts.items():
+        with pytest.raises(OSError, match="No space left on device") as raised, context:
+            write_to_full_disk()
+        assert raised.value.filename == name
+
+
+def write_to_full_disk():
+    with open("/dev/full", "wb") as file:
+        file.write(b"text")
 
 
 def test_an_unfinished_file_is_kept_on_demand(tmp_path):

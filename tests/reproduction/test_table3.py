@@ -7,9 +7,8 @@ import pytest
 from reproduced import TINY, cells, reproduce_command, started_stages
 
 from t2t_keras.evaluation.bleu import Score, bleu
-from t2t_keras.experiment import find_config, load_config_file, load_experiment
+from t2t_keras.experiment import differences, find_config, load_config_file, load_experiment
 from t2t_keras.reproduction import Plan, reproduce, table3
-from t2t_keras.reproduction.recipe import differences
 from t2t_keras.reproduction.table3 import Result, changed_settings, recipe_of, write_results
 from t2t_keras.reproduction.texts import EncodedText
 from t2t_keras.runs.text_files import read_lines

@@ -19,7 +19,8 @@ from pipelines.toy_grammar import pairs
 from pipelines.whole import read_json, write_json
 from pipelines.word_pieces import WordPieceTokenizer
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.experiment import Experiment
+from t2t_keras.experiment import Experiment, load_experiment
+from t2t_keras.rivals.gnmt import GNMTConfig
 from t2t_keras.runs import Run
 from t2t_keras.runs.initial_weights import (
     initialize,
@@ -27,8 +28,10 @@ from t2t_keras.runs.initial_weights import (
     initialized_settings,
     means,
     origins,
+    rates,
 )
-from t2t_keras.runs.training import initial_run
+from t2t_keras.runs.settings_file import write_settings
+from t2t_keras.runs.training import initial_run, set_model
 from t2t_keras.transformer_config import TransformerConfig
 
 
@@ -111,6 +114,30 @@ def test_the_search_is_the_runs_where_the_config_has_the_defaults():
     assert search == dataclasses.replace(known, extra_length=10)
     search = initialized_search(known, SearchConfig(beam=2), same_vocabulary=False)
     assert search == dataclasses.replace(known, beam=2, banned=(3,), first=())
+
+
+def test_a_given_search_setting_counts_even_if_it_is_the_default():
+    known = SearchConfig(beam=6, alpha=1.0, first=(20,))
+    search = initialized_search(known, SearchConfig(), True, ["search.beam", "search.first"])
+    assert search == dataclasses.replace(known, beam=4, first=())
+
+
+def test_a_run_with_initial_weights_is_resumed_as_it_was_started_or_with_all_its_settings(tmp_path):
+    run, tokenizer = Run(tmp_path), None
+    known = Experiment(TransformerConfig(d_model=16, num_heads=2), search=SearchConfig(beam=6))
+    write_settings(run.config_file, known, init="gone")
+    config = load_experiment("finetune")
+    set_model(config, run, tokenizer, initial_run(run, "gone"), "gone", ())
+    assert (config.model, config.search) == (known.model, known.search)
+    resumed = run.experiment()
+    resumed.search.beam = SearchConfig().beam
+    set_model(resumed, run, tokenizer, initial_run(run, None), None, ())
+    assert resumed.search == SearchConfig()
+
+
+def test_a_rival_takes_only_the_rates_that_it_has():
+    assert rates(TransformerConfig(dropout=0.3), GNMTConfig()) == {"dropout": 0.3}
+    assert rates(GNMTConfig(dropout=0.3), TransformerConfig()) == {"dropout": 0.3}
 
 
 def test_a_run_goes_on_only_from_the_weights_that_it_was_started_with(tmp_path):

@@ -7,11 +7,22 @@ from t2t_keras.experiment import load_experiment, shipped_configs
 from t2t_keras.runs.settings_file import check_same_model, read_settings, write_settings
 
 
-@pytest.mark.parametrize("name", sorted(shipped_configs()))
+@pytest.mark.parametrize("name", sorted({*shipped_configs()} - {"settings_of"}))
 def test_every_shipped_config_is_read_as_it_was_written(name, tmp_path):
     experiment = load_experiment(name)
     write_settings(tmp_path / "config.json", experiment)
     assert read_settings(tmp_path / "config.json").flat() == experiment.flat()
+
+
+def test_the_settings_of_a_run_are_a_config(tmp_path):
+    experiment = load_experiment("parsing")
+    experiment.search.banned, experiment.training.freeze = (3,), ("encoder",)
+    write_settings(tmp_path / "config.json", experiment)
+    assert load_experiment(f"settings_of:{tmp_path}") == experiment
+    with pytest.raises(ValueError, match=r"`variant` must be the folder of a run"):
+        load_experiment("settings_of")
+    with pytest.raises(ValueError, match=r"nowhere is not a run"):
+        load_experiment("settings_of:nowhere")
 
 
 def test_versions_and_command_are_recorded(tmp_path):

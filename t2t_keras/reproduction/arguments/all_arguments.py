@@ -5,7 +5,7 @@ Each module in `ARGUMENTS` has `experiment(toy_runs)`, which returns a `Finding`
 
 import importlib
 
-from pipelines.whole import only_one, write_text
+from pipelines.whole import locked_folder, write_text
 from t2t_keras.reproduction.arguments.finding import write_finding
 from t2t_keras.reproduction.arguments.toy_runs import ToyRuns
 from t2t_keras.reproduction.child_process import call_in_child
@@ -18,8 +18,7 @@ ARGUMENTS = ("scale", "additive", "heads", "positions", "path_length", "parts")
 def reproduce(plan):
     names = chosen_rows(ARGUMENTS, plan.rows)
     toy_runs = ToyRuns(plan)
-    plan.folder.mkdir(parents=True, exist_ok=True)
-    with only_one(plan.folder):
+    with locked_folder(plan.folder):
         # In a child, because listing the devices starts the backend.
         ends = [f"- {note}" for note in circumstances(plan, call_in_child(this_machine))]
         sections = []

@@ -3,9 +3,9 @@
 import pytest
 from argument_runs import UntrainedRuns
 
+from t2t_keras.experiment import differences
 from t2t_keras.reproduction.arguments.finding import write_finding
 from t2t_keras.reproduction.arguments.parts import experiment, highest_rate
-from t2t_keras.reproduction.recipe import differences
 from t2t_keras.training.training_config import TrainingConfig
 
 

@@ -4,11 +4,10 @@ from unittest import mock
 
 import pytest
 
-from t2t_keras.experiment import load_experiment
+from t2t_keras.experiment import differences, load_experiment
 from t2t_keras.models import architecture_of
 from t2t_keras.reproduction import Plan
 from t2t_keras.reproduction.arguments.toy_runs import ToyRuns, curve, last
-from t2t_keras.reproduction.recipe import differences
 
 
 def test_overrides_apply_to_all_variants_but_leave_their_difference():
