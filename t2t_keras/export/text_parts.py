@@ -33,7 +33,7 @@ def parts(ids, begins_word, room):
     rooms = tf.broadcast_to(room, [ids.nrows()])
 
     def texts_of(cuts):
-        return tf.searchsorted(starts, cuts[:-1], side="right") - 1
+        return tf.searchsorted(starts[:-1], cuts[:-1], side="right") - 1
 
     def too_long(cuts):
         return cuts[1:] - cuts[:-1] > tf.gather(rooms, texts_of(cuts))

@@ -194,9 +194,9 @@ def test_more_prefixes_than_lines_are_an_error_also_after_a_stream(run, tmp_path
 
 @pytest.mark.long
 def test_an_error_about_a_line_has_its_number(run, tmp_path):
-    (tmp_path / "phrases").write_text("\n\n日本\n")
-    with pytest.raises(ValueError, match=r"^line 3: no translation can contain the phrase '日本'"):
-        translate(run, f"--require={tmp_path / 'phrases'}", "--lines=2")
+    (tmp_path / "phrases").write_text("\n\n\nmein\n")
+    with pytest.raises(ValueError, match=r"^line 4: the translation of an empty text is empty, so"):
+        translate(run, f"--require={tmp_path / 'phrases'}", "--lines=2", stdin=f"{TEXT}\n")
 
 
 @pytest.mark.long

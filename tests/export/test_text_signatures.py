@@ -37,6 +37,7 @@ def test_long_texts_are_divided_as_in_python_and_every_part_begins_as_its_text()
     texts = [" ".join(map(str, random.integers(3, 10, n))) for n in lengths] + ["4 " * 35]
     for lead in ("", "1 ", "1 2 "):
         texts += [lead + text for text in texts[:10]]
+    texts.append("")
     expected = [
         (index, *part, 2)
         for index, ids in enumerate(Numbers().encode(texts))
