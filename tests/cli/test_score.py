@@ -59,7 +59,6 @@ def test_a_byte_order_mark_is_no_text(folder):
     assert marked.stdout == score(folder, stdin=pairs).stdout
 
 
-@pytest.mark.long
 def test_compressed_files_are_read_and_written_as_if_they_were_not(folder, tmp_path):
     for name in ("test.en", "test.de", "test.tsv"):
         (tmp_path / name).write_bytes(gzip.compress((folder / name).read_bytes()))
@@ -72,6 +71,7 @@ def test_compressed_files_are_read_and_written_as_if_they_were_not(folder, tmp_p
     assert gzip.decompress((tmp_path / "out.gz").read_bytes()).decode() == expected
 
 
+@pytest.mark.long
 def test_each_pair_has_a_line_and_standard_error_ends_with_the_totals(folder):
     texts = [f"--source={folder}/test.en", f"--target={folder}/test.de"]
     result = command("score", folder / "run", *texts)
