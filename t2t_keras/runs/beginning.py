@@ -100,17 +100,18 @@ def unchanged_on_error(run):
 
 
 @contextlib.contextmanager
-def moved_text_named(run, experiment, flag):
+def moved_text_named(run, experiment, flag, kind=ValueError):
     """Adds the flag for a different place to an error about the text that a run was trained on.
 
     Args:
         run: the `Run`.
         experiment: the `Experiment` that it is resumed with, or a new run's.
         flag: the flag.
+        kind: class of the errors.
     """
     try:
         yield
-    except ValueError as error:
+    except kind as error:
         if not run.config_file.exists() or places(run.experiment()) != places(experiment):
             raise
         raise ValueError(

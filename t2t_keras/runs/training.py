@@ -15,6 +15,7 @@ from absl import logging
 from pipelines.batch_plan import BatchPlan
 from pipelines.corpora import Corpora, read_corpora
 from pipelines.dataset import TrainingData, encoded
+from pipelines.sources import SourceError
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import learn
@@ -99,7 +100,8 @@ def train(
 
 def make_trainer(experiment, run, strategy, machines, command=(), init=None, given=()):
     """Builds the `Trainer` from data, model and folder."""
-    with moved_text_named(run, experiment, "--dev_source and --dev_target, or --dev"):
+    flags = "--dev_source and --dev_target, or --dev"
+    with moved_text_named(run, experiment, flags, SourceError):
         texts = held_out_texts(experiment)
     keras.utils.set_random_seed(experiment.training.seed)
     with machines.chief_first():
