@@ -64,8 +64,8 @@ def new_model(model_class=Transformer, loss=None, rate=1e-2, **options):
     keras.utils.set_random_seed(0)
     model = model_class(TransformerConfig(**{**TINY, "num_layers": 1}, dropout=0.0))
     loss = loss or LabelSmoothedCrossEntropy()
-    eager = keras.backend.backend() == "tensorflow"  # tracing takes longer than a step
-    model.compile(keras.optimizers.SGD(rate), loss, run_eagerly=eager, **options)
+    # Tracing and compiling a step take longer than the step.
+    model.compile(keras.optimizers.SGD(rate), loss, run_eagerly=True, **options)
     return model
 
 
