@@ -116,6 +116,17 @@ def test_messages_of_libraries_are_shown_with_verbosity_1_only(tmp_path):
         assert (result.returncode, result.stderr) == (0, shown)
 
 
+def test_a_command_loads_its_backend_when_standard_error_is_closed(tmp_path):
+    module = "from types import SimpleNamespace\n"
+    module += 'config = SimpleNamespace(backend=lambda: "none")\n'
+    (tmp_path / "keras.py").write_text(module)
+    code = "import sys\nsys.orig_argv[1:] = ['-m', 't2t_keras.cli.train']\n"
+    code += LOAD.replace("FOLDER", str(tmp_path)) + "print('loaded')\n"
+    shell = ["sh", "-c", 'exec "$@" <&- 2>&-', "sh", sys.executable, "-c", code]
+    result = subprocess.run(shell, cwd=ROOT, capture_output=True)
+    assert (result.returncode, result.stdout) == (0, b"loaded\n")
+
+
 HEAVY = ["keras", "tensorflow", "tensorflow_text", "jax", "matplotlib", "numpy", "sacrebleu"]
 # Forks a process for each command line, [name, argument, …], and checks its imports at the end.
 FORKS = """

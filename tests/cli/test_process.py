@@ -35,13 +35,6 @@ def test_a_closed_input_is_refused_before_the_work():
     assert result.stderr.count(b"\n") == 1
 
 
-@pytest.mark.parametrize("streams", ["2>&-", "<&- 2>&-"])
-def test_closed_streams_that_a_command_does_not_need_change_nothing(streams):
-    result = started("parameters", "--help", streams=streams)
-    assert (result.returncode, result.stderr) == (0, b"")
-    assert b"t2t-parameters: counts the weights" in result.stdout
-
-
 def test_no_file_takes_the_place_of_a_closed_stream(tmp_path):
     code = """
 import os, sys
