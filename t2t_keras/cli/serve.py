@@ -119,6 +119,9 @@ def main(arguments):
     limits.validate()
     with listening(HOST.value, PORT.value) as sock:
         if not source:
+            if flags.FLAGS["verbosity"].value < 1:
+                # TensorFlow warns of each failed assertion, so clients could fill the disk.
+                os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
             load_backend()
             add_thread()
             from t2t_keras.runs.wishes import wishes_of
