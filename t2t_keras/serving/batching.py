@@ -169,19 +169,19 @@ class Batcher:
                 self.running.add(task)
                 task.add_done_callback(self.running.discard)
                 await asyncio.sleep(0)  # other signatures are next
-            elif self.jobs.first():
-                self.workers.places.waiting.append(self.change)
+            elif self.jobs.rows:
+                self.workers.places.waiting.append(self)
                 await self.change.wait()
 
     async def rows_to_compute(self):
         """Waits for the first rows, then a moment for more rows to join them."""
-        while not self.jobs.first():
+        while not self.jobs.rows:
             self.change.clear()
             await self.change.wait()
         if not self.signature.batchable:
             return
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout_at(self.jobs.first().arrived + self.limits.wait / 1000):
+            async with asyncio.timeout_at(self.jobs.oldest() + self.limits.wait / 1000):
                 while self.jobs.rows < self.limits.batch:
                     self.change.clear()
                     await self.change.wait()
@@ -189,7 +189,7 @@ class Batcher:
     def next_batch(self):
         """Returns the next jobs for which a worker is free."""
         batch, rows, width = [], 0, 0
-        while job := self.jobs.first(self.workers.places.may_take):
+        while job := self.jobs.first(self.workers.places):
             if job.outputs.done():  # the client has disconnected
                 self.jobs.pop(job)
                 continue

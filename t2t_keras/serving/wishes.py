@@ -87,7 +87,7 @@ class WishThreads:
 
     def start(self):
         """Starts the next requests in the free places."""
-        while request := self.turns.first(self.places.may_take):
+        while request := self.turns.first(self.places):
             self.turns.pop(request)
             if not (request.stopped or request.turn.done()):  # else its client has disconnected
                 self.places.take([request.client])

@@ -130,7 +130,7 @@ def test_clients_take_turns():
 
     requests = [[1]] * 6, [[2]], [[3]], [[4]], [[5]]
     answers(record, *requests, clients="aaaab", batch=2, batchable=False)
-    assert computed == [1, 1, 5, 2, 3, 4, 1, 1, 1, 1]
+    assert computed == [5, 1, 1, 2, 3, 4, 1, 1, 1, 1]
 
 
 def test_a_small_request_does_not_wait_for_many_rows_of_a_different_client():
