@@ -169,10 +169,10 @@ def find_versions(folder):
     """
     from t2t_keras.runs.ctranslate2_export import is_ctranslate2
 
-    if not folder.is_dir():
-        raise ValueError(f"there is no folder {folder}")
     if is_ctranslate2(folder):
         return folder, run_name(folder), {"load": load_ctranslate2, "find": only_version}
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder {folder}")
     for export in (folder / "export", folder):
         if versions_in(export):
             return export, run_name(export), {}
