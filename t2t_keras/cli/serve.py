@@ -119,6 +119,9 @@ def main(arguments):
     limits.validate()
     with listening(HOST.value, PORT.value) as sock:
         if not source:
+            if flags.FLAGS["verbosity"].value < 1:
+                # TensorFlow warns of each failed assertion, so clients could fill the disk.
+                os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
             load_backend()
             add_thread()
             from t2t_keras.runs.wishes import wishes_of
@@ -166,10 +169,10 @@ def find_versions(folder):
     """
     from t2t_keras.runs.ctranslate2_export import is_ctranslate2
 
-    if not folder.is_dir():
-        raise ValueError(f"there is no folder {folder}")
     if is_ctranslate2(folder):
         return folder, run_name(folder), {"load": load_ctranslate2, "find": only_version}
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder {folder}")
     for export in (folder / "export", folder):
         if versions_in(export):
             return export, run_name(export), {}

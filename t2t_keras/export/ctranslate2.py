@@ -15,6 +15,7 @@ from t2t_keras.checks import check, check_choice
 from t2t_keras.decoding.special_ids import BEGIN, END, PADDING
 from t2t_keras.export.ctranslate2_search import POSITIONS, UNKNOWN, import_ctranslate2
 from t2t_keras.export.dtypes import CTRANSLATE2_DTYPES
+from t2t_keras.export.replacement import replace_folder, restore
 from t2t_keras.layers.positional_encoding import LearnedPositionalEncoding
 from t2t_keras.transformer_config import TransformerConfig
 
@@ -78,6 +79,7 @@ def save_ctranslate2(
 
 def check_free(folder, force):
     """Rejects an existing folder, unless `force` is set and it contains a CTranslate2 model."""
+    restore(folder)
     if not folder.exists():
         return
     if not force:
@@ -244,16 +246,14 @@ def round_to_bfloat16(spec):
 
 def save_whole(spec, folder, force, finish):
     """Writes to a temporary folder and renames it, so that no reader sees a partial model."""
-    suffix = uuid.uuid4().hex
-    unfinished = folder.with_name(f"{folder.name}.{suffix}.unfinished")
-    replaced = folder.with_name(f"{folder.name}.{suffix}.replaced")
+    unfinished = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}.unfinished")
     unfinished.mkdir(parents=True)
     try:
         spec.save(str(unfinished))
         finish(unfinished)
-        if force and folder.exists():
-            folder.rename(replaced)
-        unfinished.rename(folder)
+        if force:
+            replace_folder(unfinished, folder)
+        else:
+            unfinished.rename(folder)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
-    shutil.rmtree(replaced, ignore_errors=True)

@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 
-from t2t_keras.importing.safetensors_file import widened
+from t2t_keras.importing.safetensors_file import MOST_AXES, widened
 from t2t_keras.importing.tensors import Tensor
 
 VERSIONS = range(1, 7)
@@ -42,7 +42,10 @@ class Model:
         for name, original in self.same.items():
             if original not in variables:
                 raise self.damaged(f"{name} is another name of {original}, which it does not have")
-            self.add(name, variables[original], variables)
+            if original in self.attributes:  # read once, whatever the number of its names
+                self.attributes[name] = self.attributes[original]
+            else:
+                self.add(name, variables[original], variables)
 
     def damaged(self, reason):
         return ValueError(f"{self.path} is not a whole model of CTranslate2: {reason}")
@@ -70,6 +73,8 @@ class Model:
                 dtype, size = OLD_TYPES.get(kind), kind * count
             if dtype is None:
                 raise self.damaged(f"{name} has the unknown type {kind}")
+            if len(shape) > MOST_AXES or (len(shape) > 1 and 0 in shape):
+                raise self.damaged(f"{name} has the shape {shape}")
             if size != math.prod(shape) * item_size(dtype):
                 raise self.damaged(f"{name} has {size:,} bytes and the shape {shape}")
             offset = self.file.tell()

@@ -9,11 +9,13 @@ import zlib
 
 import numpy as np
 
+from t2t_keras.importing.safetensors_file import are_sizes
 from t2t_keras.importing.tensors import Tensor
 
 FLOATS = ("f2", "f4", "f8")
 BYTES = ("i1", "u1")
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # of compression, those that NumPy uses
 MOST_COMPRESSED = 1100  # bytes that zlib can make of one byte, with a margin
 # The errors of `zipfile` for an altered file.
 UNREADABLE = (
@@ -54,6 +56,8 @@ class NpzFile:
 
     def add(self, archive, member, size):
         name = member.filename.removesuffix(".npy")
+        if member.compress_type not in METHODS or member.flag_bits & 1:
+            raise self.damaged(f"{name} is encrypted, or compressed as NumPy does not compress")
         if member.compress_size > size or member.file_size > MOST_COMPRESSED * size:
             raise self.damaged(f"{name} has {member.file_size:,} bytes, more than the file holds")
         if name in self.tensors or name in self.others:
@@ -70,7 +74,7 @@ class NpzFile:
             raise ValueError(
                 f"{self.path}: {name} holds {dtype}. Only arrays of numbers are imported"
             )
-        if math.prod(shape) * dtype.itemsize != member.file_size - start:
+        if not are_sizes(shape) or math.prod(shape) * dtype.itemsize != member.file_size - start:
             raise self.damaged(
                 f"{name} has {member.file_size - start:,} bytes and the shape {shape}"
             )

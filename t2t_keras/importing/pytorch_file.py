@@ -59,10 +59,6 @@ class View(NamedTuple):
     strides: tuple
 
 
-class Mark(NamedTuple):
-    """Stands on the stack where a group of values begins."""
-
-
 def read_pytorch(path):
     """Returns {name: `Tensor`} of a file; names of the same numbers share one `Tensor`.
 
@@ -170,6 +166,7 @@ class Pickle:
     def __init__(self, path, contents):
         self.path, self.contents = path, contents
         self.stack, self.memo = [], {}
+        self.outer = []  # the stacks before each open mark
 
     def value(self):
         """Interprets the pickle and returns its value."""
@@ -187,7 +184,10 @@ class Pickle:
     def step(self, name, argument):
         """Does one instruction of the pickle."""
         stack = self.stack
-        if name in CONSTANTS:
+        if name == "MARK":
+            self.outer.append(stack)
+            self.stack = []
+        elif name in CONSTANTS:
             stack.append(argument if CONSTANTS[name] is None else CONSTANTS[name]())
         elif name in ("PROTO", "FRAME"):
             pass
@@ -199,15 +199,16 @@ class Pickle:
             count = int(name[-1])
             stack[-count:] = [tuple(stack[-count:])]
         elif name == "TUPLE":
-            stack.append(tuple(self.group()))
+            values = self.group()
+            self.stack.append(tuple(values))
         elif name in ("APPEND", "APPENDS"):
             values = [stack.pop()] if name == "APPEND" else self.group()
-            expected(stack[-1], list).extend(values)
+            expected(self.stack[-1], list).extend(values)
         elif name in ("SETITEM", "SETITEMS"):
             values = [stack.pop(-2), stack.pop()] if name == "SETITEM" else self.group()
             # Only strings: the hash of nested tuples may take exponential time.
             keys = [expected(key, str) for key in values[::2]]
-            expected(stack[-1], dict).update(zip(keys, values[1::2], strict=True))
+            expected(self.stack[-1], dict).update(zip(keys, values[1::2], strict=True))
         elif name == "GLOBAL":
             stack.append(known(argument))
         elif name == "STACK_GLOBAL":
@@ -225,10 +226,8 @@ class Pickle:
             raise Refusal(f"its data.pkl has the instruction {name}, which no tensor needs")
 
     def group(self):
-        """Takes the values after the newest mark from the stack, and the mark."""
-        start = max(i for i, value in enumerate(self.stack) if isinstance(value, Mark))
-        values = self.stack[start + 1 :]
-        del self.stack[start:]
+        """Closes the newest mark and returns the values after it."""
+        values, self.stack = self.stack, self.outer.pop()
         return values
 
 
@@ -238,7 +237,6 @@ class Refusal(ValueError):
 
 # Instructions that put a value on the stack: None stands for their own argument.
 CONSTANTS = {
-    "MARK": Mark,
     "NONE": lambda: None,
     "NEWTRUE": lambda: True,
     "NEWFALSE": lambda: False,

@@ -63,8 +63,8 @@ def place(path, name, entry, size):
         raise damaged(path, f"the shape or the offsets of {name} are not sizes")
     if dtype not in TYPES:
         raise ValueError(
-            f"{path}: {name} has the type {dtype}. Tensors of {', '.join(TYPES)} can be imported. "
-            "Save the model again in float32"
+            f"{path}: {name} has the type {dtype:.40}. Tensors of {', '.join(TYPES)} can be "
+            "imported. Save the model again in float32"
         )
     dtype = TYPES[dtype]
     if not begin <= end <= size:

@@ -12,6 +12,7 @@ from pipelines.whole import read_json
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.decoding.translator import Translator
 from t2t_keras.export.ctranslate2_search import CTranslate2Search, check_search, load_ctranslate2
+from t2t_keras.export.replacement import restore
 from t2t_keras.runs.search_options import search_config
 from t2t_keras.runs.splitting import best_of
 
@@ -22,8 +23,12 @@ BATCH_TOKENS = 1024
 
 
 def is_ctranslate2(folder):
-    """Returns whether a folder contains a CTranslate2 model, or what is left of one."""
+    """Returns whether a folder contains a CTranslate2 model, or what is left of one.
+
+    A folder whose replacement was interrupted is restored.
+    """
     folder = Path(folder)
+    restore(folder)
     if (folder / "model.bin").exists():
         return True
     return (folder / RECORD).exists() and not (folder / "saved_model.pb").exists()
@@ -51,6 +56,7 @@ class CTranslate2Export:
 
     def __init__(self, folder):
         self.folder = Path(folder)
+        restore(self.folder)  # if its replacement was interrupted
         self.record = read_record(self.folder)
         try:
             self.config = SearchConfig(**self.record["search"])

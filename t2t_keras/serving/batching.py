@@ -2,7 +2,8 @@
 
 Each signature has a queue in which clients take turns. A batch takes the first rows of the queue
 and as many of the next as fit, and each request gets its own rows back. A request with many rows is
-computed in parts, one after the other, so that other requests get their turn in between.
+computed in parts, one after the other, so that other requests get their turn in between. A batch is
+not interrupted, so one worker is kept for clients for whom no other one computes.
 """
 
 import asyncio
@@ -14,10 +15,12 @@ import numpy as np
 from absl import logging
 
 from t2t_keras.serving.limits import Refusal
+from t2t_keras.serving.turns import Turns, Workplaces
 
 BYTES_PER_ROW = 500  # a batch, padded to its longest row, has at most batch limit × this in bytes
 VALUES_PER_BATCH = 4096  # numbers in a batch, padded to its longest row
 BYTES_PER_VALUE = 20  # of a number in an answer, as JSON
+MOST_MORE = 4  # times as many rows as the first job of a batch, of a job of a different client
 CLIENT_SHARE = 4  # a client may have this many times as many rows in flight as are left free
 
 
@@ -31,8 +34,9 @@ class Workers:
 
     def __init__(self, limits, metrics):
         self.limits, self.metrics = limits, metrics
-        self.threads = ThreadPoolExecutor(limits.workers, thread_name_prefix="model")
-        self.free = asyncio.Semaphore(limits.workers)
+        workers = limits.workers + 1  # the last one is for a client for whom no other one computes
+        self.threads = ThreadPoolExecutor(workers, thread_name_prefix="model")
+        self.places = Workplaces(workers)
         self.rows, self.rows_of = 0, collections.Counter()
 
     @contextlib.contextmanager
@@ -82,32 +86,6 @@ class Job:
         self.shape = {name: array.shape[1:] for name, array in inputs.items()}
 
 
-class Turns:
-    """A queue of jobs in which clients take turns."""
-
-    def __init__(self):
-        self.queues = {}  # client to jobs; the client whose turn it is comes first
-        self.rows = 0
-
-    def append(self, job):
-        self.queues.setdefault(job.client, collections.deque()).append(job)
-        self.rows += job.rows
-
-    def first(self):
-        """Returns the next job, or None."""
-        return next((jobs[0] for jobs in self.queues.values()), None)
-
-    def pop(self):
-        """Removes and returns the next job."""
-        client = next(iter(self.queues))
-        jobs = self.queues.pop(client)
-        job = jobs.popleft()
-        if jobs:
-            self.queues[client] = jobs  # behind all others
-        self.rows -= job.rows
-        return job
-
-
 class Batcher:
     """Computes the requests for one signature of one version.
 
@@ -118,7 +96,7 @@ class Batcher:
 
     def __init__(self, signature, workers):
         self.signature, self.workers, self.limits = signature, workers, workers.limits
-        self.jobs, self.arrival = Turns(), asyncio.Event()
+        self.jobs, self.change = Turns(), asyncio.Event()
         self.running = set()
         self.task = asyncio.create_task(self.work())
 
@@ -137,7 +115,7 @@ class Batcher:
             for rows in self.parts(order, width):
                 job = Job({name: array[rows] for name, array in inputs.items()}, connection.client)
                 self.jobs.append(job)
-                self.arrival.set()
+                self.change.set()
                 outputs = await job.outputs
                 parts.append(outputs)
                 values += sum(array.size for array in outputs.values())
@@ -183,47 +161,58 @@ class Batcher:
     async def work(self):
         while True:
             await self.rows_to_compute()
-            await self.workers.free.acquire()
-            batch = self.next_batch()
-            if not batch:
-                self.workers.free.release()
-                continue
-            task = asyncio.create_task(self.compute(batch))
-            self.running.add(task)
-            task.add_done_callback(self.running.discard)
+            self.change.clear()
+            if batch := self.next_batch():
+                clients = {job.client for job in batch}
+                self.workers.places.take(clients)
+                task = asyncio.create_task(self.compute(batch, clients))
+                self.running.add(task)
+                task.add_done_callback(self.running.discard)
+                await asyncio.sleep(0)  # other signatures are next
+            elif self.jobs.rows:
+                self.workers.places.waiting.append(self)
+                await self.change.wait()
 
     async def rows_to_compute(self):
         """Waits for the first rows, then a moment for more rows to join them."""
-        while not self.jobs.first():
-            self.arrival.clear()
-            await self.arrival.wait()
+        while not self.jobs.rows:
+            self.change.clear()
+            await self.change.wait()
         if not self.signature.batchable:
             return
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout_at(self.jobs.first().arrived + self.limits.wait / 1000):
+            async with asyncio.timeout_at(self.jobs.oldest() + self.limits.wait / 1000):
                 while self.jobs.rows < self.limits.batch:
-                    self.arrival.clear()
-                    await self.arrival.wait()
+                    self.change.clear()
+                    await self.change.wait()
 
     def next_batch(self):
+        """Returns the next jobs for which a worker is free."""
         batch, rows, width = [], 0, 0
-        while job := self.jobs.first():
+        while job := self.jobs.first(self.workers.places):
             if job.outputs.done():  # the client has disconnected
-                self.jobs.pop()
+                self.jobs.pop(job)
                 continue
             rows, width = rows + job.rows, max(width, job.width)
-            if batch and not (
-                self.signature.batchable and job.shape == batch[0].shape and self.fits(rows, width)
-            ):
+            if batch and not (self.joins(job, batch[0]) and self.fits(rows, width)):
                 break
-            batch.append(self.jobs.pop())
+            self.jobs.pop(job)
+            batch.append(job)
         return batch
 
-    async def compute(self, batch):
+    def joins(self, job, first):
+        """Whether a job may share a batch with the first one, and would not delay it by much."""
+        return (
+            self.signature.batchable
+            and job.shape == first.shape
+            and (job.client == first.client or job.rows <= MOST_MORE * first.rows)
+        )
+
+    async def compute(self, batch, clients):
         try:
             await self.answer(batch)
         finally:
-            self.workers.free.release()
+            self.workers.places.give_back(clients)
 
     async def answer(self, batch):
         ends = np.cumsum([job.rows for job in batch])

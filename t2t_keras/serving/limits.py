@@ -24,7 +24,7 @@ class Limits:
 
     batch: int = 32  # rows computed together
     wait: float = 2.0  # milliseconds that a batch waits for more rows
-    workers: int = 2  # batches computed at the same time
+    workers: int = 2  # batches computed at the same time, besides one for a client that has none
     queue: int = 2000  # rows in flight, of all clients; further requests get HTTP 429
     body: int = 1_000_000  # bytes of a request; larger ones get HTTP 413
     line: int = 4000  # bytes of a text; longer ones get HTTP 413

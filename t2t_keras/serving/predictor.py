@@ -8,7 +8,7 @@ from t2t_keras.export.signature_constants import OPTIONS
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.paragraphs import SPLIT, Paragraphs, check_sentences
 from t2t_keras.serving.rest import answer_of, inputs_of
-from t2t_keras.serving.search_options import check_search
+from t2t_keras.serving.search_options import SEARCH, check_search
 from t2t_keras.serving.wishes import WISHES, WishThreads, has_wishes
 
 THREADS = 2  # answers converted to JSON at the same time, which bounds the memory for it
@@ -54,8 +54,9 @@ class Predictor:
         fulfil = version.wishes if query.signature == OPTIONS else None
         inputs = inputs_of(query, specs | (WISHES if fulfil else {}), self.limits, longest)
         query.values.clear()  # the request may wait, and JSON values need much memory
-        if fulfil and has_wishes(inputs):
+        if query.signature == OPTIONS and specs.keys() >= {*SEARCH}:
             check_search(inputs, specs["beam"].default)
+        if fulfil and has_wishes(inputs):
             arguments = fulfil, inputs, version.batchers, connection, self.divided()
             outputs = await self.wish_threads(*arguments)
         else:

@@ -1,4 +1,8 @@
-"""Options of a search, checked before Python code uses them. SavedModels check them themselves."""
+"""Options of a search, checked before they are used.
+
+SavedModels check them too, but TensorFlow writes a failed assertion to the log, which clients could
+fill.
+"""
 
 from t2t_keras.serving.limits import Refusal
 
@@ -9,11 +13,18 @@ def check_search(inputs, widest):
     """Rejects options that cannot be met.
 
     Args:
-        inputs: arrays by name, with an option for each text.
+        inputs: arrays by name, with an option for each text. "require" may be absent.
         widest: width of the widest beam.
     """
     for options in set(zip(*(inputs[name].tolist() for name in SEARCH), strict=True)):
         check_options(*options, widest)
+    if "require" in inputs:
+        narrow = inputs["beam"] < widest
+        for beam, phrases in zip(inputs["beam"][narrow], inputs["require"][narrow], strict=True):
+            if phrases.strip():
+                raise Refusal(
+                    400, f"`beam` must be {widest} for a text with `require`. Received: {beam}"
+                )
 
 
 def check_options(beam, n_best, alpha, widest):

@@ -133,14 +133,15 @@ def leaf_of(name, value, dtype, longest):
         valid = isinstance(value, int) and not is_bool
     if not valid:
         raise wrong_type(name, value, dtype)
-    if kind in "iu":
-        limits = np.iinfo(dtype)
-        if not limits.min <= value <= limits.max:
-            raise Refusal(400, f"Input {name!r}: a number is out of range for {dtype}")
-    try:
-        return float(value) if kind == "f" else value
-    except OverflowError:
-        raise Refusal(400, f"Input {name!r}: a number is out of range for {dtype}") from None
+    if kind in "iu" and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+        raise out_of_range(name, dtype)
+    if kind == "f" and float(np.finfo(dtype).max) < abs(value) < math.inf:
+        raise out_of_range(name, dtype)
+    return float(value) if kind == "f" else value
+
+
+def out_of_range(name, dtype):
+    return Refusal(400, f"Input {name!r}: a number is out of range for {dtype}")
 
 
 def bytes_of(name, value, longest):

@@ -12,6 +12,7 @@ import threading
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.signatures import tensor_info
 from t2t_keras.serving.tensors import Spec
+from t2t_keras.serving.turns import Turns, Workplaces
 
 LONGEST_GLOSSARY = 1_000_000  # bytes; the limit on a request's body applies, too
 # The inputs that a signature gets by wishes. Without one of them, a request takes the shorter way.
@@ -21,8 +22,8 @@ WISHES = {
     "alignments": Spec("bool", (None,), False),
     "confidence": Spec("bool", (None,), False),
 }
-AT_ONCE = 8  # requests with wishes that are fulfilled at the same time
-WAITING = 64  # requests with wishes in flight, of all clients
+AT_ONCE = 2  # requests with wishes whose Python code runs at the same time
+WAITING = 128  # requests with wishes in flight, of all clients
 WAITING_OF_CLIENT = 16
 
 
@@ -46,11 +47,16 @@ def has_wishes(inputs):
 
 
 class WishThreads:
-    """The threads in which wishes are fulfilled."""
+    """The threads in which wishes are fulfilled, one for each request in flight.
+
+    Python code of one thread holds up the others, so few of them run at the same time, and clients
+    take turns. A turn ends when a signature is called.
+    """
 
     def __init__(self):
-        self.threads = concurrent.futures.ThreadPoolExecutor(AT_ONCE, thread_name_prefix="wishes")
+        self.threads = concurrent.futures.ThreadPoolExecutor(WAITING, thread_name_prefix="wishes")
         self.waiting = collections.Counter()  # requests in flight, by client
+        self.turns, self.places = Turns(), Workplaces(AT_ONCE)
 
     async def __call__(self, fulfil, inputs, batchers, connection, divide):
         """Returns the outputs for a request.
@@ -64,11 +70,14 @@ class WishThreads:
             divide: see `Predictor.divided`.
         """
         client = connection.client
-        if self.waiting.total() >= WAITING or self.waiting[client] >= WAITING_OF_CLIENT:
+        # The fuller, the less a client may have: there is always room for one more client.
+        most = min(WAITING_OF_CLIENT, WAITING - self.waiting.total() - 1)
+        if self.waiting[client] >= most:
             raise Refusal(429, "Too many requests with wishes are waiting. Try again in a moment")
-        loop, calls = asyncio.get_running_loop(), Calls(batchers, connection)
+        loop, calls = asyncio.get_running_loop(), Calls(batchers, connection, self)
         self.waiting[client] += 1
         try:
+            await calls.begin()
             return await loop.run_in_executor(self.threads, fulfil, inputs, calls, divide)
         except ValueError as error:
             raise Refusal(400, str(error)) from error
@@ -76,29 +85,66 @@ class WishThreads:
             calls.stop()
             self.waiting -= {client: 1}
 
+    def start(self):
+        """Starts the next requests in the free places."""
+        while request := self.turns.first(self.places):
+            self.turns.pop(request)
+            if not (request.stopped or request.turn.done()):  # else its client has disconnected
+                self.places.take([request.client])
+                request.runs = True
+                request.turn.set_result(None)
+
 
 class Calls:
     """Calls signatures from a thread, until the request is answered or its client disconnects.
 
     Args:
         batchers, connection: see `WishThreads`.
+        threads: the `WishThreads`.
     """
 
-    def __init__(self, batchers, connection):
-        self.batchers, self.connection = batchers, connection
+    rows = 1  # for `Turns`
+
+    def __init__(self, batchers, connection, threads):
+        self.batchers, self.connection, self.threads = batchers, connection, threads
+        self.client = connection.client
         self.loop, self.lock = asyncio.get_running_loop(), threading.Lock()
         self.stopped, self.newest = False, None
+        self.runs, self.turn = False, None
 
     def __call__(self, name, inputs):
         with self.lock:
             if self.stopped:
                 raise concurrent.futures.CancelledError
-            coroutine = self.batchers[name](inputs, self.connection)
-            self.newest = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
+            self.newest = asyncio.run_coroutine_threadsafe(self.called(name, inputs), self.loop)
         return self.newest.result()
+
+    async def called(self, name, inputs):
+        """Returns the outputs of a signature, at the request's next turn."""
+        self.end()
+        try:
+            return await self.batchers[name](inputs, self.connection)
+        finally:
+            if not self.stopped:
+                await self.begin()
+
+    async def begin(self):
+        """Waits for the request's turn."""
+        self.turn = self.loop.create_future()
+        self.threads.turns.append(self)
+        self.threads.start()
+        await self.turn
+
+    def end(self):
+        """Ends the request's turn."""
+        if self.runs:
+            self.runs = False
+            self.threads.places.give_back([self.client])
+            self.threads.start()
 
     def stop(self):
         with self.lock:
             self.stopped = True
             if self.newest is not None:
                 self.newest.cancel()
+        self.end()

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import struct
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -24,6 +25,7 @@ from t2t_keras.checks import check_integer, nearest
 UNREADABLE = (
     *(OSError, ValueError, KeyError, EOFError, RuntimeError, MemoryError, OverflowError),
     *(zipfile.BadZipFile, zlib.error, struct.error),
+    *(TypeError, SyntaxError, tokenize.TokenError),  # a header is parsed as a literal of Python
 )
 
 
@@ -227,6 +229,7 @@ def write_arrays(file, *mappings):
 def opened(path):
     """Yields the arrays of a file. `np.load` itself would leave a damaged file open."""
     with open(path, "rb") as stream, np.load(stream) as file:
+        check_stored(file.zip)
         yield file
 
 

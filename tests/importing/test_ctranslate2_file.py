@@ -108,6 +108,16 @@ SPEC = struct.pack("<H", 1) + b"\0" + struct.pack("<I", 1)
             header(6, SPEC, struct.pack("<II", 0, 1), NAME, NAME),
             r"w is another name of w, which it does not have",
         ),
+        (
+            header(6, SPEC, struct.pack("<I", 1), NAME, struct.pack("<B9I", 9, *[1] * 9))
+            + bytes(9),
+            r"w has the shape \[1, 1, 1, 1, 1, 1, 1, 1, 1\]",
+        ),
+        (
+            header(6, SPEC, struct.pack("<I", 1), NAME, struct.pack("<B3I", 3, 0, 2**31, 2**31))
+            + bytes(9),
+            r"w has the shape \[0, 2147483648, 2147483648\]",
+        ),
         (header(6, struct.pack("<H", 3) + b"\xff\xfe\0"), r"ends in the middle of its header"),
     ],
 )
@@ -124,3 +134,12 @@ def test_a_name_that_stands_twice_is_refused(tmp_path):
     path.write_bytes(header(6, SPEC, struct.pack("<I", 2), entry, entry, struct.pack("<I", 0)))
     with pytest.raises(ValueError, match="w occurs twice"):
         Model(path)
+
+
+def test_a_string_of_many_names_is_read_once(tmp_path):
+    path = tmp_path / "model.bin"
+    names = b"".join(struct.pack("<H", 5) + b"%04d\0" % n + NAME for n in range(9999))
+    string = NAME + struct.pack("<BIBI", 1, 2**12, 1, 2**12) + b"a" * 2**12
+    path.write_bytes(header(6, SPEC, struct.pack("<I", 1), string, struct.pack("<I", 9999), names))
+    attributes = Model(path).attributes
+    assert len(attributes) == 10_000 and len(set(map(id, attributes.values()))) == 1

@@ -64,3 +64,27 @@ def test_a_header_that_claims_more_numbers_than_the_file_has_is_refused(tmp_path
         archive.writestr("huge.npy", header.getvalue() + bytes(8))
     with pytest.raises(ValueError, match=r"huge has 8 bytes and the shape \(1000000000000,\)"):
         read(folder)
+
+
+@pytest.mark.parametrize("shape", ["(True, 4)", "(True, True, 8)", "(-2, -4)", "(0, -5)"])
+def test_a_shape_that_is_not_of_sizes_is_refused(tmp_path, shape):
+    folder = write(tmp_path, arrays())
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}}}"
+    size = len(header).to_bytes(2, "little")
+    count = 0 if shape.startswith("(0") else 32 if "-2" in shape or "8" in shape else 16
+    add_member(folder, "odd.npy", b"\x93NUMPY\x01\x00" + size + header.encode() + bytes(count))
+    with pytest.raises(ValueError, match=r"is not a whole \.npz file: odd has \d+ bytes and"):
+        read(folder)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_compression_that_numpy_does_not_write_is_refused(tmp_path, method):
+    folder = write(tmp_path, arrays())
+    with zipfile.ZipFile(folder / "model.npz", "a", method) as archive:
+        archive.writestr("odd.npy", bytes(100))
+    place = (folder / "model.npz").read_bytes().rindex(b"PK\x03\x04") + 30 + len("odd.npy")
+    with open(folder / "model.npz", "r+b") as file:
+        file.seek(place)
+        file.write(b"\xff" * 12)  # the options of LZMA
+    with pytest.raises(ValueError, match=r"npz file: odd is encrypted, or compressed as NumPy"):
+        read(folder)

@@ -7,6 +7,7 @@ import collections
 import io
 import os
 import pickle
+import signal
 import sys
 import zipfile
 
@@ -263,6 +264,32 @@ NESTED = b"".join(b"q" + bytes([i]) + b"h" + bytes([i]) + b"\x86" for i in range
 )
 def test_values_whose_text_would_not_fit_in_memory_are_not_shown(path, instructions):
     refusal(write(path, b"\x80\x02" + instructions))
+
+
+def test_half_a_megabyte_of_tuples_takes_less_than_ten_seconds_of_a_core(path):
+    """It takes a fraction of a second; looking for each mark from the bottom took a minute."""
+
+    def too_slow(*_):
+        raise AssertionError("10 seconds are over")
+
+    write(path, b"\x80\x02" + b"K\x01" * 100_000 + b"(t" * 100_000 + b".")
+    before = signal.signal(signal.SIGVTALRM, too_slow)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 10)
+    try:
+        assert "dict of tensors" in refusal(path)
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def test_groups_may_be_nested(path):
+    write(path, b"\x80\x02}(X\x01\0\0\0a((tK\x01tu.")
+    assert "a is not the name of a tensor" in refusal(path)
+    write(path, b"\x80\x02}(X\x01\0\0\0at.")
+    assert "dict of tensors" in refusal(path)
+    for unmarked in (b"\x80\x02}K\x01t.", b"\x80\x02}(K\x01tt."):
+        write(path, unmarked)
+        assert "damaged" in refusal(path)
 
 
 def test_numbers_that_are_no_weights_are_refused_by_type(path):

@@ -1,6 +1,7 @@
 """Requests share batches without affecting each other's answers."""
 
 import asyncio
+import threading
 
 import numpy as np
 import pytest
@@ -129,7 +130,35 @@ def test_clients_take_turns():
 
     requests = [[1]] * 6, [[2]], [[3]], [[4]], [[5]]
     answers(record, *requests, clients="aaaab", batch=2, batchable=False)
-    assert computed == [1, 1, 5, 2, 3, 4, 1, 1, 1, 1]
+    assert computed == [5, 1, 1, 2, 3, 4, 1, 1, 1, 1]
+
+
+def test_a_small_request_does_not_wait_for_many_rows_of_a_different_client():
+    _, batches = answers(first_column, [[1]], [[2]] * 4, [[3]] * 9, clients="abc", wait=10)
+    assert batches == [5, 9]
+    _, batches = answers(first_column, [[1]], [[2]] * 4, [[3]] * 9, clients="aaa", wait=10)
+    assert batches == [14]
+
+
+def test_a_client_never_has_all_workers():
+    go, others = threading.Event(), []
+
+    def compute(x):
+        if x[0, 0] == 1:
+            assert go.wait(10), "the other clients wait"
+        else:
+            others.append(x[0, 0])
+            if len(others) == 2:
+                go.set()
+        return first_column(x)
+
+    options = {"batchable": False, "wait": 0}
+    for workers in (1, 2):
+        go.clear(), others.clear()
+        results, _ = answers(
+            compute, *[[[1]]] * 4, [[2]], [[3]], clients="aaaabc", workers=workers, **options
+        )
+        assert [each["y"].tolist() for each in results] == [[1]] * 4 + [[2], [3]]
 
 
 def test_batches_of_numbers_are_small_if_rows_are_long():

@@ -101,7 +101,7 @@ def test_texts_are_translated_sentence_by_sentence(address):
 def test_wrong_options_are_refused(address):
     rows = [{"text": "a", "beam": 5}]
     body = {"signature_name": "translate_with_options", "instances": rows}
-    message = "The model rejects this input: `beam` must be from 1 to 4"
+    message = "`beam` must be from 1 to 4. Received: 5"
     assert predict(address, body) == (400, {"error": message})
 
 

@@ -139,23 +139,62 @@ def test_a_thread_ends_when_the_client_disconnects_and_calls_nothing_more():
     assert errors == ["CancelledError"] * 2
 
 
-def test_requests_in_flight_are_limited_for_all_clients_and_for_each(monkeypatch):
-    monkeypatch.setattr(wishes, "WAITING", 3)
-    monkeypatch.setattr(wishes, "WAITING_OF_CLIENT", 2)
+async def statuses(clients, function=lambda client: 200, threads=None):
+    """Returns the result of a function, or the status of its refusal, for a request of each."""
+    threads = threads or wishes.WishThreads()
 
-    async def statuses():
-        threads, go = wishes.WishThreads(), threading.Event()
+    async def ask(client):
+        try:
+            connection = SimpleNamespace(client=client)
+            return await threads(lambda *_: function(client), {}, {}, connection, None)
+        except Refusal as refusal:
+            return refusal.status
 
-        async def ask(client):
-            try:
-                arguments = {}, {}, SimpleNamespace(client=client), None
-                return await threads(lambda *_: go.wait(10) and 200, *arguments)
-            except Refusal as refusal:
-                return refusal.status
+    return await asyncio.gather(*map(ask, clients))
 
-        tasks = [asyncio.create_task(ask(client)) for client in "aaabc"]
+
+def test_requests_in_flight_are_limited_and_leave_room_for_more_clients(monkeypatch):
+    monkeypatch.setattr(wishes, "WAITING", 8)
+    monkeypatch.setattr(wishes, "WAITING_OF_CLIENT", 3)
+    found = asyncio.run(statuses("aaaabbbccd"))
+    assert found == [200, 200, 200, 429, 200, 200, 429, 200, 429, 200]
+
+
+def test_a_client_whose_requests_are_being_fulfilled_delays_no_other_client():
+    go = threading.Event()
+
+    def waits(client):
+        return go.wait(30) if client == "a" else "answered"
+
+    async def ask():
+        threads = wishes.WishThreads()
+        of_a = asyncio.create_task(statuses("a" * wishes.WAITING_OF_CLIENT, waits, threads))
         await asyncio.sleep(0.1)
+        async with asyncio.timeout(10):
+            of_others = [await statuses(client, waits, threads) for client in "bcd"]
         go.set()
-        return await asyncio.gather(*tasks)
+        return of_others, await of_a
 
-    assert asyncio.run(statuses()) == [200, 200, 429, 200, 429]
+    of_others, of_a = asyncio.run(ask())
+    assert of_others == [["answered"]] * 3
+    assert of_a == [True] * wishes.WAITING_OF_CLIENT
+
+
+def test_places_are_free_again_when_clients_disconnect_at_any_time():
+    async def disconnect():
+        threads, batcher = wishes.WishThreads(), Batcher()
+        arguments = {}, {OPTIONS: batcher}, SimpleNamespace(client="a"), None
+
+        def waits(inputs, call, divide):
+            return call(OPTIONS, {"text": np.array([b"wait"], object)})
+
+        for pause in (0, 0, 0.001, 0.01, 0.05):
+            requests = [asyncio.create_task(threads(waits, *arguments)) for _ in range(8)]
+            await asyncio.sleep(pause)
+            for request in requests:
+                request.cancel()
+            await asyncio.gather(*requests, return_exceptions=True)
+        await asyncio.sleep(0.1)
+        return threads.places.free, threads.places.works_for, threads.waiting
+
+    assert asyncio.run(disconnect()) == (wishes.AT_ONCE, {}, {})

@@ -262,7 +262,9 @@ def notes_file(text):
         ({"notes": notes_file("[" * 100_000)}, zipfile.ZIP_STORED, "recursion"),
         ({"notes": notes_file("{}"), "a": npy(["x"])}, zipfile.ZIP_STORED, "not an array of num"),
         ({"notes": notes_file("{}"), "a": npy([1.0], (10**13,))}, zipfile.ZIP_STORED, "allocate"),
+        ({"notes": notes_file("{}"), "a": npy([1.0], (True, True))}, zipfile.ZIP_STORED, "integer"),
         ({"notes": notes_file("{}"), "a": npy([1.0])}, zipfile.ZIP_DEFLATED, "is compressed"),
+        ({"notes": notes_file("{}"), "a": npy([1.0])}, zipfile.ZIP_LZMA, "is compressed"),
     ],
 )
 def test_a_hostile_checkpoint_is_damaged(tmp_path, members, compression, message):
@@ -272,3 +274,12 @@ def test_a_hostile_checkpoint_is_damaged(tmp_path, members, compression, message
             file.writestr(f"{name}.npy", contents)
     with pytest.raises(DamagedCheckpoint, match=rf"step-00000001.npz is damaged .*{message}"):
         checkpoints.load(1)
+
+
+def test_compressed_notes_are_damage(tmp_path):
+    """LZMA has errors of its own, and a small file could become a large one."""
+    checkpoints = saved(tmp_path, [1])
+    with zipfile.ZipFile(checkpoints.path(1), "w", zipfile.ZIP_LZMA) as file:
+        file.writestr("notes.npy", notes_file("{}"))
+    with pytest.raises(DamagedCheckpoint, match=r"notes.npy is compressed"):
+        checkpoints.notes(1)

@@ -1,0 +1,86 @@
+"""Clients take turns: a queue that each client has its own place in, and a place for newcomers."""
+
+import collections
+import math
+
+
+class Turns:
+    """A queue of jobs in which clients take turns: the one that has got the fewest rows is next.
+
+    A client that had no jobs is treated as if it had got as many as the next one before it.
+    """
+
+    def __init__(self):
+        self.queues = {}  # {client: its jobs}
+        self.got = {}  # {client: rows of its jobs that have been taken}
+        self.rows = 0
+
+    def append(self, job):
+        if job.client not in self.queues:
+            if not self.queues:
+                self.got.clear()
+            least = min((self.got[client] for client in self.queues), default=0)
+            self.got = {client: rows for client, rows in self.got.items() if rows >= least}
+            self.got.setdefault(job.client, least)
+            self.queues[job.client] = collections.deque()
+        self.queues[job.client].append(job)
+        self.rows += job.rows
+
+    def first(self, places):
+        """Returns the next job for which there is one of the `Workplaces`, or None.
+
+        Clients for whom the fewest work come first, then those whose turn it is.
+        """
+
+        def order(client):
+            return places.works_for[client], self.got[client], self.queues[client][0].rows
+
+        client = min(filter(places.may_take, self.queues), key=order, default=None)
+        return None if client is None else self.queues[client][0]
+
+    def oldest(self):
+        """Returns when the first of the waiting jobs arrived."""
+        return min(jobs[0].arrived for jobs in self.queues.values())
+
+    def pop(self, job):
+        """Removes the first job of a client."""
+        jobs = self.queues.pop(job.client)
+        jobs.popleft()
+        if jobs:
+            self.queues[job.client] = jobs  # after all others that have got as many rows
+        self.got[job.client] += job.rows
+        self.rows -= job.rows
+
+
+class Workplaces:
+    """Counts who works. The last free place is for a client for whom no one works yet.
+
+    So a client whose work takes long never makes another one wait for its end.
+
+    Args:
+        count: number of places.
+    """
+
+    def __init__(self, count):
+        self.free, self.works_for = count, collections.Counter()
+        self.waiting = []  # have `jobs`, the `Turns`, and `change`, an `asyncio.Event`
+
+    def may_take(self, client):
+        return self.free > (1 if self.works_for[client] else 0)
+
+    def take(self, clients):
+        """Takes a place to work for these clients."""
+        self.free -= 1
+        self.works_for.update(clients)
+
+    def give_back(self, clients):
+        self.free += 1
+        self.works_for -= collections.Counter(clients)
+        waiting, self.waiting = self.waiting, []
+        for each in sorted(waiting, key=self.priority):
+            each.change.set()
+
+    def priority(self, waiting):
+        """Returns the number of places of the client whose turn it is: fewer come first."""
+        job = waiting.jobs.first(self)
+        return math.inf if job is None else self.works_for[job.client]
