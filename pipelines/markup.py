@@ -4,7 +4,8 @@ import bisect
 import itertools
 from typing import NamedTuple
 
-from pipelines.markup_tokens import BLOCKS, tokens_of
+from pipelines.html_elements import BLOCKS
+from pipelines.markup_tokens import Tokenizer, tokens_of
 
 MARKUP = ("html", "xml", "placeholders")
 DEEPEST = 50  # nested elements; deeper ones divide the text
@@ -32,12 +33,36 @@ class Mark(NamedTuple):
     spaced: tuple = (False, False)
     children: tuple = ()
 
+    def moved(self, offset):
+        """Returns the mark of a text without its first `offset` characters."""
+        return self._replace(
+            start=max(self.start - offset, 0),
+            end=max(self.end - offset, 0),
+            children=tuple(each.moved(offset) for each in self.children),
+        )
+
 
 class Segment(NamedTuple):
-    """A stretch of text to translate, without markup, and its `Mark`s."""
+    """A stretch of text to translate, without markup, and its `Mark`s.
+
+    Args:
+        text: a string.
+        marks: `Mark`s, in order.
+        raw: the stretch as it stands in the source.
+        before, after: the spaces around the text.
+    """
 
     text: str
-    marks: tuple
+    marks: tuple = ()
+    raw: str = ""
+    before: str = ""
+    after: str = ""
+
+    def without_start(self, count):
+        """Returns the segment without its first `count` characters, which are a language code."""
+        marks = tuple(each.moved(count) for each in self.marks)
+        raw = self.raw.partition("<<")[2].lstrip() or self.raw
+        return self._replace(text=self.text[count:], marks=marks, raw=raw)
 
 
 def pieces_of(text, markup):
@@ -50,8 +75,29 @@ def pieces_of(text, markup):
     Returns:
         A list of strings, which stay as they are, and `Segment`s.
     """
+    return pieces_of_tokens(tokens_of(text, markup), markup)
+
+
+class Document:
+    """A document with markup that is read line by line.
+
+    Comments, tags and elements may span lines: a line is divided as the lines before it demand.
+
+    Args:
+        markup: "html", "xml" or "placeholders".
+    """
+
+    def __init__(self, markup):
+        self.tokenizer = Tokenizer(markup)
+
+    def pieces_of(self, line):
+        """Divides the next line, like `pieces_of`. A line break at its end is one of its spaces."""
+        return pieces_of_tokens(self.tokenizer.tokens(line), self.tokenizer.markup)
+
+
+def pieces_of_tokens(tokens, markup):
     pieces, group = [], []
-    for token in inline_tokens(list(tokens_of(text, markup)), markup):
+    for token in inline_tokens(tokens, markup):
         if token.kind == "divider":
             pieces += pieces_between(group)
             pieces.append(token.raw)
@@ -119,7 +165,7 @@ def pieces_inside(tokens):
     raw = "".join(token.raw for token in tokens)
     if not segment.text.strip() or (segment.marks and not any(map(str.isalnum, segment.text))):
         return [raw]
-    return spaces_outside(segment)
+    return [spaces_outside(segment)._replace(raw=raw)]
 
 
 def well_nested(tokens):
@@ -189,7 +235,7 @@ def segment_of(tokens):
 
 
 def spaces_outside(segment):
-    """Returns the pieces of a segment, with the spaces around its text outside it.
+    """Returns a segment with the spaces around its text apart.
 
     The space between a placeholder and a comma is removed, and written again with the placeholder.
     """
@@ -202,7 +248,7 @@ def spaces_outside(segment):
     # A space between a placeholder and the text is not outside.
     points = [*empty_marks(segment.marks)]
     before, after = text[: min([first, *points])], text[max([last, *points]) :]
-    return [piece for piece in (before, Segment(kept, marks), after) if piece]
+    return Segment(kept, marks, before=before, after=after)
 
 
 def empty_marks(marks):

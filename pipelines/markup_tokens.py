@@ -4,53 +4,27 @@ import html
 import re
 from typing import NamedTuple
 
+from pipelines.html_elements import BLOCKS, RAW, VOID, OpenElements, translation_choice
 from pipelines.placeholders import ENTITY, PLACEHOLDERS, decoded_entity, is_space
 
 COMMENT = r"<!--(?:-?>|.*?--!?>)"
-DOCTYPE = (
-    r"<![A-Za-z](?>(?:\"[^\"]*\"|'[^']*'|[^\"'\[>])*)"
-    r"(?:\[(?>(?:\"[^\"]*\"|'[^']*'|<!--.*?-->|[^\"'\]])*)\]\s*)?>"
-)
-TAG = (
-    r"<(?P<close>/?)(?P<name>[A-Za-z_][^\s/>]*)(?P<rest>(?>(?:=\s*\"[^\"]*\"|=\s*'[^']*'|[^>])*))>"
-)
+DECLARATION = r"<![A-Za-z](?>(?:\"[^\"]*\"|'[^']*'|[^\"'\[>])*)"
+DOCTYPE = rf"{DECLARATION}(?:\[(?>(?:\"[^\"]*\"|'[^']*'|<!--.*?-->|[^\"'\]])*)\]\s*)?>"
+OTHER = rf"{COMMENT}|<!\[CDATA\[.*?\]\]>|{DOCTYPE}|<\?.*?\?>"
+NAME = r"[A-Za-z_][^\s/>]*"
+TAG = rf"<(?P<close>/?)(?P<name>{NAME})(?P<rest>(?>(?:=\s*\"[^\"]*\"|=\s*'[^']*'|[^>])*))>"
 # Markup that the text ends in the middle of is kept whole.
-UNFINISHED = r"<!--.*|<!\[CDATA\[.*|<\?.*|</?[A-Za-z_!][^>]*\Z"
-OTHER = rf"{COMMENT}|<!\[CDATA\[.*?\]\]>|{DOCTYPE}|<\?.*?(?:\?>|\Z)"
-MARKUP = re.compile(f"(?P<other>{OTHER})|{TAG}|(?P<unfinished>{UNFINISHED})", re.DOTALL)
-UNTRANSLATED = {"script", "style", "pre", "code", "kbd", "samp", "textarea", "svg", "math"}
-RAW = {"script", "style", "textarea"}  # only their own closing tag ends them
-NO_TRANSLATION = re.compile(
-    r"\stranslate\s*=\s*[\"']?no\b|\sclass\s*=\s*[\"'][^\"']*\bnotranslate\b", re.IGNORECASE
+UNFINISHED = rf"<!--.*|<!\[CDATA\[.*|<\?.*|{DECLARATION}\[[^\]]*\Z|</?[A-Za-z_!][^>]*\Z"
+# In a tag that goes on in the next line, an open quote may contain ">".
+OPEN_QUOTE = (
+    rf"<{NAME}(?>(?:=\s*\"[^\"]*\"|=\s*'[^']*'|(?!=\s*[\"'])[^>])*)=\s*(?:\"[^\"]*|'[^']*)\Z"
 )
-VOID = frozenset(
-    [
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "param",
-        "source",
-        "track",
-        "wbr",
-    ]
-)
-BLOCKS = frozenset(
-    re.split(
-        r"\s+",
-        """address article aside blockquote body br button caption center col colgroup dd details
-        dialog dir div dl dt fieldset figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 head
-        header hgroup hr html iframe legend li link main menu meta nav noscript ol optgroup option p
-        pre script section select style summary table tbody td template textarea tfoot th thead
-        title tr ul""",
-    )
-)
+IN_TEXT = re.compile(f"(?P<other>{OTHER})|{TAG}|(?P<unfinished>{UNFINISHED})", re.DOTALL)
+IN_LINE = re.compile(f"(?!{OPEN_QUOTE})(?:{IN_TEXT.pattern})|(?P<quote>{OPEN_QUOTE})", re.DOTALL)
+VALUE = re.compile(r"(=\s*)(\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z))")
+LONGEST_VALUE = 300  # characters of an attribute; what is longer is no `class` or `translate`
+LONGEST_TAG = 2000  # characters kept of a tag that spans lines
+UNQUOTED_END = re.compile(r"=\s*[^\s\"'=]+\Z")  # <a href=http://a.example/> encloses text
 
 
 class Token(NamedTuple):
@@ -69,63 +43,186 @@ class Token(NamedTuple):
 
 
 def tokens_of(text, markup):
-    """Yields the `Token`s of a text.
+    """Returns the `Token`s of a text.
 
     Args:
         text: a string.
         markup: "html", "xml" or "placeholders".
     """
-    if markup == "placeholders":
-        yield from text_tokens(text, markup)
-        return
-    at = 0
-    while match := MARKUP.search(text, at):
-        yield from text_tokens(text[at : match.start()], markup)
-        at = match.end()
-        if match["name"] is None:
-            yield other_token(match)
-            continue
-        name = match["name"].lower() if markup == "html" else match["name"]
-        if untranslated(match, name):
-            at = end_of_element(text, match, name)
-            kind = "divider" if name in BLOCKS else "placeholder"
-            yield Token(kind, text[match.start() : at], name)
+    return Tokenizer(markup, IN_TEXT).tokens(text)
+
+
+class Tokenizer:
+    """Divides a text, or the lines of a document, into `Token`s.
+
+    Args:
+        markup: "html", "xml" or "placeholders".
+        pattern: `IN_TEXT`, or `IN_LINE` for a document's lines.
+    """
+
+    def __init__(self, markup, pattern=None):
+        self.markup, self.pattern = markup, pattern or IN_LINE
+        self.elements = OpenElements(markup)
+        self.begun = ""  # markup that earlier lines have begun, shortened
+
+    def tokens(self, text):
+        """Returns the tokens of the text or of the next line."""
+        if self.markup == "placeholders":
+            return [*text_tokens(text, self.markup)]
+        begun, self.begun = self.begun, ""
+        if begun and not self.pattern.match(begun + text):
+            begun = ""  # it cannot end any more: the text is text
+        scan = Scan(self, begun, text)
+        while match := scan.next_match():
+            scan.text_before(match)
+            if match["name"] is None:
+                scan.other(match)
+            elif match["close"]:
+                scan.end_tag(match)
+            else:
+                scan.tag(match)
+        return scan.finished()
+
+    def name_of(self, match):
+        return match["name"].lower() if self.markup == "html" else match["name"]
+
+
+class Scan:
+    """The tokens of one text, while it is read.
+
+    Args:
+        tokenizer: the `Tokenizer`, whose open elements change.
+        begun: markup that began before the text.
+        text: a string.
+    """
+
+    def __init__(self, tokenizer, begun, text):
+        self.tokenizer, self.elements = tokenizer, tokenizer.elements
+        self.text, self.first, self.at = begun + text, len(begun), 0
+        self.written = []
+        # The stretch that is not translated: its start, the number of elements around it, and
+        # whether it contains a block.
+        self.start, self.around, self.has_block = None, 0, False
+        if not self.elements.translated:
+            self.start, self.has_block = 0, True
+
+    def next_match(self):
+        at = self.at
+        if self.elements.innermost in RAW and not self.elements.translated:
+            end = re.compile(rf"</{self.elements.innermost}(?=[\s/>]|\Z)", re.IGNORECASE)
+            found = end.search(self.text, at)
+            if found is None:
+                return None
+            at = found.start()
+        return self.tokenizer.pattern.search(self.text, at)
+
+    def text_before(self, match):
+        if self.start is None:
+            self.written += text_tokens(self.text[self.at : match.start()], self.tokenizer.markup)
+        self.at = match.end()
+
+    def add(self, kind, start, end, name=""):
+        """Adds the token of a stretch, without what earlier lines contain of it."""
+        if start < self.first:
+            kind, start = "divider", self.first
+        if start < end:
+            self.written.append(Token(kind, self.text[start:end], name))
+
+    def other(self, match):
+        """Adds a comment, a declaration, or markup that is not finished."""
+        is_finished = match["other"] is not None
+        if not is_finished:
+            self.tokenizer.begun = shortened(match[0])
+        if self.start is None:
+            comment = is_finished and match[0].startswith("<!--")
+            self.add("empty" if comment else "divider", *match.span())
+
+    def end_tag(self, match):
+        name = self.tokenizer.name_of(match)
+        closed, kind = self.elements.close(name), self.kind(match, name)
+        if self.start is None and self.elements.translated:
+            self.add(kind, *match.span(), name)
+        elif self.start is None:  # the end of translate="yes" inside translate="no"
+            self.start, self.has_block = match.start(), True
+        elif self.elements.translated and closed is not None and not closed.translated:
+            self.end_stretch(match.end(), len(self.elements) == self.around)
+        elif self.elements.translated:
+            self.end_stretch(match.start(), False)
+            self.add(kind, *match.span(), name)
+
+    def tag(self, match):
+        name = self.tokenizer.name_of(match)
+        kind = self.kind(match, name)
+        self.elements.end_before(name)
+        if self.start is not None and self.elements.translated:
+            self.end_stretch(match.start(), False)
+        around = len(self.elements)
+        if not self.is_empty(match, name):
+            self.elements.open(name, match["rest"])
+        self.has_block |= self.start is not None and name in BLOCKS
+        if self.start is None and self.elements.translated:
+            self.add(kind, *match.span(), name)
+        elif self.start is None:
+            self.start, self.around, self.has_block = match.start(), around, name in BLOCKS
+        elif self.elements.translated:  # translate="yes" inside translate="no"
+            self.end_stretch(match.end(), False)
+
+    def kind(self, match, name):
+        """Returns the kind of a tag's token."""
+        if name in BLOCKS and self.tokenizer.markup == "html":
+            return "divider"
+        if match["close"]:
+            return "close"
+        return "empty" if self.is_empty(match, name) else "open"
+
+    def is_empty(self, match, name):
+        """Returns whether a tag encloses nothing, such as `<br>` and `<a/>`."""
+        void = self.tokenizer.markup == "html" and name in VOID
+        rest = match["rest"]
+        return void or (rest.endswith("/") and not UNQUOTED_END.search(rest))
+
+    def end_stretch(self, end, is_whole):
+        """Adds what is not translated: one that is whole elements can move inside a sentence."""
+        self.add("placeholder" if is_whole and not self.has_block else "divider", self.start, end)
+        self.start = None
+
+    def finished(self):
+        if self.start is not None:
+            self.end_stretch(len(self.text), False)
         else:
-            yield Token(kind_of_tag(match, name, markup), match[0], name)
-    yield from text_tokens(text[at:], markup)
+            self.written += text_tokens(self.text[self.at :], self.tokenizer.markup)
+        return self.written
 
 
-def other_token(match):
-    comment = match["other"] and match[0].startswith("<!--")
-    return Token("empty" if comment else "divider", match[0])
+def shortened(begun):
+    """Returns unfinished markup with a line break, as short as the next line allows.
+
+    So the time for a comment, or for an image inside an attribute, grows with its length only.
+    """
+    for beginning in ("<!--", "<![CDATA[", "<?"):
+        if begun.startswith(beginning):
+            return beginning + "\n"
+    begun = VALUE.sub(lambda match: match[1] + short_value(match[2]), begun)
+    if len(begun) > LONGEST_TAG:
+        name = re.match("<[!/]?[^\\s/>]*", begun)[0]
+        if name.startswith("<!"):
+            return f"{name} [\n" if "[" in begun else f"{name}\n"
+        *_, last = ["", *VALUE.finditer(begun)]
+        choice = ' translate="no"' if translation_choice(begun[len(name) :]) is False else ""
+        begun = name + choice + (" x" + last[0] if last and is_open(last[2]) else "")
+    return begun + "\n"
 
 
-def kind_of_tag(match, name, markup):
-    if name in BLOCKS and markup == "html":
-        return "divider"
-    if match["close"]:
-        return "close"
-    void = markup == "html" and name in VOID
-    return "empty" if void or match["rest"].endswith("/") else "open"
+def short_value(value):
+    """Returns a quoted value with its quotes, the last of which may be missing."""
+    if len(value) <= LONGEST_VALUE:
+        return value
+    return value[:LONGEST_VALUE] + ("" if is_open(value) else value[0])
 
 
-def untranslated(match, name):
-    if match["close"] or match["rest"].endswith("/") or name in VOID:
-        return False
-    return name in UNTRANSLATED or NO_TRANSLATION.search(match["rest"]) is not None
-
-
-def end_of_element(text, match, name):
-    """Returns the end of the element that a tag opens: of the text if no tag closes it."""
-    tag = re.compile(rf"<(/?){re.escape(name)}(?=[\s/>])[^>]*>", re.IGNORECASE)
-    depth, at = 1, match.end()
-    while depth and (found := tag.search(text, at)):
-        if found[1]:
-            depth -= 1
-        elif name not in RAW and not found[0].endswith("/>"):
-            depth += 1
-        at = found.end()
-    return len(text) if depth else at
+def is_open(value):
+    """Returns whether the last quote of a value is missing."""
+    return len(value) == 1 or value[-1] != value[0]
 
 
 def text_tokens(text, markup):

@@ -4,19 +4,45 @@ import html
 import re
 import unicodedata
 
+from pipelines.word_characters import is_edge
+
+# Letters of languages without spaces, or with endings joined to Latin words: they end an address.
+JOINED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\uff00-\uffef"
+)
+WIDE_MARKS = "\u3000-\u3003\u3008-\u3011\u3014-\u301f\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f"
 URL = (
     r"(?<![A-Za-z0-9.+-])(?:[A-Za-z][A-Za-z0-9+.-]{1,15}://|www\.|mailto:)"
-    r"(?:\([^\s()<>\"&]{0,100}\)|[^\s()<>\"&]|&(?!(?:lt|gt|quot|apos|nbsp|\#\w{1,8});))*"
-    r"(?:\([^\s()<>\"&]{0,100}\)|[\w/\#=%+~*}-])"
+    rf"(?:\([^\s()<>\"&{WIDE_MARKS}]{{0,100}}\)|[^\s()<>\"&{WIDE_MARKS}]"
+    r"|&(?!(?:lt|gt|quot|apos|nbsp|\#\w{1,8});))*"
+    rf"(?:\([^\s()<>\"&{WIDE_MARKS}]{{0,100}}\)|[\w/\#=%+~*}}-])"
 )
-EMAIL = r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+# The last part of a domain begins with a letter: "3@5.20" is a price.
+EMAIL = (
+    rf"(?<!(?![{JOINED}])[\w.+-])(?:(?![{JOINED}])[\w.+-])+@(?:(?![{JOINED}])[\w-])+"
+    rf"(?:\.(?:(?![{JOINED}])[\w-])+)*\.(?![{JOINED}\d_-])\w(?:(?![{JOINED}])[\w-])*"
+)
 BRACES = (
     r"\{\{[^{}]{0,200}\}\}|\{%[^{}]{0,200}%\}|[$%\#]\{[^{}]{0,200}\}"
     r"|\{\s*[\w.\[\]'\"-]*\s*(?:[!:,][^{}]{0,100})?\}"
 )
+# printf: a percent sign after a digit means percent: "100%ige", "50%-discount", "10%p", "50%s". So
+# does one that Latin letters follow, as in "%age" and "50 %igen", unless the letters are a unit
+# ("%dpx") or the format has digits that words never have ("%.2fx"). A minus without a width is a
+# hyphen: "%-os". Basque and Turkish write "%50a", "%20e"; URLs, "%2F". "%%", "%(name)s" and "%1$s"
+# are placeholders anywhere.
+LATIN = "A-Za-z\u00c0-\u024f"
+SIGNS = r"[+0\#]*(?:-[+0\#]*(?=[1-9*]))?"
+SIZE = rf"{SIGNS}(?:[0-9]+|\*)?(?:\.(?:[0-9]+|\*))?(?:hh?|ll?|[Lzjt])?"
+CONVERSION = "[diouxXeEfFgGcrsaAp@]"
+UNIT = "(?:[b-df-hj-np-tv-z]|ms|px|pt|em|st|nd|rd|th|min|sec|km|cm|mm|kg)"
 PRINTF = (
-    r"%(?:%|(?:\(\w+\)|[0-9]+\$)?[-+0\#]*(?:[0-9]+|\*)?(?:\.(?:[0-9]+|\*))?"
-    r"(?:hh|h|ll|l|L|z|j|t)?[diouxXeEfFgGcrsaAp@])"
+    rf"%(?:%|(?:\(\w+\)|[0-9]+\$){SIZE}{CONVERSION})"
+    rf"|(?<!\d)%(?:(?=[-+0\#]*(?:\*|[0-9]*\.[0-9*])|[-+\#]*0[1-9]){SIZE}{CONVERSION}"
+    rf"|{SIZE}[ds@](?![{LATIN}])"
+    rf"|(?<!\d\s%)(?<!\d&nbsp;%)(?:{SIZE}[ds](?=[A-Z]|{UNIT}(?![{LATIN}]))"
+    rf"|(?![0-9]+[aeioAEFG]){SIZE}{CONVERSION}(?![0-9{LATIN}])))"
 )
 ONE = f"(?:{URL}|{EMAIL}|{BRACES}|{PRINTF})"
 # Placeholders with only punctuation between them are one: "{a}/{b}", "%d%%".
@@ -45,9 +71,32 @@ def is_space(entity):
     return html.unescape(entity).isspace()
 
 
-def without_placeholders(text):
-    """Removes the placeholders that a model has invented."""
-    return PLACEHOLDERS.sub("", text) if PLACEHOLDERS.search(text) else text
+def without_placeholders(text, source="", required=()):
+    """Removes the placeholders that a model has invented from a translation.
+
+    Args:
+        text: the translation.
+        source: the text that the model has read. Its own placeholders were cut out, so what looks
+            like one, such as a decoded `me&#64;example.org` or "{the dog, a cat}", is text.
+        required: phrases that the translation must contain, and its prefix.
+    """
+    if not PLACEHOLDERS.search(text):
+        return text
+    kept = [*required, *PLACEHOLDERS.findall(source), *("{" in source) * ["{"]]
+    spans = [span for phrase in kept for span in places(phrase, text)]
+
+    def kept_or_removed(match):
+        inside = any(start < match.end() and match.start() < end for start, end in spans)
+        return match[0] if inside else ""
+
+    return PLACEHOLDERS.sub(kept_or_removed, text)
+
+
+def places(phrase, text):
+    """Yields the (start, end) of a phrase where it stands in a text as whole words."""
+    for match in re.finditer(re.escape(phrase), text) if phrase else ():
+        if is_edge(text, match.start()) and is_edge(text, match.end()):
+            yield match.span()
 
 
 def escaped(text, markup):

@@ -26,6 +26,9 @@ translation becomes a space; --json keeps it. Alignments are pairs of word indic
 source word, dash, target word. t2t-attention --choose_alignment finds the layer and head that align
 words best. The confidence of a word is the smallest probability of its pieces.
 
+With --markup=html and --markup=xml, the lines of an input are one document: a tag, a comment or an
+element may span lines. On a terminal, each line is a document.
+
 With --output, run the same command with the same input to resume an interrupted one after its last
 finished block of --lines lines. With --apache_beam, it keeps the finished files and blocks. (--beam
 is the width of the beam search.)
@@ -45,6 +48,7 @@ from pipelines.whole import file_digest
 from t2t_keras.cli.files import check_outputs, files_of
 from t2t_keras.cli.lines_beside import LinesBeside, check_lines
 from t2t_keras.cli.main import run
+from t2t_keras.cli.marked_lines import MarkedLines
 from t2t_keras.cli.process import standard_input
 from t2t_keras.cli.resumable_output import opened_output
 from t2t_keras.cli.translate_on_beam import APACHE_BEAM, BEAM_OPTIONS, translate_on_beam
@@ -53,6 +57,7 @@ from t2t_keras.cli.translation_model import (
     ALIGNMENTS,
     CONFIDENCE,
     GLOSSARY,
+    MARKUP,
     N_BEST,
     PREFIX,
     PREFIXES,
@@ -98,6 +103,7 @@ def main(arguments):
             check_lines(source, [prefixes, required])
         model = load_model(arguments)
         split = SPLIT.value or model.split
+        document = None if interactive else document_for(model)
         output.begin(model.identity | output_format() | {"split": split})
         if not INPUT.value:
             source = text_in(source)  # may wait for a pipe's first bytes, so the model is loaded
@@ -110,6 +116,7 @@ def main(arguments):
         while lines := list(itertools.islice(source, 1 if interactive else LINES.value)):
             starts, block = prefixes.take(len(lines)), b"".join(lines)
             phrases = phrases_of(required.take(len(lines)))
+            pieces = document.divided(lines) if document else None
             if output.keep(block):
                 progress.begin_at(first + len(lines))
             else:
@@ -119,14 +126,15 @@ def main(arguments):
                 )
                 with named_line(first):
                     results = model.translate(
-                        texts,
+                        pieces or texts,
                         on_progress=advanced,
                         prefixes=starts,
                         first_index=first,
                         split=splitter(split),
                         requirements=model.requirements(texts, phrases),
                     )
-                    output.add(block, lines_of(texts, results, model, given_style()))
+                    written = lines_of(texts, results, model, given_style())
+                    output.add(block, document.with_ends(written, lines) if document else written)
             first += len(lines)
         if not interactive:
             for beside in (prefixes, required):  # the input may have been a stream
@@ -146,6 +154,14 @@ def check_arguments(arguments):
             "a file of the run": files_of(arguments),
         },
     )
+
+
+def document_for(model):
+    """Returns the `MarkedLines` of an input whose lines are one document, or None."""
+    if MARKUP.value not in ("html", "xml"):
+        return None
+    has_columns = JSON.value or SCORES.value or ALIGNMENTS.value or model.n_best > 1
+    return MarkedLines(MARKUP.value, is_page=not has_columns)
 
 
 def output_format():

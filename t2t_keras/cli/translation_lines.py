@@ -36,7 +36,8 @@ def lines_of(texts, results, model, style):
     for index, (text, translations) in enumerate(zip(texts, results, strict=True)):
         with in_text(index):
             lines += formatted(text, translations, model.n_best, model.align, style, confidence)
-    return "".join(f"{line}\n" for line in lines).encode()
+    # Markup may contain bytes that are not UTF-8; see `MarkedLines`.
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
 
 
 def formatted(text, translations, n_best, align, style, confidence=None):

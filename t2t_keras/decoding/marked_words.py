@@ -4,7 +4,8 @@ import itertools
 import re
 from typing import NamedTuple
 
-CORE = re.compile(r"\w(?:.*\w)?", re.DOTALL)  # a word without the punctuation around it
+# A word without the punctuation around it. The signs of "5%", "C++" and "{x}" are its own.
+CORE = re.compile(r"[\w%@#&$€£{}<>=+*/\\~^|](?:.*[\w%@#&$€£{}<>=+*/\\~^|])?", re.DOTALL)
 LOST = 64  # characters that may lie between a word and the one before it
 
 

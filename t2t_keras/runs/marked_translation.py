@@ -54,9 +54,18 @@ class MarkedTranslator:
         self.translate_plain, self.markup, self.align, self.words = translate, markup, align, words
 
     def translate(
-        self, texts, on_progress=lambda count: None, split=whole, requirements=None, **options
+        self,
+        texts,
+        on_progress=lambda count: None,
+        split=whole,
+        requirements=None,
+        prefixes=None,
+        **options,
     ):
         """Translates each text; see `Translator.translate`, which has the same arguments.
+
+        Args:
+            texts: strings, or for each line of a document, its pieces from `Document.pieces_of`.
 
         Returns:
             A list of `Translation`s for each text, with markup. Their `parts` are those of the text
@@ -75,28 +84,55 @@ class MarkedTranslator:
             on_progress,
             split=Divided.with_code,
             requirements=requirements,
+            prefixes=prefixes,
             **options,
         )
-        return [
-            [each._replace(text=self.with_markup(one, each)) for each in translations]
-            for one, translations in zip(divided, results, strict=True)
-        ]
+        translated = []
+        for index, (one, translations) in enumerate(zip(divided, results, strict=True)):
+            wanted = Wanted(requirements, index, prefixes[index] if prefixes else "")
+            texts = [self.with_markup(one, each, wanted) for each in translations]
+            translated.append(
+                [each._replace(text=text) for each, text in zip(translations, texts, strict=True)]
+            )
+        return translated
 
     def divide(self, text, split):
-        code, text = self.split_code(text)
-        pieces = pieces_of(text, self.markup)
-        if text.strip() == "":
-            pieces = []  # as without markup, its translation is empty
+        if not isinstance(text, str):
+            code, pieces = self.without_code(text)
+        else:
+            code, text = self.split_code(text)
+            pieces = pieces_of(text, self.markup)
+            if text.strip() == "":
+                pieces = []  # as without markup, its translation is empty
         segments = [split(each.text) for each in pieces if not isinstance(each, str)]
         return Divided(pieces, segments, code)
 
-    def with_markup(self, divided, translation):
-        """Returns the text of a translation with the markup of its source."""
+    def without_code(self, pieces):
+        """Returns the language code before the first text of a line's pieces, and the rest."""
+        for index, piece in enumerate(pieces):
+            if not isinstance(piece, str):
+                code, rest = self.split_code(piece.text)
+                if code:
+                    piece = piece.without_start(len(piece.text) - len(rest))
+                return code, [*pieces[:index], piece, *pieces[index + 1 :]]
+        return "", pieces
+
+    def with_markup(self, divided, translation, wanted):
+        """Returns the text of a translation with the markup of its source.
+
+        Args:
+            divided: a `Divided`.
+            translation: the `Translation` of its sentences.
+            wanted: the `Wanted` of the text.
+        """
         count = len(divided.sentences)
         # The translation of a single sentence may itself contain line breaks.
         text = translation.text
         texts = text.split("\n") if count > 1 else [on_one_line(text)]
-        texts = [without_placeholders(each) for each in texts]
+        texts = [
+            without_placeholders(each, sentence, wanted.phrases(sentence, is_first=not index))
+            for index, (each, sentence) in enumerate(zip(texts, divided.sentences, strict=True))
+        ]
         marked = any(each.marks for each in divided.pieces if not isinstance(each, str))
         words = self.aligned_words(divided, texts, translation) if marked else None
         written, taken = [], 0
@@ -107,10 +143,14 @@ class MarkedTranslator:
                 continue
             sentences, separators = next(segments)
             own = slice(taken, taken + len(sentences))
-            joined = joined_texts(texts[own], separators)
             taken = own.stop
+            if texts[own] == sentences:
+                written.append(piece.raw)  # entities too: nothing was translated
+                continue
+            joined = joined_texts(texts[own], separators)
             inside = words.between(own) if words else ([], [], [])
-            written.append(marked_text(piece, joined, *inside, self.escape))
+            translated = marked_text(piece, joined, *inside, self.escape)
+            written += [piece.before, translated, piece.after]
         return "".join(written)
 
     def escape(self, text):
@@ -125,6 +165,27 @@ class MarkedTranslator:
             target,
             self.align(translation),
         )
+
+
+class Wanted(NamedTuple):
+    """What the user demands of the translation of a text.
+
+    Args:
+        requirements: `Requirements`, or None.
+        index: the index of the text in them.
+        prefix: the text that the translation begins with.
+    """
+
+    requirements: Any
+    index: int
+    prefix: str
+
+    def phrases(self, sentence, is_first):
+        """Returns what the translation of a sentence must contain."""
+        phrases = [self.prefix] if is_first else []
+        if self.requirements is not None:
+            phrases += self.requirements.of_sentence(sentence, self.index)
+        return phrases
 
 
 class AlignedWords(NamedTuple):

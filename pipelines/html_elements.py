@@ -1,0 +1,165 @@
+"""Elements of HTML and XML that are open at a place in a text, and whether they are translated.
+
+HTML leaves out end tags: `<li>` ends at the next `<li>`, `<p>` at the next block or at the end of
+what is around it. Without that, `<li translate="no">` would keep the rest of a page untranslated.
+"""
+
+import re
+from typing import NamedTuple
+
+
+def names(text):
+    return frozenset(text.split())
+
+
+UNTRANSLATED = {"script", "style", "pre", "code", "kbd", "samp", "textarea", "svg", "math"}
+RAW = {"script", "style", "textarea"}  # only their own closing tag ends them
+VOID = names("area base br col embed hr img input link meta param source track wbr")
+BLOCKS = names(
+    """address article aside blockquote body br button caption center col colgroup dd details
+    dialog dir div dl dt fieldset figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 head
+    header hgroup hr html iframe legend li link main menu meta nav noscript ol optgroup option p
+    pre script section select style summary table tbody td template textarea tfoot th thead
+    title tr ul"""
+)
+# Their end tags also close the blocks inside them.
+FORMATTING = names("a b big code em font i nobr s small strike strong tt u")
+# Each element whose end tag is optional, and the tags that end it by beginning.
+ENDED_BY = {
+    "li": "li",
+    "dt": "dt dd",
+    "dd": "dt dd",
+    "p": """address article aside blockquote center dd details dialog dir div dl dt fieldset
+        figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr li main menu nav ol p pre
+        search section summary table ul""",
+    "rb": "rb rt rp rtc",
+    "rt": "rb rt rp rtc",
+    "rp": "rb rt rp rtc",
+    "rtc": "rb rtc",
+    "option": "option optgroup",
+    "optgroup": "optgroup",
+    "caption": "col colgroup thead tbody tfoot tr td th",
+    "colgroup": "colgroup thead tbody tfoot tr td th",
+    "thead": "thead tbody tfoot",
+    "tbody": "thead tbody tfoot",
+    "tfoot": "thead tbody tfoot",
+    "tr": "tr thead tbody tfoot",
+    "td": "td th tr thead tbody tfoot",
+    "th": "td th tr thead tbody tfoot",
+    "head": "body",
+}
+OPTIONAL = ENDED_BY.keys() | {"body", "html"}
+ENDS = {}  # of each tag, the elements that it ends by beginning
+for element, tags in ENDED_BY.items():
+    for tag in tags.split():
+        ENDS.setdefault(tag, set()).add(element)
+IN_HEAD = {"base", "link", "meta", "noscript", "script", "style", "template", "title"}
+TABLE_PARTS = names("caption colgroup col thead tbody tfoot tr td th table")
+# No tag ends an element around one of these, except that parts of tables end cells.
+LIMITS_IN_TABLES = frozenset(["table", "template"])
+LIMITS = LIMITS_IN_TABLES | {"td", "th", "caption", "button", "object"}
+LIMITS_IN_LISTS = LIMITS | names("ul ol menu dir dl select ruby")
+LIMITS_IN_LINES = LIMITS | BLOCKS  # of end tags such as `</span>`
+CONTAINERS = BLOCKS - VOID - {"p"}
+DEEPEST = 256  # elements that are searched for the one that a tag ends
+ATTRIBUTE = re.compile(r"([^\s=>\"'/]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+)))?")
+
+
+class OpenElement(NamedTuple):
+    """An element that has begun, and whether its text is translated."""
+
+    name: str
+    translated: bool
+
+
+class OpenElements:
+    """The open elements, the innermost last.
+
+    Args:
+        markup: "html" or "xml". In XML, every element has an end tag.
+    """
+
+    def __init__(self, markup):
+        self.is_html, self.stack = markup == "html", []
+
+    @property
+    def innermost(self):
+        return self.stack[-1].name if self.stack else ""
+
+    @property
+    def translated(self):
+        return not self.stack or self.stack[-1].translated
+
+    def __len__(self):
+        return len(self.stack)
+
+    def end_before(self, name):
+        """Closes the elements that end where a tag begins."""
+        if not self.is_html:
+            return
+        if (self.innermost == "head" and name not in IN_HEAD) or (
+            self.innermost == "colgroup" and name not in ("col", "template")
+        ):
+            self.stack.pop()
+        ended, cut = ENDS.get(name, ()), len(self.stack)
+        limits = LIMITS_IN_TABLES if name in TABLE_PARTS else LIMITS_IN_LISTS
+        for index in self.indices() if ended else ():
+            if self.stack[index].name in ended:
+                cut = index
+            elif self.stack[index].name in limits:
+                break
+        del self.stack[cut:]
+
+    def open(self, name, attributes):
+        """Opens an element; `attributes` is the text of its tag after the name."""
+        choice = translation_choice(attributes)
+        if choice is None:
+            choice = self.translated and name not in UNTRANSLATED
+        self.stack.append(OpenElement(name, choice and name not in RAW))
+
+    def close(self, name):
+        """Closes the element of an end tag and those inside it.
+
+        Returns:
+            The `OpenElement`, or None for a stray end tag.
+        """
+        limits = limits_of(name) if self.is_html else ()
+        for index in self.indices():
+            element = self.stack[index]
+            if element.name == name:
+                del self.stack[index:]
+                return element
+            if element.name in limits:
+                return None
+        # Elements that end with their parent, which began before the text.
+        bottom = self.stack[0].name if self.stack else ""
+        if self.is_html and name in CONTAINERS and bottom in OPTIONAL and len(self) < DEEPEST:
+            self.stack.clear()
+        return None
+
+    def indices(self):
+        """Returns the indices of the open elements, the innermost first."""
+        return range(len(self.stack) - 1, max(len(self.stack) - DEEPEST, 0) - 1, -1)
+
+
+def limits_of(name):
+    """Returns the elements of HTML across which an end tag has no effect."""
+    if name in TABLE_PARTS:
+        return LIMITS_IN_TABLES
+    if name == "li":
+        return LIMITS_IN_LISTS
+    return LIMITS if name in BLOCKS or name in FORMATTING else LIMITS_IN_LINES
+
+
+def translation_choice(attributes):
+    """Returns whether attributes say that an element is translated, or None if they do not."""
+    if "translate" not in attributes.lower():
+        return None
+    choice = None
+    for name, *values in ATTRIBUTE.findall(attributes):
+        value = "".join(values).lower()
+        if name.lower() == "class" and "notranslate" in value.split():
+            return False
+        if name.lower() in ("translate", "its:translate"):
+            choice = {"no": False, "yes": True, "": True}.get(value, choice)
+    return choice

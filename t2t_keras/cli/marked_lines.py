@@ -1,0 +1,52 @@
+"""An input of t2t-translate with markup: its lines are one document."""
+
+import re
+
+from pipelines.markup import Document, Segment
+from pipelines.sources import BYTE_ORDER_MARK
+
+NOT_UTF8 = re.compile("[\udc80-\udcff]")  # as "surrogateescape" decodes such bytes
+
+
+class MarkedLines:
+    """Divides the lines of a document, and writes the bytes around them again.
+
+    Args:
+        markup: "html" or "xml".
+        is_page: whether the output is a page too, not objects or columns. Then bytes that are not
+            UTF-8, line ends and a byte order mark are kept.
+    """
+
+    def __init__(self, markup, is_page):
+        self.document, self.is_page = Document(markup), is_page
+
+    def divided(self, lines):
+        """Returns the pieces of each of the next lines, which are bytes."""
+        errors = "surrogateescape" if self.is_page else "replace"
+        texts = [bare(line).decode("utf-8", errors) for line in lines]
+        return [[readable(piece) for piece in self.document.pieces_of(text)] for text in texts]
+
+    def with_ends(self, output, lines):
+        """Returns the output for some lines, bytes, with what `divided` has left out of them."""
+        if not self.is_page:
+            return output
+        translated = output.removesuffix(b"\n").split(b"\n")
+        return b"".join(
+            line[: start_of(line)] + text + line[start_of(line) + len(bare(line)) :]
+            for line, text in zip(lines, translated, strict=True)
+        )
+
+
+def start_of(line):
+    return len(BYTE_ORDER_MARK) if line.startswith(BYTE_ORDER_MARK) else 0
+
+
+def bare(line):
+    return line[start_of(line) :].rstrip(b"\r\n")
+
+
+def readable(piece):
+    """Returns a piece whose text, if it is to be translated, has no bytes that are not UTF-8."""
+    if not isinstance(piece, Segment):
+        return piece
+    return piece._replace(text=NOT_UTF8.sub("\ufffd", piece.text))
