@@ -45,10 +45,10 @@ class MarkedTranslator:
         align: function from a `Translation` to pairs of word indices. It is called only for texts
             with marks inside a sentence.
         words: function from a `Translation` to its source words and its target words.
-        split_code: see `with_codes`.
+        split_code: see `with_codes`. By default, texts have no language code.
     """
 
-    def __init__(self, translate, markup, align, words, split_code):
+    def __init__(self, translate, markup, align, words, split_code=lambda text: ("", text)):
         check_choice("markup", markup, MARKUP)
         self.split_code = split_code
         self.translate_plain, self.markup, self.align, self.words = translate, markup, align, words

@@ -97,7 +97,7 @@ def test_a_wrong_plan_is_refused(table, changes, message):
         (
             "table2",
             {"rows": ["ende_base"], "test_source": ["a"], "test_target": ["b"]},
-            "--test_source must be plain text files. Received: a",
+            "--test_source must be a text file. Received: a",
         ),
         ("table2", {"reduced": "mixed"}, "--reduced names one config for each row"),
         ("table2", {"run": "x"}, "--run is for one row"),

@@ -9,6 +9,7 @@ from small_sentencepiece import pieces_of, unigram_model
 from untrained import QUICK, untrained_run
 
 from pipelines.mapped_sentencepiece import MappedSentencePiece
+from pipelines.markup import Document
 from pipelines.sentences import split_sentences
 from pipelines.special_ids import SPECIAL_PIECES
 from pipelines.tokenizers import save_tokenizer
@@ -62,6 +63,8 @@ def test_a_code_is_never_a_word(run):
     (found,) = run.translate([marked], markup="html", split="auto", **QUICK)
     assert re.sub("<.*?>", "", found) == coded.text
     assert found.index("</b>") < found.index("<i>"), "each in the translation of its sentence"
+    line = Document("html").pieces_of(marked)
+    assert run.translate([line], markup="html", split="auto", **QUICK) == [found]
 
 
 @pytest.mark.long

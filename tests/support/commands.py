@@ -207,7 +207,10 @@ def run(request):
     os.chdir(request["cwd"])
     for name, value in request.get("limits", {}).items():
         limit(name, value)
-    sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, "w" if n else "r") for n in range(3))
+    # Python's own streams do not close their descriptors, either, when they are replaced.
+    sys.stdin, sys.stdout, sys.stderr = (
+        os.fdopen(n, "w" if n else "r", closefd=False) for n in range(3)
+    )
     if request.get("at_stage") is not None:
         start_stages_from(stage_server(), request["at_stage"])
     become(request["argv"], request["module"])

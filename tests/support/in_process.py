@@ -60,9 +60,10 @@ def parsed_flags(name, *arguments):
     """
     remove_commands()
     try:
+        backend = importlib.import_module("t2t_keras.cli.backend")
+        backend.load_backend = lambda **_: None  # the test has loaded it
         module = importlib.import_module(f"t2t_keras.cli.{name}")
         flags.FLAGS([name, *map(str, arguments)])
-        module.load_backend = lambda: None  # the test has loaded it
         yield module
     finally:
         remove_commands()
