@@ -120,7 +120,9 @@ def is_utf_16(start):
     """Returns whether a file with these first bytes is UTF-16 or UTF-32, or not text at all."""
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)):
         return True
-    if 4 * start.count(0) > len(start) > 1:
+    # Their zero bytes stand in some of four positions; those of other files stand anywhere.
+    zeros = [start[position::4].count(0) / len(start[position::4] or b"x") for position in range(4)]
+    if 4 * start.count(0) > len(start) > 1 and max(zeros) > 2 * min(zeros):
         return True
     # Chinese has few zero bytes, but those of its line feeds.
     ends = max(start.count(b"\n\0"), start.count(b"\0\n"))

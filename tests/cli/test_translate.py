@@ -248,6 +248,7 @@ def test_translations_contain_the_phrases_of_a_glossary_and_of_their_line(run, t
     assert "Frau" in found[1][0].split() and "die Schule" in found[1][0]
     plain = translate(run, stdin=text).splitlines()
     assert found[0][2] == plain[2] and found[1][1:] == plain[1:]
+    (tmp_path / "phrases").write_text("Frau\tdie Schule\n")
     both = json.loads(translate(run, glossary, require, "--json", "--n_best=2", stdin=text[:16]))
     assert all("guter Hund" in each["text"] for each in both["translations"])
     with parsed_flags("translate", glossary) as module:
