@@ -92,6 +92,9 @@ def main(arguments):
     check_arguments(arguments)
     with contextlib.ExitStack() as files:
         source = files.enter_context(opened(INPUT.value)) if INPUT.value else standard_input()
+        is_stream = not INPUT.value and not source.seekable()
+        if not INPUT.value and not is_stream:
+            source = text_in(source)
         interactive = source.isatty()
         output = files.enter_context(opened_output(OUTPUT.value, resumable=not interactive))
         from t2t_keras.runs.splitting import splitter
@@ -105,7 +108,7 @@ def main(arguments):
         split = SPLIT.value or model.split
         document = None if interactive else document_for(model)
         output.begin(model.identity | output_format() | {"split": split})
-        if not INPUT.value:
+        if is_stream:
             source = text_in(source)  # may wait for a pipe's first bytes, so the model is loaded
         if interactive:
             print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr, flush=True)
@@ -133,8 +136,11 @@ def main(arguments):
                         split=splitter(split),
                         requirements=model.requirements(texts, phrases),
                     )
-                    written = lines_of(texts, results, model, given_style())
-                    output.add(block, document.with_ends(written, lines) if document else written)
+                    if document and document.is_page:
+                        written = document.page(results, lines)
+                    else:
+                        written = lines_of(texts, results, model, given_style())
+                    output.add(block, written)
             first += len(lines)
         if not interactive:
             for beside in (prefixes, required):  # the input may have been a stream

@@ -7,6 +7,7 @@ import lzma
 import os
 import threading
 import tracemalloc
+import zlib
 
 import pytest
 
@@ -52,6 +53,18 @@ def test_a_pipe_is_read_like_a_file(compress):
     with open(reader, "rb") as pipe:
         assert list(text_in(pipe)) == TEXT.splitlines(True)
     thread.join()
+
+
+def test_a_line_of_a_compressed_pipe_is_read_before_the_next_is_written():
+    reader, writer = os.pipe()
+    compressor = zlib.compressobj(wbits=31)
+    with open(reader, "rb") as pipe, open(writer, "wb", buffering=0) as end:
+        end.write(compressor.compress(b"A\n") + compressor.flush(zlib.Z_SYNC_FLUSH))
+        lines = []
+        thread = threading.Thread(target=lambda: lines.append(next(text_in(pipe))))
+        thread.start()
+        thread.join(5)
+        assert lines == [b"A\n"]
 
 
 @pytest.mark.parametrize(
