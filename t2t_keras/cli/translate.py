@@ -44,7 +44,6 @@ from absl import flags
 
 from pipelines.opened_text import opened, text_in
 from pipelines.progress import Progress
-from pipelines.whole import file_digest
 from t2t_keras.cli.files import check_outputs, files_of
 from t2t_keras.cli.lines_beside import LinesBeside, check_lines
 from t2t_keras.cli.main import run
@@ -107,7 +106,8 @@ def main(arguments):
         model = load_model(arguments)
         split = SPLIT.value or model.split
         document = None if interactive else document_for(model)
-        output.begin(model.identity | output_format() | {"split": split})
+        beside = {each.flag.name: each.digest() for each in (prefixes, required)}
+        output.begin(model.identity | output_format() | beside | {"split": split})
         if is_stream:
             source = text_in(source)  # may wait for a pipe's first bytes, so the model is loaded
         if interactive:
@@ -174,8 +174,6 @@ def output_format():
     """Returns the values of the flags that the output depends on, besides the model's."""
     flags_used = (N_BEST, SCORES, ALIGNMENTS, CONFIDENCE, JSON, PREFIX, LINES)
     values = {flag.name: flag.value for flag in flags_used}
-    for flag in (PREFIXES, GLOSSARY, REQUIRE):
-        values[flag.name] = file_digest(flag.value) if flag.value else None
     return values | {"version": importlib.metadata.version("t2t-keras")}
 
 
