@@ -57,7 +57,8 @@ def corpora_in(text):
 
 def is_folder(text):
     """Returns whether "FOLDER" or "FOLDER:WEIGHT" names an existing folder."""
-    return os.path.exists(text) or os.path.exists(text.rpartition(":")[0])
+    folder, _, weight = text.rpartition(":")
+    return os.path.exists(text) or ("," not in weight and os.path.exists(folder))
 
 
 def corpus_in(text):

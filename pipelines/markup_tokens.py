@@ -10,11 +10,16 @@ from pipelines.placeholders import ENTITY, PLACEHOLDERS, decoded_entity, is_spac
 COMMENT = r"<!--(?:-?>|.*?--!?>)"
 DECLARATION = r"<![A-Za-z](?>(?:\"[^\"]*\"|'[^']*'|[^\"'\[>])*)"
 DOCTYPE = rf"{DECLARATION}(?:\[(?>(?:\"[^\"]*\"|'[^']*'|<!--.*?-->|[^\"'\]])*)\]\s*)?>"
-OTHER = rf"{COMMENT}|<!\[CDATA\[.*?\]\]>|{DOCTYPE}|<\?.*?\?>"
-NAME = r"[A-Za-z_][^\s/>]*"
-TAG = rf"<(?P<close>/?)(?P<name>{NAME})(?P<rest>(?>(?:=\s*\"[^\"]*\"|=\s*'[^']*'|[^>])*))>"
+# Word writes "<![if !mso]>" and "<?xml:namespace prefix=o />", which end like tags.
+WORD = r"<!\[(?!CDATA\[)[^>]*>|<\?xml:[^>]*>"
+OTHER = rf"{COMMENT}|<!\[CDATA\[.*?\]\]>|{DOCTYPE}|{WORD}|<\?.*?\?>"
+NAME = r"[A-Za-z_][^\s/>]*+"
+ATTRIBUTES = r"(?>(?:=\s*\"[^\"]*\"|=\s*'[^']*'|[^>])*)"
+TAG = rf"<(?P<close>/?)(?P<name>{NAME})(?P<rest>{ATTRIBUTES})>"
 # Markup that the text ends in the middle of is kept whole.
-UNFINISHED = rf"<!--.*|<!\[CDATA\[.*|<\?.*|{DECLARATION}\[[^\]]*\Z|</?[A-Za-z_!][^>]*\Z"
+UNFINISHED = (
+    rf"<!--.*|<!\[CDATA\[.*|<\?.*|{DECLARATION}\[[^\]]*\Z|</?{NAME}{ATTRIBUTES}\Z|<![^>]*\Z"
+)
 # In a tag that goes on in the next line, an open quote may contain ">".
 OPEN_QUOTE = (
     rf"<{NAME}(?>(?:=\s*\"[^\"]*\"|=\s*'[^']*'|(?!=\s*[\"'])[^>])*)=\s*(?:\"[^\"]*|'[^']*)\Z"
@@ -199,7 +204,7 @@ def shortened(begun):
 
     So the time for a comment, or for an image inside an attribute, grows with its length only.
     """
-    for beginning in ("<!--", "<![CDATA[", "<?"):
+    for beginning in ("<!--", "<![CDATA[", "<?xml:", "<?"):
         if begun.startswith(beginning):
             return beginning + "\n"
     begun = VALUE.sub(lambda match: match[1] + short_value(match[2]), begun)

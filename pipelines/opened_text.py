@@ -69,7 +69,9 @@ def text_in(file, name="standard input"):
         return file
     start, file = with_start(file)
     if form := form_of(start, READABLE):
-        file = io.BufferedReader(Decompressed(READABLE[form][1](file), file, name), BUFFER)
+        # A pipe is decompressed as far as it is written: `raw` does not wait for a full buffer.
+        part = file if file.seekable() else file.raw
+        file = io.BufferedReader(Decompressed(READABLE[form][1](part), file, name), BUFFER)
         start, file = with_start(file)
         if form_of(start, READABLE):
             raise SourceError(f"{name} is compressed twice. Decompress it once")

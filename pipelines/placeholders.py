@@ -25,7 +25,7 @@ EMAIL = (
 )
 BRACES = (
     r"\{\{[^{}]{0,200}\}\}|\{%[^{}]{0,200}%\}|[$%\#]\{[^{}]{0,200}\}"
-    r"|\{\s*[\w.\[\]'\"-]*\s*(?:[!:,][^{}]{0,100})?\}"
+    r"|\{\s*+[\w.\[\]'\"-]*+\s*+(?:[!:,][^{}]{0,100})?\}"
 )
 # printf: a percent sign after a digit means percent: "100%ige", "50%-discount", "10%p", "50%s". So
 # does one that Latin letters follow, as in "%age" and "50 %igen", unless the letters are a unit
@@ -82,12 +82,13 @@ def without_placeholders(text, source="", required=()):
     """
     if not PLACEHOLDERS.search(text):
         return text
-    kept = [*required, *PLACEHOLDERS.findall(source), *("{" in source) * ["{"]]
-    spans = [span for phrase in kept for span in places(phrase, text)]
+    kept, covered = {*required, *PLACEHOLDERS.findall(source)}, bytearray(len(text))
+    for phrase in kept | ({"{"} if "{" in source else set()):
+        for start, end in places(phrase, text):
+            covered[start:end] = bytes([1]) * (end - start)
 
     def kept_or_removed(match):
-        inside = any(start < match.end() and match.start() < end for start, end in spans)
-        return match[0] if inside else ""
+        return match[0] if 1 in covered[slice(*match.span())] else ""
 
     return PLACEHOLDERS.sub(kept_or_removed, text)
 

@@ -1,5 +1,7 @@
 """A file that has a line for each input line, read beside it."""
 
+from pipelines.whole import json_digest
+
 
 class LinesBeside:
     """The lines of a flag's file, taken in the order of the input lines.
@@ -16,6 +18,10 @@ class LinesBeside:
             from t2t_keras.runs.text_files import read_lines
 
             self.lines = read_lines(flag.value)
+
+    def digest(self):
+        """Returns a digest of the lines, or None. A pipe could not be read again for it."""
+        return None if self.lines is None else json_digest(self.lines)
 
     def take(self, count):
         """Returns the lines of the next input lines, or None if there are none."""

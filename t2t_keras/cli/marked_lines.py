@@ -9,7 +9,7 @@ NOT_UTF8 = re.compile("[\udc80-\udcff]")  # as "surrogateescape" decodes such by
 
 
 class MarkedLines:
-    """Divides the lines of a document, and writes the bytes around them again.
+    """Divides the lines of a document, and writes a page with the bytes around them again.
 
     Args:
         markup: "html" or "xml".
@@ -26,14 +26,18 @@ class MarkedLines:
         texts = [bare(line).decode("utf-8", errors) for line in lines]
         return [[readable(piece) for piece in self.document.pieces_of(text)] for text in texts]
 
-    def with_ends(self, output, lines):
-        """Returns the output for some lines, bytes, with what `divided` has left out of them."""
-        if not self.is_page:
-            return output
-        translated = output.removesuffix(b"\n").split(b"\n")
+    def page(self, results, lines):
+        """Returns the page for some lines, bytes, with what `divided` has left out of them.
+
+        Args:
+            results: the `Translation`s of each line, best first.
+            lines: bytes, as given to `divided`.
+        """
         return b"".join(
-            line[: start_of(line)] + text + line[start_of(line) + len(bare(line)) :]
-            for line, text in zip(lines, translated, strict=True)
+            line[: start_of(line)]
+            + best.text.encode("utf-8", "surrogateescape")
+            + line[start_of(line) + len(bare(line)) :]
+            for line, (best, *_) in zip(lines, results, strict=True)
         )
 
 

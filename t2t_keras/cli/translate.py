@@ -44,7 +44,6 @@ from absl import flags
 
 from pipelines.opened_text import opened, text_in
 from pipelines.progress import Progress
-from pipelines.whole import file_digest
 from t2t_keras.cli.files import check_outputs, files_of
 from t2t_keras.cli.lines_beside import LinesBeside, check_lines
 from t2t_keras.cli.main import run
@@ -92,6 +91,9 @@ def main(arguments):
     check_arguments(arguments)
     with contextlib.ExitStack() as files:
         source = files.enter_context(opened(INPUT.value)) if INPUT.value else standard_input()
+        is_stream = not INPUT.value and not source.seekable()
+        if not INPUT.value and not is_stream:
+            source = text_in(source)
         interactive = source.isatty()
         output = files.enter_context(opened_output(OUTPUT.value, resumable=not interactive))
         from t2t_keras.runs.splitting import splitter
@@ -104,8 +106,9 @@ def main(arguments):
         model = load_model(arguments)
         split = SPLIT.value or model.split
         document = None if interactive else document_for(model)
-        output.begin(model.identity | output_format() | {"split": split})
-        if not INPUT.value:
+        beside = {each.flag.name: each.digest() for each in (prefixes, required)}
+        output.begin(model.identity | output_format() | beside | {"split": split})
+        if is_stream:
             source = text_in(source)  # may wait for a pipe's first bytes, so the model is loaded
         if interactive:
             print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr, flush=True)
@@ -133,8 +136,11 @@ def main(arguments):
                         split=splitter(split),
                         requirements=model.requirements(texts, phrases),
                     )
-                    written = lines_of(texts, results, model, given_style())
-                    output.add(block, document.with_ends(written, lines) if document else written)
+                    if document and document.is_page:
+                        written = document.page(results, lines)
+                    else:
+                        written = lines_of(texts, results, model, given_style())
+                    output.add(block, written)
             first += len(lines)
         if not interactive:
             for beside in (prefixes, required):  # the input may have been a stream
@@ -168,8 +174,6 @@ def output_format():
     """Returns the values of the flags that the output depends on, besides the model's."""
     flags_used = (N_BEST, SCORES, ALIGNMENTS, CONFIDENCE, JSON, PREFIX, LINES)
     values = {flag.name: flag.value for flag in flags_used}
-    for flag in (PREFIXES, GLOSSARY, REQUIRE):
-        values[flag.name] = file_digest(flag.value) if flag.value else None
     return values | {"version": importlib.metadata.version("t2t-keras")}
 
 

@@ -36,8 +36,7 @@ def lines_of(texts, results, model, style):
     for index, (text, translations) in enumerate(zip(texts, results, strict=True)):
         with in_text(index):
             lines += formatted(text, translations, model.n_best, model.align, style, confidence)
-    # Markup may contain bytes that are not UTF-8; see `MarkedLines`.
-    return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def formatted(text, translations, n_best, align, style, confidence=None):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from absl import flags
 
+from pipelines.whole import json_digest
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.search_flags import ALPHA, BEAM, SEARCH_FLAGS, search_changes
 from t2t_keras.cli.to_flag import TO
@@ -101,18 +102,24 @@ def from_runs(folders):
         if choice := runs.alignment_choice():
             identity["alignment"] = dataclasses.asdict(choice)
     split = "off" if runs.prepared_with("leaves") else "auto"
-    requirements = requirements_for(runs.tokenizer)
+    requirements = requirements_for(runs.tokenizer, identity)
     return Model(translate, config.n_best, align, confidence, identity, split, requirements)
 
 
-def requirements_for(load_tokenizer):
-    """Returns the function `requirements` of a `Model`; without phrases, it loads no tokenizer."""
+def requirements_for(load_tokenizer, identity):
+    """Returns the function `requirements` of a `Model`, and adds the glossary to its identity.
+
+    Without phrases, it loads no tokenizer.
+    """
+    identity["glossary"] = None
     if not (GLOSSARY.value or REQUIRE.value):
         return lambda texts, require: None
     from t2t_keras.runs.requirements import loaded_glossary, requirements_of
 
     tokenizer = load_tokenizer()
     glossary = loaded_glossary(GLOSSARY.value, tokenizer)
+    if glossary is not None:
+        identity["glossary"] = json_digest(glossary.targets)
     return lambda texts, require: requirements_of(tokenizer, texts, glossary, require)
 
 
@@ -173,5 +180,5 @@ def from_export(folders):
     confidence = export.confidence if CONFIDENCE.value else None
     if confidence:
         confidence([])  # refuses an export of an earlier version before the work
-    requirements = requirements_for(lambda: export.tokenizer)
+    requirements = requirements_for(lambda: export.tokenizer, identity)
     return Model(translate, config.n_best, align, confidence, identity, "auto", requirements)

@@ -46,6 +46,13 @@ def test_a_stream_is_refused_once_its_number_of_lines_is_known(beside):
         beside.take(1)
 
 
+def test_a_digest_of_lines_does_not_read_their_file_again(beside):
+    digest = beside.digest()
+    with open(beside.flag.value, "w") as file:
+        file.write("b\n\nc\n")
+    assert beside.digest() == digest != LinesBeside(beside.flag).digest()
+
+
 def test_a_line_for_all_lines_fits_any_number_of_them():
     everywhere = LinesBeside(SimpleNamespace(name="prefixes", value=None), everywhere="a")
     assert everywhere.take(2) == ["a", "a"]

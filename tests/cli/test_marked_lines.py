@@ -1,8 +1,11 @@
 """The lines of a page, without a model."""
 
 from t2t_keras.cli.marked_lines import MarkedLines
+from t2t_keras.decoding.translator import Translation
 
-LINES = [b"\xef\xbb\xbf<p>A &amp;\xff c<!-- \xfe\r\n", b"\n", b" B-->\r\r\n", b"<b>C</b> {x}"]
+LINES = [
+    *(b"\xef\xbb\xbf<p>A &amp;\xff c<!-- \xfe\r\n", b"\n", b" B\r//-->\r\r\n", b"<b>C</b> {x}"),
+]
 
 
 def as_it_is(pieces):
@@ -17,12 +20,11 @@ def test_a_page_keeps_all_bytes_that_are_not_translated():
     lines = MarkedLines("html", is_page=True)
     pieces = lines.divided(LINES)
     assert [texts_of(each) for each in pieces] == [["A &\ufffd c"], [], [], ["C"]]
-    output = "".join(f"{as_it_is(each)}\n" for each in pieces).encode("utf-8", "surrogateescape")
-    assert lines.with_ends(output, LINES) == b"".join(LINES)
+    results = [[Translation(as_it_is(each), 0.0, [])] for each in pieces]
+    assert lines.page(results, LINES) == b"".join(LINES)
 
 
 def test_an_output_of_objects_is_utf_8_with_a_line_feed_at_the_end_of_each():
     lines = MarkedLines("html", is_page=False)
     output = "".join(f"{as_it_is(each)}\n" for each in lines.divided(LINES))
-    assert output == "<p>A &amp;\ufffd c<!-- \ufffd\n\n B-->\n<b>C</b> {x}\n"
-    assert lines.with_ends(output.encode(), LINES) == output.encode()
+    assert output == "<p>A &amp;\ufffd c<!-- \ufffd\n\n B\r//-->\n<b>C</b> {x}\n"

@@ -1,13 +1,15 @@
 """What the output of t2t-translate depends on, besides its input."""
 
 import json
+import os
 import shutil
+import threading
 
 import pytest
 from in_process import parsed_flags
-from untrained import toy_tokenizer, untrained_run
+from untrained import learned_tokenizer, toy_tokenizer, untrained_run
 
-from t2t_keras.cli.translation_model import from_runs
+from t2t_keras.cli.translation_model import from_runs, requirements_for
 from t2t_keras.runs import Run
 
 
@@ -29,6 +31,19 @@ def test_a_chosen_alignment_is_part_of_what_the_output_depends_on(run, tmp_path)
     assert chosen["alignment"]["layer"] == 0
     with parsed_flags("translate"):
         assert from_runs([tmp_path / "run"]).identity == default
+
+
+def test_the_phrases_of_a_glossary_are_part_of_it_and_read_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    identities = []
+    for phrases in ("dog\tHund\n", "dog\tguter Hund\n"):
+        writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=[phrases])
+        writer.start()
+        with parsed_flags("translate", f"--glossary={tmp_path / 'pipe'}"):
+            identities.append({})
+            requirements_for(learned_tokenizer, identities[-1])
+        writer.join()
+    assert identities[0]["glossary"] != identities[1]["glossary"]
 
 
 @pytest.mark.long

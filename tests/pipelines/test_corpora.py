@@ -40,6 +40,7 @@ def test_the_name_of_a_folder_may_contain_commas_and_colons(tmp_path, monkeypatc
     assert corpora_in("c:3,d") == [Corpus("c:3", None), Corpus("d", None)]
     assert corpora_in("c:3:4,d:1") == [Corpus("c:3", 4), Corpus("d", 1)]
     assert corpora_in("d:1,a,b:2:4") == [Corpus("d", 1), Corpus("a,b:2", 4)]
+    assert corpora_in("c:3:4,a,b:2:1") == [Corpus("c:3", 4), Corpus("a,b:2", 1)]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import lzma
 import os
 import threading
 import tracemalloc
+import zlib
 
 import pytest
 
@@ -61,6 +62,18 @@ def test_the_first_line_of_a_pipe_does_not_wait_for_the_second():
     with open(reader, "rb") as pipe, open(writer, "wb", buffering=0) as end:
         end.write(b"A dog.\n")
         assert text_in(pipe).readline() == b"A dog.\n"
+
+
+def test_a_line_of_a_compressed_pipe_is_read_before_the_next_is_written():
+    reader, writer = os.pipe()
+    compressor = zlib.compressobj(wbits=31)
+    with open(reader, "rb") as pipe, open(writer, "wb", buffering=0) as end:
+        end.write(compressor.compress(b"A\n") + compressor.flush(zlib.Z_SYNC_FLUSH))
+        lines = []
+        thread = threading.Thread(target=lambda: lines.append(next(text_in(pipe))))
+        thread.start()
+        thread.join(5)
+        assert lines == [b"A\n"]
 
 
 @pytest.mark.parametrize(
