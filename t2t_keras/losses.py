@@ -138,6 +138,7 @@ class LabelSmoothedCrossEntropy(keras.losses.Loss):
         else:
             losses = self.call(labels, logits), token_cross_entropy(labels, logits)
             check_losses(losses[0], labels)
+        losses = [at_least_float32(loss) for loss in losses]
         total, unsmoothed = (ops.sum(loss * ops.cast(weights, loss.dtype)) for loss in losses)
         return total, unsmoothed, ops.sum(weights)
 

@@ -1,5 +1,6 @@
 """BLEU and chrF as papers report them: computed by sacreBLEU, with their signatures."""
 
+import logging
 import math
 from typing import NamedTuple
 
@@ -7,6 +8,8 @@ import sacrebleu
 from sacrebleu.significance import PairedTest
 
 SAMPLES = 1000  # bootstrap samples
+# `PairedTest` reports its progress at level INFO.
+logging.getLogger("sacrebleu").setLevel(logging.WARNING)
 
 
 class Score(NamedTuple):

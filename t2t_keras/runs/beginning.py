@@ -86,16 +86,22 @@ def check_unchanged(run, experiment, vocabulary):
 
 @contextlib.contextmanager
 def unchanged_on_error(run):
-    """Restores the run's folder if the block raises an error: a refused command changes nothing."""
-    before = set(run.folder.iterdir())
+    """Restores settings and vocabulary of a run if the block raises an error.
+
+    A refused command changes nothing, and keeps what other commands write to the folder meanwhile.
+    """
+    vocabulary = run.folder / "vocabulary"
+    had_vocabulary = vocabulary.exists()
     settings = run.config_file.read_text("utf-8") if run.config_file.exists() else None
     try:
         yield
     except Exception:
-        for path in set(run.folder.iterdir()) - before:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-        if settings is not None and run.config_file.read_text("utf-8") != settings:
+        if settings is None:
+            run.config_file.unlink(missing_ok=True)
+        elif run.config_file.read_text("utf-8") != settings:
             write_text(run.config_file, settings)
+        if not had_vocabulary:
+            shutil.rmtree(vocabulary, ignore_errors=True)
         raise
 
 

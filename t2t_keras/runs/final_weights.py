@@ -40,12 +40,13 @@ class FinalWeights:
             show: called with a line about the comparison.
 
         Returns:
-            Whether weights were compared.
+            Whether the choice is new.
         """
         key, record = self.run.averaged.digest(), self.run.averaged.record()
-        always = self.run.experiment().training.average == "always"
         earlier = record["made_by"] is None or "bleu" in record or "bleu_by_set" in record
-        if always or earlier or "chosen" in record or not self.held_out:
+        if self.run.experiment().training.average == "always":
+            return self.return_to_averaged(key, record, show)
+        if earlier or "chosen" in record or not self.held_out:
             return False
         candidates = self.candidates(record)
         if len(candidates) == 1:
@@ -59,6 +60,14 @@ class FinalWeights:
         }
         self.run.averaged.add(key, **facts)
         show(comparison_text(facts))
+        return True
+
+    def return_to_averaged(self, key, record, show):
+        """Ends a choice of other weights that was made with other settings; returns if it did."""
+        if record.get("chosen", AVERAGED) == AVERAGED:
+            return False
+        self.run.averaged.add(key, chosen=AVERAGED)
+        show("Chosen: averaged (training.average)")
         return True
 
     def candidates(self, record):

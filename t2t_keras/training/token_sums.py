@@ -59,6 +59,8 @@ def token_sums_of_logits(loss, labels, logits, sample_weight, count_right):
     right = ops.zeros(())
     if count_right:
         right = ops.sum(ops.where(right_tokens(labels, logits), weights, 0.0))
+    # The sums of a user's loss may have any dtype, and a count may be an integer.
+    total, count = (ops.cast(value, "float32") for value in (total, count))
     return TokenSums(total, count, unsmoothed, tokens, right)
 
 

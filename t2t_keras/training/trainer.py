@@ -149,7 +149,9 @@ class Trainer:
                     # run would not evaluate again. Lines without a checkpoint are forgotten.
                     is_best = evaluation_is_due and self.evaluate(logs)
                     if save_is_due or is_best:
-                        self.save()
+                        # The evaluation after the last step is off schedule if the run is extended.
+                        evaluation = self.step % self.config.evaluate_every == 0
+                        self.save(on_schedule=bool(save_is_due or evaluation))
                     if evaluation_is_due and self.step < self.config.steps:
                         self.callbacks.on_epoch_begin(self.epoch)
             self.agree_to_stop()

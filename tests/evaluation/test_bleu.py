@@ -1,3 +1,5 @@
+import logging
+
 import numpy as np
 import pytest
 import sacrebleu
@@ -45,6 +47,12 @@ def test_each_of_several_systems_is_compared_with_the_first():
     assert better.p_value == compared(LINES, WORSE, LINES, samples=100)[0][0].p_value < 0.05
     with pytest.raises(ValueError, match="must have the same number of lines"):
         paired_bleu([LINES, LINES[1:]], LINES)
+
+
+def test_comparisons_log_nothing(caplog):
+    with caplog.at_level(logging.INFO):
+        paired_bleu([WORSE, LINES], LINES, samples=20)
+    assert not caplog.messages
 
 
 def test_two_systems_are_compared_on_the_same_lines():

@@ -45,10 +45,23 @@ def test_an_error_leaves_a_run_as_it_was(begun):
     experiment.training.steps = 9
     with pytest.raises(ValueError, match="mistake"), unchanged_on_error(run):
         begin(run, experiment, vocabulary)
-        (run.folder / "logs").mkdir()
         raise ValueError("mistake")
     after = {path: path.is_file() and path.read_bytes() for path in run.folder.rglob("*")}
     assert after == before
+
+
+def test_an_error_leaves_what_other_commands_wrote_meanwhile(begun, tmp_path):
+    run, experiment, vocabulary = begun
+    new = Run(tmp_path / "new")
+    new.folder.mkdir()
+    for each in (run, new):
+        with pytest.raises(ValueError, match="mistake"), unchanged_on_error(each):
+            begin(each, experiment, vocabulary)
+            (each.folder / "export").mkdir()
+            (each.folder / "report.html").touch()
+            raise ValueError("mistake")
+    assert {path.name for path in new.folder.iterdir()} == {"export", "report.html"}
+    assert (run.folder / "export").exists() and (run.folder / "report.html").exists()
 
 
 def test_text_that_is_not_at_its_recorded_place_is_reported_with_the_flag(begun, tmp_path):

@@ -124,6 +124,17 @@ def test_always_averaging_compares_nothing(averaged, outputs, monkeypatch):
     assert chosen(averaged, held_out()) == []
 
 
+def test_always_averaging_ends_an_earlier_choice_of_other_weights(averaged, outputs, monkeypatch):
+    outputs |= {"averaged": WORSE, "6": REFERENCES, "4": WORSE}
+    chosen(averaged, held_out())
+    experiment = averaged.experiment()
+    experiment.training.average = "always"
+    monkeypatch.setattr(averaged, "experiment", lambda: experiment)
+    assert chosen(averaged, held_out()) == ["Chosen: averaged (training.average)"]
+    assert averaged.default_weights() == "averaged"
+    assert chosen(averaged, held_out()) == []
+
+
 def test_a_damaged_best_checkpoint_takes_no_part(averaged, monkeypatch, caplog):
     averaged.checkpoints.path(4).write_bytes(b"damaged")
     translator = types.SimpleNamespace(translate=lambda texts: [[texts_of(each)] for each in texts])

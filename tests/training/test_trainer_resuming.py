@@ -184,6 +184,18 @@ def test_a_run_that_is_extended_is_averaged_like_one_that_was_never_shorter(tmp_
         assert trainer.checkpoints.latest() == ([4, 6] if steps == 6 else [4, 8, 12])
 
 
+@pytest.mark.long
+def test_the_best_checkpoint_after_the_last_step_is_off_schedule(tmp_path):
+    """It was evaluated only because the run was to end there."""
+    for steps in (6, 12):
+        settings = {"evaluate_every": 4, "checkpoint_every": 4, "learning_rate": 0.1}
+        trainer = new_trainer(tmp_path, held_out=[HeldOut()], steps=steps, **settings)
+        trainer.train()
+        if steps == 6:
+            assert trainer.checkpoints.best() == 6, "otherwise this tests nothing"
+    assert trainer.checkpoints.latest() == [4, 8, 12]
+
+
 def test_a_signal_finishes_the_step_and_saves(tmp_path, capsys):
     trainer = new_trainer(tmp_path, callbacks=[SendSignal()], checkpoint_every=100)
     assert trainer.train() == "SIGTERM was received"
