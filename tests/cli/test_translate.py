@@ -237,6 +237,12 @@ def test_an_error_about_a_line_has_its_number(run, tmp_path):
         translate(run, f"--require={tmp_path / 'phrases'}", "--lines=2", stdin=f"{TEXT}\n")
 
 
+def test_the_lines_of_a_compressed_standard_input_are_counted(run, tmp_path):
+    (tmp_path / "prefixes").write_text("das\n\nmein\n")
+    flag, text = f"--prefixes={tmp_path / 'prefixes'}", b"The dog\n\nThe cat\n"
+    assert translate(run, flag, stdin=gzip.compress(text)) == translate(run, flag, stdin=text)
+
+
 @pytest.mark.long
 def test_translations_contain_the_phrases_of_a_glossary_and_of_their_line(run, tmp_path):
     (tmp_path / "terms.tsv").write_text("dog\tguter Hund\ncat\tKatze\n")
