@@ -103,6 +103,11 @@ def config_is(name):
     return path == str(find_config(name))
 
 
+def variant():
+    """Returns the VARIANT of --config, or ""."""
+    return flags.FLAGS[CONFIG.name].config_filename.partition(":")[2]
+
+
 def overrides():
     """Returns {"part.field": value} of the given --config.part.field=value."""
     return config_flags.get_override_values(flags.FLAGS[CONFIG.name])

@@ -18,10 +18,10 @@ command and needs the same data and run folders.
 import sys
 from pathlib import Path
 
-from absl import flags
+from absl import flags, logging
 
 from t2t_keras.cli.backend import load_backend
-from t2t_keras.cli.config_flag import CONFIG, config_is, overrides, run_with_config
+from t2t_keras.cli.config_flag import CONFIG, config_is, overrides, run_with_config, variant
 from t2t_keras.cli.cpu_memory import keep_cpu_memory
 from t2t_keras.cli.main import no_arguments, show_info, will_resume
 from t2t_keras.cli.resources import memory_advice
@@ -84,6 +84,8 @@ def main(arguments):
         init = init or Run(RUN.value).init()
     if init:
         check_overrides(given)
+    elif config_is("settings_of") and not Run(RUN.value).config_file.exists():
+        warn_of_random_weights(Run(variant()).init())
     with memory_advice(LESS_MEMORY.format(run=RUN.value)):
         result = train(
             *(experiment, RUN.value, TPU.value, EXPORT.value, sys.argv),
@@ -119,6 +121,16 @@ def set_from_flags(experiment, replace):
         data.dev = tuple(DEV.value)
     if FREEZE.value is not None:
         experiment.training.freeze = tuple(FREEZE.value)
+
+
+def warn_of_random_weights(init):
+    """Warns that a new run has the settings, but not the start, of a run that began with --init."""
+    if init:
+        logging.warning(
+            "The run with these settings was started from the weights of %s. This one starts from "
+            "random weights. Give --init=%s to start from the same ones",
+            *(init, init),
+        )
 
 
 def check_overrides(given):

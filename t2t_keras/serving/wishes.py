@@ -7,6 +7,7 @@ all limits hold, and its rows share batches with those of other requests.
 import asyncio
 import collections
 import concurrent.futures
+import contextlib
 import threading
 
 from t2t_keras.serving.limits import Refusal
@@ -74,16 +75,25 @@ class WishThreads:
         most = min(WAITING_OF_CLIENT, WAITING - self.waiting.total() - 1)
         if self.waiting[client] >= most:
             raise Refusal(429, "Too many requests with wishes are waiting. Try again in a moment")
-        loop, calls = asyncio.get_running_loop(), Calls(batchers, connection, self)
+        calls, work = Calls(batchers, connection, self), None
         self.waiting[client] += 1
         try:
             await calls.begin()
-            return await loop.run_in_executor(self.threads, fulfil, inputs, calls, divide)
+            work = self.threads.submit(fulfil, inputs, calls, divide)
+            return await asyncio.wrap_future(work)
         except ValueError as error:
             raise Refusal(400, str(error)) from error
         finally:
             calls.stop()
-            self.waiting -= {client: 1}
+            if work is None or work.done():
+                self.ended(calls)
+            else:  # the client has disconnected; Python code runs on to the next call
+                work.add_done_callback(lambda _: calls.soon(self.ended, calls))
+
+    def ended(self, calls):
+        """Frees the place of a request whose thread has ended."""
+        calls.end()
+        self.waiting -= {calls.client: 1}
 
     def start(self):
         """Starts the next requests in the free places."""
@@ -147,4 +157,8 @@ class Calls:
             self.stopped = True
             if self.newest is not None:
                 self.newest.cancel()
-        self.end()
+
+    def soon(self, function, *arguments):
+        """Calls a function in the thread of the event loop, unless the server has ended."""
+        with contextlib.suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(function, *arguments)

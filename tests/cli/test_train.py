@@ -165,6 +165,19 @@ def test_with_a_config_a_run_is_resumed_as_it_was_started(begun, train_call, tmp
         train_call(f"--run={begun.folder}", "--config=finetune", "--config.model.d_ff=8")
 
 
+@pytest.mark.filterwarnings("ignore:the load_module:DeprecationWarning")
+def test_settings_of_a_run_with_init_do_not_silently_start_from_random_weights(
+    begun, train_call, tmp_path, caplog
+):
+    arguments = f"--config=settings_of:{begun.folder}", f"--run={tmp_path}/new"
+    train_call(*arguments)
+    assert "starts from random weights. Give --init=runs/general to start" in caplog.text
+    caplog.clear()
+    train_call(*arguments, "--init=runs/general")
+    train_call(f"--run={begun.folder}")
+    assert not caplog.text
+
+
 def test_a_damaged_run_is_not_resumed_with_the_settings_of_a_config(begun, tmp_path):
     run = shutil.copytree(begun.folder, tmp_path / "run")
     (run / "config.json").write_text("{")

@@ -133,6 +133,8 @@ def test_a_thread_ends_when_the_client_disconnects_and_calls_nothing_more():
         with pytest.raises(asyncio.CancelledError):
             await request
         assert await asyncio.to_thread(ended.wait, 10)
+        while threads.waiting:  # the callback of the thread comes a moment later
+            await asyncio.sleep(0.01)
         return threads.waiting
 
     assert not asyncio.run(disconnect())
@@ -194,7 +196,33 @@ def test_places_are_free_again_when_clients_disconnect_at_any_time():
             for request in requests:
                 request.cancel()
             await asyncio.gather(*requests, return_exceptions=True)
-        await asyncio.sleep(0.1)
+        while threads.waiting:  # callbacks of threads come a moment later
+            await asyncio.sleep(0.01)
         return threads.places.free, threads.places.works_for, threads.waiting
 
     assert asyncio.run(disconnect()) == (wishes.AT_ONCE, {}, {})
+
+
+def test_the_place_of_a_client_that_disconnects_is_taken_until_its_thread_ends():
+    """Otherwise such clients would have any number of threads at once."""
+    started, finish = threading.Event(), threading.Event()
+
+    def computes(inputs, call, divide):
+        started.set()
+        assert finish.wait(10)
+
+    async def disconnect():
+        threads = wishes.WishThreads()
+        arguments = {}, {}, SimpleNamespace(client="a"), None
+        request = asyncio.create_task(threads(computes, *arguments))
+        assert await asyncio.to_thread(started.wait, 10)
+        request.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await request
+        during = threads.places.free, dict(threads.waiting)
+        finish.set()
+        while threads.waiting:
+            await asyncio.sleep(0.01)
+        return during, threads.places.free
+
+    assert asyncio.run(disconnect()) == ((wishes.AT_ONCE - 1, {"a": 1}), wishes.AT_ONCE)
