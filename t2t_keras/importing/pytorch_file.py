@@ -19,7 +19,7 @@ from t2t_keras.importing.safetensors_file import ITEM_SIZES, MOST_AXES, are_size
 from t2t_keras.importing.tensors import Tensor
 
 WAY_OUT = "Save the model in the safetensors format (model.safetensors) and import that"
-LONGEST_PICKLE = 2**26  # bytes; it holds names and shapes only
+LONGEST_PICKLE = 2**22  # bytes; it holds names and shapes only, and each byte may cost 100 more
 STORAGES = {
     "torch FloatStorage": "float32",
     "torch HalfStorage": "float16",

@@ -17,6 +17,7 @@ from t2t_keras.training.checkpoints import DamagedCheckpoint
 
 AVERAGED = "averaged"
 LINES = 1000  # of the main held-out set, at most, that the weights are compared on
+FEWEST = 100  # held-out lines; on fewer, a bootstrap test tells little
 
 
 class FinalWeights:
@@ -46,7 +47,8 @@ class FinalWeights:
         earlier = record["made_by"] is None or "bleu" in record or "bleu_by_set" in record
         if self.run.experiment().training.average == "always":
             return self.return_to_averaged(key, record, show)
-        if earlier or "chosen" in record or not self.held_out:
+        held_out = self.held_out and len(self.held_out[0].sources) >= FEWEST
+        if earlier or "chosen" in record or not held_out:
             return False
         candidates = self.candidates(record)
         if len(candidates) == 1:

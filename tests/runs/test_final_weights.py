@@ -10,7 +10,9 @@ from t2t_keras.runs.exports import is_exported
 from t2t_keras.runs.final_weights import FinalWeights, sample
 from t2t_keras.runs.weights_comparison import Compared, best_of
 
-REFERENCES = [f"The {word} sleeps in the {place} ." for word in "abcdefghij" for place in "uvwxyz"]
+REFERENCES = [
+    f"The {word} sleeps in the {place} ." for word in "abcdefghijklmnopqrst" for place in "uvwxyz"
+]
 WORSE = [f"{line[:-1]}and is tired of it ." for line in REFERENCES]
 
 
@@ -76,7 +78,7 @@ def test_a_large_set_is_compared_on_lines_from_all_of_it():
 def test_better_weights_than_the_averaged_ones_are_the_default_everywhere(averaged, outputs):
     outputs |= {"averaged": WORSE, "6": REFERENCES, "4": WORSE}
     (line,) = chosen(averaged, held_out())
-    assert line.startswith("BLEU on 60 held-out lines: averaged 43.4")
+    assert line.startswith("BLEU on 120 held-out lines: averaged 43.4")
     assert ", newest (step 6) 100.0 (p = 0.001), best (step 4) 43.4" in line
     assert line.endswith("(p = 1.000). Chosen: newest")
     assert averaged.default_weights() == "6" and averaged.weights_steps() == [6]
@@ -87,7 +89,7 @@ def test_better_weights_than_the_averaged_ones_are_the_default_everywhere(averag
     )
     record = averaged.averaged.record()
     assert [each["name"] for each in record["compared"]] == ["averaged", "newest", "best"]
-    assert record["compared_on"] == {"set": "", "lines": 60}
+    assert record["compared_on"] == {"set": "", "lines": 120}
     assert chosen(averaged, held_out()) == [], "it is chosen once"
 
 
@@ -95,7 +97,7 @@ def test_the_averaged_weights_stay_if_no_others_are_better(averaged, outputs):
     outputs |= {"averaged": REFERENCES, "6": WORSE, "4": WORSE}
     (line,) = chosen(averaged, held_out("mine"))
     assert line.startswith(
-        "BLEU on 60 held-out lines of mine: averaged 100.0, newest (step 6) 43.4"
+        "BLEU on 120 held-out lines of mine: averaged 100.0, newest (step 6) 43.4"
     )
     assert line.endswith("Chosen: averaged")
     assert averaged.default_weights() == "averaged"
@@ -111,6 +113,9 @@ def test_new_averaged_weights_are_compared_again(averaged, outputs):
 
 def test_nothing_is_compared_without_need(averaged, outputs):
     assert chosen(averaged) == [], "no held-out text"
+    few = held_out()
+    few.sources, few.references = REFERENCES[:99], REFERENCES[:99]
+    assert chosen(averaged, few) == [], "too little held-out text"
     averaged.averaged.add(averaged.averaged.digest(), bleu={})
     assert chosen(averaged, held_out()) == [], "an earlier version has scored the averaged weights"
     averaged.average(last=1)
