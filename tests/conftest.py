@@ -117,3 +117,37 @@ def backwards_export(shared):
         return export
 
     return shared("backwards_export", write)
+
+
+@pytest.fixture(scope="session")
+def vocabulary(tmp_path_factory):
+    """The folder of a vocabulary of 400 pieces."""
+    from untrained import toy_tokenizer  # needs TensorFlow
+
+    folder = tmp_path_factory.mktemp("vocabulary")
+    toy_tokenizer(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def new_run(vocabulary):
+    """A function that creates an untrained run in a folder."""
+    from untrained import toy_tokenizer, untrained_run
+
+    def create(folder, **settings):
+        return untrained_run(folder, vocabulary, toy_tokenizer(vocabulary), **settings)
+
+    return create
+
+
+@pytest.fixture(scope="session")
+def run(new_run, tmp_path_factory):
+    """An untrained run, which no test changes. Its translators are kept from test to test."""
+    return new_run(tmp_path_factory.mktemp("runs") / "toy", end=4.0)
+
+
+@pytest.fixture(scope="session")
+def learned_positions(new_run, tmp_path_factory):
+    """An untrained run with learned positions for 40 tokens, which no test changes."""
+    folder = tmp_path_factory.mktemp("runs") / "learned"
+    return new_run(folder, positions="learned", max_length=40)

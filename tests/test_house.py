@@ -20,29 +20,22 @@ FLOORS = [
     {"transformer", "losses", "chunked_loss", "metrics", "schedules"},
     {"rivals"},
     {"models"},
-    {
-        "training",
-        "decoding",
-        "evaluation",
-        "export",
-        "serving",
-        "visualization",
-        "parameters",
-        "operations",
-        "importing",
-    },
+    {"decoding"},
+    {"training", "evaluation", "visualization", "parameters", "operations", "importing", "export"},
     {"experiment"},
-    {"runs"},
+    {"translating"},
+    {"serving", "runs"},
     {"reproduction"},
     {"cli"},
 ]
 FLOOR = {part: height for height, floor in enumerate(FLOORS) for part in floor}
 # All other parts are written on Keras alone.
 MAY_USE_A_BACKEND = {"training", "export", "serving", "runs", "reproduction", "cli"}
-# In the rest, a single file.
+# In the rest, the engines and a single file.
+ENGINES = ROOT / "t2t_keras" / "translating" / "engines"
 READS_TENSORFLOW = ROOT / "t2t_keras" / "importing" / "tf_checkpoint.py"
 BACKENDS = {"tensorflow", "tensorflow_text", "jax", "torch"}
-MAY_USE_PIPELINES = {"experiment", "runs", "reproduction", "cli"}
+MAY_USE_PIPELINES = {"experiment", "translating", "runs", "reproduction", "cli"}
 ON_JAX = {
     *("layers", "decoding"),
     *("sequence_model", "rivals", "models"),
@@ -86,7 +79,7 @@ def broken_rules(path, module):
         return reasons + (["pipelines imports nothing of t2t_keras"] * (package == "t2t_keras"))
     if package == "pipelines" and part not in MAY_USE_PIPELINES:
         reasons.append("datasets and tokenizers are arguments")
-    allowed = part in MAY_USE_A_BACKEND or path == READS_TENSORFLOW
+    allowed = part in MAY_USE_A_BACKEND or path == READS_TENSORFLOW or ENGINES in path.parents
     if package in BACKENDS and not allowed:
         reasons.append("written on keras and keras.ops alone")
     if module.startswith("keras.src"):
@@ -96,6 +89,8 @@ def broken_rules(path, module):
             reasons.append("inside the package, import modules, not the package")
         elif inside[0] in FLOOR and inside[0] != part and FLOOR[inside[0]] > FLOOR[part]:
             reasons.append(f"{inside[0]} is above {part}")
+        elif {part, inside[0]} == {"serving", "runs"}:
+            reasons.append("serving and runs stand side by side")
     return reasons
 
 
@@ -117,6 +112,10 @@ def test_imports_go_downward(path):
         ("t2t_keras/experiment.py", "t2t_keras.cli.main"),
         ("t2t_keras/runs/run.py", "t2t_keras.reproduction.plan"),
         ("t2t_keras/__init__.py", "tensorflow"),
+        ("t2t_keras/translating/translator.py", "tensorflow"),
+        ("t2t_keras/translating/translator.py", "t2t_keras.runs.run"),
+        ("t2t_keras/serving/server.py", "t2t_keras.runs.run"),
+        ("t2t_keras/decoding/search.py", "t2t_keras.translating.translator"),
         ("t2t_keras/experiment.py", "tensorflow"),
         ("t2t_keras/importing/marian.py", "tensorflow"),
         ("t2t_keras/layers/attention.py", "t2t_keras"),

@@ -157,7 +157,7 @@ def formatted(pair, score, tokenizer):
 
 
 def show_total(total):
-    from t2t_keras.decoding.scoring import perplexity
+    from t2t_keras.translating.scoring import perplexity
 
     count, tokens, log_p = total
     if not count:

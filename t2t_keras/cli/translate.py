@@ -96,8 +96,8 @@ def main(arguments):
             source = text_in(source)
         interactive = source.isatty()
         output = files.enter_context(opened_output(OUTPUT.value, resumable=not interactive))
-        from t2t_keras.runs.splitting import splitter
         from t2t_keras.runs.text_files import line_text
+        from t2t_keras.translating.splitting import splitter
 
         prefixes = LinesBeside(PREFIXES, everywhere=PREFIX.value)
         required = LinesBeside(REQUIRE)
@@ -189,7 +189,7 @@ def named_line(first):
     Args:
         first: index of the line of the first text.
     """
-    from t2t_keras.decoding.text_error import TextError
+    from t2t_keras.translating.text_error import TextError
 
     try:
         yield

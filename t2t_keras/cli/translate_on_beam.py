@@ -90,7 +90,7 @@ def begin(files, command):
 
 def export_in(arguments):
     """Returns the absolute path of the only SavedModel among the arguments."""
-    from t2t_keras.runs.export_folders import find_export
+    from t2t_keras.translating.export_folders import find_export
 
     exports = [find_export(folder) for folder in arguments]
     if len(exports) != 1 or exports[0] is None:

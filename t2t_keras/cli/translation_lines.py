@@ -23,7 +23,7 @@ def given_style():
 
 def lines_of(texts, results, model, style):
     """Returns the output for texts, in bytes."""
-    from t2t_keras.decoding.text_error import TextError, in_text
+    from t2t_keras.translating.text_error import TextError, in_text
 
     lines, confidence = [], None
     if model.confidence:
@@ -52,7 +52,7 @@ def formatted(text, translations, n_best, align, style, confidence=None):
         style: a `Style`.
         confidence: iterator of the confidence of the words of each translation. None: omit it.
     """
-    from t2t_keras.decoding.sentences import on_one_line
+    from t2t_keras.translating.sentences import on_one_line
 
     if style.json:
         objects = []

@@ -114,7 +114,7 @@ def requirements_for(load_tokenizer, identity):
     identity["glossary"] = None
     if not (GLOSSARY.value or REQUIRE.value):
         return lambda texts, require: None
-    from t2t_keras.runs.requirements import loaded_glossary, requirements_of
+    from t2t_keras.translating.requirements import loaded_glossary, requirements_of
 
     tokenizer = load_tokenizer()
     glossary = loaded_glossary(GLOSSARY.value, tokenizer)
@@ -125,7 +125,7 @@ def requirements_for(load_tokenizer, identity):
 
 def from_ctranslate2(folders):
     """Returns the `Model` of a CTranslate2 folder, without Keras, or None if no folder is one."""
-    from t2t_keras.runs.ctranslate2_export import CTranslate2Export, is_ctranslate2
+    from t2t_keras.translating.engines.ctranslate2_export import CTranslate2Export, is_ctranslate2
 
     if not any(is_ctranslate2(folder) for folder in folders):
         return None
@@ -145,7 +145,7 @@ def check_alone(folders):
 
 def from_export(folders):
     """Returns the `Model` of an export, without Keras, or None if no folder is one."""
-    from t2t_keras.runs.export_folders import find_export
+    from t2t_keras.translating.export_folders import find_export
 
     if not any(find_export(folder) for folder in folders):
         return None
@@ -157,7 +157,7 @@ def from_export(folders):
             f"{folders[0]}. Give the run, or export it again"
         )
     load_backend(with_keras=False)
-    from t2t_keras.runs.saved_model_export import Export
+    from t2t_keras.translating.engines.saved_model_export import Export
 
     export = Export(find_export(folders[0]))
     changes = {flag.name: flag.value for flag in (BEAM, ALPHA) if flag.value is not None}

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+LONGEST = 1024  # tokens of a source, including its end
 WIDTH_MULTIPLE = 8  # batch widths are multiples of this, so that few shapes are compiled
 
 

@@ -2,8 +2,8 @@
 
 import tensorflow as tf
 
-from t2t_keras.decoding.required_phrases import REQUIRED_LONGEST
 from t2t_keras.decoding.special_ids import BEGIN
+from t2t_keras.export.signature_constants import REQUIRED_LONGEST
 
 SEPARATOR = "\t"
 

@@ -5,10 +5,10 @@ It is the graph version of `decoding/sentences.py`.
 
 import functools
 import sys
+import unicodedata
 
 import tensorflow as tf
 
-from t2t_keras.decoding.sentences import is_wide
 from t2t_keras.export.signature_constants import NO_SCORE
 
 
@@ -89,3 +89,8 @@ def ends_wide():
             ranges.append(f"\\x{{{begin:x}}}-\\x{{{code - 1:x}}}")
             begin = None
     return f"(?s).*[{''.join(ranges)}]"
+
+
+def is_wide(character):
+    """Returns whether a character is as wide as a Chinese one, so that no space follows it."""
+    return unicodedata.east_asian_width(character) in "FWH"

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from t2t_keras.decoding.alignment import attention_between
+from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.special_ids import BEGIN, PADDING
-from t2t_keras.decoding.translator import LONGEST
 from t2t_keras.export.compiled_stages import compiled_stages
 from t2t_keras.export.signature_constants import ATTENTION_LONGEST
 from t2t_keras.export.small_batch_search import small_batch_search

@@ -14,7 +14,6 @@ import statistics
 from typing import NamedTuple
 
 from pipelines.file_lists import find_files
-from t2t_keras.decoding.scoring import perplexity
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu
 from t2t_keras.experiment import (
@@ -37,6 +36,7 @@ from t2t_keras.reproduction.texts import (
 )
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.text_files import read_lines
+from t2t_keras.translating.scoring import perplexity
 
 # Reductions for the toy grammar: config, divisor of the widths, divisor of the number of layers.
 TOY, TOY_WIDTHS, TOY_LAYERS = "toy_sweep", 8, 2

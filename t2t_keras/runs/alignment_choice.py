@@ -14,7 +14,7 @@ from pipelines.whole import read_json, write_json
 from t2t_keras.decoding.alignment import AlignmentHead, alignment_heads, chosen, cross_attention
 from t2t_keras.decoding.special_ids import END
 from t2t_keras.evaluation.alignment_error_rate import alignment_error_rate, read_gold
-from t2t_keras.runs.word_links import between_words
+from t2t_keras.translating.word_links import between_words
 
 FILE = "alignment.json"
 

@@ -12,9 +12,9 @@ from apache_beam.ml.inference.base import ModelHandler, RunInference
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipelines.progress import Progress
-from t2t_keras.runs.saved_model_export import Export
-from t2t_keras.runs.splitting import splitter
 from t2t_keras.runs.text_files import line_text
+from t2t_keras.translating.engines.saved_model_export import Export
+from t2t_keras.translating.splitting import splitter
 
 POLL = 5.0  # seconds between two looks at the outputs
 

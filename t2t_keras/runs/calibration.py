@@ -1,7 +1,7 @@
 """Calibration of a run: is the confidence of its words the share of words that are right?"""
 
 from t2t_keras.evaluation.calibration import calibration, right_words
-from t2t_keras.runs.pieces_of_words import texts_of_words
+from t2t_keras.translating.pieces_of_words import texts_of_words
 
 
 def calibration_of(run, translations, references, weights=None):

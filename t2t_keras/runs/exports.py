@@ -27,11 +27,11 @@ from t2t_keras.export.loading import write_manifest
 from t2t_keras.export.saved_model import save_ids_model, save_text_model
 from t2t_keras.export.text_signatures import Language
 from t2t_keras.export.version_folders import versions_in
-from t2t_keras.runs.ctranslate2_export import RECORD, digests_in
-from t2t_keras.runs.export_folders import EXPORT_AGAIN, is_saved_model
 from t2t_keras.runs.settings_file import read_config
 from t2t_keras.runs.tree_search import tree_constraint
 from t2t_keras.runs.weights_digest import weights_digest
+from t2t_keras.translating.engines.ctranslate2_export import RECORD, digests_in
+from t2t_keras.translating.export_folders import EXPORT_AGAIN, is_saved_model
 
 
 def export(run, folder=None, format="saved_model", weights=None, **options):

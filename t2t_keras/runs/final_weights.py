@@ -10,10 +10,10 @@ from absl import logging
 
 from t2t_keras.evaluation.bleu import paired_bleu
 from t2t_keras.runs.run import Run
-from t2t_keras.runs.search_graphs import translator
 from t2t_keras.runs.tree_search import tree_constraint
 from t2t_keras.runs.weights_comparison import Compared, best_of, comparison_text
 from t2t_keras.training.checkpoints import DamagedCheckpoint
+from t2t_keras.translating.engines.search_graphs import translator
 
 AVERAGED = "averaged"
 LINES = 1000  # of the main held-out set, at most, that the weights are compared on

@@ -11,8 +11,8 @@ from pipelines.dataset import TrainingData, encoded
 from pipelines.tags import chosen_tag, tagged
 from pipelines.toy_grammar import pairs
 from t2t_keras.evaluation.held_out import HeldOut
-from t2t_keras.runs.search_graphs import translator
 from t2t_keras.training.early_stopping import watched_metric
+from t2t_keras.translating.engines.search_graphs import translator
 
 
 def held_out_texts(experiment):

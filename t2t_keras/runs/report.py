@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from pipelines.progress import Progress
 from pipelines.whole import whole_file
-from t2t_keras.decoding.sentences import on_one_line
 from t2t_keras.evaluation.bleu import SAMPLES, bleu, check_lines, chrf, sentence_bleu
 from t2t_keras.evaluation.by_length import bleu_by_length
 from t2t_keras.experiment import Experiment
@@ -14,6 +13,7 @@ from t2t_keras.runs.attention import attention_heads
 from t2t_keras.runs.calibration import calibration_of
 from t2t_keras.runs.settings_file import read_config
 from t2t_keras.runs.weights_comparison import comparison_text
+from t2t_keras.translating.sentences import on_one_line
 from t2t_keras.visualization.report import (
     Attention,
     Example,

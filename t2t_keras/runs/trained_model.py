@@ -4,16 +4,16 @@ import functools
 
 from t2t_keras.runs.alignment_choice import read_choice
 from t2t_keras.runs.evaluation import evaluate, translate_all
-from t2t_keras.runs.marked_translation import MarkedTranslator
 from t2t_keras.runs.parsing import evaluate_run
-from t2t_keras.runs.requirements import requirements_of
-from t2t_keras.runs.scoring import scorer
-from t2t_keras.runs.search_graphs import translator
-from t2t_keras.runs.search_options import search_config
-from t2t_keras.runs.splitting import best_of, splitter
 from t2t_keras.runs.tree_search import tree_constraint
-from t2t_keras.runs.word_alignment import aligner, words_of
-from t2t_keras.runs.word_confidence import confidence
+from t2t_keras.translating.engines.scoring_graph import scorer
+from t2t_keras.translating.engines.search_graphs import translator
+from t2t_keras.translating.markup.marked_translation import MarkedTranslator
+from t2t_keras.translating.requirements import requirements_of
+from t2t_keras.translating.search_options import search_config
+from t2t_keras.translating.splitting import best_of, splitter
+from t2t_keras.translating.engines.word_alignment import aligner, words_of
+from t2t_keras.translating.word_confidence import confidence
 
 
 class TrainedModel:

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from t2t_keras.decoding.sentences import joined_sentences, whole, with_codes
-from t2t_keras.decoding.translator import Translation
 from t2t_keras.export.signature_constants import NO_SCORE
 from t2t_keras.serving.limits import Refusal
+from t2t_keras.translating.sentences import joined_sentences, whole, with_codes
+from t2t_keras.translating.translator import Translation
 
 SPLIT = "split"  # input of a signature: whether to split a text
 

@@ -3,13 +3,13 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
-from t2t_keras.decoding.sentences import whole
 from t2t_keras.export.signature_constants import OPTIONS
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.paragraphs import SPLIT, Paragraphs, check_sentences
 from t2t_keras.serving.rest import answer_of, inputs_of
 from t2t_keras.serving.search_options import SEARCH, check_search
 from t2t_keras.serving.wishes import WISHES, WishThreads, has_wishes
+from t2t_keras.translating.sentences import whole
 
 THREADS = 2  # answers converted to JSON at the same time, which bounds the memory for it
 AT_ONCE = 4000  # bytes of texts that are split while other requests wait: about 5 ms

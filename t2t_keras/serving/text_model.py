@@ -5,11 +5,11 @@ It has no signature for attention weights or scores. This file does not load Ten
 
 import numpy as np
 
-from t2t_keras.decoding.sentences import on_one_line
 from t2t_keras.export.signature_constants import NO_SCORE, OPTIONS
 from t2t_keras.serving.search_options import SEARCH, check_search
 from t2t_keras.serving.signatures import Signature, tensor_info, warm_up
 from t2t_keras.serving.tensors import Spec
+from t2t_keras.translating.sentences import on_one_line
 
 TEXTS = Spec("string", (None,))
 

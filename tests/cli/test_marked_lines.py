@@ -1,7 +1,7 @@
 """The lines of a page, without a model."""
 
 from t2t_keras.cli.marked_lines import MarkedLines
-from t2t_keras.decoding.translator import Translation
+from t2t_keras.translating.translator import Translation
 
 LINES = [
     *(b"\xef\xbb\xbf<p>A &amp;\xff c<!-- \xfe\r\n", b"\n", b" B\r//-->\r\r\n", b"<b>C</b> {x}"),

@@ -13,7 +13,7 @@ from untrained import toy_tokenizer, untrained_run
 
 from pipelines.tokenizers import load_tokenizer
 from pipelines.toy_grammar import pairs
-from t2t_keras.decoding.scoring import Score
+from t2t_keras.translating.scoring import Score
 
 PAIRS = pairs(20)
 UGLY = [

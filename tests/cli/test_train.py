@@ -13,7 +13,7 @@ from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import differences
 from t2t_keras.runs import Run, training
 from t2t_keras.runs.beginning import begin
-from t2t_keras.runs.export_folders import find_export
+from t2t_keras.translating.export_folders import find_export
 
 
 @pytest.mark.long

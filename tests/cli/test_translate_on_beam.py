@@ -13,7 +13,7 @@ pytest.importorskip("apache_beam")
 
 from t2t_keras.export.small_batches import SmallBatches
 from t2t_keras.runs import beam_translate, saved_model_export
-from t2t_keras.runs.saved_model_export import Export
+from t2t_keras.translating.engines.saved_model_export import Export
 
 # Beam's local runner warns about missing packages.
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]

@@ -13,8 +13,8 @@ from pipelines.tokenizers import save_tokenizer
 from pipelines.word_pieces import WordPieceTokenizer
 from t2t_keras.cli.translation_model import from_export
 from t2t_keras.export.small_batches import SmallBatches
-from t2t_keras.runs import saved_model_export
-from t2t_keras.runs.saved_model_export import Export
+from t2t_keras.translating.engines import saved_model_export
+from t2t_keras.translating.engines.saved_model_export import Export
 
 pytestmark = pytest.mark.long
 

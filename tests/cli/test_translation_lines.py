@@ -6,8 +6,8 @@ import pytest
 from in_process import parsed_flags
 
 from t2t_keras.cli.translation_lines import formatted, given_style, lines_of
-from t2t_keras.decoding.text_error import TextError
-from t2t_keras.decoding.translator import Translation
+from t2t_keras.translating.text_error import TextError
+from t2t_keras.translating.translator import Translation
 
 BOTH = [Translation("ein Hund", -0.5, []), Translation("ein\nTag", -1.25, [])]
 

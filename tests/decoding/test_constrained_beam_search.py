@@ -8,9 +8,9 @@ from keras import ops
 from table_model import END, TableModel, found, padded, search_table
 
 from t2t_keras.decoding.constrained_beam_search import ConstrainedBeamSearch
-from t2t_keras.decoding.required_phrases import padded_phrases
 from t2t_keras.decoding.search import advance
 from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.translating.required_phrases import padded_phrases
 
 VOCABULARY = 6
 FOLLOWS = np.arange(12) != 3  # 3 continues a word

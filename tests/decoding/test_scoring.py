@@ -5,8 +5,9 @@ from helpers import array, compiled, ids, tiny_model
 from searches import as_graph, run_search, uncached_log_p
 
 from t2t_keras.decoding.hypotheses import length_penalty
-from t2t_keras.decoding.scoring import Scorer, log_probabilities
+from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.translating.scoring import Scorer
 
 
 def with_end(tokens):

@@ -1,5 +1,5 @@
-from t2t_keras.decoding.translator import Translation
 from t2t_keras.evaluation.held_out import Example, HeldOut, typical
+from t2t_keras.translating.translator import Translation
 
 
 class CopyingTranslator:

@@ -6,10 +6,11 @@ import pytest
 import tensorflow as tf
 from toy_tokenizers import toy_tokenizer
 
-from t2t_keras.decoding.required_phrases import REQUIRED_LONGEST, PhraseEncoder
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.required_phrases import PhraseIds
+from t2t_keras.export.signature_constants import REQUIRED_LONGEST
 from t2t_keras.runs.exports import languages
+from t2t_keras.translating.required_phrases import PhraseEncoder
 
 
 def encoded(texts, kind="bpe without bytes", **settings):

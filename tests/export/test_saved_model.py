@@ -15,13 +15,13 @@ from untrained import toy_tokenizer, untrained_run
 
 from pipelines.sentences import split_sentences
 from pipelines.toy_grammar import pairs
-from t2t_keras.decoding.required_phrases import Requirements
-from t2t_keras.decoding.sentences import on_one_line, whole
 from t2t_keras.export.batchable import read_batchable
 from t2t_keras.export.saved_model import graph, write
 from t2t_keras.export.signature_constants import NO_SCORE
 from t2t_keras.export.signature_constants import OPTIONS as OPTIONS_SIGNATURE
 from t2t_keras.export.signature_graphs import SignatureGraphs
+from t2t_keras.translating.required_phrases import Requirements
+from t2t_keras.translating.sentences import on_one_line, whole
 
 pytestmark = pytest.mark.long
 

@@ -7,10 +7,10 @@ import tensorflow as tf
 
 from pipelines import graph_sentences
 from pipelines.sentences import split_sentences
-from t2t_keras.decoding import sentences as in_python
-from t2t_keras.decoding.translator import Translation
 from t2t_keras.export.sentence_joints import joined_sentences, sentences_of, with_codes
 from t2t_keras.export.signature_constants import NO_SCORE
+from t2t_keras.translating import sentences as in_python
+from t2t_keras.translating.translator import Translation
 
 TEXTS = ["A b. C d!\n\nE f. ", "你好。很好。 X.", "", "One. Two.", "あ。い。"]
 RANKS = 3

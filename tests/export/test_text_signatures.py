@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from t2t_keras.decoding.sentence_parts import parts_of
 from t2t_keras.export.text_parts import in_batches, joined
 from t2t_keras.export.text_signatures import Language, TextSignatures
 from t2t_keras.transformer_config import TransformerConfig
+from t2t_keras.translating.sentence_parts import parts_of
 
 
 class Numbers:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from t2t_keras.decoding.alignment import alignment_heads, attention_between
-from t2t_keras.decoding.translator import Translation
 from t2t_keras.runs import RunEnsemble, alignment_choice, trained_model
 from t2t_keras.runs.alignment_choice import agreement, links, rate_heads, read_choice
-from t2t_keras.runs.word_links import between_words
+from t2t_keras.translating.translator import Translation
+from t2t_keras.translating.word_links import between_words
 
 SOURCES, TARGETS = ["The dog sleeps.", "A cat"], ["Der Hund schläft.", "Eine Katze"]
 

@@ -5,10 +5,10 @@ import pytest
 
 pytest.importorskip("apache_beam")
 
-from t2t_keras.decoding.translator import Translation
 from t2t_keras.runs import beam_translate
 from t2t_keras.runs.beam_translate import ExportHandler, translate_with_beam
 from t2t_keras.runs.translated_files import TranslatedFile
+from t2t_keras.translating.translator import Translation
 
 # Beam's local runner warns about missing packages.
 pytestmark = pytest.mark.filterwarnings("ignore")

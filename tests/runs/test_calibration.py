@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from untrained import learned_tokenizer
 
-from t2t_keras.decoding.translator import Translation
 from t2t_keras.runs.calibration import calibration_of
+from t2t_keras.translating.translator import Translation
 
 
 class FixedRun:

@@ -4,8 +4,8 @@ import pytest
 
 from pipelines.whole import read_json
 from t2t_keras.runs import exports
-from t2t_keras.runs.export_folders import find_export
 from t2t_keras.runs.weights_digest import weights_digest
+from t2t_keras.translating.export_folders import find_export
 
 TEXTS = ["The dog sleeps.", "", "The cat sleeps."]
 

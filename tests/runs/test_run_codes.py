@@ -14,7 +14,7 @@ from pipelines.sentences import split_sentences
 from pipelines.special_ids import SPECIAL_PIECES
 from pipelines.tokenizers import save_tokenizer
 from t2t_keras.runs import CTranslate2Export
-from t2t_keras.runs.saved_model_export import Export
+from t2t_keras.translating.engines.saved_model_export import Export
 
 TEXT = "The dog sleeps. A cat drinks!"
 TEXTS = [f">>de<< {TEXT}", ">>de<< " + "dog " * 1100, ">>de<<", TEXT, "", "> >de<< The dog. A cat"]

@@ -15,10 +15,10 @@ from t2t_keras.export.ctranslate2 import save_ctranslate2
 from t2t_keras.models import architecture_of
 from t2t_keras.runs import Run
 from t2t_keras.runs.beginning import begin
-from t2t_keras.runs.export_folders import find_export
-from t2t_keras.runs.saved_model_export import Export
 from t2t_keras.runs.settings_file import check_same_model, read_config, read_settings
 from t2t_keras.transformer_config import TransformerConfig
+from t2t_keras.translating.engines.saved_model_export import Export
+from t2t_keras.translating.export_folders import find_export
 
 TEXTS = ["The dog sleeps.", "", "The cat sleeps."]
 TESTED = ("gnmt", "moe", "convs2s", "bytenet")

@@ -11,7 +11,7 @@ from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import VocabularyConfig, learn
 from pipelines.whole import read_json, write_json
 from t2t_keras.runs import Run, load_runs
-from t2t_keras.runs.saved_model_export import Export
+from t2t_keras.translating.engines.saved_model_export import Export
 
 TEXTS = ["The dog sleeps. <2fr> A cat drinks!", "", "dog " * 1100]
 

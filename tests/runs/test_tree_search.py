@@ -14,10 +14,10 @@ from t2t_keras.export.compiled_stages import compiled_stages
 from t2t_keras.export.small_batch_search import small_batch_search
 from t2t_keras.runs import RunEnsemble
 from t2t_keras.runs.parsing import gold_words
-from t2t_keras.runs.saved_model_export import Export
-from t2t_keras.runs.search_graphs import compiled_search, staged_graph
 from t2t_keras.runs.training import train
 from t2t_keras.runs.tree_search import tree_constraint
+from t2t_keras.translating.engines.saved_model_export import Export
+from t2t_keras.translating.engines.search_graphs import compiled_search, staged_graph
 
 SENTENCES = [" ".join(gold_words(parse(tree))) for tree in TREES]
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.decoding.translator import Translation
 from t2t_keras.export.signature_constants import NO_SCORE, OPTIONS
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.text_model import TextModel
+from t2t_keras.translating.translator import Translation
 
 
 class Translator:

@@ -16,10 +16,10 @@ from xml.etree import ElementTree
 from pipelines.glossary import Glossary
 from pipelines.markup import Document
 from pipelines.sentences import split_sentences
-from t2t_keras.decoding.required_phrases import Requirements
-from t2t_keras.decoding.sentences import whole
-from t2t_keras.decoding.translator import Translation
-from t2t_keras.runs.marked_translation import MarkedTranslator
+from t2t_keras.translating.markup.marked_translation import MarkedTranslator
+from t2t_keras.translating.required_phrases import Requirements
+from t2t_keras.translating.sentences import whole
+from t2t_keras.translating.translator import Translation
 
 PLAIN = [
     *("the", "dog", "sleeps,", "a", "house.", "Two", "cats", "(big)", "naïve", "你好", "x", "3.5"),

@@ -62,7 +62,7 @@ def ids_of(run, sources, references):
 
 def translated(run, source, longest):
     """Returns the seconds of a greedy search, and translations of at most `longest` tokens."""
-    from t2t_keras.runs.search_graphs import staged_graph
+    from t2t_keras.translating.engines.search_graphs import staged_graph
 
     extra_length = max(0, longest - source.shape[1])
     decode = staged_graph(run.model(), run.search(beam=1, extra_length=extra_length))

@@ -14,7 +14,11 @@ def our_searches(all_ways, few_shapes):
         all_ways: include the ways that `OURS` chooses from.
         few_shapes: whether batches have so few shapes that XLA can compile all of them.
     """
-    from t2t_keras.runs.search_graphs import compiled_search, graph_search, staged_graph
+    from t2t_keras.translating.engines.search_graphs import (
+        compiled_search,
+        graph_search,
+        staged_graph,
+    )
 
     ways = {OURS: functools.partial(graph_search, pays_after=0.0)}
     if all_ways:

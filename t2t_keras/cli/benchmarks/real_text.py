@@ -111,8 +111,8 @@ def texts_and_batches(tokenizer, path, lines, rows):
 
 def our_translator(way, run, beam):
     """Returns a function that translates a list of texts as one batch."""
+    from t2t_keras.decoding.batches import LONGEST, Translator
     from t2t_keras.decoding.search_config import SearchConfig
-    from t2t_keras.decoding.translator import LONGEST, Translator
 
     settings, model = run.experiment().search, run.loaded(None)
     config = SearchConfig(

@@ -1,0 +1,1 @@
+"""Translation: text in, text out, by an engine that takes ids and gives hypotheses."""

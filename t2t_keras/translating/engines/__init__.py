@@ -1,0 +1,1 @@
+"""Engines: ids in, hypotheses out."""

@@ -1,0 +1,1 @@
+"""Translation of texts with markup: tags, entities, placeholders, addresses."""

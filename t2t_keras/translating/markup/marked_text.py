@@ -1,0 +1,276 @@
+"""Marks of a source text, such as tags and placeholders, placed in its translation.
+
+An element goes round the words that are aligned with the words it enclosed: round the stretch with
+the most such words and the fewest others. Elements inside an element stay inside it, and elements
+side by side stay apart. So every mark is written once and the nesting is the source's, whatever the
+alignment is.
+"""
+
+import bisect
+import re
+
+from t2t_keras.translating.markup.marked_words import divided, linked_units, located
+
+NEAR = 5  # words between a mark and the aligned word that determines its place
+OPENS = tuple("([{«„“‚¿¡")
+ADDRESS = re.compile(r"://|@|^www\.|^mailto:")  # the letters after it would be read as part of it
+ENDS_A_WORD = re.compile(r"[,.;:!?)\]»”’'\"…、。，]*(?:\s|\Z)")
+
+
+def marked_text(segment, translation, source_words, target_words, pairs, escape=str):
+    """Returns a translation with the marks of its source.
+
+    Args:
+        segment: has a `text` and `marks`, each with `start`, `end`, `before`, `after`, `kind`,
+            `edge`, `spaced` and `children`; see `pipelines.markup`.
+        translation: the translation of the text.
+        source_words, target_words: the words that the alignment counts.
+        pairs: (source word, target word) indices. Without any, the order of the words is kept.
+        escape: function from text to text as it is written between marks.
+    """
+    if not segment.marks:
+        return escape(translation)
+    placed = Placement(segment, translation, source_words, target_words, pairs)
+    return Writer(translation, placed.units, escape).write(placed.arranged())
+
+
+class Placement:
+    """Where each mark goes in a translation."""
+
+    def __init__(self, segment, translation, source_words, target_words, pairs):
+        self.segment = segment
+        cuts = sorted(set(offsets(segment.marks)))
+        source, target = (
+            located(text, words)
+            for text, words in ((segment.text, source_words), (translation, target_words))
+        )
+        by_word, self.starts, self.ends = [], [], []
+        for span in source:
+            inside = cuts[bisect.bisect_right(cuts, span[0]) : bisect.bisect_left(cuts, span[1])]
+            parts = divided(segment.text, span, inside)
+            by_word.append([(len(self.starts) + i, unit) for i, unit in enumerate(parts)])
+            self.starts += [unit.start for unit in parts]
+            self.ends += [unit.end for unit in parts]
+        depths = depths_at(segment.marks)
+        links = links_of(pairs, len(source), len(target))
+        self.units, self.linked = linked_units(
+            segment.text,
+            by_word,
+            translation,
+            target,
+            links,
+            lambda unit: depths(unit.start),
+        )
+        self.targets = [[] for _ in self.starts]  # the target units of each source unit
+        for index, link in enumerate(self.linked):
+            if link is not None:
+                self.targets[link].append(index)
+        # Number of linked units before each unit.
+        self.before = [0]
+        for link in self.linked:
+            self.before.append(self.before[-1] + (link is not None))
+
+    def arranged(self):
+        """Returns the marks as (start, end, mark, marks inside), with indices of units."""
+        whole = (0, len(self.starts))
+        return self.arrange(self.segment.marks, (0, len(self.units)), whole)
+
+    def arrange(self, marks, room, source):
+        """Places marks that lie side by side.
+
+        Args:
+            marks: in the order of the source.
+            room: first unit and end of the units that they may enclose.
+            source: first unit and end of the source units around the marks.
+        """
+        ranges = [self.source_range(mark) for mark in marks]
+        spans = [None] * len(marks)
+        for index, mark in enumerate(marks):
+            if mark.edge:
+                start, end = spans[index] = self.at_edge(mark.edge, ranges[index], room)
+                room = (end, room[1]) if mark.edge == "start" else (room[0], start)
+        taken = []
+        counts = [end - start for start, end in ranges]
+        for index in sorted(range(len(marks)), key=lambda index: -counts[index]):
+            if spans[index] is None and counts[index]:
+                spans[index] = self.stretch(ranges[index], room, source, taken)
+                if spans[index] is not None:
+                    bisect.insort(taken, spans[index])
+        for index, mark in enumerate(marks):
+            if spans[index] is None:
+                at = outside(self.near(mark, ranges[index], room, source), taken)
+                spans[index] = at, at
+                if counts[index] and at < room[1] and not any(s <= at < e for s, e in taken):
+                    spans[index] = at, at + 1  # one word: an empty link could not be clicked
+                    bisect.insort(taken, spans[index])
+        order = sorted(range(len(marks)), key=lambda index: (spans[index], index))
+        return [
+            (*spans[i], marks[i], self.arrange(marks[i].children, spans[i], ranges[i]))
+            for i in order
+        ]
+
+    def source_range(self, mark):
+        """Returns the first source unit and the end of the source units inside a mark."""
+        start = bisect.bisect_left(self.starts, mark.start)
+        return start, max(start, bisect.bisect_right(self.ends, mark.end))
+
+    def at_edge(self, edge, source, room):
+        """Returns the units of an element that begins or ends outside the segment."""
+        first, end = room
+        inside = sorted(t for s in range(*source) for t in self.targets[s] if first <= t < end)
+        best, cut = 0, first if edge == "start" else end
+        if source == (0, len(self.starts)):
+            return room
+        for count, unit in enumerate(inside if edge == "start" else inside[::-1], start=1):
+            around = (first, unit + 1) if edge == "start" else (unit, end)
+            linked = self.before[around[1]] - self.before[around[0]]
+            if 2 * count - linked > best:
+                best, cut = 2 * count - linked, around[edge == "start"]
+        return (first, cut) if edge == "start" else (cut, end)
+
+    def stretch(self, source, room, parent, taken):
+        """Returns the units that an element goes round, or None if none is aligned with it."""
+        if source == parent and not taken:
+            return room if room[0] < room[1] else None
+        first, end = room
+        inside = sorted(t for s in range(*source) for t in self.targets[s] if first <= t < end)
+        best = score = 0
+        start = last = span = None
+        for unit in inside:
+            after = bisect.bisect_right(taken, (unit, len(self.units)))
+            if after and taken[after - 1][1] > unit:
+                continue
+            if last is not None:
+                between = self.before[unit] - self.before[last + 1]
+                free = bisect.bisect_right(taken, (last, len(self.units))) == after
+                score = score - between if free else 0
+            if last is None or score <= 0:
+                start, score = unit, 0
+            score, last = score + 1, unit
+            if score > best:
+                best, span = score, (start, unit + 1)
+        return span
+
+    def near(self, mark, source, room, parent):
+        """Returns the index of the unit before which a mark goes that encloses no word."""
+        first, end = room
+        at = source[0]
+        touches = mark.kind == "placeholder" and not mark.spaced[0]
+        for distance in range(NEAR):
+            sides = [("next", at + distance), ("previous", at - 1 - distance)]
+            for side, unit in reversed(sides) if touches else sides:
+                if parent[0] <= unit < parent[1]:
+                    found = [t for t in self.targets[unit] if first <= t < end]
+                    if found:
+                        return found[0] if side == "next" else found[-1] + 1
+        share = (at - parent[0]) / max(parent[1] - parent[0], 1)
+        return first + round((end - first) * min(max(share, 0), 1))
+
+
+def offsets(marks):
+    for mark in marks:
+        yield from (mark.start, mark.end)
+        yield from offsets(mark.children)
+
+
+def depths_at(marks):
+    """Returns a function from an offset to the number of marks around it."""
+    starts, ends = [], []
+
+    def collect(marks):
+        for mark in marks:
+            starts.append(mark.start)
+            ends.append(mark.end)
+            collect(mark.children)
+
+    collect(marks)
+    starts.sort()
+    ends.sort()
+    return lambda at: bisect.bisect_right(starts, at) - bisect.bisect_right(ends, at)
+
+
+def links_of(pairs, sources, targets):
+    """Returns the source word of each target word, or None."""
+    links = [None] * targets
+    if not pairs and sources:
+        return [index * sources // targets for index in range(targets)]
+    for source, target in pairs:
+        if links[target] is None:
+            links[target] = source
+    return links
+
+
+def outside(at, taken):
+    """Returns the nearest index that lies in none of some spans."""
+    index = bisect.bisect_right(taken, (at, 0)) - 1
+    if index < 0 or not taken[index][0] < at < taken[index][1]:
+        return at
+    start, end = taken[index]
+    return start if at - start < end - at else end
+
+
+class Writer:
+    """Writes a translation with its marks.
+
+    Args:
+        text: the translation.
+        units: its `Unit`s.
+        escape: see `marked_text`.
+    """
+
+    def __init__(self, text, units, escape):
+        self.text, self.units, self.escape = text, units, escape
+        self.written, self.at, self.last = [], 0, ""  # pieces, offset in the text, last character
+
+    def write(self, arranged):
+        self.write_inside(arranged, len(self.units))
+        self.up_to(len(self.text))
+        return "".join(self.written)
+
+    def write_inside(self, arranged, end):
+        for start, stop, mark, inside in arranged:
+            self.up_to_unit(start, end, mark)
+            self.mark(mark, mark.before)
+            self.write_inside(inside, stop)
+            if stop > start:
+                self.up_to(self.units[stop - 1].end)
+            self.add(mark.after)
+
+    def up_to_unit(self, index, end, mark):
+        """Writes the text before a unit: up to the end of the last one if the mark follows it."""
+        if index:
+            self.up_to(self.units[index - 1].end)
+        follows = mark.kind == "space" or (mark.kind == "placeholder" and not mark.spaced[0])
+        if index < end and not follows:
+            self.up_to(self.units[index].start)
+
+    def up_to(self, end):
+        text = self.text[self.at : end]
+        if text:
+            self.written.append(self.escape(text))
+            self.at, self.last = end, text[-1]
+
+    def mark(self, mark, text):
+        if mark.kind == "placeholder":
+            if self.needs_space(mark, text):
+                self.written.append(" ")
+            self.add(text)
+            apart = mark.spaced[1] or ADDRESS.search(text)
+            if apart and not ENDS_A_WORD.match(self.text, self.at):
+                self.add(" ")
+            return
+        self.add(text)
+        if mark.kind == "space" and self.text[self.at : self.at + 1].isspace():
+            self.at += 1  # it replaces the space
+
+    def needs_space(self, mark, text):
+        if not self.last or self.last.isspace() or self.last in OPENS:
+            return False
+        if mark.spaced[0] or self.last in "%$#{" or ADDRESS.search(self.written[-1]):
+            return True
+        return self.last.isalnum() and text[0].isalnum()
+
+    def add(self, text):
+        if text:
+            self.written.append(text)
+            self.last = text[-1]

@@ -1,0 +1,136 @@
+"""Phrases that translations must contain, from texts to the ids of the target vocabulary."""
+
+import collections
+
+import numpy as np
+
+from t2t_keras.decoding.special_ids import BEGIN, PADDING
+from t2t_keras.export.signature_constants import REQUIRED_LONGEST
+
+HINT = "Write it differently, or leave it out"
+
+
+class Requirements:
+    """The phrases that the translations of texts must contain.
+
+    Args:
+        required: a list of phrases for each text. None: no phrases.
+        glossary: has `targets_in`, a function from a sentence to the phrases that its translation
+            must contain, each as often as it must occur. None: no glossary.
+    """
+
+    def __init__(self, required=None, glossary=None):
+        self.required, self.glossary = required, glossary
+
+    def of_text(self, index):
+        """Returns the phrases that are required for the text itself, which is then not split."""
+        return [] if self.required is None else self.required[index]
+
+    def of_sentence(self, sentence, index):
+        """Returns the phrases for a sentence of the text with this index.
+
+        A phrase that both a glossary and the text require is required once.
+        """
+        phrases = collections.Counter(self.of_text(index))
+        if self.glossary is not None:
+            phrases |= collections.Counter(self.glossary.targets_in(sentence))
+        return [*phrases.elements()]
+
+    def of_parts(self, parts, sentence, index):
+        """Returns a list of phrases for each part of a sentence, and a list of the others.
+
+        A part has the phrases of its own words. The others are those of the text, and of words
+        between which the sentence was cut.
+        """
+        phrases = collections.Counter(self.of_sentence(sentence, index))
+        divided = []
+        for part in parts:
+            of_part = collections.Counter(self.glossary.targets_in(part) if self.glossary else [])
+            divided.append([*(of_part & phrases).elements()])
+            phrases -= of_part
+        return divided, [*phrases.elements()]
+
+
+class PhraseEncoder:
+    """Encodes phrases, and refuses those that no translation can contain.
+
+    Args:
+        tokenizer: of the target language. It has `encode`, `decode`, `normalization`, `pieces` and
+            `begins_word`.
+        config: the `SearchConfig`.
+        longest: maximum length of an output, in tokens. None: no maximum.
+    """
+
+    def __init__(self, tokenizer, config, longest=None):
+        self.tokenizer, self.config, self.longest = tokenizer, config, longest
+        self.known = {}
+
+    def ids_of(self, phrases, prefix):
+        """Returns a list of ids for each phrase of a sentence.
+
+        Args:
+            phrases: texts.
+            prefix: ids that the translation begins with.
+        """
+        if self.config.method == "sample":
+            raise ValueError(
+                "phrases can be required from beam search only, not from samples. Leave out "
+                "--sample, or --glossary and --require"
+            )
+        ids = [self.encoded(phrase) for phrase in phrases]
+        total = len(prefix) + sum(map(len, ids))
+        if self.longest is not None and total > self.longest:
+            raise ValueError(
+                f"the required phrases of a sentence and its prefix have {total:,} pieces "
+                f"together, but the model writes at most {self.longest:,}. Require fewer phrases"
+            )
+        return ids
+
+    def are_long(self, phrases):
+        """Returns whether phrases of a glossary take more than half of the room in a search.
+
+        The other half is for the prefix and for phrases of the text. Time and memory also grow with
+        the phrases.
+        """
+        room = min(REQUIRED_LONGEST, self.longest or REQUIRED_LONGEST)
+        return 2 * sum(len(self.encoded(phrase)) for phrase in phrases) > room
+
+    def encoded(self, phrase):
+        if phrase not in self.known:
+            self.known[phrase] = self.checked(phrase)
+        return self.known[phrase]
+
+    def checked(self, phrase):
+        tokenizer, text = self.tokenizer, self.tokenizer.normalization(phrase)
+        ids = [int(id) for id in tokenizer.encode([text])[0] if id != BEGIN]
+        written = tokenizer.decode([ids])[0]
+        if not ids or written != text:
+            raise ValueError(
+                f"no translation can contain the phrase {phrase!r}: the vocabulary can only write "
+                f"{written!r}. {HINT}"
+            )
+        if not tokenizer.begins_word[ids[0]]:
+            raise ValueError(
+                f"the phrase {phrase!r} cannot be required: in this vocabulary, it does not begin "
+                f"with the beginning of a word. {HINT}"
+            )
+        banned = [id for id in ids if id in self.config.banned]
+        if banned:
+            piece = tokenizer.pieces(banned[:1])[0]
+            raise ValueError(f"the required phrase {phrase!r} contains the banned piece {piece!r}")
+        return ids
+
+
+def padded_phrases(sentences):
+    """Returns phrases as an array of ids, `[sentences, phrases, length]`.
+
+    Args:
+        sentences: for each sentence, a list of ids for each of its phrases; not all are empty.
+    """
+    longest = max(len(phrase) for phrases in sentences for phrase in phrases)
+    shape = (len(sentences), max(map(len, sentences)), longest)
+    ids = np.full(shape, PADDING, "int32")
+    for row, phrases in zip(ids, sentences, strict=True):
+        for place, phrase in zip(row, phrases, strict=False):
+            place[: len(phrase)] = phrase
+    return ids
