@@ -105,7 +105,7 @@ def evaluate_text(arguments):
 
 def is_ctranslate2_alone(folders):
     """Returns whether the model is a CTranslate2 folder, which needs no TensorFlow and no Keras."""
-    from t2t_keras.translating.engines.ctranslate2_export import is_ctranslate2
+    from t2t_keras.translating.engines.ctranslate2 import is_ctranslate2
 
     if any(map(is_ctranslate2, folders)) and len(folders) > 1:
         raise ValueError(f"an export cannot join an ensemble. Received: {' '.join(folders)}")
@@ -120,7 +120,7 @@ def translated(folders, references):
     sources = read_lines(SOURCE.value)
     check_line_counts(source=sources, reference=references)
     if is_ctranslate2_alone(folders):
-        from t2t_keras.translating.engines.ctranslate2_export import CTranslate2Export
+        from t2t_keras.translating.engines.ctranslate2 import CTranslate2Export
 
         refuse_unused([TO, WEIGHTS], "with a CTranslate2 folder, only with the run")
         runs = CTranslate2Export(folders[0])

@@ -167,7 +167,7 @@ def find_versions(folder):
     Args:
         folder: a run's folder, the folder of the versions itself, or a CTranslate2 folder.
     """
-    from t2t_keras.translating.engines.ctranslate2_export import is_ctranslate2
+    from t2t_keras.translating.engines.ctranslate2 import is_ctranslate2
 
     if is_ctranslate2(folder):
         return folder, run_name(folder), {"load": load_ctranslate2, "find": only_version}
@@ -190,7 +190,7 @@ def run_name(export):
 def load_ctranslate2(folder):
     """Returns the model in a CTranslate2 folder, which needs neither TensorFlow nor Keras."""
     from t2t_keras.serving.text_model import TextModel
-    from t2t_keras.translating.engines.ctranslate2_export import CTranslate2Export
+    from t2t_keras.translating.engines.ctranslate2 import CTranslate2Export
 
     export = CTranslate2Export(folder)
     split_code = export.tokenizer.source.split_code
@@ -199,7 +199,7 @@ def load_ctranslate2(folder):
 
 def only_version(folder):
     """Returns a CTranslate2 folder as version 1, which is loaded again when its files change."""
-    from t2t_keras.translating.engines.ctranslate2_export import is_ctranslate2
+    from t2t_keras.translating.engines.ctranslate2 import is_ctranslate2
 
     return {1: folder} if is_ctranslate2(folder) else {}
 

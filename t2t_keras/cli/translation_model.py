@@ -125,7 +125,7 @@ def requirements_for(load_tokenizer, identity):
 
 def from_ctranslate2(folders):
     """Returns the `Model` of a CTranslate2 folder, without Keras, or None if no folder is one."""
-    from t2t_keras.translating.engines.ctranslate2_export import CTranslate2Export, is_ctranslate2
+    from t2t_keras.translating.engines.ctranslate2 import CTranslate2Export, is_ctranslate2
 
     if not any(is_ctranslate2(folder) for folder in folders):
         return None

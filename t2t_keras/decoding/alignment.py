@@ -21,6 +21,10 @@ class AlignmentHead:
     head: int | None = None
     shifted: bool = False
 
+    def layer_of(self, layers):
+        """Returns the layer among so many decoder layers."""
+        return max(layers - 2, 0) if self.layer is None else self.layer
+
     def check(self, config):
         """Rejects a layer or head that a model does not have."""
         counts = {"layer": config.attention_layers[2], "head": config.num_heads}
@@ -63,21 +67,27 @@ def attention_between(model, source, target, choice=None):
 
 def cross_attention(model, source, target):
     """Returns `[rows, heads, target_length, source_length]` for each decoder layer."""
-    count = model.config.attention_layers[2]
-    if not count:
+    check_attends(model)
+    decoder_input = ops.pad(target[:, :-1], [(0, 0), (1, 0)], constant_values=1)
+    weights = model.attention_weights({"source": source, "target": decoder_input})
+    return [
+        weights[f"decoder/{layer}/cross_attention"]
+        for layer in range(model.config.attention_layers[2])
+    ]
+
+
+def check_attends(model):
+    """Rejects a model without attention to the source."""
+    if not model.config.attention_layers[2]:
         raise ValueError(
             "This model has no attention to the source, so its words cannot be aligned. "
             f"Received: a {type(model).__name__}"
         )
-    decoder_input = ops.pad(target[:, :-1], [(0, 0), (1, 0)], constant_values=1)
-    weights = model.attention_weights({"source": source, "target": decoder_input})
-    return [weights[f"decoder/{layer}/cross_attention"] for layer in range(count)]
 
 
 def chosen(layers, choice):
     """Returns the weights of an `AlignmentHead` among those of all layers."""
-    layer = max(len(layers) - 2, 0) if choice.layer is None else choice.layer
-    weights = layers[layer]
+    weights = layers[choice.layer_of(len(layers))]
     weights = ops.mean(weights, axis=1) if choice.head is None else weights[:, choice.head]
     if not choice.shifted:
         return weights

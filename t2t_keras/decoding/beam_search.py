@@ -26,13 +26,13 @@ from keras import ops
 
 from t2t_keras.decoding.constraints import IMPOSSIBLE, next_tokens
 from t2t_keras.decoding.hypotheses import (
-    Hypotheses,
     best,
     length_limits,
     length_penalty,
     newest_tokens,
     with_token,
 )
+from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.decoding.special_ids import END
 from t2t_keras.decoding.tree_constraint import tree_logits
 from t2t_keras.layers.decoding_cache import extended

@@ -13,8 +13,11 @@ from keras import ops
 from t2t_keras.decoding.beam_search import BeamSearch
 from t2t_keras.decoding.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.constraints import IMPOSSIBLE
-from t2t_keras.decoding.hypotheses import Hypotheses
+from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.decoding.special_ids import END, PADDING
+
+# The settings of a search that may differ from sentence to sentence, and their types.
+ROW_OPTIONS = {"beam": "int32", "n_best": "int32", "alpha": "float32"}
 
 
 class WithOptions:

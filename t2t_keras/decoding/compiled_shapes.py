@@ -41,7 +41,6 @@ class CompiledShapes:
         longest: maximum length of a source. None: no maximum.
         pays_after: seconds without XLA after which a shape is compiled. None: `PAYS_AFTER`, and
             `STAGES_PAY_AFTER` for rows that are searched in stages.
-        rows: the numbers of rows that shapes may have, ascending.
         in_background: seconds are only counted; another thread compiles the shapes of `wanted`.
     """
 
@@ -50,14 +49,13 @@ class CompiledShapes:
         compile_shape,
         longest=None,
         pays_after=None,
-        rows=SMALL + STAGED,
         in_background=False,
     ):
-        self.compile_shape, self.pays_after, self.rows = compile_shape, pays_after, rows
+        self.compile_shape, self.pays_after = compile_shape, pays_after
         self.in_background = in_background
         self.shapes = [
             Shape(count, length)
-            for count in rows
+            for count in SMALL + STAGED
             for length in (SMALL_LENGTHS if count in SMALL else STAGED_LENGTHS)
             if longest is None or length <= longest
         ]
@@ -65,18 +63,13 @@ class CompiledShapes:
         self.seconds = collections.Counter()  # taken without XLA, by shape
 
     def shape_for(self, rows, length):
-        """Returns the smallest shape, compiled or not, that a batch fits into, or None."""
-        fitting = (s for s in self.shapes if s.rows >= rows and s.length >= length)
-        return next(fitting, None)
-
-    def rows_for(self, count):
-        """Returns the number of rows to which so many sentences should be padded, or None.
+        """Returns the smallest shape that a batch fits into, or None.
 
         A shape that is compiled is faster than a smaller one that is not.
         """
-        enough = [rows for rows in self.rows if rows >= count]
-        compiled = {shape.rows for shape in self.ready if shape.rows <= MOST_PADDING * count}
-        return next((rows for rows in enough if rows in compiled), next(iter(enough), None))
+        fitting = [s for s in self.shapes if s.rows >= rows and s.length >= length]
+        compiled = (s for s in fitting if s in self.ready and s.rows <= MOST_PADDING * rows)
+        return next(compiled, next(iter(fitting), None))
 
     def compile(self, shape):
         """Compiles a shape and its later stages, unless XLA has failed before.

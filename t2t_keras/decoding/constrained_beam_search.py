@@ -17,7 +17,7 @@ from keras import ops
 from t2t_keras.decoding.beam_allocation import allocated
 from t2t_keras.decoding.beam_search import BeamSearch, Candidates
 from t2t_keras.decoding.constraints import IMPOSSIBLE, id_mask, next_tokens
-from t2t_keras.decoding.hypotheses import Hypotheses, length_limits
+from t2t_keras.decoding.hypotheses import length_limits
 from t2t_keras.decoding.phrase_progress import (
     Progress,
     advanced,
@@ -27,6 +27,7 @@ from t2t_keras.decoding.phrase_progress import (
     phrases_of,
     remaining,
 )
+from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.decoding.special_ids import END, PADDING
 
 

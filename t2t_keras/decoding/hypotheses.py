@@ -1,17 +1,9 @@
 """Hypotheses: tokens, length limits and scores."""
 
-from typing import Any, NamedTuple
-
 from keras import ops
 
+from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.decoding.special_ids import BEGIN, PADDING
-
-
-class Hypotheses(NamedTuple):
-    """The hypotheses of each sentence, best first."""
-
-    tokens: Any  # [sentences, hypotheses, length]: tokens, end (2), padding (0)
-    scores: Any  # [sentences, hypotheses]; −∞ for a missing hypothesis
 
 
 def length_limits(source, longest, config):

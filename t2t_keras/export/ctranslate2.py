@@ -12,8 +12,9 @@ import numpy as np
 from keras import ops
 
 from t2t_keras.checks import check, check_choice
+from t2t_keras.decoding.alignment import AlignmentHead
 from t2t_keras.decoding.special_ids import BEGIN, END, PADDING
-from t2t_keras.export.ctranslate2_search import POSITIONS, UNKNOWN, import_ctranslate2
+from t2t_keras.export.ctranslate2_package import POSITIONS, UNKNOWN, import_ctranslate2
 from t2t_keras.export.dtypes import CTRANSLATE2_DTYPES
 from t2t_keras.export.replacement import replace_folder, restore
 from t2t_keras.layers.positional_encoding import LearnedPositionalEncoding
@@ -42,6 +43,7 @@ def save_ctranslate2(
     files=(),
     force=False,
     finish=lambda folder: None,
+    alignment=None,
 ):
     """Writes a model for `ctranslate2.Translator`. The folder is complete or absent.
 
@@ -57,6 +59,8 @@ def save_ctranslate2(
         files: paths of further files to copy into the folder, such as the sub-word model.
         force: whether an existing CTranslate2 model may be replaced.
         finish: called with the finished folder before it gets its name, to add files.
+        alignment: the `AlignmentHead` that CTranslate2's `return_attention` shows, which cannot
+            shift it. None: the default one.
 
     Raises:
         ValueError: ctranslate2 is not installed, a setting is wrong, or the folder exists.
@@ -66,7 +70,7 @@ def save_ctranslate2(
     check_choice("quantization", quantization, CTRANSLATE2_DTYPES)
     folder = Path(folder)
     check_free(folder, force)
-    spec = specification(ctranslate2.specs, model)
+    spec = specification(ctranslate2.specs, model, alignment or AlignmentHead())
     register_vocabularies(spec, model.config, pieces, source_pieces, source_begin)
     for path in files:
         spec.register_file(str(path))
@@ -93,8 +97,14 @@ def check_free(folder, force):
         )
 
 
-def specification(specs, model):
-    """Returns CTranslate2's specification of the model."""
+def specification(specs, model, alignment):
+    """Returns CTranslate2's specification of the model.
+
+    Args:
+        specs: the module `ctranslate2.specs`.
+        model: a `Transformer`.
+        alignment: an `AlignmentHead`.
+    """
     config = model.config
     allowed = "those of a Transformer: CTranslate2 has no other models from source to target"
     check(isinstance(config, TransformerConfig), "config", type(config).__name__, allowed)
@@ -113,9 +123,9 @@ def specification(specs, model):
         config.num_heads,
         pre_norm=config.pre_norm,
         activation=specs.Activation[ACTIVATIONS[config.activation]],
-        # `return_attention` returns the mean of the heads that our alignments are computed from.
-        alignment_layer=max(config.decoder_layers - 2, 0),
-        alignment_heads=config.num_heads,
+        # `return_attention` returns the mean of a layer's first heads.
+        alignment_layer=alignment.layer_of(config.decoder_layers),
+        alignment_heads=config.num_heads if alignment.head is None else 1,
     )
     spec.config.layer_norm_epsilon = config.norm_epsilon
     encoder, decoder = spec.encoder, spec.decoder
@@ -134,10 +144,14 @@ def specification(specs, model):
     for stack, stack_spec in ((model.encoder, encoder), (model.decoder, decoder)):
         if config.pre_norm:
             set_norm(stack_spec.layer_norm, stack.final_norm)
-        for block, block_spec in zip(stack.blocks, stack_spec.layer, strict=True):
+        for layer, (block, block_spec) in enumerate(
+            zip(stack.blocks, stack_spec.layer, strict=True)
+        ):
             set_attention(block_spec.self_attention, block.self_attention)
             if stack is model.decoder:
-                set_attention(block_spec.attention, block.cross_attention)
+                aligns = layer == alignment.layer_of(config.decoder_layers)
+                first = alignment.head if aligns and alignment.head is not None else 0
+                set_attention(block_spec.attention, block.cross_attention, first)
             set_feed_forward(block_spec.ffn, block.feed_forward)
     return spec
 
@@ -159,14 +173,20 @@ def positions(layer, config):
     return array(layer.encodings(indices, config.d_model))
 
 
-def set_attention(spec, residual):
-    """Sets the projections of a sub-layer. If d_k and d_v differ, zeros pad the smaller one."""
+def set_attention(spec, residual, first=0):
+    """Sets the projections of a sub-layer. If d_k and d_v differ, zeros pad the smaller one.
+
+    Args:
+        spec: of the sub-layer.
+        residual: the sub-layer.
+        first: index of the head that comes first.
+    """
     attention = residual.sublayer
     set_norm(spec.layer_norm, residual.norm)
     width = max(attention.d_k, attention.d_v)
     spec.queries_scale = attention.d_k**-0.5
     projections = [
-        tuple(widened_heads(part, attention.num_heads, width) for part in weights_of(dense))
+        tuple(widened_heads(part, attention.num_heads, width, first) for part in weights_of(dense))
         for dense in (attention.query, attention.key, attention.value)
     ]
     # Self-attention has one matrix for query, key and value; cross-attention has two.
@@ -175,12 +195,19 @@ def set_attention(spec, residual):
         kernels, *biases = zip(*parts, strict=True)
         set_linear(linear, *(np.concatenate(each, axis=-1) for each in (kernels, *biases)))
     kernel, *bias = weights_of(attention.output_projection)
-    set_linear(spec.linear[-1], widened_heads(kernel.T, attention.num_heads, width).T, *bias)
+    kernel = widened_heads(kernel.T, attention.num_heads, width, first).T
+    set_linear(spec.linear[-1], kernel, *bias)
 
 
-def widened_heads(x, heads, width):
-    """Appends zeros to each head: `[..., heads · d]` → `[..., heads · width]`."""
+def widened_heads(x, heads, width, first):
+    """Appends zeros to each head: `[..., heads · d]` → `[..., heads · width]`.
+
+    The head `first` and the one at the beginning change places.
+    """
     split = x.reshape(*x.shape[:-1], heads, -1)
+    order = np.arange(heads)
+    order[[0, first]] = order[[first, 0]]
+    split = split[..., order, :]
     widths = [(0, 0)] * (split.ndim - 1) + [(0, width - split.shape[-1])]
     return np.pad(split, widths).reshape(*x.shape[:-1], heads * width)
 

@@ -1,21 +1,20 @@
 """SavedModels for TensorFlow Serving, t2t-serve and other TensorFlow programs."""
 
 import contextlib
-import functools
+import inspect
 
 import tensorflow as tf
 from absl import logging
 
 from t2t_keras.checks import check
+from t2t_keras.decoding.beam_search_with_options import ROW_OPTIONS
 from t2t_keras.decoding.search import method_of
 from t2t_keras.export.batchable import write_batchable
 from t2t_keras.export.compact_weights import CompactWeights
-from t2t_keras.export.signature_constants import BATCH, OPTIONS, SMALL_BATCH
+from t2t_keras.export.id_signatures import id_signatures
+from t2t_keras.export.signature_constants import OPTIONS
 from t2t_keras.export.staged_search import staged_search
-from t2t_keras.export.text_signatures import BATCHABLE, TEXTS, TextSignatures
-from t2t_keras.export.translate_with_options import SPECS, TranslateWithOptions, default_options
-
-INTEGERS = tf.TensorSpec([None], tf.int32)
+from t2t_keras.export.text_signatures import BATCHABLE, TEXTS, TextSignatures, default_options
 
 
 def save_text_model(
@@ -24,15 +23,12 @@ def save_text_model(
     config,
     source,
     target,
-    split_sentences,
     dtype="float32",
-    split=True,
     alignment=None,
     trees=None,
+    follows=None,
 ):
-    """Writes a SavedModel that takes text, with the signatures of `TextSignatures`.
-
-    It also has the signature of `TranslateWithOptions`.
+    """Writes a SavedModel with the signatures of `TextSignatures` and of `id_signatures`.
 
     Args:
         folder: path of the new folder. It must not exist.
@@ -40,31 +36,24 @@ def save_text_model(
             are no signatures for it.
         config: a `SearchConfig`.
         source, target: the `Language`s.
-        split_sentences: see `TranslateWithOptions`.
         dtype: type of the stored weights, one of `SAVED_MODEL_DTYPES`.
-        split: whether the signature with options splits texts into sentences by default.
-        alignment: see `TextSignatures`.
-        trees: see `method_of`.
+        alignment, trees, follows: see `id_signatures`.
     """
-    method = search_method(model, config, trees)
-    signatures = TextSignatures(model, method, source, target, alignment=alignment)
+    check_search(model, config)
     weights = CompactWeights(model, dtype)
-    endpoints = search_endpoints(weights.used_by(signatures.translate_n_best), TEXTS)
-    functions = [signatures.score, signatures.score_pieces]
+    ids = id_signatures(model, config, weights.used_by, trees, follows, alignment)
+    signatures = TextSignatures(model, ids, config, source, target)
+    endpoints = search_endpoints(graph(signatures.translate_n_best, TEXTS), TEXTS)
+    pairs = ["score", "score_pieces"]
     if any(model.config.attention_layers):
-        functions.append(signatures.attention)
+        pairs.append("attention")
     if model.config.attention_layers[2]:
-        functions.append(signatures.align)
-    for function in functions:
-        endpoints[function.__name__] = graph(weights.used_by(function), TEXTS, TEXTS)
-    with_options = weights.used_by(TranslateWithOptions(signatures, split_sentences).__call__)
-    endpoints[OPTIONS] = graph_with_defaults(with_options, config, split)
-    small_batch = weights.used_by(signatures.translate_small_batch)
-    endpoints[SMALL_BATCH] = graph(small_batch, TEXTS, INTEGERS)
-    batch = weights.used_by(signatures.translate_batch)
-    endpoints[BATCH] = graph(batch, TEXTS, INTEGERS, INTEGERS)
-    write(folder, endpoints, source.tokenizer, target.tokenizer)
-    write_batchable(folder, (*BATCHABLE, OPTIONS))
+        pairs.append("align")
+    for name in pairs:
+        endpoints[name] = graph(weights.used_by(getattr(signatures, name)), TEXTS, TEXTS)
+    endpoints[OPTIONS] = graph_with_defaults(signatures, config)
+    write(folder, endpoints | ids, source.tokenizer, target.tokenizer)
+    write_batchable(folder, BATCHABLE)
 
 
 def save_ids_model(folder, model, config, dtype="float32", trees=None):
@@ -78,30 +67,30 @@ def save_ids_model(folder, model, config, dtype="float32", trees=None):
     Args:
         folder, model, config, dtype, trees: see `save_text_model`.
     """
-    method = search_method(model, config, trees)
+    check_search(model, config)
+    method = method_of(model, config, trees)
 
     def translate_n_best(source):
         ids, scores = staged_search(method, source, model.longest)
         return {"ids": ids, "scores": tf.maximum(scores, scores.dtype.min)}
 
     with_weights = CompactWeights(model, dtype).used_by(translate_n_best)
-    write(folder, search_endpoints(with_weights, tf.TensorSpec([None, None], tf.int32)))
+    signature = tf.TensorSpec([None, None], tf.int32)
+    write(folder, search_endpoints(graph(with_weights, signature), signature))
     write_batchable(folder, [])
 
 
-def search_method(model, config, trees):
+def check_search(model, config):
+    """Rejects a search and a model that cannot be exported."""
     allowed = "'beam': a SavedModel cannot sample"
     check(config.method == "beam", "method", config.method, allowed)
     dtype, allowed = model.dtype_policy.name, "float32: see `CompactWeights` for smaller weights"
     check(dtype == "float32", "model.dtype_policy", dtype, allowed)
-    return method_of(model, config, trees)
 
 
-def search_endpoints(translate_n_best, signature):
-    """Returns the two signatures that search. They share one graph of the search."""
-    search = graph(translate_n_best, signature)
+def search_endpoints(search, signature):
+    """Returns the two signatures that search, given the graph of `translate_n_best`."""
 
-    @functools.wraps(translate_n_best)
     def best(inputs):
         return {name: array[:, 0] for name, array in search(inputs).items()}
 
@@ -112,23 +101,30 @@ def graph(function, *signature):
     return tf.function(function, input_signature=signature, autograph=False)
 
 
-def graph_with_defaults(function, config, split):
+def graph_with_defaults(signatures, config):
     """Returns the graph of the signature with options, whose defaults the signature states.
 
     Args:
-        function: a `TranslateWithOptions`.
-        config, split: see `default_options`.
+        signatures: the `TextSignatures`.
+        config: the `SearchConfig`.
     """
-    traced_once = graph(function, *SPECS)
-    split, prefix, require, beam, n_best, alpha = default_options(config, split)
+    names = ("prefix", *ROW_OPTIONS)
+    defaults = dict(zip(names, default_options(config), strict=True))
+    specs = [tf.TensorSpec([None], each.dtype, name) for name, each in defaults.items()]
 
-    # TensorFlow reads the defaults from the parameters.
-    def with_defaults(
-        text, split=split, prefix=prefix, require=require, beam=beam, n_best=n_best, alpha=alpha
-    ):
-        return traced_once(text, split, prefix, require, beam, n_best, alpha)
+    # TensorFlow reads the names and the defaults from the parameters.
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter("text", kind)]
+    parameters += [inspect.Parameter(name, kind, default=defaults[name]) for name in names]
+    signature = inspect.Signature(parameters)
 
-    return graph(with_defaults, *SPECS)
+    def with_defaults(*arguments, **named):
+        bound = signature.bind(*arguments, **named)
+        bound.apply_defaults()
+        return signatures.translate_with_options(*bound.args)
+
+    with_defaults.__signature__ = signature
+    return graph(with_defaults, tf.TensorSpec([None], tf.string, "text"), *specs)
 
 
 def write(folder, endpoints, *tracked):

@@ -4,8 +4,15 @@ import numpy as np
 
 NO_SCORE = float(np.finfo("float32").min)  # score of a missing translation: JSON has no −∞
 ATTENTION_LONGEST = 256  # tokens of a text in a request for attention weights
-REQUIRED_LONGEST = 256  # tokens of the phrases for a text, together
-ALIGN, SCORE_PIECES = "align", "score_pieces"
-SMALL_BATCH, BATCH = "translate_small_batch", "translate_batch"
 OPTIONS = "translate_with_options"
-COMPILED = (SMALL_BATCH, BATCH)  # the signatures that XLA compiles
+# The signatures that take ids, which are not served.
+IDS_SEARCH, IDS_WITH_OPTIONS, IDS_PHRASES = "ids_search", "ids_with_options", "ids_with_phrases"
+IDS_SMALL, IDS_STAGES = "ids_small_batch", "ids_stages"  # compiled by XLA
+IDS_LOG_P, IDS_ATTENTION = "ids_log_p", "ids_attention"
+# Those of earlier versions, which take text and are compiled by XLA.
+EARLIER = ("translate_small_batch", "translate_batch")
+
+
+def is_served(name):
+    """Returns whether a signature is for clients, given its name."""
+    return not name.startswith("ids_") and name not in EARLIER

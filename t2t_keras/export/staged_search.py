@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from t2t_keras.decoding.hypotheses import Hypotheses
+from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.decoding.search import advance
 
 STAGE = 16  # tokens

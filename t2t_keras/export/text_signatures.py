@@ -1,26 +1,30 @@
 """The signatures of a SavedModel that takes text: translations, scores and attention weights.
 
-`translate_n_best` is the graph version of `decoding/translator.py`, and `score` of
-`decoding/scoring.py`. Batches are formed in the same way, so the answers are identical.
+They are for TensorFlow Serving and other programs that do not have this package. Texts become
+batches of ids as in `translating/`, and the signatures that take ids do the rest.
 """
 
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from t2t_keras.decoding.alignment import attention_between
 from t2t_keras.decoding.batches import LONGEST
-from t2t_keras.decoding.scoring import log_probabilities
+from t2t_keras.decoding.beam_search_with_options import ROW_OPTIONS
 from t2t_keras.decoding.special_ids import BEGIN, PADDING
-from t2t_keras.export.compiled_stages import compiled_stages
-from t2t_keras.export.signature_constants import ATTENTION_LONGEST
-from t2t_keras.export.small_batch_search import small_batch_search
-from t2t_keras.export.staged_search import staged_search
+from t2t_keras.export.option_checks import first_of_each, for_each, only_where, option_checks
+from t2t_keras.export.signature_constants import (
+    ATTENTION_LONGEST,
+    IDS_ATTENTION,
+    IDS_LOG_P,
+    IDS_SEARCH,
+    IDS_WITH_OPTIONS,
+    OPTIONS,
+)
 from t2t_keras.export.text_parts import complete, in_batches, joined, padded, parts, split_at
 
 TEXTS = tf.TensorSpec([None], tf.string)
 # Signatures whose answers for a text do not depend on the other texts of the batch.
-BATCHABLE = ("serving_default", "translate_n_best", "score")
+BATCHABLE = ("serving_default", "translate_n_best", "score", OPTIONS)
 
 # The outputs of the signature `attention`, and the names of their layers in a model.
 ATTENTIONS = {
@@ -39,11 +43,7 @@ class Language(NamedTuple):
         begins_word: for each id, whether it begins a word.
         start: ids that begin every text.
         has_lead: whether ids of a text may apply to all of its parts: begin, or a language code.
-            The tokenizer then has `leads(ids)`, which returns how many they are, and
-            `codes_before(texts)`, which returns the code at the beginning of each text, or "".
-        normalize: function that normalizes texts as the tokenizer does, also ragged ones.
-        ends_phrase: for each id, whether it ends the word of the piece before it. None: the pieces
-            do not show where words begin.
+            The tokenizer then has `leads(ids)`, which returns how many they are.
     """
 
     tokenizer: Any
@@ -51,8 +51,6 @@ class Language(NamedTuple):
     begins_word: Any
     start: tuple = ()
     has_lead: bool = False
-    normalize: Any = tf.identity
-    ends_phrase: Any = None
 
 
 class TextSignatures(tf.Module):
@@ -60,39 +58,34 @@ class TextSignatures(tf.Module):
 
     Args:
         model: a `Transformer`.
-        method: a search, from `method_of`.
+        ids: the signatures that take ids, from `id_signatures`.
+        config: the `SearchConfig`.
         source, target: the `Language`s.
         batch_tokens: maximum rows × length of a batch. A batch has at least one row.
-        alignment: the `AlignmentHead` of the signature `align`. None: the default one.
     """
 
-    def __init__(self, model, method, source, target, batch_tokens=4096, alignment=None):
+    def __init__(self, model, ids, config, source, target, batch_tokens=4096):
         super().__init__()
-        self.alignment = alignment
-        self.model, self.method, self.source, self.target = model, method, source, target
+        self.model, self.ids, self.config, self.source, self.target = (
+            model,
+            ids,
+            config,
+            source,
+            target,
+        )
         self.begins_word = tf.constant(source.begins_word)
         self.source_pieces = tf.constant(source.pieces)
         self.target_pieces = tf.constant(target.pieces)
         self.batch_tokens = batch_tokens
         self.longest = min(model.longest or LONGEST, LONGEST)
-        self.small_search = small_batch_search(method, model.longest)
-        self.compiled_stages = compiled_stages(method, model.longest)
 
     def translate_n_best(self, text):
         """Returns the n best `translations` [batch, n] of each text and their `scores`."""
         ids, text_of = self.parts(text)
-        n = self.method.config.n_best
-
-        def translate(rows):
-            source = padded(tf.gather(ids, rows), self.longest)
-            tokens, scores = staged_search(self.method, source, self.model.longest)
-            texts = self.target.tokenizer.detokenize(tf.reshape(tokens, (-1, tf.shape(tokens)[2])))
-            return tf.reshape(texts, (-1, n)), scores
-
-        lengths = ids.row_lengths()
-        empty = tf.zeros([0, n], tf.string), tf.zeros([0, n])
-        texts, scores = in_batches(translate, lengths, self.batch_tokens, empty)
-        return joined(texts, scores, text_of, tf.shape(text)[0])
+        n = self.config.n_best
+        return self.translated(
+            ids, text_of, tf.shape(text)[0], lambda _, source: self.ids[IDS_SEARCH](source), n
+        )
 
     def parts(self, texts):
         """Returns the ids of texts in parts that are short enough, and the text of each part."""
@@ -105,67 +98,50 @@ class TextSignatures(tf.Module):
         ids, text_of = parts(ids, self.begins_word, room - lead.row_lengths())
         return complete(tf.concat([tf.gather(lead, text_of), ids], axis=1), start), text_of
 
-    def translate_small_batch(self, text, lengths):
-        """Does the same for a few short texts, with a search that XLA compiles for each shape.
+    def translate_with_options(self, text, prefix, *options):
+        """Returns `translations` and `scores` [batch, widest beam] of texts with their own options.
 
         Args:
-            text: texts `[batch]`.
-            lengths: the numbers of tokens, ascending, to which texts may be padded.
-
-        Returns:
-            `translations` and `scores` of `translate_n_best`; `length` [batch], the number of
-            tokens of each text, including its end; and `finished`. If that is False, translations
-            and scores are not valid: a text is empty or too long, or has a long translation.
+            text: strings `[batch]`.
+            prefix: text that the translations begin with.
+            *options: those of `ROW_OPTIONS`. Each is a value for each text, or one for all.
         """
-        return self.translate_short(text, lengths, self.small_search)
+        count, config = tf.shape(text)[0], self.config
+        given = dict(zip(("prefix", *ROW_OPTIONS), (prefix, *options), strict=True))
+        given = {name: for_each(name, value, count) for name, value in given.items()}
+        with tf.control_dependencies(option_checks(config, **given)):
+            prefix = self.target.tokenizer.tokenize(tf.identity(given.pop("prefix")))
+        ids, text_of = self.parts(text)
+        prefix = only_where(first_of_each(text_of), tf.gather(prefix, text_of))
+        given = {name: tf.gather(value, text_of) for name, value in given.items()}
 
-    def translate_batch(self, text, lengths, rows):
-        """Does the same for more short texts, in stages that XLA compiles for each shape.
+        def search(rows, source):
+            chosen = (tf.gather(value, rows) for value in given.values())
+            prefixes = tf.cast(tf.gather(prefix, rows).to_tensor(), tf.int32)
+            return self.ids[IDS_WITH_OPTIONS](source, prefixes, *chosen)
+
+        return self.translated(ids, text_of, tf.shape(text)[0], search, config.beam)
+
+    def translated(self, ids, text_of, count, search, n):
+        """Returns the joined translations of parts.
 
         Args:
-            text, lengths: see `translate_small_batch`.
-            rows: the numbers of rows, ascending, that a stage may have. The last number must be at
-                least that of the texts.
-
-        Returns:
-            The results of `translate_small_batch`. Long translations are valid.
+            ids, text_of: see `parts`.
+            count: number of texts.
+            search: function from row indices and source ids to tokens and scores.
+            n: number of translations of each part.
         """
 
-        def search(source):
-            return *self.compiled_stages(source, rows), tf.constant(True)
+        def translate(rows):
+            source = padded(tf.gather(ids, rows), self.longest)
+            found = search(rows, source)
+            tokens = tf.reshape(found["tokens"], (-1, tf.shape(found["tokens"])[2]))
+            texts = tf.reshape(self.target.tokenizer.detokenize(tokens), (-1, n))
+            return texts, tf.ensure_shape(found["scores"], [None, n])
 
-        return self.translate_short(text, lengths, search)
-
-    def translate_short(self, text, lengths, search):
-        """Translates texts that are padded to the first of the lengths that suffices.
-
-        Args:
-            text, lengths: see `translate_small_batch`.
-            search: function from source ids to tokens, scores and whether these are valid.
-        """
-        ids = self.source.tokenizer.tokenize(text)
-        lead = self.source.tokenizer.leads(ids) if self.source.has_lead else 0
-        has_text = tf.cast(ids.row_lengths(), tf.int32) > lead
-        ids = complete(ids, self.source.start)
-        count, n = tf.shape(text)[0], self.method.config.n_best
-        own = tf.cast(ids.row_lengths(), tf.int32)
-        fitting = tf.boolean_mask(lengths, lengths >= tf.reduce_max(own))
-
-        def translate():
-            source = ids.to_tensor()
-            source = tf.pad(source, [(0, 0), (0, fitting[0] - tf.shape(source)[1])])
-            tokens, scores, finished = search(source)
-            tokens = tf.reshape(tokens, (count * n, tf.shape(tokens)[2]))
-            texts = tf.reshape(self.target.tokenizer.detokenize(tokens), (count, n))
-            return texts, scores, finished
-
-        def refuse():
-            return tf.fill([count, n], ""), tf.zeros([count, n]), tf.constant(False)
-
-        fits = (tf.size(fitting) > 0) & tf.reduce_all(has_text)
-        texts, scores, finished = tf.cond(fits, translate, refuse)
-        results = joined(texts, scores, tf.range(count), count)
-        return results | {"finished": finished, "length": own}
+        empty = tf.zeros([0, n], tf.string), tf.zeros([0, n])
+        texts, scores = in_batches(translate, ids.row_lengths(), self.batch_tokens, empty)
+        return joined(texts, scores, text_of, count)
 
     def score(self, source, target):
         """Returns log P of each target given its source, as `log_probabilities` [batch]."""
@@ -179,7 +155,7 @@ class TextSignatures(tf.Module):
 
         def log_p_of(rows):
             batch = [padded(tf.gather(side, rows), self.model.longest) for side in sides]
-            of_tokens = tf.cast(log_probabilities(self.model, *batch), tf.float64)
+            of_tokens = tf.cast(self.ids[IDS_LOG_P](*batch)["log_probabilities"], tf.float64)
             return (tf.cast(tf.reduce_sum(of_tokens, axis=1), tf.float32),)
 
         (log_p,) = in_batches(log_p_of, lengths, self.batch_tokens // 2, (tf.zeros([0]),))
@@ -194,7 +170,7 @@ class TextSignatures(tf.Module):
         source, target = self.short_pair(text, translation)
         return {
             "target_pieces": pieces_of(target, self.target_pieces),
-            "log_probabilities": log_probabilities(self.model, source, target),
+            "log_probabilities": self.ids[IDS_LOG_P](source, target)["log_probabilities"],
         }
 
     def attention(self, text, translation):
@@ -228,7 +204,7 @@ class TextSignatures(tf.Module):
         return {
             "source_pieces": pieces_of(source, self.source_pieces),
             "target_pieces": pieces_of(target, self.target_pieces),
-            "weights": attention_between(self.model, source, target, self.alignment),
+            "weights": self.ids[IDS_ATTENTION](source, target)["weights"],
         }
 
     def short_pair(self, text, translation):
@@ -253,6 +229,13 @@ class TextSignatures(tf.Module):
         """
         message = f"a text must have at most {longest} tokens, including the end token"
         return tf.control_dependencies([tf.debugging.assert_less_equal(lengths, longest, message)])
+
+
+def default_options(config):
+    """Returns the default of each input of `translate_with_options` but the text, as tensors."""
+    defaults = {name: getattr(config, name) for name in ROW_OPTIONS} | {"n_best": 1}
+    values = [tf.constant([value], ROW_OPTIONS[name]) for name, value in defaults.items()]
+    return [tf.constant([""]), *values]
 
 
 def pieces_of(ids, pieces):

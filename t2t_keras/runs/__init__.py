@@ -9,7 +9,7 @@ print(run.translate(["The dog sleeps."]))
 import importlib
 
 _HOMES = {
-    "CTranslate2Export": "t2t_keras.translating.engines.ctranslate2_export",
+    "CTranslate2Export": "t2t_keras.translating.engines.ctranslate2",
     "Run": "t2t_keras.runs.run",
     "RunEnsemble": "t2t_keras.runs.run_ensemble",
     "load_runs": "t2t_keras.runs.run_ensemble",

@@ -14,7 +14,7 @@ from pipelines.whole import read_json, write_json
 from t2t_keras.decoding.alignment import AlignmentHead, alignment_heads, chosen, cross_attention
 from t2t_keras.decoding.special_ids import END
 from t2t_keras.evaluation.alignment_error_rate import alignment_error_rate, read_gold
-from t2t_keras.translating.word_links import between_words
+from t2t_keras.translating.words import between_words, linked
 
 FILE = "alignment.json"
 
@@ -88,7 +88,7 @@ def rate_heads(run, sources, targets, alignments=None, weights=None, name="align
     rated = []
     for index, head in enumerate(heads):
         ours = [weights[index] for weights in maps]
-        error_rate = alignment_error_rate([links(each) for each in ours], gold) if gold else None
+        error_rate = alignment_error_rate([linked(each) for each in ours], gold) if gold else None
         rated.append(RatedHead(head, agreement(ours), error_rate))
     if gold:
         return sorted(rated, key=lambda each: (each.error_rate, -each.agreement))
@@ -116,19 +116,12 @@ def word_maps(run, sources, targets, heads, weights=None):
     return maps
 
 
-def links(weights):
-    """Returns the link of each target word to its best source word."""
-    if not weights.size:
-        return []
-    return [(int(source), target) for target, source in enumerate(weights.argmax(axis=1))]
-
-
 def agreement(maps):
     """Returns the share of links that are also the best in the other direction."""
     both = total = 0
     for weights in maps:
         if weights.size:
             back = weights.argmax(axis=0)  # the best target word of each source word
-            both += sum(back[source] == target for source, target in links(weights))
+            both += sum(back[source] == target for source, target in linked(weights))
             total += len(weights)
     return float(both / total) if total else 0.0

@@ -10,6 +10,7 @@ from pipelines.progress import Progress
 from pipelines.special_ids import BEGIN, END, PADDING
 from pipelines.tokenizers import lone_pieces, words
 from pipelines.whole import full_disk_named, whole_file
+from t2t_keras.decoding.rows import Rows
 from t2t_keras.visualization.heads import heads_of
 from t2t_keras.visualization.heat_maps import heat_maps
 from t2t_keras.visualization.page import page
@@ -53,8 +54,8 @@ def attention(run, sentence, translation=None, pieces=False, weights=None, **sea
         raise ValueError(f"{run.folder} has no attention to show: it is a {type(model).__name__}")
     check_length(model, source, target or [])
     if target is None:
-        decode = run.translator(weights, **search).decode
-        tokens = np.asarray(decode(np.array([[*source, END]], "int32"), [0]).tokens)[0, 0]
+        rows = Rows(np.array([[*source, END]], "int32"), [0])
+        tokens = np.asarray(run.engine(weights, **search).search(rows).tokens)[0, 0]
         target = [int(id) for id in tokens if id not in (PADDING, END)]
     heads = attention_heads(model, tokenizer, source, target, lone_pieces if pieces else words)
     texts = tokenizer.source.decode([source])[0], tokenizer.target.decode([target])[0]

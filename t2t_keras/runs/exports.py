@@ -1,15 +1,12 @@
 """Exports of a run's trained model: SavedModels, CTranslate2 folders and Keras files."""
 
 import dataclasses
-import functools
 import json
 import shutil
 import tempfile
 import zipfile
 from pathlib import Path
 
-from pipelines.graph_sentences import split_sentences
-from pipelines.graph_tokenizers import normalize as normalize_texts
 from pipelines.tags import tag_before
 from pipelines.tokenizers import graphs_of, save_tokenizer
 from pipelines.whole import (
@@ -30,7 +27,7 @@ from t2t_keras.export.version_folders import versions_in
 from t2t_keras.runs.settings_file import read_config
 from t2t_keras.runs.tree_search import tree_constraint
 from t2t_keras.runs.weights_digest import weights_digest
-from t2t_keras.translating.engines.ctranslate2_export import RECORD, digests_in
+from t2t_keras.translating.engines.ctranslate2 import RECORD, digests_in
 from t2t_keras.translating.export_folders import EXPORT_AGAIN, is_saved_model
 
 
@@ -73,6 +70,7 @@ def export_saved_model(
     folder = folder or run.folder / ("export_ids" if ids_only else "export")
     folder.mkdir(parents=True, exist_ok=True)
     facts = facts_of(model, steps, dtype=dtype, search=config)
+    facts["split"] = not run.prepared_with("leaves")
     if (tag := tag_before(tokenizer)) is not None:
         facts["tag"] = tag
     with only_one(folder):
@@ -82,9 +80,10 @@ def export_saved_model(
             if ids_only:
                 save_ids_model(unfinished, model, config, dtype, trees)
             else:
-                sides, split = languages(tokenizer), not run.prepared_with("leaves")
-                options = split_sentences, dtype, split, run.alignment_choice(), trees
-                save_text_model(unfinished, model, config, *sides, *options)
+                target = tokenizer.target
+                follows = target.ends_phrase() if target.ends_word is None else None
+                options = dtype, run.alignment_choice(), trees, follows
+                save_text_model(unfinished, model, config, *languages(tokenizer), *options)
             save_tokenizer(tokenizer, unfinished / "vocabulary")
             settings = read_config(run.config_file)
             write_json(unfinished / "config.json", settings | {"export": facts})
@@ -100,10 +99,8 @@ def languages(tokenizer):
         pieces = enumerate(side.pieces(range(side.size)))
         marks = side.marks
         pieces = [marks.get(id, piece) for id, piece in pieces]
-        normalize = functools.partial(normalize_texts, normalization=side.normalization)
-        ends_phrase = side.ends_phrase() if side.ends_word is None else None
         leading = side.start, bool(side.begin or side.codes)
-        result.append(Language(graph, pieces, side.begins_word, *leading, normalize, ends_phrase))
+        result.append(Language(graph, pieces, side.begins_word, *leading))
     return result
 
 
@@ -147,10 +144,13 @@ def is_exported(run):
 
 
 def record_of(version):
-    """Returns the record of an export without its tag; newer settings have their defaults."""
+    """Returns the record of an export; newer settings have their defaults.
+
+    It has neither the tag nor whether texts are split, which do not depend on the weights.
+    """
     record = read_json(version / "config.json", {}, EXPORT_AGAIN).get("export")
     if isinstance(record, dict) and isinstance(record.get("search"), dict):
-        record = {name: value for name, value in record.items() if name != "tag"}
+        record = {name: value for name, value in record.items() if name not in ("tag", "split")}
         defaults = json.loads(json.dumps(dataclasses.asdict(SearchConfig())))
         record = {**record, "search": {**defaults, **record["search"]}}
     return record
@@ -202,6 +202,8 @@ def export_ctranslate2(
     model, steps = run.loaded_with_steps(weights)
     facts = facts_of(model, steps, dtype=dtype, search=config, longest=model.longest)
     facts["split"] = not run.prepared_with("leaves")
+    choice = run.alignment_choice()
+    facts["alignment"] = choice and dataclasses.asdict(choice)
     folder = folder or run.folder / "export_ctranslate2"
     with tempfile.TemporaryDirectory() as temporary:
         save_ctranslate2(
@@ -213,6 +215,7 @@ def export_ctranslate2(
             source_begin=tokenizer.source.begin,
             files=vocabulary_files(tokenizer, Path(temporary)),
             force=force,
+            alignment=choice,
             finish=lambda done: write_json(done / RECORD, facts | {"files": digests_in(done)}),
         )
     return folder

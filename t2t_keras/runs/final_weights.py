@@ -9,11 +9,11 @@ import functools
 from absl import logging
 
 from t2t_keras.evaluation.bleu import paired_bleu
-from t2t_keras.runs.run import Run
 from t2t_keras.runs.tree_search import tree_constraint
 from t2t_keras.runs.weights_comparison import Compared, best_of, comparison_text
 from t2t_keras.training.checkpoints import DamagedCheckpoint
-from t2t_keras.translating.engines.search_graphs import translator
+from t2t_keras.translating.engines.model import ModelEngine
+from t2t_keras.translating.translator import Translator
 
 AVERAGED = "averaged"
 LINES = 1000  # of the main held-out set, at most, that the weights are compared on
@@ -116,12 +116,14 @@ class FinalWeights:
 
     def search(self, tag):
         """Returns a `Translator` with the run's own search."""
-        if tag not in self.searches:
-            run = self.run if tag is None else Run(self.run.folder, to=tag)
-            config = run.search(n_best=1)
-            trees = tree_constraint(run, config)
-            self.searches[tag] = translator(self.model, run.tokenizer(), config, trees)
-        return self.searches[tag]
+        return Translator(self.engine, tag or self.run.to)
+
+    @functools.cached_property
+    def engine(self):
+        run = self.run
+        trees = functools.partial(tree_constraint, run)
+        attributes = {"split": "off", "tags": run.tags(), "name": run.folder}
+        return ModelEngine(self.model, run.vocabulary(), run.search(n_best=1), trees, **attributes)
 
 
 def sample(lines):

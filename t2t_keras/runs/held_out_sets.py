@@ -12,7 +12,8 @@ from pipelines.tags import chosen_tag, tagged
 from pipelines.toy_grammar import pairs
 from t2t_keras.evaluation.held_out import HeldOut
 from t2t_keras.training.early_stopping import watched_metric
-from t2t_keras.translating.engines.search_graphs import translator
+from t2t_keras.translating.engines.model import ModelEngine
+from t2t_keras.translating.translator import Translator
 
 
 def held_out_texts(experiment):
@@ -56,16 +57,16 @@ def held_out_sets(experiment, texts, tags, tokenizer, model):
     longest = model.longest if data.batches.too_long == "drop" else None
     # Greedy search, because evaluations are frequent. The final BLEU uses the run's own search.
     greedy = dataclasses.replace(experiment.search, beam=1, n_best=1, constrain="")
-    searches, sets = {}, []
+    engine = ModelEngine(model, tokenizer, greedy, split="off", tags=[*{None, *tags.values()}])
+    sets = []
     for name, lines in texts.items():
         tag = tags.get(name)
         own = tagged(tokenizer, tag)
-        if tag not in searches:
-            searches[tag] = translator(model, own, greedy)
         store = held_out_store(lines, own, longest, name)
         batches = TrainingData(store, BatchPlan(store.lengths + 1, data.batches, seed=None))
+        translator = Translator(engine, tag)
         texts_of_set = zip(*lines, strict=True)
-        sets.append(HeldOut(batches, *texts_of_set, searches[tag], name=name, tag=tag))
+        sets.append(HeldOut(batches, *texts_of_set, translator, name=name, tag=tag))
     return sets
 
 

@@ -107,8 +107,9 @@ def test_facts(run, tests, examples, weights, **search):
     config = run.search(n_best=1, **search)
     with Progress("translating", len(tests.sources), unit="lines") as progress:
         progress.to(0)
-        translator = run.translator(weights, n_best=1, **search)
-        translations = [best for best, *_ in translator.translate(tests.sources, progress.to)]
+        options = {"split": "off", "n_best": 1, "confidence": True, **search}
+        results = run.translator(weights).translate(tests.sources, progress.to, **options)
+        translations = [best for best, *_ in results]
     outputs = [on_one_line(each.text) for each in translations]
     scores = sentence_bleu(outputs, tests.references)
     lines = [
@@ -127,7 +128,7 @@ def test_facts(run, tests, examples, weights, **search):
         scores=[metric(outputs, tests.references, SAMPLES) for metric in (bleu, chrf)],
         by_length=bleu_by_length(tests.sources, outputs, tests.references, SAMPLES),
         examples=chosen(lines, examples),
-        calibration=calibration_of(run, translations, tests.references, weights),
+        calibration=calibration_of(run.tokenizer().target, translations, tests.references),
         attention=example_attention(run, lines, weights),
     )
 

@@ -16,7 +16,7 @@ class RunEnsemble(TrainedModel):
 
     def __init__(self, folders, to=None):
         super().__init__()
-        self.runs = [Run(folder, to) for folder in folders]
+        self.to, self.runs = to, [Run(folder, to) for folder in folders]
         first, *others = self.runs
         contents = first.vocabulary().contents()
         for run in others:
@@ -34,6 +34,9 @@ class RunEnsemble(TrainedModel):
 
     def tokenizer(self):
         return self.runs[0].tokenizer()
+
+    def tags(self):
+        return self.runs[0].tags()
 
     @property
     def folder(self):

@@ -1,54 +1,66 @@
 """Phrases that translations must contain, from texts to the ids of the target vocabulary."""
 
 import collections
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from pipelines.glossary import Glossary
 from t2t_keras.decoding.special_ids import BEGIN, PADDING
-from t2t_keras.export.signature_constants import REQUIRED_LONGEST
 
 HINT = "Write it differently, or leave it out"
+REQUIRED_LONGEST = 256  # tokens of the phrases that a search has room for
 
 
-class Requirements:
-    """The phrases that the translations of texts must contain.
+class Requirements(NamedTuple):
+    """The phrases that the translation of a text must contain.
 
     Args:
-        required: a list of phrases for each text. None: no phrases.
+        required: phrases for the text itself, which is then not split.
         glossary: has `targets_in`, a function from a sentence to the phrases that its translation
             must contain, each as often as it must occur. None: no glossary.
     """
 
-    def __init__(self, required=None, glossary=None):
-        self.required, self.glossary = required, glossary
+    required: Any = ()
+    glossary: Any = None
 
-    def of_text(self, index):
-        """Returns the phrases that are required for the text itself, which is then not split."""
-        return [] if self.required is None else self.required[index]
-
-    def of_sentence(self, sentence, index):
-        """Returns the phrases for a sentence of the text with this index.
+    def of_sentence(self, sentence):
+        """Returns the phrases for a sentence of the text.
 
         A phrase that both a glossary and the text require is required once.
         """
-        phrases = collections.Counter(self.of_text(index))
+        phrases = collections.Counter(self.required)
         if self.glossary is not None:
             phrases |= collections.Counter(self.glossary.targets_in(sentence))
         return [*phrases.elements()]
 
-    def of_parts(self, parts, sentence, index):
+    def of_parts(self, parts, sentence):
         """Returns a list of phrases for each part of a sentence, and a list of the others.
 
         A part has the phrases of its own words. The others are those of the text, and of words
         between which the sentence was cut.
         """
-        phrases = collections.Counter(self.of_sentence(sentence, index))
+        phrases = collections.Counter(self.of_sentence(sentence))
         divided = []
         for part in parts:
             of_part = collections.Counter(self.glossary.targets_in(part) if self.glossary else [])
             divided.append([*(of_part & phrases).elements()])
             phrases -= of_part
         return divided, [*phrases.elements()]
+
+
+def loaded_glossary(glossary, normalization):
+    """Returns the `Glossary` of a request, or None.
+
+    Args:
+        glossary: see `Request`.
+        normalization: the `Normalization` of the vocabulary.
+    """
+    if glossary is None or isinstance(glossary, Glossary):
+        return glossary
+    if isinstance(glossary, dict):
+        return Glossary(glossary, normalization)
+    return Glossary.read(glossary, normalization)
 
 
 class PhraseEncoder:
@@ -77,6 +89,8 @@ class PhraseEncoder:
                 "phrases can be required from beam search only, not from samples. Leave out "
                 "--sample, or --glossary and --require"
             )
+        if self.tokenizer.ends_word is not None:
+            self.tokenizer.ends_phrase()  # raises the error that says why there are no phrases
         ids = [self.encoded(phrase) for phrase in phrases]
         total = len(prefix) + sum(map(len, ids))
         if self.longest is not None and total > self.longest:

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from t2t_keras.decoding.batches import batches, padded
 from t2t_keras.decoding.special_ids import END
+from t2t_keras.translating.calls import Call, answered
 
 
 class Score(NamedTuple):
@@ -33,16 +33,12 @@ class Scorer:
     """Scores lists of pairs of texts.
 
     Args:
+        engine: the engine whose probabilities are given.
         tokenizer: has a `source` and a `target`, both with `encode(texts)`.
-        log_probabilities: function from source ids and target ids to log P of each target token.
-        batch_tokens: maximum rows × length of a batch; a longer pair is a batch of its own. The
-            logits of a batch have up to `batch_tokens` × vocabulary elements.
-        longest: maximum tokens of a text, including its end. None: no maximum.
     """
 
-    def __init__(self, tokenizer, log_probabilities, batch_tokens=2048, longest=None):
-        self.tokenizer, self.log_probabilities = tokenizer, log_probabilities
-        self.batch_tokens, self.longest = batch_tokens, longest
+    def __init__(self, engine, tokenizer):
+        self.engine, self.tokenizer, self.longest = engine, tokenizer, engine.longest
 
     def score(self, pairs, on_progress=lambda count: None, first_line=1):
         """Returns the `Score` of each pair.
@@ -64,21 +60,9 @@ class Scorer:
             targets: lists of ids, with their end unless the output was cut off.
             on_progress: see `score`.
         """
-        both = zip(sources, targets, strict=True)
-        lengths = {index: max(map(len, pair)) for index, pair in enumerate(both)}
-        results, done = [None] * len(lengths), 0
-        for indices in batches(lengths, self.batch_tokens):
-            batch = (
-                padded([side[index] for index in indices], self.longest)
-                for side in (sources, targets)
-            )
-            token_log_p = np.asarray(self.log_probabilities(*batch))
-            for row, index in enumerate(indices):
-                tokens = targets[index]
-                results[index] = Score(tokens, token_log_p[row, : len(tokens)])
-            done += len(indices)
-            on_progress(done)
-        return results
+        call = Call(self.engine, "log_p", {"source": sources, "target": targets})
+        found = answered(call, lambda done, _: on_progress(done))
+        return [Score(*each) for each in zip(targets, found, strict=True)]
 
     def encode(self, side, texts, first_line):
         """Returns the ids of each text, followed by the end."""

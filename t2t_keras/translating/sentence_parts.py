@@ -49,3 +49,43 @@ def halves_of(ids, source):
     cuts = next(filter(len, [*after, between_words]), cuts)
     middle = cuts[np.argmin(abs(2 * cuts - len(ids)))]
     return [np.concatenate([lead, half]) for half in np.split(ids, [middle])]
+
+
+def parts_with_phrases(ids, sentence, source, longest, requirements, encoder):
+    """Divides a sentence that is too long for one search, or whose glossary phrases are.
+
+    Args:
+        ids: of the sentence.
+        sentence: the sentence.
+        source: the tokenizer of the source language.
+        longest: maximum number of ids in a part.
+        requirements: the `Requirements` of its text.
+        encoder: a `PhraseEncoder`.
+
+    Returns:
+        The ids of each part and the phrases that its translation must contain, as pairs.
+    """
+    parts = parts_of(ids, source, longest)
+    _, sentence = source.split_code(sentence)
+    phrases = requirements.of_sentence(sentence)
+    if not phrases:
+        return [(part, []) for part in parts]
+    if not parts:
+        raise ValueError(
+            f"the translation of an empty text is empty, so it cannot contain {phrases[0]!r}. "
+            "Require nothing of it"
+        )
+    if len(parts) == 1 and not encoder.are_long(phrases):
+        return [(parts[0], phrases)]
+    count = 0
+    while count < len(parts):
+        count = len(parts)
+        texts = source.decode([part[source.lead(part) :] for part in parts])
+        divided, others = requirements.of_parts(texts, sentence)
+        parts = [
+            half
+            for part, of_part in zip(parts, divided, strict=True)
+            for half in (halves_of(part, source) if encoder.are_long(of_part) else [part])
+        ]
+    divided[0] += others
+    return list(zip(parts, divided, strict=True))

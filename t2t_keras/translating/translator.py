@@ -1,36 +1,46 @@
-"""Translation of texts: encoding, batching by length, search, decoding."""
+"""Translates texts: whatever a `Request` asks for, by any engine."""
 
-from typing import NamedTuple
+import functools
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from t2t_keras.decoding.batches import LONGEST, batches, padded
+from pipelines.tags import chosen_tag, tagged
+from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.decoding.special_ids import END, PADDING
-from t2t_keras.translating.required_phrases import Requirements, padded_phrases
-from t2t_keras.translating.sentence_parts import halves_of, parts_of
-from t2t_keras.translating.sentences import joined_sentences, whole, with_codes
-from t2t_keras.translating.text_error import in_text
+from t2t_keras.translating.calls import Call, driven
+from t2t_keras.translating.request import requests_of
+from t2t_keras.translating.sentences import joined_sentences, on_one_line
+from t2t_keras.translating.text_error import TextError
+from t2t_keras.translating.texts import alike, jobs_of, texts_of
+from t2t_keras.translating.words import confidence_of_words, weights_by_order, words_of
 
 
 class Translation(NamedTuple):
-    """One translation of a text."""
+    """One translation of a text.
+
+    Args:
+        text: the translation, with markup if the request keeps it.
+        score: log P, divided by the length penalty; the sum for a text of several parts.
+        parts: for each part of the text: (source ids, translation ids), including the ends.
+        words: the `Words` of the text without markup, if the request asks for alignments or
+            confidence.
+        confidence: a probability for each word of the translation, if the request asks for it.
+    """
 
     text: str
     score: float
-    parts: list  # for each part of the text: (source ids, translation ids), including the ends
+    parts: list
+    words: Any = None
+    confidence: list | None = None
+
+    @property
+    def alignment(self):
+        """The aligned words, as (source word, target word) indices."""
+        return self.words.pairs
 
 
 EMPTY = Translation("", 0.0, [])
-
-
-class Job(NamedTuple):
-    """A sentence to translate, or one part of a sentence that is too long."""
-
-    text_index: int
-    sentence_index: int
-    ids: np.ndarray
-    prefix: list
-    phrases: list  # ids of each phrase that its translation must contain
 
 
 class Translator:
@@ -40,171 +50,217 @@ class Translator:
     Its translation joins the translations of the parts.
 
     Args:
-        tokenizer: has a `source` and a `target`, both with `encode(texts)`. The source has
-            `begins_word`, a boolean array: whether the piece of each id begins a word;
-            `lead(ids)`: how many of the ids begin each part of a source; and `split_code(text)`:
-            see `with_codes`. Both have `decode(sequences)`.
-        decode: function from source ids `[rows, length]`, the indices of the texts, and ids
-            `[rows, prefix_length]` that the outputs must begin with, or None, to `Hypotheses`.
-            Its fourth argument is `phrases` of `search`; batches without phrases have none.
-        batch_tokens: maximum rows × length of a batch; a longer text is a batch of its own.
-        longest: maximum tokens of a source, including its end.
-        phrases: a `PhraseEncoder`. None: no phrases can be required.
+        engine: an engine, see `engines/engine.py`.
+        to: see `Request`; for texts that do not say it.
+        longest_aligned: maximum tokens of a part whose words can be aligned or rated. None: no
+            maximum.
+
+    Example:
+
+        translator = load_translator("runs/mine/export")
+        translator.best(["The dog sleeps."], beam=8)
+        translator.translate(["The <b>dog</b> sleeps."], markup="html", confidence=True)
     """
 
-    def __init__(self, tokenizer, decode, batch_tokens=4096, longest=None, phrases=None):
-        self.tokenizer, self.decode, self.batch_tokens = tokenizer, decode, batch_tokens
-        self.longest = min(longest or LONGEST, LONGEST)
-        self.phrases = phrases
+    def __init__(self, engine, to=None, longest_aligned=None):
+        self.engine, self.to, self.longest_aligned = engine, to, longest_aligned
+        self.longest = min(engine.longest or LONGEST, LONGEST)
+        self.tokenizer_for = functools.cache(self.new_tokenizer)
 
-    def translate(
-        self,
-        texts,
-        on_progress=lambda count: None,
-        prefixes=None,
-        first_index=0,
-        split=whole,
-        requirements=None,
-    ):
+    @property
+    def tokenizer(self):
+        """The tokenizer that puts the tag of `to` before sources."""
+        return self.tokenizer_for(None)
+
+    def new_tokenizer(self, to):
+        return tagged(self.engine.tokenizer, chosen_tag(to or self.to, self.engine.tags))
+
+    def best(self, texts, on_progress=lambda count: None, **options):
+        """Returns the best translation of each text; arguments as in `translate`."""
+        results = self.translate(texts, on_progress, n_best=1, **options)
+        return [best.text for best, *_ in results]
+
+    def translate(self, texts, on_progress=lambda count: None, first_index=0, **options):
         """Translates each text.
 
         Args:
-            texts: a list. The translation of an empty text is empty.
+            texts: a list of strings or `Request`s. The translation of an empty text is empty.
             on_progress: called with the number of texts translated so far.
-            prefixes: for each text, the text that its translations begin with. None: no prefixes.
             first_index: index of the first text, which selects its random numbers in sampling.
-            split: function from a text to its sentences and the separators between them. By
-                default, a text is one sentence.
-            requirements: `Requirements`: phrases that translations must contain. None: no phrases.
+            **options: `prefixes` and `require`, lists with an item for each text, and fields of
+                `Request` for all texts.
 
         Returns:
             A list of one or more `Translation`s for each text, best first.
 
         Raises:
-            TextError: for a text whose phrases cannot be required.
+            TextError: for a text that cannot be translated as it asks.
         """
-        requirements = Requirements() if requirements is None else requirements
-        divided = [
-            (whole if requirements.of_text(index) else split)(text)
-            for index, text in enumerate(texts)
-        ]
-        split_code = self.tokenizer.source.split_code
-        sentences = [with_codes(sentences, split_code) for sentences, _ in divided]
-        jobs = self.jobs(sentences, prefixes, requirements)
-        translations, done = [None] * len(jobs), 0
-        for batch in self.batches(jobs):
-            results = self.translate_batch([jobs[index] for index in batch], first_index)
-            for index, result in zip(batch, results, strict=True):
-                translations[index] = result
-            done += len(batch)
-            on_progress(len(texts) * done // len(jobs))
-        parts = [[[] for _ in sentences] for sentences, _ in divided]
-        for job, result in zip(jobs, translations, strict=True):
+        requests = requests_of(texts, **options)
+
+        def advanced(done, total):
+            on_progress(len(requests) * done // total)
+
+        return driven(self.steps(requests, first_index), advanced)
+
+    def steps(self, requests, first_index=0):
+        """Yields `Call`s and is sent the results of their rows; returns what `translate` does.
+
+        So whoever drives it decides what shares a batch, and waits for it in their own way.
+        """
+        texts = texts_of(requests, self.engine, self.tokenizer_for)
+        jobs = jobs_of(texts, self.longest)
+        parts = [[[] for _ in text.sentences] for text in texts]
+        translated = yield from self.searched(texts, jobs, first_index)
+        for job, result in zip(jobs, translated, strict=True):
             parts[job.text_index][job.sentence_index].append(result)
+        results = [
+            joined_sentences([joined(each) for each in of_text], text.separators)
+            for of_text, text in zip(parts, texts, strict=True)
+        ]
+        results = yield from self.with_confidence(texts, results)
+        results = yield from self.with_words(texts, results)
         return [
-            joined_sentences([joined(each) for each in of_text], separators)
-            for of_text, (_, separators) in zip(parts, divided, strict=True)
+            [self.finished(text, each) for each in of_text]
+            for text, of_text in zip(texts, results, strict=True)
         ]
 
-    def batches(self, jobs):
-        """Yields lists of indices of jobs; those with phrases are in batches of their own."""
-        for constrained in (False, True):
-            lengths = {
-                index: len(job.ids) + 1
-                for index, job in enumerate(jobs)
-                if bool(job.phrases) == constrained
-            }
-            yield from batches(lengths, self.batch_tokens)
+    def searched(self, texts, jobs, first_index):
+        """Yields the searches for jobs; returns the `Translation`s of each, best first.
 
-    def jobs(self, texts, prefixes, requirements):
-        """Returns a `Job` for each part of each sentence.
-
-        Args:
-            texts: a list of sentences for each text.
-            prefixes: a prefix for each text, or None. Only its first part has the prefix.
-            requirements: `Requirements`.
+        Rows that the engine searches for in the same way are asked for together, those without
+        options and phrases first.
         """
-        flat = [sentence for sentences in texts for sentence in sentences]
-        encoded = iter(self.tokenizer.source.encode(flat) if flat else [])
-        starts = [[] for _ in texts]
-        if prefixes is not None:
-            starts = [list(ids) for ids in self.tokenizer.target.encode(prefixes)]
-        jobs = []
-        for index, (sentences, start) in enumerate(zip(texts, starts, strict=True)):
-            for sentence_index, sentence in enumerate(sentences):
-                with in_text(index):
-                    parts = self.parts(next(encoded), sentence, index, requirements)
-                    for part, phrases in parts:
-                        ids = self.phrases.ids_of(phrases, start) if phrases else []
-                        jobs.append(Job(index, sentence_index, part, start, ids))
-                        start = []
-        return jobs
+        results, done = [None] * len(jobs), 0
 
-    def parts(self, ids, sentence, index, requirements):
-        """Divides a sentence that is too long for one search, or whose glossary phrases are.
+        def way(job):
+            search = texts[job.text_index].search
+            options = tuple(search.options)
+            return bool(job.phrases), options, bool(job.prefix), repr(search.engine.config)
 
-        Args:
-            ids: of the sentence.
-            sentence: the sentence.
-            index: index of its text.
-            requirements: `Requirements`.
+        groups = sorted(alike(jobs, way), key=lambda group: way(jobs[group[0]])[:3])
+        for group in groups:
+            chosen = [jobs[index] for index in group]
+            engine = texts[chosen[0].text_index].search.engine
+            columns = self.columns(texts, chosen, first_index)
+            found = yield Call(engine, "search", columns, done, len(jobs))
+            done += len(group)
+            for index, job, hypotheses in zip(group, chosen, found, strict=True):
+                results[index] = translations_of(job, hypotheses, texts[job.text_index])
+        return results
 
-        Returns:
-            The ids of each part and the phrases that its translation must contain, as pairs.
-        """
-        parts = parts_of(ids, self.tokenizer.source, self.longest - 1)
-        _, sentence = self.tokenizer.source.split_code(sentence)
-        phrases = requirements.of_sentence(sentence, index)
-        if not phrases:
-            return [(part, []) for part in parts]
-        if self.phrases is None:
-            raise ValueError("this model cannot search for required phrases. Use a run")
+    def columns(self, texts, jobs, first_index):
+        """Returns the columns of a `Call` for jobs that are searched for in the same way."""
+        columns = {
+            "source": [np.append(job.ids, END).astype("int32") for job in jobs],
+            "index": [first_index + job.text_index for job in jobs],
+        }
+        for name in ("prefix", "phrases"):
+            if getattr(jobs[0], name):
+                columns[name] = [getattr(job, name) for job in jobs]
+        searches = [texts[job.text_index].search for job in jobs]
+        return columns | {
+            name: [search.options[name] for search in searches] for name in searches[0].options
+        }
+
+    def with_confidence(self, texts, results):
+        """Yields a call for log P; returns the results with the confidence of their words."""
+        wanted = [text.request.confidence for text in texts]
+        parts = self.parts(texts, results, wanted, "rates the words")
         if not parts:
-            raise ValueError(
-                f"the translation of an empty text is empty, so it cannot contain {phrases[0]!r}. "
-                "Require nothing of it"
-            )
-        if len(parts) == 1 and not self.phrases.are_long(phrases):
-            return [(parts[0], phrases)]
-        count = 0
-        while count < len(parts):
-            count = len(parts)
-            divided, others = requirements.of_parts(self.texts_of(parts), sentence, index)
-            parts = [
-                half
-                for part, of_part in zip(parts, divided, strict=True)
-                for half in (
-                    halves_of(part, self.tokenizer.source)
-                    if self.phrases.are_long(of_part)
-                    else [part]
-                )
-            ]
-        divided[0] += others
-        return list(zip(parts, divided, strict=True))
+            return results
+        found = iter((yield self.call("log_p", parts)))
+        rate = functools.partial(confidence_of_words, self.engine.tokenizer.target)
 
-    def texts_of(self, parts):
-        """Returns the texts of parts, without the ids that apply to the whole sentence."""
-        source = self.tokenizer.source
-        return source.decode([part[source.lead(part) :] for part in parts])
+        def rated(each):
+            words = [rate(target, next(found)) for _, target in each.parts]
+            return each._replace(confidence=[word for of_part in words for word in of_part])
 
-    def translate_batch(self, jobs, first_index):
-        """Yields the `Translation`s of each job."""
-        source = padded([[*job.ids, END] for job in jobs], self.longest)
-        prefix = None
-        if any(job.prefix for job in jobs):
-            prefix = padded([job.prefix for job in jobs])
-        indices = [first_index + job.text_index for job in jobs]
-        inputs = [source, indices, prefix]
-        if any(job.phrases for job in jobs):
-            inputs.append(padded_phrases([job.phrases for job in jobs]))
-        tokens, scores = (np.asarray(part) for part in self.decode(*inputs))
-        for job, hypotheses, job_scores in zip(jobs, tokens, scores, strict=True):
-            texts = self.tokenizer.target.decode(hypotheses)
-            yield [
-                Translation(text, float(score), [([*job.ids, END], ids[ids != PADDING])])
-                for text, score, ids in zip(texts, job_scores, hypotheses, strict=True)
-                if np.isfinite(score)
-            ]
+        return [
+            [rated(each) for each in of_text] if is_wanted else of_text
+            for of_text, is_wanted in zip(results, wanted, strict=True)
+        ]
+
+    def with_words(self, texts, results):
+        """Yields a call for attention; returns the results with their words, aligned if asked."""
+        wanted = [
+            text.request.alignments or (text.marked is not None and text.marked.has_marks)
+            for text in texts
+        ]
+        for text, is_wanted in zip(texts, wanted, strict=True):
+            if is_wanted:
+                text.search.engine.check_attention()
+        asked = [text.request.alignments for text in texts]
+        self.parts(texts, results, asked, "aligns the words")  # only refuses those too long
+        parts = self.parts(texts, results, wanted)
+        short = [part for part in parts if not self.is_long(part)]
+        found = iter((yield self.call("attention", short)) if short else [])
+
+        def weights(part):
+            return weights_by_order(*part) if self.is_long(part) else next(found)
+
+        def worded(each, text, is_wanted):
+            aligned = [weights(part) for part in each.parts] if is_wanted else None
+            return each._replace(words=words_of(text.tokenizer, each.parts, aligned))
+
+        return [
+            [worded(each, text, is_wanted) for each in of_text]
+            if is_wanted or text.request.confidence
+            else of_text
+            for of_text, text, is_wanted in zip(results, texts, wanted, strict=True)
+        ]
+
+    def parts(self, texts, results, wanted, does=None):
+        """Returns the parts of the wanted texts' translations.
+
+        Args:
+            texts, results: the `Text`s and the `Translation`s of each.
+            wanted: booleans.
+            does: what a part that is too long is refused for. None: none is refused.
+        """
+        chosen = []
+        for index, (text, of_text) in enumerate(zip(texts, results, strict=True)):
+            parts = [part for each in of_text for part in each.parts] if wanted[index] else []
+            for source, target in parts if does else []:
+                if self.is_long((source, target)):
+                    raise TextError(
+                        index,
+                        f"a server {does} of sentences of fewer than {self.longest_aligned} "
+                        f"pieces. Received: {text.request.text[:60]!r}… with {len(source) - 1}, "
+                        f"and {len(target) - 1} in its translation. Use t2t-translate, which has "
+                        "no such limit",
+                    )
+            chosen += parts
+        return chosen
+
+    def is_long(self, part):
+        return self.longest_aligned is not None and max(map(len, part)) > self.longest_aligned
+
+    def call(self, method, parts):
+        sources, targets = zip(*parts, strict=True)
+        return Call(self.engine, method, {"source": sources, "target": targets})
+
+    def finished(self, text, translation):
+        """Returns a translation with the markup of its source, or a lone sentence on one line."""
+        if text.marked is not None:
+            own = text.requirements, text.request.prefix, translation.words
+            marked = text.marked.marked(translation.text, *own, text.tokenizer.source.split_code)
+            return translation._replace(text=marked)
+        if len(text.sentences) == 1:  # the line breaks between sentences are the source's
+            return translation._replace(text=on_one_line(translation.text))
+        return translation
+
+
+def translations_of(job, hypotheses, text):
+    """Returns the `Translation`s of a job, given its `Hypotheses`."""
+    tokens, scores = (part[: text.search.n_best] for part in hypotheses)
+    source = np.append(job.ids, END)
+    found = zip(text.tokenizer.target.decode(tokens), scores, tokens, strict=True)
+    return [
+        Translation(written, float(score), [(source, ids[ids != PADDING])])
+        for written, score, ids in found
+        if np.isfinite(score)
+    ]
 
 
 def joined(parts):

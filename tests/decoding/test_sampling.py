@@ -6,7 +6,7 @@ from helpers import array
 from keras import ops
 from searches import SOURCE, model_that_ends, run_search
 
-from t2t_keras.decoding.hypotheses import Hypotheses
+from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.decoding.sampling import Sampling, draws_of
 from t2t_keras.decoding.search_config import SearchConfig
 

@@ -6,7 +6,7 @@ import pytest
 
 from t2t_keras.export import replacement
 from t2t_keras.export.replacement import exchanged, replace_folder, restore
-from t2t_keras.translating.engines.ctranslate2_export import is_ctranslate2
+from t2t_keras.translating.engines.ctranslate2 import is_ctranslate2
 
 
 class Killed(BaseException):

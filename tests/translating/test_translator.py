@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from t2t_keras.decoding.hypotheses import Hypotheses
+from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.translating.translator import Translator
 
 

@@ -13,7 +13,7 @@ def engines(save):
     Args:
         save: function that writes a model for CTranslate2 to the path that it is given.
     """
-    from t2t_keras.export.ctranslate2_search import cores, import_ctranslate2
+    from t2t_keras.export.ctranslate2_package import cores, import_ctranslate2
 
     ctranslate2 = import_ctranslate2("--beside=ctranslate2")
     with tempfile.TemporaryDirectory() as temporary:
@@ -31,7 +31,7 @@ def check_comparable():
     """Raises `ValueError` unless CTranslate2 is installed and TensorFlow computes on the CPU."""
     import tensorflow as tf
 
-    from t2t_keras.export.ctranslate2_search import import_ctranslate2
+    from t2t_keras.export.ctranslate2_package import import_ctranslate2
 
     import_ctranslate2("--beside=ctranslate2")
     if tf.config.list_logical_devices("GPU"):
@@ -49,7 +49,7 @@ def print_note(settings=""):
     """
     import ctranslate2
 
-    from t2t_keras.export.ctranslate2_search import cores
+    from t2t_keras.export.ctranslate2_package import cores
 
     print(f"CTranslate2 {ctranslate2.__version__}, intra_threads={cores()}{settings}")
     print(f"In brackets: speed relative to {BASELINE}", flush=True)

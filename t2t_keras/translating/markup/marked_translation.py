@@ -1,27 +1,27 @@
-"""Translation of texts with markup: tags, entities, placeholders, addresses."""
+"""Texts with markup, divided before they are translated and joined afterwards."""
 
 from typing import Any, NamedTuple
 
-from pipelines.markup import MARKUP, pieces_of
+from pipelines.markup import pieces_of
 from pipelines.placeholders import escaped, without_placeholders
-from t2t_keras.checks import check_choice
 from t2t_keras.translating.markup.marked_text import marked_text
-from t2t_keras.translating.sentences import joined_texts, on_one_line, whole
-from t2t_keras.translating.text_error import TextError
+from t2t_keras.translating.sentences import joined_texts, on_one_line
 
 
-class Divided(NamedTuple):
+class MarkedText(NamedTuple):
     """A text with markup, ready to translate.
 
     Args:
         pieces: strings that stay, and `Segment`s.
         segments: for each `Segment`, its sentences and the separators between them.
         code: the language code before the text, or "".
+        markup: see `Request`.
     """
 
     pieces: list
     segments: list
     code: str
+    markup: str
 
     @property
     def sentences(self):
@@ -35,109 +35,36 @@ class Divided(NamedTuple):
         first, *rest = self.sentences
         return [f"{self.code} {first}" if self.code else first, *rest], ["\n"] * len(rest)
 
+    @property
+    def has_marks(self):
+        """Whether there are marks inside a segment, whose place depends on the alignment."""
+        return any(each.marks for each in self.pieces if not isinstance(each, str))
 
-class MarkedTranslator:
-    """Translates texts with markup with the help of a translator of plain text.
-
-    Args:
-        translate: function like `Translator.translate`.
-        markup: "html", "xml" or "placeholders".
-        align: function from a `Translation` to pairs of word indices. It is called only for texts
-            with marks inside a sentence.
-        words: function from a `Translation` to its source words and its target words.
-        split_code: see `with_codes`. By default, texts have no language code.
-    """
-
-    def __init__(self, translate, markup, align, words, split_code=lambda text: ("", text)):
-        check_choice("markup", markup, MARKUP)
-        self.split_code = split_code
-        self.translate_plain, self.markup, self.align, self.words = translate, markup, align, words
-
-    def translate(
-        self,
-        texts,
-        on_progress=lambda count: None,
-        split=whole,
-        requirements=None,
-        prefixes=None,
-        **options,
-    ):
-        """Translates each text; see `Translator.translate`, which has the same arguments.
-
-        Args:
-            texts: strings, or for each line of a document, its pieces from `Document.pieces_of`.
-
-        Returns:
-            A list of `Translation`s for each text, with markup. Their `parts` are those of the text
-            without markup.
-        """
-        for index in range(len(texts) if requirements else 0):
-            if requirements.of_text(index):
-                raise TextError(
-                    index,
-                    "texts with markup can have a glossary, but no required phrases of their own. "
-                    "Leave out either the phrases or the markup",
-                )
-        divided = [self.divide(text, split) for text in texts]
-        results = self.translate_plain(
-            divided,
-            on_progress,
-            split=Divided.with_code,
-            requirements=requirements,
-            prefixes=prefixes,
-            **options,
-        )
-        translated = []
-        for index, (one, translations) in enumerate(zip(divided, results, strict=True)):
-            wanted = Wanted(requirements, index, prefixes[index] if prefixes else "")
-            texts = [self.with_markup(one, each, wanted) for each in translations]
-            translated.append(
-                [each._replace(text=text) for each, text in zip(translations, texts, strict=True)]
-            )
-        return translated
-
-    def divide(self, text, split):
-        if not isinstance(text, str):
-            code, pieces = self.without_code(text)
-        else:
-            code, text = self.split_code(text)
-            pieces = pieces_of(text, self.markup)
-            if text.strip() == "":
-                pieces = []  # as without markup, its translation is empty
-        segments = [split(each.text) for each in pieces if not isinstance(each, str)]
-        return Divided(pieces, segments, code)
-
-    def without_code(self, pieces):
-        """Returns the language code before the first text of a line's pieces, and the rest."""
-        for index, piece in enumerate(pieces):
-            if not isinstance(piece, str):
-                code, rest = self.split_code(piece.text)
-                if code:
-                    piece = piece.without_start(len(piece.text) - len(rest))
-                return code, [*pieces[:index], piece, *pieces[index + 1 :]]
-        return "", pieces
-
-    def with_markup(self, divided, translation, wanted):
+    def marked(self, translation, requirements, prefix, words, split_code):
         """Returns the text of a translation with the markup of its source.
 
         Args:
-            divided: a `Divided`.
-            translation: the `Translation` of its sentences.
-            wanted: the `Wanted` of the text.
+            translation: the text of the translation of its sentences.
+            requirements: the `Requirements` of the text.
+            prefix: text that the translation begins with.
+            words: the aligned `Words`. None: there are no marks.
+            split_code: see `with_codes`.
         """
-        count = len(divided.sentences)
+        count = len(self.sentences)
         # The translation of a single sentence may itself contain line breaks.
-        text = translation.text
-        texts = text.split("\n") if count > 1 else [on_one_line(text)]
+        texts = translation.split("\n") if count > 1 else [on_one_line(translation)]
         texts = [
-            without_placeholders(each, sentence, wanted.phrases(sentence, is_first=not index))
-            for index, (each, sentence) in enumerate(zip(texts, divided.sentences, strict=True))
+            without_placeholders(
+                each,
+                sentence,
+                [prefix] * (index == 0) + requirements.of_sentence(sentence),
+            )
+            for index, (each, sentence) in enumerate(zip(texts, self.sentences, strict=True))
         ]
-        marked = any(each.marks for each in divided.pieces if not isinstance(each, str))
-        words = self.aligned_words(divided, texts, translation) if marked else None
+        aligned = None if words is None else self.aligned(texts, words, split_code)
         written, taken = [], 0
-        segments = iter(divided.segments)
-        for piece in divided.pieces:
+        segments = iter(self.segments)
+        for piece in self.pieces:
             if isinstance(piece, str):
                 written.append(piece)
                 continue
@@ -148,7 +75,7 @@ class MarkedTranslator:
                 written.append(piece.raw)  # entities too: nothing was translated
                 continue
             joined = joined_texts(texts[own], separators)
-            inside = words.between(own) if words else ([], [], [])
+            inside = aligned.between(own) if aligned else ([], [], [])
             translated = marked_text(piece, joined, *inside, self.escape)
             written += [piece.before, translated, piece.after]
         return "".join(written)
@@ -156,36 +83,43 @@ class MarkedTranslator:
     def escape(self, text):
         return escaped(text, self.markup)
 
-    def aligned_words(self, divided, texts, translation):
-        source, target = self.words(translation)
+    def aligned(self, texts, words, split_code):
         return AlignedWords(
-            by_sentence([self.split_code(each)[1] for each in divided.sentences], source),
-            by_sentence(texts, target),
-            source,
-            target,
-            self.align(translation),
+            by_sentence([split_code(each)[1] for each in self.sentences], words.source),
+            by_sentence(texts, words.target),
+            *words,
         )
 
 
-class Wanted(NamedTuple):
-    """What the user demands of the translation of a text.
+def marked_text_of(text, markup, split, split_code):
+    """Returns the `MarkedText` of a text.
 
     Args:
-        requirements: `Requirements`, or None.
-        index: the index of the text in them.
-        prefix: the text that the translation begins with.
+        text: a string, or for a line of a document, its pieces from `Document.pieces_of`.
+        markup: see `Request`.
+        split: function from a text to its sentences and the separators between them.
+        split_code: see `with_codes`.
     """
+    if isinstance(text, str):
+        code, text = split_code(text)
+        pieces = pieces_of(text, markup)
+        if text.strip() == "":
+            pieces = []  # as without markup, its translation is empty
+    else:
+        code, pieces = without_code(text, split_code)
+    segments = [split(each.text) for each in pieces if not isinstance(each, str)]
+    return MarkedText(pieces, segments, code, markup)
 
-    requirements: Any
-    index: int
-    prefix: str
 
-    def phrases(self, sentence, is_first):
-        """Returns what the translation of a sentence must contain."""
-        phrases = [self.prefix] if is_first else []
-        if self.requirements is not None:
-            phrases += self.requirements.of_sentence(sentence, self.index)
-        return phrases
+def without_code(pieces, split_code):
+    """Returns the language code before the first text of a line's pieces, and the rest."""
+    for index, piece in enumerate(pieces):
+        if not isinstance(piece, str):
+            code, rest = split_code(piece.text)
+            if code:
+                piece = piece.without_start(len(piece.text) - len(rest))
+            return code, [*pieces[:index], piece, *pieces[index + 1 :]]
+    return "", pieces
 
 
 class AlignedWords(NamedTuple):

@@ -6,10 +6,10 @@ from untrained import QUICK
 from pipelines.glossary import Glossary
 from pipelines.markup import Document
 from pipelines.sentences import split_sentences
+from t2t_keras.translating.engines.word_alignment import words_of
 from t2t_keras.translating.markup.marked_translation import MarkedTranslator
 from t2t_keras.translating.required_phrases import Requirements
 from t2t_keras.translating.translator import Translation
-from t2t_keras.translating.engines.word_alignment import words_of
 
 TEXTS = ["The dog sleeps.", "Two cats saw a big house!", " a  b ", "", " "]
 

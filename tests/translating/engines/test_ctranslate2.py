@@ -17,7 +17,7 @@ from pipelines.tokenizers import SeparateTokenizers, load_tokenizer
 from pipelines.toy_grammar import pairs
 from t2t_keras.runs import CTranslate2Export, Run
 from t2t_keras.runs.exports import vocabulary_files
-from t2t_keras.translating.engines.ctranslate2_export import RECORD, is_ctranslate2
+from t2t_keras.translating.engines.ctranslate2 import RECORD, is_ctranslate2
 
 PREDICT = "v1/models/toy:predict"
 TEXTS = [*(english for english, _ in pairs(60)), "", "Ｗｉｄｅ \x07\u00a0 A\u0301", "dog " * 1100]

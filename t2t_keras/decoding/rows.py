@@ -1,0 +1,31 @@
+"""What a search takes and what it returns. This file loads no Keras."""
+
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+
+class Rows(NamedTuple):
+    """A row for each sentence that is searched for, or for each part of one.
+
+    Args:
+        source: ids `[rows, length]`: tokens, end, padding.
+        index: the index of each row's text, which selects its random numbers in sampling.
+        prefix: ids `[rows, length]` that the outputs must begin with, padded at the end. None: no
+            prefixes.
+        phrases: ids `[rows, phrases, length]` that the outputs must contain, padded at the end.
+            None: no phrases.
+        options: {name: array `[rows]`}: settings of the search that differ from row to row.
+    """
+
+    source: Any
+    index: Any
+    prefix: Any = None
+    phrases: Any = None
+    options: Any = MappingProxyType({})
+
+
+class Hypotheses(NamedTuple):
+    """The hypotheses of each row, best first."""
+
+    tokens: Any  # [rows, hypotheses, length]: tokens, end (2), padding (0)
+    scores: Any  # [rows, hypotheses]; −∞ for a missing hypothesis

@@ -1,0 +1,28 @@
+"""The package ctranslate2, an optional dependency. This file loads neither Keras nor TensorFlow."""
+
+import os
+
+UNKNOWN = 3
+# CTranslate2 stores sinusoids as a table of fixed size: twice the length of our longest source.
+POSITIONS = 2048
+
+
+def import_ctranslate2(purpose):
+    """Imports the package ctranslate2, an optional dependency.
+
+    Args:
+        purpose: what it is needed for, at the beginning of an error message.
+    """
+    try:
+        import ctranslate2
+    except ImportError as error:
+        raise ValueError(
+            f"{purpose} needs the package ctranslate2, which is not installed. "
+            'Install it: pip install "t2t-keras[ctranslate2]"'
+        ) from error
+    return ctranslate2
+
+
+def cores():
+    """Returns the number of processor cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

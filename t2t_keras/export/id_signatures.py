@@ -1,0 +1,106 @@
+"""The signatures of a SavedModel that take ids: searches, log P, attention.
+
+`t2t_keras.translating` calls them. The signatures that take text contain the same graphs.
+"""
+
+import tensorflow as tf
+
+from t2t_keras.decoding.alignment import attention_between
+from t2t_keras.decoding.beam_search_with_options import (
+    ROW_OPTIONS,
+    BeamSearchWithOptions,
+    ConstrainedBeamSearchWithOptions,
+)
+from t2t_keras.decoding.scoring import log_probabilities
+from t2t_keras.decoding.search import method_of
+from t2t_keras.export.compiled_stages import compiled_stages
+from t2t_keras.export.signature_constants import (
+    IDS_ATTENTION,
+    IDS_LOG_P,
+    IDS_PHRASES,
+    IDS_SEARCH,
+    IDS_SMALL,
+    IDS_STAGES,
+    IDS_WITH_OPTIONS,
+)
+from t2t_keras.export.small_batch_search import small_batch_search
+from t2t_keras.export.staged_search import staged_search
+
+
+def rows(name, dtype=tf.int32, axes=1):
+    return tf.TensorSpec([None] * axes, dtype, name)
+
+
+SOURCE, TARGET, PREFIX = (rows(name, axes=2) for name in ("source", "target", "prefix"))
+OPTIONS = tuple(rows(name, getattr(tf, dtype)) for name, dtype in ROW_OPTIONS.items())
+
+
+def id_signatures(model, config, used_by, trees=None, follows=None, alignment=None):
+    """Returns the signatures by name, as `tf.function`s of ids.
+
+    The searches return `tokens` [rows, n, length] and `scores` [rows, n]: −∞ is missing.
+
+    Args:
+        model: a `SequenceModel` in float32.
+        config: a `SearchConfig` with beam search.
+        used_by: see `CompactWeights`.
+        trees: see `method_of`.
+        follows: see `ConstrainedBeamSearch`. None: phrases cannot be required.
+        alignment: the `AlignmentHead` that aligns words. None: the default one.
+    """
+    method, longest = method_of(model, config, trees), model.longest
+    options = BeamSearchWithOptions(model, config, trees)
+
+    def search(source):
+        return outputs(staged_search(method, source, longest))
+
+    def with_options(source, prefix, *values):
+        return outputs(staged_search(options, source, longest, extras_of(prefix, values)))
+
+    def with_phrases(source, prefix, phrases, *values):
+        extras = extras_of(prefix, values) | {"phrases": phrases}
+        return outputs(staged_search(constrained, source, longest, extras))
+
+    def log_p(source, target):
+        return {"log_probabilities": log_probabilities(model, source, target)}
+
+    def attention(source, target):
+        return {"weights": attention_between(model, source, target, alignment)}
+
+    small, stages = small_batch_search(method, longest), compiled_stages(method, longest)
+
+    def small_search(source):
+        *hypotheses, finished = small(source)
+        return outputs(hypotheses) | {"finished": finished}
+
+    def staged_search_of(source, rows):
+        return outputs(stages(source, rows))
+
+    functions = {
+        IDS_SEARCH: (search, SOURCE),
+        IDS_WITH_OPTIONS: (with_options, SOURCE, PREFIX, *OPTIONS),
+        IDS_LOG_P: (log_p, SOURCE, TARGET),
+        IDS_SMALL: (small_search, SOURCE),
+        IDS_STAGES: (staged_search_of, SOURCE, rows("rows")),
+    }
+    if follows is not None and trees is None:
+        constrained = ConstrainedBeamSearchWithOptions(model, config, follows)
+        phrases = rows("phrases", axes=3)
+        functions[IDS_PHRASES] = (with_phrases, SOURCE, PREFIX, phrases, *OPTIONS)
+    if model.config.attention_layers[2]:
+        functions[IDS_ATTENTION] = (attention, SOURCE, TARGET)
+    return {
+        name: tf.function(used_by(function), input_signature=signature, autograph=False)
+        for name, (function, *signature) in functions.items()
+    }
+
+
+def extras_of(prefix, values):
+    """Returns the optional inputs of a search. A prefix has room for no tokens."""
+    prefix = tf.pad(prefix, [(0, 0), (0, 1)])
+    return {"prefix": prefix} | dict(zip(ROW_OPTIONS, values, strict=True))
+
+
+def outputs(hypotheses):
+    tokens, scores = hypotheses
+    return {"tokens": tokens, "scores": scores}

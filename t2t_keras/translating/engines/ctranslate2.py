@@ -1,0 +1,184 @@
+"""The engine of a folder for CTranslate2, written by t2t-export.
+
+This file and its imports load neither TensorFlow nor Keras, so a command with such a folder needs
+little more than a second for its first line.
+"""
+
+import copy
+import hashlib
+from pathlib import Path
+
+import numpy as np
+
+from pipelines.tokenizers import load_tokenizer
+from pipelines.whole import read_json
+from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.decoding.special_ids import BEGIN, PADDING
+from t2t_keras.export.ctranslate2_package import UNKNOWN, cores, import_ctranslate2
+from t2t_keras.export.replacement import restore
+from t2t_keras.translating.engines.ctranslate2_search import (
+    CTranslate2Search,
+    Pieces,
+    attention,
+    log_p,
+)
+from t2t_keras.translating.engines.engine import Engine
+
+RECORD = "export.json"  # record in exports that have no config.json of the run
+EXPORT_AGAIN = "Export the run again with t2t-export --format=ctranslate2 --force"
+
+
+class CTranslate2Engine(Engine):
+    """A CTranslate2 folder that t2t-export wrote. Its search is ours; see `export/README.md`.
+
+    Args:
+        folder: path of the folder.
+    """
+
+    batch_tokens = 1024  # CTranslate2 keeps the caches of all beams at once
+
+    def __init__(self, folder):
+        self.name = self.folder = Path(folder)
+        restore(self.folder)  # if its replacement was interrupted
+        self.record = read_record(self.folder)
+        try:
+            self.config = SearchConfig(**self.record["search"])
+            self.config.validate()
+            self.most = self.config.n_best
+            self.config = self.changed(n_best=1)
+            self.longest = self.record["longest"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise unusable(self.folder, f"{RECORD}: {error}") from error
+        self.split = "auto" if self.record.get("split", True) else "off"
+        self.tokenizer = load_tokenizer(self.folder)
+        self.pieces = Pieces(self.tokenizer)
+        self.translator = load_ctranslate2(self.folder)
+
+    def digest(self):
+        """Returns the digests of the weights and of all files."""
+        return {"ctranslate2": {name: self.record[name] for name in ("weights", "files")}}
+
+    def check(self, config, prefix, phrases):
+        check_search(config, phrases)
+
+    def with_search(self, **changes):
+        other = copy.copy(self)
+        other.config = self.changed(**changes)
+        return other
+
+    def search(self, rows):
+        search = CTranslate2Search(self.translator, self.pieces, self.config, self.longest)
+        return search(rows)
+
+    def log_p(self, source, target):
+        sides = [[row[row != PADDING] for row in ids] for ids in (source, target)]
+        found = log_p(self.translator, self.pieces, *sides)
+        return stacked(found, target.shape)
+
+    def check_attention(self):
+        if "alignment" not in self.record:
+            raise unusable(self.folder, "it cannot align words: an earlier version wrote it")
+
+    def attention(self, source, target):
+        weights = []
+        for row in zip(source, target, strict=True):
+            row = (ids[ids != PADDING] for ids in row)
+            weights.append(attention(self.translator, self.pieces, *row))
+        if (self.record["alignment"] or {}).get("shifted"):
+            weights = [np.concatenate([each[1:], each[-1:]]) for each in weights]
+        return stacked(weights, (*target.shape, source.shape[1]))
+
+    def close(self):
+        self.translator.unload_model()
+
+
+def stacked(arrays, shape):
+    """Returns arrays as one, padded with zeros to a shape."""
+    whole = np.zeros(shape, "float32")
+    for row, array in zip(whole, arrays, strict=True):
+        row[tuple(map(slice, array.shape))] = array
+    return whole
+
+
+def check_search(config, phrases=False):
+    """Rejects a search that CTranslate2 cannot do exactly.
+
+    Args:
+        config: the `SearchConfig`.
+        phrases: whether translations must contain phrases.
+    """
+    if phrases:
+        raise ValueError(
+            "this model cannot search for required phrases: --glossary and --require do not work "
+            "with CTranslate2. Give the run"
+        )
+    if config.method == "sample":
+        raise ValueError(
+            "--sample does not work with CTranslate2, which draws other random numbers. "
+            "Give the run"
+        )
+    unsupported = {
+        "banned": set(config.banned) - {PADDING, BEGIN, UNKNOWN},
+        "first": config.first,
+        "no_repeat_ngram": config.no_repeat_ngram,
+        "constrain": config.constrain,
+    }
+    for name, value in unsupported.items():
+        if value:
+            raise ValueError(
+                f"--{name} does not work with CTranslate2: it divides the probability of forbidden "
+                "tokens among the others, so its search finds other translations. Give the run"
+            )
+
+
+def load_ctranslate2(folder):
+    """Returns the `ctranslate2.Translator` of a folder, which uses all cores of this process."""
+    ctranslate2 = import_ctranslate2("Translating with a CTranslate2 folder")
+    try:
+        return ctranslate2.Translator(str(folder), device="cpu", intra_threads=cores())
+    except (RuntimeError, ValueError, MemoryError) as error:
+        raise ValueError(
+            f"{folder} cannot be loaded by CTranslate2 ({error}). Export the run again with "
+            "t2t-export --format=ctranslate2 --force"
+        ) from error
+
+
+def is_ctranslate2(folder):
+    """Returns whether a folder contains a CTranslate2 model, or what is left of one.
+
+    A folder whose replacement was interrupted is restored.
+    """
+    folder = Path(folder)
+    restore(folder)
+    if (folder / "model.bin").exists():
+        return True
+    return (folder / RECORD).exists() and not (folder / "saved_model.pb").exists()
+
+
+def digests_in(folder):
+    """Returns {name: SHA-256} for the files in a folder without subfolders."""
+    digests = {}
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        with open(path, "rb") as file:
+            digests[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return digests
+
+
+def read_record(folder):
+    """Returns the record of a CTranslate2 folder after verifying the digests of its files."""
+    record = read_json(folder / RECORD, remedy=EXPORT_AGAIN)
+    if record is None:
+        raise unusable(folder, f"it has no {RECORD}, which t2t-export writes")
+    if not isinstance(record.get("files"), dict) or "search" not in record:
+        raise unusable(folder, "it was written by an earlier version, without search settings")
+    found = digests_in(folder)
+    for name, digest in record["files"].items():
+        if name not in found:
+            raise unusable(folder, f"{name} is missing")
+        if found[name] != digest:
+            raise unusable(folder, f"{name} does not match its SHA-256 in {RECORD}")
+    return record
+
+
+def unusable(folder, reason):
+    return ValueError(f"{folder} cannot be used: {reason}. {EXPORT_AGAIN}")

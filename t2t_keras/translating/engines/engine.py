@@ -1,0 +1,80 @@
+"""What every engine offers: ids in, hypotheses out. Text is the translator's."""
+
+import dataclasses
+
+
+class Engine:
+    """Base of the engines.
+
+    Attributes:
+        name: what it was loaded from, for error messages.
+        tokenizer: the vocabulary's tokenizer, without a tag.
+        tags: the tags of the training data, see `chosen_tag`.
+        config: the `SearchConfig` that `search` follows.
+        longest: maximum length of a source and of an output, in tokens. None: no maximum.
+        split: "auto" or "off", for requests that do not say it.
+        varies: settings of the search that may differ from row to row.
+        batch_tokens: maximum rows × length of a batch of `search`.
+        shapes: the `CompiledShapes` whose shapes a server compiles in the background. None: there
+            are none.
+    """
+
+    varies = frozenset()
+    batch_tokens = 4096
+    split, tags, longest, shapes = "auto", (None,), None, None
+
+    def check(self, config, prefix, phrases):
+        """Rejects a search that the engine cannot do, before any work.
+
+        Args:
+            config: the `SearchConfig`.
+            prefix, phrases: whether texts may have prefixes and required phrases.
+        """
+        if config.constrain and (prefix or phrases):
+            raise ValueError(
+                "constrain='tree' takes neither prefixes nor required phrases, because every "
+                "output is a tree. Leave them out"
+            )
+
+    def check_attention(self):
+        """Rejects an engine that cannot align words."""
+
+    def planned(self, config):
+        """Returns the engine that follows a `SearchConfig`, and the options of a row."""
+        ours, wanted = vars(self.config), vars(config)
+        changed = {name: wanted[name] for name in wanted if wanted[name] != ours[name]}
+        calls = {name: value for name, value in changed.items() if name not in self.varies}
+        engine = self.with_search(**calls) if calls else self
+        if len(calls) == len(changed):
+            return engine, {}
+        return engine, {name: wanted[name] for name in sorted(self.varies)}
+
+    def with_search(self, **changes):
+        """Returns an engine with changed settings of the search."""
+        raise NotImplementedError
+
+    def search(self, rows):
+        """Returns the `Hypotheses` of `Rows`."""
+        raise NotImplementedError
+
+    def log_p(self, source, target):
+        """Returns log P of each target token, `[rows, target]`, given ids with their ends."""
+        raise NotImplementedError
+
+    def attention(self, source, target):
+        """Returns the weights `[rows, target, source]` from which words are aligned."""
+        raise NotImplementedError
+
+    def digest(self):
+        """Returns what identifies the weights and the search, in JSON types."""
+        raise NotImplementedError
+
+    def warm_up(self):
+        """Computes something, because the first call takes longer."""
+
+    def close(self):
+        """Frees what the engine holds."""
+
+    def changed(self, **changes):
+        """Returns the `SearchConfig` with changes."""
+        return dataclasses.replace(self.config, **changes)

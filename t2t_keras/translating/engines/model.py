@@ -1,0 +1,116 @@
+"""The engine of a Keras model: its search, probabilities and attention as TensorFlow graphs."""
+
+import dataclasses
+import functools
+
+import tensorflow as tf
+
+from t2t_keras.decoding.alignment import attention_between, check_attends
+from t2t_keras.decoding.scoring import log_probabilities
+from t2t_keras.training.replica_step import choose_xla
+from t2t_keras.translating.engines.engine import Engine
+from t2t_keras.translating.engines.search_graphs import IDS, graph_search, phrase_search
+
+SEARCHES = 4  # with different settings, whose graphs are kept
+
+
+class ModelEngine(Engine):
+    """Searches with a model in TensorFlow graphs.
+
+    Args:
+        model: a `Transformer`, a model like it, or an `Ensemble`.
+        tokenizer: the vocabulary's tokenizer, without a tag.
+        config: a `SearchConfig`.
+        trees: function from a `SearchConfig` to its `TreeConstraint`, or None.
+        alignment: the `AlignmentHead` that aligns words. None: the default one.
+        **attributes: those of `Engine`.
+    """
+
+    def __init__(
+        self, model, tokenizer, config, trees=lambda config: None, alignment=None, **attributes
+    ):
+        self.model, self.tokenizer, self.config = model, tokenizer, config
+        self.longest, self.trees, self.alignment = model.longest, trees, alignment
+        vars(self).update(attributes)
+        self.others = {}  # {its settings: an engine with other ones}, shared by all of them
+        self.graphs = Graphs(model, alignment)
+
+    def with_search(self, **changes):
+        config = dataclasses.replace(self.config, **changes)
+        key = repr(config)
+        if key not in self.others:
+            while len(self.others) >= SEARCHES:
+                del self.others[next(iter(self.others))]
+            other = object.__new__(ModelEngine)
+            vars(other).update(vars(self) | {"config": config})
+            for name in ("ordinary", "for_phrases"):
+                vars(other).pop(name, None)
+            self.others[key] = other
+        self.others[key] = self.others.pop(key)  # the newest is last
+        return self.others[key]
+
+    @functools.cached_property
+    def ordinary(self):
+        return graph_search(self.model, self.config, trees=self.trees(self.config))
+
+    @functools.cached_property
+    def for_phrases(self):
+        return phrase_search(self.model, self.config, self.tokenizer.target.ends_phrase())
+
+    def search(self, rows):
+        return (self.ordinary if rows.phrases is None else self.for_phrases)(rows)
+
+    def log_p(self, source, target):
+        return self.graphs.log_p(source, target)
+
+    def check_attention(self):
+        check_attends(first_model(self.model))
+
+    def attention(self, source, target):
+        return self.graphs.attention(source, target)
+
+
+class Graphs:
+    """The graphs that do not depend on the search, traced when they are first called.
+
+    Args:
+        model, alignment: see `ModelEngine`.
+    """
+
+    def __init__(self, model, alignment):
+        self.model, self.alignment = model, alignment
+
+    @functools.cached_property
+    def log_p(self):
+        xla = choose_xla("auto") or None
+
+        @tf.function(input_signature=[IDS, IDS], autograph=False, jit_compile=xla)
+        def compiled(source, target):
+            return log_probabilities(self.model, source, target)
+
+        def within_memory(source, target):
+            try:
+                return compiled(source, target).numpy()
+            except tf.errors.ResourceExhaustedError as error:
+                longest = max(source.shape[1], target.shape[1])
+                raise ValueError(
+                    f"there is not enough memory for a pair of about {longest:,} pieces: leave it "
+                    "out"
+                ) from error
+
+        return within_memory
+
+    @functools.cached_property
+    def attention(self):
+        model = first_model(self.model)
+
+        @tf.function(input_signature=[IDS, IDS], autograph=False)
+        def attention(source, target):
+            return attention_between(model, source, target, self.alignment)
+
+        return lambda source, target: attention(source, target).numpy()
+
+
+def first_model(model):
+    """Returns the model, or the first one of an ensemble."""
+    return getattr(model, "models", [model])[0]

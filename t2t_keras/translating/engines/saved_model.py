@@ -1,0 +1,165 @@
+"""The engine of a SavedModel that t2t-export wrote. It needs TensorFlow, but not Keras."""
+
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+
+from pipelines.sources import digest_of
+from pipelines.tokenizers import load_tokenizer
+from pipelines.whole import read_json
+from t2t_keras.decoding.beam_search_with_options import ROW_OPTIONS
+from t2t_keras.decoding.rows import Hypotheses
+from t2t_keras.export.loading import load
+from t2t_keras.export.signature_constants import (
+    IDS_ATTENTION,
+    IDS_LOG_P,
+    IDS_PHRASES,
+    IDS_SEARCH,
+    IDS_SMALL,
+    IDS_STAGES,
+    IDS_WITH_OPTIONS,
+)
+from t2t_keras.export.signature_graphs import SignatureGraphs
+from t2t_keras.translating.engines.compiled_search import CompiledSearch
+from t2t_keras.translating.engines.engine import Engine
+from t2t_keras.translating.export_folders import EXPORT_AGAIN, longest_of, search_of, tag_of
+
+
+class SavedModelEngine(Engine):
+    """Searches with the signatures of a SavedModel that take ids.
+
+    Args:
+        folder: the SavedModel's folder, which may be removed after loading.
+        signatures: {name: function of tensors} of the loaded SavedModel. None: it is loaded here,
+            and its variables live as long as the process.
+        compile_shapes: XLA may compile the search for small batches.
+        in_background: see `CompiledShapes`.
+    """
+
+    varies = frozenset(ROW_OPTIONS)
+
+    def __init__(self, folder, signatures=None, compile_shapes=True, in_background=False):
+        self.name = self.folder = Path(folder)
+        config = search_of(self.folder)
+        if config is None:
+            raise ValueError(
+                f"{folder} is not a SavedModel that t2t-export wrote. Write one with t2t-export RUN"
+            )
+        if signatures is None:
+            # On a GPU, each graph might place the shared variables differently.
+            gpus = tf.config.list_physical_devices("GPU")
+            self.model = load(folder) if gpus else SignatureGraphs(folder)  # keeps its variables
+            signatures = self.model.signatures if gpus else self.model
+        if IDS_SEARCH not in signatures:
+            raise ValueError(
+                f"{folder} takes no ids: it was written by an earlier version or with --ids_only. "
+                "Export the run again with t2t-export"
+            )
+        # A signature that is kept imports its graph only once.
+        self.signatures = {name: signatures[name] for name in signatures}
+        settings = read_json(self.folder / "config.json", {}, EXPORT_AGAIN)
+        self.most, self.config = config.n_best, config
+        self.config = self.changed(n_best=1)
+        self.split = "auto" if settings["export"].get("split", True) else "off"
+        self.tags, self.tag = settings.get("tags") or [None], tag_of(self.folder)
+        self.tokenizer = load_tokenizer(self.folder / "vocabulary")
+        self.longest = longest_of(self.folder)
+        self.plain = self.others
+        if compile_shapes:
+            functions = self.others, self.small, self.stages
+            self.plain = CompiledSearch(*functions, self.longest, in_background=in_background)
+            self.shapes = self.plain.shapes
+
+    def digest(self):
+        """Returns a digest of all files."""
+        files = sorted(path for path in self.folder.rglob("*") if path.is_file())
+        return {"export": digest_of(files)}
+
+    def check(self, config, prefix, phrases):
+        super().check(config, prefix, phrases)
+        widest = self.config.beam
+        if config.beam > widest:
+            raise ValueError(
+                f"`beam` must be at most {widest}, the beam width of {self.name}. Received: "
+                f"{config.beam}. For a wider one, give the run, or export it again with t2t-export "
+                f"--beam={config.beam}"
+            )
+        if phrases and config.beam != widest:
+            raise ValueError(
+                f"phrases are searched for with the exported beam width, {widest}. Received: "
+                f"beam={config.beam}. Leave it out, or give the run"
+            )
+
+    def planned(self, config):
+        if config.n_best <= self.most and self.changed(n_best=config.n_best) == config:
+            return self, {}  # the search returns so many in any case
+        return super().planned(config)
+
+    def with_search(self, **changes):
+        raise ValueError(
+            f"--{min(changes)} does not work with an export: t2t-export fixed the search of "
+            f"{self.name}. Give the run, or export it again"
+        )
+
+    def search(self, rows):
+        count = len(rows.source)
+        if rows.phrases is None and rows.prefix is None and not rows.options:
+            return self.plain(rows.source)
+        options = {name: [getattr(self.config, name)] * count for name in ROW_OPTIONS}
+        options = {name: rows.options.get(name, values) for name, values in options.items()}
+        inputs = {name: np.asarray(options[name], ROW_OPTIONS[name]) for name in ROW_OPTIONS}
+        inputs["source"], inputs["prefix"] = rows.source, rows.prefix
+        if rows.prefix is None:
+            inputs["prefix"] = np.zeros((count, 0), "int32")
+        if rows.phrases is None:
+            return self.hypotheses(IDS_WITH_OPTIONS, **inputs)
+        return self.hypotheses(IDS_PHRASES, phrases=rows.phrases, **inputs)
+
+    def others(self, source):
+        return self.hypotheses(IDS_SEARCH, source=source)
+
+    def stages(self, source, rows):
+        return self.hypotheses(IDS_STAGES, source=source, rows=np.asarray(rows, "int32"))
+
+    def small(self, source):
+        outputs = self.call(IDS_SMALL, source=source)
+        return outputs["tokens"], outputs["scores"], outputs["finished"]
+
+    def hypotheses(self, name, **inputs):
+        outputs = self.call(name, **inputs)
+        return Hypotheses(outputs["tokens"], outputs["scores"])
+
+    def log_p(self, source, target):
+        return self.call(IDS_LOG_P, source=source, target=target)["log_probabilities"]
+
+    def check_attention(self):
+        if IDS_ATTENTION not in self.signatures:
+            raise ValueError(
+                f"the model of {self.name} has no attention to the source, so its words cannot be "
+                "aligned"
+            )
+
+    def attention(self, source, target):
+        return self.call(IDS_ATTENTION, source=source, target=target)["weights"]
+
+    def call(self, name, **inputs):
+        """Returns the outputs of a signature by name, as arrays."""
+        tensors = {key: tf.constant(value) for key, value in inputs.items()}
+        return {key: each.numpy() for key, each in self.signatures[name](**tensors).items()}
+
+    def warm_up(self):
+        ids = np.array([[3, 2]], "int32")
+        self.plain(ids)
+        self.hypotheses(
+            IDS_WITH_OPTIONS,
+            source=ids,
+            prefix=ids[:, :0],
+            **{
+                name: np.array([getattr(self.config, name)], dtype)
+                for name, dtype in ROW_OPTIONS.items()
+            },
+        )
+        self.log_p(ids, ids)
+        if IDS_ATTENTION in self.signatures:
+            self.attention(ids, ids)

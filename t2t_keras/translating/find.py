@@ -1,0 +1,33 @@
+"""Finds the export in a folder and opens it as a `Translator`."""
+
+from pathlib import Path
+
+from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine, is_ctranslate2
+from t2t_keras.translating.export_folders import find_export
+from t2t_keras.translating.translator import Translator
+
+
+def is_export(folder):
+    """Returns whether a folder contains an export that `load_translator` opens."""
+    return is_ctranslate2(folder) or find_export(folder) is not None
+
+
+def load_translator(folder, to=None):
+    """Returns the `Translator` of an export: a CTranslate2 folder, or the newest SavedModel in it.
+
+    Args:
+        folder: path of the folder.
+        to: see `Translator`. None: the tag that the run was exported with.
+
+    Raises:
+        ValueError: the folder contains no export, or one of an earlier version.
+    """
+    if is_ctranslate2(folder):
+        return Translator(CTranslate2Engine(folder), to)
+    saved_model = find_export(folder)
+    if saved_model is None:
+        raise ValueError(f"{Path(folder)} contains no export. t2t-export RUN writes one")
+    from t2t_keras.translating.engines.saved_model import SavedModelEngine  # loads TensorFlow
+
+    engine = SavedModelEngine(saved_model)
+    return Translator(engine, to or engine.tag)

@@ -1,0 +1,124 @@
+"""What a text may ask for: the one list of options that commands, Python, the server and its page
+are made from.
+
+The settings of the search come from `SearchConfig`, so a new one is offered everywhere. Their
+descriptions, and those of the others, are the `Args` of the docstrings.
+"""
+
+import dataclasses
+import inspect
+import re
+from typing import Any
+
+from pipelines.markup import MARKUP
+from t2t_keras.checks import check_boolean, check_choice, nearest
+from t2t_keras.decoding.search_config import SearchConfig
+
+SPLIT = ("auto", "off")
+SEARCH = tuple(field.name for field in dataclasses.fields(SearchConfig))
+
+# The settings of a search, all None: the engine's own.
+SearchChanges = dataclasses.make_dataclass(
+    "SearchChanges",
+    [
+        (field.name, field.type | None, dataclasses.field(default=None, kw_only=True))
+        for field in dataclasses.fields(SearchConfig)
+    ],
+)
+
+
+@dataclasses.dataclass
+class Request(SearchChanges):
+    """A text to translate. Its further fields are those of `SearchConfig`.
+
+    Args:
+        text: a string, or the pieces of a line of a document, see `pipelines.markup.Document`.
+        split: "auto" to translate each sentence of the text by itself and to keep the line breaks
+            and spaces between sentences, "off" to translate the text as one sentence. None: "auto",
+            but "off" for a model of parse trees.
+        prefix: text that every translation begins with.
+        require: phrases that the translation must contain. A text with such phrases is one
+            sentence.
+        glossary: a `Glossary`, {source phrase: target phrase}, or the path of a glossary's file.
+            Where a source phrase occurs, the translation contains its target phrase.
+        markup: kind of markup that is kept: tags, entities, placeholders such as {name} and %s,
+            URLs and e-mail addresses. "html", "xml", or "placeholders" without tags. None: all of
+            it is text.
+        to: the tag before the source, or a language: "de" means "<2de>". None: the tag of the
+            training data, if all of it has the same.
+        alignments: whether to align the words of the translation.
+        confidence: whether to rate the words of the translation.
+    """
+
+    text: Any
+    split: str | None = None
+    prefix: str = ""
+    require: list | tuple = ()
+    glossary: Any = None
+    markup: str | None = None
+    to: str | None = None
+    alignments: bool = False
+    confidence: bool = False
+
+    def __post_init__(self):
+        if self.split is not None:
+            check_choice("split", self.split, SPLIT)
+        if self.markup is not None:
+            check_choice("markup", self.markup, MARKUP)
+        for name in ("alignments", "confidence"):
+            check_boolean(name, getattr(self, name))
+        if isinstance(self.require, str) or not all(isinstance(each, str) for each in self.require):
+            raise ValueError(f"`require` must be a list of phrases. Received: {self.require!r}")
+        if self.markup and self.require:
+            raise ValueError(
+                "texts with markup can have a glossary, but no required phrases of their own. "
+                "Leave out either the phrases or the markup"
+            )
+
+    def search(self):
+        """Returns the settings of the search that the request changes."""
+        changes = {name: getattr(self, name) for name in SEARCH}
+        return {name: value for name, value in changes.items() if value is not None}
+
+
+FIELDS = tuple(field.name for field in dataclasses.fields(Request) if field.name != "text")
+
+
+def requests_of(texts, prefixes=None, require=None, **options):
+    """Returns a `Request` for each text; those of `Request`s remain as they are.
+
+    Args:
+        texts: a list of strings, of `Request`s, or of pieces of documents.
+        prefixes: a prefix for each text, or None.
+        require: a list of phrases for each text, or None.
+        **options: fields of all requests.
+    """
+    for name in options:
+        if name not in FIELDS:
+            raise ValueError(
+                f"there is no option {name!r}{nearest(name, FIELDS)}. The options are "
+                f"{', '.join(FIELDS)}"
+            )
+    texts = list(texts)
+    for name, values in (("prefixes", prefixes), ("require", require)):
+        if values is not None and len(values) != len(texts):
+            raise ValueError(
+                f"`{name}` must have an item for each text. Received: {len(values):,} for "
+                f"{len(texts):,} texts"
+            )
+    own = [{} for _ in texts]
+    for each, prefix in zip(own, prefixes or [], strict=False):
+        each["prefix"] = prefix
+    for each, phrases in zip(own, require or [], strict=False):
+        each["require"] = phrases
+    return [
+        text if isinstance(text, Request) else Request(text, **options | each)
+        for text, each in zip(texts, own, strict=True)
+    ]
+
+
+def descriptions(cls):
+    """Returns {field: description} from the `Args` of a class's docstring."""
+    arguments = inspect.cleandoc(cls.__doc__ or "").partition("\nArgs:\n")[2].split("\n\n")[0]
+    found = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE)
+    return {name: " ".join(text.split()) for name, text in found}

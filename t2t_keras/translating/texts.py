@@ -1,0 +1,172 @@
+"""Requests as rows of ids: their searches, sentences and parts, and what each must contain."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pipelines.sentences import split_sentences
+from t2t_keras.translating.markup.marked_translation import marked_text_of
+from t2t_keras.translating.required_phrases import PhraseEncoder, Requirements, loaded_glossary
+from t2t_keras.translating.search_options import search_config
+from t2t_keras.translating.sentence_parts import parts_with_phrases
+from t2t_keras.translating.sentences import whole, with_codes
+from t2t_keras.translating.text_error import in_text
+
+
+class Text(NamedTuple):
+    """A request, ready to be translated.
+
+    Args:
+        request: the `Request`.
+        tokenizer: the tokenizer that puts the request's tag before its sources.
+        requirements: the `Requirements`.
+        sentences, separators: of the text. A sentence has the language code that applies to it.
+        marked: the `MarkedText`. None: no markup is kept.
+        search: the `TextSearch`.
+    """
+
+    request: Any
+    tokenizer: Any
+    requirements: Requirements
+    sentences: list
+    separators: list
+    marked: Any
+    search: Any
+
+
+class TextSearch(NamedTuple):
+    """The search of a request.
+
+    Args:
+        engine: the engine that does it.
+        options: {name: value} of the engine's `varies`. Empty: the engine's own.
+        n_best: number of translations.
+        phrases: the `PhraseEncoder`.
+    """
+
+    engine: Any
+    options: dict
+    n_best: int
+    phrases: PhraseEncoder
+
+
+class Job(NamedTuple):
+    """A sentence to search for, or one part of a sentence that is too long."""
+
+    text_index: int
+    sentence_index: int
+    ids: np.ndarray
+    prefix: list
+    phrases: list  # ids of each phrase that its translation must contain
+
+
+def texts_of(requests, engine, tokenizer_for):
+    """Returns the `Text` of each `Request`.
+
+    Args:
+        requests: a list.
+        engine: the engine.
+        tokenizer_for: function from a request's `to` to the tokenizer.
+    """
+    glossaries, searches, texts = {}, {}, []
+    for index, request in enumerate(requests):
+        with in_text(index):
+            tokenizer, given = tokenizer_for(request.to), id(request.glossary)
+            if given not in glossaries:
+                glossaries[given] = loaded_glossary(request.glossary, tokenizer.normalization)
+            requirements = Requirements(request.require, glossaries[given])
+            changes, extras = request.search(), (bool(request.prefix), any(requirements))
+            key = repr((changes, extras))
+            if key not in searches:
+                searches[key] = search_of(changes, extras, engine)
+            parts = divided(request, tokenizer.source.split_code, engine.split)
+            texts.append(Text(request, tokenizer, requirements, *parts, searches[key]))
+    return texts
+
+
+def search_of(changes, extras, engine):
+    """Returns the `TextSearch` of a request.
+
+    Args:
+        changes: the settings of the search that it changes.
+        extras: whether it has a prefix, and whether it may have phrases.
+        engine: the engine.
+    """
+    if "beam" in changes and changes.get("method", engine.config.method) == "beam":
+        changes = {"n_best": min(engine.config.n_best, max(changes["beam"], 1)), **changes}
+    config = search_config(engine.config, engine.tokenizer, **changes)
+    engine.check(config, *extras)
+    phrases = PhraseEncoder(engine.tokenizer.target, config, engine.longest)
+    return TextSearch(*engine.planned(config), config.n_best, phrases)
+
+
+def divided(request, split_code, split):
+    """Returns the sentences of a request's text, their separators and its `MarkedText`, or None.
+
+    Args:
+        request: the `Request`.
+        split_code: see `with_codes`.
+        split: "auto" or "off", for a request that does not say it.
+    """
+    divide = split_sentences if (request.split or split) == "auto" else whole
+    if request.require:
+        divide = whole
+    marked = None
+    if request.markup:
+        marked = marked_text_of(request.text, request.markup, divide, split_code)
+        sentences, separators = marked.with_code()
+    else:
+        sentences, separators = divide(request.text)
+    return with_codes(sentences, split_code), separators, marked
+
+
+def jobs_of(texts, longest):
+    """Returns a `Job` for each part of each sentence of `Text`s.
+
+    Only the first part of a text has its prefix.
+
+    Args:
+        texts: `Text`s.
+        longest: maximum tokens of a source, including its end.
+    """
+    encoded = [iter(sentences) for sentences in encoded_sentences(texts)]
+    starts = encoded_prefixes(texts)
+    jobs = []
+    for index, text in enumerate(texts):
+        start, phrases = starts[index], text.search.phrases
+        for sentence_index, sentence in enumerate(text.sentences):
+            with in_text(index):
+                arguments = next(encoded[index]), sentence, text.tokenizer.source, longest - 1
+                parts = parts_with_phrases(*arguments, text.requirements, phrases)
+                for part, of_part in parts:
+                    ids = phrases.ids_of(of_part, start) if of_part else []
+                    jobs.append(Job(index, sentence_index, part, start, ids))
+                    start = []
+    return jobs
+
+
+def encoded_sentences(texts):
+    """Returns the ids of each sentence of each text, encoded by one call for each tokenizer."""
+    results = [None] * len(texts)
+    for indices in alike(texts, lambda text: id(text.tokenizer)):
+        flat = [sentence for index in indices for sentence in texts[index].sentences]
+        ids = iter(texts[indices[0]].tokenizer.source.encode(flat) if flat else [])
+        for index in indices:
+            results[index] = [next(ids) for _ in texts[index].sentences]
+    return results
+
+
+def encoded_prefixes(texts):
+    """Returns a list of ids for each text, empty if it has no prefix."""
+    prefixes = [text.request.prefix for text in texts]
+    if not any(prefixes):
+        return [[]] * len(texts)
+    return [list(ids) for ids in texts[0].tokenizer.target.encode(prefixes)]
+
+
+def alike(items, key):
+    """Returns lists of the indices of items with equal keys."""
+    groups = {}
+    for index, item in enumerate(items):
+        groups.setdefault(key(item), []).append(index)
+    return [*groups.values()]
