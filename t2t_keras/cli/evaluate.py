@@ -59,11 +59,13 @@ RUN_FLAGS = (OUTPUT, TO, WEIGHTS, *SEARCH_FLAGS)
 def main(arguments):
     trees = bool(TREEBANK.value or PARSES.value)
     (check_tree_flags if trees else check_text_flags)(arguments)
-    engine = is_ctranslate2_alone(arguments)
-    if trees and engine:
-        raise ValueError(f"--treebank takes a run, no CTranslate2 folder. Received: {arguments[0]}")
-    if not engine:
-        load_backend()
+    from t2t_keras.translating.find import is_ctranslate2
+
+    is_export = is_export_alone(arguments)
+    if trees and is_export:
+        raise ValueError(f"--treebank takes a run, no export. Received: {arguments[0]}")
+    if not (is_export and is_ctranslate2(arguments[0])):
+        load_backend(with_keras=not is_export)
     (evaluate_trees if trees else evaluate_text)(arguments)
 
 
@@ -103,13 +105,13 @@ def evaluate_text(arguments):
         show_scores(result.against)
 
 
-def is_ctranslate2_alone(folders):
-    """Returns whether the model is a CTranslate2 folder, which needs no TensorFlow and no Keras."""
-    from t2t_keras.translating.engines.ctranslate2 import is_ctranslate2
+def is_export_alone(folders):
+    """Returns whether the model is an export."""
+    from t2t_keras.translating.find import is_export
 
-    if any(map(is_ctranslate2, folders)) and len(folders) > 1:
+    if any(map(is_export, folders)) and len(folders) > 1:
         raise ValueError(f"an export cannot join an ensemble. Received: {' '.join(folders)}")
-    return bool(folders) and is_ctranslate2(folders[0])
+    return bool(folders) and is_export(folders[0])
 
 
 def translated(folders, references):
@@ -119,17 +121,17 @@ def translated(folders, references):
 
     sources = read_lines(SOURCE.value)
     check_line_counts(source=sources, reference=references)
-    if is_ctranslate2_alone(folders):
-        from t2t_keras.translating.engines.ctranslate2 import CTranslate2Export
+    if is_export_alone(folders):
+        from t2t_keras.translating.find import load_translator
 
-        refuse_unused([TO, WEIGHTS], "with a CTranslate2 folder, only with the run")
-        runs = CTranslate2Export(folders[0])
+        refuse_unused([WEIGHTS], "with an export, only with the run")
+        translator = load_translator(folders[0], TO.value)
     else:
         from t2t_keras.runs import load_runs
 
-        runs = load_runs(folders, TO.value)
+        translator = load_runs(folders, TO.value).translator(WEIGHTS.value)
     with opened_output() as write:
-        hypotheses = translate_all(runs, sources, WEIGHTS.value, **search_changes())
+        hypotheses = translate_all(translator, sources, **search_changes())
         write(hypotheses)
     return hypotheses
 

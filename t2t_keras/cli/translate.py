@@ -51,7 +51,7 @@ from t2t_keras.cli.marked_lines import MarkedLines
 from t2t_keras.cli.process import standard_input
 from t2t_keras.cli.resumable_output import opened_output
 from t2t_keras.cli.translate_on_beam import APACHE_BEAM, BEAM_OPTIONS, translate_on_beam
-from t2t_keras.cli.translation_lines import JSON, SCORES, given_style, lines_of
+from t2t_keras.cli.translation_lines import JSON, SCORES, Style, lines_of
 from t2t_keras.cli.translation_model import (
     ALIGNMENTS,
     CONFIDENCE,
@@ -71,13 +71,6 @@ INPUT = flags.DEFINE_string(
 OUTPUT = flags.DEFINE_string(
     "output", None, "File to write, or folder with --apache_beam. Default: standard output."
 )
-SPLIT = flags.DEFINE_enum(
-    "split",
-    None,
-    ["auto", "off"],
-    "auto: translate each sentence of a line by itself; off: each line as one sentence. "
-    "Default: auto, but off for a run that was trained on parse trees.",
-)
 LINES = flags.DEFINE_integer(
     "lines", 5000, "Number of input lines that are sorted and batched by length together.", 1
 )
@@ -85,7 +78,7 @@ LINES = flags.DEFINE_integer(
 
 def main(arguments):
     if APACHE_BEAM.value:
-        translate_on_beam(arguments, INPUT.value, OUTPUT.value, SPLIT.value, output_format())
+        translate_on_beam(arguments, INPUT.value, OUTPUT.value, output_format())
         return
     refuse_unused([BEAM_OPTIONS], "without --apache_beam")
     check_arguments(arguments)
@@ -97,17 +90,16 @@ def main(arguments):
         interactive = source.isatty()
         output = files.enter_context(opened_output(OUTPUT.value, resumable=not interactive))
         from t2t_keras.runs.text_files import line_text
-        from t2t_keras.translating.splitting import splitter
 
         prefixes = LinesBeside(PREFIXES, everywhere=PREFIX.value)
         required = LinesBeside(REQUIRE)
         if not interactive:
             check_lines(source, [prefixes, required])
         model = load_model(arguments)
-        split = SPLIT.value or model.split
+        style = Style(SCORES.value, JSON.value, ALIGNMENTS.value, model.n_best)
         document = None if interactive else document_for(model)
         beside = {each.flag.name: each.digest() for each in (prefixes, required)}
-        output.begin(model.identity | output_format() | beside | {"split": split})
+        output.begin(model.identity | output_format() | beside)
         if is_stream:
             source = text_in(source)  # may wait for a pipe's first bytes, so the model is loaded
         if interactive:
@@ -128,18 +120,14 @@ def main(arguments):
                     show_progress, None if interactive else progress, first
                 )
                 with named_line(first):
-                    results = model.translate(
-                        pieces or texts,
-                        on_progress=advanced,
-                        prefixes=starts,
-                        first_index=first,
-                        split=splitter(split),
-                        requirements=model.requirements(texts, phrases),
+                    own = {"prefixes": starts, "require": phrases}
+                    results = model.translator.translate(
+                        pieces or texts, advanced, first, **model.options, **own
                     )
                     if document and document.is_page:
                         written = document.page(results, lines)
                     else:
-                        written = lines_of(texts, results, model, given_style())
+                        written = lines_of(texts, results, style)
                     output.add(block, written)
             first += len(lines)
         if not interactive:

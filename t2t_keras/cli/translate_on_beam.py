@@ -16,18 +16,9 @@ from pipelines.progress import Progress
 from pipelines.whole import check_links, only_one
 from t2t_keras.cli.files import check_outputs, files_of
 from t2t_keras.cli.main import will_resume
-from t2t_keras.cli.search_flags import ALPHA, BEAM
-from t2t_keras.cli.translation_lines import given_style, lines_of
-from t2t_keras.cli.translation_model import (
-    ALIGNMENTS,
-    CONFIDENCE,
-    GLOSSARY,
-    MARKUP,
-    PREFIX,
-    PREFIXES,
-    REQUIRE,
-    load_model,
-)
+from t2t_keras.cli.to_flag import TO
+from t2t_keras.cli.translation_lines import JSON, SCORES, Style, lines_of
+from t2t_keras.cli.translation_model import ALIGNMENTS, MARKUP, PREFIXES, REQUIRE, load_model
 from t2t_keras.cli.unused_flags import refuse_unused
 
 APACHE_BEAM = flags.DEFINE_bool(
@@ -42,18 +33,17 @@ BEAM_OPTIONS = flags.DEFINE_list(
     "Comma-separated pipeline options for --apache_beam, such as --runner=NAME.",
 )
 
-# A worker translates as the export was made; its lines have no further columns.
-NOT_ON_BEAM = (BEAM, ALPHA, PREFIX, PREFIXES, GLOSSARY, REQUIRE, MARKUP, CONFIDENCE, ALIGNMENTS)
+# Files with a line for each input line, and documents whose elements span lines.
+NOT_ON_BEAM = (PREFIXES, REQUIRE, MARKUP)
 
 
-def translate_on_beam(arguments, patterns, folder, split, settings):
+def translate_on_beam(arguments, patterns, folder, settings):
     """Translates files with an export.
 
     Args:
         arguments: the positional arguments of the command: the folder of an export.
         patterns: value of --input.
         folder: value of --output.
-        split: value of --split.
         settings: the values of the flags that the output depends on; `lines` is among them.
     """
     refuse_unused(NOT_ON_BEAM, "with --apache_beam")
@@ -70,11 +60,10 @@ def translate_on_beam(arguments, patterns, folder, split, settings):
         stack.enter_context(only_one(progress))
         check_links(progress)
         will_resume()
-        split = split or model.split
-        begin(files, model.identity | settings | {"split": split})
-        kept = model._replace(translate=None)  # workers load a model of their own
-        formatted = functools.partial(lines_of, model=kept, style=given_style())
-        handler = ExportHandler(export, model.n_best, split, formatted)
+        begin(files, model.identity | settings)
+        style = Style(SCORES.value, JSON.value, ALIGNMENTS.value, model.n_best)
+        formatted = functools.partial(lines_of, style=style)
+        handler = ExportHandler(export, TO.value, model.options, formatted)
         translate_with_beam(files, handler, BEAM_OPTIONS.value)
 
 

@@ -10,47 +10,36 @@ JSON = flags.DEFINE_bool("json", False, "Write a JSON object per input line, wit
 
 
 class Style(NamedTuple):
-    """The values of --scores and --json, for workers, which have no flags."""
+    """The values of flags, for workers, which have no flags.
+
+    Args:
+        scores, json, alignments: of --scores, --json and --alignments.
+        n_best: number of lines for each input line without --json.
+    """
 
     scores: bool
     json: bool
+    alignments: bool
+    n_best: int
 
 
-def given_style():
-    """Returns the `Style` that the flags say."""
-    return Style(SCORES.value, JSON.value)
+def lines_of(texts, results, style):
+    """Returns the output for texts, in bytes.
 
-
-def lines_of(texts, results, model, style):
-    """Returns the output for texts, in bytes."""
-    from t2t_keras.translating.text_error import TextError, in_text
-
-    lines, confidence = [], None
-    if model.confidence:
-        text_of = [index for index, translations in enumerate(results) for _ in translations]
-        all_of_them = [each for translations in results for each in translations]
-        try:
-            confidence = iter(model.confidence(all_of_them))
-        except TextError as error:
-            raise TextError(text_of[error.index], str(error)) from error
-    for index, (text, translations) in enumerate(zip(texts, results, strict=True)):
-        with in_text(index):
-            lines += formatted(text, translations, model.n_best, model.align, style, confidence)
+    Args:
+        texts: the input lines.
+        results: the `Translation`s of each, best first.
+        style: a `Style`.
+    """
+    pairs = zip(texts, results, strict=True)
+    lines = [line for text, found in pairs for line in formatted(text, found, style)]
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def formatted(text, translations, n_best, align, style, confidence=None):
+def formatted(text, translations, style):
     """Returns the output lines for one input line, without line breaks.
 
     In lines with several columns, a tab of a translation becomes a space.
-
-    Args:
-        text: the input line.
-        translations: its `Translation`s.
-        n_best: number of lines without --json.
-        align: see `Model`.
-        style: a `Style`.
-        confidence: iterator of the confidence of the words of each translation. None: omit it.
     """
     from t2t_keras.translating.sentences import on_one_line
 
@@ -58,18 +47,18 @@ def formatted(text, translations, n_best, align, style, confidence=None):
         objects = []
         for each in translations:
             translation = {"text": on_one_line(each.text), "score": each.score}
-            if align:
-                translation["alignment"] = align(each)
-            if confidence:
-                translation["confidence"] = [round(word, 4) for word in next(confidence)]
+            if style.alignments:
+                translation["alignment"] = each.alignment
+            if each.confidence is not None:
+                translation["confidence"] = [round(word, 4) for word in each.confidence]
             objects.append(translation)
         return [json.dumps({"source": text, "translations": objects}, ensure_ascii=False)]
     lines = []
     for each in translations:
         score = [f"{each.score:.4f}"] if style.scores else []
-        pairs = [" ".join(f"{i}-{j}" for i, j in align(each))] if align else []
+        pairs = [" ".join(f"{i}-{j}" for i, j in each.alignment)] if style.alignments else []
         text = on_one_line(each.text)
         if score or pairs:
             text = text.replace("\t", " ")
         lines.append("\t".join([*score, text, *pairs]))
-    return lines + [""] * (n_best - len(lines))
+    return lines + [""] * (style.n_best - len(lines))

@@ -1,14 +1,13 @@
-"""What t2t-translate translates with: runs or an export, ready to use."""
+"""What t2t-translate translates with: runs or an export, and the options of all lines."""
 
 import dataclasses
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from absl import flags
 
 from pipelines.whole import json_digest
 from t2t_keras.cli.backend import load_backend
-from t2t_keras.cli.search_flags import ALPHA, BEAM, SEARCH_FLAGS, search_changes
+from t2t_keras.cli.search_flags import search_changes
 from t2t_keras.cli.to_flag import TO
 from t2t_keras.cli.unused_flags import refuse_unused
 from t2t_keras.cli.weights_flag import WEIGHTS
@@ -41,144 +40,73 @@ MARKUP = flags.DEFINE_enum(
     "Kind of markup that is kept: tags, entities, placeholders such as {name} and %s, URLs and "
     "e-mail addresses. placeholders: without tags. Default: all of it is text.",
 )
-NOT_CTRANSLATE2 = (TO, WEIGHTS, CONFIDENCE, PREFIX, PREFIXES, GLOSSARY, REQUIRE, MARKUP, ALIGNMENTS)
-FIXED_SEARCH = [flag for flag in SEARCH_FLAGS if flag is not BEAM and flag is not ALPHA]
+SPLIT = flags.DEFINE_enum(
+    "split",
+    None,
+    ["auto", "off"],
+    "auto: translate each sentence of a line by itself; off: each line as one sentence. "
+    "Default: auto, but off for a run that was trained on parse trees.",
+)
 
 
 class Model(NamedTuple):
     """Runs or an export, ready to translate.
 
     Args:
-        translate: function like `Translator.translate`, which returns lists of `Translation`s.
-        n_best: number of translations per text.
-        align: function from a `Translation` to pairs of word indices, or None.
-        confidence: function from a list of `Translation`s to the confidence of their words, or
-            None.
+        translator: a `Translator`.
+        options: fields of the `Request` of every line.
+        n_best: number of translations per line.
         identity: everything that the translations depend on besides the texts, in JSON types.
-        split: default of --split.
-        requirements: function from texts and lists of phrases, or None, to the argument
-            `requirements` of `translate`.
     """
 
-    translate: Callable
+    translator: Any
+    options: dict
     n_best: int
-    align: Callable | None
-    confidence: Callable | None
     identity: dict
-    split: str = "auto"
-    requirements: Callable = lambda texts, require: None
 
 
 def load_model(folders):
     """Returns the `Model` of an export, a run or an ensemble."""
-    model = from_ctranslate2(folders) or from_export(folders)
-    if model is None:
-        load_backend()
-        model = from_runs(folders)
-    return model
+    translator, identity = from_export(folders) or from_runs(folders)
+    options = {"n_best": N_BEST.value, **search_changes()}
+    options |= {"split": SPLIT.value, "prefix": PREFIX.value or "", "markup": MARKUP.value}
+    options |= {"alignments": ALIGNMENTS.value, "confidence": CONFIDENCE.value}
+    options["glossary"] = None
+    if GLOSSARY.value:
+        from t2t_keras.translating.required_phrases import loaded_glossary
 
-
-def from_runs(folders):
-    """Returns the `Model` of a run or of an ensemble."""
-    from t2t_keras.runs import load_runs
-
-    runs = load_runs(folders, TO.value)
-    changes = search_changes() | {"n_best": N_BEST.value}
-    translator, config = runs.translator(WEIGHTS.value, **changes), runs.search(**changes)
-    identity = {"weights": runs.weights_digests(WEIGHTS.value)}
-    identity["search"] = dataclasses.asdict(config)
-    if TO.value:
-        identity["to"] = TO.value
-    align = None
-    if ALIGNMENTS.value:
-        align = runs.aligner(WEIGHTS.value)
-        if choice := runs.alignment_choice():
-            identity["alignment"] = dataclasses.asdict(choice)
-    confidence = runs.confidence(WEIGHTS.value) if CONFIDENCE.value else None
-    translate = translator.translate
-    if MARKUP.value:
-        translate = runs.marked(translate, MARKUP.value, WEIGHTS.value).translate
-        identity["markup"] = MARKUP.value
-        if choice := runs.alignment_choice():
-            identity["alignment"] = dataclasses.asdict(choice)
-    split = "off" if runs.prepared_with("leaves") else "auto"
-    requirements = requirements_for(runs.tokenizer, identity)
-    return Model(translate, config.n_best, align, confidence, identity, split, requirements)
-
-
-def requirements_for(load_tokenizer, identity):
-    """Returns the function `requirements` of a `Model`, and adds the glossary to its identity.
-
-    Without phrases, it loads no tokenizer.
-    """
-    identity["glossary"] = None
-    if not (GLOSSARY.value or REQUIRE.value):
-        return lambda texts, require: None
-    from t2t_keras.translating.requirements import loaded_glossary, requirements_of
-
-    tokenizer = load_tokenizer()
-    glossary = loaded_glossary(GLOSSARY.value, tokenizer)
-    if glossary is not None:
-        identity["glossary"] = json_digest(glossary.targets)
-    return lambda texts, require: requirements_of(tokenizer, texts, glossary, require)
-
-
-def from_ctranslate2(folders):
-    """Returns the `Model` of a CTranslate2 folder, without Keras, or None if no folder is one."""
-    from t2t_keras.translating.engines.ctranslate2 import CTranslate2Export, is_ctranslate2
-
-    if not any(is_ctranslate2(folder) for folder in folders):
-        return None
-    check_alone(folders)
-    refuse_unused(NOT_CTRANSLATE2, "with a CTranslate2 folder, only with the run")
-    export = CTranslate2Export(folders[0])
-    changes = search_changes() | {"n_best": N_BEST.value}
-    translator, config = export.translator(**changes), export.search(**changes)
-    identity = {"ctranslate2": export.digest(), "search": dataclasses.asdict(config)}
-    return Model(translator.translate, config.n_best, None, None, identity)
-
-
-def check_alone(folders):
-    if len(folders) > 1:
-        raise ValueError(f"an export cannot join an ensemble. Received: {' '.join(folders)}")
+        glossary = loaded_glossary(GLOSSARY.value, translator.tokenizer.normalization)
+        options["glossary"] = glossary
+    own = {"prefixes": ["a"] if PREFIXES.value else None, "require": [["a"]] * bool(REQUIRE.value)}
+    config = translator.check(options, **{name: value for name, value in own.items() if value})
+    identity |= {"search": dataclasses.asdict(config), "to": TO.value, "markup": MARKUP.value}
+    identity["glossary"] = GLOSSARY.value and json_digest(options["glossary"].targets)
+    identity["split"] = SPLIT.value or translator.engine.split
+    return Model(translator, options, config.n_best, identity)
 
 
 def from_export(folders):
-    """Returns the `Model` of an export, without Keras, or None if no folder is one."""
-    from t2t_keras.translating.export_folders import find_export
+    """Returns the `Translator` of an export and its digest, or None if no folder is one."""
+    from t2t_keras.translating.find import is_ctranslate2, is_export, load_translator
 
-    if not any(find_export(folder) for folder in folders):
+    if not any(map(is_export, folders)):
         return None
-    check_alone(folders)
-    fixed = [flag.name for flag in (*FIXED_SEARCH, TO, WEIGHTS) if flag.present]
-    if fixed:
-        raise ValueError(
-            f"--{fixed[0]} does not work with an export: t2t-export fixed the search of "
-            f"{folders[0]}. Give the run, or export it again"
-        )
-    load_backend(with_keras=False)
-    from t2t_keras.translating.engines.saved_model_export import Export
+    if len(folders) > 1:
+        raise ValueError(f"an export cannot join an ensemble. Received: {' '.join(folders)}")
+    refuse_unused([WEIGHTS], f"with an export: t2t-export fixed the weights of {folders[0]}")
+    if not is_ctranslate2(folders[0]):
+        load_backend(with_keras=False)
+    translator = load_translator(folders[0], TO.value)
+    return translator, translator.engine.digest()
 
-    export = Export(find_export(folders[0]))
-    changes = {flag.name: flag.value for flag in (BEAM, ALPHA) if flag.value is not None}
-    config = export.search(n_best=1 if N_BEST.value is None else N_BEST.value, **changes)
-    export.check_search(
-        config,
-        prefixes=bool(PREFIX.value or PREFIXES.value),
-        phrases=bool(GLOSSARY.value or REQUIRE.value),
-    )
-    identity = {"export": export.digest(), **changes}
-    translator = export
-    if MARKUP.value:
-        translator = export.marked(MARKUP.value)
-        identity["markup"] = MARKUP.value
 
-    def translate(texts, first_index, **arguments):
-        return translator.translate(texts, n_best=config.n_best, **changes, **arguments)
+def from_runs(folders):
+    """Returns the `Translator` of a run or of an ensemble, and the digests of its weights."""
+    load_backend()
+    from t2t_keras.runs import load_runs
 
-    align = export.aligner() if ALIGNMENTS.value else None
-    confidence = export.confidence if CONFIDENCE.value else None
-    if confidence:
-        confidence([])  # refuses an export of an earlier version before the work
-    requirements = requirements_for(lambda: export.tokenizer, identity)
-    return Model(translate, config.n_best, align, confidence, identity, "auto", requirements)
+    runs = load_runs(folders, TO.value)
+    identity = {"weights": runs.weights_digests(WEIGHTS.value)}
+    if choice := runs.alignment_choice():
+        identity["alignment"] = dataclasses.asdict(choice)
+    return runs.translator(WEIGHTS.value), identity

@@ -9,17 +9,17 @@ print(run.translate(["The dog sleeps."]))
 import importlib
 
 _HOMES = {
-    "CTranslate2Export": "t2t_keras.translating.engines.ctranslate2",
     "Run": "t2t_keras.runs.run",
     "RunEnsemble": "t2t_keras.runs.run_ensemble",
     "load_runs": "t2t_keras.runs.run_ensemble",
+    "load_translator": "t2t_keras.runs.run_ensemble",
     "train": "t2t_keras.runs.training",
 }
 __all__ = sorted(_HOMES)
 
 
 def __getattr__(name):
-    # Lazily: a CTranslate2 folder needs neither TensorFlow nor Keras.
+    # Lazily: each needs TensorFlow and Keras.
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)

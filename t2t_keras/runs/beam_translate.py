@@ -13,8 +13,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipelines.progress import Progress
 from t2t_keras.runs.text_files import line_text
-from t2t_keras.translating.engines.saved_model_export import Export
-from t2t_keras.translating.splitting import splitter
+from t2t_keras.translating.find import load_translator
 
 POLL = 5.0  # seconds between two looks at the outputs
 
@@ -74,29 +73,29 @@ class ExportHandler(ModelHandler):
 
     Args:
         folder: absolute path of the SavedModel.
-        n_best: number of translations per line.
-        split: "auto" or "off".
+        to: see `Translator`.
+        options: fields of the `Request` of every line.
         formatted: function from texts and the `Translation`s of each to the lines to write, bytes.
     """
 
-    def __init__(self, folder, n_best, split, formatted):
+    def __init__(self, folder, to, options, formatted):
         # A batch is one block: its lines are batched as in t2t-translate, so they come out equal.
         super().__init__(min_batch_size=1, max_batch_size=1)
-        self.folder, self.n_best = folder, n_best
-        self.split, self.formatted = split, formatted
+        self.folder, self.to = folder, to
+        self.options, self.formatted = options, formatted
 
     def load_model(self):
-        return Export(self.folder)
+        return load_translator(self.folder, self.to)
 
     def run_inference(self, batch, model, inference_args=None):
         """Yields each block of the batch with its output.
 
         Args:
             batch: pairs of a `Block` and its lines.
-            model: an `Export`.
+            model: a `Translator`.
             inference_args: none; an argument of every handler.
         """
         for block, lines in batch:
             texts = [line_text(line, index) for index, line in enumerate(lines, block.first)]
-            results = model.translate(texts, split=splitter(self.split), n_best=self.n_best)
+            results = model.translate(texts, first_index=block.first, **self.options)
             yield block, self.formatted(texts, results)

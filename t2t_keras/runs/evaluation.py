@@ -21,11 +21,11 @@ class Evaluation(NamedTuple):
     against: list | None = None
 
 
-def translate_all(run, texts, weights=None, task="translating", **search):
-    """Returns the best translation of each text and shows progress."""
+def translate_all(translator, texts, task="translating", **search):
+    """Returns the best translation of each text, one sentence, and shows progress."""
     with Progress(task, len(texts), unit="lines") as progress:
         progress.to(0)
-        return run.translate(texts, weights, progress.to, **search)
+        return translator.best(texts, progress.to, split="off", **search)
 
 
 def evaluate(translations, references, language=None, against=None):

@@ -28,7 +28,7 @@ def evaluate_run(run, treebank, weights=None, leaves=None, **search):
     golds = list(read_trees(treebank))
     words, leaves = [gold_words(gold) for gold in golds], leaf_symbol(run, leaves)
     sentences = [" ".join(sentence) for sentence in words]
-    outputs = translate_all(run, sentences, weights, task="parsing", **search)
+    outputs = translate_all(run.translator(weights), sentences, task="parsing", **search)
     results = [repaired_line(*pair, leaves) for pair in zip(words, outputs, strict=True)]
     lines, repaired = [line for line, _ in results], [changed for _, changed in results]
     pairs = zip(repaired, golds, strict=True)

@@ -4,6 +4,7 @@ from t2t_keras.decoding.ensemble import Ensemble
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.trained_model import TrainedModel
 from t2t_keras.runs.weights_digest import weights_digest
+from t2t_keras.translating import find
 
 
 class RunEnsemble(TrainedModel):
@@ -69,3 +70,16 @@ def load_runs(folders, to=None):
     for folder in folders:
         Run(folder).experiment()  # raises a clear error if the folder is not a run
     return Run(folders[0], to) if len(folders) == 1 else RunEnsemble(folders, to)
+
+
+def load_translator(*folders, weights=None, to=None):
+    """Returns the `Translator` of an export, of a run, or of several runs as an ensemble.
+
+    Args:
+        *folders: paths of the folders.
+        weights: see `TrainedModel`; for runs only.
+        to: see `Run`.
+    """
+    if len(folders) == 1 and weights is None and find.is_export(folders[0]):
+        return find.load_translator(folders[0], to)
+    return load_runs(folders, to).translator(weights)

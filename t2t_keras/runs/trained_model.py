@@ -87,7 +87,7 @@ class TrainedModel:
             paper_bleu: language of the references, for the BLEU of the paper's Table 2. None:
                 omit that score.
         """
-        outputs = translate_all(self, sources, weights, **search)
+        outputs = translate_all(self.translator(weights), sources, **search)
         return evaluate(outputs, references, paper_bleu)
 
     def evaluate_parses(self, treebank, weights=None, leaves=None, **search):

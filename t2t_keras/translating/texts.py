@@ -40,13 +40,13 @@ class TextSearch(NamedTuple):
     Args:
         engine: the engine that does it.
         options: {name: value} of the engine's `varies`. Empty: the engine's own.
-        n_best: number of translations.
+        config: the `SearchConfig`.
         phrases: the `PhraseEncoder`.
     """
 
     engine: Any
     options: dict
-    n_best: int
+    config: Any
     phrases: PhraseEncoder
 
 
@@ -97,7 +97,7 @@ def search_of(changes, extras, engine):
     config = search_config(engine.config, engine.tokenizer, **changes)
     engine.check(config, *extras)
     phrases = PhraseEncoder(engine.tokenizer.target, config, engine.longest)
-    return TextSearch(*engine.planned(config), config.n_best, phrases)
+    return TextSearch(*engine.planned(config), config, phrases)
 
 
 def divided(request, split_code, split):

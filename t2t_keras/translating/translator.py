@@ -103,6 +103,21 @@ class Translator:
 
         return driven(self.steps(requests, first_index), advanced)
 
+    def check(self, options, **own):
+        """Returns the `SearchConfig` of texts with the same options after checking it.
+
+        Args:
+            options: see `translate`.
+            **own: `prefixes` and `require` of one text, if texts have their own.
+
+        Raises:
+            ValueError: the model cannot do what the options ask for.
+        """
+        (text,) = texts_of(requests_of([""], **own, **options), self.engine, self.tokenizer_for)
+        if text.request.alignments or text.request.markup:
+            text.search.engine.check_attention()
+        return text.search.config
+
     def steps(self, requests, first_index=0):
         """Yields `Call`s and is sent the results of their rows; returns what `translate` does.
 
@@ -253,7 +268,7 @@ class Translator:
 
 def translations_of(job, hypotheses, text):
     """Returns the `Translation`s of a job, given its `Hypotheses`."""
-    tokens, scores = (part[: text.search.n_best] for part in hypotheses)
+    tokens, scores = (part[: text.search.config.n_best] for part in hypotheses)
     source = np.append(job.ids, END)
     found = zip(text.tokenizer.target.decode(tokens), scores, tokens, strict=True)
     return [

@@ -62,13 +62,15 @@ def ids_of(run, sources, references):
 
 def translated(run, source, longest):
     """Returns the seconds of a greedy search, and translations of at most `longest` tokens."""
+    from t2t_keras.decoding.rows import Rows
+    from t2t_keras.decoding.search import method_of
     from t2t_keras.translating.engines.search_graphs import staged_graph
 
-    extra_length = max(0, longest - source.shape[1])
-    decode = staged_graph(run.model(), run.search(beam=1, extra_length=extra_length))
-    decode(source[:, :8], range(len(source)))  # traces the graph
+    model, config = run.model(), run.search(beam=1, extra_length=max(0, longest - source.shape[1]))
+    decode, indices = staged_graph(model, config, method_of(model, config)), range(len(source))
+    decode(Rows(source[:, :8], indices))  # traces the graph
     started = time.perf_counter()
-    tokens, _ = decode(source, range(len(source)))
+    tokens, _ = decode(Rows(source, indices))
     tokens = np.asarray(tokens)[:, 0]
     return time.perf_counter() - started, run.tokenizer().target.decode(list(tokens))
 

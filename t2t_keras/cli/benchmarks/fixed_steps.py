@@ -111,6 +111,7 @@ def all_searches(model, length, extra_length, beside):
 def our_search(way, model, extra_length):
     import numpy as np
 
+    from t2t_keras.decoding.rows import Rows
     from t2t_keras.decoding.search_config import SearchConfig
 
     @functools.cache
@@ -118,7 +119,8 @@ def our_search(way, model, extra_length):
         return way(model, SearchConfig(beam=beam, extra_length=extra_length))
 
     def tokens(source, beam):
-        return count(np.asarray(with_beam(beam)(source, range(len(source))).tokens))
+        rows = Rows(source, range(len(source)))
+        return count(np.asarray(with_beam(beam)(rows).tokens))
 
     return tokens
 

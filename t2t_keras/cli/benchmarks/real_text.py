@@ -111,8 +111,10 @@ def texts_and_batches(tokenizer, path, lines, rows):
 
 def our_translator(way, run, beam):
     """Returns a function that translates a list of texts as one batch."""
-    from t2t_keras.decoding.batches import LONGEST, Translator
+    from t2t_keras.decoding.batches import LONGEST
     from t2t_keras.decoding.search_config import SearchConfig
+    from t2t_keras.translating.engines.model import ModelEngine
+    from t2t_keras.translating.translator import Translator
 
     settings, model = run.experiment().search, run.loaded(None)
     config = SearchConfig(
@@ -121,13 +123,13 @@ def our_translator(way, run, beam):
         penalty=settings.penalty,
         extra_length=settings.extra_length,
     )
-    search = way(model, config)
+    engine = ModelEngine(model, run.vocabulary(), config, split="off", tags=run.tags())
+    engine.ordinary, translator = way(model, config), Translator(engine, run.to)
 
     def translate(texts):
-        translator = Translator(tokenizer, search, LONGEST * len(texts), model.longest)
-        return [best.text for best, *_ in translator.translate(texts)]
+        engine.batch_tokens = LONGEST * len(texts)
+        return translator.best(texts)
 
-    tokenizer = run.tokenizer()
     return translate
 
 
