@@ -27,7 +27,6 @@ from pathlib import Path
 
 from absl import flags, logging
 
-from pipelines.sentences import split_sentences
 from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.main import one_run, run, show_info
 from t2t_keras.export.version_folders import versions_in
@@ -124,9 +123,6 @@ def main(arguments):
                 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
             load_backend()
             add_thread()
-            from t2t_keras.translating.wishes import wishes_of
-
-            source = {"wishes_of": wishes_of}
         from t2t_keras.serving.server import Server
 
         host, port = sock.getsockname()[:2]
@@ -143,7 +139,6 @@ def main(arguments):
                 HOST.value,
                 ALLOWED_HOSTS.value,
                 compile_shapes=COMPILE.value,
-                split_sentences=split_sentences,
                 split=None if SPLIT.value is None else SPLIT.value == "auto",
                 **source,
             )
@@ -189,12 +184,10 @@ def run_name(export):
 
 def load_ctranslate2(folder):
     """Returns the model in a CTranslate2 folder, which needs neither TensorFlow nor Keras."""
-    from t2t_keras.serving.text_model import TextModel
-    from t2t_keras.translating.engines.ctranslate2 import CTranslate2Export
+    from t2t_keras.serving.engine_model import EngineModel
+    from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine
 
-    export = CTranslate2Export(folder)
-    split_code = export.tokenizer.source.split_code
-    return TextModel(export.translator, export.config, export.split, split_code)
+    return EngineModel(CTranslate2Engine(folder))
 
 
 def only_version(folder):

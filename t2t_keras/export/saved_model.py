@@ -1,6 +1,7 @@
 """SavedModels for TensorFlow Serving, t2t-serve and other TensorFlow programs."""
 
 import contextlib
+import functools
 import inspect
 
 import tensorflow as tf
@@ -43,7 +44,7 @@ def save_text_model(
     weights = CompactWeights(model, dtype)
     ids = id_signatures(model, config, weights.used_by, trees, follows, alignment)
     signatures = TextSignatures(model, ids, config, source, target)
-    endpoints = search_endpoints(graph(signatures.translate_n_best, TEXTS), TEXTS)
+    endpoints = search_endpoints(signatures.translate_n_best, TEXTS)
     pairs = ["score", "score_pieces"]
     if any(model.config.attention_layers):
         pairs.append("attention")
@@ -75,8 +76,7 @@ def save_ids_model(folder, model, config, dtype="float32", trees=None):
         return {"ids": ids, "scores": tf.maximum(scores, scores.dtype.min)}
 
     with_weights = CompactWeights(model, dtype).used_by(translate_n_best)
-    signature = tf.TensorSpec([None, None], tf.int32)
-    write(folder, search_endpoints(graph(with_weights, signature), signature))
+    write(folder, search_endpoints(with_weights, tf.TensorSpec([None, None], tf.int32)))
     write_batchable(folder, [])
 
 
@@ -88,9 +88,11 @@ def check_search(model, config):
     check(dtype == "float32", "model.dtype_policy", dtype, allowed)
 
 
-def search_endpoints(search, signature):
-    """Returns the two signatures that search, given the graph of `translate_n_best`."""
+def search_endpoints(translate_n_best, signature):
+    """Returns the two signatures that search. They share one graph of the search."""
+    search = graph(translate_n_best, signature)
 
+    @functools.wraps(translate_n_best)
     def best(inputs):
         return {name: array[:, 0] for name, array in search(inputs).items()}
 

@@ -66,24 +66,30 @@ class Workers:
             del self.rows_of[client]
         self.metrics.waiting.set(self.rows)
 
-    async def run(self, signature, inputs, rows):
+    async def run(self, signature, requests, rows):
+        """Returns the outputs of each request of a batch."""
         with self.metrics.computing(signature.name, rows):
             return await asyncio.get_running_loop().run_in_executor(
-                self.threads, signature.run, inputs
+                self.threads, signature.compute, requests
             )
 
 
 class Job:
-    """Rows of one request that go into one batch."""
+    """Rows of one request that go into one batch.
 
-    def __init__(self, inputs, client):
+    Args:
+        inputs: for `compute` of the signature.
+        client: key of the client.
+        rows: number of rows.
+        width: width of the widest row.
+        key: jobs with equal keys may share a batch.
+    """
+
+    def __init__(self, inputs, client, rows, width, key):
         loop = asyncio.get_running_loop()
         self.inputs, self.client, self.arrived = inputs, client, loop.time()
         self.outputs = loop.create_future()
-        self.rows = len(next(iter(inputs.values())))
-        self.width = widths(inputs).max()
-        # Jobs can be concatenated if their arrays differ only in the number of rows.
-        self.shape = {name: array.shape[1:] for name, array in inputs.items()}
+        self.rows, self.width, self.key = rows, width, key
 
 
 class Batcher:
@@ -113,10 +119,10 @@ class Batcher:
             order = np.argsort(width, kind="stable")  # rows of similar length share a batch
             parts, values = [], 0
             for rows in self.parts(order, width):
-                job = Job({name: array[rows] for name, array in inputs.items()}, connection.client)
-                self.jobs.append(job)
-                self.change.set()
-                outputs = await job.outputs
+                own = {name: array[rows] for name, array in inputs.items()}
+                # Arrays can be concatenated if they differ only in the number of rows.
+                shapes = {name: array.shape[1:] for name, array in own.items()}
+                outputs = await self.computed(own, connection, width[rows], shapes)
                 parts.append(outputs)
                 values += sum(array.size for array in outputs.values())
                 if values > self.limits.answer:
@@ -127,6 +133,19 @@ class Batcher:
                     )
                 connection.hold(sum(map(bytes_of, outputs.values())))
         return joined(parts, np.argsort(order))
+
+    async def computed(self, inputs, connection, width, key):
+        """Returns the outputs of rows that fit into one batch; see `Job`.
+
+        Args:
+            inputs, key: of the job.
+            connection: the `Connection` of the request.
+            width: width of each row.
+        """
+        job = Job(inputs, connection.client, len(width), max(width), key)
+        self.jobs.append(job)
+        self.change.set()
+        return await job.outputs
 
     def check_size(self, width):
         """Rejects a row of this width if its results alone might not fit into the memory."""
@@ -204,7 +223,7 @@ class Batcher:
         """Whether a job may share a batch with the first one, and would not delay it by much."""
         return (
             self.signature.batchable
-            and job.shape == first.shape
+            and job.key == first.key
             and (job.client == first.client or job.rows <= MOST_MORE * first.rows)
         )
 
@@ -215,13 +234,9 @@ class Batcher:
             self.workers.places.give_back(clients)
 
     async def answer(self, batch):
-        ends = np.cumsum([job.rows for job in batch])
+        rows = sum(job.rows for job in batch)
         try:
-            inputs = {
-                name: np.concatenate([job.inputs[name] for job in batch])
-                for name in self.signature.inputs
-            }
-            outputs = await self.workers.run(self.signature, inputs, int(ends[-1]))
+            outputs = await self.workers.run(self.signature, [job.inputs for job in batch], rows)
         except Exception as error:
             if len(batch) == 1:
                 if not isinstance(error, Refusal):
@@ -232,9 +247,8 @@ class Batcher:
             for job in batch:  # one bad job must not fail the others
                 await self.answer([job])
             return
-        for job, end in zip(batch, ends, strict=True):
+        for job, own in zip(batch, outputs, strict=True):
             if not job.outputs.done():
-                own = {name: array[end - job.rows : end] for name, array in outputs.items()}
                 job.outputs.set_result(own)
 
     def close(self):

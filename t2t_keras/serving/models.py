@@ -11,12 +11,12 @@ from tensorflow.core.protobuf import saved_model_pb2
 from t2t_keras.decoding.compiled_shapes import PAYS_AFTER, Shape
 from t2t_keras.export.batchable import read_batchable
 from t2t_keras.export.loading import load
-from t2t_keras.export.signature_constants import COMPILED, OPTIONS
-from t2t_keras.export.small_batches import SmallBatches
+from t2t_keras.export.signature_constants import IDS_SEARCH, OPTIONS, is_served
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.signatures import Signature, warm_up
 from t2t_keras.serving.tensors import Spec
-from t2t_keras.serving.wishes import with_wishes
+from t2t_keras.serving.translations import Translations
+from t2t_keras.translating.engines.saved_model import SavedModelEngine
 
 # Of the batches that every server is expected to get.
 EXPECTED = Shape(1, 16), Shape(1, 32), Shape(1, 64)
@@ -28,57 +28,48 @@ class Model:
     Args:
         folder: its folder.
         compile_shapes: XLA may compile the search for small batches.
-        wishes_of: function from the folder and the names of its signatures to `wishes`.
 
     Attributes:
+        translations: the `Translations`. None: t2t-export did not write it, or an earlier version;
+            then all its signatures are called as they are.
+        signatures: the other signatures by name.
+        metadata: of all signatures by name, in the form of TensorFlow Serving.
         shapes: the `CompiledShapes`, which another thread compiles. None: there are none.
-        wishes: function that fulfils wishes, see `WishThreads`. None: there are none.
-        split_code: see `with_codes`. None: the language codes of the model are unknown.
     """
 
-    def __init__(self, folder, compile_shapes=True, wishes_of=lambda folder, names: None):
+    def __init__(self, folder, compile_shapes=True):
         self.loaded = load(folder)
         definitions = definitions_in(Path(folder))  # now: the folder may be removed or replaced
         self.metadata = {name: metadata_of(each) for name, each in definitions.items()}
+        self.translations = self.shapes = None
+        if IDS_SEARCH in self.loaded.signatures:
+            engine = SavedModelEngine(
+                folder, self.loaded.signatures, compile_shapes, in_background=True
+            )
+            engine.name = "this model"  # clients need not know its path
+            self.translations, self.shapes = Translations(engine, engine.tag), engine.shapes
+            self.metadata[OPTIONS] = self.translations.metadata[OPTIONS]
         batchable = read_batchable(folder)
+        translating = self.translations.signatures if self.translations else {}
         self.signatures = {
             name: signature_of(name, function, name in batchable, definitions[name].defaults)
             for name, function in self.loaded.signatures.items()
-            if name not in COMPILED
+            if name in definitions and name not in translating
         }
-        self.wishes = wishes_of(folder, self.signatures)
-        self.split_code = self.wishes.split_code if self.wishes else None
-        if self.wishes:
-            self.metadata[OPTIONS] = with_wishes(self.metadata[OPTIONS])
-        self.shapes = None
-        if compile_shapes and any(name in self.loaded.signatures for name in COMPILED):
-            small = SmallBatches(self.loaded.signatures, in_background=True)
-            self.shapes = small.shapes
+        if self.shapes:
             self.shapes.expect(dict.fromkeys(EXPECTED, PAYS_AFTER))
-            self.use(small)
-
-    def use(self, small):
-        """Lets the signatures that translate use the compiled search for up to 32 short texts."""
-        others = self.signatures["translate_n_best"].run
-
-        def n_best(inputs):
-            return small.translate(inputs["text"], lambda texts: others({"text": texts}))
-
-        def best(inputs):
-            return {name: array[:, 0] for name, array in n_best(inputs).items()}
-
-        for name, run in (("translate_n_best", n_best), ("serving_default", best)):
-            self.signatures[name] = self.signatures[name]._replace(run=run)
 
     def warm_up(self):
         warm_up(self.signatures)
+        if self.translations:
+            self.translations.translator.engine.warm_up()
 
 
 def definitions_in(folder):
     """Returns the `SignatureDef`s of a SavedModel that are served, by name."""
     file = folder / "saved_model.pb"
     graph = saved_model_pb2.SavedModel.FromString(file.read_bytes()).meta_graphs[0]
-    return {name: each for name, each in graph.signature_def.items() if name not in COMPILED}
+    return {name: each for name, each in graph.signature_def.items() if is_served(name)}
 
 
 def metadata_of(signature):

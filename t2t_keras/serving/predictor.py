@@ -1,18 +1,16 @@
 """Answers predictions: from a parsed request to the body of the answer."""
 
 import asyncio
+import contextlib
 from concurrent.futures import ThreadPoolExecutor
 
-from t2t_keras.export.signature_constants import OPTIONS
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.serving.paragraphs import SPLIT, Paragraphs, check_sentences
 from t2t_keras.serving.rest import answer_of, inputs_of
-from t2t_keras.serving.search_options import SEARCH, check_search
-from t2t_keras.serving.wishes import WISHES, WishThreads, has_wishes
-from t2t_keras.translating.sentences import whole
+from t2t_keras.serving.steps import Steps
+from t2t_keras.serving.translations import is_slow, refusing
 
 THREADS = 2  # answers converted to JSON at the same time, which bounds the memory for it
-AT_ONCE = 4000  # bytes of texts that are split while other requests wait: about 5 ms
+AT_ONCE = 4000  # bytes of texts that are divided while other requests wait: about 5 ms
 
 
 class Predictor:
@@ -20,16 +18,15 @@ class Predictor:
 
     Args:
         limits: `Limits`.
-        split_sentences: function from a text to its sentences and the separators between them.
-            None: no text is split.
+        workers: the `Workers`, which count the rows in flight.
         split: whether a text is split by default, so that each sentence is translated by itself.
-            None: the model's signature with options has the default.
+            None: the model's own default.
     """
 
-    def __init__(self, limits, split_sentences=None, split=None):
-        self.limits, self.split_sentences, self.split = limits, split_sentences, split
+    def __init__(self, limits, workers, split=None):
+        self.limits, self.workers, self.split = limits, workers, split
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="answer")
-        self.wish_threads = WishThreads()
+        self.steps = Steps()
 
     async def __call__(self, query, version, connection):
         """Returns the body of an answer.
@@ -39,64 +36,66 @@ class Predictor:
             version: the `Version` that answers.
             connection: the `Connection` of the request.
         """
-        batcher = version.batchers.get(query.signature)
-        if batcher is None:
+        signature = version.signatures.get(query.signature)
+        if signature is None:
             raise Refusal(
                 404,
                 f"Serving signature name: {query.signature[:80]!r} not found in signature def. "
-                f"Available: {', '.join(version.batchers)}",
+                f"Available: {', '.join(version.signatures)}",
             )
-        signature = batcher.signature
         longest = self.limits.attention_line if signature.answer_grows else self.limits.line
-        split, specs = self.default_split(version), signature.inputs
-        if SPLIT in specs:
-            specs = specs | {SPLIT: specs[SPLIT]._replace(default=split)}
-        fulfil = version.wishes if query.signature == OPTIONS else None
-        inputs = inputs_of(query, specs | (WISHES if fulfil else {}), self.limits, longest)
+        specs = signature.inputs
+        if "split" in specs and self.split is not None:
+            specs = specs | {"split": specs["split"]._replace(default=self.split)}
+        inputs = inputs_of(query, specs, self.limits, longest)
         query.values.clear()  # the request may wait, and JSON values need much memory
-        if query.signature == OPTIONS and specs.keys() >= {*SEARCH}:
-            check_search(inputs, specs["beam"].default)
-        if fulfil and has_wishes(inputs):
-            arguments = fulfil, inputs, version.batchers, connection, self.divided()
-            outputs = await self.wish_threads(*arguments)
+        if query.signature in version.batchers:
+            outputs = await version.batchers[query.signature](inputs, connection)
         else:
-            inputs = {name: inputs[name] for name in specs}
-            arguments = inputs, split, version.split_code, batcher, connection
-            outputs = await self.computed(*arguments)
+            outputs = await self.translated(query.signature, inputs, version, connection)
         return await self.in_thread(answer_of, query.form, outputs)
 
-    def divided(self):
-        """Returns a function that divides the texts of a request, until they are too many."""
-        count = 0
+    async def translated(self, name, inputs, version, connection):
+        """Returns the outputs of a signature that translates, arrays by name."""
+        translations, client = version.translations, connection.client
+        texts = inputs["text"]
+        split = translations.translator.engine.split == "auto" if self.split is None else self.split
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self.workers.admitted(len(texts), client))
+            is_short = sum(map(len, texts)) <= AT_ONCE and not inputs.get("glossary", texts).any()
+            arguments = name, inputs, split
+            if is_short:
+                requests = translations.requests(*arguments)
+            else:
+                requests = await self.steps.in_thread(client, translations.requests, *arguments)
+            is_short = is_short and not is_slow(requests)
+            admitted = len(texts)
 
-        def divide(text, split):
-            nonlocal count
-            sentences = (self.split_sentences if split and self.split_sentences else whole)(text)
-            count += len(sentences[0])
-            check_sentences(count, self.limits)
-            return sentences
+            async def called(call):
+                nonlocal admitted
+                check_sentences(call.total, self.limits)
+                if call.total > admitted:  # sentences and parts, which are known by now
+                    more = self.workers.admitted(call.total - admitted, client)
+                    stack.enter_context(more)
+                    admitted = call.total
+                return await version.calls[call.method](call, connection)
 
-        return divide
-
-    def default_split(self, version):
-        """Returns whether a text is split by default."""
-        if self.split is not None or OPTIONS not in version.batchers:
-            return self.split is not False
-        return version.batchers[OPTIONS].signature.inputs[SPLIT].default
-
-    async def computed(self, inputs, split, split_code, batcher, connection):
-        """Returns the outputs of a batcher. Texts of several sentences take several rows."""
-        if not (batcher.signature.translates and self.split_sentences):
-            return await batcher(inputs, connection)
-        arguments = inputs, self.split_sentences, split, self.limits, split_code
-        if sum(map(len, inputs["text"])) <= AT_ONCE:
-            paragraphs = Paragraphs(*arguments)
-        else:
-            paragraphs = await self.in_thread(Paragraphs, *arguments)
-        outputs = await batcher(paragraphs.inputs, connection)
-        if paragraphs.are_sentences:
-            return outputs
-        return await self.in_thread(paragraphs.joined, outputs)
+            steps = refusing(translations.translator.steps(requests))
+            results = await self.steps(steps, called, client, is_short)
+            arguments = name, requests, results
+            if is_short:
+                return translations.arrays(*arguments)
+            return await self.in_thread(translations.arrays, *arguments)
 
     async def in_thread(self, function, *arguments):
         return await asyncio.get_running_loop().run_in_executor(self.threads, function, *arguments)
+
+
+def check_sentences(count, limits):
+    """Rejects a request with too many sentences."""
+    if count > limits.rows:
+        raise Refusal(
+            413,
+            f"The texts of the request have {count:,} sentences; at most {limits.rows:,} are "
+            "allowed. Send fewer or shorter texts",
+        )

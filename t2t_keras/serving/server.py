@@ -53,8 +53,7 @@ class Server:
         host, allowed_hosts: names under which the server is known; see `Sites`.
         load, find: see `Versions`. Default: SavedModels in numbered folders.
         compile_shapes: XLA may compile the search of SavedModels for small batches.
-        split_sentences, split: see `Predictor`.
-        wishes_of: see `Model`. None: SavedModels fulfil no wishes.
+        split: see `Predictor`.
     """
 
     def __init__(
@@ -67,19 +66,14 @@ class Server:
         load=None,
         find=versions_in,
         compile_shapes=True,
-        split_sentences=None,
         split=None,
-        wishes_of=None,
     ):
         self.limits, self.metrics = limits, Metrics()
         self.host, self.allowed_hosts = host, allowed_hosts
         self.workers = Workers(limits, self.metrics)
-        options = {"compile_shapes": compile_shapes}
-        if wishes_of is not None:
-            options["wishes_of"] = wishes_of
-        load = load or functools.partial(load_saved_model, **options)
+        load = load or functools.partial(load_saved_model, compile_shapes=compile_shapes)
         self.versions = Versions(name, folder, self.workers, load, find)
-        self.predictor = Predictor(limits, split_sentences, split)
+        self.predictor = Predictor(limits, self.workers, split)
         self.page = page(name)
         self.stop = asyncio.Event()
         self.in_flight, self.idle = 0, asyncio.Event()

@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from t2t_keras.serving.tensors import Spec, filled
+from t2t_keras.serving.tensors import filled
 
-TRANSLATED = ("translations", "scores")
 WARM_UP_TEXT = b"A b."
 TYPES = {
     "string": "DT_STRING",
@@ -32,15 +31,20 @@ class Signature(NamedTuple):
         return any(None in spec.shape[1:] for spec in self.outputs.values())
 
     @property
-    def translates(self):
-        """Whether it translates texts, so that their sentences may be translated one by one."""
-        outputs = {name: len(spec.shape) for name, spec in self.outputs.items()}
-        takes_text = self.inputs.get("text") == Spec("string", (None,))
-        return takes_text and outputs in [dict.fromkeys(TRANSLATED, rank) for rank in (1, 2)]
-
-    @property
     def takes_text(self):
         return any(spec.dtype == "string" for spec in self.inputs.values())
+
+    def compute(self, requests):
+        """Computes the rows of several requests as one batch; returns the outputs of each.
+
+        Args:
+            requests: arrays by name, for each request.
+        """
+        ends = np.cumsum([len(next(iter(inputs.values()))) for inputs in requests])[:-1]
+        names = self.inputs if len(requests) > 1 else requests[0]
+        outputs = self.run({n: np.concatenate([inputs[n] for inputs in requests]) for n in names})
+        parts = {name: np.split(array, ends) for name, array in outputs.items()}
+        return [{name: parts[name][i] for name in parts} for i in range(len(requests))]
 
     def values(self, width):
         """Returns how many values the answer for a row may have.
@@ -75,3 +79,15 @@ def tensor_info(name, spec):
     axes = [{"size": str(-1 if size is None else size), "name": ""} for size in spec.shape]
     shape = {"dim": axes, "unknown_rank": False}
     return {"dtype": TYPES[spec.dtype], "tensor_shape": shape, "name": name}
+
+
+def metadata_of(signature):
+    """Returns a signature in the form of TensorFlow Serving's metadata."""
+    inputs, outputs = (
+        {name: tensor_info(name, spec) for name, spec in specs.items()}
+        for specs in (signature.inputs, signature.outputs)
+    )
+    method = "tensorflow/serving/predict"
+    specs = signature.inputs.items()
+    defaults = {name: spec.default for name, spec in specs if spec.default is not None}
+    return {"inputs": inputs, "outputs": outputs, "method_name": method, "defaults": defaults}

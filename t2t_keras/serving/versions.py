@@ -19,6 +19,7 @@ from absl import logging
 
 from t2t_keras.export.version_folders import versions_in
 from t2t_keras.serving.batching import Batcher
+from t2t_keras.serving.call_batching import CallBatcher, Method
 from t2t_keras.serving.limits import Refusal
 
 POLL_SECONDS = 1.0  # between two checks of the folder; files that differ are still being written
@@ -35,15 +36,21 @@ class Version:
 
     def __init__(self, number, files):
         self.number, self.files, self.state, self.error = number, files, "LOADING", ""
-        self.model, self.wishes, self.split_code, self.batchers = None, None, None, {}
+        self.model, self.translations = None, None
+        self.signatures, self.batchers, self.calls = {}, {}, {}
         self.in_flight, self.retired = 0, False
 
     def activate(self, model, workers):
         self.model, self.state = model, "AVAILABLE"
-        self.wishes, self.split_code = model.wishes, model.split_code
+        self.translations, self.signatures = model.translations, dict(model.signatures)
         self.batchers = {
             name: Batcher(signature, workers) for name, signature in model.signatures.items()
         }
+        if self.translations:
+            self.signatures = self.translations.signatures | self.signatures
+            most = self.translations.translator.engine.most
+            methods = (Method(name, most) for name in ("search", "log_p", "attention"))
+            self.calls = {each.name: CallBatcher(each, workers) for each in methods}
 
     def compile_shapes(self, shapes, metrics):
         """Compiles the shapes of batches that are frequent, until this version is retired.
@@ -79,9 +86,10 @@ class Version:
     def unload_if_unused(self):
         if not self.retired or self.in_flight or self.state == "END":
             return
-        for batcher in self.batchers.values():
+        for batcher in (*self.batchers.values(), *self.calls.values()):
             batcher.close()
-        self.model, self.wishes, self.batchers, self.state = None, None, {}, "END"
+        self.model, self.translations, self.state = None, None, "END"
+        self.signatures, self.batchers, self.calls = {}, {}, {}
         gc.collect()  # a model is large and full of reference cycles
         return_free_memory()
         logging.info("Version %d is unloaded", self.number)
@@ -108,7 +116,7 @@ class Versions:
         name: name of the model.
         folder: the folder with the versions.
         workers: `Workers`.
-        load: function from a version's folder to its model: a `Model` or a `TextModel`.
+        load: function from a version's folder to its model: a `Model` or an `EngineModel`.
         find: function from the folder to {number: folder of a version}.
     """
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from pipelines.tokenizers import load_tokenizer
 from pipelines.whole import read_json
+from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.decoding.special_ids import BEGIN, PADDING
 from t2t_keras.export.ctranslate2_package import UNKNOWN, cores, import_ctranslate2
@@ -60,6 +61,9 @@ class CTranslate2Engine(Engine):
 
     def check(self, config, prefix, phrases):
         check_search(config, phrases)
+
+    def warm_up(self):
+        self.search(Rows(np.array([[3, 2]], "int32"), [0]))
 
     def with_search(self, **changes):
         other = copy.copy(self)

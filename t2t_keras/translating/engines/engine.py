@@ -14,12 +14,14 @@ class Engine:
         longest: maximum length of a source and of an output, in tokens. None: no maximum.
         split: "auto" or "off", for requests that do not say it.
         varies: settings of the search that may differ from row to row.
+        most: maximum number of hypotheses that a search without options returns.
+        offers: settings of the search that requests to a server may change.
         batch_tokens: maximum rows × length of a batch of `search`.
         shapes: the `CompiledShapes` whose shapes a server compiles in the background. None: there
             are none.
     """
 
-    varies = frozenset()
+    varies, offers, most = frozenset(), ("beam", "n_best", "alpha"), 1
     batch_tokens = 4096
     split, tags, longest, shapes = "auto", (None,), None, None
 

@@ -37,7 +37,7 @@ class SavedModelEngine(Engine):
         in_background: see `CompiledShapes`.
     """
 
-    varies = frozenset(ROW_OPTIONS)
+    varies, offers = frozenset(ROW_OPTIONS), tuple(ROW_OPTIONS)
 
     def __init__(self, folder, signatures=None, compile_shapes=True, in_background=False):
         self.name = self.folder = Path(folder)

@@ -1,0 +1,68 @@
+"""Batches of rows from the calls of translations, whatever their requests ask for."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from t2t_keras.serving.batching import Batcher
+from t2t_keras.translating.calls import computed
+
+
+class Method(NamedTuple):
+    """A method of an engine, in place of a `Signature`."""
+
+    name: str
+    results: int  # of a row of a search
+    batchable = True
+    takes_text = False
+
+    def compute(self, calls):
+        """Computes the rows of several calls as one batch; returns the results of each.
+
+        Args:
+            calls: the engine and the columns of each call. The engines search in the same way.
+        """
+        engine, first = calls[0]
+        columns = {name: [row for _, each in calls for row in each[name]] for name in first}
+        results = iter(computed(engine, self.name, columns))
+        return [[next(results) for _ in each["source"]] for _, each in calls]
+
+    def values(self, width):
+        """Returns how many values the answer for a row may have."""
+        width = int(width)
+        return {"search": self.results * width, "log_p": width}.get(self.name, width**2)
+
+
+class CallBatcher(Batcher):
+    """Computes the calls of one method of the engine of one version."""
+
+    async def __call__(self, call, connection):
+        """Returns a list with the result of each row of a `Call`.
+
+        Args:
+            call: the `Call`. Its rows are admitted already.
+            connection: the `Connection` of the request, which counts the memory of the results.
+        """
+        width = np.array([*widths(call).values()])
+        order, results = np.argsort(width, kind="stable"), [None] * len(width)
+        for rows in self.parts(order, width):
+            columns = {name: [values[row] for row in rows] for name, values in call.columns.items()}
+            inputs = call.engine, columns
+            found = await self.computed(inputs, connection, width[rows], call.key)
+            connection.hold(sum(map(bytes_of, found)))
+            for row, result in zip(rows, found, strict=True):
+                results[row] = result
+        return results
+
+
+def widths(call):
+    """Returns {row: tokens of its ids}, phrases included."""
+    lengths = call.lengths()
+    for row, phrases in enumerate(call.columns.get("phrases", ())):
+        lengths[row] += sum(map(len, phrases))
+    return lengths
+
+
+def bytes_of(result):
+    """Returns the memory of a row's result."""
+    return sum(array.nbytes for array in (result if isinstance(result, tuple) else [result]))
