@@ -4,10 +4,20 @@ import html
 from pathlib import Path
 from urllib.parse import quote
 
+from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.translating.request import SEARCH, descriptions
 from t2t_keras.visualization.page import assembled
 
 HERE = Path(__file__).parent
 SCRIPTS = ("request", "options", "words")
+# A setting of the search that page.html has no field for.
+FIELD = """\
+      <div class="field">
+        <label for="{name}">{label}</label>
+        <input id="{name}" {kind} aria-describedby="{name}-hint">
+        <p class="hint" id="{name}-hint">{hint}</p>
+      </div>"""
+NUMBER = 'type="number" min="0" step="any" required'
 
 
 def page(name):
@@ -17,4 +27,24 @@ def page(name):
         for part in SCRIPTS
     }
     model = {"address": quote(name, safe=""), "name": html.escape(name)}
-    return assembled(HERE / "page.html", **scripts, **model)
+    return assembled(HERE / "page.html", further_fields=further_fields(), **scripts, **model)
+
+
+def further_fields():
+    """Returns a field for each setting of the search that page.html has none for.
+
+    The page shows the fields of the options that the model has.
+    """
+    template, hints = (HERE / "page.html").read_text(encoding="utf-8"), descriptions(SearchConfig)
+    defaults, fields = SearchConfig(), []
+    for name in SEARCH:
+        if f'id="{name}"' not in template:
+            is_number = isinstance(getattr(defaults, name), int | float)
+            hint, label = hints[name], name.replace("_", " ")
+            texts = {
+                "label": label[0].upper() + label[1:],
+                "hint": html.escape(hint[0].upper() + hint[1:]),
+                "kind": NUMBER if is_number else 'autocomplete="off"',
+            }
+            fields.append(FIELD.format(name=name, **texts))
+    return "\n".join(fields)

@@ -1,10 +1,9 @@
 // The options of a text: a field for each input of the signature `translate_with_options`.
 const OPTIONS = "translate_with_options";
 
-// The value of an input, given the text in its field.
+// The value of an input, given the text in its field. Others are numbers or strings.
 const VALUES = {
-  beam: Number, n_best: Number, alpha: Number, split: (text) => text === "true", markup: String,
-  prefix: String, require: (text) => linesOf(text).join("\t"), glossary: termsOf,
+  split: (text) => text === "true", require: (text) => linesOf(text).join("\t"), glossary: termsOf,
 };
 
 const linesOf = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
@@ -23,20 +22,23 @@ function termsOf(text) {
 
 const inputs = () => signatures[OPTIONS]?.inputs ?? {};
 const defaultOf = (name) => signatures[OPTIONS]?.defaults?.[name];
-const fields = () => Object.keys(VALUES).filter((name) => name in inputs()).map(byId);
+const controls = () => [...byId("fields").querySelectorAll("input, select, textarea")];
+const fields = () => controls().filter(({ id }) => id in inputs());
+const isNumber = (name) => typeof defaultOf(name) === "number";
+const valueOf = ({ id, value }) => (VALUES[id] ?? (isNumber(id) ? Number : String))(value.trim());
 const labelOf = (field) => field.labels[0].textContent;
 const isChanged = (field) => field.value.trim() !== field.dataset.initial;
 
 // Shows the fields for the options that the model has, with its defaults.
 function offerOptions() {
-  for (const name of Object.keys(VALUES)) byId(name).parentElement.hidden = !(name in inputs());
+  for (const { id, parentElement } of controls()) parentElement.hidden = !(id in inputs());
   const { dim = [] } = signatures.translate_n_best?.outputs.translations.tensor_shape ?? {};
-  const initial = {
-    beam: defaultOf("beam"), n_best: dim[1]?.size > 0 ? dim[1].size : defaultOf("n_best"),
-    alpha: Number(defaultOf("alpha")?.toPrecision(6)),  // a float32
-  };
-  for (const field of fields()) field.dataset.initial = initial[field.id] ?? "";
-  byId("beam").max = initial.beam;
+  for (const field of fields()) {
+    // The six digits that a float32 has.
+    field.dataset.initial = isNumber(field.id) ? Number(defaultOf(field.id).toPrecision(6)) : "";
+  }
+  if (dim[1]?.size > 0) byId("n_best").dataset.initial = dim[1].size;
+  byId("beam").max = defaultOf("beam");
   byId("options").hidden = !fields().length;
   resetOptions();
 }
@@ -68,7 +70,7 @@ function changedOptions() {
   for (const field of fields().filter(isChanged)) {
     try {
       if (!field.validity.valid) throw new UserError(`${labelOf(field)}: ${field.validationMessage}`);
-      options[field.id] = VALUES[field.id](field.value.trim());
+      options[field.id] = valueOf(field);
     } catch (error) {
       byId("options").open = true;
       field.focus();
