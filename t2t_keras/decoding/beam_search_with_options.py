@@ -16,9 +16,6 @@ from t2t_keras.decoding.constraints import IMPOSSIBLE
 from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.decoding.special_ids import END, PADDING
 
-# The settings of a search that may differ from sentence to sentence, and their types.
-ROW_OPTIONS = {"beam": "int32", "n_best": "int32", "alpha": "float32"}
-
 
 class WithOptions:
     """A number of results and α for each sentence, to be mixed into a beam search.

@@ -55,7 +55,7 @@ def search(model, source, max_length, config, prefix=None, indices=None, phrases
         trees: see `method_of`.
 
     Returns:
-        `Hypotheses`, `config.n_best` for each sentence.
+        `Hypotheses`, as many for each sentence as `config` says.
     """
     extras = {} if prefix is None else {"prefix": ops.convert_to_tensor(prefix, "int32")}
     method = method_of(model, config, trees)

@@ -8,6 +8,10 @@ from t2t_keras.checks import check, check_choice, check_integer
 MOST = {"beam": 1000, "n_best": 100_000, "extra_length": 10_000, "no_repeat_ngram": 100}
 
 
+# The settings that may differ from row to row in `beam_search_with_options.py`, and their types.
+ROW_OPTIONS = {"beam": "int32", "n_best": "int32", "alpha": "float32"}
+
+
 @dataclasses.dataclass
 class SearchConfig:
     """Settings of the search (§6.1).
@@ -55,6 +59,18 @@ class SearchConfig:
     def constrained(self):
         """Whether the settings forbid more tokens than padding and begin."""
         return bool(self.banned or self.first or self.no_repeat_ngram)
+
+    def changed(self, **changes):
+        """Returns a copy with changes."""
+        return dataclasses.replace(self, **changes)
+
+    def with_results(self, count):
+        """Returns a copy with so many results. None: as many as the beam is wide."""
+        return self.changed(n_best=count or self.beam)
+
+    def greedy(self):
+        """Returns the settings of greedy search."""
+        return self.changed(beam=1, n_best=1, constrain="")
 
     def length_penalty(self, length):
         """Returns the number that log P is divided by.

@@ -7,12 +7,12 @@ import tensorflow as tf
 
 from t2t_keras.decoding.alignment import attention_between
 from t2t_keras.decoding.beam_search_with_options import (
-    ROW_OPTIONS,
     BeamSearchWithOptions,
     ConstrainedBeamSearchWithOptions,
 )
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.search import method_of
+from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.compiled_stages import compiled_stages
 from t2t_keras.export.signature_constants import (
     IDS_ATTENTION,

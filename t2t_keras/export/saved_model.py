@@ -8,12 +8,12 @@ import tensorflow as tf
 from absl import logging
 
 from t2t_keras.checks import check
-from t2t_keras.decoding.beam_search_with_options import ROW_OPTIONS
 from t2t_keras.decoding.search import method_of
+from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.batchable import write_batchable
 from t2t_keras.export.compact_weights import CompactWeights
 from t2t_keras.export.id_signatures import id_signatures
-from t2t_keras.export.signature_constants import OPTIONS
+from t2t_keras.export.signature_constants import BEST, LISTS, OPTIONS
 from t2t_keras.export.staged_search import staged_search
 from t2t_keras.export.text_signatures import BATCHABLE, TEXTS, TextSignatures, default_options
 
@@ -44,7 +44,7 @@ def save_text_model(
     weights = CompactWeights(model, dtype)
     ids = id_signatures(model, config, weights.used_by, trees, follows, alignment)
     signatures = TextSignatures(model, ids, config, source, target)
-    endpoints = search_endpoints(signatures.translate_n_best, TEXTS)
+    endpoints = search_endpoints(signatures.translate, TEXTS)
     pairs = ["score", "score_pieces"]
     if any(model.config.attention_layers):
         pairs.append("attention")
@@ -62,7 +62,7 @@ def save_ids_model(folder, model, config, dtype="float32", trees=None):
 
     `serving_default` takes `source` [batch, length]: in each row the tokens, the end (2), then
     padding (0). It returns `ids` [batch, length] in the same form and `scores` [batch].
-    `translate_n_best` returns `ids` [batch, n, length] and `scores` [batch, n]. The length of the
+    `LISTS` returns `ids` [batch, n, length] and `scores` [batch, n]. The length of the
     answer depends on the whole batch, so no signature is batchable.
 
     Args:
@@ -71,11 +71,11 @@ def save_ids_model(folder, model, config, dtype="float32", trees=None):
     check_search(model, config)
     method = method_of(model, config, trees)
 
-    def translate_n_best(source):
+    def translate(source):
         ids, scores = staged_search(method, source, model.longest)
         return {"ids": ids, "scores": tf.maximum(scores, scores.dtype.min)}
 
-    with_weights = CompactWeights(model, dtype).used_by(translate_n_best)
+    with_weights = CompactWeights(model, dtype).used_by(translate)
     write(folder, search_endpoints(with_weights, tf.TensorSpec([None, None], tf.int32)))
     write_batchable(folder, [])
 
@@ -88,15 +88,15 @@ def check_search(model, config):
     check(dtype == "float32", "model.dtype_policy", dtype, allowed)
 
 
-def search_endpoints(translate_n_best, signature):
+def search_endpoints(translate, signature):
     """Returns the two signatures that search. They share one graph of the search."""
-    search = graph(translate_n_best, signature)
+    search = graph(translate, signature)
 
-    @functools.wraps(translate_n_best)
+    @functools.wraps(translate)
     def best(inputs):
         return {name: array[:, 0] for name, array in search(inputs).items()}
 
-    return {"serving_default": graph(best, signature), "translate_n_best": search}
+    return {BEST: graph(best, signature), LISTS: search}
 
 
 def graph(function, *signature):

@@ -4,6 +4,7 @@ import numpy as np
 
 NO_SCORE = float(np.finfo("float32").min)  # score of a missing translation: JSON has no −∞
 ATTENTION_LONGEST = 256  # tokens of a text in a request for attention weights
+BEST, LISTS = "serving_default", "translate_n_best"
 OPTIONS = "translate_with_options"
 # The signatures that take ids, which are not served.
 IDS_SEARCH, IDS_WITH_OPTIONS, IDS_PHRASES = "ids_search", "ids_with_options", "ids_with_phrases"

@@ -9,22 +9,24 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from t2t_keras.decoding.batches import LONGEST
-from t2t_keras.decoding.beam_search_with_options import ROW_OPTIONS
+from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.decoding.special_ids import BEGIN, PADDING
 from t2t_keras.export.option_checks import first_of_each, for_each, only_where, option_checks
 from t2t_keras.export.signature_constants import (
     ATTENTION_LONGEST,
+    BEST,
     IDS_ATTENTION,
     IDS_LOG_P,
     IDS_SEARCH,
     IDS_WITH_OPTIONS,
+    LISTS,
     OPTIONS,
 )
 from t2t_keras.export.text_parts import complete, in_batches, joined, padded, parts, split_at
 
 TEXTS = tf.TensorSpec([None], tf.string)
 # Signatures whose answers for a text do not depend on the other texts of the batch.
-BATCHABLE = ("serving_default", "translate_n_best", "score", OPTIONS)
+BATCHABLE = (BEST, LISTS, "score", OPTIONS)
 
 # The outputs of the signature `attention`, and the names of their layers in a model.
 ATTENTIONS = {
@@ -79,7 +81,7 @@ class TextSignatures(tf.Module):
         self.batch_tokens = batch_tokens
         self.longest = min(model.longest or LONGEST, LONGEST)
 
-    def translate_n_best(self, text):
+    def translate(self, text):
         """Returns the n best `translations` [batch, n] of each text and their `scores`."""
         ids, text_of = self.parts(text)
         n = self.config.n_best

@@ -63,7 +63,7 @@ def export_saved_model(
         **search: changes to the run's search settings.
     """
     config = run.search(**search)
-    config = dataclasses.replace(config, n_best=n_best or config.beam)
+    config = config.with_results(n_best)
     config.validate()
     trees = tree_constraint(run, config)
     (model, steps), tokenizer = run.loaded_with_steps(weights), run.tokenizer()
@@ -131,7 +131,7 @@ def is_exported(run):
     of an older version, too.
     """
     search = run.search()
-    config = dataclasses.replace(search, n_best=search.beam)
+    config = search.with_results(None)
     expected = facts_of(*run.loaded_with_steps(), dtype="float32", search=config)
     accepted = [expected]
     if run.averaged.record()["made_by"] is None:
@@ -197,7 +197,7 @@ def export_ctranslate2(
             f"{run.folder} puts a tag before each source, which CTranslate2 folders cannot. Export "
             "a SavedModel"
         )
-    config = dataclasses.replace(config, n_best=n_best or config.beam)
+    config = config.with_results(n_best)
     config.validate()
     model, steps = run.loaded_with_steps(weights)
     facts = facts_of(model, steps, dtype=dtype, search=config, longest=model.longest)

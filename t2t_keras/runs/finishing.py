@@ -72,7 +72,7 @@ def score_if_missing(run, final, show):
     named = record.get("bleu_by_set", {})
     missing = []
     for each in final.held_out:
-        of = f"{[each.sources, each.references]} {run.search(n_best=1)}{which}"
+        of = f"{[each.sources, each.references]} {run.search()}{which}"
         of = digest(of.encode())
         known = named.get(each.name, {}) if each.name else record.get("bleu", {})
         if known.get("of") != of:

@@ -1,6 +1,5 @@
 """The held-out sets of a run: read before training, encoded and translated during it."""
 
-import dataclasses
 import itertools
 import math
 
@@ -56,7 +55,7 @@ def held_out_sets(experiment, texts, tags, tokenizer, model):
     data = experiment.data
     longest = model.longest if data.batches.too_long == "drop" else None
     # Greedy search, because evaluations are frequent. The final BLEU uses the run's own search.
-    greedy = dataclasses.replace(experiment.search, beam=1, n_best=1, constrain="")
+    greedy = experiment.search.greedy()
     engine = ModelEngine(model, tokenizer, greedy, split="off", tags=[*{None, *tags.values()}])
     sets = []
     for name, lines in texts.items():

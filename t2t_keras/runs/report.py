@@ -104,12 +104,12 @@ def name_of(folder):
 
 def test_facts(run, tests, examples, weights, **search):
     """Translates the test set and scores it."""
-    config = run.search(n_best=1, **search)
+    config = run.search(**search)
     with Progress("translating", len(tests.sources), unit="lines") as progress:
         progress.to(0)
-        options = {"split": "off", "n_best": 1, "confidence": True, **search}
-        results = run.translator(weights).translate(tests.sources, progress.to, **options)
-        translations = [best for best, *_ in results]
+        options = {"split": "off", "confidence": True, **search}
+        translator = run.translator(weights)
+        translations = translator.best_of_each(tests.sources, progress.to, **options)
     outputs = [on_one_line(each.text) for each in translations]
     scores = sentence_bleu(outputs, tests.references)
     lines = [

@@ -11,7 +11,7 @@ import typing
 import numpy as np
 
 from pipelines.glossary import Glossary
-from t2t_keras.export.signature_constants import ATTENTION_LONGEST, NO_SCORE, OPTIONS
+from t2t_keras.export.signature_constants import ATTENTION_LONGEST, BEST, LISTS, NO_SCORE, OPTIONS
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.signatures import Signature, metadata_of
 from t2t_keras.serving.tensors import Spec
@@ -19,7 +19,6 @@ from t2t_keras.translating.request import Request
 from t2t_keras.translating.text_error import TextError
 from t2t_keras.translating.translator import Translator
 
-BEST, N_BEST = "serving_default", "translate_n_best"
 TEXTS = Spec("string", (None,))
 LONGEST_GLOSSARY = 1_000_000  # bytes; the limit on a request's body applies, too
 GLOSSARIES = 8  # kept in memory, for requests that repeat them
@@ -39,11 +38,11 @@ class Translations:
 
     def __init__(self, engine, to=None):
         self.translator = Translator(engine, to, ATTENTION_LONGEST)
-        self.config, self.widths = engine.config, {BEST: None, N_BEST: engine.most}
+        self.config, self.widths = engine.config, {BEST: None, LISTS: engine.most}
         self.widths[OPTIONS] = engine.config.beam
         self.glossary = functools.lru_cache(GLOSSARIES)(self.parsed_glossary)
         options = {"text": TEXTS} | {name: self.spec(name) for name in sorted(self.offered())}
-        inputs = {BEST: {"text": TEXTS}, N_BEST: {"text": TEXTS}, OPTIONS: options}
+        inputs = {BEST: {"text": TEXTS}, LISTS: {"text": TEXTS}, OPTIONS: options}
         self.signatures = {
             name: Signature(name, inputs[name], self.outputs(name), True, None) for name in inputs
         }

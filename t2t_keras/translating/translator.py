@@ -76,9 +76,13 @@ class Translator:
         return tagged(self.engine.tokenizer, chosen_tag(to or self.to, self.engine.tags))
 
     def best(self, texts, on_progress=lambda count: None, **options):
-        """Returns the best translation of each text; arguments as in `translate`."""
-        results = self.translate(texts, on_progress, n_best=1, **options)
-        return [best.text for best, *_ in results]
+        """Returns the text of the best translation of each text; see `translate`."""
+        return [each.text for each in self.best_of_each(texts, on_progress, **options)]
+
+    def best_of_each(self, texts, on_progress=lambda count: None, **options):
+        """Returns the best `Translation` of each text; see `translate`."""
+        results = self.translate(texts, on_progress, **{"n_best": 1, **options})
+        return [best for best, *_ in results]
 
     def translate(self, texts, on_progress=lambda count: None, first_index=0, **options):
         """Translates each text.

@@ -13,7 +13,7 @@ import numpy as np
 from pipelines.tokenizers import load_tokenizer
 from pipelines.whole import read_json
 from t2t_keras.decoding.rows import Rows
-from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
 from t2t_keras.decoding.special_ids import BEGIN, PADDING
 from t2t_keras.export.ctranslate2_package import UNKNOWN, cores, import_ctranslate2
 from t2t_keras.export.replacement import restore
@@ -29,6 +29,9 @@ RECORD = "export.json"  # record in exports that have no config.json of the run
 EXPORT_AGAIN = "Export the run again with t2t-export --format=ctranslate2 --force"
 
 
+FORBIDDING = ("banned", "first", "no_repeat_ngram", "constrain")  # settings that forbid tokens
+
+
 class CTranslate2Engine(Engine):
     """A CTranslate2 folder that t2t-export wrote. Its search is ours; see `export/README.md`.
 
@@ -37,16 +40,14 @@ class CTranslate2Engine(Engine):
     """
 
     batch_tokens = 1024  # CTranslate2 keeps the caches of all beams at once
+    offers = tuple(name for name in ROW_OPTIONS if name not in FORBIDDING)
 
     def __init__(self, folder):
         self.name = self.folder = Path(folder)
         restore(self.folder)  # if its replacement was interrupted
         self.record = read_record(self.folder)
         try:
-            self.config = SearchConfig(**self.record["search"])
-            self.config.validate()
-            self.most = self.config.n_best
-            self.config = self.changed(n_best=1)
+            self.use(SearchConfig(**self.record["search"]))
             self.longest = self.record["longest"]
         except (KeyError, TypeError, ValueError) as error:
             raise unusable(self.folder, f"{RECORD}: {error}") from error
@@ -67,7 +68,7 @@ class CTranslate2Engine(Engine):
 
     def with_search(self, **changes):
         other = copy.copy(self)
-        other.config = self.changed(**changes)
+        other.config = self.config.changed(**changes)
         return other
 
     def search(self, rows):
@@ -121,14 +122,10 @@ def check_search(config, phrases=False):
             "--sample does not work with CTranslate2, which draws other random numbers. "
             "Give the run"
         )
-    unsupported = {
-        "banned": set(config.banned) - {PADDING, BEGIN, UNKNOWN},
-        "first": config.first,
-        "no_repeat_ngram": config.no_repeat_ngram,
-        "constrain": config.constrain,
-    }
-    for name, value in unsupported.items():
-        if value:
+    allowed = {PADDING, BEGIN, UNKNOWN}  # CTranslate2 can do without these
+    for name in FORBIDDING:
+        value = getattr(config, name)
+        if set(value) - allowed if name == "banned" else value:
             raise ValueError(
                 f"--{name} does not work with CTranslate2: it divides the probability of forbidden "
                 "tokens among the others, so its search finds other translations. Give the run"

@@ -1,6 +1,6 @@
 """What every engine offers: ids in, hypotheses out. Text is the translator's."""
 
-import dataclasses
+from t2t_keras.decoding.search_config import ROW_OPTIONS
 
 
 class Engine:
@@ -21,7 +21,7 @@ class Engine:
             are none.
     """
 
-    varies, offers, most = frozenset(), ("beam", "n_best", "alpha"), 1
+    varies, offers, most = frozenset(), tuple(ROW_OPTIONS), 1
     batch_tokens = 4096
     split, tags, longest, shapes = "auto", (None,), None, None
 
@@ -77,6 +77,12 @@ class Engine:
     def close(self):
         """Frees what the engine holds."""
 
-    def changed(self, **changes):
-        """Returns the `SearchConfig` with changes."""
-        return dataclasses.replace(self.config, **changes)
+    def use(self, config):
+        """Takes the `SearchConfig` of an export, whose n-best lists are only on request."""
+        config.validate()
+        self.config, self.most = config.changed(n_best=1), config.n_best
+
+    def returns(self, config):
+        """Returns whether a search returns the results of a `SearchConfig`, or more."""
+        counted = self.config.changed(n_best=config.n_best)
+        return counted == config and config.n_best <= self.most

@@ -1,6 +1,5 @@
 """The engine of a Keras model: its search, probabilities and attention as TensorFlow graphs."""
 
-import dataclasses
 import functools
 
 import tensorflow as tf
@@ -36,7 +35,7 @@ class ModelEngine(Engine):
         self.graphs = Graphs(model, alignment)
 
     def with_search(self, **changes):
-        config = dataclasses.replace(self.config, **changes)
+        config = self.config.changed(**changes)
         key = repr(config)
         if key not in self.others:
             while len(self.others) >= SEARCHES:

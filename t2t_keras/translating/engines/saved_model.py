@@ -8,8 +8,8 @@ import tensorflow as tf
 from pipelines.sources import digest_of
 from pipelines.tokenizers import load_tokenizer
 from pipelines.whole import read_json
-from t2t_keras.decoding.beam_search_with_options import ROW_OPTIONS
 from t2t_keras.decoding.rows import Hypotheses
+from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.loading import load
 from t2t_keras.export.signature_constants import (
     IDS_ATTENTION,
@@ -59,8 +59,7 @@ class SavedModelEngine(Engine):
         # A signature that is kept imports its graph only once.
         self.signatures = {name: signatures[name] for name in signatures}
         settings = read_json(self.folder / "config.json", {}, EXPORT_AGAIN)
-        self.most, self.config = config.n_best, config
-        self.config = self.changed(n_best=1)
+        self.use(config)
         self.split = "auto" if settings["export"].get("split", True) else "off"
         self.tags, self.tag = settings.get("tags") or [None], tag_of(self.folder)
         self.tokenizer = load_tokenizer(self.folder / "vocabulary")
@@ -92,9 +91,7 @@ class SavedModelEngine(Engine):
             )
 
     def planned(self, config):
-        if config.n_best <= self.most and self.changed(n_best=config.n_best) == config:
-            return self, {}  # the search returns so many in any case
-        return super().planned(config)
+        return (self, {}) if self.returns(config) else super().planned(config)
 
     def with_search(self, **changes):
         raise ValueError(

@@ -99,12 +99,13 @@ def of_rows(search, model, config, **options):
         model, config: of the search.
         **options: of the `tf.function`.
     """
-    specs = {"prefix": IDS, "draws": tf.TensorSpec([None, config.n_best, None], tf.float32)}
-    specs["phrases"] = tf.TensorSpec([None, None, None], tf.int32)
+    specs = {"prefix": IDS, "phrases": tf.TensorSpec([None, None, None], tf.int32)}
 
     @functools.cache
-    def graph(*extras):
+    def graph(*extras, draws=None):
         signature = [IDS, {name: specs[name] for name in extras}]
+        if draws is not None:
+            signature[1]["draws"] = tf.TensorSpec([None, draws, None], tf.float32)
         return tf.function(search, input_signature=signature, autograph=False, **options)
 
     def of_rows(rows):
@@ -115,7 +116,8 @@ def of_rows(search, model, config, **options):
         }
         if config.method == "sample":
             longest = min(rows.source.shape[1] + config.extra_length, model.longest or sys.maxsize)
-            extras["draws"] = tf.constant(draws_of(rows.index, longest, config))
+            draws = tf.constant(draws_of(rows.index, longest, config))
+            return graph(*extras, draws=draws.shape[1])(rows.source, extras | {"draws": draws})
         return graph(*extras)(rows.source, extras)
 
     return of_rows
