@@ -168,7 +168,7 @@ class BeamSearch:
         """
         beam, live, position = self.config.beam, state.live, state.position
         prefix = state.extras.get("prefix")
-        constrained = tree_logits(self.trees, state, live.tokens)
+        constrained = self.constraint(state)
         log_p, tokens = next_tokens(
             logits, 2 * beam, live.tokens, position, self.config, prefix, constrained
         )
@@ -181,6 +181,10 @@ class BeamSearch:
         hypotheses = Hypotheses(self.continued(state, parents, newest), scores)
         may_end = ops.arange(newest.shape[1]) < beam
         return Candidates(hypotheses, parents, newest, may_end, {})
+
+    def constraint(self, state):
+        """Returns the function from the logits to those under a further constraint, or None."""
+        return tree_logits(self.trees, state, state.live.tokens)
 
     def continued(self, state, parents, newest):
         """Returns the tokens of live hypotheses, chosen by their indices, with new tokens."""

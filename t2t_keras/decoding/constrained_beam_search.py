@@ -100,8 +100,9 @@ class ConstrainedBeamSearch(BeamSearch):
         """
         beam, live = self.config.beam, state.live
         prefix = state.extras.get("prefix")
+        constrained = self.constraint(state)
         log_p, likely = next_tokens(
-            logits, 2 * beam, live.tokens, state.position, self.config, prefix
+            logits, 2 * beam, live.tokens, state.position, self.config, prefix, constrained
         )
         # Without a prefix there are two more. They would change what is chosen from.
         rank = ops.cumsum(ops.cast(log_p > IMPOSSIBLE, "int32"), axis=-1)
