@@ -12,16 +12,16 @@ from keras import ops
 
 from t2t_keras.decoding.beam_search import BeamSearch
 from t2t_keras.decoding.constrained_beam_search import ConstrainedBeamSearch
-from t2t_keras.decoding.constraints import IMPOSSIBLE
+from t2t_keras.decoding.constraints import IMPOSSIBLE, without_repeats
 from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.decoding.special_ids import END, PADDING
 
 
 class WithOptions:
-    """A number of results and α for each sentence, to be mixed into a beam search.
+    """A number of results, α and n-grams for each sentence, to be mixed into a beam search.
 
-    The `extras` of `start` must have "n_best" and "alpha" `[sentences]`. No sentence may have more
-    results than the beam is wide.
+    The `extras` of `start` must have "n_best", "alpha" and "no_repeat_ngram" `[sentences]`. No
+    sentence may have more results than the beam is wide.
 
     Args:
         model: a `Transformer` or an `Ensemble`.
@@ -31,7 +31,8 @@ class WithOptions:
     """
 
     def __init__(self, model, config, *arguments):
-        super().__init__(model, dataclasses.replace(config, n_best=config.beam), *arguments)
+        config = dataclasses.replace(config, n_best=config.beam, no_repeat_ngram=0)
+        super().__init__(model, config, *arguments)
 
     def unfinished(self, state):
         return super(WithOptions, self.with_alpha(state.extras["alpha"])).unfinished(state)
@@ -42,6 +43,20 @@ class WithOptions:
 
     def step(self, state):
         return super(WithOptions, self.with_alpha(state.extras["alpha"][:, None])).step(state)
+
+    def constraint(self, state):
+        others, n = super().constraint(state), state.extras.get("no_repeat_ngram")
+        if n is None:
+            return others
+
+        def constrained(logits):
+            logits = logits if others is None else others(logits)
+            of_state = state.live.tokens, state.position, n
+            return ops.cond(
+                ops.any(n > 0), lambda: without_repeats(logits, *of_state), lambda: logits
+            )
+
+        return constrained
 
     def hypotheses(self, state):
         return first(super().hypotheses(state), state.extras["n_best"][:, None])
@@ -71,10 +86,11 @@ class BeamSearchWithOptions(WithOptions, BeamSearch):
     def continuations(self, state, logits):
         prefix, beam = state.extras["prefix"], state.extras["beam"][:, None]
         here = ops.arange(ops.shape(prefix)[1], dtype="int32") == state.position
-        likeliest = super().continuations
-        without = {name: each for name, each in state.extras.items() if name != "prefix"}
+        masks = ops.any(here & (prefix != PADDING)) | ops.any(state.extras["no_repeat_ngram"] > 0)
+        likeliest, masking = super().continuations, ("prefix", "no_repeat_ngram")
+        without = {name: each for name, each in state.extras.items() if name not in masking}
         candidates = ops.cond(  # prefixes end soon, and masking is expensive
-            ops.any(here & (prefix != PADDING)),
+            masks,
             lambda: likeliest(state, logits),
             lambda: likeliest(state._replace(extras=without), logits),
         )

@@ -79,9 +79,42 @@ def repeats_ngram(tokens, position, n, vocabulary):
         same = same & (ops.roll(tokens, -i, axis=2) == newest)
     # Its last token would repeat it. Other n-grams mark padding, which is forbidden anyway.
     last = ops.where(same, ops.roll(tokens, 1 - n, axis=2), PADDING)
-    ids = ops.reshape(last, (-1, length))
+    return id_marks(last, vocabulary)
+
+
+def id_marks(ids, vocabulary):
+    """Returns booleans `[sentences, hypotheses, vocabulary]`, True at `[.., .., length]` ids."""
+    sentences, hypotheses, length = ops.shape(ids)
+    ids = ops.reshape(ids, (-1, length))
     rows = ops.arange(ops.shape(ids)[0], dtype="int32")[:, None] + ops.zeros_like(ids)
     places = ops.reshape(ops.stack([rows, ids], axis=-1), (-1, 2))
     marks = ops.zeros((ops.shape(ids)[0], vocabulary), "bool")
     marks = ops.scatter_update(marks, places, ops.ones(ops.shape(places)[:1], "bool"))
     return ops.reshape(marks, (sentences, hypotheses, vocabulary))
+
+
+def without_repeats(logits, tokens, position, n):
+    """Returns the logits with −∞ for tokens that would repeat an n-gram of their sentence's length.
+
+    Args:
+        logits, tokens, position: see `next_tokens`.
+        n: int32 `[sentences]`; 0: any n-gram may be repeated.
+    """
+    n, (_, _, length) = ops.reshape(n, (-1, 1, 1)), ops.shape(tokens)
+    starts = ops.arange(length, dtype="int32")
+    same = ops.broadcast_to((n > 0) & (starts + n <= position), ops.shape(tokens))
+
+    def compared(i, same):
+        """Compares token i of each earlier n-gram with token i of the newest n − 1."""
+        at = ops.clip(position - n + 1 + i, 0, length - 1)
+        at = ops.broadcast_to(at, ops.shape(tokens[:, :, :1]))
+        newest = ops.take_along_axis(tokens, at, axis=2)
+        earlier = ops.take(tokens, ops.minimum(starts + i, length - 1), axis=2)
+        return i + 1, same & ((i >= n - 1) | (earlier == newest))
+
+    longest = ops.max(n)
+    _, same = ops.while_loop(lambda i, _: i < longest - 1, compared, (0, same))
+    last = ops.clip(starts + n - 1, 0, length - 1)
+    last = ops.take_along_axis(tokens, ops.broadcast_to(last, ops.shape(tokens)), axis=2)
+    repeated = id_marks(ops.where(same, last, PADDING), logits.shape[-1])
+    return ops.where(repeated, IMPOSSIBLE, logits)

@@ -9,7 +9,7 @@ MOST = {"beam": 1000, "n_best": 100_000, "extra_length": 10_000, "no_repeat_ngra
 
 
 # The settings that may differ from row to row in `beam_search_with_options.py`, and their types.
-ROW_OPTIONS = {"beam": "int32", "n_best": "int32", "alpha": "float32"}
+ROW_OPTIONS = {"beam": "int32", "n_best": "int32", "alpha": "float32", "no_repeat_ngram": "int32"}
 
 
 @dataclasses.dataclass

@@ -13,7 +13,7 @@ from t2t_keras.decoding.beam_search_with_options import (
 )
 from t2t_keras.decoding.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.search import advance
-from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
 
 LENGTH = 16
 NONE = [0, 0, 0]
@@ -38,15 +38,18 @@ def with_options(model, source, prefix, **options):
 @pytest.mark.long
 def test_each_row_has_the_results_of_a_search_with_its_options():
     model = model_that_ends(seed=2, end=4.0, num_layers=1)
-    kinds = [(1, 1, 1.5), (2, 2, 0.6), (3, 1, 0.0), (4, 4, 0.6)]
-    beam, n_best, alpha = (np.repeat(each, len(SOURCE)) for each in zip(*kinds, strict=True))
-    options = {"beam": beam.astype("int32"), "n_best": n_best.astype("int32"), "alpha": alpha}
+    kinds = [(1, 1, 1.5, 0), (2, 2, 0.6, 2), (3, 1, 0.0, 1), (4, 4, 0.6, 3), (4, 4, 0.6, 0)]
+    names = "beam", "n_best", "alpha", "no_repeat_ngram"
+    columns = (np.repeat(each, len(SOURCE)) for each in zip(*kinds, strict=True))
+    options = {
+        name: each.astype(ROW_OPTIONS[name]) for name, each in zip(names, columns, strict=True)
+    }
     rows, prefixes = (np.tile(each, (len(kinds), 1)) for each in (SOURCE, PREFIXES))
     tokens, scores = with_options(model, rows, prefixes, **options)
     lengths = (tokens[:, 0] > 0).sum(-1)
     assert lengths.min() < 8 < lengths.max() == LENGTH
-    for index, (width, count, exponent) in enumerate(kinds):
-        settings = {"beam": width, "n_best": count, "alpha": exponent}
+    for index, kind in enumerate(kinds):
+        settings, count = dict(zip(names, kind, strict=True)), kind[1]
         expected, expected_scores = run_search(model, SOURCE, LENGTH, PREFIXES, **settings)
         own = slice(index * len(SOURCE), (index + 1) * len(SOURCE))
         assert not np.isfinite(scores[own][:, count:]).any()
@@ -61,6 +64,7 @@ def test_rows_are_cut_off_at_their_limits_as_in_a_search_with_their_options():
     model = model_that_ends(num_layers=1)
     set_bias(model, {2: -100.0})  # no hypothesis ends
     options = {name: np.array([1, 3], "int32") for name in ("beam", "n_best")}
+    options["no_repeat_ngram"] = np.zeros(2, "int32")
     tokens, scores = with_options(model, SOURCE[:2], PREFIXES[:2] * 0, alpha=[0.6] * 2, **options)
     for row, count in enumerate((1, 3)):
         settings = {"beam": count, "n_best": count}

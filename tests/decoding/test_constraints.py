@@ -9,7 +9,7 @@ from helpers import array
 from keras import ops
 from searches import SOURCE, model_that_ends, run_search, scores_of, set_bias
 
-from t2t_keras.decoding.constraints import next_tokens, repeats_ngram
+from t2t_keras.decoding.constraints import next_tokens, repeats_ngram, without_repeats
 from t2t_keras.decoding.search_config import SearchConfig
 
 LOGITS = np.random.default_rng(0).normal(size=(2, 3, 12)).astype("float32")
@@ -81,6 +81,19 @@ def test_repeated_ngrams_are_those_found_by_comparing_all(n):
             newest = tuple(written[position - n + 1 :]) if n > 1 else ()
             expected = [(*newest, token) in known for token in range(2, 6)]
             assert mark[2:].astype(bool).tolist() == expected
+
+
+def test_each_sentence_has_its_own_length_of_ngrams():
+    tokens = np.random.default_rng(1).integers(3, 6, (5, 2, 9)).astype("int32")
+    for position in (0, 1, 4, 9):
+        masked = without_repeats(
+            ops.zeros((5, 2, 6)), ops.array(tokens), ops.array(position), ops.arange(5)
+        )
+        for n in range(1, 5):
+            own = ops.array(tokens[n : n + 1])
+            marks = array(repeats_ngram(own, ops.array(position), n, 6))[0]
+            assert (np.isneginf(array(masked)[n])[:, 1:] == marks[:, 1:]).all(), "0 is padding"
+        assert not np.isneginf(array(masked)[0][:, 1:]).any()
 
 
 SEARCHES = {"beam": {}, "sampling": {"method": "sample", "seed": 3}, "greedy": {"beam": 1}}
