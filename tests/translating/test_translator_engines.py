@@ -16,22 +16,20 @@ from t2t_keras.translating.request import Request
 
 pytestmark = pytest.mark.long
 
-SOURCES = [english for english, _ in pairs(24)]
+SOURCES = [english for english, _ in pairs(8)]
 CHOICES = {
     "default head": None,
-    "chosen head": AlignmentHead(0, 1),
-    "shifted head": AlignmentHead(0, 0, shifted=True),
+    "shifted head": AlignmentHead(0, 1, shifted=True),
 }
 ASKING = [
     *SOURCES,
-    *(Request(text, prefix="Der Hund", n_best=2) for text in SOURCES[:6]),
+    *(Request(text, prefix="Der Hund", n_best=2) for text in SOURCES[:3]),
     Request(SOURCES[0], prefix="das " * 40),  # longer than the limit
     Request(SOURCES[1], beam=1),
     Request(SOURCES[2], alpha=0.1, n_best=3, prefix="ein"),
     Request(" ".join(SOURCES[:3]), prefix="Die"),
     Request(f"<p>{SOURCES[3]} <b>dog</b></p> {{x}} {SOURCES[4]}", markup="html"),
     Request("", confidence=True),
-    Request("dog " * 1100),
 ]
 
 
@@ -77,9 +75,9 @@ def test_a_savedmodel_translates_aligns_and_rates_as_the_run(sharp_run, tmp_path
     glossary = {"dog": "guter Hund", "cat": "Katze"}
     requests = [
         *ASKING,
-        *(Request(text, glossary=glossary, prefix="Ein", n_best=2) for text in SOURCES[:6]),
+        *(Request(text, glossary=glossary, prefix="Ein", n_best=2) for text in SOURCES[:3]),
         Request(SOURCES[0], require=["das Haus", "Katze"], alpha=0.1),
-        *documents(6),
+        *documents(3),
     ]
     expected = run.translator(extra_length=9).translate(asking(requests))
     check_equal(load_translator(folder).translate(asking(requests)), expected, 2e-5)

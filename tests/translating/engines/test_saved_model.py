@@ -49,6 +49,8 @@ class Signatures(dict):
             count = CONFIG.beam if name.startswith("with") else CONFIG.n_best
             tokens = tf.repeat(source[:, None], count, axis=1)
             scores = tf.zeros([rows, count]) - tf.range(float(count))
+            if "n_best" in inputs:
+                scores = tf.where(tf.range(count) < inputs["n_best"][:, None], scores, -np.inf)
             return {"tokens": tokens, "scores": scores, "finished": tf.constant(True)}
 
         return call
@@ -91,10 +93,10 @@ def test_options_and_prefixes_are_answered_by_the_search_with_options(engine, si
         Request("b", beam=2, n_best=2),
         Request("c"),
         Request("d", n_best=3),  # more than the exported search returns
-        Request("e", prefix="Der"),
+        Request("e", prefix="Der", n_best=2),
     ]
     found = Translator(engine).translate(requests)
-    assert [len(row) for row in found] == [1, 2, 1, 3, 1]
+    assert [len(row) for row in found] == [1, 2, 1, 3, 2]
     assert signatures.asked() == ["search", "with_options", "with_options"]
     _, (_, prefixed), (_, options) = signatures.calls
     assert [len(prefixed["prefix"]), prefixed["beam"].tolist()] == [1, [4]]
