@@ -246,6 +246,7 @@ ASKING = [
     Request(TEXT, glossary={"dog": "Vogel", "cats": "Tiere"}),
     Request(TEXT, require=["Hund"], prefix="Ein"),
     Request(f"<p>A <b>dog</b>.</p> &amp; {TEXT}", markup="html", prefix="Ein"),
+    Request("<p>A dog.</p> &amp; B", markup="html", confidence=True),
     Request("A %s {dog}. <b>", markup="placeholders", n_best=2),
     Request(TEXT, to="fr", split="off"),
     Request(TEXT, alignments=True, n_best=2, banned=["A"]),
