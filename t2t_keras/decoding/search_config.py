@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from t2t_keras.checks import check, check_choice, check_integer
+from t2t_keras.checks import check, check_boolean, check_choice, check_integer
 
 # Limits far beyond any use, so that settings from elsewhere cannot allocate all memory.
 MOST = {"beam": 1000, "n_best": 100_000, "extra_length": 10_000, "no_repeat_ngram": 100}
@@ -86,6 +86,7 @@ class SearchConfig:
         """Raises `ValueError` for the first invalid setting."""
         check_choice("method", self.method, ("beam", "sample"))
         check_choice("penalty", self.penalty, ("gnmt", "marian"))
+        check_boolean("early_stopping", self.early_stopping)
         check_integer("beam", self.beam)
         check_integer("n_best", self.n_best)
         for name in ("extra_length", "top_k", "seed", "no_repeat_ngram"):

@@ -7,14 +7,17 @@ descriptions, and those of the others, are the `Args` of the docstrings.
 
 import dataclasses
 import inspect
+import os
 import re
 from typing import Any
 
+from pipelines.glossary import Glossary
 from pipelines.markup import MARKUP
-from t2t_keras.checks import check_boolean, check_choice, nearest
+from t2t_keras.checks import check, check_boolean, check_choice, nearest
 from t2t_keras.decoding.search_config import SearchConfig
 
 SPLIT = ("auto", "off")
+GLOSSARIES = Glossary | dict | str | os.PathLike
 SEARCH = tuple(field.name for field in dataclasses.fields(SearchConfig))
 
 # The settings of a search, all None: the engine's own.
@@ -67,8 +70,15 @@ class Request(SearchChanges):
             check_choice("markup", self.markup, MARKUP)
         for name in ("alignments", "confidence"):
             check_boolean(name, getattr(self, name))
-        if isinstance(self.require, str) or not all(isinstance(each, str) for each in self.require):
-            raise ValueError(f"`require` must be a list of phrases. Received: {self.require!r}")
+        check(isinstance(self.prefix, str), "prefix", self.prefix, "a text")
+        check(are_texts(self.require), "require", self.require, "a list of phrases")
+        check(
+            self.glossary is None or isinstance(self.glossary, GLOSSARIES),
+            "glossary",
+            self.glossary,
+            "a Glossary, a dictionary, or the path of a file",
+        )
+        check(self.to is None or isinstance(self.to, str), "to", self.to, "a tag or a language")
         if self.markup and self.require:
             raise ValueError(
                 "texts with markup can have a glossary, but no required phrases of their own. "
@@ -79,6 +89,10 @@ class Request(SearchChanges):
         """Returns the settings of the search that the request changes."""
         changes = {name: getattr(self, name) for name in SEARCH}
         return {name: value for name, value in changes.items() if value is not None}
+
+
+def are_texts(values):
+    return isinstance(values, list | tuple) and all(isinstance(each, str) for each in values)
 
 
 FIELDS = tuple(field.name for field in dataclasses.fields(Request) if field.name != "text")

@@ -45,7 +45,7 @@ def search_config(config, tokenizer, **changes):
 
 def piece_ids(name, pieces, tokenizer):
     """Returns the ids of vocabulary pieces. A leading space marks the start of a word."""
-    if isinstance(pieces, str):
+    if not isinstance(pieces, list | tuple):
         raise ValueError(f"`{name}` must be a list of pieces or ids. Received: {pieces!r}")
     known = {piece: id for id, piece in enumerate(tokenizer.pieces(range(tokenizer.size)))}
     ids = []

@@ -32,15 +32,16 @@ def test_a_batch_gets_the_smallest_shape_that_it_fits_into(shapes):
     assert shapes.shape_for(33, 8) is shapes.shape_for(1, 65) is shapes.shape_for(5, 33) is None
 
 
-def test_sentences_are_padded_to_the_smallest_number_of_rows_that_is_compiled(shapes):
+def test_a_batch_gets_a_compiled_shape_even_if_a_smaller_one_would_do(shapes):
     def rows():
-        return [shapes.rows_for(count) for count in (1, 2, 3, 4, 5, 32, 33)]
+        return [shapes.shape_for(count, 16).rows for count in (1, 2, 3, 4, 5, 32)]
 
-    assert rows() == [1, 2, 4, 4, 8, 32, None]
+    assert rows() == [1, 2, 4, 4, 8, 32]
     shapes.compile(Shape(8, 16))
-    assert rows() == [1, 8, 8, 8, 8, 32, None]
+    assert rows() == [1, 8, 8, 8, 8, 32], "but not if most rows were padding"
     shapes.compile(Shape(4, 16))
-    assert rows() == [4, 4, 4, 4, 8, 32, None]
+    assert rows() == [4, 4, 4, 4, 8, 32]
+    assert shapes.shape_for(2, 17) == (2, 32)
 
 
 def test_no_shape_is_longer_than_the_learned_positions():
@@ -80,11 +81,6 @@ def test_another_thread_gets_the_shapes_that_pay_most_frequent_first(compiled):
     assert shapes.wanted() == [(1, 16), (2, 16)]
     shapes.failed = True
     assert not shapes.wanted()
-
-
-def test_shapes_may_be_limited_to_some_rows(compiled):
-    shapes = CompiledShapes(compiled.append, rows=(1, 2))
-    assert shapes.shape_for(3, 8) is None is shapes.rows_for(3)
 
 
 def test_after_a_failure_the_other_search_is_used_for_all_shapes(caplog):

@@ -9,17 +9,16 @@ import itertools
 import random
 import re
 import sys
-import types
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 from pipelines.glossary import Glossary
 from pipelines.markup import Document
 from pipelines.sentences import split_sentences
-from t2t_keras.translating.markup.marked_translation import MarkedTranslator
+from t2t_keras.translating.markup.marked_translation import marked_text_of
 from t2t_keras.translating.required_phrases import Requirements
 from t2t_keras.translating.sentences import whole
-from t2t_keras.translating.translator import Translation
+from t2t_keras.translating.words import Words
 
 PLAIN = [
     *("the", "dog", "sleeps,", "a", "house.", "Two", "cats", "(big)", "naïve", "你好", "x", "3.5"),
@@ -122,59 +121,50 @@ def mistranslated(text, draw):
     return source, " ".join(target).split()
 
 
-def translator(markup, draw=None, glossary=None):
-    """Returns a `MarkedTranslator` that reorders, drops, repeats and invents words.
+def translated(text, markup, draw=None, glossary=None, split=split_sentences):
+    """Translates the lines of a text, and reorders, drops, repeats and invents words.
 
     Args:
+        text: a document.
         markup: "html", "xml" or "placeholders".
         draw: random numbers. None: every translation is its source.
         glossary: a `Glossary`, whose phrases are written. None: no glossary.
+        split: function from a text to its sentences and separators.
     """
-
-    def translate(texts, on_progress, split, requirements, prefixes):
-        results = []
-        for index, text in enumerate(texts):
-            sentences, pairs, sources, targets = split(text)[0], [], [], []
-            translations = []
-            for sentence in sentences:
-                if draw is None:
-                    source, target, written = sentence.split(), sentence.split(), sentence
-                else:
-                    source, target = mistranslated(sentence, draw)
-                    for phrase in requirements.of_sentence(sentence, index) if glossary else ():
-                        target.insert(draw.randrange(len(target) + 1), phrase)
-                    written = " ".join(target)
-                if draw is not None and draw.random() > 0.05 and source:
-                    pairs += [
-                        (len(sources) + draw.randrange(len(source)), len(targets) + place)
-                        for place in range(len(target))
-                        if draw.random() > 0.1
-                    ]
-                sources, targets = [*sources, *source], [*targets, *target]
-                translations.append(written)
-            parts = [types.SimpleNamespace(words=(sources, targets), pairs=pairs)]
-            results.append([Translation("\n".join(translations), 0.0, parts)])
-        return results
-
-    return MarkedTranslator(
-        translate,
-        markup,
-        lambda translation: translation.parts[0].pairs,
-        lambda translation: translation.parts[0].words,
-    )
-
-
-def translated(text, markup, draw=None, glossary=None, split=split_sentences):
-    """Translates the lines of a text."""
     lines = text.split("\n")
     if markup != "placeholders":
         document = Document(markup)
         lines = [document.pieces_of(line) for line in lines]
-    requirements = Requirements(glossary=glossary) if glossary else None
-    results = translator(markup, draw, glossary).translate(
-        lines, split=split, requirements=requirements
-    )
-    return "\n".join(best.text for best, *_ in results)
+    requirements = Requirements(glossary=glossary)
+    marked = (marked_text_of(line, markup, split, without_codes) for line in lines)
+    return "\n".join(translated_line(each, draw, requirements) for each in marked)
+
+
+def translated_line(marked, draw, requirements):
+    """Returns the translation of a `MarkedText`."""
+    pairs, sources, targets, translations = [], [], [], []
+    for sentence in marked.sentences:
+        if draw is None:
+            source, target, written = sentence.split(), sentence.split(), sentence
+        else:
+            source, target = mistranslated(sentence, draw)
+            for phrase in requirements.of_sentence(sentence):
+                target.insert(draw.randrange(len(target) + 1), phrase)
+            written = " ".join(target)
+        if draw is not None and draw.random() > 0.05 and source:
+            pairs += [
+                (len(sources) + draw.randrange(len(source)), len(targets) + place)
+                for place in range(len(target))
+                if draw.random() > 0.1
+            ]
+        sources, targets = [*sources, *source], [*targets, *target]
+        translations.append(written)
+    words = Words(sources, targets, pairs)
+    return marked.marked("\n".join(translations), requirements, "", words, without_codes)
+
+
+def without_codes(text):
+    return "", text
 
 
 def read_by_the_model(text, markup):

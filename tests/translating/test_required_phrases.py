@@ -1,8 +1,17 @@
 import pytest
 from toy_tokenizers import toy_tokenizer
 
+from pipelines.glossary import Glossary
+from pipelines.normalization import Normalization
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.translating.required_phrases import PhraseEncoder, Requirements
+from t2t_keras.translating.required_phrases import (
+    PhraseEncoder,
+    Requirements,
+    loaded_glossary,
+    padded_phrases,
+)
+
+TEXTS = ["The dog sleeps.", "A cat."]
 
 
 class Upper:
@@ -13,16 +22,29 @@ class Upper:
 
 
 def test_a_sentence_has_the_phrases_of_its_text_and_of_the_glossary_once():
-    requirements = Requirements([["A", "x y"], []], Upper())
-    assert sorted(requirements.of_sentence("A b A", 0)) == ["A", "A", "x y"]
-    assert requirements.of_sentence("B b", 1) == ["B"]
-    assert Requirements().of_sentence("B b", 1) == []
+    requirements = Requirements(["A", "x y"], Upper())
+    assert sorted(requirements.of_sentence("A b A")) == ["A", "A", "x y"]
+    assert Requirements((), Upper()).of_sentence("B b") == ["B"]
+    assert Requirements(["A"]).of_sentence("B b") == ["A"]
+    assert Requirements().of_sentence("B b") == []
+    assert not any(Requirements()), "there is nothing to require"
 
 
 def test_a_part_has_the_phrases_of_its_words_and_the_text_has_others():
-    requirements = Requirements([["A", "x y"]], Upper())
-    parts, others = requirements.of_parts(["a b", "A c B"], "a b A c B", 0)
+    requirements = Requirements(["A", "x y"], Upper())
+    parts, others = requirements.of_parts(["a b", "A c B"], "a b A c B")
     assert ([sorted(each) for each in parts], others) == ([[], ["A", "B"]], ["x y"])
+
+
+@pytest.mark.parametrize("kind", ["dictionary", "file", "path", "glossary"])
+def test_a_glossary_is_a_dictionary_a_file_or_an_object(kind, tmp_path):
+    path = tmp_path / "terms.tsv"
+    path.write_text("dog\tguter  Hund\n")
+    entries = {"dog": "guter  Hund"}
+    given = {"dictionary": entries, "file": str(path), "path": path, "glossary": Glossary(entries)}
+    glossary = loaded_glossary(given[kind], Normalization())
+    assert [glossary.targets_in(text) for text in TEXTS] == [["guter Hund"], []]
+    assert loaded_glossary(None, Normalization()) is None
 
 
 def test_a_phrase_is_encoded_as_it_stands_between_spaces():
@@ -38,14 +60,20 @@ def test_a_phrase_is_encoded_as_it_stands_between_spaces():
         ("bpe", " ", {}, "no translation can contain the phrase ' '"),
         ("bpe", "Hund", {"banned": tuple(range(4, 500))}, "'Hund' contains the banned piece"),
         ("bpe", "Hund", {"method": "sample"}, "from beam search only, not from samples"),
-        ("bpe", "Hund " * 30, {}, "have 30 pieces together, but the model writes at most 20"),
+        ("bpe", "Hund " * 30, {}, "pieces together, but the model writes at most 20"),
     ],
 )
 def test_phrases_that_cannot_be_required_are_refused(kind, phrase, settings, message):
     encoder = PhraseEncoder(toy_tokenizer(kind), SearchConfig(**settings), longest=20)
-    with pytest.raises(ValueError) as error:
+    with pytest.raises(ValueError, match=message):
         encoder.ids_of([phrase], [])
-    assert message.partition("30 pieces")[0] in str(error.value)
+
+
+def test_the_prefix_and_the_phrases_share_the_length_of_an_output():
+    encoder = PhraseEncoder(toy_tokenizer("bpe"), SearchConfig(), longest=20)
+    (ids,) = encoder.ids_of(["Hund"], [5] * 10)
+    with pytest.raises(ValueError, match=f"have {20 + len(ids)} pieces together"):
+        encoder.ids_of(["Hund"], [5] * 20)
 
 
 def test_a_piece_that_continues_the_word_does_not_end_a_phrase():
@@ -56,3 +84,11 @@ def test_a_piece_that_continues_the_word_does_not_end_a_phrase():
             assert not end, piece
         if piece[0] in "▁.,":
             assert end, piece
+
+
+def test_phrases_are_padded_to_an_array():
+    assert padded_phrases([[[5, 6], [7]], [], [[8]]]).tolist() == [
+        [[5, 6], [7, 0]],
+        [[0, 0], [0, 0]],
+        [[8, 0], [0, 0]],
+    ]

@@ -55,6 +55,8 @@ def test_ids_of_the_run_that_the_vocabulary_does_not_have_are_refused():
         ),
         ({"first": ["Der"]}, r"--first=Der: .* word begins with ▁ or a space"),
         ({"banned": " Die"}, r"`banned` must be a list of pieces or ids. Received: ' Die'"),
+        ({"first": 3}, r"`first` must be a list of pieces or ids. Received: 3"),
+        ({"early_stopping": "no"}, r"`early_stopping` must be True or False"),
         ({"banned": [10]}, r"`banned` must contain ids from 0 to 9.* Received: 10"),
         ({"first": [5, 12]}, r"`first` must contain ids from 0 to 9.* Received: 12"),
         ({"first": [" Die"], "banned": [4]}, r"`first` must be an id that is neither banned"),

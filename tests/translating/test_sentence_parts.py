@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from t2t_keras.translating.sentence_parts import halves_of, parts_of
+from t2t_keras.translating.required_phrases import Requirements
+from t2t_keras.translating.sentence_parts import halves_of, parts_of, parts_with_phrases
 
 
 class Words:
@@ -16,8 +17,14 @@ class Words:
     def lead(self, ids):
         return int(self.pieces(ids[:1]) == ["@"])
 
+    def split_code(self, text):
+        return "", text
+
     def pieces(self, ids):
         return [self.texts[id] for id in ids]
+
+    def decode(self, sequences):
+        return [" ".join(self.pieces(ids)) for ids in sequences]
 
 
 @pytest.mark.parametrize(
@@ -47,3 +54,42 @@ def test_parts_are_as_long_as_possible_and_begin_with_the_lead():
     expected = ["@ a b", "@ c / /", "@ / / /", "@ d e"]
     assert [" ".join(words.pieces(part)) for part in found] == expected
     assert parts_of(np.arange(1), words, 4) == [], "a lead alone has no text"
+
+
+class Numbered:
+    """A glossary: each number must occur, and "1 2" as "12"."""
+
+    def targets_in(self, text):
+        return [*filter(str.isdigit, text.split()), *["12"] * ("1 2" in text)]
+
+
+class Encoder:
+    """Stands for a `PhraseEncoder`: more than two phrases are long."""
+
+    def are_long(self, phrases):
+        return len(phrases) > 2
+
+
+def divided(text, required=(), longest=20):
+    words = Words(text)
+    words.begins_word[:] = True
+    arguments = np.arange(len(words.texts)), text, words, longest
+    parts = parts_with_phrases(*arguments, Requirements(required, Numbered()), Encoder())
+    return [(" ".join(words.pieces(part)), phrases) for part, phrases in parts]
+
+
+def test_a_sentence_is_divided_until_the_phrases_of_each_part_fit():
+    assert divided("a b") == [("a b", [])]
+    assert divided("a 3 b", ["x"]) == [("a 3 b", ["x", "3"])]
+    assert divided("a 3 b 4 c 5 d") == [("a 3 b", ["3"]), ("4 c 5 d", ["4", "5"])]
+    assert divided("a 3 b 4 c 5 d", ["x"])[0] == ("a 3 b", ["3", "x"])
+
+
+def test_the_first_part_has_the_phrases_that_belong_to_no_part():
+    assert divided("a 1 2 b", longest=2) == [("a 1", ["1", "12"]), ("2 b", ["2"])]
+
+
+def test_nothing_can_be_required_of_an_empty_text():
+    assert divided("") == []
+    with pytest.raises(ValueError, match=r"is empty, so it cannot contain 'x'"):
+        divided("", ["x"])

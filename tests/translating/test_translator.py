@@ -1,168 +1,442 @@
+"""Texts and what they ask for, translated by an engine that writes capitals."""
+
+import dataclasses
+
 import numpy as np
 import pytest
+from fake_engine import ROW_OPTIONS, FakeEngine, fake_translator, tokens_of
 
+from pipelines.toy_grammar import pairs
 from t2t_keras.decoding.rows import Hypotheses
+from t2t_keras.translating.calls import computed, driven
+from t2t_keras.translating.request import Request
+from t2t_keras.translating.text_error import TextError
 from t2t_keras.translating.translator import Translator
 
-
-class Letters:
-    """A tokenizer with a token for each letter; a space begins a word, "@" is a language code."""
-
-    source = target = property(lambda self: self)
-
-    begins_word = np.arange(0x4000) == ord(" ")
-
-    def lead(self, ids):
-        return int("@" in map(chr, ids[:1]))
-
-    def split_code(self, text):
-        return (text[:1], text[1:]) if text[:1] == "@" else ("", text)
-
-    def pieces(self, ids):
-        return [chr(id) for id in ids]
-
-    def encode(self, texts):
-        return [np.array([ord(letter) for letter in text], "int32") for text in texts]
-
-    def decode(self, sequences):
-        return ["".join(chr(id) for id in ids if id > 2) for ids in sequences]
+TEXT = "A dog. Two cats."
 
 
-def copying(shapes, inputs=None):
-    """Returns a fake search with the source as best and its first letter as second hypothesis.
+def texts_of(results):
+    return [[each.text for each in row] for row in results]
 
-    The third hypothesis is missing.
-    """
 
-    def decode(source, indices, prefix):
-        shapes.append(source.shape)
-        if inputs is not None:
-            inputs.append((indices, prefix))
-        assert all(2 in row for row in source), "every source has an end"
-        first_letter = np.where(np.arange(source.shape[1]) < 1, source, 0)
-        tokens = np.stack([source, first_letter, 0 * source], axis=1)
-        return Hypotheses(tokens, np.tile([-1.0, -2.0, -np.inf], (len(source), 1)))
+def searches(translator):
+    return [rows for method, _, rows in translator.engine.calls if method == "search"]
 
-    return decode
+
+def sources_of(results):
+    """Returns the text of the source of each part of the best translations."""
+    parts = [part for best, *_ in results for part in best.parts]
+    return ["".join(chr(id) for id in source if id > 8).strip() for source, _ in parts]
 
 
 def test_translations_come_back_in_the_order_of_the_texts():
-    texts = ["x" * (7 * n % 30) + str(n) for n in range(50)]
-    shapes, progress = [], []
-    results = Translator(Letters(), copying(shapes), 64).translate(texts, progress.append)
-    assert [[best[:2] for best in each] for each in results] == [
-        [(text, -1.0), (text[0], -2.0)] for text in texts
-    ]
+    texts = [" ".join(["word"] * (7 * n % 30)) + f" {n}" for n in range(50)]
+    translator, progress = fake_translator(batch_tokens=256, n_best=2), []
+    results = translator.translate(texts, progress.append)
+    expected = [[text.strip().upper() for text in (each, mirrored(each))] for each in texts]
+    assert texts_of(results) == expected
     assert progress == sorted(progress) and progress[-1] == 50
-    assert all(rows == 1 or rows * width <= 2 * 64 for rows, width in shapes)
-    assert len({width for _, width in shapes}) <= 5, "few widths are compiled"
-    assert shapes[0][1] == max(width for _, width in shapes), "longest first"
+    shapes = [rows.source.shape for rows in searches(translator)]
+    assert all(rows == 1 or rows * width <= 256 for rows, width in shapes)
+    widths = [width for _, width in shapes]
+    assert widths == sorted(widths, reverse=True), "longest first"
+    assert all(width % 8 == 0 for width in widths), "few widths are compiled"
 
 
-@pytest.mark.parametrize("texts", [[], [""], ["", "a", ""]])
+def mirrored(text):
+    return " ".join(text.split()[::-1])
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["", "A", " "]])
 def test_the_translation_of_an_empty_text_is_empty(texts):
-    results = Translator(Letters(), copying([])).translate(texts)
-    assert [best[0].text for best in results] == texts
+    translator = fake_translator()
+    assert translator.best(texts) == [text.strip() for text in texts]
+    for markup in ("html", "placeholders"):
+        results = translator.translate(
+            texts, markup=markup, alignments=True, confidence=True, split="off"
+        )
+        assert [best.text for best, *_ in results] == [text.strip() for text in texts]
+    assert all(best.confidence == best.alignment == [] for best, *_ in results if not best.text)
 
 
 def test_a_text_longer_than_a_batch_is_its_own_batch():
-    shapes, text = [], "y" * 200
-    results = Translator(Letters(), copying(shapes), 64).translate(["ab", text])
-    assert results[1][0].text == text
-    assert shapes[0][0] == 1
+    translator, text = fake_translator(batch_tokens=64), "Y" * 200
+    assert translator.best(["AB", text]) == ["AB", text]
+    assert searches(translator)[0].source.shape[0] == 1
 
 
 def test_a_text_that_is_too_long_is_translated_in_parts():
     texts = ["short", "many words " * 40, "w" * 100, ""]
-    shapes = []
-    results = Translator(Letters(), copying(shapes), 64, longest=32).translate(texts)
-    assert max(width for _, width in shapes) == 32
-    assert [best[0].text for best in results][::3] == ["short", ""]
-    assert results[1][0].text.split() == texts[1].split(), "cut between words only"
-    assert results[2][0].text.replace(" ", "") == texts[2], "cut anywhere if there is one word"
+    translator = fake_translator(longest=32, alpha=0.0)
+    results = translator.translate(texts)
+    assert max(rows.source.shape[1] for rows in searches(translator)) == 32
+    found = [best.text for best, *_ in results]
+    assert found[::3] == ["SHORT", ""]
+    assert found[1].split() == texts[1].upper().split(), "cut between words only"
+    assert found[2].replace(" ", "") == texts[2].upper(), "cut anywhere if there is one word"
     assert results[1][0].score == -len(results[1][0].parts) < -1
 
 
 def test_a_text_or_part_for_which_the_search_finds_nothing_is_empty():
-    def decode(source, indices, prefix):
-        tokens, scores = copying([])(source, indices, prefix)
-        return Hypotheses(tokens, np.where((source == ord("x")).any(1)[:, None], -np.inf, scores))
-
-    translator = Translator(Letters(), decode, longest=4)
-    for text, translation in (("x", ""), ("ab", "ab"), ("abcxxxde", "abc de")):
-        (results,) = translator.translate([text])
-        assert results[0].text == translation
+    translator = fake_translator(longest=4)
+    assert translator.best(["∅", "ab", "ab ∅∅ de"]) == ["", "AB", "AB DE"]
+    ((best,),) = translator.translate(["∅"], alignments=True, confidence=True, markup="html")
+    assert (best.text, best.alignment, best.confidence) == ("", [], [])
 
 
 def test_each_text_has_its_own_prefix_and_index():
-    inputs = []
-    texts, prefixes = ["aaaa", "b", "cc"], ["A", "", "CC"]
-    translator = Translator(Letters(), copying([], inputs))
+    translator = fake_translator()
+    texts, prefixes = ["aaaa", "b", "cc"], ["A", "", "CC x"]
+    found = translator.best(texts, prefixes=prefixes, split="off")
+    assert found == ["A AAAA", "B", "CC x CC"]
     translator.translate(texts, prefixes=prefixes, first_index=10)
-    ((indices, prefix),) = inputs
-    by_index = {
-        index: "".join(map(chr, row[row > 0])) for index, row in zip(indices, prefix, strict=True)
+    rows = searches(translator)[-2:]
+    begun = {
+        index: tokens_of(row) for index, row in zip(rows[1].index, rows[1].prefix, strict=True)
     }
-    assert by_index == {10: "A", 11: "", 12: "CC"}
+    assert begun == {10: [*map(ord, " A")], 12: [*map(ord, " CC x")]}
+    assert rows[0].prefix is None and rows[0].index.tolist() == [11]
 
 
-def test_without_prefixes_the_search_gets_none():
-    inputs = []
-    Translator(Letters(), copying([], inputs)).translate(["a", "b"])
-    assert inputs[0][1] is None
-
-
-def at_bars(text):
-    """Splits a text at each bar; the bar stays the separator, except for one after a "。"."""
-    sentences = text.split("|")
-    return sentences, ["" if each.endswith("。") else "\n|" for each in sentences[:-1]]
+def test_the_index_of_a_text_selects_its_sample():
+    translator = fake_translator(method="sample")
+    text = "one two three"
+    together = translator.best([text] * 4)
+    assert len({*together}) == 4
+    later = translator.translate([text] * 2, first_index=2)
+    assert [best.text for best, *_ in later] == together[2:]
+    assert translator.best([text] * 3, seed=1) == together[1:]
 
 
 def test_sentences_are_translated_by_themselves_and_joined_by_their_separators():
-    shapes, inputs = [], []
-    translator = Translator(Letters(), copying(shapes, inputs), longest=16)
-    texts = ["one sentence", "ab|c d|e", "", "x。|y。|", "many words " * 4 + "|end"]
-    results = translator.translate(texts, prefixes=["p"] * 5, first_index=7, split=at_bars)
-    assert [best.text for best, *_ in results[:4]] == ["one sentence", "ab\n|c d\n|e", "", "x。y。"]
-    assert results[4][0].text.split() == ["many", "words"] * 4 + ["|end"], "cut in parts"
-    best, second = results[1]
-    assert (second.text, best.score, second.score) == ("a\n|c\n|e", -3.0, -6.0)
-    assert ["".join(map(chr, ids[:-1])) for ids, _ in best.parts] == ["ab", "c d", "e"]
-    indices = [index for batch, _ in inputs for index in batch]
-    assert indices.count(8) == 3, "the sentences of a text share its random numbers"
-    begun = [row[0] for _, prefix in inputs if prefix is not None for row in prefix]
-    assert begun.count(ord("p")) == 4, "only the first sentence of a text has the prefix"
+    translator = fake_translator(alpha=0.0, longest=32)
+    texts = ["  The dog sleeps.\r\n\r\n Two cats saw it!  A bird?\n", "One sentence", ""]
+    results = translator.translate(texts, n_best=2, prefixes=["p"] * 3, first_index=7)
+    assert [best.text for best, *_ in results] == [
+        "p THE DOG SLEEPS.\r\n\r\n TWO CATS SAW IT!  A BIRD?",
+        "p ONE SENTENCE",
+        "",
+    ]
+    best, second = results[0]
+    assert second.text == "p SLEEPS. DOG THE\r\n\r\n IT! SAW CATS TWO  BIRD? A"
+    assert (best.score, second.score) == (-3, -6)
+    assert sources_of([[best]]) == ["The dog sleeps.", "Two cats saw it!", "A bird?"]
+    indices = [index for rows in searches(translator) for index in rows.index]
+    assert indices.count(7) == 3, "the sentences of a text share its random numbers"
+    begun = [row for rows in searches(translator) if rows.prefix is not None for row in rows.source]
+    assert len(begun) == 2, "only the first sentence of a text has the prefix"
+
+
+def test_without_splitting_a_text_is_a_sentence_on_one_line():
+    translator, text = fake_translator(), f"{TEXT}\nMore"
+    assert translator.best([text], split="off") == ["A DOG. TWO CATS. MORE"]
+    translator.engine.split = "off"
+    assert translator.best([text]) == ["A DOG. TWO CATS. MORE"]
+    assert translator.best([text], split="auto") == ["A DOG. TWO CATS.\nMORE"]
+    alone = ["", " ", "\n", " A dog. \n", "mr. dog sleeps", "a cat, e.g. this one"]
+    assert translator.best(alone, split="auto") == translator.best(alone, split="off")
+
+
+class Replacing(FakeEngine):
+    """Writes one letter instead of another."""
+
+    def __init__(self, letter, other):
+        super().__init__()
+        self.letter, self.other = letter, other
+
+    def search(self, rows):
+        tokens, scores = super().search(rows)
+        return Hypotheses(np.where(tokens == ord(self.letter), ord(self.other), tokens), scores)
 
 
 def test_a_space_follows_a_sentence_whose_source_had_none_after_it():
-    def decode(source, indices, prefix):
-        return Hypotheses(np.where(source == ord("。"), ord("."), source)[:, None], [[0.0]] * 2)
-
-    (results,) = Translator(Letters(), decode).translate(["x。|y。"], split=at_bars)
-    assert results[0].text == "x. y."
+    assert fake_translator().best(["ア。イ。"]) == ["ア。イ。"]
+    assert Translator(Replacing("。", ".")).best(["ア。イ。"]) == ["ア. イ."]
 
 
-def test_line_breaks_in_a_translation_become_spaces_when_sentences_are_joined():
-    def decode(source, indices, prefix):
-        return Hypotheses(np.where(source == ord("x"), ord("\n"), source)[:, None], [[0.0]] * 2)
-
-    (results,) = Translator(Letters(), decode).translate(["axb|cxd"], split=at_bars)
-    assert results[0].text == "a b\n|c d"
-
-
-def sources_of(results):
-    return ["".join(map(chr, ids[:-1])) for best, *_ in results for ids, _ in best.parts]
+def test_line_breaks_in_translations_become_spaces():
+    translator = Translator(Replacing("X", "\n"))
+    for markup in (None, "html"):
+        assert translator.best(["axb. Cxd.", "axb"], markup=markup) == ["A B. C D.", "A B"]
 
 
 def test_a_language_code_begins_each_sentence_and_part_until_the_next_code():
-    translator = Translator(Letters(), copying([]), longest=8)
-    texts = ["@a|b|@@c|d", "a|@b|c", "@many words", "a@|b", "@|a", "@"]
-    results = translator.translate(texts, split=at_bars)
-    assert sources_of(results) == [
-        *("@a", "@ b", "@@c", "@ d"),
-        *("a", "@b", "@ c"),
-        *("@many", "@ words"),
-        *("a@", "b"),
-        "@ a",
+    translator = fake_translator(longest=16)
+    text = ">>de<< A dog. Two cats. >>fr<< A bird with a long tail."
+    (best, *_), _, (lone, *_) = translator.translate([text, "A dog. >>de<< B.", ">>de<<"])
+    codes = [int(source[0]) for source, _ in best.parts]
+    assert codes == [5] * codes.count(5) + [6] * codes.count(6)
+    assert codes.count(5) == 2 and codes.count(6) > 1
+    assert sources_of([[best]])[:2] == ["A dog.", "Two cats."]
+    assert best.text == "A DOG. TWO CATS. A BIRD WITH A LONG TAIL."
+    assert lone.text == "", "a code alone is no text"
+
+
+def test_a_tag_is_put_before_each_sentence_of_the_texts_that_ask_for_it():
+    engine = FakeEngine(tags=("<2de>", "<2fr>"), longest=16)
+    translator = Translator(engine, to="de")
+    requests = [TEXT, Request(TEXT, to="fr"), Request("w" * 40, to="<2fr>")]
+    results = translator.translate(requests)
+    assert [best.text for best, *_ in results[:2]] == ["A DOG. TWO CATS.", "DOG. A CATS. TWO"]
+    tags = [{int(source[0]) for source, _ in best.parts} for best, *_ in results]
+    assert tags == [{7}, {8}, {8}] and len(results[2][0].parts) > 1
+    with pytest.raises(TextError, match=r"no tag 'es'. It has de, fr") as error:
+        translator.translate([TEXT, Request(TEXT, to="es")])
+    assert error.value.index == 1
+    with pytest.raises(ValueError, match=r"several tags: choose --to=de or --to=fr"):
+        Translator(engine).translate([TEXT])
+
+
+def test_required_phrases_make_a_text_one_sentence_and_glossaries_do_not():
+    translator, glossary = fake_translator(), {"dog": "Hund", "cats": "Katzen"}
+    found = translator.best([TEXT, TEXT], glossary=glossary, require=[[], ["Vogel", "Hund"]])
+    assert found[0] == "A DOG. Hund TWO CATS. Katzen"
+    assert found[1].startswith("A DOG. TWO CATS. ")
+    assert sorted(found[1].split()[4:]) == ["Hund", "Katzen", "Vogel"], "Hund once"
+
+
+def test_a_line_with_many_phrases_is_divided_and_contains_all_of_them():
+    translator = fake_translator(longest=64)
+    (found,) = translator.best(["A dog, " * 12], glossary={"dog": "guter Hund"}, split="off")
+    assert found.count("guter Hund") == 12 and len(searches(translator)[0].source) > 1
+
+
+def test_words_are_counted_through_the_sentences_and_parts_of_a_text():
+    translator = fake_translator(longest=10)
+    (best, *_), (plain, *_) = translator.translate(
+        [Request(TEXT, alignments=True, confidence=True), TEXT]
+    )
+    assert len(best.parts) > 2, "cut in parts"
+    assert best.words.source == ["A", "dog.", "Two", "cats."]
+    assert best.words.target == ["A", "DOG.", "TWO", "CATS."]
+    assert best.alignment == [(0, 0), (1, 1), (2, 2), (3, 3)]
+    assert len(best.confidence) == 4 and best.confidence[0] > best.confidence[1]
+    assert plain.words is plain.confidence is None
+
+
+def test_an_output_that_was_cut_off_keeps_its_last_word():
+    ((best,),) = fake_translator(extra_length=0).translate(
+        ["A dog"], prefixes=["The"], alignments=True, confidence=True
+    )
+    assert best.text == "The A" and best.parts[0][1][-1] != 2
+    assert best.words.target == ["The", "A"] and len(best.confidence) == 2
+    assert [j for _, j in best.alignment] == [0, 1]
+
+
+def test_only_a_part_that_is_too_long_is_not_aligned():
+    translator = Translator(FakeEngine(), longest_aligned=40)
+    long = " ".join(["dog"] * 30)
+    for name, does in (("alignments", "aligns the words"), ("confidence", "rates the words")):
+        with pytest.raises(TextError, match=f"a server {does} of sentences of fewer than 40") as e:
+            translator.translate(["a", Request(long, **{name: True})])
+        assert e.value.index == 1
+    text = f"<b>{long}</b> a <i>c</i>"
+    (found,) = translator.best([text], markup="html")
+    assert found == text.replace("dog", "DOG").replace("a ", "A ").replace("c<", "C<")
+    assert not [method for method, *_ in translator.engine.calls if method == "attention"]
+
+
+ASKING = [
+    Request(TEXT),
+    Request(TEXT, beam=3, n_best=3),
+    Request(TEXT, n_best=2),
+    Request(TEXT, alpha=2.0, n_best=4),
+    Request(TEXT, glossary={"dog": "Hund"}, beam=2),
+    Request(TEXT, glossary={"dog": "Vogel", "cats": "Tiere"}),
+    Request(TEXT, require=["Hund"], prefix="Ein"),
+    Request(f"<p>A <b>dog</b>.</p> &amp; {TEXT}", markup="html", prefix="Ein"),
+    Request("<p>A dog.</p> &amp; B", markup="html", confidence=True),
+    Request("A %s {dog}. <b>", markup="placeholders", n_best=2),
+    Request(TEXT, to="fr", split="off"),
+    Request(TEXT, alignments=True, n_best=2, banned=["A"]),
+    Request(TEXT, confidence=True, alignments=True, glossary={"dog": "Hund"}),
+    Request(TEXT, method="sample", seed=3, n_best=2),
+    Request(">>de<< A dog. Two cats.", to="de", split="auto", confidence=True),
+    Request(""),
+    Request("∅ A dog", split="off", alignments=True),
+]
+
+
+@pytest.mark.parametrize("varies", [(), ROW_OPTIONS])
+def test_texts_that_ask_for_different_things_come_out_as_they_do_alone(varies):
+    def translate(requests, first_index=0):
+        engine = FakeEngine(varies, tags=("<2de>", "<2fr>"), longest=40, batch_tokens=128)
+        return Translator(engine, to="de").translate(requests, first_index=first_index)
+
+    alone = [translate([each], index)[0] for index, each in enumerate(ASKING)]
+    assert comparable(translate(ASKING)) == comparable(alone)
+    assert comparable(translate(ASKING[:8])) == comparable(alone[:8])
+    best = [row[0].text if row else None for row in alone]
+    assert len({*best}) > 8, "what they ask for has an effect"
+
+
+def comparable(results):
+    return [
+        [(each.text, each.score, each.words, each.confidence, repr(each.parts)) for each in of_text]
+        for of_text in results
     ]
-    assert results[5][0].text == "", "a code alone is no text"
+
+
+def test_rows_with_phrases_prefixes_or_options_form_calls_of_their_own_after_the_default_ones():
+    translator = fake_translator(varies=ROW_OPTIONS)
+    requests = [
+        Request("c", glossary={"c": "k"}),
+        Request("p", prefix="x"),
+        Request("o", alpha=0.1),
+        Request("d"),
+        Request("e", n_best=1),
+        Request("o", alpha=0.2),
+        Request("b", beam=2),
+        Request("po", prefix="x", beam=2),
+    ]
+    translator.translate(requests)
+    found = [
+        ("".join(sources(rows)), rows.prefix is not None, rows.phrases is not None, {*rows.options})
+        for rows in searches(translator)
+    ]
+    assert found[0] == ("de", False, False, set())
+    assert sorted(found[1:], key=repr) == sorted(
+        [
+            ("p", True, False, set()),
+            ("bo" if found[2][0] == "bo" else "oob", False, False, {*ROW_OPTIONS}),
+            ("po", True, False, {*ROW_OPTIONS}),
+            ("c", False, True, set()),
+        ],
+        key=repr,
+    )
+    assert found[-1][2], "phrases are searched for last"
+    options = next(rows for rows in searches(translator) if rows.options and rows.prefix is None)
+    alphas = dict(zip(sources(options), options.options["alpha"], strict=True))
+    assert sorted(options.options["alpha"]) == [0.1, 0.2, 0.6] and alphas["b"] == 0.6
+
+
+def sources(rows):
+    return ["".join(chr(id) for id in row if id > 32) for row in rows.source]
+
+
+def test_an_engine_whose_options_do_not_vary_gets_a_call_for_each_config():
+    translator = fake_translator()
+    translator.translate([Request("a"), Request("b", beam=2), Request("c", beam=2), Request("d")])
+    calls = [(config.beam, sources(rows)) for _, config, rows in translator.engine.calls]
+    assert calls == [(4, ["a", "d"]), (2, ["b", "c"])]
+
+
+def test_the_steps_can_be_driven_by_hand_and_do_not_depend_on_who_shares_a_batch():
+    engine = FakeEngine()
+    translator = Translator(engine)
+    lists = [
+        [Request(e, alignments=n == 0, confidence=n == 1)] for n, (e, _) in enumerate(pairs(3))
+    ]
+    expected = [translator.translate(requests) for requests in lists]
+    stepping = [translator.steps(requests) for requests in lists]
+    results, sent = [None] * len(lists), [None] * len(lists)
+    rounds = []
+    while None in results:
+        calls = {}
+        for index, steps in enumerate(stepping):
+            try:
+                if results[index] is None:
+                    calls[index] = steps.send(sent[index])
+            except StopIteration as stop:
+                results[index] = stop.value
+        rounds.append([call.method for call in calls.values()])
+        for key in {call.key for call in calls.values()}:  # each key's rows share a batch
+            shared = {index: call for index, call in calls.items() if call.key == key}
+            names = next(iter(shared.values())).columns
+            columns = {
+                name: [row for call in shared.values() for row in call.columns[name]]
+                for name in names
+            }
+            found = iter(computed(engine, key[0], columns))
+            for index, call in shared.items():
+                sent[index] = [next(found) for _ in call.columns["source"]]
+    assert rounds == [["search"] * 3, ["attention", "log_p"], []]
+    assert comparable([row for each in results for row in each]) == comparable(
+        [row for each in expected for row in each]
+    )
+
+
+def test_the_steps_of_no_texts_ask_for_nothing():
+    assert driven(fake_translator().steps([])) == []
+
+
+def test_every_sentence_is_encoded_once_by_one_call_and_the_target_only_prefixes_and_phrases():
+    translator = fake_translator(longest=24)
+    tokenizer = translator.engine.tokenizer
+    texts = [TEXT, "<p>A <b>dog</b> and <i>two</i> cats.</p>", "Many words follow. " * 3]
+    glossary = {"dog": "Hund", "Many": "Viele"}
+    asked = {"alignments": True, "confidence": True, "markup": "html", "n_best": 2}
+    translator.translate(texts, glossary=glossary, **asked)
+    (encoded,) = tokenizer.source.encoded
+    assert encoded == [
+        *("A dog.", "Two cats.", "A dog and two cats."),
+        *["Many words follow."] * 3,
+    ]
+    assert {text for call in tokenizer.target.encoded for text in call} == {"Hund", "Viele"}
+    tokenizer.target.encoded.clear()
+    translator.translate(texts, prefixes=["x", "", "y"], **asked)
+    assert tokenizer.target.encoded == [["x", "", "y"]]
+    tokenizer.target.encoded.clear()
+    translator.translate(texts, **asked)
+    assert not tokenizer.target.encoded and len(tokenizer.source.encoded) == 3
+
+
+def test_texts_with_different_tags_need_one_call_of_the_tokenizer_for_each():
+    translator = Translator(FakeEngine(tags=("<2de>", "<2fr>")))
+    requests = [Request(f"{to} {n}", to=to) for n in range(3) for to in ("de", "fr")]
+    translator.translate(requests)
+    calls = translator.engine.tokenizer.source.encoded
+    assert calls == [[f"{to} {n}" for n in range(3)] for to in ("de", "fr")]
+
+
+def test_an_error_names_the_text_that_it_is_about():
+    translator = fake_translator(longest=40)
+    requests = [
+        (Request("a", n_best=5), r"`n_best` must be at most the beam width"),
+        (Request("a", banned=["xy"]), r"--banned=xy: the vocabulary has no such piece"),
+        (Request("", require=["Hund"]), r"translation of an empty text is empty"),
+        (Request("a", require=["das " * 20]), r"have \d+ pieces together"),
+        (Request("a", require=["Hund"], method="sample"), r"not from samples"),
+        (Request("a", glossary="/missing/glossary"), r"/missing/glossary"),
+        (Request("a", prefix="x", constrain="tree"), r"takes neither prefixes nor required"),
+    ]
+    for request, message in requests:
+        with pytest.raises((TextError, OSError), match=message) as error:
+            translator.translate(["fine", request, "fine"])
+        assert getattr(error.value, "index", 1) == 1
+    assert not translator.engine.calls, "before anything is computed"
+
+
+def test_options_are_checked_before_there_are_texts():
+    translator = fake_translator()
+    assert translator.check({"beam": 2, "alpha": 0.1}) == dataclasses.replace(
+        translator.engine.config, beam=2, alpha=0.1
+    )
+    assert translator.check({}, require=[["Hund"]], prefixes=["x"]) == translator.engine.config
+    for options, message in (
+        ({"beam": 0}, "`beam` must be"),
+        ({"bean": 2}, r"no option 'bean' \(did you mean 'beam'\?\)"),
+        ({"markup": "htm"}, r"`markup` must be one of .*did you mean 'html'"),
+        ({"to": "de"}, "has no tag 'de'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            translator.check(options)
+    with pytest.raises(ValueError, match="takes neither prefixes nor required phrases"):
+        translator.check({"constrain": "tree"}, prefixes=["x"])
+    assert not translator.engine.calls
+
+
+def test_a_model_without_attention_can_neither_align_nor_keep_markup():
+    class Inattentive(FakeEngine):
+        def check_attention(self):
+            raise ValueError("no attention")
+
+    translator = Translator(Inattentive())
+    for options in ({"alignments": True}, {"markup": "html"}):
+        with pytest.raises(ValueError, match="no attention"):
+            translator.check(options)
+    assert translator.best(["A"], confidence=True) == ["A"]
+    assert translator.best(["<p>a</p>"], markup="html") == ["<p>A</p>"], "no mark depends on words"
+    with pytest.raises(ValueError, match="no attention"):
+        translator.best(["a <b>c</b> d"], markup="html")

@@ -47,7 +47,7 @@ class MarkedText(NamedTuple):
             translation: the text of the translation of its sentences.
             requirements: the `Requirements` of the text.
             prefix: text that the translation begins with.
-            words: the aligned `Words`. None: there are no marks.
+            words: the aligned `Words`; without marks, they may be anything.
             split_code: see `with_codes`.
         """
         count = len(self.sentences)
@@ -61,7 +61,7 @@ class MarkedText(NamedTuple):
             )
             for index, (each, sentence) in enumerate(zip(texts, self.sentences, strict=True))
         ]
-        aligned = None if words is None else self.aligned(texts, words, split_code)
+        aligned = self.aligned(texts, words, split_code) if self.has_marks else None
         written, taken = [], 0
         segments = iter(self.segments)
         for piece in self.pieces:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -10,35 +9,15 @@ import sys
 import numpy as np
 import pytest
 from commands import ROOT
-from in_process import call
-from serving_client import get, predict, until
 
 from pipelines.tokenizers import SeparateTokenizers, load_tokenizer
 from pipelines.toy_grammar import pairs
-from t2t_keras.runs import CTranslate2Export, Run
+from pipelines.whole import read_json, write_json
 from t2t_keras.runs.exports import vocabulary_files
-from t2t_keras.translating.engines.ctranslate2 import RECORD, is_ctranslate2
+from t2t_keras.translating.engines.ctranslate2 import RECORD, CTranslate2Engine, is_ctranslate2
+from t2t_keras.translating.find import load_translator
 
-PREDICT = "v1/models/toy:predict"
 TEXTS = [*(english for english, _ in pairs(60)), "", "Ｗｉｄｅ \x07\u00a0 A\u0301", "dog " * 1100]
-
-
-@pytest.fixture(scope="module")
-def sharp_run(new_run, tmp_path_factory):
-    """A run with random weights that is sure of most tokens and writes up to 20 of them."""
-    run = new_run(tmp_path_factory.mktemp("runs") / "sharp")
-    model, random = run.loaded(None), np.random.default_rng(1)
-    for weight in model.weights:
-        if len(weight.shape) == 2:
-            scale = 0.5 if weight.path.endswith("matrix") else 0.3
-            weight.assign(random.normal(0, scale, weight.shape))
-    matrix, bias = model.embedding.matrix.numpy(), np.zeros(400)
-    matrix[2], matrix[:, 4], matrix[2, 4] = 0, 0, 60  # the end follows a sinusoid of the positions
-    bias[:3] = -30, -30, -20
-    model.embedding.matrix.assign(matrix)
-    model.embedding.bias.assign(bias)
-    model.save_weights(run.averaged_weights)
-    return Run(run.folder)
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +35,8 @@ def copied(folder, tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("search", [{}, {"beam": 1}])
 def test_translations_are_those_of_the_run(sharp_run, folder, search):
-    expected = sharp_run.translator(extra_length=9, **search).translate(TEXTS)
-    found = CTranslate2Export(folder).translator(**search).translate(TEXTS)
+    expected = sharp_run.translator(extra_length=9).translate(TEXTS, **search)
+    found = load_translator(folder).translate(TEXTS, **search)
     assert [[e.text for e in row] for row in found] == [[e.text for e in row] for row in expected]
     scores = [[each.score for row in rows for each in row] for rows in (found, expected)]
     np.testing.assert_allclose(*scores, rtol=1e-4, atol=1e-4)
@@ -83,7 +62,7 @@ def test_translating_and_evaluating_load_neither_tensorflow_nor_keras(
     lines = "".join(f"{text}\n" for text in TEXTS[:4])
     result = subprocess.run(words, input=lines, capture_output=True, **without_backends)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines() == CTranslate2Export(folder).translate(TEXTS[:4], beam=3)
+    assert result.stdout.splitlines() == load_translator(folder).best(TEXTS[:4], beam=3)
     (tmp_path / "source").write_text(lines)
     (tmp_path / "reference").write_text(result.stdout)
     files = [f"--{name}={tmp_path / name}" for name in ("source", "reference")]
@@ -91,50 +70,6 @@ def test_translating_and_evaluating_load_neither_tensorflow_nor_keras(
     result = subprocess.run(words, capture_output=True, **without_backends)
     assert result.stdout.startswith("BLEU"), result.stderr
     assert (tmp_path / "output").read_text() == (tmp_path / "reference").read_text()
-
-
-@pytest.mark.long
-def test_a_server_without_backends_loads_the_folder_again_when_it_is_replaced(
-    copied, sharp_run, without_backends
-):
-    words = words_of("serve", copied, "--port=0", "--name=toy")
-    with subprocess.Popen(words, stdout=subprocess.PIPE, **without_backends) as process:
-        try:
-            address = re.search(r"http://[^/]+", process.stdout.readline()).group()
-            for beam in (4, 2):
-                best, n_best = (
-                    predict(address, {"signature_name": name, "instances": TEXTS[:2]}, PREDICT)[1]
-                    for name in ("serving_default", "translate_n_best")
-                )
-                found = CTranslate2Export(copied).translator(n_best=beam).translate(TEXTS[:2])
-                rows = [each["translations"] for each in n_best["predictions"]]
-                assert rows == [[each.text for each in row] for row in found]
-                assert [each["translations"] for each in best["predictions"]] == [
-                    row[0] for row in rows
-                ]
-                if beam == 4:
-                    sharp_run.export(copied, "ctranslate2", force=True, extra_length=9, beam=2)
-                    until(lambda: shape_of(address) == "2")
-            _, signatures = get(address, "v1/models/toy/metadata")
-            assert set(signatures["metadata"]["signature_def"]["signature_def"]) == {
-                "serving_default",
-                "translate_n_best",
-                "translate_with_options",
-            }
-            row = {"text": " ".join(TEXTS[:2]), "beam": 1}
-            body = {"signature_name": "translate_with_options", "instances": [row]}
-            (answer,) = predict(address, body, PREDICT)[1]["predictions"]
-            expected = CTranslate2Export(copied).translate([row["text"]], beam=1, split="auto")
-            assert answer["translations"] == [*expected, ""]
-        finally:
-            process.terminate()
-
-
-def shape_of(address):
-    """Returns the number of translations that the server's metadata promises."""
-    _, answer = get(address, "v1/models/toy/metadata")
-    signature = answer["metadata"]["signature_def"]["signature_def"]["translate_n_best"]
-    return signature["outputs"]["scores"]["tensor_shape"]["dim"][1]["size"]
 
 
 @pytest.mark.parametrize(
@@ -145,23 +80,41 @@ def shape_of(address):
         ({"no_repeat_ngram": 2}, "--no_repeat_ngram does not work with CTranslate2"),
         ({"constrain": "tree"}, "--constrain does not work with CTranslate2"),
         ({"n_best": 5}, "`n_best` must be at most the beam width, beam=4"),
+        ({"require": [["Hund"]]}, "--glossary and --require do not work with CTranslate2"),
+        ({"glossary": {"dog": "Hund"}}, "this model cannot search for required phrases"),
     ],
 )
 def test_a_search_that_ctranslate2_cannot_follow_is_refused(folder, search, message):
     with pytest.raises(ValueError, match=message):
-        CTranslate2Export(folder).translator(**search)
+        load_translator(folder).translate(["The dog"], **search)
 
 
-@pytest.mark.parametrize("flag", ["--alignments", "--prefix=Ein", "--weights=best"])
-def test_flags_that_only_a_run_follows_are_refused(folder, flag):
-    with pytest.raises(ValueError, match="has no effect with a CTranslate2 folder, only with the"):
-        call("translate", flag, folder)
+def test_the_settings_are_those_of_the_export(folder):
+    engine = CTranslate2Engine(folder)
+    assert (engine.config.extra_length, engine.config.n_best, engine.most) == (9, 1, 4)
+    assert engine.split == "auto" and engine.longest is None
+    other = engine.with_search(beam=2)
+    assert other.config.beam == 2 != engine.config.beam and other.translator is engine.translator
+    assert engine.digest().keys() == {"ctranslate2"}
+    engine.close()
+
+
+def test_an_export_of_an_earlier_version_cannot_align_words(copied):
+    record = read_json(copied / RECORD)
+    del record["alignment"]
+    write_json(copied / RECORD, record)
+    translator = load_translator(copied)
+    assert translator.best(["The dog"], confidence=True)
+    with pytest.raises(
+        ValueError, match=r"cannot align words: an earlier .* again with t2t-export"
+    ):
+        translator.best(["The dog"], alignments=True)
 
 
 def test_without_ctranslate2_the_error_says_what_to_install(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
     with pytest.raises(ValueError, match=r'pip install "t2t-keras\[ctranslate2\]"'):
-        CTranslate2Export(folder)
+        CTranslate2Engine(folder)
 
 
 def cut(name):
@@ -192,7 +145,7 @@ def test_a_damaged_folder_is_refused_by_name(copied, damage, message):
     damage(copied)
     assert is_ctranslate2(copied)
     with pytest.raises(ValueError, match=f"{message}.*xport the run again with t2t-export"):
-        CTranslate2Export(copied)
+        CTranslate2Engine(copied)
 
 
 def test_separate_vocabularies_are_read_from_the_same_folder(vocabulary, tmp_path):

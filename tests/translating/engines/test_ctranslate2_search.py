@@ -1,33 +1,55 @@
 """Which hypotheses are selected from CTranslate2's lists, and when a longer list is requested."""
 
-import os
 import types
 
 import numpy as np
 import pytest
 
+from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.export.ctranslate2_search import CTranslate2Search, cores
+from t2t_keras.translating.engines.ctranslate2_search import (
+    CTranslate2Search,
+    Pieces,
+    Row,
+    attention,
+    log_p,
+)
 
 PIECES = ["<pad>", "<s>", "</s>", "<unk>", *"abcdefgh"]
 SOURCE = np.array([[4, 5, 2, 0], [4, 2, 0, 0]])  # limits with extra_length=1: 4 and 3
 
 
+class Letters:
+    """A vocabulary of special ids and letters."""
+
+    size = len(PIECES)
+    source = target = property(lambda self: self)
+
+    def pieces(self, ids):
+        return [PIECES[id] for id in ids]
+
+
 class Listed:
     """Stands for CTranslate2: returns the hypotheses of a list, as long as limits permit.
 
+    Log P of a prefix is −1 for each token, and not part of that of a hypothesis.
+
     Args:
-        hypotheses: {first piece of the source: [(log P, text), …]}; "." stands for the end.
+        hypotheses: {source: [(log P, text after the prefix), …]}; "." stands for the end.
     """
 
     def __init__(self, hypotheses):
         self.hypotheses, self.requests = hypotheses, []
 
-    def translate_batch(self, rows, num_hypotheses, max_decoding_length, **options):
+    def score_batch(self, rows, targets, **options):
+        return [types.SimpleNamespace(log_probs=[-1.0] * len(each) + [-9.0]) for each in targets]
+
+    def translate_batch(self, rows, target_prefix, num_hypotheses, max_decoding_length, **options):
         self.requests.append((len(rows), num_hypotheses, max_decoding_length))
         results = []
-        for row in rows:
+        for row, prefix in zip(rows, target_prefix, strict=True):
             known = self.hypotheses["".join(row)]
+            known = [(log_p, "".join(prefix) + text) for log_p, text in known]
             found = {text[:max_decoding_length]: log_p for log_p, text in reversed(known)}
             found = sorted(((log_p, text) for text, log_p in found.items()), reverse=True)
             log_p, texts = zip(*found[:num_hypotheses], strict=True)
@@ -36,11 +58,12 @@ class Listed:
         return results
 
 
-def search(hypotheses, **settings):
+def search(hypotheses, prefix=None, **settings):
     """Returns the texts that are found for both sources, and the requests."""
     engine = Listed(hypotheses)
     config = SearchConfig(**{"extra_length": 1, "beam": 2, **settings})
-    tokens, scores = CTranslate2Search(engine, PIECES, PIECES, config)(SOURCE)
+    rows = Rows(SOURCE, None, prefix)
+    tokens, scores = CTranslate2Search(engine, Pieces(Letters()), config)(rows)
     assert np.isfinite(scores[tokens[:, :, 0] > 0]).all()
     texts = [["".join(PIECES[id] for id in ids if id) for ids in row] for row in tokens]
     return [[text.replace("</s>", ".") for text in row] for row in texts], engine.requests
@@ -86,12 +109,43 @@ def test_greedy_search_requests_one_hypothesis():
 
 @pytest.mark.parametrize("token", [0, 1])
 def test_padding_and_begin_are_left_out(token):
-    engine = Listed({"ab": SHORT, "a": SHORT})
-    find = CTranslate2Search(engine, PIECES, PIECES, SearchConfig(beam=2))
-    ranked = find.ranked([([token, 2], -1.0), ([4, 2], -9.0)], 9)
+    find = CTranslate2Search(None, Pieces(Letters()), SearchConfig(beam=2))
+    ranked = find.ranked(Row([], 9), [([token, 2], -1.0), ([4, 2], -9.0)])
     assert [ids for _, ids in ranked] == [[4, 2]]
 
 
-def test_all_cores_are_used_where_the_system_cannot_restrict_them(monkeypatch):
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)  # macOS has none
-    assert cores() == os.cpu_count()
+def test_log_p_of_the_prefix_counts_and_the_prefix_ends_at_the_limit():
+    prefix = np.array([[6, 7, 0, 0, 0], [6, 6, 6, 6, 6]])
+    config = SearchConfig(extra_length=1, beam=1, alpha=1.0)
+    engine = Listed({"ab": [(-0.5, ".")], "a": [(-0.0, "")]})
+    find = CTranslate2Search(engine, Pieces(Letters()), config)
+    tokens, scores = find(Rows(SOURCE, None, prefix))
+    assert tokens[:, 0].tolist() == [[6, 7, 2], [6, 6, 6]]
+    np.testing.assert_allclose(scores[:, 0], [-2.5 / (8 / 6), -3 / (8 / 6)])
+
+
+def test_a_source_is_given_without_the_begin_and_the_end_that_ctranslate2_adds():
+    pieces = Pieces(Letters())
+    assert pieces.source_of([1, 4, 5, 2]) == pieces.source_of([4, 5, 2]) == ["a", "b"]
+    assert pieces.source_of([2]) == []
+
+
+def test_log_p_has_an_entry_for_each_token_of_the_target():
+    targets = [np.array([4, 2]), np.array([4, 5])]
+    found = log_p(Listed({}), Pieces(Letters()), [[4, 2], [4, 2]], targets)
+    assert [each.tolist() for each in found] == [[-1, -9], [-1, -1]], "one was cut off"
+
+
+def test_the_end_of_a_source_has_the_rest_of_the_weight_and_begin_none():
+    class Attending:
+        def translate_batch(self, rows, **options):
+            assert rows == [["a", "b"]] and options["target_prefix"] == [["c"]]
+            return [types.SimpleNamespace(attention=[[[0.5, 0.25], [1.0, 0.0], [9.0, 9.0]]])]
+
+    target = np.array([6, 2])
+    for source, expected in (
+        ([4, 5, 2], [[0.5, 0.25, 0.25], [1, 0, 0]]),
+        ([1, 4, 5, 2], [[0, 0.5, 0.25, 0.25], [0, 1, 0, 0]]),
+    ):
+        found = attention(Attending(), Pieces(Letters()), np.array(source), target)
+        np.testing.assert_allclose(found, expected)

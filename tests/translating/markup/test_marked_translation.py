@@ -1,116 +1,154 @@
-"""Texts with markup, translated by a run."""
+"""Texts with markup, translated by an engine that writes capitals."""
 
 import pytest
-from untrained import QUICK
+from fake_engine import FakeEngine, fake_translator
 
 from pipelines.glossary import Glossary
 from pipelines.markup import Document
 from pipelines.sentences import split_sentences
-from t2t_keras.translating.engines.word_alignment import words_of
-from t2t_keras.translating.markup.marked_translation import MarkedTranslator
+from t2t_keras.translating.markup.marked_translation import by_sentence, marked_text_of
+from t2t_keras.translating.request import Request
 from t2t_keras.translating.required_phrases import Requirements
-from t2t_keras.translating.translator import Translation
+from t2t_keras.translating.sentences import whole
+from t2t_keras.translating.translator import Translator
+from t2t_keras.translating.words import Words
 
-TEXTS = ["The dog sleeps.", "Two cats saw a big house!", " a  b ", "", " "]
+FIRST, SECOND = "The dog sleeps.", "Two cats saw a big house!"
 
 
-def test_a_text_without_markup_is_translated_as_without_the_argument(run):
-    plain = run.translate(TEXTS[:2], split="auto", **QUICK)
+def best(texts, **options):
+    return fake_translator().best(texts, **options)
+
+
+def test_a_text_without_markup_is_translated_as_without_the_argument():
+    texts = [FIRST, f" {FIRST}  {SECOND}\n"]
     for markup in ("html", "xml", "placeholders"):
-        assert run.translate(TEXTS[:2], split="auto", markup=markup, **QUICK) == plain
+        plain, marked = (fake_translator().translate(texts, markup=m) for m in (None, markup))
+        assert [[each.score for each in row] for row in plain] == [
+            [each.score for each in row] for row in marked
+        ]
+        assert [each.text for each, *_ in plain] == [each.text.strip("\n ") for each, *_ in marked]
 
 
-def test_segments_are_translated_apart_and_markup_is_kept(run):
-    first, second = run.translate(TEXTS[:2], **QUICK)
-    text = f"<p class='x'>{TEXTS[0]}</p>\n<!-- c --> <p>{TEXTS[1]} {TEXTS[0]}<br/></p>"
-    expected = f"<p class='x'>{first}</p>\n<!-- c --> <p>{second} {first}<br/></p>"
-    assert run.translate([text], markup="html", split="auto", **QUICK) == [expected]
-    assert run.translate(["", "<br>", " {x} "], markup="html", **QUICK) == ["", "<br>", " {x} "]
+def test_segments_are_translated_apart_and_markup_is_kept():
+    text = f"<p class='x'>{FIRST}</p>\n<!-- c --> <p>{SECOND} {FIRST}<br/></p>"
+    assert best([text], markup="html") == [
+        "<p class='x'>THE DOG SLEEPS.</p>\n<!-- c --> "
+        "<p>TWO CATS SAW A BIG HOUSE! THE DOG SLEEPS.<br/></p>"
+    ]
+    unchanged = ["", "<br>", " {x} "]
+    assert best(unchanged, markup="html") == unchanged
 
 
-def test_each_mark_inside_sentences_is_written_once(run):
-    text = f"The <b>dog {{name}}</b> sleeps. Two <i>cats</i> saw %s a <u>big house!</u> {TEXTS[0]}"
-    (output,) = run.translate([text], markup="html", split="auto", **QUICK)
+def test_marks_inside_sentences_go_where_the_alignment_says():
+    text = f"The <b>dog {{name}}</b> sleeps. Two <i>cats</i> saw %s a <u>big house!</u> {FIRST}"
+    assert best([text], markup="html") == [
+        "THE <b>DOG {name}</b> SLEEPS. TWO <i>CATS</i> SAW %s A <u>BIG HOUSE!</u> THE DOG SLEEPS."
+    ]
+    (output,) = best([text], markup="html", prefix="Oh,")
     for mark in ("<b>", "</b>", "{name}", "<i>", "</i>", "%s", "<u>", "</u>"):
         assert output.count(mark) == 1
     assert output.index("</b>") < output.index("<i>"), "each in the translation of its sentence"
 
 
-def test_the_words_are_those_that_the_alignment_counts(run):
-    translator, align = run.translator(**QUICK), run.aligner()
-    texts = [*TEXTS, f"{TEXTS[0]} {TEXTS[1]}", "x" * 50]
-    for translation, *_ in translator.translate(texts, split=split_sentences):
-        source, target = words_of(run.tokenizer(), translation)
-        assert "".join(target) == "".join(translation.text.split())
-        pairs = align(translation)
-        assert {j for _, j in pairs} == set(range(len(target)))
-        assert all(i < len(source) for i, _ in pairs)
+def test_only_texts_with_marks_inside_sentences_are_aligned():
+    translator = fake_translator()
+    translator.best([f"<p>{FIRST}</p>", "&amp; a"], markup="html")
+    assert [method for method, *_ in translator.engine.calls] == ["search"]
+    translator.best([f"<p>{FIRST}</p>", "a <b>c</b>"], markup="html")
+    attended = [args for method, _, args in translator.engine.calls if method == "attention"]
+    assert len(attended) == 1 and len(attended[0][0]) == 1
 
 
-def test_a_misspelled_markup_is_named(run):
-    with pytest.raises(ValueError, match=r"`markup` must be one of .*did you mean 'html'"):
-        run.translate(["a"], markup="htm", **QUICK)
+def test_each_translation_of_a_list_has_the_markup():
+    (found,) = fake_translator(n_best=2).translate(["<b>a</b> c"], markup="html")
+    assert [each.text for each in found] == ["<b>A</b> C", "<b>C</b> A"]
 
 
-def marked(texts, translations, glossary=None, prefixes=None, markup="html"):
-    """Texts with markup, each of one sentence, whose translations are given."""
-
-    def translate(divided, on_progress, **arguments):
-        return [[Translation(each, 0.0, [])] for each in translations]
-
-    translator = MarkedTranslator(
-        translate,
-        markup,
-        lambda translation: [],
-        lambda translation: ([], translation.text.split()),
+def test_the_words_of_a_translation_are_those_without_markup():
+    (found,) = fake_translator().translate(
+        ["The <b>dog</b> &amp; {x} c. A cat."], markup="html", alignments=True, confidence=True
     )
-    requirements = Requirements(glossary=Glossary(glossary)) if glossary else None
-    results = translator.translate(texts, requirements=requirements, prefixes=prefixes)
-    return [best.text for best, *_ in results]
+    words = found[0].words
+    assert words.target == ["THE", "DOG", "&", "C.", "A", "CAT."]
+    assert words.source == ["The", "dog", "&", "c.", "A", "cat."]
+    assert len(found[0].confidence) == 6 and found[0].alignment == [(n, n) for n in range(6)]
+
+
+def test_a_language_code_and_a_tag_apply_to_all_segments():
+    engine = FakeEngine(tags=("<2de>", "<2fr>"))
+    text = f"<p>>>de<< {FIRST}</p> <p>{SECOND} <b>A</b> b.</p>"
+    translator = Translator(engine)
+    plain = text.replace(">>de<< ", "")
+    assert translator.best([Request(text, markup="html", to="de")]) == [
+        plain.upper().replace("P>", "p>").replace("B>", "b>")
+    ]
+    ((found,),) = translator.translate([Request(text, markup="html", to="fr")])
+    assert [source[:2].tolist() for source, _ in found.parts] == [[8, 5]] * 3
+
+
+def marked(text, translation, glossary=None, prefix="", markup="html"):
+    """Returns the given translation of a text of one sentence with the text's markup."""
+    found = marked_text_of(text, markup, whole, without_codes)
+    requirements = Requirements(glossary=Glossary(glossary) if glossary else None)
+    words = Words([], translation.split(), [])
+    return found.marked(translation, requirements, prefix, words, without_codes)
+
+
+def without_codes(text):
+    return "", text
 
 
 def test_words_with_percent_signs_are_kept_and_inventions_removed():
     text = "<p>a wholly pure solution, at a 50%-discount</p>"
-    assert marked([text], ["eine 100%ige Lösung %s zu 50%"]) == [
-        "<p>eine 100%ige Lösung  zu 50%</p>"
-    ]
+    assert marked(text, "eine 100%ige Lösung %s zu 50%") == "<p>eine 100%ige Lösung  zu 50%</p>"
 
 
 @pytest.mark.parametrize("target", ["hund@tier.de", "www.hund.de", "{Hund}", "100%ig", "%s", "{0}"])
 def test_phrases_of_a_glossary_and_prefixes_are_kept_and_inventions_removed(target):
     text, written = "<b>The dog</b> sleeps.", f"Der {target} a@b.cc schläft."
     expected = f"Der {target}  schläft."
-    for kept in ({"glossary": {"dog": target}}, {"prefixes": [f"Der {target}"]}):
-        (output,) = marked([text], [written], **kept)
+    for kept in ({"glossary": {"dog": target}}, {"prefix": f"Der {target}"}):
+        output = marked(text, written, **kept)
         assert output.replace("<b>", "").replace("</b>", "") == expected
-    _, other = marked([text, "A cat."], [written, f"{target} %d"], {"dog": target})
+    other = marked("A cat.", f"{target} %d", {"dog": target})
     assert other == (f"{target} " if target == "100%ig" else " "), "it is no phrase of this text"
 
 
 def test_phrases_of_a_glossary_are_escaped():
     glossary = {"dog": "A&B <b>"}
-    assert marked(["<p>a dog</p>"], ["ein A&B <b>"], glossary) == ["<p>ein A&amp;B &lt;b&gt;</p>"]
+    assert marked("<p>a dog</p>", "ein A&B <b>", glossary) == "<p>ein A&amp;B &lt;b&gt;</p>"
+    assert best(["<p>a dog</p>"], glossary=glossary, markup="html") == [
+        "<p>A DOG A&amp;B &lt;b&gt;</p>"
+    ]
 
 
 def test_text_that_looks_like_a_placeholder_only_when_decoded_is_kept():
     text = "Write to me&#64;example.org, {the dog, a cat}."
     written = "Schreib an me@example.org, {Hund, Katze} %d."
-    assert marked([text], [written]) == ["Schreib an me@example.org, {Hund, Katze} ."]
+    assert marked(text, written) == "Schreib an me@example.org, {Hund, Katze} ."
 
 
-def test_a_text_that_the_model_leaves_as_it_is_keeps_its_bytes():
-    texts = ["<b> M&uuml;ller &copy </b> & {x} , 3", "\t<i>x</i>  y "]
-    pieces = [piece for text in texts for piece in Document("html").pieces_of(text)]
-    copied = [piece.text for piece in pieces if not isinstance(piece, str)]
-    assert "Müller ©" in copied[0]
-    assert marked(texts, copied) == texts
+@pytest.mark.parametrize(
+    "text", ["<b> M&uuml;ller &copy </b> & {x} , 3", "\t<i>x</i>  y ", "<p>A</p>  <p>B. C.</p>"]
+)
+def test_a_text_that_the_model_leaves_as_it_is_keeps_its_bytes(text):
+    found = marked_text_of(text, "html", split_sentences, without_codes)
+    copied = "\n".join(found.sentences)
+    assert "&" not in copied.replace("& ", "")
+    words = Words([], [], [])
+    assert found.marked(copied, Requirements(), "", words, without_codes) == text
 
 
-def test_lines_of_a_document_are_translated_as_the_lines_before_them_demand(run):
-    lines = ["<!--", f"{TEXTS[0]} -->", " ", f"{TEXTS[0]}<pre>", TEXTS[0]]
-    (translated,) = run.translate(TEXTS[:1], **QUICK)
+def test_lines_of_a_document_are_translated_as_the_lines_before_them_demand():
+    lines = ["<!--", f"{FIRST} -->", " ", f"{FIRST}<pre>", FIRST]
     document = Document("html")
     pieces = [document.pieces_of(line) for line in lines]
-    outputs = run.translate(pieces, markup="html", split="auto", **QUICK)
-    assert outputs == [*lines[:3], f"{translated}<pre>", TEXTS[0]]
-    assert run.translate(TEXTS[:1], markup="html", **QUICK) == [translated]
+    assert best(pieces, markup="html") == [*lines[:3], "THE DOG SLEEPS.<pre>", FIRST]
+    assert best([FIRST], markup="html") == ["THE DOG SLEEPS."]
+
+
+def test_words_belong_to_the_sentence_in_which_their_last_letter_lies():
+    assert by_sentence(["ab c", "", "d"], ["ab", "c", "d"]) == [2, 2, 3]
+    assert by_sentence(["ab c", "de"], ["abab", "cc", "dede"]) == [2, 3], "letters were changed"
+    assert by_sentence(["a", "b"], []) == [0, 0]

@@ -1,0 +1,201 @@
+"""Which signature of a SavedModel answers which rows, and what an export cannot do."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from commands import ROOT
+from untrained import toy_tokenizer
+
+from t2t_keras.decoding.rows import Rows
+from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.runs import Run
+from t2t_keras.translating.engines.saved_model import SavedModelEngine
+from t2t_keras.translating.export_folders import find_export
+from t2t_keras.translating.find import load_translator
+from t2t_keras.translating.request import Request
+from t2t_keras.translating.translator import Translator
+
+TEXTS = ["The dog sleeps.", "", "The cat sleeps."]
+NAMES = ("search", "with_options", "with_phrases", "log_p", "attention", "small_batch", "stages")
+CONFIG = SearchConfig(beam=4, n_best=2, alpha=0.5)
+
+
+class Signatures(dict):
+    """Signatures that write their source, with as many hypotheses as are exported.
+
+    Attributes:
+        calls: (name without "ids_", inputs as arrays) of each call.
+    """
+
+    def __init__(self, names=NAMES):
+        super().__init__({f"ids_{name}": self.signature(name) for name in names})
+        self.calls = []
+
+    def signature(self, name):
+        def call(**inputs):
+            self.calls.append((name, {key: each.numpy() for key, each in inputs.items()}))
+            source = inputs["source"]
+            rows = tf.shape(source)[0]
+            if name == "log_p":
+                return {"log_probabilities": tf.zeros(tf.shape(inputs["target"]))}
+            if name == "attention":
+                return {"weights": tf.ones([rows, inputs["target"].shape[1], source.shape[1]])}
+            count = CONFIG.beam if name.startswith("with") else CONFIG.n_best
+            tokens = tf.repeat(source[:, None], count, axis=1)
+            scores = tf.zeros([rows, count]) - tf.range(float(count))
+            if "n_best" in inputs:
+                scores = tf.where(tf.range(count) < inputs["n_best"][:, None], scores, -np.inf)
+            return {"tokens": tokens, "scores": scores, "finished": tf.constant(True)}
+
+        return call
+
+    def asked(self):
+        return [name for name, _ in self.calls]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The files of an export beside its graph and its weights."""
+    toy_tokenizer(tmp_path / "toy" / "1" / "vocabulary")
+    settings = {"experiment": {"model": {}}, "export": {"search": vars(CONFIG), "split": False}}
+    (tmp_path / "toy" / "1" / "config.json").write_text(json.dumps(settings))
+    return tmp_path / "toy" / "1"
+
+
+@pytest.fixture
+def signatures():
+    return Signatures()
+
+
+@pytest.fixture
+def engine(folder, signatures):
+    return SavedModelEngine(folder, signatures, compile_shapes=False)
+
+
+def test_rows_that_ask_for_nothing_are_answered_by_the_exported_search(engine, signatures):
+    translator = Translator(engine)
+    (found,) = translator.translate(["Der Hund"])
+    assert [each.text for each in found] == ["Der Hund"], "one, unless more are asked for"
+    assert len(translator.translate(["Der Hund"], n_best=2)[0]) == 2
+    assert translator.best(["Der Hund"], beam=4, alpha=0.5) == ["Der Hund"]
+    assert signatures.asked() == ["search"] * 3
+
+
+def test_options_and_prefixes_are_answered_by_the_search_with_options(engine, signatures):
+    requests = [
+        Request("a", alpha=0.25),
+        Request("b", beam=2, n_best=2),
+        Request("c"),
+        Request("d", n_best=3),  # more than the exported search returns
+        Request("e", prefix="Der", n_best=2),
+    ]
+    found = Translator(engine).translate(requests)
+    assert [len(row) for row in found] == [1, 2, 1, 3, 2]
+    assert signatures.asked() == ["search", "with_options", "with_options"]
+    _, (_, prefixed), (_, options) = signatures.calls
+    assert [len(prefixed["prefix"]), prefixed["beam"].tolist()] == [1, [4]]
+    assert options["prefix"].shape == (3, 0)
+    rows = zip(*(options[name].tolist() for name in ("beam", "n_best", "alpha")), strict=True)
+    assert sorted(rows) == [(2, 2, 0.5), (4, 1, 0.25), (4, 3, 0.5)]
+    assert options["alpha"].dtype == "float32" and options["beam"].dtype == "int32"
+
+
+def test_phrases_are_answered_by_the_constrained_search(engine, signatures):
+    requests = [
+        Request("a", require=["Hund"]),
+        Request("b", require=["Hund"], alpha=0.0, prefix="Der"),
+        Request("a dog", glossary={"dog": "Katze"}),
+    ]
+    Translator(engine).translate(requests)
+    assert {*signatures.asked()} == {"with_phrases"}
+    assert {len(inputs["phrases"]) for _, inputs in signatures.calls} == {1, 2}
+    Translator(engine).translate([Request("a bird", glossary={"dog": "Katze"})])
+    assert signatures.asked()[-1] == "search", "no phrase applies to this text"
+
+
+def test_small_batches_of_compiled_shapes_are_answered_by_their_own_signatures(folder, signatures):
+    engine = SavedModelEngine(folder, signatures)
+    source = np.array([[5, 2]], "int32")
+    engine.search(Rows(source, [0]))
+    shape = engine.shapes.shape_for(1, 2)
+    engine.shapes.compile(shape)
+    found = engine.search(Rows(source, [0]))
+    assert signatures.asked() == ["search", "small_batch", "small_batch"]
+    assert signatures.calls[-1][1]["source"].shape == shape and len(found.tokens) == 1
+
+
+def test_log_p_and_attention_have_signatures_of_their_own(engine, signatures):
+    Translator(engine).translate(["Der Hund"], alignments=True, confidence=True)
+    assert signatures.asked() == ["search", "log_p", "attention"]
+    signatures.calls.clear()
+    engine.warm_up()
+    assert signatures.asked() == ["search", "with_options", "log_p", "attention"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"beam": 5}, r"`beam` must be at most 4, the beam width of .*toy/1. Received: 5. .*"),
+        ({"beam": 2, "require": [["Hund"]]}, "searched for with the exported beam width, 4"),
+        ({"beam": 2, "glossary": {"a": "b"}}, "exported beam width, 4. Received: beam=2. Leave"),
+        ({"n_best": 5}, "`n_best` must be at most the beam width, beam=4"),
+        ({"method": "sample"}, "--method does not work with an export: t2t-export fixed the"),
+        ({"banned": [" das"]}, "--banned does not work with an export"),
+        ({"extra_length": 9, "alpha": 1.0}, "--extra_length does not work with an export"),
+    ],
+)
+def test_a_search_that_is_not_exported_is_refused(engine, signatures, options, message):
+    with pytest.raises(ValueError, match=message):
+        Translator(engine).translate(["a"], **options)
+    assert not signatures.calls
+
+
+def test_a_model_without_attention_is_named(folder):
+    engine = SavedModelEngine(folder, Signatures(set(NAMES) - {"attention"}))
+    with pytest.raises(ValueError, match="toy/1 has no attention to the source, so its words"):
+        Translator(engine).translate(["a"], alignments=True)
+    assert Translator(engine).best(["a"], confidence=True) == ["a"]
+    engine.warm_up()
+
+
+def test_the_settings_are_those_of_the_export(engine, folder):
+    assert (engine.config.beam, engine.config.n_best, engine.most) == (4, 1, 2)
+    assert engine.split == "off" and engine.tags == [None] and engine.longest is None
+    shutil.rmtree(folder)
+    assert Translator(engine).best(["A dog."], confidence=True) == ["A dog."]
+
+
+def test_an_export_of_an_earlier_version_is_refused_with_the_command_that_renews_it(folder):
+    with pytest.raises(
+        ValueError, match=r"takes no ids: .* earlier version .*again with t2t-expor"
+    ):
+        SavedModelEngine(folder, {"serving_default": None, "translate_n_best": None})
+
+
+def test_a_savedmodel_of_another_program_is_refused(backwards_export):
+    with pytest.raises(ValueError, match="is not a SavedModel that t2t-export wrote"):
+        SavedModelEngine(backwards_export / "1")
+
+
+@pytest.mark.long
+def test_translating_with_an_export_loads_no_keras(exported_toy_run, tmp_path):
+    folder = exported_toy_run[1] / "export"
+    assert find_export(exported_toy_run[1]) is None, "a run is not an export"
+    (tmp_path / "keras.py").write_text("raise SystemExit('must not be loaded')\n")
+    result = subprocess.run(
+        [sys.executable, "-m", "t2t_keras.cli.translate", folder],
+        input="".join(f"{text}\n" for text in TEXTS),
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines() == load_translator(folder).best(TEXTS)
+    assert result.stdout.splitlines() == Run(exported_toy_run[1]).translate(TEXTS, split="auto")

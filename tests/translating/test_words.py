@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+from fake_engine import LetterTokenizer
+from untrained import learned_tokenizer
+
+from pipelines.special_ids import BEGIN, END
+from pipelines.tokenizers import words
+from t2t_keras.translating.words import (
+    between_words,
+    confidence_of_words,
+    linked,
+    pieces_of_words,
+    texts_of_words,
+    weights_by_order,
+    words_of,
+)
+
+P = [0.5, 0.25, 0.75, 1.0, 0.125]
+
+
+@pytest.mark.parametrize("text", ["Der Hund schläft.", "</s> <s>", "Müller", "", "a  b"])
+def test_words_are_those_of_the_text(text):
+    tokenizer = learned_tokenizer()
+    (ids,) = tokenizer.encode([text])
+    for marked in (ids, np.append(ids, END), [BEGIN, *ids, END]):
+        sizes, is_word = pieces_of_words(tokenizer, marked)
+        assert sizes.sum() == len(marked)
+        assert [size for _, size in words(tokenizer, ids)] == sizes[is_word].tolist()
+        assert texts_of_words(tokenizer, marked) == text.split()
+
+
+def test_a_space_at_the_end_of_an_output_that_was_cut_off_is_no_word():
+    tokenizer = learned_tokenizer()
+    (ids,) = tokenizer.encode(["Der Hund"])
+    space = tokenizer.pieces(range(400)).index("▁")
+    sizes, is_word = pieces_of_words(tokenizer, [*ids, space])
+    assert tokenizer.decode([[*ids, space]]) == ["Der Hund"]
+    assert is_word.tolist() == [True, True, False] and sizes[-1] == 1
+
+
+def ids_of(text):
+    return np.append(LetterTokenizer().encode([text])[0], END)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("abcd", [0.125]),
+        ("a bc", [0.25, 0.125]),
+        (">>de<< a b", [0.25, 0.125]),
+        ("", []),
+    ],
+)
+def test_a_word_is_as_probable_as_its_least_probable_piece(text, expected):
+    ids = ids_of(text)[: len(P)]
+    np.testing.assert_allclose(confidence_of_words(LetterTokenizer(), ids, np.log(P)), expected)
+
+
+def test_an_impossible_piece_has_confidence_0():
+    log_p = [0.0, -np.inf, 0.0, 0.0, 0.0]
+    assert confidence_of_words(LetterTokenizer(), ids_of("a b"), log_p) == [0.0, 1.0]
+
+
+def test_a_target_word_is_linked_to_the_source_word_with_the_largest_weight():
+    assert linked(np.array([[0.6, 0.4, 0.0], [0.7, 0.2, 0.1], [0.1, 0.1, 0.8]])) == [
+        (0, 0),
+        (0, 1),
+        (2, 2),
+    ]
+    assert linked(np.zeros([0, 2])) == linked(np.zeros([2, 0])) == []
+
+
+def test_the_weights_between_words_leave_out_ends_and_codes():
+    source, target = ids_of(">>de<< ab c"), ids_of("d")
+    weights = np.zeros((len(target), len(source)))
+    weights[:2, 4:6] = 0.5  # both pieces of the target attend to the space and to the c
+    found = between_words(LetterTokenizer(), source, target, weights)
+    assert found.shape == (1, 2) and found.argmax() == 1
+
+
+def test_words_are_counted_through_all_parts():
+    parts = [(ids_of("a b"), ids_of("A B C")), (ids_of("c d"), ids_of("D"))]
+    weights = [np.zeros((len(target), len(source))) for source, target in parts]
+    weights[0][:, 3], weights[1][:, 1] = 1, 1
+    found = words_of(LetterTokenizer(), parts, weights)
+    assert found.source == ["a", "b", "c", "d"] and found.target == ["A", "B", "C", "D"]
+    assert found.pairs == [(1, 0), (1, 1), (1, 2), (2, 3)]
+    assert words_of(LetterTokenizer(), parts).pairs is None
+    assert words_of(LetterTokenizer(), [], []).pairs == []
+
+
+def test_words_of_a_part_that_is_too_long_are_aligned_by_their_order():
+    assert weights_by_order([0] * 4, [0] * 2).tolist() == [[1, 0, 0, 0], [0, 0, 1, 0]]
+    assert weights_by_order([0] * 2, [0] * 4).argmax(1).tolist() == [0, 0, 1, 1]
