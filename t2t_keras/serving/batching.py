@@ -167,13 +167,17 @@ class Batcher:
             part.append(row)
         yield part
 
+    @property
+    def room(self):
+        """Maximum rows × width of a batch."""
+        takes_text = self.signature.takes_text
+        return self.limits.batch * BYTES_PER_ROW if takes_text else VALUES_PER_BATCH
+
     def fits(self, rows, width):
         """Whether a batch may have so many rows of this width."""
-        batch = self.limits.batch
-        room = batch * BYTES_PER_ROW if self.signature.takes_text else VALUES_PER_BATCH
         return (
-            rows <= batch
-            and rows * width <= room
+            rows <= self.limits.batch
+            and rows * width <= self.room
             and rows * self.signature.values(width) <= self.limits.answer
         )
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from t2t_keras.serving.batching import Batcher
-from t2t_keras.translating.calls import computed
+from t2t_keras.translating.calls import BATCH_TOKENS, computed
 
 
 class Method(NamedTuple):
@@ -13,8 +13,8 @@ class Method(NamedTuple):
 
     name: str
     results: int  # of a row of a search
+    room: int  # maximum rows × width of a batch
     batchable = True
-    takes_text = False
 
     def compute(self, calls):
         """Computes the rows of several calls as one batch; returns the results of each.
@@ -34,7 +34,11 @@ class Method(NamedTuple):
 
 
 class CallBatcher(Batcher):
-    """Computes the calls of one method of the engine of one version."""
+    """Computes the calls of one method of the engine of one version, with the same columns."""
+
+    @property
+    def room(self):
+        return self.signature.room
 
     async def __call__(self, call, connection):
         """Returns a list with the result of each row of a `Call`.
@@ -53,6 +57,12 @@ class CallBatcher(Batcher):
             for row, result in zip(rows, found, strict=True):
                 results[row] = result
         return results
+
+
+def method_of(call):
+    """Returns the `Method` of a `Call`."""
+    engine = call.engine
+    return Method(call.method, engine.most, BATCH_TOKENS.get(call.method, engine.batch_tokens))
 
 
 def widths(call):

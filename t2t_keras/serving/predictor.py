@@ -7,10 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.rest import answer_of, inputs_of
 from t2t_keras.serving.steps import Steps
-from t2t_keras.serving.translations import is_slow, refusing
+from t2t_keras.serving.translations import glossary_memory, is_slow, refusing
 
 THREADS = 2  # answers converted to JSON at the same time, which bounds the memory for it
-AT_ONCE = 4000  # bytes of texts that are divided while other requests wait: about 5 ms
+# Python code for so many bytes of texts runs while other requests wait: about 5 ms.
+AT_ONCE = 1000
+ROW = 50  # bytes that a row counts in addition
 
 
 class Predictor:
@@ -62,12 +64,12 @@ class Predictor:
         split = translations.translator.engine.split == "auto" if self.split is None else self.split
         with contextlib.ExitStack() as stack:
             stack.enter_context(self.workers.admitted(len(texts), client))
-            is_short = sum(map(len, texts)) <= AT_ONCE and not inputs.get("glossary", texts).any()
-            arguments = name, inputs, split
+            is_short, arguments = are_short(inputs), (name, inputs, split)
             if is_short:
                 requests = translations.requests(*arguments)
             else:
                 requests = await self.steps.in_thread(client, translations.requests, *arguments)
+            connection.hold(glossary_memory(requests))
             is_short = is_short and not is_slow(requests)
             admitted = len(texts)
 
@@ -78,7 +80,7 @@ class Predictor:
                     more = self.workers.admitted(call.total - admitted, client)
                     stack.enter_context(more)
                     admitted = call.total
-                return await version.calls[call.method](call, connection)
+                return await version.batcher(call)(call, connection)
 
             steps = refusing(translations.translator.steps(requests))
             results = await self.steps(steps, called, client, is_short)
@@ -89,6 +91,17 @@ class Predictor:
 
     async def in_thread(self, function, *arguments):
         return await asyncio.get_running_loop().run_in_executor(self.threads, function, *arguments)
+
+
+def are_short(inputs):
+    """Returns whether Python takes only a moment for the texts of a request.
+
+    Args:
+        inputs: arrays by name.
+    """
+    strings = [array for array in inputs.values() if array.dtype == object]
+    size = sum(len(text) for array in strings for text in array)
+    return size + ROW * len(strings[0]) <= AT_ONCE
 
 
 def check_sentences(count, limits):

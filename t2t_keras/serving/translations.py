@@ -3,7 +3,6 @@
 Their inputs are made from the fields of `Request`. This file does not load TensorFlow.
 """
 
-import contextlib
 import dataclasses
 import functools
 import typing
@@ -11,6 +10,7 @@ import typing
 import numpy as np
 
 from pipelines.glossary import Glossary
+from t2t_keras.checks import check
 from t2t_keras.export.signature_constants import ATTENTION_LONGEST, BEST, LISTS, NO_SCORE, OPTIONS
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.signatures import Signature, metadata_of
@@ -22,6 +22,7 @@ from t2t_keras.translating.translator import Translator
 TEXTS = Spec("string", (None,))
 LONGEST_GLOSSARY = 1_000_000  # bytes; the limit on a request's body applies, too
 GLOSSARIES = 8  # kept in memory, for requests that repeat them
+GLOSSARY_ENTRY = 500  # bytes of memory for an entry of a glossary, about
 DTYPES = {int: "int32", float: "float32", bool: "bool"}
 SEPARATED = ("require", "banned", "first")  # strings with tabs between phrases or pieces
 # Requests with these take longer in Python.
@@ -97,8 +98,10 @@ class Translations:
         requests = []
         for index, row in enumerate(rows):
             row.setdefault("n_best", self.widths[name] or 1)
-            with refused(lambda _, index=index: index):
+            try:
                 requests.append(self.request(row, split))
+            except ValueError as error:
+                raise refusal(index, error) from error
         return requests
 
     def request(self, row, split):
@@ -116,6 +119,8 @@ class Translations:
             own = getattr(self.config, name, None)
             if isinstance(own, float) and value == np.float32(own):
                 row[name] = own
+        beam = row.get("beam", self.config.beam)
+        check(beam <= self.config.beam, "beam", beam, f"at most {self.config.beam}")
         return Request(**row)
 
     def arrays(self, name, requests, results):
@@ -139,10 +144,8 @@ class Translations:
         for row, (request, found) in enumerate(zip(requests, results, strict=True)):
             for rank, each in enumerate(found[:width]):
                 place = row, rank
-                outputs["translations"][place], outputs["scores"][place] = (
-                    each.text.encode("utf-8", "replace"),
-                    each.score,
-                )
+                outputs["translations"][place] = as_bytes(each.text)
+                outputs["scores"][place] = each.score
                 if request.alignments:
                     links = (f"{i}-{j}" for i, j in each.alignment)
                     outputs["alignments"][place] = " ".join(links).encode()
@@ -150,7 +153,7 @@ class Translations:
                     rated = (f"{word:.4f}" for word in each.confidence)
                     outputs["confidence"][place] = " ".join(rated).encode()
                 if request.alignments or request.confidence:
-                    sides = (" ".join(side).encode() for side in each.words[:2])
+                    sides = (as_bytes(" ".join(side)) for side in each.words[:2])
                     outputs["source_words"][row], outputs["words"][place] = sides
         if self.widths[name] is None:
             return {key: array[:, 0] for key, array in outputs.items()}
@@ -171,24 +174,32 @@ def is_slow(requests):
     return any(getattr(each, name) for each in requests for name in SLOW)
 
 
-@contextlib.contextmanager
-def refused(row_of=lambda error: error.index if isinstance(error, TextError) else 0):
-    """Turns errors about one of several texts into a `Refusal` that names the row."""
-    try:
-        yield
-    except ValueError as error:
-        raise Refusal(400, f"Row {row_of(error)}: {error}") from error
+def glossary_memory(requests):
+    """Returns about how many bytes the glossaries of requests hold."""
+    glossaries = {id(each.glossary): each.glossary for each in requests if each.glossary}
+    return GLOSSARY_ENTRY * sum(map(len, glossaries.values()))
 
 
 def refusing(steps):
-    """Does what a generator of `Translator.steps` does, with refusals for its errors."""
-    with refused():
+    """Does what a generator of `Translator.steps` does, with refusals for texts' errors."""
+    try:
         return (yield from steps)
+    except TextError as error:
+        raise refusal(error.index, error) from error
+
+
+def refusal(row, error):
+    """Returns the `Refusal` for a mistake of a row."""
+    return Refusal(400, f"Row {row}: {error}")
 
 
 def as_strings(values):
     """Returns values with bytes decoded."""
     return [each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in values]
+
+
+def as_bytes(text):
+    return text.encode("utf-8", "replace")
 
 
 def empty(shape):

@@ -19,7 +19,7 @@ from absl import logging
 
 from t2t_keras.export.version_folders import versions_in
 from t2t_keras.serving.batching import Batcher
-from t2t_keras.serving.call_batching import CallBatcher, Method
+from t2t_keras.serving.call_batching import CallBatcher, method_of
 from t2t_keras.serving.limits import Refusal
 
 POLL_SECONDS = 1.0  # between two checks of the folder; files that differ are still being written
@@ -36,21 +36,28 @@ class Version:
 
     def __init__(self, number, files):
         self.number, self.files, self.state, self.error = number, files, "LOADING", ""
-        self.model, self.translations = None, None
+        self.model, self.translations, self.workers = None, None, None
         self.signatures, self.batchers, self.calls = {}, {}, {}
         self.in_flight, self.retired = 0, False
 
     def activate(self, model, workers):
-        self.model, self.state = model, "AVAILABLE"
+        self.model, self.workers, self.state = model, workers, "AVAILABLE"
         self.translations, self.signatures = model.translations, dict(model.signatures)
         self.batchers = {
             name: Batcher(signature, workers) for name, signature in model.signatures.items()
         }
         if self.translations:
             self.signatures = self.translations.signatures | self.signatures
-            most = self.translations.translator.engine.most
-            methods = (Method(name, most) for name in ("search", "log_p", "attention"))
-            self.calls = {each.name: CallBatcher(each, workers) for each in methods}
+
+    def batcher(self, call):
+        """Returns the `CallBatcher` for a `Call`.
+
+        Calls with different columns cannot share a batch, so they do not wait for each other.
+        """
+        kind = call.method, *call.columns
+        if kind not in self.calls:
+            self.calls[kind] = CallBatcher(method_of(call), self.workers)
+        return self.calls[kind]
 
     def compile_shapes(self, shapes, metrics):
         """Compiles the shapes of batches that are frequent, until this version is retired.

@@ -1,4 +1,5 @@
-"""A client's one-row requests are answered beside clients that send large requests with wishes.
+"""A client's one-row requests are answered beside clients that send large requests with
+glossaries.
 
 It prints how long they wait. `T2T_RUN` is a run with an export; without it, a small one is trained.
 """

@@ -1,13 +1,14 @@
 """SavedModels in memory: their signatures, what may be batched, and what cannot be served."""
 
 import shutil
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from t2t_keras.export.batchable import FILE
+from t2t_keras.export.version_folders import versions_in
+from t2t_keras.serving import models as module
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.models import Model
 from t2t_keras.serving.tensors import Spec
@@ -72,30 +73,10 @@ def test_inputs_with_defaults_are_optional(model):
     assert stated == {name: value for name, value in defaults.items() if name != "text"}
 
 
-def test_metadata_states_the_wishes_that_can_be_fulfilled(backwards_export, model):
-    asked, wishes = [], SimpleNamespace(split_code=str.split)
-
-    def wishes_of(folder, names):
-        asked.append((folder, set(names)))
-        return wishes
-
-    with_wishes = Model(backwards_export / "1", wishes_of=wishes_of)
-    assert asked == [(backwards_export / "1", set(model.signatures))]
-    stated, before = (each.metadata["translate_with_options"] for each in (with_wishes, model))
-    added = {"glossary": "", "markup": "", "alignments": False, "confidence": False}
-    assert stated["defaults"] == before["defaults"] | added
-    kinds = [stated["inputs"][name]["dtype"] for name in added]
-    assert kinds == ["DT_STRING", "DT_STRING", "DT_BOOL", "DT_BOOL"]
-    assert stated["outputs"].keys() - before["outputs"].keys() == {
-        *("alignments", "confidence", "source_words", "words")
-    }
-    assert (with_wishes.wishes, with_wishes.split_code) == (wishes, str.split)
-    assert (model.wishes, model.split_code) == (None, None)
-
-
-def test_signatures_that_translate_are_known_by_their_tensors(model):
-    translating = [name for name, signature in model.signatures.items() if signature.translates]
-    assert translating == ["serving_default", "translate_n_best", "translate_with_options"]
+def test_a_savedmodel_that_takes_no_ids_has_no_translations(model):
+    """Its signatures are called as they are."""
+    assert model.translations is None and model.shapes is None
+    assert model.metadata.keys() >= model.signatures.keys()
 
 
 def test_a_signature_without_rows_cannot_be_served(tmp_path):
@@ -108,3 +89,40 @@ def test_a_signature_without_rows_cannot_be_served(tmp_path):
     tf.saved_model.save(module, str(tmp_path / "1"), signatures={"serving_default": module.size})
     with pytest.raises(ValueError, match=r"'size' must be of unknown size.* Received: shape \(\)"):
         Model(tmp_path / "1")
+
+
+@pytest.fixture(scope="module")
+def own(exported_toy_run):
+    """The model of an export that t2t-export wrote."""
+    (version,) = versions_in(exported_toy_run[1] / "export").values()
+    return Model(version, compile_shapes=False)
+
+
+@pytest.mark.long
+def test_the_signatures_of_an_export_that_translate_are_those_of_its_engine(own):
+    translating = {"serving_default", "translate_n_best", "translate_with_options"}
+    assert own.translations.signatures.keys() == translating
+    assert own.signatures.keys() >= {"score", "attention"}
+    assert not own.signatures.keys() & translating
+    assert own.metadata.keys() >= translating | own.signatures.keys()
+    for name in translating:
+        assert (
+            own.metadata[name]["inputs"].keys() == own.translations.signatures[name].inputs.keys()
+        )
+        outputs = own.metadata[name]["outputs"]
+        assert outputs.keys() == own.translations.signatures[name].outputs.keys()
+        for key, spec in own.translations.signatures[name].outputs.items():
+            sizes = [int(axis["size"]) for axis in outputs[key]["tensor_shape"]["dim"]]
+            assert sizes == [-1 if size is None else size for size in spec.shape]
+    own.warm_up()
+
+
+@pytest.mark.long
+def test_an_export_without_its_ids_is_served_by_its_signatures_alone(exported_toy_run, monkeypatch):
+    (version,) = versions_in(exported_toy_run[1] / "export").values()
+    monkeypatch.setattr(module, "IDS_SEARCH", "not in this version")
+    earlier = Model(version)
+    assert earlier.translations is None
+    assert {"serving_default", "translate_with_options", "score"} <= earlier.signatures.keys()
+    inputs = {"text": np.array([b"The dog sleeps."], object)}
+    assert earlier.signatures["serving_default"].run(inputs)["translations"].shape == (1,)

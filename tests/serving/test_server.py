@@ -2,18 +2,28 @@
 
 import asyncio
 import concurrent.futures
+import contextlib
+import functools
 import gzip
 import json
 import os
 import re
 import signal
 import socket
+import threading
 import urllib.error
 
 import aiohttp
 import numpy as np
 import pytest
+from served_engine import EchoEngine
 from serving_client import backwards, get, metric, predict, served, until
+
+from pipelines.sentences import split_sentences
+from t2t_keras.serving.engine_model import EngineModel
+from t2t_keras.serving.limits import Limits
+from t2t_keras.serving.server import Server
+from t2t_keras.translating import texts
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +31,36 @@ def address(backwards_export):
     with served(backwards_export.parent) as (process, address):
         yield address
         assert process.stop() == 0
+
+
+@pytest.fixture
+def in_process(tmp_path):
+    """A function that serves a model with an engine in a thread, and yields its address."""
+    (tmp_path / "1").mkdir()
+
+    @contextlib.contextmanager
+    def run(engine):
+        sock, ready = socket.create_server(("127.0.0.1", 0)), threading.Event()
+        port = sock.getsockname()[1]
+        server = Server("m", tmp_path, Limits(), load=lambda folder: EngineModel(engine))
+
+        async def serve():
+            loop = asyncio.get_running_loop()
+            loop.add_signal_handler = lambda *arguments: None  # for main threads only
+            stopping.append(functools.partial(loop.call_soon_threadsafe, server.stop.set))
+            await server.run(sock, lambda version: ready.set())
+
+        stopping = []
+        thread = threading.Thread(target=asyncio.run, args=[serve()])
+        thread.start()
+        assert ready.wait(30)
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            stopping[0]()
+            thread.join(30)
+
+    return run
 
 
 @pytest.mark.long
@@ -76,33 +116,56 @@ def test_rows_are_answered_as_rows_and_columns_as_columns(address):
     assert predict(address, {"instances": texts}) == (200, {"predictions": rows})
 
 
-def test_texts_are_translated_sentence_by_sentence(address):
-    def translations(instances, **body):
-        status, answer = predict(address, {"instances": instances, **body})
-        assert status == 200, answer
-        return [row["translations"] for row in answer["predictions"]]
-
-    texts = ["One two. Three four.\n", "Five six."]
-    assert translations(texts) == ["v1: two. One v1: four. Three", "v1: six. Five"]
-    several = translations(texts, signature_name="translate_n_best")
-    assert several[0][1] == "v1: two. One! v1: four. Three!"
-    rows = [
-        {"text": texts[0], "prefix": "> ", "beam": 3, "n_best": 2},
-        {"text": texts[0], "split": False},
-        {"text": texts[1], "alpha": 1},
+def test_a_model_that_is_not_ours_gets_its_texts_and_options_as_they_are(address):
+    text = "One two. Three four."
+    assert predict(address, {"inputs": [text]})[1]["outputs"]["translations"] == [
+        "v1: four. Three two. One"
     ]
-    assert translations(rows, signature_name="translate_with_options") == [
-        ["> v1: two. One v1: four. Three", "> v1: two. One! v1: four. Three!", "", ""],
-        ["v1: four. Three two. One", "", "", ""],
-        ["v1: six. Five", "", "", ""],
-    ]
-
-
-def test_wrong_options_are_refused(address):
-    rows = [{"text": "a", "beam": 5}]
+    rows = [{"text": text, "prefix": "> ", "beam": 3, "n_best": 2}, {"text": "a", "alpha": 1}]
     body = {"signature_name": "translate_with_options", "instances": rows}
-    message = "`beam` must be from 1 to 4. Received: 5"
+    found = [row["translations"] for row in predict(address, body)[1]["predictions"]]
+    best = "> v1: four. Three two. One"
+    assert found == [[best, f"{best}!", "", ""], ["v1: a", "", "", ""]]
+    rows[1]["beam"] = 5
+    message = "The model rejects this input: `beam` must be from 1 to 4"
     assert predict(address, body) == (400, {"error": message})
+
+
+def test_a_model_with_an_engine_is_asked_over_http(in_process, monkeypatch):
+    """Large texts do not hold up other requests, and errors of the engine are not shown."""
+    started, finish = threading.Event(), threading.Event()
+
+    def slow(text):
+        started.set()
+        assert finish.wait(30)
+        return split_sentences(text)
+
+    def asked(address, *rows):
+        body = {"signature_name": "translate_with_options", "instances": list(rows)}
+        return predict(address, body, "v1/models/m:predict")
+
+    with in_process(EchoEngine()) as address:
+        answer = asked(address, {"text": "One dog. Two dogs.", "confidence": True})[1]
+        assert answer["predictions"][0]["words"][0] == "One dog. Two dogs."
+        assert metric(address, 't2t_batch_rows_sum{signature="search"}') == 2
+        failed = asked(address, {"text": "a"}, {"text": "this will fail"})
+        assert failed == (500, {"error": "The server failed to answer this request"})
+        refused = asked(address, {"text": "a"}, {"text": "a", "markup": "pdf"})
+        assert refused[0] == 400 and refused[1]["error"].startswith("Row 1: `markup` must be")
+        monkeypatch.setattr(texts, "split_sentences", slow)
+        with concurrent.futures.ThreadPoolExecutor(1) as clients:
+            rows = [{"text": f"<b>{n}</b>", "markup": "html"} for n in range(200)]
+            large = clients.submit(asked, address, *rows)
+            assert started.wait(30)
+            assert get(address, "healthz") == (200, "ok\n")
+            assert asked(address, {"text": "a", "split": False})[0] == 200
+            finish.set()
+            status, answer = large.result()
+        assert status == 200
+        assert [row["translations"][0] for row in answer["predictions"]] == [
+            row["text"] for row in rows
+        ]
+        assert metric(address, "t2t_waiting_rows") == 0
 
 
 def test_attention_has_the_size_of_its_own_text_while_other_requests_run(address):

@@ -16,8 +16,8 @@ CONFIDENCE = {"Hund": 0.4123, "sieht": 0.75}  # of the other words: 0.95
 ENDINGS = ("", "!", "?", " …")
 NO_SCORE = -3.4028235e38
 SEARCH = {"beam": 4, "n_best": 1, "alpha": 0.6000000238418579, "split": True}
-WISHES = {"require": "", "glossary": "", "markup": "", "alignments": False, "confidence": False}
-OPTIONS = {**SEARCH, "prefix": "", **WISHES}
+FURTHER = {"require": "", "glossary": "", "markup": "", "alignments": False, "confidence": False}
+OPTIONS = {**SEARCH, "prefix": "", **FURTHER}
 
 
 class ScriptedServer(ThreadingHTTPServer):

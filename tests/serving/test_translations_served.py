@@ -1,9 +1,11 @@
-"""A server of a small exported run fulfils wishes as the run's export does."""
+"""A server of a small exported run gives rows what they ask for, as the export itself does."""
 
 import re
 
 import pytest
 from serving_client import get, metric, predict, served
+
+from t2t_keras.translating.find import load_translator
 
 pytestmark = pytest.mark.long
 
@@ -25,14 +27,15 @@ def asked(address, *rows):
     return answer["predictions"]
 
 
-def test_metadata_shows_all_wishes(address):
+def test_metadata_shows_all_options(address):
     answer = get(address, "v1/models/toy/metadata")[1]
     signature = answer["metadata"]["signature_def"]["signature_def"]["translate_with_options"]
-    wishes = {"require", "glossary", "markup", "alignments", "confidence"}
-    assert wishes <= signature["inputs"].keys() & signature["defaults"].keys()
+    options = {"split", "prefix", "beam", "n_best", "alpha", "require", "glossary", "markup"}
+    options |= {"alignments", "confidence"}
+    assert options == signature["defaults"].keys() == signature["inputs"].keys() - {"text"}
 
 
-def test_rows_get_what_they_wish_for(address):
+def test_rows_get_what_they_ask_for(address):
     plain, glossary, markup, words = asked(
         address,
         {"text": TEXT},
@@ -56,11 +59,37 @@ def test_rows_get_what_they_wish_for(address):
             assert source < 6 and target < count
 
 
-def test_the_same_request_without_wishes_has_the_answer_of_the_shorter_way(address):
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"prefix": "Ein"},
+        {"alpha": 1.25, "n_best": 2},
+        {"beam": 1},
+        {"require": "Hund"},
+        {"glossary": "dog\tHund", "markup": "xml"},
+        {"confidence": True, "alignments": True, "n_best": 2},
+    ],
+)
+def test_the_answer_is_that_of_the_export(address, exported_toy_run, options):
+    (answer,) = asked(address, {"text": TEXT, **options})
+    in_python = dict(options)
+    if "require" in options:
+        in_python["require"] = [[options["require"]]]
+    if "glossary" in options:
+        in_python["glossary"] = dict([options["glossary"].split("\t")])
+    (expected,) = load_translator(exported_toy_run[1] / "export").translate([TEXT], **in_python)
+    count = options.get("n_best", 1)
+    assert answer["translations"][:count] == [each.text for each in expected]
+    scores = [each.score for each in expected]
+    assert answer["scores"][:count] == pytest.approx(scores, rel=1e-4)
+
+
+def test_an_answer_has_no_words_if_no_row_asks_for_them(address):
     row = {"text": TEXT, "n_best": 2, "alpha": 1.0}
-    (plain,), (wishing,) = asked(address, row), asked(address, {**row, "confidence": True})
-    assert plain["translations"] == wishing["translations"]
-    assert plain["scores"] == pytest.approx(wishing["scores"], rel=1e-4)
+    (plain,), (rated,) = asked(address, row), asked(address, {**row, "confidence": True})
+    assert plain["translations"] == rated["translations"]
+    assert plain["scores"] == pytest.approx(rated["scores"], rel=1e-4)
     assert plain.keys() == {"translations", "scores"}
 
 
@@ -70,6 +99,8 @@ def test_the_same_request_without_wishes_has_the_answer_of_the_shorter_way(addre
         ({"glossary": "dog Hund"}, "Row 1: `glossary`, line 1: must be a source phrase, a tab"),
         ({"markup": "pdf"}, "Row 1: `markup` must be one of 'html', 'xml', 'placeholders'"),
         ({"text": "", "require": "Hund"}, "Row 1: the translation of an empty text is empty"),
+        ({"beam": 3}, "Row 1: `beam` must be at most 2. Received: beam=3"),
+        ({"require": "Hund", "beam": 1}, "Row 1: phrases are searched for with the exported beam"),
     ],
 )
 def test_mistakes_are_refused_with_their_row(address, row, message):

@@ -1,0 +1,89 @@
+"""Rows of all requests share batches if the engine searches for them in the same way."""
+
+import asyncio
+
+import numpy as np
+import pytest
+from served_engine import Client, EchoEngine, predictions
+
+from t2t_keras.decoding.rows import Hypotheses
+from t2t_keras.serving.call_batching import bytes_of, method_of, widths
+from t2t_keras.translating.calls import BATCH_TOKENS, Call
+
+
+def batches(*rows, engine=None, clients="a", **limits):
+    """Returns the batches for requests of one row each, sent at once by clients in turn."""
+    engine = engine or EchoEngine()
+
+    async def ask():
+        client = Client(engine, **{"wait": 100, **limits})
+        named = (clients[n % len(clients)] for n in range(len(rows)))
+        await asyncio.gather(
+            *(client(row, client=name) for row, name in zip(rows, named, strict=True))
+        )
+        await client.close()
+        return client.workers.metrics.registry
+
+    metrics = asyncio.run(ask())
+    for name in {method for method, _, _ in engine.calls}:
+        counted = metrics.get_sample_value("t2t_batch_rows_sum", {"signature": name})
+        assert counted == sum(rows for method, _, rows in engine.calls if method == name)
+    return engine.calls
+
+
+def test_rows_with_different_options_share_a_batch():
+    rows = [{"text": "a", "alpha": n / 4, "beam": n + 1, "n_best": n % 2 + 1} for n in range(4)]
+    assert batches(*rows) == [("search", ["alpha", "beam", "n_best"], 4)]
+
+
+def test_requests_of_all_signatures_share_batches_with_sentences_of_others():
+    rows = [{"text": "a"}, {"text": "One dog. Two dogs."}, {"text": "b", "split": False}]
+    assert batches(*rows, clients="ab") == [("search", [], 4)]
+
+
+def test_kinds_of_rows_that_arrive_in_turn_still_share_batches():
+    """A row with phrases is not in a batch of plain rows, whose search is faster."""
+    plain = {"text": "dog"}
+    kinds = [plain, {"text": "dog", "glossary": "dog\tHund"}, {"text": "dog", "prefix": "Ein"}]
+    unused = {"text": "dog", "glossary": "cat\tKatze"}
+    found = sorted(batches(*kinds, unused, *kinds, *kinds, wait=300))
+    assert found == [("search", [], 4), ("search", ["phrases"], 3), ("search", ["prefix"], 3)]
+
+
+def test_words_of_all_requests_share_batches():
+    row = {"text": "The dog sleeps.", "confidence": True, "alignments": True}
+    calls = batches(*[row] * 4, {"text": "a", "markup": "html"})
+    assert sorted(calls) == [("attention", [], 4), ("log_p", [], 4), ("search", [], 5)]
+
+
+def test_a_request_of_many_rows_is_computed_in_parts_and_keeps_its_order():
+    engine, texts = EchoEngine(), [f"{n} a{'b' * (n * 37 % 90)}" for n in range(100)]
+    found = predictions(*texts, engine=engine, signature="serving_default", wait=0)
+    assert [row["translations"] for row in found] == texts
+    sizes = [rows for _, _, rows in engine.calls]
+    assert max(sizes) == 32 and sum(sizes) == 100
+
+
+def test_long_rows_make_batches_smaller():
+    engine, row = EchoEngine(), {"text": "x" * 240, "confidence": True}
+    predictions(*[row] * 20, engine=engine)
+    width = engine.sources[0].shape[1]
+    for method, room in {"search": engine.batch_tokens, "log_p": BATCH_TOKENS["log_p"]}.items():
+        sizes = [rows for name, _, rows in engine.calls if name == method]
+        assert max(sizes) == room // width < 20 == sum(sizes), method
+
+
+@pytest.mark.parametrize(("method", "values"), [("search", 40), ("log_p", 10), ("attention", 100)])
+def test_batches_are_bounded_by_an_estimate_of_their_results(method, values):
+    found = method_of(Call(EchoEngine(), method, {}))
+    assert found.values(10) == values and found.room == BATCH_TOKENS.get(method, 4096)
+
+
+def test_phrases_count_in_the_width_of_a_row():
+    columns = {"source": [[3, 2], [3, 3, 2]], "phrases": [[[4], [5, 6]], []]}
+    assert widths(Call(None, "search", columns)) == {0: 5, 1: 3}
+
+
+def test_the_memory_of_results():
+    assert bytes_of(np.zeros(5, "float32")) == 20
+    assert bytes_of(Hypotheses(np.zeros((2, 3), "int32"), np.zeros(2, "float32"))) == 32

@@ -1,0 +1,64 @@
+"""A CTranslate2 folder is served with the options that it has."""
+
+import pytest
+from served_engine import EchoEngine, predictions
+
+from t2t_keras.export.signature_constants import OPTIONS
+from t2t_keras.serving.engine_model import EngineModel
+from t2t_keras.serving.limits import Refusal
+from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine
+
+TEXT = "The dog sleeps. The cat sleeps!"
+
+
+def test_its_signatures_are_those_that_translate():
+    model = EngineModel(EchoEngine())
+    model.warm_up()
+    assert model.metadata.keys() == {"serving_default", "translate_n_best", OPTIONS}
+    assert (model.signatures, model.shapes) == ({}, None)
+
+
+@pytest.fixture(scope="module")
+def engine(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("served") / "ctranslate2"
+    return CTranslate2Engine(run.export(folder, "ctranslate2", extra_length=5))
+
+
+@pytest.mark.long
+def test_ctranslate2_takes_prefixes_markup_alignments_and_confidence(engine):
+    offered = EngineModel(engine).metadata[OPTIONS]["defaults"].keys()
+    search, words = {"alpha", "beam", "n_best"}, {"alignments", "confidence"}
+    assert offered == search | words | {"split", "prefix", "markup"}
+    plain, prefix, markup, rated = predictions(
+        {"text": TEXT},
+        {"text": TEXT, "prefix": "mein"},
+        {"text": f"<p>{TEXT}</p>\n{{x}}", "markup": "html"},
+        {"text": TEXT, "alignments": True, "confidence": True, "beam": 3, "n_best": 2},
+        engine=engine,
+    )
+    assert prefix["translations"][0].startswith("mein")
+    assert markup["translations"][0].startswith("<p>") and "</p>\n" in markup["translations"][0]
+    assert "{x}" in markup["translations"][0]
+    assert rated["source_words"] == TEXT and rated["translations"][2:] == ["", ""]
+    assert any(rated["words"])
+    for line, links, confidence in zip(
+        *(rated[name][:2] for name in ("words", "alignments", "confidence")), strict=True
+    ):
+        assert len(line.split()) == len(confidence.split()) == len(links.split())
+        assert all(0 <= float(each) <= 1 for each in confidence.split())
+    assert plain["words"] == [""] * 4
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"glossary": "dog\tHund"}, "unknown input 'glossary'"),
+        ({"require": "Hund"}, "unknown input 'require'"),
+        ({"to": "de"}, "unknown input 'to'"),
+        ({"beam": 5}, "Row 0: `beam` must be at most 4. Received: beam=5"),
+    ],
+)
+def test_ctranslate2_does_not_take_the_others(engine, option, message):
+    with pytest.raises(Refusal, match=message):
+        predictions({"text": "a", **option}, engine=engine)

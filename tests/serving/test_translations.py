@@ -1,0 +1,260 @@
+"""Requests' arrays become `Request`s of the translator, and its translations become arrays."""
+
+import copy
+
+import numpy as np
+import pytest
+from served_engine import TAGS, EchoEngine, predictions
+
+from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.export.signature_constants import NO_SCORE, OPTIONS
+from t2t_keras.serving.limits import Refusal
+from t2t_keras.serving.translations import Translations, glossary_memory, refusing
+from t2t_keras.translating.text_error import TextError
+from t2t_keras.translating.translator import Translation
+from t2t_keras.translating.words import Words
+
+TEXT = "The dog sleeps. The cat sleeps!"
+DEFAULTS = {
+    "alignments": False,
+    "alpha": 0.6,
+    "beam": 4,
+    "confidence": False,
+    "glossary": "",
+    "markup": "",
+    "n_best": 1,
+    "prefix": "",
+    "require": "",
+    "split": True,
+}
+
+
+def translated(*rows, **settings):
+    """Returns the translations of rows, without missing ones."""
+    return [
+        [text for text in row["translations"] if text] for row in predictions(*rows, **settings)
+    ]
+
+
+def defaults(engine):
+    return Translations(engine).metadata[OPTIONS]["defaults"]
+
+
+def test_metadata_has_the_options_that_the_engine_has_and_their_defaults():
+    assert defaults(EchoEngine()) == DEFAULTS
+    assert defaults(EchoEngine(split="off"))["split"] is False
+    assert defaults(EchoEngine(tags=[TAGS[0], None])) == DEFAULTS | {"to": ""}
+    signature = Translations(EchoEngine()).metadata[OPTIONS]
+    kinds = {name: each["dtype"] for name, each in signature["inputs"].items()}
+    assert {kinds[name] for name in ("text", "glossary", "markup", "require")} == {"DT_STRING"}
+    assert {kinds[name] for name in ("alignments", "confidence", "split")} == {"DT_BOOL"}
+    assert (kinds["beam"], kinds["alpha"]) == ("DT_INT32", "DT_FLOAT")
+    words = {"alignments", "confidence", "source_words", "words"}
+    assert signature["outputs"].keys() == {"translations", "scores"} | words
+
+
+class Lacking(EchoEngine):
+    """An engine that can search for no phrases and align no words."""
+
+    offers = ("beam",)
+
+    def check(self, config, prefix, phrases):
+        if phrases:
+            raise ValueError("no phrases")
+
+    def check_attention(self):
+        raise ValueError("no attention")
+
+
+def test_options_that_the_engine_does_not_have_are_unknown():
+    assert defaults(Lacking()).keys() == {"beam", "confidence", "prefix", "split"}
+    for name, value in {"require": "x", "glossary": "a\tb", "markup": "xml", "to": "de"}.items():
+        with pytest.raises(Refusal, match=f"unknown input '{name}'"):
+            predictions({"text": "a", name: value}, engine=Lacking())
+
+
+def test_trees_take_neither_prefix_nor_phrases():
+    config = SearchConfig(constrain="tree")
+    offered = defaults(EchoEngine(config=config, split="off")).keys()
+    assert not offered & {"prefix", "require", "glossary"}
+
+
+def test_n_best_lists_have_a_fixed_width():
+    texts, scores = ["a", "a!", "a!!", "a!!!"], [-0.6, -1.2, -1.8, -2.4]
+    (best,) = predictions("a", signature="serving_default")
+    assert best == {"translations": "a", "scores": -0.6}
+    (several,) = predictions("a", signature="translate_n_best")
+    assert several == {"translations": texts, "scores": pytest.approx(scores)}
+    (two,) = predictions({"text": "a", "n_best": 2})
+    missing = pytest.approx(NO_SCORE)
+    assert two == {"translations": ["a", "a!", "", ""], "scores": [-0.6, -1.2, missing, missing]}
+
+
+def test_each_row_has_its_own_options():
+    rows = [
+        {"text": TEXT, "prefix": "Heute", "n_best": 2},
+        {"text": TEXT, "alpha": 1.25, "beam": 2, "n_best": 2},
+        {"text": TEXT, "split": False},
+    ]
+    answers = predictions(*rows)
+    assert [[text for text in row["translations"] if text] for row in answers] == [
+        [f"Heute {TEXT}", f"Heute {TEXT[:15]}! {TEXT[16:]}!"],
+        [TEXT, f"{TEXT[:15]}! {TEXT[16:]}!"],
+        [TEXT],
+    ]
+    assert [row["scores"][0] for row in answers] == pytest.approx([-1.2, -2.5, -0.6])
+
+
+def test_glossary_phrases_markup_and_words_of_one_request():
+    glossary = "dog\tder Hund\ncat\tKatze"
+    plain, phrases, required, markup, words = predictions(
+        {"text": TEXT},
+        {"text": TEXT, "glossary": glossary},
+        {"text": TEXT, "require": "Hund\tKatze"},
+        {"text": f"<p>{TEXT}</p>\n<br>{{x}}", "markup": "html"},
+        {"text": TEXT, "alignments": True, "confidence": True, "n_best": 2},
+    )
+    assert plain["translations"][0] == TEXT
+    assert phrases["translations"][0] == "der Hund The dog sleeps. Katze The cat sleeps!"
+    assert required["translations"][0] == f"Hund Katze {TEXT}"
+    assert required["scores"][0] == pytest.approx(-0.6), "it is not split"
+    assert markup["translations"][0] == f"<p>{TEXT}</p>\n<br>{{x}}"
+    assert words["source_words"] == TEXT
+    assert words["words"][0] == TEXT and len(words["words"][1].split()) == 6
+    assert words["alignments"][0] == " ".join(f"{n}-{n}" for n in range(6))
+    assert words["confidence"][0] == " ".join(["0.5000"] * 6)
+    assert words["words"][2:] == ["", ""]
+    for row in (plain, phrases, required, markup):
+        assert row["words"] == row["alignments"] == row["confidence"] == [""] * 4
+
+
+def test_one_row_may_have_all_kinds_of_options():
+    row = {"text": "<b>The dog</b> sleeps. Two", "markup": "xml", "glossary": "dog\tHund"}
+    row |= {"prefix": "Nun", "alignments": True, "confidence": True, "alpha": 1}
+    (answer,) = predictions(row)
+    assert "<b>" in answer["translations"][0] and "Hund" in answer["translations"][0]
+    assert answer["source_words"] == "The dog sleeps. Two"
+    assert len(answer["words"][0].split()) == len(answer["confidence"][0].split()) == 6
+
+
+def test_empty_texts_have_empty_translations_and_no_words():
+    rows = [{"text": text, "alignments": True, "confidence": True} for text in ("", " \n ")]
+    for answer in predictions(*rows):
+        assert [each.strip() for each in answer["translations"]] == [""] * 4
+        assert answer["words"] == answer["confidence"] == answer["alignments"] == [""] * 4
+    assert [each["translations"] for each in predictions("", "a", signature="serving_default")] == [
+        "",
+        "a",
+    ]
+
+
+def test_the_tag_of_the_language_is_before_each_sentence():
+    engine = EchoEngine(tags=list(TAGS))
+    assert translated({"text": TEXT, "to": "fr"}, {"text": "a", "to": "<2de>"}, engine=engine) == [
+        [TEXT],
+        ["a"],
+    ]
+    begins = sorted(row[0] for ids in engine.sources for row in ids)
+    tags = engine.tokenizer.tags
+    assert begins == sorted([tags["<2fr>"]] * 2 + [tags["<2de>"]])
+    with pytest.raises(Refusal, match=r"Row 1: the training data has no tag 'it'. It has de, fr"):
+        predictions({"text": "a", "to": "de"}, {"text": "a", "to": "it"}, engine=engine)
+    with pytest.raises(Refusal, match="Row 0: the training data has several tags"):
+        predictions({"text": "a"}, engine=engine)
+
+
+def test_a_language_code_is_before_each_sentence_of_its_text():
+    def split_code(text):
+        return (">>x<<", text[5:]) if text.startswith(">>x<<") else ("", text)
+
+    engine = EchoEngine()
+    tokenizer = engine.tokenizer = copy.copy(engine.tokenizer)
+    tokenizer.split_code = split_code
+    assert translated({"text": f">>x<< {TEXT}"}, {"text": TEXT}, engine=engine) == [
+        [">>x<< The dog sleeps. >>x<< The cat sleeps!"],
+        [TEXT],
+    ]
+
+
+def test_the_default_of_a_float_is_the_engines_own():
+    """JSON and float32 do not change 0.6, so the row is searched for without options."""
+    engine = EchoEngine()
+    predictions({"text": "a", "alpha": 0.6, "beam": 4}, {"text": "a"}, engine=engine)
+    assert engine.calls == [("search", [], 2)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"beam": 9}, "Row 1: `beam` must be at most 4. Received: beam=9"),
+        ({"beam": 0}, "Row 1: `beam` must be a whole number of at least 1"),
+        ({"beam": 2**40}, "Input 'beam': a number is out of range for int32"),
+        ({"beam": 2, "n_best": 3}, "Row 1: `n_best` must be at most the beam width, beam=2"),
+        ({"n_best": 5}, "Row 1: `n_best` must be at most the beam width, beam=4"),
+        ({"n_best": -1}, "Row 1: `n_best` must be a whole number of at least 1"),
+        ({"alpha": -0.5}, "Row 1: `alpha` must be a finite number of at least 0"),
+        ({"alpha": float("nan")}, "Row 1: `alpha` must be a finite number of at least 0"),
+        ({"alpha": float("inf")}, "Row 1: `alpha` must be a finite number of at least 0"),
+        ({"alpha": 1e39}, "Input 'alpha': a number is out of range for float32"),
+        ({"glossary": "dog Hund"}, "Row 1: `glossary`, line 1: must be a source phrase, a tab"),
+        ({"glossary": "a\tb\na\tc"}, "Row 1: `glossary`, line 2: 'a' has two translations"),
+        ({"markup": "pdf"}, "Row 1: `markup` must be one of 'html', 'xml', 'placeholders'"),
+        ({"markup": "xml", "require": "x"}, "Row 1: texts with markup can have a glossary, but no"),
+        ({"text": "", "require": "Hund"}, "Row 1: the translation of an empty text is empty"),
+        ({"split": "off"}, "Input 'split': each value must be bool"),
+        (
+            {"text": "dog " * 300, "alignments": True, "split": False},
+            "Row 1: a server aligns the words of sentences of fewer than 256 pieces",
+        ),
+    ],
+)
+def test_mistakes_are_refused_with_their_row_before_they_are_searched_for(options, message):
+    engine = EchoEngine()
+    with pytest.raises(Refusal) as error:
+        predictions({"text": "a"}, {"text": "a", **options}, engine=engine)
+    assert error.value.status == 400
+    assert message in error.value.message
+    assert not engine.calls or "alignments" in options
+
+
+def test_an_error_of_the_translator_about_no_text_is_not_shown_to_clients():
+    def steps(error):
+        yield
+        raise error
+
+    for error, kind in [(TextError(7, "wrong"), Refusal), (ValueError("a secret"), ValueError)]:
+        refused = refusing(steps(error))
+        next(refused)
+        with pytest.raises(kind) as caught:
+            next(refused)
+        if kind is Refusal:
+            assert (caught.value.status, caught.value.message) == (400, "Row 7: wrong")
+
+
+def test_texts_that_cannot_be_encoded_do_not_break_the_answer():
+    translations = Translations(EchoEngine())
+    inputs = {"text": np.array([b"a \xff"], object), "confidence": np.array([True])}
+    (request,) = requests = translations.requests(OPTIONS, inputs, True)
+    assert request.text == "a \ufffd"
+    broken = "\udc80 a"
+    translation = Translation(broken, -1.0, [], Words([broken], [broken]), [0.5])
+    outputs = translations.arrays(OPTIONS, requests, [[translation]])
+    assert outputs["translations"][0, 0] == outputs["words"][0, 0] == b"? a"
+    assert outputs["source_words"][0] == b"? a"
+
+
+def test_bytes_that_are_not_utf_8_are_translated():
+    rows = [{"text": {"b64": "YSD/IGI="}, "confidence": True}]
+    (answer,) = predictions(*rows)
+    assert answer["translations"][0] == "a \ufffd b"
+
+
+def test_equal_glossaries_are_read_once_and_count_once():
+    translations = Translations(EchoEngine())
+    glossary = "\n".join(f"a{n}\tb" for n in range(50)).encode()
+    inputs = {"text": np.array([b"a"] * 3, object)}
+    inputs["glossary"] = np.array([glossary, b"", glossary], object)
+    requests = translations.requests(OPTIONS, inputs, True)
+    assert requests[0].glossary is requests[2].glossary and requests[1].glossary is None
+    assert glossary_memory(requests) == glossary_memory(requests[:1]) > 10_000
+    assert glossary_memory(requests[1:2]) == 0
