@@ -160,8 +160,7 @@ def document_for(model):
 
 def output_format():
     """Returns the values of the flags that the output depends on, besides the model's."""
-    flags_used = (N_BEST, SCORES, ALIGNMENTS, CONFIDENCE, JSON, PREFIX, LINES)
-    values = {flag.name: flag.value for flag in flags_used}
+    values = {flag.name: flag.value for flag in (N_BEST, SCORES, JSON, LINES)}
     return values | {"version": importlib.metadata.version("t2t-keras")}
 
 

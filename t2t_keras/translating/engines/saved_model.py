@@ -97,8 +97,9 @@ class SavedModelEngine(Engine):
         return super().planned(config)
 
     def with_search(self, **changes):
+        name = "sample" if "method" in changes else min(changes)
         raise ValueError(
-            f"--{min(changes)} does not work with an export: t2t-export fixed the search of "
+            f"--{name} does not work with an export: t2t-export fixed the search of "
             f"{self.name}. Give the run, or export it again"
         )
 
