@@ -107,8 +107,8 @@ class SavedModelEngine(Engine):
         count = len(rows.source)
         if rows.phrases is None and rows.prefix is None and not rows.options:
             return self.plain(rows.source)
-        options = {name: [getattr(self.config, name)] * count for name in ROW_OPTIONS}
-        options = {name: rows.options.get(name, values) for name, values in options.items()}
+        own = vars(self.config) | {"n_best": self.most}  # as many as a search without options
+        options = {name: rows.options.get(name, [own[name]] * count) for name in ROW_OPTIONS}
         inputs = {name: np.asarray(options[name], ROW_OPTIONS[name]) for name in ROW_OPTIONS}
         inputs["source"], inputs["prefix"] = rows.source, rows.prefix
         if rows.prefix is None:
