@@ -64,7 +64,7 @@ def test_the_help_is_the_description_with_a_note_and_the_default():
     assert helps["kind"] == '<a4|a5>: Kind of paper; "a4" is larger.'
     assert helps["share"] == "Share of ink. Needs --ink."
     assert helps["tokens"] == f"Tokens to print. {PIECES}"
-    assert helps["undescribed"] == ""
+    assert helps["undescribed"] == "(no help available)"
     _, helps = defined(leave_out=["width"], notes={"share": "Needs --ink."}, default="the run's")
     assert helps["share"] == "Share of ink. Needs --ink. Default: the run's."
     assert helps["tokens"] == f"Tokens to print. {PIECES} Default: the run's."

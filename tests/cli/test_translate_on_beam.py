@@ -102,7 +102,7 @@ def test_the_lines_are_those_of_the_same_command_without_beam(export, texts, tmp
         *(
             (["{0}", *flags, "--input={1}/*", "--output={2}/out"], message)
             for flags, message in (
-                (["--beam=99"], "`beam` must be at most 4, the beam width of"),
+                (["--beam=99"], "`beam` must be at most 2, the beam width of"),
                 (["--no_repeat_ngram=2"], "--no_repeat_ngram does not work with an export"),
                 (["--glossary={1}/one.txt"], "one.txt, line 1: must be a source phrase, a tab"),
                 (["--confidence"], "--confidence is a field of the JSON objects"),
@@ -147,5 +147,5 @@ def test_without_apache_beam_its_options_and_its_package_are_named(texts, export
 def test_a_different_export_starts_over(export, texts, tmp_path, monkeypatch):
     flags = ["--apache_beam", LOCAL, f"--input={texts}/two.gz", f"--output={tmp_path}/out"]
     call("translate", export, *flags)
-    monkeypatch.setattr(SavedModelEngine, "digest", lambda self: "other")
+    monkeypatch.setattr(SavedModelEngine, "digest", lambda self: {"export": "other"})
     assert "from a different command" in call("translate", export, *flags).stderr
