@@ -5,6 +5,7 @@ with exports, and its translations of `dev.en`.
 """
 
 import contextlib
+import json
 import shutil
 import tarfile
 from pathlib import Path
@@ -26,8 +27,8 @@ def earlier(request, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("model", ["run", "run/export", "run/export_ctranslate2"])
-def test_a_run_and_its_exports_translate_as_they_did(earlier, model):
+@pytest.mark.parametrize("model", ["run", "run/export_ctranslate2"])
+def test_a_run_and_its_ctranslate2_folder_translate_as_they_did(earlier, model):
     sources = (earlier / "dev.en").read_text().splitlines(keepends=True)[:6]
     expected = (earlier / "run.out").read_text().splitlines()[:12]
     translated = call(
@@ -38,6 +39,27 @@ def test_a_run_and_its_exports_translate_as_they_did(earlier, model):
     assert texts == earlier_texts
     # CTranslate2's arithmetic differs a little.
     assert scores == pytest.approx(earlier_scores, abs=0.01 if "2" in model else 2e-4)
+
+
+def test_a_saved_model_is_refused_by_commands_with_the_command_that_renews_it(earlier):
+    for arguments in (["translate"], ["evaluate", *dev_set(earlier)]):
+        with pytest.raises(ValueError, match=r"Export the run again with t2t-export$"):
+            call(*arguments, earlier / "run" / "export")
+
+
+def test_a_ctranslate2_folder_takes_prefixes_and_rates_words_but_aligns_none(earlier):
+    folder, first = earlier / "run" / "export_ctranslate2", "The dog sleeps.\n"
+    for flag in ("--alignments", "--markup=html"):
+        with pytest.raises(ValueError, match="t2t-export --format=ctranslate2 --force"):
+            call("translate", folder, flag, stdin=first)
+    flags = "--json", "--confidence", "--prefix=Die"
+    (found,) = json.loads(call("translate", folder, *flags, stdin=first).stdout)["translations"]
+    assert found["text"].startswith("Die")
+    assert len(found["confidence"]) == len(found["text"].replace(".", " .").split())
+
+
+def dev_set(earlier):
+    return [f"--source={earlier / 'dev.en'}", f"--reference={earlier / 'dev.de'}"]
 
 
 def columns(lines):

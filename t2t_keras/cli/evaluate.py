@@ -1,6 +1,7 @@
-"""t2t-evaluate: scores a run on a test set, or a file of translations or of parses.
+"""t2t-evaluate: scores a run or its export on a test set, or a file of translations or of parses.
 
 t2t-evaluate runs/ende --source=test.en --reference=test.de
+t2t-evaluate runs/ende/export --source=test.en --reference=test.de      the newest SavedModel in it
 t2t-evaluate runs/ende/export_ctranslate2 --source=test.en --reference=test.de
 t2t-evaluate --hypotheses=test.out --reference=test.de
 t2t-evaluate --hypotheses=test.out --against=other.out --reference=test.de
@@ -130,6 +131,7 @@ def translated(folders, references):
         from t2t_keras.runs import load_runs
 
         translator = load_runs(folders, TO.value).translator(WEIGHTS.value)
+    translator.check(search_changes())
     with opened_output() as write:
         hypotheses = translate_all(translator, sources, **search_changes())
         write(hypotheses)

@@ -77,6 +77,8 @@ LINES = flags.DEFINE_integer(
 
 
 def main(arguments):
+    if CONFIDENCE.value and not JSON.value:
+        raise ValueError("--confidence is a field of the JSON objects: give --json, too")
     if APACHE_BEAM.value:
         translate_on_beam(arguments, INPUT.value, OUTPUT.value, output_format())
         return
@@ -138,8 +140,6 @@ def main(arguments):
 def check_arguments(arguments):
     if PREFIX.value is not None and PREFIXES.value:
         raise ValueError("--prefix is for all lines, --prefixes for single lines: give only one")
-    if CONFIDENCE.value and not JSON.value:
-        raise ValueError("--confidence is a field of the JSON objects: give --json, too")
     check_outputs(
         {"standard output": 1} if OUTPUT.value is None else {"--output": OUTPUT.value},
         {
@@ -160,8 +160,7 @@ def document_for(model):
 
 def output_format():
     """Returns the values of the flags that the output depends on, besides the model's."""
-    flags_used = (N_BEST, SCORES, ALIGNMENTS, CONFIDENCE, JSON, PREFIX, LINES)
-    values = {flag.name: flag.value for flag in flags_used}
+    values = {flag.name: flag.value for flag in (N_BEST, SCORES, JSON, LINES)}
     return values | {"version": importlib.metadata.version("t2t-keras")}
 
 

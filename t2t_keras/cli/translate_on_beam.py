@@ -18,7 +18,14 @@ from t2t_keras.cli.files import check_outputs, files_of
 from t2t_keras.cli.main import will_resume
 from t2t_keras.cli.to_flag import TO
 from t2t_keras.cli.translation_lines import JSON, SCORES, Style, lines_of
-from t2t_keras.cli.translation_model import ALIGNMENTS, MARKUP, PREFIXES, REQUIRE, load_model
+from t2t_keras.cli.translation_model import (
+    ALIGNMENTS,
+    GLOSSARY,
+    MARKUP,
+    PREFIXES,
+    REQUIRE,
+    load_model,
+)
 from t2t_keras.cli.unused_flags import refuse_unused
 
 APACHE_BEAM = flags.DEFINE_bool(
@@ -111,7 +118,8 @@ def files_to_translate(arguments, patterns, folder):
             )
         names[path.name] = path
     files = [TranslatedFile(path, folder / path.name) for path in sources]
-    inputs = {"--input": sources, "a file of the export": files_of(arguments)}
+    inputs = {"--input": sources, "--glossary": GLOSSARY.value}
+    inputs["a file of the export"] = files_of(arguments)
     check_outputs({"--output": [file.path for file in files]}, inputs)
     return files
 

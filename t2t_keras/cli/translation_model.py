@@ -7,17 +7,25 @@ from absl import flags
 
 from pipelines.whole import json_digest
 from t2t_keras.cli.backend import load_backend
+from t2t_keras.cli.field_flags import define_flags
 from t2t_keras.cli.search_flags import search_changes
 from t2t_keras.cli.to_flag import TO
 from t2t_keras.cli.unused_flags import refuse_unused
 from t2t_keras.cli.weights_flag import WEIGHTS
+from t2t_keras.translating.request import SEARCH, Request
 
 N_BEST = flags.DEFINE_integer("n_best", None, "Translations per input line. Default: 1.")
-ALIGNMENTS = flags.DEFINE_bool("alignments", False, "Write word alignments after a tab.")
-CONFIDENCE = flags.DEFINE_bool(
-    "confidence", False, "With --json: write the confidence of each word of a translation."
+# The fields of a request that hold for all lines. --to is a flag of other commands, too.
+OF_ALL_LINES = define_flags(
+    Request,
+    leave_out=(*SEARCH, "to"),
+    notes={
+        "alignments": "They follow a tab, or are in the objects of --json.",
+        "confidence": "Needs --json.",
+    },
 )
-PREFIX = flags.DEFINE_string("prefix", None, "Text that every translation begins with.")
+ALIGNMENTS, CONFIDENCE = OF_ALL_LINES["alignments"], OF_ALL_LINES["confidence"]
+MARKUP, PREFIX = OF_ALL_LINES["markup"], OF_ALL_LINES["prefix"]
 PREFIXES = flags.DEFINE_string(
     "prefixes", None, "Text file with a prefix for the translation of each input line."
 )
@@ -32,20 +40,6 @@ REQUIRE = flags.DEFINE_string(
     None,
     "Text file with a line for each input line: phrases that its translation must contain, "
     "separated by tabs.",
-)
-MARKUP = flags.DEFINE_enum(
-    "markup",
-    None,
-    ["html", "xml", "placeholders"],
-    "Kind of markup that is kept: tags, entities, placeholders such as {name} and %s, URLs and "
-    "e-mail addresses. placeholders: without tags. Default: all of it is text.",
-)
-SPLIT = flags.DEFINE_enum(
-    "split",
-    None,
-    ["auto", "off"],
-    "auto: translate each sentence of a line by itself; off: each line as one sentence. "
-    "Default: auto, but off for a run that was trained on parse trees.",
 )
 
 
@@ -68,10 +62,9 @@ class Model(NamedTuple):
 def load_model(folders):
     """Returns the `Model` of an export, a run or an ensemble."""
     translator, identity = from_export(folders) or from_runs(folders)
-    options = {"n_best": N_BEST.value, **search_changes()}
-    options |= {"split": SPLIT.value, "prefix": PREFIX.value or "", "markup": MARKUP.value}
-    options |= {"alignments": ALIGNMENTS.value, "confidence": CONFIDENCE.value}
-    options["glossary"] = None
+    options = {"n_best": N_BEST.value, **search_changes(), "glossary": None}
+    given = {name: flag.value for name, flag in OF_ALL_LINES.items()}
+    options |= {name: value for name, value in given.items() if value is not None}
     if GLOSSARY.value:
         from t2t_keras.translating.required_phrases import loaded_glossary
 
@@ -79,9 +72,9 @@ def load_model(folders):
         options["glossary"] = glossary
     own = {"prefixes": ["a"] if PREFIXES.value else None, "require": [["a"]] * bool(REQUIRE.value)}
     config = translator.check(options, **{name: value for name, value in own.items() if value})
-    identity |= {"search": dataclasses.asdict(config), "to": TO.value, "markup": MARKUP.value}
+    identity |= {"search": dataclasses.asdict(config), "to": TO.value, **given}
     identity["glossary"] = GLOSSARY.value and json_digest(options["glossary"].targets)
-    identity["split"] = SPLIT.value or translator.engine.split
+    identity["split"] = given["split"] or translator.engine.split
     return Model(translator, options, config.n_best, identity)
 
 
@@ -107,6 +100,6 @@ def from_runs(folders):
 
     runs = load_runs(folders, TO.value)
     identity = {"weights": runs.weights_digests(WEIGHTS.value)}
-    if choice := runs.alignment_choice():
+    if (ALIGNMENTS.value or MARKUP.value) and (choice := runs.alignment_choice()):
         identity["alignment"] = dataclasses.asdict(choice)
     return runs.translator(WEIGHTS.value), identity

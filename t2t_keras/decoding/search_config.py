@@ -12,48 +12,60 @@ MOST = {"beam": 1000, "n_best": 100_000, "extra_length": 10_000, "no_repeat_ngra
 ROW_OPTIONS = {"beam": "int32", "n_best": "int32", "alpha": "float32", "no_repeat_ngram": "int32"}
 
 
+def setting(default, **metadata):
+    """Returns a field of `SearchConfig`.
+
+    Args:
+        default: its default value.
+        **metadata: `choices`, its allowed values; `group`, "sampling" if it has an effect in
+            sampling only, "constraint" if it forbids outputs.
+    """
+    return dataclasses.field(default=default, metadata=metadata)
+
+
 @dataclasses.dataclass
 class SearchConfig:
-    """Settings of the search (§6.1).
+    """Settings of the search (§6.1). Tokens are ids.
 
     Args:
         method: "beam" for beam search, or "sample" to draw tokens according to their probability.
         beam: beam width; 1 is greedy search. The paper: 4; parsing: 21.
-        alpha: α of the length penalty; 0 is no penalty. The paper: 0.6; parsing: 0.3.
+        alpha: exponent α of the length penalty; 0 is no penalty. The paper: 0.6; parsing: 0.3.
         penalty: length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the
             paper; or "marian", length^α, as in Marian, Hugging Face and CTranslate2.
-        extra_length: maximum output length minus source length, in tokens. The paper: 50;
+        extra_length: maximum length of an output beyond its source, in tokens. The paper: 50;
             parsing: 300.
         n_best: hypotheses returned for each sentence; in sampling, hypotheses drawn.
         early_stopping: stop when no live hypothesis can become one of the `n_best` best. It does
             not change the results.
-        temperature: divisor of the logits in sampling.
+        temperature: divisor of the logits in sampling; below 1 favors likely tokens.
         top_k: number of most likely tokens that sampling draws from; 0: all.
-        top_p: sampling draws from the fewest most likely tokens with a total probability of at
-            least `top_p`.
+        top_p: minimum total probability of the tokens that sampling draws from: as few as possible,
+            the most likely ones; 1: all.
         seed: random seed for sampling. A sample depends only on it and on the line's index.
-        banned: ids that are never written.
-        first: ids that an output may begin with; empty: all.
-        no_repeat_ngram: length of n-grams that an output may contain only once; 0: no constraint.
-        constrain: "tree" for outputs that are trees over the words of their sources; "": no such
+        banned: tokens that an output must not contain.
+        first: tokens that an output may begin with; empty: all.
+        no_repeat_ngram: length in tokens of n-grams that an output may contain only once; 0: no
             constraint.
+        constrain: constraint on the outputs of a parser: "tree" for trees over the words of their
+            sentences, "" for none.
     """
 
-    method: str = "beam"
+    method: str = setting("beam", choices=("beam", "sample"))
     beam: int = 4
     alpha: float = 0.6
-    penalty: str = "gnmt"
+    penalty: str = setting("gnmt", choices=("gnmt", "marian"))
     extra_length: int = 50
     n_best: int = 1
     early_stopping: bool = True
-    temperature: float = 1.0
-    top_k: int = 0
-    top_p: float = 1.0
-    seed: int = 0
-    banned: tuple[int, ...] = ()
-    first: tuple[int, ...] = ()
-    no_repeat_ngram: int = 0
-    constrain: str = ""
+    temperature: float = setting(1.0, group="sampling")
+    top_k: int = setting(0, group="sampling")
+    top_p: float = setting(1.0, group="sampling")
+    seed: int = setting(0, group="sampling")
+    banned: tuple[int, ...] = setting((), group="constraint")
+    first: tuple[int, ...] = setting((), group="constraint")
+    no_repeat_ngram: int = setting(0, group="constraint")
+    constrain: str = setting("", group="constraint", choices=("", "tree"))
 
     @property
     def constrained(self):
@@ -84,8 +96,9 @@ class SearchConfig:
 
     def validate(self):
         """Raises `ValueError` for the first invalid setting."""
-        check_choice("method", self.method, ("beam", "sample"))
-        check_choice("penalty", self.penalty, ("gnmt", "marian"))
+        for field in dataclasses.fields(self):
+            if "choices" in field.metadata:
+                check_choice(field.name, getattr(self, field.name), field.metadata["choices"])
         check_boolean("early_stopping", self.early_stopping)
         check_integer("beam", self.beam)
         check_integer("n_best", self.n_best)
@@ -114,7 +127,6 @@ class SearchConfig:
             self.first,
             "an id that is neither banned nor padding nor begin",
         )
-        check_choice("constrain", self.constrain, ("", "tree"))
         if self.constrain:
             for name in ("banned", "first", "no_repeat_ngram"):
                 value, allowed = getattr(self, name), f"left out if constrain={self.constrain!r}"
@@ -126,3 +138,9 @@ class SearchConfig:
                 self.n_best,
                 f"at most the beam width, beam={self.beam}",
             )
+
+
+def settings_in(group):
+    """Returns the names of the settings in a group, see `setting`."""
+    fields = dataclasses.fields(SearchConfig)
+    return tuple(field.name for field in fields if field.metadata.get("group") == group)

@@ -24,7 +24,11 @@ SEARCH = tuple(field.name for field in dataclasses.fields(SearchConfig))
 SearchChanges = dataclasses.make_dataclass(
     "SearchChanges",
     [
-        (field.name, field.type | None, dataclasses.field(default=None, kw_only=True))
+        (
+            field.name,
+            field.type | None,
+            dataclasses.field(default=None, kw_only=True, metadata=field.metadata),
+        )
         for field in dataclasses.fields(SearchConfig)
     ],
 )
@@ -36,9 +40,9 @@ class Request(SearchChanges):
 
     Args:
         text: a string, or the pieces of a line of a document, see `pipelines.markup.Document`.
-        split: "auto" to translate each sentence of the text by itself and to keep the line breaks
-            and spaces between sentences, "off" to translate the text as one sentence. None: "auto",
-            but "off" for a model of parse trees.
+        split: division into sentences: "auto" translates each sentence by itself and keeps the
+            line breaks and spaces between sentences, "off" translates the text as one sentence.
+            None: "auto", but "off" for a model of parse trees.
         prefix: text that every translation begins with.
         require: phrases that the translation must contain. A text with such phrases is one
             sentence.
@@ -49,16 +53,16 @@ class Request(SearchChanges):
             it is text.
         to: the tag before the source, or a language: "de" means "<2de>". None: the tag of the
             training data, if all of it has the same.
-        alignments: whether to align the words of the translation.
-        confidence: whether to rate the words of the translation.
+        alignments: word alignments of each translation, as pairs of word indices.
+        confidence: confidence of each word of a translation, from 0 to 1.
     """
 
     text: Any
-    split: str | None = None
+    split: str | None = dataclasses.field(default=None, metadata={"choices": SPLIT})
     prefix: str = ""
     require: list | tuple = ()
     glossary: Any = None
-    markup: str | None = None
+    markup: str | None = dataclasses.field(default=None, metadata={"choices": MARKUP})
     to: str | None = None
     alignments: bool = False
     confidence: bool = False

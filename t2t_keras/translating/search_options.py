@@ -4,9 +4,9 @@ import dataclasses
 
 from pipelines.normalization import SPACE_SIGN
 from t2t_keras.checks import nearest
-from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.decoding.search_config import SearchConfig, settings_in
 
-SAMPLING = ("temperature", "top_k", "top_p", "seed")
+SAMPLING = settings_in("sampling")
 
 
 def search_config(config, tokenizer, **changes):

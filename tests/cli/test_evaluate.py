@@ -8,6 +8,7 @@ from in_process import call
 from untrained import toy_tokenizer, untrained_run
 
 from pipelines.toy_grammar import pairs
+from t2t_keras.runs import Run
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +59,32 @@ def test_a_run_is_scored_and_its_translations_are_written(folder, tmp_path):
     assert call("evaluate", *flags).stdout == result.stdout
 
 
+@pytest.mark.long
+def test_an_export_is_scored_as_its_run(folder, tmp_path):
+    exports = {"saved": folder / "run" / "export", "ctranslate2": tmp_path / "ctranslate2"}
+    Run(folder / "run").export(beam=2, extra_length=3)
+    Run(folder / "run").export(exports["ctranslate2"], "ctranslate2", beam=2, extra_length=3)
+    files = [f"--source={folder}/source", f"--reference={folder}/reference"]
+    search = ["--beam=1", "--alpha=0"]
+    expected = call("evaluate", folder / "run", *files, *search, "--extra_length=3").stdout
+    for export in exports.values():
+        output = tmp_path / "out"
+        assert call("evaluate", export, *files, *search, f"--output={output}").stdout == expected
+        output.write_text("kept")
+        for flag, message in REFUSED_BY_EXPORTS:
+            with pytest.raises(ValueError, match=message):
+                call("evaluate", export, *files, f"--output={output}", flag)
+            assert [*tmp_path.glob("out*")] == [output] and output.read_text() == "kept"
+    with pytest.raises(ValueError, match="--treebank takes a run, no export"):
+        call("evaluate", exports["saved"], f"--treebank={folder}/source")
+
+
+REFUSED_BY_EXPORTS = [
+    ("--weights=best", "--weights has no effect with an export, only with the run"),
+    ("--no_repeat_ngram=2", "--no_repeat_ngram does not work with"),
+    ("--sample", "--sample does not work with"),
+    ("--to=de", "has no tag 'de'"),
+]
 RUN = ["{0}/run", "--source={0}/source", "--reference={0}/reference"]
 FILE = ["--hypotheses={0}/worse", "--reference={0}/reference"]
 

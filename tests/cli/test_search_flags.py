@@ -1,11 +1,13 @@
+import dataclasses
 import json
 
 import pytest
 from absl import flags
 from commands import command
 from in_process import call, parsed_flags
-from untrained import QUICK, toy_tokenizer, untrained_run
+from untrained import QUICK
 
+from t2t_keras.decoding.search_config import SearchConfig, settings_in
 from t2t_keras.runs import exports
 
 
@@ -21,6 +23,23 @@ def test_only_given_flags_change_a_setting():
     assert changes("--constrain=tree") == {"constrain": "tree"}
     assert changes("--constrain=") == {"constrain": ""}
     assert changes("--sample", "--seed=2") == {"method": "sample", "seed": 2}
+
+
+def test_every_setting_but_those_with_other_flags_is_a_flag():
+    with parsed_flags("search_flags") as module:
+        settings = {field.name for field in dataclasses.fields(SearchConfig)}
+        others = {"method": "--sample", "n_best": "of some commands", "early_stopping": "no effect"}
+        assert module.BY_NAME.keys() == settings - others.keys()
+        for name, flag in module.BY_NAME.items():
+            text = flags.FLAGS[flag.name].help
+            assert text.endswith("Default: the run's."), name
+            assert ("Needs --sample." in text) == (name in settings_in("sampling")), name
+
+
+@pytest.mark.parametrize("value", ["--penalty=paper", "--constrain=trees", "--beam=a", "--alpha=b"])
+def test_values_have_the_type_and_the_choices_of_the_setting(value):
+    with pytest.raises(flags.IllegalFlagValueError):
+        changes(value)
 
 
 @pytest.mark.parametrize(
@@ -50,13 +69,6 @@ def test_a_space_before_the_first_piece_is_kept_in_every_form_of_the_flag(tmp_pa
 def test_pieces_that_cannot_be_separated_are_refused(value):
     with pytest.raises(flags.IllegalFlagValueError, match="must be pieces separated by commas"):
         changes(f"--banned={value}")
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("search_flags")
-    tokenizer = toy_tokenizer(folder / "vocabulary")
-    return untrained_run(folder / "run", folder / "vocabulary", tokenizer, end=4.0)
 
 
 def test_only_runs_of_trees_can_write_trees(run):

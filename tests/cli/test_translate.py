@@ -313,7 +313,11 @@ def test_an_interrupted_output_is_resumed_to_the_same_bytes(run, tmp_path):
         (["{0}", "--top_p=0.9"], "--top_p: for sampling only"),
         (["{0}", "{1}/other"], "has a different vocabulary than"),
         (["{0}", "{1}/export"], "an export cannot join an ensemble"),
-        (["{1}/export", "--penalty=gnmt"], "--penalty does not work with an export"),
+        (
+            ["{1}/export"],
+            "is not a SavedModel that t2t-export wrote. Write one with t2t-export RUN",
+        ),
+        (["{0}", "--split=on"], "value should be one of <auto|off>"),
         (["{0}", "--glossary={1}/text"], "text, line 1: must be a source phrase, a tab"),
     ],
 )

@@ -1,19 +1,18 @@
 """t2t-translate --apache_beam: the same lines as without it, and mistakes."""
 
-import functools
 import gzip
 import logging
 import sys
 
 import pytest
 from commands import UGLY, command
-from in_process import call
+from in_process import call, kept_export
 
 pytest.importorskip("apache_beam")
 
-from t2t_keras.export.small_batches import SmallBatches
-from t2t_keras.runs import beam_translate, saved_model_export
-from t2t_keras.translating.engines.saved_model_export import Export
+from t2t_keras.runs import beam_translate
+from t2t_keras.translating import find
+from t2t_keras.translating.engines.saved_model import SavedModelEngine
 
 # Beam's local runner warns about missing packages.
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
@@ -27,16 +26,8 @@ def export(exported_toy_run):
 
 @pytest.fixture(autouse=True)
 def load_once(monkeypatch):
-    """Keeps the export's graphs for all calls, without XLA, which rounds scores differently."""
-    for module in (saved_model_export, beam_translate):
-        monkeypatch.setattr(module, "Export", kept_export)
-
-
-@functools.cache
-def kept_export(folder):
-    export = Export(folder)
-    export.small = SmallBatches({})
-    return export
+    for module in (find, beam_translate):
+        monkeypatch.setattr(module, "load_translator", kept_export)
 
 
 @pytest.fixture
@@ -53,9 +44,18 @@ def texts(tmp_path):
     return folder
 
 
-@pytest.mark.parametrize("flags", [[], ["--n_best=2", "--scores", "--split=off"], ["--json"]])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        [],
+        ["--n_best=2", "--scores", "--split=off", "--alignments"],
+        ["--json", "--confidence", "--beam=2", "--alpha=1", "--prefix=das"],
+        ["--glossary={0}/terms"],
+    ],
+)
 def test_the_lines_are_those_of_the_same_command_without_beam(export, texts, tmp_path, flags):
-    flags = [*flags, "--lines=4"]
+    (tmp_path / "terms").write_text("dog\tHund\n")
+    flags = [*(flag.format(tmp_path) for flag in flags), "--lines=4"]
     files = [f"--input={texts}/*", f"--output={tmp_path}/out"]
     result = call("translate", export, "--apache_beam", LOCAL, *flags, *files)
     assert "complete: 0 of 2 files" in result.stderr and result.stdout == ""
@@ -84,6 +84,10 @@ def test_the_lines_are_those_of_the_same_command_without_beam(export, texts, tmp
         (["{0}", "--input={1}/*", "--output={1}/new"], "is among the input files"),
         (["{0}", "--input={1}/one.txt", "--output={1}"], "is among the input files"),
         (["{0}", "--input={1}/one.txt", "--output={1}/link"], "are the same file"),
+        (
+            ["{0}", "--glossary={2}/one.txt", "--input={1}/one.txt", "--output={2}"],
+            "--output and --glossary are the same file",
+        ),
         (["{0}", "--input={1}/*", "--output={1}/one.txt"], "must be a folder with --apache_beam"),
         (["{0}", "--input={1}/one.txt,{2}/one.txt", "--output={2}/out"], "have the same name"),
         (["{0}", "--input={2}/bad.gz", "--output={2}/out"], "bad.gz is compressed, but incomplete"),
@@ -93,10 +97,18 @@ def test_the_lines_are_those_of_the_same_command_without_beam(export, texts, tmp
         ),
         *(
             (["{0}", flag, "--input={1}/*", "--output={2}/out"], "has no effect with --apache_beam")
-            for flag in (
-                *(f"--{name}={{1}}/one.txt" for name in ("prefixes", "glossary", "require")),
-                *("--prefix=a", "--markup=xml", "--beam=1", "--alpha=1"),
-                *("--confidence", "--alignments"),
+            for flag in (*("--prefixes={1}/one.txt", "--require={1}/one.txt", "--markup=xml"),)
+        ),
+        *(
+            (["{0}", *flags, "--input={1}/*", "--output={2}/out"], message)
+            for flags, message in (
+                (["--beam=99"], "`beam` must be at most 2, the beam width of"),
+                (["--no_repeat_ngram=2"], "--no_repeat_ngram does not work with an export"),
+                (["--glossary={1}/one.txt"], "one.txt, line 1: must be a source phrase, a tab"),
+                (["--confidence"], "--confidence is a field of the JSON objects"),
+                (["--prefix=a", "--prefixes={1}/one.txt"], "--prefixes has no effect with"),
+                (["--weights=best"], "--weights has no effect with an export"),
+                (["--to=de"], "the training data has no tag 'de'"),
             )
         ),
     ],
@@ -135,5 +147,5 @@ def test_without_apache_beam_its_options_and_its_package_are_named(texts, export
 def test_a_different_export_starts_over(export, texts, tmp_path, monkeypatch):
     flags = ["--apache_beam", LOCAL, f"--input={texts}/two.gz", f"--output={tmp_path}/out"]
     call("translate", export, *flags)
-    monkeypatch.setattr(Export, "digest", lambda self: "other")
+    monkeypatch.setattr(SavedModelEngine, "digest", lambda self: {"export": "other"})
     assert "from a different command" in call("translate", export, *flags).stderr

@@ -3,81 +3,71 @@
 import json
 
 import pytest
-from in_process import parsed_flags
 
-from t2t_keras.cli.translation_lines import formatted, given_style, lines_of
-from t2t_keras.translating.text_error import TextError
+from t2t_keras.cli.translation_lines import Style, formatted, lines_of
 from t2t_keras.translating.translator import Translation
+from t2t_keras.translating.words import Words
 
-BOTH = [Translation("ein Hund", -0.5, []), Translation("ein\nTag", -1.25, [])]
+PLAIN = Style(scores=False, json=False, alignments=False, n_best=3)
+SCORES, ALIGNED = PLAIN._replace(scores=True), PLAIN._replace(alignments=True)
+BOTH_COLUMNS, JSON = SCORES._replace(alignments=True), PLAIN._replace(json=True)
+
+
+def translations(*texts, pairs=(), confidence=(None, None)):
+    """Returns `Translation`s with scores −0.5, −1.25."""
+    words = Words([], [], list(pairs))
+    scored = zip(texts, (-0.5, -1.25), confidence, strict=False)
+    return [Translation(text, score, [], words, rated) for text, score, rated in scored]
 
 
 @pytest.mark.parametrize(
-    ("flags", "align", "lines"),
+    ("style", "pairs", "lines"),
     [
-        ([], None, ["ein Hund", "ein Tag", ""]),
-        (["--scores"], None, ["-0.5000\tein Hund", "-1.2500\tein Tag", ""]),
-        ([], lambda each: [(0, 0), (2, 1)], ["ein Hund\t0-0 2-1", "ein Tag\t0-0 2-1", ""]),
-        (["--scores"], lambda each: [], ["-0.5000\tein Hund\t", "-1.2500\tein Tag\t", ""]),
+        (PLAIN, [], ["ein Hund", "ein Tag", ""]),
+        (SCORES, [], ["-0.5000\tein Hund", "-1.2500\tein Tag", ""]),
+        (ALIGNED, [(0, 0), (2, 1)], ["ein Hund\t0-0 2-1", "ein Tag\t0-0 2-1", ""]),
+        (BOTH_COLUMNS, [], ["-0.5000\tein Hund\t", "-1.2500\tein Tag\t", ""]),
     ],
 )
-def test_lines_are_formatted_and_missing_translations_are_empty(flags, align, lines):
-    with parsed_flags("translate", *flags):
-        assert formatted("a dog", BOTH, 3, align, given_style()) == lines
+def test_lines_are_formatted_and_missing_translations_are_empty(style, pairs, lines):
+    found = translations("ein Hund", "ein\nTag", pairs=pairs)
+    assert formatted("a dog", found, style) == lines
+    written = lines_of(["a dog", "a day"], [found, found[:1]], style).decode()
+    assert written == "".join(f"{line}\n" for line in [*lines, lines[0], "", ""])
 
 
 @pytest.mark.parametrize(
-    ("flags", "align", "line"),
+    ("style", "line"),
     [
-        ([], None, "ein\tHund"),
-        (["--scores"], None, "-0.5000\tein Hund"),
-        ([], lambda each: [(0, 0)], "ein Hund\t0-0"),
-        (["--scores"], lambda each: [(0, 0)], "-0.5000\tein Hund\t0-0"),
+        (PLAIN, "ein\tHund"),
+        (SCORES, "-0.5000\tein Hund"),
+        (ALIGNED, "ein Hund\t0-0"),
+        (BOTH_COLUMNS, "-0.5000\tein Hund\t0-0"),
     ],
 )
-def test_a_tab_of_a_translation_is_not_between_columns(flags, align, line):
-    with parsed_flags("translate", *flags):
-        translation = [Translation("ein\tHund", -0.5, [])]
-        assert formatted("a\tdog", translation, 1, align, given_style()) == [line]
-
-
-def test_an_error_about_words_has_the_index_of_the_text():
-    def refuse(*_):
-        raise ValueError("too long")
-
-    def refuse_second(translations):
-        raise TextError(1, "too long")
-
-    class Model:
-        n_best, align, confidence = 1, None, None
-
-    with parsed_flags("translate", "--json"):
-        for align, confidence in ((refuse, None), (None, refuse_second)):
-            model = Model()
-            model.align, model.confidence = align, confidence
-            with pytest.raises(TextError, match="too long") as raised:
-                lines_of(["", "a dog"], [[], BOTH], model, given_style())
-            assert raised.value.index == 1
+def test_a_tab_of_a_translation_is_not_between_columns(style, line):
+    found = translations("ein\tHund", pairs=[(0, 0)])
+    assert formatted("a\tdog", found, style._replace(n_best=1)) == [line]
 
 
 @pytest.mark.parametrize(
-    ("align", "alignment"), [(None, {}), (lambda each: [(0, 1)], {"alignment": [[0, 1]]})]
+    ("style", "alignment"), [(JSON, {}), (JSON._replace(alignments=True), {"alignment": [[0, 1]]})]
 )
-def test_an_object_is_one_line_in_plain_text(align, alignment):
-    with parsed_flags("translate", "--json"):
-        (line,) = formatted("schläft\u2028", BOTH[::-1], 3, align, given_style())
+def test_an_object_is_one_line_in_plain_text(style, alignment):
+    found = translations("ein\nTag", "ein Hund", pairs=[(0, 1)])
+    (line,) = formatted("schläft\u2028", found, style)
     assert "schläft\u2028" in line and "\n" not in line
     assert json.loads(line) == {
         "source": "schläft\u2028",
         "translations": [
-            {"text": "ein Tag", "score": -1.25} | alignment,
-            {"text": "ein Hund", "score": -0.5} | alignment,
+            {"text": "ein Tag", "score": -0.5} | alignment,
+            {"text": "ein Hund", "score": -1.25} | alignment,
         ],
     }
 
 
 def test_an_object_has_a_rounded_confidence_for_each_word_of_each_translation():
-    with parsed_flags("translate", "--json"):
-        (line,) = formatted("a dog", BOTH, 2, None, given_style(), iter([[1.0, 0.123456], []]))
+    found = translations("ein Hund", "", confidence=[[1.0, 0.123456], []])
+    (line,) = formatted("a dog", found, JSON)
     fields = [each["confidence"] for each in json.loads(line)["translations"]]
     assert fields == [[1.0, 0.1235], []]

@@ -7,41 +7,37 @@ import threading
 
 import pytest
 from in_process import parsed_flags
-from untrained import learned_tokenizer, toy_tokenizer, untrained_run
 
-from t2t_keras.cli.translation_model import from_runs, requirements_for
 from t2t_keras.runs import Run
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("translation_model")
-    tokenizer = toy_tokenizer(folder / "vocabulary")
-    return untrained_run(folder / "run", folder / "vocabulary", tokenizer, end=4.0).folder
+def identity(*arguments):
+    """Returns the identity of the `Model` that t2t-translate loads."""
+    with parsed_flags("translation_model", *arguments) as module:
+        folders = [str(each) for each in arguments if not str(each).startswith("--")]
+        return module.load_model(folders).identity
 
 
 @pytest.mark.long
 def test_a_chosen_alignment_is_part_of_what_the_output_depends_on(run, tmp_path):
-    shutil.copytree(run, tmp_path / "run")
-    with parsed_flags("translate", "--alignments"):
-        default = from_runs([tmp_path / "run"]).identity
-        Run(tmp_path / "run").choose_alignment(["The dog sleeps."], ["Der Hund schläft."])
-        chosen = from_runs([tmp_path / "run"]).identity
+    copy = shutil.copytree(run.folder, tmp_path / "run")
+    plain, default = identity(copy), identity(copy, "--alignments")
+    Run(copy).choose_alignment(["The dog sleeps."], ["Der Hund schläft."])
+    chosen = identity(copy, "--alignments")
     assert "alignment" not in default
     assert chosen["alignment"]["layer"] == 0
-    with parsed_flags("translate"):
-        assert from_runs([tmp_path / "run"]).identity == default
+    assert identity(copy, "--markup=xml")["alignment"] == chosen["alignment"]
+    assert identity(copy) == plain, "without aligned words, the choice has no effect"
 
 
-def test_the_phrases_of_a_glossary_are_part_of_it_and_read_once(tmp_path):
+@pytest.mark.long
+def test_the_phrases_of_a_glossary_are_part_of_it_and_read_once(run, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     identities = []
     for phrases in ("dog\tHund\n", "dog\tguter Hund\n"):
         writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=[phrases])
         writer.start()
-        with parsed_flags("translate", f"--glossary={tmp_path / 'pipe'}"):
-            identities.append({})
-            requirements_for(learned_tokenizer, identities[-1])
+        identities.append(identity(run.folder, f"--glossary={tmp_path / 'pipe'}"))
         writer.join()
     assert identities[0]["glossary"] != identities[1]["glossary"]
 
@@ -49,20 +45,27 @@ def test_the_phrases_of_a_glossary_are_part_of_it_and_read_once(tmp_path):
 @pytest.mark.long
 def test_the_identity_of_a_model_changes_with_weights_and_search(run, tmp_path):
     identities = []
-    for folder, *flags in [
-        (run,),
-        (run,),
-        (run, "--beam=1"),
-        (run, run),
-        (make_other(run, tmp_path),),
+    folder = run.folder
+    for arguments in [
+        (folder,),
+        (folder,),
+        (folder, "--beam=1"),
+        (folder, "--split=off"),
+        (folder, "--prefix=das"),
+        (folder, folder),
+        (make_other(folder, tmp_path),),
     ]:
-        with parsed_flags("translate", *flags):
-            folders = [
-                str(folder),
-                *(str(each) for each in flags if not str(each).startswith("--")),
-            ]
-            identities.append(json.dumps(from_runs(folders).identity))
-    assert identities[0] == identities[1] and len(set(identities)) == 4
+        identities.append(json.dumps(identity(*arguments)))
+    assert identities[0] == identities[1] and len(set(identities)) == 6
+
+
+def test_the_fields_of_a_request_are_flags_and_reach_every_line(run):
+    with parsed_flags("translation_model", "--split=off", "--confidence") as module:
+        names = {"split", "prefix", "markup", "alignments", "confidence"}
+        assert module.OF_ALL_LINES.keys() == names, "the others are files, or have their own flag"
+        options = module.load_model([run.folder]).options
+    assert options["split"] == "off" and options["confidence"] and not options["alignments"]
+    assert "markup" not in options
 
 
 def make_other(run, tmp_path):

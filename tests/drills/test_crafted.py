@@ -239,6 +239,7 @@ def test_exports_made_to_harm(tmp_path, outside):
     for function in (writes, reads, calls):
         folder = tmp_path / function.__name__
         write_model(folder / "1", function)
+        (folder / "1" / "config.json").write_text('{"export": {"search": {}}}')
         refused("beyond the model", arguments=[folder], outside=outside)
         flags = [folder, "--port=0"]
         refused("beyond the model", action="serve", arguments=flags, outside=outside)

@@ -94,8 +94,9 @@ class SavedModelEngine(Engine):
         return (self, {}) if self.returns(config) else super().planned(config)
 
     def with_search(self, **changes):
+        name = "sample" if "method" in changes else min(changes)
         raise ValueError(
-            f"--{min(changes)} does not work with an export: t2t-export fixed the search of "
+            f"--{name} does not work with an export: t2t-export fixed the search of "
             f"{self.name}. Give the run, or export it again"
         )
 
@@ -103,9 +104,8 @@ class SavedModelEngine(Engine):
         count = len(rows.source)
         if rows.phrases is None and rows.prefix is None and not rows.options:
             return self.plain(rows.source)
-        # As the exported search does, rows without options find as many hypotheses as any may want.
-        defaults = vars(self.config) | {"n_best": self.most}
-        options = {name: rows.options.get(name, [defaults[name]] * count) for name in ROW_OPTIONS}
+        own = vars(self.config) | {"n_best": self.most}  # as many as a search without options
+        options = {name: rows.options.get(name, [own[name]] * count) for name in ROW_OPTIONS}
         inputs = {name: np.asarray(options[name], ROW_OPTIONS[name]) for name in ROW_OPTIONS}
         inputs["source"], inputs["prefix"] = rows.source, rows.prefix
         if rows.prefix is None:

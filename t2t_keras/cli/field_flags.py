@@ -1,0 +1,97 @@
+"""Flags made from the fields of a dataclass, so that a new field is a new flag.
+
+The type of a flag is that of its field, its choices are in the field's metadata, and its help is
+the field's description in the docstring.
+"""
+
+import csv
+import dataclasses
+import types
+from typing import get_args
+
+from absl import flags
+
+from t2t_keras.translating.request import descriptions
+
+
+class PieceList(flags.ListParser):
+    """Comma-separated pieces. Keeps their leading spaces, which mark the start of a word."""
+
+    def parse(self, argument):
+        if isinstance(argument, list):
+            return argument
+        try:
+            return next(csv.reader([argument], strict=True), [])
+        except csv.Error as error:
+            raise ValueError(
+                "must be pieces separated by commas. A piece with a comma or a quotation mark is "
+                'written in quotation marks: "," or """"'
+            ) from error
+
+
+def define_pieces(name, default, purpose):
+    serializer = flags.CsvListSerializer(",")
+    return flags.DEFINE(PieceList(), name, default, purpose, serializer=serializer)
+
+
+IDS = tuple[int, ...]
+PIECES = "Comma-separated vocabulary pieces; a space before a piece marks the start of a word."
+DEFINE = {
+    bool: flags.DEFINE_bool,
+    int: flags.DEFINE_integer,
+    float: flags.DEFINE_float,
+    str: flags.DEFINE_string,
+    IDS: define_pieces,
+}
+
+
+def define_flags(cls, leave_out=(), notes=None, default=None):
+    """Defines a flag for each field of a dataclass whose type a flag can have.
+
+    Args:
+        cls: the dataclass.
+        leave_out: names of fields without a flag.
+        notes: {name: text that is added to the description}.
+        default: the default of all flags, in words. None: the descriptions say it.
+
+    Returns:
+        {name: flag}, in the order of the fields.
+    """
+    described, notes = descriptions(cls), notes or {}
+    defined = {}
+    for field in dataclasses.fields(cls):
+        kind, choices = type_of(field), field.metadata.get("choices")
+        if field.name in leave_out or kind not in DEFINE:
+            continue
+        note = PIECES if kind == IDS else notes.get(field.name)
+        purpose = help_of(described.get(field.name, ""), note, default)
+        # False is shown in the help. A flag that is not given is None.
+        value = field.default if kind is bool and default is None else None
+        if choices:
+            flag = flags.DEFINE_enum(field.name, value, choices, purpose)
+        else:
+            flag = DEFINE[kind](field.name, value, purpose)
+        defined[field.name] = flag
+    return defined
+
+
+def type_of(field):
+    """Returns the type of a field; that of X or None is X."""
+    if isinstance(field.type, types.UnionType):
+        kinds = [kind for kind in get_args(field.type) if kind is not type(None)]
+        return kinds[0] if len(kinds) == 1 else None
+    return field.type
+
+
+def help_of(description, note, default):
+    """Returns the help of a flag: the description as sentences, with the default at the end.
+
+    Args:
+        description: what the docstring says of the field. Its "None: " says the default.
+        note: a sentence that is added. None: nothing is.
+        default: see `define_flags`.
+    """
+    text, found, own = description.partition("None: ")
+    text = text[:1].upper() + text[1:].rstrip()
+    sentences = [text, note, found and f"Default: {own}", default and f"Default: {default}."]
+    return " ".join(sentence for sentence in sentences if sentence)
