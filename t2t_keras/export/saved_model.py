@@ -1,6 +1,7 @@
 """SavedModels for TensorFlow Serving, t2t-serve and other TensorFlow programs."""
 
 import contextlib
+import functools
 import inspect
 
 import tensorflow as tf
@@ -44,13 +45,13 @@ def save_text_model(
     ids = id_signatures(model, config, weights.used_by, trees, follows, alignment)
     signatures = TextSignatures(model, ids, config, source, target)
     endpoints = search_endpoints(graph(signatures.translate_n_best, TEXTS), TEXTS)
-    pairs = ["score", "score_pieces"]
+    pairs = [signatures.score, signatures.score_pieces]
     if any(model.config.attention_layers):
-        pairs.append("attention")
+        pairs.append(weights.used_by(signatures.attention))
     if model.config.attention_layers[2]:
-        pairs.append("align")
-    for name in pairs:
-        endpoints[name] = graph(weights.used_by(getattr(signatures, name)), TEXTS, TEXTS)
+        pairs.append(signatures.align)
+    for function in pairs:
+        endpoints[function.__name__] = graph(function, TEXTS, TEXTS)
     endpoints[OPTIONS] = graph_with_defaults(signatures, config)
     write(folder, endpoints | ids, source.tokenizer, target.tokenizer)
     write_batchable(folder, BATCHABLE)
@@ -91,6 +92,7 @@ def check_search(model, config):
 def search_endpoints(search, signature):
     """Returns the two signatures that search, given the graph of `translate_n_best`."""
 
+    @functools.wraps(search.python_function)  # TensorFlow reads the name of the input from it
     def best(inputs):
         return {name: array[:, 0] for name, array in search(inputs).items()}
 
