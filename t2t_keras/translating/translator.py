@@ -182,9 +182,7 @@ class Translator:
         """Yields a call for log P; returns the results with the confidence of their words."""
         wanted = [text.request.confidence for text in texts]
         parts = self.parts(texts, results, wanted, "rates the words")
-        if not parts:
-            return results
-        found = iter((yield self.call("log_p", parts)))
+        found = iter((yield self.call("log_p", parts)) if parts else [])
         rate = functools.partial(confidence_of_words, self.engine.tokenizer.target)
 
         def rated(each):

@@ -79,8 +79,9 @@ def test_a_translator_is_that_of_a_run_of_an_ensemble_or_of_an_export(run, copie
 def test_search_settings_are_those_of_the_run_with_changes(run):
     assert run.search() == run.experiment().search
     assert run.search(beam=7, alpha=None).beam == 7
-    with pytest.raises(ValueError, match="there is no search setting 'bean'"):
-        run.translate(["a"], bean=2)
+    for call in (run.search, run.translator, lambda **options: run.translate(["a"], **options)):
+        with pytest.raises(ValueError, match=r"there is no .* 'bean' \(did you mean 'beam'\?\)"):
+            call(bean=2)
 
 
 @pytest.fixture(scope="module")
