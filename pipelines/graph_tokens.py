@@ -14,7 +14,7 @@ class ImportedTokenizer(tf.Module):
     def __init__(self, tokenizer):
         super().__init__()
         self.normalization, self.begin = tokenizer.normalization, tokenizer.begin
-        self.table, self.codes = lookup_table(tokenizer.ids), lookup_table(tokenizer.codes)
+        self.table = lookup_table(tokenizer.ids)
         self.surfaces = tf.constant(tokenizer.surfaces())
         pieces = tokenizer.pieces(range(tokenizer.size))
         self.is_code = tf.constant([piece in tokenizer.codes for piece in pieces])
@@ -31,10 +31,6 @@ class ImportedTokenizer(tf.Module):
         codes = tf.where(any_of(self.is_code, first), 1, tf.where(spaced, 2, 0))
         return codes + tf.cast((ids.row_lengths() > 0) & self.begin, tf.int32)
 
-    def known(self, codes):
-        """Returns the codes that have an id; the others become ""."""
-        return tf.where(self.codes.lookup(codes) == UNKNOWN, "", codes)
-
 
 class GraphTokenTokenizer(ImportedTokenizer):
     """`TokenTokenizer` as a graph."""
@@ -49,11 +45,6 @@ class GraphTokenTokenizer(ImportedTokenizer):
         ids = tf.ragged.map_flat_values(self.table.lookup, tokens)
         return with_begin(ids) if self.begin else ids
 
-    def codes_before(self, texts):
-        """Returns the language code at the beginning of each text, "" if there is none."""
-        texts = normalize(texts, self.normalization)
-        return self.known(tf.strings.regex_replace(texts, "^([^ ]*) .*$", r"\1"))
-
     def detokenize(self, ids):
         """Converts ids `[batch, length]`, ragged or padded, to strings `[batch]`."""
         return joined_surfaces(self.surfaces, ids)
@@ -65,7 +56,7 @@ class GraphMappedSentencePiece(ImportedTokenizer):
     def __init__(self, tokenizer):
         super().__init__(tokenizer)
         self.tokenizer = tensorflow_text.SentencepieceTokenizer(tokenizer.model, out_type=tf.string)
-        self.splits_codes = tokenizer.splits_codes
+        self.splits_codes, self.codes = tokenizer.splits_codes, lookup_table(tokenizer.codes)
 
     def tokenize(self, texts):
         """Converts strings `[batch]` to ids, ragged int32 `[batch, (length)]`."""
@@ -82,10 +73,6 @@ class GraphMappedSentencePiece(ImportedTokenizer):
             pieces = self.of_pieces(tf.strings.regex_replace(texts, "(?s)^>>.*?<<", ""))
             ids = tf.concat([codes, pieces.with_row_splits_dtype(tf.int32)], axis=1)
         return with_begin(ids) if self.begin else ids
-
-    def codes_before(self, texts):
-        """Returns the language code at the beginning of each text, "" if there is none."""
-        return self.known(code_of(normalize(texts, self.normalization)))
 
     def of_pieces(self, texts):
         return tf.ragged.map_flat_values(self.table.lookup, self.tokenizer.tokenize(texts))

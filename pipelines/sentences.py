@@ -1,8 +1,7 @@
 """Splitting texts into sentences: models learn from sentences, and users paste paragraphs.
 
 A text is a sequence of words with white space between them. Whether a sentence ends between two
-words depends only on these words, by regular expressions that mean the same in Python and in RE2.
-`graph_sentences.py` does the same to tensors of strings, with the same expressions.
+words depends only on these words and on the white space.
 """
 
 import functools
@@ -75,10 +74,10 @@ class Patterns(NamedTuple):
     dash: str
     digit: str  # begins with a digit
     starter: str  # often begins a sentence
-    unfinished: str  # abbreviations; the next four are classes of words before a separator
-    before_number: str
-    ambiguous: str
-    quoted: str
+    unfinished: str  # abbreviation after which a sentence goes on
+    before_number: str  # abbreviation after which a sentence goes on with a number
+    ambiguous: str  # abbreviation after which only a starter begins a sentence
+    quoted: str  # ends with a closing bracket
     speaks_on: str  # continues a sentence after a quotation
     line_break: str  # white space with a line break
 

@@ -45,13 +45,13 @@ def save_text_model(
     ids = id_signatures(model, config, weights.used_by, trees, follows, alignment)
     signatures = TextSignatures(model, ids, config, source, target)
     endpoints = search_endpoints(signatures.translate, TEXTS)
-    pairs = ["score", "score_pieces"]
+    pairs = [signatures.score, signatures.score_pieces]
     if any(model.config.attention_layers):
-        pairs.append("attention")
+        pairs.append(weights.used_by(signatures.attention))
     if model.config.attention_layers[2]:
-        pairs.append("align")
-    for name in pairs:
-        endpoints[name] = graph(weights.used_by(getattr(signatures, name)), TEXTS, TEXTS)
+        pairs.append(signatures.align)
+    for function in pairs:
+        endpoints[function.__name__] = graph(function, TEXTS, TEXTS)
     endpoints[OPTIONS] = graph_with_defaults(signatures, config)
     write(folder, endpoints | ids, source.tokenizer, target.tokenizer)
     write_batchable(folder, BATCHABLE)

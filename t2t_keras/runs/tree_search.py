@@ -1,7 +1,17 @@
 """The constraint that the outputs of a run are trees."""
 
+import numpy as np
+
+from pipelines.special_ids import UNKNOWN
 from t2t_keras.decoding.tree_constraint import TreeConstraint
-from t2t_keras.decoding.tree_vocabulary import tree_vocabulary
+from t2t_keras.decoding.tree_vocabulary import (
+    CLOSING,
+    CONTINUATION,
+    OPENING,
+    OTHER,
+    WORD_START,
+    TreeVocabulary,
+)
 
 
 def tree_constraint(run, config):
@@ -20,3 +30,44 @@ def tree_constraint(run, config):
             "or does not record their leaves. t2t-prepare --treebank prepares trees"
         )
     return TreeConstraint(tree_vocabulary(run.tokenizer(), leaves[0]))
+
+
+def tree_vocabulary(tokenizer, leaves):
+    """Returns the `TreeVocabulary` of a tokenizer.
+
+    Args:
+        tokenizer: has a `source` and a `target`. The target has a piece for each bracket.
+        leaves: how the trees write a word: "tag", "XX" or "word".
+    """
+    source, target = tokenizer.source, tokenizer.target
+    if leaves == "word" and source.contents() != target.contents():
+        raise ValueError(
+            "constrain='tree' needs one vocabulary for both sides if the words are the leaves of "
+            "the trees. This run has two"
+        )
+    texts = np.array(target.decode([[id] for id in range(target.size)]), dtype=object)
+    brackets = {text: id for id, text in enumerate(texts) if target.begins_word[id]}
+    closings = np.zeros(target.size, "int32")
+    for text, id in brackets.items():
+        if text.startswith("("):
+            closings[id] = brackets.get(f"){text[1:]}", 0)
+    if not closings.any():
+        raise ValueError(
+            "constrain='tree' needs a vocabulary of trees, with a piece for each bracket, such as "
+            "(NP and )NP. This vocabulary has none. t2t-prepare --treebank learns one"
+        )
+    classes = np.where(target.begins_word, WORD_START, CONTINUATION).astype("int32")
+    is_text = [text != "" and not set(text) & {*"() "} for text in texts]
+    classes[~np.array(is_text)] = OTHER
+    classes[[UNKNOWN, *target.byte_ids]] = OTHER
+    classes[closings > 0], classes[closings[closings > 0]] = OPENING, CLOSING
+    has_bracket = np.array(["(" in text or ")" in text for text in texts])
+    return TreeVocabulary(
+        leaves,
+        classes,
+        closings,
+        np.asarray(source.begins_word),
+        len(source.start),
+        np.where(has_bracket, UNKNOWN, np.arange(target.size)).astype("int32"),
+        tuple(int(id) for id in target.encode(["XX"])[0]),
+    )

@@ -15,7 +15,8 @@ from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import advance, method_of, search
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.decoding.tree_constraint import DEEPEST, SURPRISE, TreeConstraint
-from t2t_keras.decoding.tree_vocabulary import CLOSING, OPENING, WORD_START, tree_vocabulary
+from t2t_keras.decoding.tree_vocabulary import CLOSING, OPENING, WORD_START
+from t2t_keras.runs.tree_search import tree_vocabulary
 
 # Ids of `TOKENIZER`.
 OPEN_A, CLOSE_A, OPEN_B, CLOSE_B, A, B, MORE, XX = range(4, 12)

@@ -1,12 +1,11 @@
 from t2t_keras.evaluation.held_out import Example, HeldOut, typical
-from t2t_keras.translating.translator import Translation
 
 
 class CopyingTranslator:
-    """Returns every text unchanged, and a worse second translation."""
+    """Returns every text unchanged."""
 
-    def translate(self, texts):
-        return [[Translation(text, 0.0, []), Translation("worse", -1.0, [])] for text in texts]
+    def best(self, texts):
+        return texts
 
 
 def test_the_best_translations_are_scored_and_shown():

@@ -11,7 +11,7 @@ from searches import log_p_of, run_search
 
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import VocabularyConfig, learn
-from t2t_keras.decoding.alignment import attention_between
+from t2t_keras.decoding.alignment import AlignmentHead, attention_between
 from t2t_keras.decoding.batches import padded
 from t2t_keras.export.ctranslate2 import save_ctranslate2
 
@@ -185,11 +185,31 @@ def test_sentencepiece_alone_converts_text_to_pieces_and_back(folder, tokenizer,
 
 
 def test_returned_attention_is_the_attention_of_our_alignments(folder, model, pieces, source):
+    check_attention(folder, model, pieces, source)
+
+
+@pytest.mark.parametrize("choice", [AlignmentHead(0), AlignmentHead(0, 1), AlignmentHead(1, 1)])
+def test_returned_attention_is_that_of_the_chosen_head_and_the_search_is_as_before(
+    folder, model, pieces, source, tmp_path, choice
+):
+    save_ctranslate2(model, pieces, tmp_path / "model", alignment=choice)
+    check_attention(tmp_path / "model", model, pieces, source, choice)
+    chosen, default = (theirs(path, pieces, source[:10]) for path in (tmp_path / "model", folder))
+    assert [each.hypotheses for each in chosen] == [each.hypotheses for each in default]
+
+
+def test_a_chosen_head_comes_first_also_if_d_k_and_d_v_differ(pieces, source, tmp_path):
+    model, choice = make_model(d_k=3, d_v=10, num_layers=1), AlignmentHead(head=1)
+    save_ctranslate2(model, pieces, tmp_path / "model", alignment=choice)
+    check_attention(tmp_path / "model", model, pieces, source, choice)
+
+
+def check_attention(folder, model, pieces, source, choice=None):
     row = source[0][source[0] > 0]
     options = {"return_attention": True, "max_decoding_length": 5}
     result = theirs(folder, pieces, row[None], **options)[0]
     target = np.array([[pieces.index(piece) for piece in result.hypotheses[0]]])
-    expected = array(attention_between(model, row[None], target))[0]
+    expected = array(attention_between(model, row[None], target, choice))[0]
     # CTranslate2 adds the end of the source itself and returns no column for it.
     np.testing.assert_allclose(result.attention[0], expected[:, :-1], atol=1e-5)
 
@@ -253,6 +273,7 @@ def test_only_force_replaces_a_folder_and_only_a_ctranslate2_model(tmp_path, mod
             r"`source_pieces\[1\]` must be '<s>'",
         ),
         ({"files": ["absent"]}, "absent does not exist"),
+        ({"alignment": AlignmentHead(0, 2)}, "`head` must be from 0 to 1 .* Received: head=2"),
     ],
 )
 def test_mistakes_are_named_and_leave_nothing_behind(tmp_path, model, pieces, arguments, message):

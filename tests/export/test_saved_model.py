@@ -13,20 +13,23 @@ from commands import UGLY, command
 from helpers import tiny_model
 from untrained import toy_tokenizer, untrained_run
 
-from pipelines.sentences import split_sentences
 from pipelines.toy_grammar import pairs
+from t2t_keras.decoding.batches import padded
+from t2t_keras.decoding.rows import Rows
 from t2t_keras.export.batchable import read_batchable
 from t2t_keras.export.saved_model import graph, write
-from t2t_keras.export.signature_constants import NO_SCORE
+from t2t_keras.export.signature_constants import NO_SCORE, is_served
 from t2t_keras.export.signature_constants import OPTIONS as OPTIONS_SIGNATURE
-from t2t_keras.export.signature_graphs import SignatureGraphs
-from t2t_keras.translating.required_phrases import Requirements
-from t2t_keras.translating.sentences import on_one_line, whole
+from t2t_keras.export.signature_graphs import INITIALIZE, SignatureGraphs
+from t2t_keras.translating.find import load_translator
+from t2t_keras.translating.request import Request
+from t2t_keras.translating.scoring import Scorer
 
 pytestmark = pytest.mark.long
 
 # Ordinary sentences and odd lines. The last one has more pieces than a model takes at once.
 TEXTS = [english for english, _ in pairs(120)] + [*UGLY, "\u00e9\u0301\r\n\ufffd ", "dog " * 1100]
+TRANSLATIONS = "translations", "scores"
 IDS = 3  # texts whose ids are translated
 SENTENCES = [
     "The dog sleeps. A cat drinks!\n\nDr. No left. ",
@@ -36,21 +39,16 @@ SENTENCES = [
     TEXTS[0],
 ]
 KINDS = [(1, 1, 1.5), (2, 1, 0.0), (3, 3, 0.6), (4, 4, 0.6)]  # beam, n_best, alpha
-OPTIONS = [  # each text with and without a prefix, split and whole
+OPTIONS = [  # each text with and without a prefix
     {
         "text": text,
-        "split": (place + kind) % 4 < 2,
         "prefix": "Der Hund" * ((place + kind) % 2),
         **dict(zip(("beam", "n_best", "alpha"), KINDS[kind], strict=True)),
     }
     for kind in range(len(KINDS))
     for place, text in enumerate(SENTENCES)
 ]
-# The last row of each text has the widest beam, so it may require phrases.
-PHRASES = [["der Hund", "der"], ["Katze"], [], ["Mann", "Mann"], []]
-for row in OPTIONS:
-    widest = row["beam"] == max(KINDS)[0]
-    row["require"] = "\t".join(PHRASES[SENTENCES.index(row["text"])]) if widest else ""
+SUBSETS = [["text"], ["text", "n_best"], ["text", "beam", "prefix"], ["text", "alpha"]]
 
 # Loads both exports without t2t_keras, and the one with ids without tensorflow_text, too.
 PROGRAM = """
@@ -72,15 +70,14 @@ inputs = {
     "attention": {"text": tf.constant(texts[:2]), "translation": tf.constant(texts[1:3])},
     "align": {"text": tf.constant(texts[:2]), "translation": tf.constant(texts[1:3])},
     "score_pieces": {"text": tf.constant(texts[:2]), "translation": tf.constant(texts[1:3])},
-    "translate_small_batch": {"text": tf.constant(texts[:3]), "lengths": tf.constant([4, 32, 64])},
-    "translate_batch": {
-        "text": tf.constant(texts[:6]), "lengths": tf.constant([64]), "rows": tf.constant([2, 8])
-    },
-    "translate_with_options": {
-        name: tf.constant(values) for name, values in json.load(open(options)).items()
-    },
 }
+options, subsets = json.load(open(options))
+options = {name: tf.constant(values) for name, values in options.items()}
+inputs["translate_with_options"] = options
 answers |= {name: model.signatures[name](**inputs[name]) for name in inputs}
+for index, subset in enumerate(subsets):
+    given = {name: options[name] for name in subset}
+    answers[f"subset {index}"] = model.signatures["translate_with_options"](**given)
 def as_json(value):
     if isinstance(value, list):
         return [as_json(each) for each in value]
@@ -109,6 +106,12 @@ def run(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def exported(run):
+    """The `Translator` of the export that takes text."""
+    return load_translator(run.folder / "export")
+
+
+@pytest.fixture(scope="module")
 def answers(run, tmp_path_factory):
     """The answers of all signatures in a process that has only TensorFlow."""
     folder = tmp_path_factory.mktemp("texts")
@@ -116,7 +119,7 @@ def answers(run, tmp_path_factory):
     width = max(map(len, ids))
     ids = [[*row, *[0] * (width - len(row))] for row in ids]
     options = {name: [row[name] for row in OPTIONS] for name in OPTIONS[0]}
-    for name, value in (("texts", TEXTS), ("ids", ids), ("options", options)):
+    for name, value in (("texts", TEXTS), ("ids", ids), ("options", [options, SUBSETS])):
         (folder / name).write_text(json.dumps(value))
     exports = [run.folder / name / "1" for name in ("export", "export_ids")]
     arguments = [*exports, *(folder / name for name in ("texts", "ids", "options"))]
@@ -130,7 +133,8 @@ def answers(run, tmp_path_factory):
 def translate(folder, texts):
     """Returns the four best translations of each text, as t2t-translate prints them as JSON."""
     lines = "".join(f"{' '.join(text.split())}\n" for text in texts)
-    result = command("translate", folder, "--json", "--n_best=4", "--alignments", stdin=lines)
+    flags = "--json", "--n_best=4", "--alignments", "--split=off"
+    result = command("translate", folder, *flags, stdin=lines)
     assert result.returncode == 0, result.stderr
     return [json.loads(line)["translations"] for line in result.stdout.splitlines()]
 
@@ -155,48 +159,120 @@ def test_translations_are_those_of_the_run(translations, answers):
         np.testing.assert_allclose(scores, [each["score"] for each in row], rtol=1e-6)
 
 
-def test_xla_finds_the_same_translations_of_a_small_batch(answers):
-    several, small = answers["translate_n_best"], answers["translate_small_batch"]
-    assert small["finished"] and all(4 < length <= 32 for length in small["length"])
-    assert small["translations"] == several["translations"][:3]
-    np.testing.assert_allclose(small["scores"], several["scores"][:3], rtol=1e-5)
+def requests(names=tuple(OPTIONS[0])):
+    """Returns a `Request` for each row of `OPTIONS`, with some of its options."""
+    return [Request(split="off", **{name: row[name] for name in names}) for row in OPTIONS]
 
 
-def test_xla_finds_the_same_translations_of_a_larger_batch_in_stages(answers):
-    several, batch = answers["translate_n_best"], answers["translate_batch"]
-    assert batch["finished"]
-    assert batch["translations"] == several["translations"][:6]
-    np.testing.assert_allclose(batch["scores"], several["scores"][:6], rtol=1e-5)
-
-
-def test_each_text_has_its_own_options(run, answers):
-    found = answers["translate_with_options"]
-    rows = zip(OPTIONS, found["translations"], found["scores"], strict=True)
-    for options, translations, scores in rows:
-        search = {name: options[name] for name in ("beam", "n_best", "alpha")}
-        divide = split_sentences if options["split"] and not options["require"] else whole
-        phrases = [options["require"].split("\t") if options["require"] else []]
-        (expected,) = run.translator(**search).translate(
-            [options["text"]],
-            prefixes=[options["prefix"]],
-            split=divide,
-            requirements=Requirements(phrases),
-        )
-        several = len(divide(options["text"])[0]) > 1
-        texts = [each.text if several else on_one_line(each.text) for each in expected]
-        missing = 4 - len(expected)
-        assert translations == texts + [""] * missing
-        expected_scores = [each.score for each in expected] + [NO_SCORE] * missing
+def check_translations(outputs, expected):
+    """Checks `translations` and `scores`, in which "" and the lowest score are missing ones."""
+    rows = zip(outputs["translations"], outputs["scores"], expected, strict=True)
+    for translations, scores, row in rows:
+        missing = len(translations) - len(row)
+        assert translations == [each.text for each in row] + [""] * missing
+        expected_scores = [each.score for each in row] + [NO_SCORE] * missing
         np.testing.assert_allclose(scores, expected_scores, rtol=1e-5)
 
 
-def test_options_that_are_left_out_have_defaults(run, answers):
+def test_each_text_has_its_own_options(run, answers):
+    expected = run.translator().translate(requests())
+    check_translations(answers["translate_with_options"], expected)
+    assert {len(row) for row in expected} >= {1, 3, 4}
+
+
+def test_options_that_are_left_out_have_defaults(exported, answers):
+    for index, subset in enumerate(SUBSETS):
+        expected = exported.translate(requests(subset))
+        check_translations(answers[f"subset {index}"], expected)
+
+
+def test_the_defaults_are_stated_and_commands_apply_them(run, exported):
     signature = SignatureGraphs(run.folder / "export" / "1")["translate_with_options"]
-    outputs = signature(text=tf.constant(SENTENCES))
-    expected = run.translator(n_best=1).translate(SENTENCES, split=split_sentences)
-    translations = [text.decode() for text in outputs["translations"][:, 0].numpy()]
-    assert translations == [row[0].text for row in expected]
-    assert not any(outputs["translations"][:, 1].numpy())
+    defaults = {name: value.numpy().tolist() for name, value in signature.defaults.items()}
+    alpha = pytest.approx([run.search().alpha])
+    assert defaults == {"prefix": [b""], "beam": [4], "n_best": [1], "alpha": alpha}
+    found = signature(text=tf.constant(SENTENCES))["translations"].numpy()
+    assert [text.decode() for text in found[:, 0]] == exported.best(SENTENCES, split="off")
+    assert not any(found[:, 1])
+
+
+def test_each_signature_that_takes_text_answers_as_the_translator_of_its_export(exported, answers):
+    engine = exported.engine
+    expected = exported.translate(TEXTS, split="off", n_best=4)
+    check_translations(answers["translate_n_best"], expected)
+    best = {name: [[each] for each in answers["serving_default"][name]] for name in TRANSLATIONS}
+    check_translations(best, [row[:1] for row in expected[:20]])
+    check_translations(answers["translate_with_options"], exported.translate(requests()))
+    scorer = Scorer(engine, exported.tokenizer)
+    scores = scorer.score(list(itertools.pairwise(TEXTS[:21])))
+    of_texts = answers["score"]["log_probabilities"]
+    np.testing.assert_allclose(of_texts, [each.log_p for each in scores], rtol=1e-5)
+    for found, score in zip(answers["score_pieces"]["log_probabilities"], scores, strict=False):
+        count = len(score.tokens)
+        np.testing.assert_allclose(found[:count], score.token_log_p, rtol=1e-5)
+    ids = [
+        padded([[*ids, 2] for ids in engine.tokenizer.encode(TEXTS[:3])[i : i + 2]]) for i in (0, 1)
+    ]
+    found = np.array(answers["align"]["weights"])
+    weights = engine.attention(*ids)[:, : found.shape[1], : found.shape[2]]
+    written = np.array(answers["align"]["target_pieces"]) != ""
+    np.testing.assert_allclose(found[written], weights[written], atol=1e-6)
+
+
+def test_signatures_have_these_inputs_and_outputs(run):
+    text, pair = {"text": [-1]}, {"text": [-1], "translation": [-1]}
+    options = {name: [-1] for name in ("text", "prefix", "beam", "n_best", "alpha")}
+    n_best = {name: [-1, 4] for name in TRANSLATIONS}
+    source, target = {"source_pieces": [-1, -1]}, {"target_pieces": [-1, -1]}
+    heads = {name: [-1, 1, 2, -1, -1] for name in ("encoder", "decoder", "cross")}
+    assert signatures_of(run.folder / "export" / "1") == {
+        "serving_default": [text, {name: [-1] for name in TRANSLATIONS}],
+        "translate_n_best": [text, n_best],
+        "translate_with_options": [options, n_best],
+        "score": [{"source": [-1], "target": [-1]}, {"log_probabilities": [-1]}],
+        "score_pieces": [pair, target | {"log_probabilities": [-1, -1]}],
+        "attention": [pair, source | target | heads],
+        "align": [pair, source | target | {"weights": [-1, -1, -1]}],
+    }
+    assert signatures_of(run.folder / "export_ids" / "1") == {
+        "serving_default": [{"source": [-1, -1]}, {"ids": [-1, -1], "scores": [-1]}],
+        "translate_n_best": [{"source": [-1, -1]}, {"ids": [-1, 2, -1], "scores": [-1, 2]}],
+    }
+
+
+def signatures_of(folder):
+    """Returns the names and shapes of the inputs and outputs of each signature for clients."""
+    found = SignatureGraphs(folder).graph.signature_def
+    return {
+        name: [
+            {key: [each.size for each in tensor.tensor_shape.dim] for key, tensor in side.items()}
+            for side in (found[name].inputs, found[name].outputs)
+        ]
+        for name in found
+        if is_served(name) and name != INITIALIZE
+    }
+
+
+@pytest.mark.parametrize("dtype", ["int8", "bfloat16"])
+def test_smaller_weights_give_through_ids_what_they_give_through_text(run, tmp_path, dtype):
+    exported = load_translator(run.export(tmp_path, dtype=dtype, beam=2))
+    signatures, texts = exported.engine.signatures, TEXTS[:5]
+    outputs = signatures["translate_n_best"](text=tf.constant(texts))
+    check_translations(as_lists(outputs), exported.translate(texts, split="off", n_best=2))
+    scored = list(itertools.pairwise(texts))
+    ours, full = (each.score(scored) for each in (Scorer(exported.engine, exported.tokenizer), run))
+    source, target = map(tf.constant, zip(*scored, strict=True))
+    found = signatures["score"](source=source, target=target)["log_probabilities"]
+    np.testing.assert_allclose(found, [each.log_p for each in ours], rtol=1e-5)
+    assert all(one.log_p != other.log_p for one, other in zip(ours, full, strict=True))
+    weights = signatures["align"](text=source, translation=target)["weights"]
+    heads = signatures["attention"](text=source, translation=target)["cross"]
+    np.testing.assert_allclose(weights, heads[:, 0, 1], atol=1e-6)
+
+
+def as_lists(outputs):
+    texts = [[each.decode() for each in row] for row in outputs["translations"].numpy()]
+    return {"translations": texts, "scores": outputs["scores"].numpy()}
 
 
 def test_scores_are_those_of_the_run(run, answers):
@@ -304,7 +380,7 @@ def test_a_model_with_restricted_attention_answers_as_its_run_does(tmp_path):
     assert exported.returncode == 0, exported.stderr
     loaded = tf.saved_model.load(run.folder / "export_ids" / "1")
     answers = loaded.signatures["translate_n_best"](source=tf.constant(source))
-    expected, scores = run.translator(n_best=2).decode(source, range(2))
+    expected, scores = run.engine(n_best=2).search(Rows(source, range(2)))
     assert (np.asarray(expected) > 0).sum(-1).max() > 2 * 4, "the cache rolls"
     np.testing.assert_array_equal(answers["ids"], expected)
     np.testing.assert_allclose(answers["scores"], scores, atol=1e-5)

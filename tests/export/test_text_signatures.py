@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.export.id_signatures import id_signatures
 from t2t_keras.export.text_parts import in_batches, joined
 from t2t_keras.export.text_signatures import Language, TextSignatures
 from t2t_keras.transformer_config import TransformerConfig
@@ -48,11 +50,14 @@ def test_long_texts_are_divided_as_in_python_and_every_part_begins_as_its_text()
         longest = 11
 
     language = Language(Numbers(), ["x"] * 10, Numbers.begins_word, has_lead=True)
-    ids, text_of = TextSignatures(Model(), None, language, language).parts(tf.constant(texts))
+    config = SearchConfig()
+    signatures = TextSignatures(Model(), {}, config, language, language)
+    ids, text_of = signatures.parts(tf.constant(texts))
     assert [(n, *p) for n, p in zip(text_of.numpy(), ids.to_list(), strict=True)] == expected
     assert max(map(len, expected)) == 12, "the index of the text, ten ids, the end"
     plain = language._replace(has_lead=False)
-    ids, text_of = TextSignatures(Model(), None, plain, plain).parts(tf.constant(texts[:10]))
+    signatures = TextSignatures(Model(), {}, config, plain, plain)
+    ids, text_of = signatures.parts(tf.constant(texts[:10]))
     divided = zip(text_of.numpy(), ids.to_list(), strict=True)
     assert [(n, *part) for n, part in divided] == [each for each in expected if each[0] < 10]
 
@@ -108,7 +113,8 @@ def test_texts_that_are_too_long_are_refused_before_anything_is_computed(signatu
             return np.int32(0)
 
     language = Language(Words(), ["x"] * 9, [True] * 9)
-    signatures = TextSignatures(Model(), None, language, language)
+    ids = id_signatures(Model(), SearchConfig(), lambda function: function)
+    signatures = TextSignatures(Model(), ids, SearchConfig(), language, language)
     function = tf.function(getattr(signatures, signature), autograph=False)
     allowed, too_long = (tf.constant(["5 " * size]) for size in (longest - 1, longest))
     function(allowed, tf.constant(["5"]))

@@ -11,7 +11,7 @@ import pipelines
 ROOT = Path(pipelines.__file__).parent
 MODULES = {path.stem: path for path in ROOT.glob("*.py") if path.stem != "__init__"}
 HEAVY = {"beam_prepare", "dataset", "graph_encoding", "graph_tokenizers", "tfds_source"}
-HEAVY |= {"graph_sentences", "graph_subwords", "graph_tokens", "word_piece_learner"}
+HEAVY |= {"graph_subwords", "graph_tokens", "word_piece_learner"}
 
 
 def imports(path):

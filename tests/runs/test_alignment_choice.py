@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from t2t_keras.decoding.alignment import alignment_heads, attention_between
-from t2t_keras.runs import RunEnsemble, alignment_choice, trained_model
-from t2t_keras.runs.alignment_choice import agreement, links, rate_heads, read_choice
-from t2t_keras.translating.translator import Translation
-from t2t_keras.translating.word_links import between_words
+from t2t_keras.runs import RunEnsemble, alignment_choice
+from t2t_keras.runs.alignment_choice import agreement, rate_heads, read_choice
+from t2t_keras.translating.words import linked
 
 SOURCES, TARGETS = ["The dog sleeps.", "A cat"], ["Der Hund schläft.", "Eine Katze"]
 
@@ -38,25 +37,28 @@ def test_the_lowest_error_rate_is_chosen_and_stored(copied, monkeypatch):
     assert read_choice(copied) == copied.alignment_choice() == rated[0].head
 
 
-def test_the_aligner_uses_the_chosen_head(copied, monkeypatch):
+def test_words_are_aligned_by_the_chosen_head(copied):
+    before = copied.engine()
     copied.choose_alignment(SOURCES, TARGETS)
-    used = []
-    monkeypatch.setattr(trained_model, "aligner", lambda model, tokenizer, head: used.append(head))
-    copied.aligner()
-    assert used == [read_choice(copied)] != [None]
+    assert copied.engine() is not before
+    assert copied.engine().alignment == read_choice(copied) is not None
+    check_attention(copied, copied)
+
+
+def check_attention(run, chosen_by):
+    """Checks that a run's words are aligned by the head that a run has chosen."""
+    ids = np.array([[*range(5, 9), 2]], "int32")
+    expected = attention_between(chosen_by.model(), ids, ids, read_choice(chosen_by))
+    np.testing.assert_allclose(run.engine().attention(ids, ids), expected, atol=1e-6)
 
 
 @pytest.mark.long
 def test_an_ensemble_uses_the_choice_of_its_first_run(copied, run):
     copied.choose_alignment(SOURCES, TARGETS)
-    choice, ids = read_choice(copied), [np.append(np.arange(5, 9), 2).astype("int32")] * 2
     ensemble = RunEnsemble([copied.folder, run.folder])
-    assert ensemble.alignment_choice() == choice
+    assert ensemble.alignment_choice() == read_choice(copied)
     assert RunEnsemble([run.folder, copied.folder]).alignment_choice() is None
-    weights = attention_between(copied.model(), ids[0][None], ids[1][None], choice)[0]
-    words = between_words(copied.tokenizer(), *ids, np.array(weights))
-    expected = sorted((int(i), j) for j, i in enumerate(words.argmax(axis=1)))
-    assert ensemble.aligner()(Translation("", 0.0, [ids])) == expected
+    check_attention(ensemble, copied)
 
 
 def test_without_alignments_the_highest_agreement_is_chosen(copied):
@@ -69,7 +71,7 @@ def test_without_alignments_the_highest_agreement_is_chosen(copied):
 
 def test_agreement_is_the_share_of_links_in_both_directions():
     weights = np.array([[0.6, 0.4, 0.0], [0.7, 0.2, 0.1], [0.1, 0.1, 0.8]])
-    assert links(weights) == [(0, 0), (0, 1), (2, 2)]
+    assert linked(weights) == [(0, 0), (0, 1), (2, 2)]
     assert agreement([weights, np.zeros([0, 2])]) == pytest.approx(2 / 3)
 
 
@@ -79,7 +81,7 @@ def test_agreement_is_the_share_of_links_in_both_directions():
 def test_an_unusable_choice_is_refused_with_a_remedy(copied, contents):
     (copied.folder / "alignment.json").write_text(json.dumps(contents))
     with pytest.raises(ValueError, match=r"alignment.json has no usable choice .*delete the file"):
-        copied.aligner()
+        copied.translate(SOURCES)
 
 
 @pytest.mark.long

@@ -16,20 +16,19 @@ LOCAL = ["--runner=FnApiRunner"]  # the default looks for a newer one first
 
 
 class UpperCase:
-    """Stands in for an `Export`: its two translations of a text are that text in capitals."""
+    """Stands in for a `Translator`: the best translation of a text is that text in capitals."""
 
     loaded = []
 
-    def __init__(self, folder):
-        self.loaded.append(folder)
+    def __init__(self, *arguments):
+        self.loaded.append(arguments)
 
-    def translate(self, texts, split, n_best):
+    def translate(self, texts, first_index, n_best):
         if "fail" in texts:
             raise OSError(28, "No space left on device")
-        counts = [len(split(text)[0]) for text in texts]
         return [
-            [Translation(text.upper(), -count, []), Translation("second", -9.0, [])][:n_best]
-            for text, count in zip(texts, counts, strict=True)
+            [Translation(text.upper(), -index, []), Translation("second", -9.0, [])][:n_best]
+            for index, text in enumerate(texts, first_index)
         ]
 
 
@@ -45,17 +44,18 @@ def formatted(texts, results):
 @pytest.fixture(autouse=True)
 def upper_case(monkeypatch):
     UpperCase.loaded.clear()
-    monkeypatch.setattr(beam_translate, "Export", UpperCase)
+    monkeypatch.setattr(beam_translate, "load_translator", UpperCase)
 
 
-def translate(tmp_path, lines=2, n_best=1, split="off"):
+def translate(tmp_path, lines=2, **options):
+    options = {"n_best": 1, **options}
     files = [
         TranslatedFile(path, tmp_path / "out" / path.name)
         for path in sorted((tmp_path / "in").iterdir())
     ]
     for file in files:
-        file.begin({"lines": lines, "n_best": n_best, "split": split})
-    translate_with_beam(files, ExportHandler("export", n_best, split, formatted), LOCAL)
+        file.begin({"lines": lines, **options})
+    translate_with_beam(files, ExportHandler("export", "de", options, formatted), LOCAL)
 
 
 def write(tmp_path, **texts):
@@ -69,20 +69,28 @@ def test_files_are_translated_block_by_block_by_a_model_that_is_loaded_once(tmp_
     (tmp_path / "in" / "third.gz").write_bytes(gzip.compress(b"g\n\xff\n\xef\xbb\xbfh\n"))
     translate(tmp_path)
     out = tmp_path / "out"
-    assert (out / "first").read_text() == "a A -1\nb B -1\n  -1\nc d C D -1\ne E -1\n"
-    assert (out / "second").read_text() == "f F -1\n"
+    assert (out / "first").read_text() == "a A 0\nb B -1\n  -2\nc d C D -3\ne E -4\n"
+    assert (out / "second").read_text() == "f F 0\n"
     assert (out / "empty").read_text() == ""
     third = gzip.decompress((out / "third.gz").read_bytes()).decode()
-    assert third == "g G -1\n\ufffd \ufffd -1\n\ufeffh \ufeffH -1\n", "a mark only begins a file"
-    assert UpperCase.loaded == ["export"]
+    assert third == "g G 0\n\ufffd \ufffd -1\n\ufeffh \ufeffH -2\n", "a mark only begins a file"
+    assert UpperCase.loaded == [("export", "de")]
 
 
-def test_n_best_and_splitting_are_the_handler_s(tmp_path):
-    write(tmp_path, text="One dog sleeps. Two cats sleep.\n")
-    translate(tmp_path, n_best=2, split="auto")
-    line = "One dog sleeps. Two cats sleep."
-    expected = f"{line} {line.upper()} -2\n{line} second -9.0\n"
-    assert (tmp_path / "out" / "text").read_text() == expected
+def test_each_line_is_translated_with_the_options_of_the_handler(tmp_path, monkeypatch):
+    given = []
+    original = UpperCase.translate
+
+    def translated(self, texts, first_index, **options):
+        given.append(options)
+        return original(self, texts, first_index, n_best=options["n_best"])
+
+    monkeypatch.setattr(UpperCase, "translate", translated)
+    write(tmp_path, text="A dog\n")
+    options = {"n_best": 2, "split": "auto", "glossary": {"dog": "Hund"}}
+    translate(tmp_path, **options)
+    assert (tmp_path / "out" / "text").read_text() == "A dog A DOG 0\nA dog second -9.0\n"
+    assert given == [options]
 
 
 def test_a_failure_is_one_error_and_the_same_call_resumes(tmp_path, monkeypatch):
@@ -101,7 +109,7 @@ def test_a_file_appears_while_others_are_translated(tmp_path, monkeypatch):
     monkeypatch.setattr(beam_translate, "POLL", 0.01)
     begun, seen = [], []
 
-    def slow(self, texts, split, n_best):
+    def slow(self, texts, first_index, n_best):
         begun.extend(texts)
         if len(begun) == 2:  # the file of the other text has all its blocks
             other = tmp_path / "out" / {"a": "first", "b": "second"}[begun[0]]
@@ -120,4 +128,4 @@ def test_nothing_is_loaded_if_all_files_are_complete(tmp_path):
     write(tmp_path, text="a\n")
     translate(tmp_path)
     translate(tmp_path)
-    assert UpperCase.loaded == ["export"]
+    assert UpperCase.loaded == [("export", "de")]

@@ -38,7 +38,7 @@ def test_translations_and_references_must_match_in_number():
 
 
 def test_the_progress_of_translating_is_shown(run, capsys):
-    outputs = translate_all(run, SOURCES, "averaged", task="parsing", **QUICK)
+    outputs = translate_all(run.translator(), SOURCES, task="parsing", **QUICK)
     assert outputs == run.translate(SOURCES, **QUICK)
     assert "parsing" in capsys.readouterr().err
 

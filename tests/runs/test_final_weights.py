@@ -5,7 +5,6 @@ import types
 import pytest
 
 from pipelines.whole import read_json
-from t2t_keras.runs import final_weights
 from t2t_keras.runs.exports import is_exported
 from t2t_keras.runs.final_weights import FinalWeights, sample
 from t2t_keras.runs.weights_comparison import Compared, best_of
@@ -29,14 +28,12 @@ def outputs(monkeypatch):
     monkeypatch.setattr(FinalWeights, "model", None)
     monkeypatch.setattr(FinalWeights, "load", lambda final, weights: loaded.append(weights))
 
-    def translator(*_):
-        def translate(texts):
-            lines = dict(zip(REFERENCES, outputs[loaded[-1]], strict=True))
-            return [[types.SimpleNamespace(text=lines[text])] for text in texts]
+    def best(texts):
+        lines = dict(zip(REFERENCES, outputs[loaded[-1]], strict=True))
+        return [lines[text] for text in texts]
 
-        return types.SimpleNamespace(translate=translate)
-
-    monkeypatch.setattr(final_weights, "translator", translator)
+    translator = types.SimpleNamespace(best=best)
+    monkeypatch.setattr(FinalWeights, "search", lambda final, tag: translator)
     return outputs
 
 
@@ -142,15 +139,11 @@ def test_always_averaging_ends_an_earlier_choice_of_other_weights(averaged, outp
 
 def test_a_damaged_best_checkpoint_takes_no_part(averaged, monkeypatch, caplog):
     averaged.checkpoints.path(4).write_bytes(b"damaged")
-    translator = types.SimpleNamespace(translate=lambda texts: [[texts_of(each)] for each in texts])
+    translator = types.SimpleNamespace(best=list)
     monkeypatch.setattr(FinalWeights, "search", lambda final, tag: translator)
     (line,) = chosen(averaged, held_out())
     assert "newest" in line and "best" not in line
     assert "step-00000004.npz is damaged" in caplog.text
-
-
-def texts_of(text):
-    return types.SimpleNamespace(text=text)
 
 
 def test_chosen_weights_that_are_lost_are_named_and_others_can_be_used(averaged, outputs):

@@ -125,13 +125,10 @@ def test_an_old_best_checkpoint_is_not_averaged(copied):
 @pytest.mark.long
 def test_translations_are_those_of_the_newest_averaged_weights(copied):
     texts = ["The dog sleeps.", "The cat sleeps."]
-    first = copied.translate(texts, **QUICK)
-    translator = copied.translator(n_best=1, **QUICK)
-    assert copied.translator(n_best=1, **QUICK) is translator, "kept"
+    first, engine = copied.translate(texts, **QUICK), copied.engine(**QUICK)
     copied.average(last=2)
-    second = copied.translate(texts, **QUICK)
-    assert second != first
-    assert copied.translator(n_best=1, **QUICK) is not translator
+    assert copied.translate(texts, **QUICK) != first
+    assert copied.engine(**QUICK) is not engine
 
 
 # The run's beginning

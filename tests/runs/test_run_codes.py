@@ -10,11 +10,9 @@ from untrained import QUICK, untrained_run
 
 from pipelines.mapped_sentencepiece import MappedSentencePiece
 from pipelines.markup import Document
-from pipelines.sentences import split_sentences
 from pipelines.special_ids import SPECIAL_PIECES
 from pipelines.tokenizers import save_tokenizer
-from t2t_keras.runs import CTranslate2Export
-from t2t_keras.translating.engines.saved_model_export import Export
+from t2t_keras.runs import load_translator
 
 TEXT = "The dog sleeps. A cat drinks!"
 TEXTS = [f">>de<< {TEXT}", ">>de<< " + "dog " * 1100, ">>de<<", TEXT, "", "> >de<< The dog. A cat"]
@@ -40,7 +38,7 @@ def best(results):
 @pytest.mark.long
 def test_every_sentence_and_part_is_translated_with_the_code_of_its_text(run):
     translator = run.translator(**QUICK)
-    results = translator.translate(TEXTS, split=split_sentences)
+    results = translator.translate(TEXTS)
     sources = [[ids for ids, _ in each[0].parts] for each in results]
     assert [len(each) for each in sources] == [2, 2, 0, 2, 0, 2]
     for ids in (*sources[0], *sources[1]):
@@ -53,12 +51,12 @@ def test_every_sentence_and_part_is_translated_with_the_code_of_its_text(run):
 
 @pytest.mark.long
 def test_a_code_is_never_a_word(run):
-    translator, align = run.translator(n_best=1, **QUICK), run.aligner()
-    ((coded,),) = translator.translate(TEXTS[:1], split=split_sentences)
-    words = coded.text.split()
-    assert sorted(j for _, j in align(coded)) == [*range(len(words))]
-    assert {i for i, _ in align(coded)} <= {*range(6)}
-    assert len(run.confidence()([coded])[0]) == len(words)
+    translator = run.translator(n_best=1, **QUICK)
+    ((coded,),) = translator.translate(TEXTS[:1], alignments=True, confidence=True)
+    assert coded.words.source == TEXT.split() and coded.words.target == coded.text.split()
+    assert sorted(j for _, j in coded.alignment) == [*range(len(coded.words.target))]
+    assert {i for i, _ in coded.alignment} <= {*range(6)}
+    assert len(coded.confidence) == len(coded.words.target)
     marked = ">>de<< The <b>dog</b> sleeps. A <i>cat</i> drinks!"
     (found,) = run.translate([marked], markup="html", split="auto", **QUICK)
     assert re.sub("<.*?>", "", found) == coded.text
@@ -72,20 +70,23 @@ def test_a_glossary_does_not_see_the_code(run):
     texts = [">>de<< Dog sleeps. De cat."]
     (found,) = run.translate(texts, split="auto", glossary={"dog": "Hund", "de": "mein"}, **QUICK)
     assert found.split().count("Hund") == 1 and found.split().count("mein") >= 1
-    with_code = run.translator(**QUICK).translate(texts, split=split_sentences)
+    with_code = run.translator(**QUICK).translate(texts)
     assert all(ids[0] == 4 for ids, _ in with_code[0][0].parts)
 
 
 @pytest.mark.long
 def test_exports_translate_as_the_run(run, tmp_path):
-    expected = run.translator(n_best=4).translate(TEXTS, split=split_sentences)
-    export = Export(run.export())
-    results = export.translate(TEXTS, split=split_sentences)
+    expected = run.translator(n_best=4).translate(TEXTS, alignments=True)
+    export = load_translator(run.export())
+    results = export.translate(TEXTS, n_best=4, alignments=True)
     assert best(results) == best(expected)
     scores = [each.score for row in results for each in row]
     np.testing.assert_allclose(scores, [each.score for row in expected for each in row], rtol=1e-4)
-    assert export.aligner()(results[0][0]) == run.aligner()(expected[0][0])
-    outputs = export.signatures["translate_with_options"](text=tf.constant(TEXTS))
-    assert [text.decode() for text in outputs["translations"][:, 0].numpy()] == best(expected)
-    engine = CTranslate2Export(run.export(tmp_path / "ct2", "ctranslate2"))
-    assert best(engine.translator().translate(TEXTS, split=split_sentences)) == best(expected)
+    assert results[0][0].words == expected[0][0].words
+    outputs = export.engine.signatures["translate_with_options"](text=tf.constant(TEXTS))
+    found = [text.decode() for text in outputs["translations"][:, 0].numpy()]
+    assert found == run.translate(TEXTS)
+    fast = load_translator(run.export(tmp_path / "ct2", "ctranslate2"))
+    assert fast.best(TEXTS) == best(expected)
+    ((aligned,),) = fast.translate(TEXTS[:1], alignments=True)
+    assert aligned.words == expected[0][0].words

@@ -17,8 +17,7 @@ from t2t_keras.runs import Run
 from t2t_keras.runs.beginning import begin
 from t2t_keras.runs.settings_file import check_same_model, read_config, read_settings
 from t2t_keras.transformer_config import TransformerConfig
-from t2t_keras.translating.engines.saved_model_export import Export
-from t2t_keras.translating.export_folders import find_export
+from t2t_keras.translating.find import load_translator
 
 TEXTS = ["The dog sleeps.", "", "The cat sleeps."]
 TESTED = ("gnmt", "moe", "convs2s", "bytenet")
@@ -56,7 +55,8 @@ def exported(run):
 @pytest.mark.long
 def test_an_export_translates_as_its_run(run, exported):
     theirs = run.translator(n_best=2, beam=2).translate(TEXTS)
-    for one, other in zip(Export(find_export(exported)).translate(TEXTS), theirs, strict=True):
+    ours = load_translator(exported).translate(TEXTS, n_best=2)
+    for one, other in zip(ours, theirs, strict=True):
         assert [each.text for each in one] == [each.text for each in other]
         np.testing.assert_allclose(
             [each.score for each in one], [each.score for each in other], rtol=1e-4
@@ -90,10 +90,17 @@ def test_translations_are_scored_and_aligned(run):
     score = run.score([(TEXTS[0], translation.text)])[0]
     assert score.log_p < 0
     layers = run.experiment().model.attention_layers[2]
+    translator = run.translator(beam=2)
     if not layers:
+        with pytest.raises(ValueError, match="no attention to the source, so its words cannot be"):
+            translator.translate(TEXTS[:1], alignments=True)
         with pytest.raises(ValueError, match="no attention to show: it is a ByteNet"):
             run.attention(TEXTS[0], "Der Hund")
         return
+    ((aligned,),) = translator.translate(TEXTS[:1], n_best=1, alignments=True)
+    assert [target for _, target in sorted(aligned.alignment, key=lambda pair: pair[1])] == [
+        *range(len(aligned.words.target))
+    ]
     heads = run.attention(TEXTS[0], "Der Hund").heads
     assert [(each.stack, each.kind) for each in heads] == [("decoder", "cross_attention")] * layers
     for head in heads:

@@ -5,13 +5,12 @@ import pytest
 import tensorflow as tf
 from untrained import QUICK, untrained_run
 
-from pipelines.sentences import split_sentences
 from pipelines.tokenizers import save_tokenizer
 from pipelines.toy_grammar import pairs
 from pipelines.vocabulary import VocabularyConfig, learn
 from pipelines.whole import read_json, write_json
-from t2t_keras.runs import Run, load_runs
-from t2t_keras.translating.engines.saved_model_export import Export
+from t2t_keras.runs import Run, load_runs, load_translator
+from t2t_keras.translating.request import Request
 
 TEXTS = ["The dog sleeps. <2fr> A cat drinks!", "", "dog " * 1100]
 
@@ -38,7 +37,7 @@ def test_every_part_of_every_sentence_begins_with_the_tag(folder):
     for to in ("de", "fr"):
         run = Run(folder, to=to)
         tag = run.vocabulary().tags[f"<2{to}>"]
-        results = run.translator(**QUICK).translate(TEXTS, split=split_sentences)
+        results = run.translator(**QUICK).translate(TEXTS)
         sources = sources_of(each[0] for each in results)
         assert len(sources) >= 2 + 2, "two sentences and the parts of a long one"
         assert all(ids[0] == tag and len(ids) <= 1024 for ids in sources)
@@ -50,11 +49,22 @@ def test_scores_translations_and_alignments_use_the_tag(folder):
     german, french = Run(folder, to="de"), load_runs([folder, folder], to="fr")
     pair = ("The dog sleeps.", "Der Hund")
     assert german.score([pair])[0].log_p != french.score([pair])[0].log_p
-    (translation,) = german.translator(n_best=1, **QUICK).translate([pair[0]])[0]
-    links = german.aligner()(translation)
+    options = {"n_best": 1, "alignments": True, "confidence": True, **QUICK}
+    ((translation,),) = german.translator().translate([pair[0]], **options)
+    assert translation.words.source == pair[0].split(), "the tag is not a word"
+    links = translation.alignment
     assert {source for source, _ in links} <= set(range(3))
-    assert len(links) == len(translation.text.split()) > 0
-    assert len(german.confidence()([translation])[0]) == len(links)
+    assert len(links) == len(translation.text.split()) == len(translation.confidence) > 0
+
+
+@pytest.mark.long
+def test_each_text_may_have_its_own_tag(folder):
+    texts = [Request(TEXTS[0], to=to) for to in ("de", "fr", None)]
+    results = Run(folder, to="fr").translator().best(texts, **QUICK)
+    expected = [
+        Run(folder, to=to).translate(TEXTS[:1], split="auto", **QUICK) for to in ("de", "fr")
+    ]
+    assert [results[:1], results[1:2]] == expected and results[0] != results[1] == results[2]
 
 
 @pytest.mark.long
@@ -76,15 +86,15 @@ def test_without_a_choice_everything_that_reads_sources_is_refused(folder):
 @pytest.mark.long
 def test_an_export_has_one_tag_and_the_answers_of_the_run(folder):
     run = Run(folder, to="fr")
-    export = Export(run.export())
-    expected = run.translator(n_best=4).translate(TEXTS, split=split_sentences)
-    results = export.translate(TEXTS, split=split_sentences)
+    export = load_translator(run.export())
+    expected = run.translator(n_best=4).translate(TEXTS, alignments=True)
+    results = export.translate(TEXTS, n_best=4, alignments=True)
     assert [[each.text for each in row] for row in results] == [
         [each.text for each in row] for row in expected
     ]
     scores = [each.score for row in results for each in row]
     np.testing.assert_allclose(scores, [each.score for row in expected for each in row], rtol=1e-4)
     best = expected[0][0]
-    assert export.aligner()(results[0][0]) == run.aligner()(best)
-    outputs = export.signatures["translate_with_options"](text=tf.constant(TEXTS[:2]))
-    assert outputs["translations"][:, 0].numpy()[0].decode() == best.text
+    assert results[0][0].words == best.words
+    outputs = export.engine.signatures["translate_with_options"](text=tf.constant(TEXTS[:2]))
+    assert outputs["translations"].numpy()[0, 0].decode() == run.translate(TEXTS[:1])[0]

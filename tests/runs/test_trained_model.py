@@ -5,8 +5,11 @@ import tensorflow as tf
 from untrained import QUICK
 
 from pipelines.toy_grammar import pairs
+from t2t_keras.decoding.ensemble import Ensemble
+from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.saved_model import save_ids_model
+from t2t_keras.runs import load_translator
 from t2t_keras.runs.beginning import begin
 from t2t_keras.runs.trained_model import TrainedModel
 
@@ -35,13 +38,12 @@ def test_a_model_is_loaded_again_only_for_different_or_newer_weights():
     assert runs.loaded("best") == "best, second, load 4", "one model is kept at a time"
 
 
-def test_a_search_is_kept_until_its_settings_change(run):
-    translator = run.translator(**QUICK)
-    assert run.translator(None, **QUICK) is translator
-    assert run.translator("averaged", **QUICK) is translator
-    assert run.translator(beam=2) is not translator
-    scorer = run.scorer()
-    assert run.scorer() is scorer
+def test_an_engine_is_kept_for_each_search(run):
+    engine = run.engine(**QUICK)
+    run.engine(beam=2)
+    assert run.engine(None, **QUICK) is engine and run.engine(beam=2) is not engine
+    assert run.translator(**QUICK).engine is engine
+    assert run.scorer().engine is run.engine() and run.scorer().engine.graphs is engine.graphs
 
 
 def test_the_best_translation_of_each_text_is_returned_on_one_line(run, monkeypatch):
@@ -50,17 +52,36 @@ def test_the_best_translation_of_each_text_is_returned_on_one_line(run, monkeypa
     translations = run.translator(n_best=1, **QUICK).translate(texts)
     assert best == [each[0].text for each in translations]
     assert best[1] == "" and best[0] and counts[-1] == 3
-    broken = [[each[0]._replace(text="a\nb")] for each in translations]
-    translator = run.translator(n_best=1, **QUICK)
-    monkeypatch.setattr(translator, "translate", lambda *arguments, **options: broken)
-    assert run.translate(texts, **QUICK) == ["a b"] * 3
+    target = run.engine(**QUICK).tokenizer.target
+    monkeypatch.setattr(target, "decode", lambda sequences: ["a\nb"] * len(sequences))
+    assert run.translate(texts, **QUICK) == ["a b", "", "a b"]
+
+
+def test_a_text_is_one_sentence_unless_it_is_to_be_split(run):
+    text = "The dog sleeps. A cat drinks!"
+    assert run.translate([text], **QUICK) == run.translator(**QUICK).best([text], split="off")
+    (split,) = run.translate([text], split="auto", **QUICK)
+    assert split == " ".join(run.translate(["The dog sleeps.", "A cat drinks!"], **QUICK))
+    assert [split] == run.translator(**QUICK).best([text]), "the default of a Translator"
+
+
+def test_a_translator_is_that_of_a_run_of_an_ensemble_or_of_an_export(run, copied):
+    assert load_translator(run.folder, weights="averaged", to=None).engine.name == run.folder
+    assert isinstance(load_translator(run.folder, copied.folder).engine.model, Ensemble)
+    with pytest.raises(ValueError, match="no weights 'oldest'"):
+        load_translator(run.folder, weights="oldest")
+    exported = copied.export(format="ctranslate2")
+    translator, text = load_translator(exported), ["The dog sleeps."]
+    assert translator.engine.folder == exported
+    assert translator.best(text, **QUICK) == copied.translate(text, **QUICK)
 
 
 def test_search_settings_are_those_of_the_run_with_changes(run):
     assert run.search() == run.experiment().search
     assert run.search(beam=7, alpha=None).beam == 7
-    with pytest.raises(ValueError, match="there is no search setting 'bean'"):
-        run.translate(["a"], bean=2)
+    for call in (run.search, run.translator, lambda **options: run.translate(["a"], **options)):
+        with pytest.raises(ValueError, match=r"there is no .* 'bean' \(did you mean 'beam'\?\)"):
+            call(bean=2)
 
 
 @pytest.fixture(scope="module")
@@ -102,12 +123,12 @@ class TestARunTrainedInBfloat16:
     def test_exports_float32_models(self, trained_in_bfloat16, tmp_path):
         path = trained_in_bfloat16.export(tmp_path / "model.keras", format="keras")
         assert keras.saving.load_model(path).dtype_policy.name == "float32"
-        search = trained_in_bfloat16.translator(n_best=1, **QUICK).decode
+        search = trained_in_bfloat16.engine(n_best=1, **QUICK).search
         version = trained_in_bfloat16.export(tmp_path, ids_only=True, **QUICK)
         exported = tf.saved_model.load(version).signatures["serving_default"]
         source = np.array([[5, 6, 7, 8, 2, 0], [9, 10, 2, 0, 0, 0]], "int32")
         together = exported(source=tf.constant(source))
-        np.testing.assert_array_equal(together["ids"], search(source, [0, 1]).tokens[:, 0])
+        np.testing.assert_array_equal(together["ids"], search(Rows(source, [0, 1])).tokens[:, 0])
         alone = exported(source=tf.constant(source[1:, :3]))
         np.testing.assert_allclose(together["scores"][1:], alone["scores"], atol=1e-5)
 

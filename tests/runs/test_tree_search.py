@@ -1,23 +1,34 @@
-"""Runs that write trees, whatever their weights."""
+"""Runs that write trees, whatever their weights; tables of vocabularies that write trees."""
+
+import copy
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from tree_tokenizer import PIECES, TOKENIZER, TreeTokenizer
 from untrained import tiny_experiment
 from untrained_parser import TREES, untrained_parser
 
 from pipelines.treebank import parse, repair
 from t2t_keras.decoding.batches import padded
+from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search import method_of, search
 from t2t_keras.decoding.special_ids import END
+from t2t_keras.decoding.tree_vocabulary import (
+    CLOSING,
+    CONTINUATION,
+    OPENING,
+    OTHER,
+    WORD_START,
+)
 from t2t_keras.export.compiled_stages import compiled_stages
 from t2t_keras.export.small_batch_search import small_batch_search
 from t2t_keras.runs import RunEnsemble
 from t2t_keras.runs.parsing import gold_words
 from t2t_keras.runs.training import train
-from t2t_keras.runs.tree_search import tree_constraint
-from t2t_keras.translating.engines.saved_model_export import Export
+from t2t_keras.runs.tree_search import tree_constraint, tree_vocabulary
 from t2t_keras.translating.engines.search_graphs import compiled_search, staged_graph
+from t2t_keras.translating.find import load_translator
 
 SENTENCES = [" ".join(gold_words(parse(tree))) for tree in TREES]
 
@@ -65,12 +76,12 @@ def test_every_graph_of_the_search_finds_the_same_trees(parsers):
     source = padded([[*ids, END] for ids in run.tokenizer().source.encode(SENTENCES)])
     expected = search(model, source, 90, config, trees=trees)
     method = method_of(model, config, trees)
-    staged = staged_graph(model, config, method)(source, None)
+    staged = staged_graph(model, config, method)(Rows(source, None))
     tf.config.run_functions_eagerly(True)  # XLA takes long to compile
     try:
         results = [
             staged,
-            compiled_search(model, config, trees)(source, None),
+            compiled_search(model, config, trees)(Rows(source, None)),
             compiled_stages(method)(source, [2, 8]),
         ]
         *small, finished = small_batch_search(method)(source)
@@ -87,17 +98,16 @@ def test_every_graph_of_the_search_finds_the_same_trees(parsers):
 def export(parsers):
     """A parser with its export."""
     run, _ = parsers["word"]
-    return run, Export(run.export(constrain="tree", beam=2, n_best=2))
+    return run, load_translator(run.export(constrain="tree", beam=2, n_best=2))
 
 
 @pytest.mark.long
 def test_an_export_writes_the_trees_of_its_run(export):
     run, exported = export
-    assert exported.config.constrain == "tree"
+    assert exported.engine.config.constrain == "tree" and exported.engine.split == "off"
     for settings in ({}, {"beam": 1}):  # the search as exported, and one with options
         expected = run.translate(SENTENCES, constrain="tree", **({"beam": 2} | settings))
-        ours = [best.text for best, *_ in exported.translate(SENTENCES, **settings)]
-        assert ours == expected
+        assert exported.best(SENTENCES, **settings) == expected
 
 
 @pytest.mark.long
@@ -105,14 +115,14 @@ def test_prefixes_and_phrases_are_refused_beside_trees(export):
     run, exported = export
     message = "constrain='tree' takes neither prefixes nor required phrases"
     with pytest.raises(ValueError, match=message):
-        run.translator(constrain="tree").translate(["the dog"], prefixes=["(S"])
+        run.translate(["the dog"], constrain="tree", prefix="(S")
     with pytest.raises(ValueError, match=message):
         run.translate(["the dog"], constrain="tree", require=[["dog"]])
     with pytest.raises(ValueError, match=message):
-        exported.translate(["the dog"], prefixes=["(S"])
-    inputs = {"text": np.array([b"the dog"]), "prefix": np.array([b"(S"])}
+        exported.best(["the dog"], prefix="(S")
+    options = {"text": tf.constant(["the dog"]), "prefix": tf.constant(["(S"])}
     with pytest.raises(tf.errors.InvalidArgumentError, match="`prefix` must be empty"):
-        exported.call("translate_with_options", inputs)
+        exported.engine.signatures["translate_with_options"](**options)
 
 
 def test_a_run_that_was_not_trained_on_trees_is_refused(run):
@@ -125,3 +135,35 @@ def test_a_training_without_trees_is_refused_at_its_start(tmp_path):
     experiment.search.constrain = "tree"
     with pytest.raises(ValueError, match="was not trained on trees"):
         train(experiment, tmp_path / "run")
+
+
+def test_pieces_have_classes_and_brackets_have_partners():
+    table = tree_vocabulary(TOKENIZER, "XX")
+    brackets = [OPENING, CLOSING] * 2
+    texts = [WORD_START, WORD_START, CONTINUATION, WORD_START]
+    assert table.classes.tolist() == [OTHER] * 4 + brackets + texts
+    assert table.closings[[4, 6]].tolist() == [5, 7] and np.count_nonzero(table.closings) == 2
+    assert table.placeholder == (11,)
+
+
+def test_pieces_with_brackets_that_are_none_are_no_text():
+    # An opening bracket without partner, one inside a word, a space, and a byte.
+    tokenizer = TreeTokenizer([*PIECES, " (C", "(A", " ", "x"])
+    tokenizer.byte_ids = (15,)
+    table = tree_vocabulary(tokenizer, "tag")
+    assert table.classes[12:].tolist() == [OTHER] * 4
+    assert table.written[[4, 5, 8, 12, 13]].tolist() == [3, 3, 8, 3, 3]
+
+
+def test_a_vocabulary_without_brackets_is_refused():
+    tokenizer = TreeTokenizer([*PIECES[:4], " (A", " )B", " XX"])
+    with pytest.raises(ValueError, match=r"needs a vocabulary of trees, with a piece for each"):
+        tree_vocabulary(tokenizer, "XX")
+
+
+def test_words_can_be_leaves_only_in_a_shared_vocabulary():
+    tokenizer = copy.copy(TOKENIZER)
+    tokenizer.source = TreeTokenizer(PIECES[:8])
+    with pytest.raises(ValueError, match="needs one vocabulary for both sides"):
+        tree_vocabulary(tokenizer, "word")
+    assert len(tree_vocabulary(tokenizer, "XX").begins_word) == 8

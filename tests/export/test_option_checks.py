@@ -5,15 +5,14 @@ import re
 import pytest
 import tensorflow as tf
 
-from t2t_keras.decoding.search import method_of
+from t2t_keras.decoding.beam_search_with_options import ROW_OPTIONS
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.export.text_signatures import Language, TextSignatures
-from t2t_keras.export.translate_with_options import TYPES, TranslateWithOptions, default_options
-from t2t_keras.transformer_config import TransformerConfig
+from t2t_keras.export.option_checks import first_of_each, only_where
+from t2t_keras.export.text_signatures import Language, TextSignatures, default_options
 
 
 class Model:
-    longest, config = None, TransformerConfig(vocab_size=9, num_layers=1)
+    longest = None
 
 
 @pytest.mark.parametrize(
@@ -25,18 +24,24 @@ class Model:
         ({"alpha": [-0.5]}, "`alpha` must be finite and at least 0. Received: -0.5"),
         ({"alpha": [float("nan")]}, "`alpha` must be finite and at least 0. Received: nan"),
         (
-            {"split": [True, False]},
-            "`split` must have a value for each text, or one for all. "
+            {"prefix": ["a", "b"]},
+            "`prefix` must have a value for each text, or one for all. "
             "Received: 2 values for 3 texts",
         ),
     ],
 )
 def test_wrong_options_are_refused_before_anything_is_computed(changes, message):
     language, config = Language(None, ["x"] * 9, [True] * 9), SearchConfig()
-    signatures = TextSignatures(Model(), method_of(Model(), config), language, language)
-    translate = TranslateWithOptions(signatures, None)
-    names = [*TYPES][1:]
-    options = dict(zip(names, default_options(config, True), strict=True))
+    signatures = TextSignatures(Model(), {}, config, language, language)
+    options = dict(zip(("prefix", *ROW_OPTIONS), default_options(config), strict=True))
     options |= {name: tf.constant(values) for name, values in changes.items()}
     with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(message)):
-        translate(tf.constant(["a", "b", "c"]), **options)
+        signatures.translate_with_options(tf.constant(["a", "b", "c"]), *options.values())
+
+
+def test_only_the_first_part_of_a_text_keeps_its_prefix():
+    text_of, prefix = tf.constant([0, 0, 2, 3, 3]), tf.ragged.constant([[5], [5], [], [6, 7], [6]])
+    assert first_of_each(text_of).numpy().tolist() == [True, False, True, True, False]
+    kept = only_where(first_of_each(text_of), prefix)
+    assert kept.to_list() == [[5], [], [], [6, 7], []]
+    assert first_of_each(tf.constant([], tf.int32)).shape == [0]

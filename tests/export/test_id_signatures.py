@@ -1,0 +1,146 @@
+"""The signatures that take ids, as graphs of a model: what its run computes, they compute."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tree_tokenizer import TOKENIZER
+
+from t2t_keras.decoding.alignment import AlignmentHead
+from t2t_keras.decoding.batches import padded
+from t2t_keras.decoding.beam_search_with_options import ROW_OPTIONS
+from t2t_keras.decoding.rows import Rows
+from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.decoding.tree_constraint import TreeConstraint
+from t2t_keras.export.id_signatures import id_signatures
+from t2t_keras.export.signature_constants import (
+    IDS_ATTENTION,
+    IDS_LOG_P,
+    IDS_PHRASES,
+    IDS_SEARCH,
+    IDS_SMALL,
+    IDS_STAGES,
+    IDS_WITH_OPTIONS,
+    is_served,
+)
+from t2t_keras.runs.tree_search import tree_vocabulary
+from t2t_keras.translating.engines.model import ModelEngine
+
+TEXTS = ["The dog sleeps.", "A cat drinks water.", "No.", "The old horses waited for my sister."]
+PREFIX = [[50, 60], [], [70, 0], [80, 90]]
+HEAD = AlignmentHead(0, 1)
+
+
+@pytest.fixture(scope="module")
+def engine(run):
+    """The engine of a run with lists of three hypotheses."""
+    config = run.search(beam=3, n_best=3, extra_length=12)
+    return ModelEngine(run.loaded(None), run.vocabulary(), config, alignment=HEAD)
+
+
+@pytest.fixture(scope="module")
+def signatures(engine):
+    follows = engine.tokenizer.target.ends_phrase()
+    return id_signatures(engine.model, engine.config, as_it_is, follows=follows, alignment=HEAD)
+
+
+@pytest.fixture(scope="module")
+def source(engine):
+    return padded([[*ids, 2] for ids in engine.tokenizer.source.encode(TEXTS)])
+
+
+def as_it_is(function):
+    return function
+
+
+def check_equal(outputs, expected):
+    np.testing.assert_array_equal(outputs["tokens"], expected.tokens)
+    np.testing.assert_array_equal(outputs["scores"], expected.scores)
+
+
+@pytest.mark.long
+def test_the_search_is_that_of_the_run_bit_by_bit(engine, signatures, source):
+    expected = engine.search(Rows(source, range(len(source))))
+    check_equal(signatures[IDS_SEARCH](source), expected)
+    assert len(np.unique(np.count_nonzero(expected.tokens[:, 0], axis=-1))) > 1
+
+
+@pytest.mark.long
+def test_probabilities_and_attention_are_those_of_the_run_bit_by_bit(engine, signatures, source):
+    target = source[::-1]
+    log_p = signatures[IDS_LOG_P](source, target)["log_probabilities"]
+    np.testing.assert_array_equal(log_p, engine.log_p(source, target))
+    weights = signatures[IDS_ATTENTION](source, target)["weights"]
+    np.testing.assert_array_equal(weights, engine.attention(source, target))
+
+
+@pytest.mark.long
+def test_required_phrases_are_those_of_the_run_bit_by_bit(engine, signatures, source):
+    begins = np.flatnonzero(engine.tokenizer.target.begins_word)[-4:]
+    phrases = begins.reshape(4, 1, 1).astype("int32")
+    rows = Rows(source, range(4), padded(PREFIX), phrases)
+    options = [[3] * 4, [3] * 4, [engine.config.alpha] * 4]
+    outputs = signatures[IDS_PHRASES](source, padded(PREFIX), phrases, *options)
+    check_equal(outputs, engine.search(rows))
+    assert (np.array(outputs["tokens"])[:, 0] == begins[:, None]).any(-1).all()
+
+
+@pytest.mark.long
+def test_each_row_with_options_is_that_of_a_search_with_these_settings(engine, signatures, source):
+    kinds = [{"beam": 1, "n_best": 1, "alpha": 0.0}, {"beam": 2, "n_best": 2, "alpha": 1.5}]
+    of_rows, prefix = kinds * 2, padded(PREFIX)
+    options = ([row[name] for row in of_rows] for name in ROW_OPTIONS)
+    outputs = signatures[IDS_WITH_OPTIONS](source, prefix, *options)
+    for first, kind in enumerate(kinds):
+        rows, count = slice(first, None, 2), kind["n_best"]
+        expected = engine.with_search(**kind).search(Rows(source, range(4), prefix))
+        found = np.array(outputs["tokens"])[rows, :count]
+        width = min(found.shape[2], expected.tokens.shape[2])
+        tokens = np.array(expected.tokens)[rows, :, :width]
+        np.testing.assert_array_equal(found[..., :width], tokens)
+        scores = np.array(outputs["scores"])[rows]
+        np.testing.assert_allclose(scores[:, :count], expected.scores[rows], rtol=1e-5)
+        assert np.isneginf(scores[:, count:]).all()
+
+
+@pytest.mark.long
+def test_searches_that_xla_compiles_find_the_same(signatures, source):
+    expected = {name: np.array(each) for name, each in signatures[IDS_SEARCH](source).items()}
+    small = signatures[IDS_SMALL](source)
+    stages = signatures[IDS_STAGES](source, [8])
+    assert small["finished"]
+    for outputs in (small, stages):
+        found = np.array(outputs["tokens"])
+        width = min(found.shape[2], expected["tokens"].shape[2])
+        np.testing.assert_array_equal(found[..., :width], expected["tokens"][..., :width])
+        np.testing.assert_allclose(outputs["scores"], expected["scores"], rtol=1e-5)
+
+
+def test_only_signatures_that_the_model_can_compute_exist(run, signatures):
+    always = {IDS_SEARCH, IDS_WITH_OPTIONS, IDS_LOG_P, IDS_SMALL, IDS_STAGES}
+    assert signatures.keys() == always | {IDS_PHRASES, IDS_ATTENTION}
+    model, config = run.loaded(None), SearchConfig(constrain="tree")
+    without = id_signatures(model, SearchConfig(), as_it_is)
+    assert without.keys() == always | {IDS_ATTENTION}
+    trees = TreeConstraint(tree_vocabulary(TOKENIZER, "XX"))
+    of_trees = id_signatures(model, config, as_it_is, trees, follows=[True] * 400)
+    assert IDS_PHRASES not in of_trees, "a tree takes no phrases"
+    assert not any(map(is_served, always | {IDS_PHRASES, IDS_ATTENTION}))
+
+
+def test_a_signature_states_the_names_of_its_inputs(signatures):
+    names = {
+        name: [each.name for each in function.input_signature]
+        for name, function in signatures.items()
+    }
+    options = ["source", "prefix", "beam", "n_best", "alpha"]
+    assert names == {
+        IDS_SEARCH: ["source"],
+        IDS_SMALL: ["source"],
+        IDS_STAGES: ["source", "rows"],
+        IDS_WITH_OPTIONS: options,
+        IDS_PHRASES: [*options[:2], "phrases", *options[2:]],
+        IDS_LOG_P: ["source", "target"],
+        IDS_ATTENTION: ["source", "target"],
+    }
+    dtypes = {each.name: each.dtype for each in signatures[IDS_PHRASES].input_signature}
+    assert dtypes.pop("alpha") == tf.float32 and set(dtypes.values()) == {tf.int32}
