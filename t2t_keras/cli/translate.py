@@ -98,7 +98,7 @@ def main(arguments):
         if not interactive:
             check_lines(source, [prefixes, required])
         model = load_model(arguments)
-        style = Style(SCORES.value, JSON.value, ALIGNMENTS.value, model.n_best)
+        style = Style(SCORES.value, JSON.value, ALIGNMENTS.value, model.lines)
         document = None if interactive else document_for(model)
         beside = {each.flag.name: each.digest() for each in (prefixes, required)}
         output.begin(model.identity | output_format() | beside)
@@ -154,7 +154,7 @@ def document_for(model):
     """Returns the `MarkedLines` of an input whose lines are one document, or None."""
     if MARKUP.value not in ("html", "xml"):
         return None
-    has_columns = JSON.value or SCORES.value or ALIGNMENTS.value or model.n_best > 1
+    has_columns = JSON.value or SCORES.value or ALIGNMENTS.value or model.lines > 1
     return MarkedLines(MARKUP.value, is_page=not has_columns)
 
 

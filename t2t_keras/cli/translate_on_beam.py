@@ -68,7 +68,7 @@ def translate_on_beam(arguments, patterns, folder, settings):
         check_links(progress)
         will_resume()
         begin(files, model.identity | settings)
-        style = Style(SCORES.value, JSON.value, ALIGNMENTS.value, model.n_best)
+        style = Style(SCORES.value, JSON.value, ALIGNMENTS.value, model.lines)
         formatted = functools.partial(lines_of, style=style)
         handler = ExportHandler(export, TO.value, model.options, formatted)
         translate_with_beam(files, handler, BEAM_OPTIONS.value)

@@ -14,13 +14,13 @@ class Style(NamedTuple):
 
     Args:
         scores, json, alignments: of --scores, --json and --alignments.
-        n_best: number of lines for each input line without --json.
+        lines: number of lines for each input line without --json.
     """
 
     scores: bool
     json: bool
     alignments: bool
-    n_best: int
+    lines: int
 
 
 def lines_of(texts, results, style):
@@ -61,4 +61,4 @@ def formatted(text, translations, style):
         if score or pairs:
             text = text.replace("\t", " ")
         lines.append("\t".join([*score, text, *pairs]))
-    return lines + [""] * (style.n_best - len(lines))
+    return lines + [""] * (style.lines - len(lines))

@@ -49,13 +49,13 @@ class Model(NamedTuple):
     Args:
         translator: a `Translator`.
         options: fields of the `Request` of every line.
-        n_best: number of translations per line.
+        lines: number of translations per line.
         identity: everything that the translations depend on besides the texts, in JSON types.
     """
 
     translator: Any
     options: dict
-    n_best: int
+    lines: int
     identity: dict
 
 

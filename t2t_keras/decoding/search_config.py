@@ -73,8 +73,11 @@ class SearchConfig:
         return bool(self.banned or self.first or self.no_repeat_ngram)
 
     def changed(self, **changes):
-        """Returns a copy with changes."""
-        return dataclasses.replace(self, **changes)
+        """Returns a copy with changes. A narrower beam has no more results than its width."""
+        config = dataclasses.replace(self, **changes)
+        if "beam" in changes and "n_best" not in changes:
+            config.n_best = min(config.n_best, max(config.beam, 1))
+        return config
 
     def with_results(self, count):
         """Returns a copy with so many results. None: as many as the beam is wide."""

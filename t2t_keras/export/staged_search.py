@@ -30,7 +30,7 @@ def no_results(method, state):
     """Returns the indices of all sentences of a state, the state, and room for the results."""
     sentences = tf.shape(state.limits)[0]
     longest = tf.reduce_max(tf.concat([state.limits, [0]], axis=0))
-    shape = (sentences, method.config.n_best)
+    shape = (sentences, method.hypotheses(state).scores.shape[1])
     results = Hypotheses(tf.zeros([*shape, longest], tf.int32), tf.zeros(shape))
     return tf.range(sentences), state, results
 

@@ -9,13 +9,13 @@ import typing
 
 import numpy as np
 
-from pipelines.glossary import Glossary
 from t2t_keras.checks import check
 from t2t_keras.export.signature_constants import ATTENTION_LONGEST, BEST, LISTS, NO_SCORE, OPTIONS
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.signatures import Signature, metadata_of
 from t2t_keras.serving.tensors import Spec
 from t2t_keras.translating.request import Request
+from t2t_keras.translating.required_phrases import glossary_in
 from t2t_keras.translating.text_error import TextError
 from t2t_keras.translating.translator import Translator
 
@@ -82,8 +82,7 @@ class Translations:
         return outputs
 
     def parsed_glossary(self, text):
-        normalization = self.translator.engine.tokenizer.normalization
-        return Glossary.parse(text.encode(), "`glossary`", normalization)
+        return glossary_in(text, self.translator.engine.tokenizer.normalization)
 
     def requests(self, name, inputs, split):
         """Returns a `Request` for each row.

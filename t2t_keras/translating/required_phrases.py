@@ -63,6 +63,11 @@ def loaded_glossary(glossary, normalization):
     return Glossary.read(glossary, normalization)
 
 
+def glossary_in(text, normalization):
+    """Returns the `Glossary` in the text of a glossary's file."""
+    return Glossary.parse(text.encode(), "`glossary`", normalization)
+
+
 class PhraseEncoder:
     """Encodes phrases, and refuses those that no translation can contain.
 

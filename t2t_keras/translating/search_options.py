@@ -29,7 +29,7 @@ def search_config(config, tokenizer, **changes):
     for name in ("banned", "first"):
         if name in changes:
             changes[name] = piece_ids(name, changes[name], tokenizer.target)
-    config = dataclasses.replace(config, **changes)
+    config = config.changed(**changes)
     config.validate()
     check_ids(config, tokenizer.target.size)
     if config.method == "sample" and "beam" in changes:

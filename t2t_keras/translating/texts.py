@@ -92,8 +92,6 @@ def search_of(changes, extras, engine):
         extras: whether it has a prefix, and whether it may have phrases.
         engine: the engine.
     """
-    if "beam" in changes and changes.get("method", engine.config.method) == "beam":
-        changes = {"n_best": min(engine.config.n_best, max(changes["beam"], 1)), **changes}
     config = search_config(engine.config, engine.tokenizer, **changes)
     engine.check(config, *extras)
     phrases = PhraseEncoder(engine.tokenizer.target, config, engine.longest)

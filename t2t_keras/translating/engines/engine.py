@@ -82,6 +82,11 @@ class Engine:
         config.validate()
         self.config, self.most = config.changed(n_best=1), config.n_best
 
+    def own_options(self):
+        """Returns the options of rows that have none: they get as many results as without them."""
+        config = vars(self.config) | {"n_best": self.most}
+        return {name: config[name] for name in ROW_OPTIONS}
+
     def returns(self, config):
         """Returns whether a search returns the results of a `SearchConfig`, or more."""
         counted = self.config.changed(n_best=config.n_best)

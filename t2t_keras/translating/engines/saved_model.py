@@ -104,7 +104,7 @@ class SavedModelEngine(Engine):
         count = len(rows.source)
         if rows.phrases is None and rows.prefix is None and not rows.options:
             return self.plain(rows.source)
-        own = vars(self.config) | {"n_best": self.most}  # as many as a search without options
+        own = self.own_options()
         options = {name: rows.options.get(name, [own[name]] * count) for name in ROW_OPTIONS}
         inputs = {name: np.asarray(options[name], ROW_OPTIONS[name]) for name in ROW_OPTIONS}
         inputs["source"], inputs["prefix"] = rows.source, rows.prefix
