@@ -9,13 +9,13 @@ import typing
 
 import numpy as np
 
-from pipelines.glossary import Glossary
 from t2t_keras.checks import check
 from t2t_keras.export.signature_constants import ATTENTION_LONGEST, NO_SCORE, OPTIONS
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.signatures import Signature, metadata_of
 from t2t_keras.serving.tensors import Spec
 from t2t_keras.translating.request import Request
+from t2t_keras.translating.required_phrases import parsed_glossary
 from t2t_keras.translating.text_error import TextError
 from t2t_keras.translating.translator import Translator
 
@@ -42,7 +42,7 @@ class Translations:
         self.translator = Translator(engine, to, ATTENTION_LONGEST)
         self.config, self.widths = engine.config, {BEST: None, N_BEST: engine.most}
         self.widths[OPTIONS] = engine.config.beam
-        self.glossary = functools.lru_cache(GLOSSARIES)(self.parsed_glossary)
+        self.glossary = functools.lru_cache(GLOSSARIES)(self.new_glossary)
         options = {"text": TEXTS} | {name: self.spec(name) for name in sorted(self.offered())}
         inputs = {BEST: {"text": TEXTS}, N_BEST: {"text": TEXTS}, OPTIONS: options}
         self.signatures = {
@@ -82,9 +82,9 @@ class Translations:
             outputs["source_words"] = TEXTS
         return outputs
 
-    def parsed_glossary(self, text):
+    def new_glossary(self, text):
         normalization = self.translator.engine.tokenizer.normalization
-        return Glossary.parse(text.encode(), "`glossary`", normalization)
+        return parsed_glossary(text, "`glossary`", normalization)
 
     def requests(self, name, inputs, split):
         """Returns a `Request` for each row.

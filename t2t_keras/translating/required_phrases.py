@@ -63,6 +63,11 @@ def loaded_glossary(glossary, normalization):
     return Glossary.read(glossary, normalization)
 
 
+def parsed_glossary(text, name, normalization):
+    """Returns the `Glossary` in the text of a glossary's file, whose name is for errors."""
+    return Glossary.parse(text.encode(), name, normalization)
+
+
 class PhraseEncoder:
     """Encodes phrases, and refuses those that no translation can contain.
 
