@@ -1,5 +1,4 @@
-"""A client's one-row requests are answered beside clients that send large requests with
-glossaries.
+"""A client's one-row requests are answered beside clients that send large glossary requests.
 
 It prints how long they wait. `T2T_RUN` is a run with an export; without it, a small one is trained.
 """
