@@ -70,14 +70,11 @@ inputs = {
     "attention": {"text": tf.constant(texts[:2]), "translation": tf.constant(texts[1:3])},
     "align": {"text": tf.constant(texts[:2]), "translation": tf.constant(texts[1:3])},
     "score_pieces": {"text": tf.constant(texts[:2]), "translation": tf.constant(texts[1:3])},
+    "translate_with_options": {
+        name: tf.constant(values) for name, values in json.load(open(options)).items()
+    },
 }
-options, subsets = json.load(open(options))
-options = {name: tf.constant(values) for name, values in options.items()}
-inputs["translate_with_options"] = options
 answers |= {name: model.signatures[name](**inputs[name]) for name in inputs}
-for index, subset in enumerate(subsets):
-    given = {name: options[name] for name in subset}
-    answers[f"subset {index}"] = model.signatures["translate_with_options"](**given)
 def as_json(value):
     if isinstance(value, list):
         return [as_json(each) for each in value]
@@ -119,7 +116,7 @@ def answers(run, tmp_path_factory):
     width = max(map(len, ids))
     ids = [[*row, *[0] * (width - len(row))] for row in ids]
     options = {name: [row[name] for row in OPTIONS] for name in OPTIONS[0]}
-    for name, value in (("texts", TEXTS), ("ids", ids), ("options", [options, SUBSETS])):
+    for name, value in (("texts", TEXTS), ("ids", ids), ("options", options)):
         (folder / name).write_text(json.dumps(value))
     exports = [run.folder / name / "1" for name in ("export", "export_ids")]
     arguments = [*exports, *(folder / name for name in ("texts", "ids", "options"))]
@@ -174,26 +171,27 @@ def check_translations(outputs, expected):
         np.testing.assert_allclose(scores, expected_scores, rtol=1e-5)
 
 
+def as_lists(outputs):
+    """Returns the outputs of a signature as the fixture `answers` does."""
+    texts = [[each.decode() for each in row] for row in outputs["translations"].numpy()]
+    return {"translations": texts, "scores": outputs["scores"].numpy()}
+
+
 def test_each_text_has_its_own_options(run, answers):
     expected = run.translator().translate(requests())
     check_translations(answers["translate_with_options"], expected)
     assert {len(row) for row in expected} >= {1, 3, 4}
 
 
-def test_options_that_are_left_out_have_defaults(exported, answers):
-    for index, subset in enumerate(SUBSETS):
-        expected = exported.translate(requests(subset))
-        check_translations(answers[f"subset {index}"], expected)
-
-
-def test_the_defaults_are_stated_and_commands_apply_them(run, exported):
-    signature = SignatureGraphs(run.folder / "export" / "1")["translate_with_options"]
+def test_options_that_are_left_out_have_the_defaults_that_the_signature_states(run, exported):
+    signature = SignatureGraphs(run.folder / "export" / "1")[OPTIONS_SIGNATURE]
     defaults = {name: value.numpy().tolist() for name, value in signature.defaults.items()}
     alpha = pytest.approx([run.search().alpha])
     assert defaults == {"prefix": [b""], "beam": [4], "n_best": [1], "alpha": alpha}
-    found = signature(text=tf.constant(SENTENCES))["translations"].numpy()
-    assert [text.decode() for text in found[:, 0]] == exported.best(SENTENCES, split="off")
-    assert not any(found[:, 1])
+    for names in SUBSETS:
+        given = {name: tf.constant([row[name] for row in OPTIONS]) for name in names}
+        expected = exported.translate(requests(names))
+        check_translations(as_lists(signature(**given)), expected)
 
 
 def test_each_signature_that_takes_text_answers_as_the_translator_of_its_export(exported, answers):
@@ -268,11 +266,6 @@ def test_smaller_weights_give_through_ids_what_they_give_through_text(run, tmp_p
     weights = signatures["align"](text=source, translation=target)["weights"]
     heads = signatures["attention"](text=source, translation=target)["cross"]
     np.testing.assert_allclose(weights, heads[:, 0, 1], atol=1e-6)
-
-
-def as_lists(outputs):
-    texts = [[each.decode() for each in row] for row in outputs["translations"].numpy()]
-    return {"translations": texts, "scores": outputs["scores"].numpy()}
 
 
 def test_scores_are_those_of_the_run(run, answers):

@@ -59,12 +59,17 @@ def test_scores_translations_and_alignments_use_the_tag(folder):
 
 @pytest.mark.long
 def test_each_text_may_have_its_own_tag(folder):
-    texts = [Request(TEXTS[0], to=to) for to in ("de", "fr", None)]
-    results = Run(folder, to="fr").translator().best(texts, **QUICK)
-    expected = [
-        Run(folder, to=to).translate(TEXTS[:1], split="auto", **QUICK) for to in ("de", "fr")
+    run, chosen = Run(folder, to="fr"), ("de", "fr", None)
+    texts = [Request(TEXTS[0], to=to, **QUICK) for to in chosen]
+    results = [best for best, *_ in run.translator().translate(texts)]
+    tags = run.vocabulary().tags
+    expected = [tags["<2de>"], tags["<2fr>"], tags["<2fr>"]]
+    assert [{source[0] for source in sources_of([each])} for each in results] == [
+        {tag} for tag in expected
     ]
-    assert [results[:1], results[1:2]] == expected and results[0] != results[1] == results[2]
+    (german,) = Run(folder, to="de").translator().translate(TEXTS[:1], **QUICK)
+    assert (results[0].text, results[0].score) == (german[0].text, german[0].score)
+    assert results[0].score != results[1].score == results[2].score
 
 
 @pytest.mark.long

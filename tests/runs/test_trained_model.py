@@ -65,6 +65,7 @@ def test_a_text_is_one_sentence_unless_it_is_to_be_split(run):
     assert [split] == run.translator(**QUICK).best([text]), "the default of a Translator"
 
 
+@pytest.mark.long
 def test_a_translator_is_that_of_a_run_of_an_ensemble_or_of_an_export(run, copied):
     assert load_translator(run.folder, weights="averaged", to=None).engine.name == run.folder
     assert isinstance(load_translator(run.folder, copied.folder).engine.model, Ensemble)
