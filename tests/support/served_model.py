@@ -1,8 +1,9 @@
 """A SavedModel that takes text alone, built from plain operations in a second.
 
-Its signatures are named as those of an exported run. It "translates" by reversing the order of the words, so that answers are quick to compute and to
-check. Some words in a text have a special effect: "slow" takes a while, "nan" has no score,
-"refuse" fails an assertion of the model, and "fail" raises an error.
+Its signatures are named as those of an exported run. It "translates" by reversing the order of the
+words, so that answers are quick to compute and to check. Some words in a text have a special
+effect: "slow" takes a while, "nan" has no score, "refuse" fails an assertion of the model, and
+"fail" raises an error.
 """
 
 import os

@@ -8,7 +8,7 @@ import tensorflow as tf
 from pipelines.sources import digest_of
 from pipelines.tokenizers import load_tokenizer
 from pipelines.whole import read_json
-from t2t_keras.decoding.rows import Hypotheses
+from t2t_keras.decoding.rows import Hypotheses, Rows
 from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.loading import load
 from t2t_keras.export.signature_constants import (
@@ -147,17 +147,11 @@ class SavedModelEngine(Engine):
         return {key: each.numpy() for key, each in self.signatures[name](**tensors).items()}
 
     def warm_up(self):
-        ids = np.array([[3, 2]], "int32")
-        self.plain(ids)
-        self.hypotheses(
-            IDS_WITH_OPTIONS,
-            source=ids,
-            prefix=ids[:, :0],
-            **{
-                name: np.array([getattr(self.config, name)], dtype)
-                for name, dtype in ROW_OPTIONS.items()
-            },
-        )
+        ids, indices = np.array([[3, 2]], "int32"), [0]
+        self.search(Rows(ids, indices))
+        self.search(Rows(ids, indices, prefix=ids[:, :0]))
+        if IDS_PHRASES in self.signatures:
+            self.search(Rows(ids, indices, phrases=ids[:, None, :1]))
         self.log_p(ids, ids)
         if IDS_ATTENTION in self.signatures:
             self.attention(ids, ids)
