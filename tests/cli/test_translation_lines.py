@@ -8,7 +8,7 @@ from t2t_keras.cli.translation_lines import Style, formatted, lines_of
 from t2t_keras.translating.translator import Translation
 from t2t_keras.translating.words import Words
 
-PLAIN = Style(scores=False, json=False, alignments=False, n_best=3)
+PLAIN = Style(scores=False, json=False, alignments=False, lines=3)
 SCORES, ALIGNED = PLAIN._replace(scores=True), PLAIN._replace(alignments=True)
 BOTH_COLUMNS, JSON = SCORES._replace(alignments=True), PLAIN._replace(json=True)
 
@@ -47,7 +47,7 @@ def test_lines_are_formatted_and_missing_translations_are_empty(style, pairs, li
 )
 def test_a_tab_of_a_translation_is_not_between_columns(style, line):
     found = translations("ein\tHund", pairs=[(0, 0)])
-    assert formatted("a\tdog", found, style._replace(n_best=1)) == [line]
+    assert formatted("a\tdog", found, style._replace(lines=1)) == [line]
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,8 @@ from tree_tokenizer import TOKENIZER
 
 from t2t_keras.decoding.alignment import AlignmentHead
 from t2t_keras.decoding.batches import padded
-from t2t_keras.decoding.beam_search_with_options import ROW_OPTIONS
 from t2t_keras.decoding.rows import Rows
-from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
 from t2t_keras.decoding.tree_constraint import TreeConstraint
 from t2t_keras.export.id_signatures import id_signatures
 from t2t_keras.export.signature_constants import (
@@ -132,7 +131,7 @@ def test_a_signature_states_the_names_of_its_inputs(signatures):
         name: [each.name for each in function.input_signature]
         for name, function in signatures.items()
     }
-    options = ["source", "prefix", "beam", "n_best", "alpha"]
+    options = ["source", "prefix", *ROW_OPTIONS]
     assert names == {
         IDS_SEARCH: ["source"],
         IDS_SMALL: ["source"],

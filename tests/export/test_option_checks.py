@@ -5,8 +5,7 @@ import re
 import pytest
 import tensorflow as tf
 
-from t2t_keras.decoding.beam_search_with_options import ROW_OPTIONS
-from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
 from t2t_keras.export.option_checks import first_of_each, only_where
 from t2t_keras.export.text_signatures import Language, TextSignatures, default_options
 

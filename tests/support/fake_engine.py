@@ -85,7 +85,7 @@ class FakeEngine(Engine):
 
     def with_search(self, **changes):
         other = copy.copy(self)
-        other.config = self.changed(**changes)
+        other.config = self.config.changed(**changes)
         return other
 
     def search(self, rows):
@@ -102,7 +102,7 @@ class FakeEngine(Engine):
 
     def found(self, row, rows):
         """Returns (ids, score) of each hypothesis of a row, best first."""
-        config = self.changed(**{name: values[row] for name, values in rows.options.items()})
+        config = self.config.changed(**{name: values[row] for name, values in rows.options.items()})
         source = tokens_of(rows.source[row])
         assert source[-1] == END, "every source has an end"
         before = [] if rows.prefix is None else tokens_of(rows.prefix[row])

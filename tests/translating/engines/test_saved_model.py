@@ -135,7 +135,7 @@ def test_log_p_and_attention_have_signatures_of_their_own(engine, signatures):
     assert signatures.asked() == ["search", "log_p", "attention"]
     signatures.calls.clear()
     engine.warm_up()
-    assert signatures.asked() == ["search", "with_options", "log_p", "attention"]
+    assert signatures.asked() == ["search", "with_options", "with_phrases", "log_p", "attention"]
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_log_p_and_attention_have_signatures_of_their_own(engine, signatures):
         ({"beam": 2, "require": [["Hund"]]}, "searched for with the exported beam width, 4"),
         ({"beam": 2, "glossary": {"a": "b"}}, "exported beam width, 4. Received: beam=2. Leave"),
         ({"n_best": 5}, "`n_best` must be at most the beam width, beam=4"),
-        ({"method": "sample"}, "--method does not work with an export: t2t-export fixed the"),
+        ({"method": "sample"}, "--sample does not work with an export: t2t-export fixed the"),
         ({"banned": [" das"]}, "--banned does not work with an export"),
         ({"extra_length": 9, "alpha": 1.0}, "--extra_length does not work with an export"),
     ],
