@@ -52,6 +52,8 @@ class Glossary:
 
     def add(self, source, target):
         """Adds a phrase and its translation."""
+        if not (isinstance(source, str) and isinstance(target, str)):
+            raise ValueError(f"phrases must be strings. Received: {source!r} for {target!r}")
         source, target = self.normalization(source), self.normalization(target)
         if not source or not target:
             raise ValueError(f"a phrase is empty. Received: {source!r} for {target!r}")

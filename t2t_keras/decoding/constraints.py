@@ -42,7 +42,7 @@ def next_tokens(logits, count, tokens, position, config, prefix=None, constraine
 
 def mask_forbidden(logits, tokens, position, config, prefix=None, constrained=None):
     """Returns the logits with −∞ for every forbidden token; arguments as in `next_tokens`."""
-    vocabulary = logits.shape[-1]
+    vocabulary, own = logits.shape[-1], logits
     if constrained is not None:
         logits = constrained(logits)
     forbidden = id_mask((PADDING, BEGIN, *config.banned), vocabulary)
@@ -50,12 +50,15 @@ def mask_forbidden(logits, tokens, position, config, prefix=None, constrained=No
         forbidden = forbidden | repeats_ngram(tokens, position, config.no_repeat_ngram, vocabulary)
     if config.first:
         forbidden = forbidden | ((position == 0) & ~id_mask(config.first, vocabulary))
-    if prefix is not None:
-        index = ops.minimum(position, ops.shape(prefix)[1] - 1)
-        required = ops.take(prefix, index, axis=1)[:, None, None]
-        forced = (position < ops.shape(prefix)[1]) & (required != PADDING)
-        forbidden = ops.where(forced, ops.arange(vocabulary) != required, forbidden)
-    return ops.where(forbidden, IMPOSSIBLE, logits)
+    logits = ops.where(forbidden, IMPOSSIBLE, logits)
+    if prefix is None:
+        return logits
+    # A prefix precedes all other constraints.
+    index = ops.minimum(position, ops.shape(prefix)[1] - 1)
+    required = ops.take(prefix, index, axis=1)[:, None, None]
+    forced = (position < ops.shape(prefix)[1]) & (required != PADDING)
+    only = ops.where(ops.arange(vocabulary) == required, own, IMPOSSIBLE)
+    return ops.where(forced, only, logits)
 
 
 def id_mask(ids, vocabulary):
@@ -100,7 +103,8 @@ def without_repeats(logits, tokens, position, n):
         logits, tokens, position: see `next_tokens`.
         n: int32 `[sentences]`; 0: any n-gram may be repeated.
     """
-    n, (_, _, length) = ops.reshape(n, (-1, 1, 1)), ops.shape(tokens)
+    length = ops.shape(tokens)[2]
+    n = ops.minimum(ops.reshape(n, (-1, 1, 1)), length + 1)  # no longer ones can be repeated
     starts = ops.arange(length, dtype="int32")
     same = ops.broadcast_to((n > 0) & (starts + n <= position), ops.shape(tokens))
 

@@ -6,6 +6,7 @@ from t2t_keras.checks import check, check_boolean, check_choice, check_integer
 
 # Limits far beyond any use, so that settings from elsewhere cannot allocate all memory.
 MOST = {"beam": 1000, "n_best": 100_000, "extra_length": 10_000, "no_repeat_ngram": 100}
+MOST |= {"alpha": 10.0}  # the length penalty must fit into a float32
 
 
 # The settings that may differ from row to row in `beam_search_with_options.py`, and their types.

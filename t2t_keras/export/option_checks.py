@@ -2,6 +2,8 @@
 
 import tensorflow as tf
 
+from t2t_keras.decoding.search_config import MOST
+
 
 def option_checks(config, prefix, beam, n_best, **others):
     """Returns the assertions that a search with options is possible.
@@ -17,8 +19,8 @@ def option_checks(config, prefix, beam, n_best, **others):
         check("n_best", n_best, (n_best >= 1) & (n_best <= beam), at_most),
     ]
     for name, each in others.items():
-        valid = (each >= 0) & (each < each.dtype.max)
-        checks.append(check(name, each, valid, "finite and at least 0"))
+        valid = (each >= 0) & (each <= MOST[name])
+        checks.append(check(name, each, valid, f"from 0 to {MOST[name]:g}"))
     if config.constrain:
         allowed = "empty: the outputs of this SavedModel are trees"
         checks.append(check("prefix", prefix, prefix == "", allowed))

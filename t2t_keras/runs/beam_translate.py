@@ -14,6 +14,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from pipelines.progress import Progress
 from t2t_keras.runs.text_files import line_text
 from t2t_keras.translating.find import load_translator
+from t2t_keras.translating.text_error import TextError
 
 POLL = 5.0  # seconds between two looks at the outputs
 
@@ -97,5 +98,9 @@ class ExportHandler(ModelHandler):
         """
         for block, lines in batch:
             texts = [line_text(line, index) for index, line in enumerate(lines, block.first)]
-            results = model.translate(texts, first_index=block.first, **self.options)
+            try:
+                results = model.translate(texts, first_index=block.first, **self.options)
+            except TextError as error:
+                line = block.first + error.index + 1
+                raise ValueError(f"{block.source}, line {line:,}: {error}") from error
             yield block, self.formatted(texts, results)

@@ -68,6 +68,7 @@ class Request(SearchChanges):
     confidence: bool = False
 
     def __post_init__(self):
+        check(isinstance(self.text, str | list), "text", self.text, "a string")
         if self.split is not None:
             check_choice("split", self.split, SPLIT)
         if self.markup is not None:

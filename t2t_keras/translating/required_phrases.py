@@ -76,10 +76,12 @@ class PhraseEncoder:
             `begins_word`.
         config: the `SearchConfig`.
         longest: maximum length of an output, in tokens. None: no maximum.
+        room: maximum pieces of the phrases of a sentence. None: no maximum.
     """
 
-    def __init__(self, tokenizer, config, longest=None):
+    def __init__(self, tokenizer, config, longest=None, room=None):
         self.tokenizer, self.config, self.longest = tokenizer, config, longest
+        self.room = room
         self.known = {}
 
     def ids_of(self, phrases, prefix):
@@ -97,7 +99,13 @@ class PhraseEncoder:
         if self.tokenizer.ends_word is not None:
             self.tokenizer.ends_phrase()  # raises the error that says why there are no phrases
         ids = [self.encoded(phrase) for phrase in phrases]
-        total = len(prefix) + sum(map(len, ids))
+        count = sum(map(len, ids))
+        if self.room is not None and count > self.room:
+            raise ValueError(
+                f"the required phrases of a sentence have {count:,} pieces together, but an "
+                f"exported model takes at most {self.room}. Require fewer, or give the run"
+            )
+        total = len(prefix) + count
         if self.longest is not None and total > self.longest:
             raise ValueError(
                 f"the required phrases of a sentence and its prefix have {total:,} pieces "

@@ -94,7 +94,8 @@ def search_of(changes, extras, engine):
     """
     config = search_config(engine.config, engine.tokenizer, **changes)
     engine.check(config, *extras)
-    phrases = PhraseEncoder(engine.tokenizer.target, config, engine.longest)
+    limits = engine.longest, engine.phrase_room
+    phrases = PhraseEncoder(engine.tokenizer.target, config, *limits)
     return TextSearch(*engine.planned(config), config, phrases)
 
 

@@ -81,7 +81,7 @@ def test_an_export_is_scored_as_its_run(folder, tmp_path):
 
 REFUSED_BY_EXPORTS = [
     ("--weights=best", "--weights has no effect with an export, only with the run"),
-    ("--no_repeat_ngram=2", "--no_repeat_ngram does not work with"),
+    ("--first=a", "--first does not work with"),
     ("--sample", "--sample does not work with"),
     ("--to=de", "has no tag 'de'"),
 ]

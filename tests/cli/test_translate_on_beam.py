@@ -103,7 +103,7 @@ def test_the_lines_are_those_of_the_same_command_without_beam(export, texts, tmp
             (["{0}", *flags, "--input={1}/*", "--output={2}/out"], message)
             for flags, message in (
                 (["--beam=99"], "`beam` must be at most 2, the beam width of"),
-                (["--no_repeat_ngram=2"], "--no_repeat_ngram does not work with an export"),
+                (["--extra_length=2"], "--extra_length does not work with an export"),
                 (["--glossary={1}/one.txt"], "one.txt, line 1: must be a source phrase, a tab"),
                 (["--confidence"], "--confidence is a field of the JSON objects"),
                 (["--prefix=a", "--prefixes={1}/one.txt"], "--prefixes has no effect with"),

@@ -123,7 +123,7 @@ def test_a_model_that_is_loaded_as_on_a_gpu_gives_the_same_answers(export, files
         (["--n_best=3"], "`n_best` must be at most the beam width, beam=2"),
         (["--beam=1", "--glossary={0}/terms"], "with the exported beam width, 2"),
         (["--require={0}/terms", "--markup=xml"], "no required phrases of their own"),
-        (["--no_repeat_ngram=3"], "--no_repeat_ngram does not work with an export"),
+        (["--extra_length=2"], "--extra_length does not work with an export"),
         (["--penalty=marian"], "--penalty does not work with an export"),
         (["--sample"], "--sample does not work with an export"),
         (["--sample", "--seed=2"], "--sample does not work with an export"),

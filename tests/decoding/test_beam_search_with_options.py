@@ -17,7 +17,8 @@ from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
 
 LENGTH = 16
 NONE = [0, 0, 0]
-PREFIXES = np.array([[7, 9, 0], NONE, [8, 0, 0], NONE, [7, 9, 11]], "int32")
+# A prefix may repeat n-grams that the rest must not.
+PREFIXES = np.array([[7, 9, 0], NONE, [8, 8, 8], NONE, [7, 9, 11]], "int32")
 
 
 def with_options(model, source, prefix, **options):

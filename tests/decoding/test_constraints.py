@@ -94,6 +94,9 @@ def test_each_sentence_has_its_own_length_of_ngrams():
             marks = array(repeats_ngram(own, ops.array(position), n, 6))[0]
             assert (np.isneginf(array(masked)[n])[:, 1:] == marks[:, 1:]).all(), "0 is padding"
         assert not np.isneginf(array(masked)[0][:, 1:]).any()
+    unused = ops.array(np.full(5, 2**31 - 1, "int32"))
+    masked = without_repeats(ops.zeros((5, 2, 6)), ops.array(tokens), ops.array(9), unused)
+    assert not np.isneginf(array(masked)[..., 1:]).any(), "outputs are shorter"
 
 
 SEARCHES = {"beam": {}, "sampling": {"method": "sample", "seed": 3}, "greedy": {"beam": 1}}

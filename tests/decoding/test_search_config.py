@@ -15,6 +15,7 @@ from t2t_keras.decoding.search_config import SearchConfig
         ({"penalty": "gnm"}, "`penalty` must be one of 'gnmt', 'marian' .did you mean 'gnmt'"),
         ({"alpha": -0.1}, "`alpha` must be a finite number of at least 0"),
         ({"alpha": float("inf")}, "`alpha` must be a finite number"),
+        ({"alpha": 10.5}, "`alpha` must be at most 10"),
         ({"beam": 10**9}, "`beam` must be at most 1,000"),
         ({"extra_length": 10**12}, "`extra_length` must be at most 10,000"),
         ({"extra_length": -1}, "`extra_length` must be"),

@@ -77,7 +77,7 @@ def test_required_phrases_are_those_of_the_run_bit_by_bit(engine, signatures, so
     begins = np.flatnonzero(engine.tokenizer.target.begins_word)[-4:]
     phrases = begins.reshape(4, 1, 1).astype("int32")
     rows = Rows(source, range(4), padded(PREFIX), phrases)
-    options = [[3] * 4, [3] * 4, [engine.config.alpha] * 4]
+    options = [[3] * 4, [3] * 4, [engine.config.alpha] * 4, [0] * 4]
     outputs = signatures[IDS_PHRASES](source, padded(PREFIX), phrases, *options)
     check_equal(outputs, engine.search(rows))
     assert (np.array(outputs["tokens"])[:, 0] == begins[:, None]).any(-1).all()
@@ -86,6 +86,7 @@ def test_required_phrases_are_those_of_the_run_bit_by_bit(engine, signatures, so
 @pytest.mark.long
 def test_each_row_with_options_is_that_of_a_search_with_these_settings(engine, signatures, source):
     kinds = [{"beam": 1, "n_best": 1, "alpha": 0.0}, {"beam": 2, "n_best": 2, "alpha": 1.5}]
+    kinds = [{**kind, "no_repeat_ngram": n} for n, kind in enumerate(kinds)]
     of_rows, prefix = kinds * 2, padded(PREFIX)
     options = ([row[name] for row in of_rows] for name in ROW_OPTIONS)
     outputs = signatures[IDS_WITH_OPTIONS](source, prefix, *options)

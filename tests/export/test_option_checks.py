@@ -20,8 +20,8 @@ class Model:
         ({"beam": [4, 5, 5]}, "`beam` must be from 1 to 4. Received: 5"),
         ({"beam": [0]}, "`beam` must be from 1 to 4. Received: 0"),
         ({"beam": [1, 2, 3], "n_best": [2]}, "`n_best` must be at least 1 and at most the beam. "),
-        ({"alpha": [-0.5]}, "`alpha` must be finite and at least 0. Received: -0.5"),
-        ({"alpha": [float("nan")]}, "`alpha` must be finite and at least 0. Received: nan"),
+        ({"alpha": [-0.5]}, "`alpha` must be from 0 to 10. Received: -0.5"),
+        ({"alpha": [float("nan")]}, "`alpha` must be from 0 to 10. Received: nan"),
         (
             {"prefix": ["a", "b"]},
             "`prefix` must have a value for each text, or one for all. "

@@ -16,6 +16,7 @@ from untrained import toy_tokenizer, untrained_run
 from pipelines.toy_grammar import pairs
 from t2t_keras.decoding.batches import padded
 from t2t_keras.decoding.rows import Rows
+from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.batchable import read_batchable
 from t2t_keras.export.saved_model import graph, write
 from t2t_keras.export.signature_constants import NO_SCORE, is_served
@@ -43,7 +44,7 @@ OPTIONS = [  # each text with and without a prefix
     {
         "text": text,
         "prefix": "Der Hund" * ((place + kind) % 2),
-        **dict(zip(("beam", "n_best", "alpha"), KINDS[kind], strict=True)),
+        **dict(zip(ROW_OPTIONS, (*KINDS[kind], kind), strict=True)),
     }
     for kind in range(len(KINDS))
     for place, text in enumerate(SENTENCES)
@@ -187,7 +188,8 @@ def test_options_that_are_left_out_have_the_defaults_that_the_signature_states(r
     signature = SignatureGraphs(run.folder / "export" / "1")[OPTIONS_SIGNATURE]
     defaults = {name: value.numpy().tolist() for name, value in signature.defaults.items()}
     alpha = pytest.approx([run.search().alpha])
-    assert defaults == {"prefix": [b""], "beam": [4], "n_best": [1], "alpha": alpha}
+    n = {"no_repeat_ngram": [0]}
+    assert defaults == {"prefix": [b""], "beam": [4], "n_best": [1], "alpha": alpha, **n}
     for names in SUBSETS:
         given = {name: tf.constant([row[name] for row in OPTIONS]) for name in names}
         expected = exported.translate(requests(names))
@@ -219,7 +221,7 @@ def test_each_signature_that_takes_text_answers_as_the_translator_of_its_export(
 
 def test_signatures_have_these_inputs_and_outputs(run):
     text, pair = {"text": [-1]}, {"text": [-1], "translation": [-1]}
-    options = {name: [-1] for name in ("text", "prefix", "beam", "n_best", "alpha")}
+    options = {name: [-1] for name in ("text", "prefix", *ROW_OPTIONS)}
     n_best = {name: [-1, 4] for name in TRANSLATIONS}
     source, target = {"source_pieces": [-1, -1]}, {"target_pieces": [-1, -1]}
     heads = {name: [-1, 1, 2, -1, -1] for name in ("encoder", "decoder", "cross")}

@@ -12,6 +12,7 @@ class Engine:
         tags: the tags of the training data, see `chosen_tag`.
         config: the `SearchConfig` that `search` follows.
         longest: maximum length of a source and of an output, in tokens. None: no maximum.
+        phrase_room: maximum pieces of the required phrases of a row. None: no maximum.
         split: "auto" or "off", for requests that do not say it.
         varies: settings of the search that may differ from row to row.
         most: maximum number of hypotheses that a search without options returns.
@@ -23,7 +24,7 @@ class Engine:
 
     varies, offers, most = frozenset(), tuple(ROW_OPTIONS), 1
     batch_tokens = 4096
-    split, tags, longest, shapes = "auto", (None,), None, None
+    split, tags, longest, phrase_room, shapes = "auto", (None,), None, None, None
 
     def check(self, config, prefix, phrases):
         """Rejects a search that the engine cannot do, before any work.

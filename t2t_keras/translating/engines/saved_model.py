@@ -24,6 +24,7 @@ from t2t_keras.export.signature_graphs import SignatureGraphs
 from t2t_keras.translating.engines.compiled_search import CompiledSearch
 from t2t_keras.translating.engines.engine import Engine
 from t2t_keras.translating.export_folders import EXPORT_AGAIN, longest_of, search_of, tag_of
+from t2t_keras.translating.required_phrases import REQUIRED_LONGEST
 
 
 class SavedModelEngine(Engine):
@@ -37,7 +38,8 @@ class SavedModelEngine(Engine):
         in_background: see `CompiledShapes`.
     """
 
-    varies, offers = frozenset(ROW_OPTIONS), tuple(ROW_OPTIONS)
+    varies = frozenset(ROW_OPTIONS)
+    phrase_room = REQUIRED_LONGEST  # time and memory grow with the phrases
 
     def __init__(self, folder, signatures=None, compile_shapes=True, in_background=False):
         self.name = self.folder = Path(folder)
