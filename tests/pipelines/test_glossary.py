@@ -83,3 +83,9 @@ def test_phrases_of_many_lengths_cost_few_lookups_in_a_repetitive_text():
     assert glossary.targets_in(" ".join("a" * 400)) == ["b"] * 5
     assert glossary.targets_in(" ".join("a" * 198)) == ["b"] * 2
     assert glossary.targets.lookups < 20_000, "of 59,000 possible ones"
+
+
+@pytest.mark.parametrize("entries", [{1: "a"}, {"a": None}])
+def test_phrases_are_strings(entries):
+    with pytest.raises(ValueError, match="phrases must be strings. Received: "):
+        Glossary(entries)

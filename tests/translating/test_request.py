@@ -89,3 +89,10 @@ def test_requests_have_the_options_of_all_texts_and_the_prefixes_and_phrases_of_
 def test_wrong_options_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         requests_of(["a", "b"], **options)
+
+
+@pytest.mark.parametrize("text", [None, 5, b"a"])
+def test_a_text_is_a_string_or_the_pieces_of_a_line(text):
+    with pytest.raises(ValueError, match="`text` must be a string"):
+        Request(text)
+    assert Request(["<p>"]).text == ["<p>"]

@@ -92,3 +92,12 @@ def test_phrases_are_padded_to_an_array():
         [[0, 0], [0, 0]],
         [[8, 0], [0, 0]],
     ]
+
+
+def test_an_exported_model_has_room_for_so_many_pieces_of_phrases():
+    encoder = PhraseEncoder(toy_tokenizer("bpe"), SearchConfig(), room=2)
+    phrase = "Hund"
+    assert len(encoder.encoded(phrase)) <= 2
+    assert len(encoder.ids_of([phrase], [5] * 9)) == 1, "a prefix takes no room"
+    with pytest.raises(ValueError, match="an exported model takes at most 2. Require fewer"):
+        encoder.ids_of([phrase] * 3, [])
