@@ -37,6 +37,7 @@ def test_the_lowest_error_rate_is_chosen_and_stored(copied, monkeypatch):
     assert read_choice(copied) == copied.alignment_choice() == rated[0].head
 
 
+@pytest.mark.long
 def test_words_are_aligned_by_the_chosen_head(copied):
     before = copied.engine()
     copied.choose_alignment(SOURCES, TARGETS)
