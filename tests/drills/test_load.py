@@ -22,7 +22,8 @@ pytestmark = pytest.mark.drill
 
 REQUESTS = int(os.environ.get("T2T_DRILL_REQUESTS", 200_000))
 SECONDS = float(os.environ.get("T2T_DRILL_SECONDS", "inf"))
-FIRST = 1000  # requests until memory is measured for the first time
+# Requests until memory is measured for the first time: threads and buffers have grown by then.
+FIRST = max(1000, REQUESTS // 5)
 PATIENCE, CONNECTIONS = 2, 100
 GOOD, BAD, WAITING = 32, 8, 120  # clients at the same time; WAITING: they keep the server waiting
 GOOD_ADDRESS, BAD_ADDRESS, WAITING_ADDRESS = "127.0.0.1", "127.0.0.2", "127.0.0.3"
