@@ -176,7 +176,7 @@ def named_line(first):
     Args:
         first: index of the line of the first text.
     """
-    from t2t_keras.translating.text_error import TextError
+    from t2t_keras.translating.request import TextError
 
     try:
         yield

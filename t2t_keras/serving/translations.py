@@ -14,9 +14,8 @@ from t2t_keras.export.signature_constants import ATTENTION_LONGEST, BEST, LISTS,
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.signatures import Signature, metadata_of
 from t2t_keras.serving.tensors import Spec
-from t2t_keras.translating.request import Request
+from t2t_keras.translating.request import Request, TextError
 from t2t_keras.translating.required_phrases import glossary_in
-from t2t_keras.translating.text_error import TextError
 from t2t_keras.translating.translator import Translator
 
 TEXTS = Spec("string", (None,))

@@ -5,6 +5,7 @@ The settings of the search come from `SearchConfig`, so a new one is offered eve
 descriptions, and those of the others, are the `Args` of the docstrings.
 """
 
+import contextlib
 import dataclasses
 import inspect
 import os
@@ -104,13 +105,13 @@ FIELDS = tuple(field.name for field in dataclasses.fields(Request) if field.name
 
 
 def requests_of(texts, prefixes=None, require=None, **options):
-    """Returns a `Request` for each text; those of `Request`s remain as they are.
+    """Returns a `Request` for each text.
 
     Args:
         texts: a list of strings, of `Request`s, or of pieces of documents.
         prefixes: a prefix for each text, or None.
         require: a list of phrases for each text, or None.
-        **options: fields of all requests.
+        **options: fields of all requests; a `Request` keeps its others.
     """
     for name in options:
         if name not in FIELDS:
@@ -131,9 +132,33 @@ def requests_of(texts, prefixes=None, require=None, **options):
     for each, phrases in zip(own, require or [], strict=False):
         each["require"] = phrases
     return [
-        text if isinstance(text, Request) else Request(text, **options | each)
+        dataclasses.replace(text, **options | each)
+        if isinstance(text, Request)
+        else Request(text, **options | each)
         for text, each in zip(texts, own, strict=True)
     ]
+
+
+class TextError(ValueError):
+    """A mistake in one of several texts.
+
+    Args:
+        index: index of the text.
+        message: the error.
+    """
+
+    def __init__(self, index, message):
+        super().__init__(message)
+        self.index = index
+
+
+@contextlib.contextmanager
+def in_text(index):
+    """Turns a `ValueError` into a `TextError` with this index."""
+    try:
+        yield
+    except ValueError as error:
+        raise TextError(index, str(error)) from error
 
 
 def descriptions(cls):

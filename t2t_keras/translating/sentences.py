@@ -1,10 +1,16 @@
-"""Texts that are translated sentence by sentence, and their joined translations.
+"""Texts that are translated sentence by sentence, in parts if one is too long for a search.
 
 The function that splits texts is an argument. It returns the sentences of a text and the separators
-between them. A language code such as >>de<< before a text applies to all of its sentences.
+between them. A language code such as >>de<< before a text applies to all of its sentences, and
+a part begins with the ids that apply to its whole sentence.
 """
 
 import unicodedata
+
+import numpy as np
+
+# Punctuation marks after which a sentence is cut in two: those of an earlier string come first.
+CUT_AFTER = (".!?…。！？", ";:,，；：、")
 
 
 def whole(text):
@@ -75,3 +81,85 @@ def space_after(text):
 def is_wide(character):
     """Returns whether a character is as wide as a Chinese one, so that no space follows it."""
     return unicodedata.east_asian_width(character) in "FWH"
+
+
+def parts_of(ids, source, longest):
+    """Splits the ids of a sentence into parts of at most `longest` ids, as long as possible.
+
+    Args:
+        ids: of the sentence. Without text, it has no parts.
+        source: the tokenizer of the source language; see `Translator`.
+        longest: maximum number of ids in a part.
+    """
+    lead, ids = np.split(ids, [source.lead(ids)])
+    room = longest - len(lead)
+    begins = source.begins_word[ids]
+    cuts = [0]
+    while len(ids) - cuts[-1] > room:
+        first, last = cuts[-1] + 1, cuts[-1] + room
+        words = np.flatnonzero(begins[first : last + 1])
+        cuts.append(first + words[-1] if len(words) else last)
+    parts = np.split(ids, cuts[1:]) if len(ids) else []
+    return [np.concatenate([lead, part]) for part in parts]
+
+
+def halves_of(ids, source):
+    """Cuts a part near its middle, after a punctuation mark if there is one, else between words.
+
+    Args:
+        ids, source: see `parts_of`.
+
+    Returns:
+        A list of two parts, or of the only one if it is a single piece.
+    """
+    lead, ids = np.split(ids, [source.lead(ids)])
+    if len(ids) < 2:
+        return [np.concatenate([lead, ids])]
+    cuts = np.arange(1, len(ids))
+    between_words = cuts[source.begins_word[ids[1:]]]
+    central = between_words[abs(4 * between_words - 2 * len(ids)) <= len(ids)]
+    ends = [piece[-1:] for piece in source.pieces(ids[central - 1])]
+    after = [central[np.isin(ends, list(marks))] for marks in CUT_AFTER]
+    cuts = next(filter(len, [*after, between_words]), cuts)
+    middle = cuts[np.argmin(abs(2 * cuts - len(ids)))]
+    return [np.concatenate([lead, half]) for half in np.split(ids, [middle])]
+
+
+def parts_with_phrases(ids, sentence, source, longest, requirements, encoder):
+    """Divides a sentence that is too long for one search, or whose glossary phrases are.
+
+    Args:
+        ids: of the sentence.
+        sentence: the sentence.
+        source: the tokenizer of the source language.
+        longest: maximum number of ids in a part.
+        requirements: the `Requirements` of its text.
+        encoder: a `PhraseEncoder`.
+
+    Returns:
+        The ids of each part and the phrases that its translation must contain, as pairs.
+    """
+    parts = parts_of(ids, source, longest)
+    _, sentence = source.split_code(sentence)
+    phrases = requirements.of_sentence(sentence)
+    if not phrases:
+        return [(part, []) for part in parts]
+    if not parts:
+        raise ValueError(
+            f"the translation of an empty text is empty, so it cannot contain {phrases[0]!r}. "
+            "Require nothing of it"
+        )
+    if len(parts) == 1 and not encoder.are_long(phrases):
+        return [(parts[0], phrases)]
+    count = 0
+    while count < len(parts):
+        count = len(parts)
+        texts = source.decode([part[source.lead(part) :] for part in parts])
+        divided, others = requirements.of_parts(texts, sentence)
+        parts = [
+            half
+            for part, of_part in zip(parts, divided, strict=True)
+            for half in (halves_of(part, source) if encoder.are_long(of_part) else [part])
+        ]
+    divided[0] += others
+    return list(zip(parts, divided, strict=True))

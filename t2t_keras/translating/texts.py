@@ -6,11 +6,10 @@ import numpy as np
 
 from pipelines.sentences import split_sentences
 from t2t_keras.translating.markup.marked_translation import marked_text_of
+from t2t_keras.translating.request import in_text
 from t2t_keras.translating.required_phrases import PhraseEncoder, Requirements, loaded_glossary
 from t2t_keras.translating.search_options import search_config
-from t2t_keras.translating.sentence_parts import parts_with_phrases
-from t2t_keras.translating.sentences import whole, with_codes
-from t2t_keras.translating.text_error import in_text
+from t2t_keras.translating.sentences import parts_with_phrases, whole, with_codes
 
 
 class Text(NamedTuple):

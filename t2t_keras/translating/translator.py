@@ -9,9 +9,8 @@ from pipelines.tags import chosen_tag, tagged
 from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.decoding.special_ids import END, PADDING
 from t2t_keras.translating.calls import Call, driven
-from t2t_keras.translating.request import requests_of
+from t2t_keras.translating.request import TextError, requests_of
 from t2t_keras.translating.sentences import joined_sentences, on_one_line
-from t2t_keras.translating.text_error import TextError
 from t2t_keras.translating.texts import alike, jobs_of, texts_of
 from t2t_keras.translating.words import confidence_of_words, weights_by_order, words_of
 

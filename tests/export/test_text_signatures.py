@@ -9,7 +9,7 @@ from t2t_keras.export.id_signatures import id_signatures
 from t2t_keras.export.text_parts import in_batches, joined
 from t2t_keras.export.text_signatures import Language, TextSignatures
 from t2t_keras.transformer_config import TransformerConfig
-from t2t_keras.translating.sentence_parts import parts_of
+from t2t_keras.translating.sentences import parts_of
 
 
 class Numbers:

@@ -10,7 +10,7 @@ from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.signature_constants import NO_SCORE, OPTIONS
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.translations import Translations, glossary_memory, refusing
-from t2t_keras.translating.text_error import TextError
+from t2t_keras.translating.request import TextError
 from t2t_keras.translating.translator import Translation
 from t2t_keras.translating.words import Words
 

@@ -65,15 +65,17 @@ def test_wrong_values_are_refused(wrong, message):
 
 
 def test_requests_have_the_options_of_all_texts_and_the_prefixes_and_phrases_of_their_own():
-    own = Request("c", beam=1)
+    own = Request("c", beam=1, alpha=0.5, prefix="v")
     found = requests_of(
         ["a", "b", own], prefixes=["x", "", "y"], require=[[], ["z"], ["w"]], beam=2, markup=None
     )
-    assert found[:2] == [
+    assert found == [
         Request("a", prefix="x", require=[], beam=2),
         Request("b", require=["z"], beam=2),
+        Request("c", alpha=0.5, prefix="y", require=["w"], beam=2),
     ]
-    assert found[2] is own, "it has said what it asks for"
+    assert own == Request("c", beam=1, alpha=0.5, prefix="v"), "it is the caller's"
+    assert requests_of([own]) == [own]
 
 
 @pytest.mark.parametrize(

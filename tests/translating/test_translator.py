@@ -9,8 +9,7 @@ from fake_engine import ROW_OPTIONS, FakeEngine, fake_translator, tokens_of
 from pipelines.toy_grammar import pairs
 from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.translating.calls import computed, driven
-from t2t_keras.translating.request import Request
-from t2t_keras.translating.text_error import TextError
+from t2t_keras.translating.request import Request, TextError
 from t2t_keras.translating.translator import Translator
 
 TEXT = "A dog. Two cats."

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from t2t_keras.translating.required_phrases import Requirements
-from t2t_keras.translating.sentence_parts import halves_of, parts_of, parts_with_phrases
+from t2t_keras.translating.sentences import halves_of, parts_of, parts_with_phrases
 
 
 class Words:
