@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
+from t2t_keras.decoding_cache import decoding_step
 from t2t_keras.layers.block import BLOCK_SETTINGS
 from t2t_keras.layers.decoder import Decoder
-from t2t_keras.layers.decoding_cache import decoding_step
 from t2t_keras.layers.encoder import Encoder
 from t2t_keras.layers.masks import over_heads
 from t2t_keras.layers.positional_encoding import kind_of_positions

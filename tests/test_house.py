@@ -14,7 +14,8 @@ ROOT = Path(__file__).parent.parent
 
 # A part of t2t_keras may import the parts below it, never one above.
 FLOORS = [
-    {"checks"},
+    {"checks", "ops"},
+    {"decoding_cache"},
     {"layers"},
     {"transformer_config", "sequence_model"},
     {"transformer", "losses", "chunked_loss", "metrics", "schedules"},
@@ -37,7 +38,7 @@ READS_TENSORFLOW = ROOT / "t2t_keras" / "importing" / "tf_checkpoint.py"
 BACKENDS = {"tensorflow", "tensorflow_text", "jax", "torch"}
 MAY_USE_PIPELINES = {"experiment", "translating", "runs", "reproduction", "cli"}
 ON_JAX = {
-    *("layers", "decoding"),
+    *("layers", "decoding", "decoding_cache", "ops"),
     *("sequence_model", "rivals", "models"),
     *("transformer", "transformer_config", "losses", "chunked_loss", "metrics", "schedules"),
 }

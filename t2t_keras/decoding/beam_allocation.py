@@ -8,9 +8,8 @@ If there are more banks than places, those are preferred whose hypothesis would 
 one if each missing token cost `TOKEN_COST`.
 """
 
-from keras import ops
-
 from t2t_keras.decoding.constraints import IMPOSSIBLE
+from t2t_keras.ops import ops
 
 TOKEN_COST = 3.0  # −log P of a missing token
 

@@ -21,9 +21,6 @@ score of its finished hypothesis of rank `n_best`. No later step can then change
 
 from typing import Any, NamedTuple
 
-import keras
-from keras import ops
-
 from t2t_keras.decoding.constraints import IMPOSSIBLE, next_tokens
 from t2t_keras.decoding.hypotheses import (
     best,
@@ -35,7 +32,8 @@ from t2t_keras.decoding.hypotheses import (
 from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.decoding.special_ids import END
 from t2t_keras.decoding.tree_constraint import tree_logits
-from t2t_keras.layers.decoding_cache import extended
+from t2t_keras.decoding_cache import extended
+from t2t_keras.ops import map_structure, ops
 
 
 class BeamState(NamedTuple):
@@ -144,7 +142,7 @@ class BeamSearch:
         live, chosen = best(Hypotheses(candidates.tokens, scores), beam)
         origin = ops.take_along_axis(parents, chosen, axis=1)
         visible = ops.take_along_axis(visible, origin[..., None], axis=1)
-        extras = state.extras | keras.tree.map_structure(
+        extras = state.extras | map_structure(
             lambda x: ops.take_along_axis(x, chosen[..., None], axis=1), extras
         )
         return state._replace(

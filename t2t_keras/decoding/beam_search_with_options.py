@@ -8,13 +8,12 @@ greedy, as in `search.method_of`. A search for phrases has the widest beam only.
 import copy
 import dataclasses
 
-from keras import ops
-
 from t2t_keras.decoding.beam_search import BeamSearch
 from t2t_keras.decoding.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.constraints import IMPOSSIBLE, without_repeats
 from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.decoding.special_ids import END, PADDING
+from t2t_keras.ops import ops
 
 
 class WithOptions:

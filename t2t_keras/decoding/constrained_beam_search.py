@@ -12,7 +12,6 @@ Its score is the model's own.
 """
 
 import numpy as np
-from keras import ops
 
 from t2t_keras.decoding.beam_allocation import allocated
 from t2t_keras.decoding.beam_search import BeamSearch, Candidates
@@ -29,6 +28,7 @@ from t2t_keras.decoding.phrase_progress import (
 )
 from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.decoding.special_ids import END, PADDING
+from t2t_keras.ops import ops
 
 
 class ConstrainedBeamSearch(BeamSearch):

@@ -1,8 +1,7 @@
 """An ensemble of models, which decodes with the mean of their log-probabilities."""
 
-from keras import ops
-
 from t2t_keras.checks import check
+from t2t_keras.ops import ops
 
 
 class Ensemble:

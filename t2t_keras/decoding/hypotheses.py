@@ -1,9 +1,8 @@
 """Hypotheses: tokens, length limits and scores."""
 
-from keras import ops
-
 from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.decoding.special_ids import BEGIN, PADDING
+from t2t_keras.ops import ops
 
 
 def length_limits(source, longest, config):

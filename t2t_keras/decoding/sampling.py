@@ -1,12 +1,12 @@
 """Sampling: each step draws a token at random, according to its probability."""
 
 import numpy as np
-from keras import ops
 
 from t2t_keras.decoding.constraints import mask_forbidden
 from t2t_keras.decoding.greedy import Greedy
 from t2t_keras.decoding.hypotheses import best
 from t2t_keras.decoding.tree_constraint import tree_logits
+from t2t_keras.ops import ops
 
 
 class Sampling(Greedy):

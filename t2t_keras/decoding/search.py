@@ -6,14 +6,12 @@ which sentences are not finished, and `hypotheses` the result. The first axis of
 state is the sentence; only `position` is a scalar.
 """
 
-import keras
-from keras import ops
-
 from t2t_keras.checks import check
 from t2t_keras.decoding.beam_search import BeamSearch
 from t2t_keras.decoding.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.greedy import Greedy
 from t2t_keras.decoding.sampling import Sampling, draws_of
+from t2t_keras.ops import ops
 
 
 def method_of(model, config, trees=None):
@@ -73,6 +71,8 @@ def search(model, source, max_length, config, prefix=None, indices=None, phrases
 
 def advance(method, state, until):
     """Steps until position `until`, or until all sentences are finished; returns the state."""
+    import keras  # takes more than a second
+
     flat = keras.tree.flatten(state)
 
     def packed(parts):

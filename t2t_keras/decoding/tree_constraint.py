@@ -16,11 +16,11 @@ computed from its tokens, as repeated n-grams are, so a search carries no furthe
 from typing import Any, NamedTuple
 
 import numpy as np
-from keras import ops
 
 from t2t_keras.decoding.constraints import IMPOSSIBLE
 from t2t_keras.decoding.special_ids import END, PADDING
 from t2t_keras.decoding.tree_vocabulary import CLOSING, CONTINUATION, OPENING, OTHER, WORD_START
+from t2t_keras.ops import ops
 
 DEEPEST = 299  # constituents inside each other; pipelines/treebank.py reads no deeper trees
 SURPRISE = 2.0  # in nats

@@ -1,8 +1,8 @@
 """The building blocks of the Transformer, as Keras layers for use in any model."""
 
+from t2t_keras.decoding_cache import KeysValues
 from t2t_keras.layers.attention import MultiHeadAttention, scaled_dot_product_attention
 from t2t_keras.layers.decoder import Decoder, DecoderBlock
-from t2t_keras.layers.decoding_cache import KeysValues
 from t2t_keras.layers.encoder import Encoder, EncoderBlock
 from t2t_keras.layers.feed_forward import FeedForward
 from t2t_keras.layers.local_attention import LocalSelfAttention

@@ -8,9 +8,9 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check, check_boolean, check_integer, check_rate, check_sequence
+from t2t_keras.decoding_cache import KeysValues, empty_cache, extended
 from t2t_keras.layers.attention_scores import scaled_scores, scores_named
-from t2t_keras.layers.decoding_cache import KeysValues, empty_cache, extended
-from t2t_keras.layers.masks import causal_mask, over_heads
+from t2t_keras.layers.masks import Bias, causal_mask, over_heads
 from t2t_keras.layers.positional_encoding import kind_of_positions
 from t2t_keras.layers.precision import at_least_float32
 
@@ -45,6 +45,8 @@ def weighted_values(scores, values, mask=None, dropout=None):
         values, mask, dropout: as in `scaled_dot_product_attention`, and so are the results.
     """
     scores = at_least_float32(scores)
+    if isinstance(mask, Bias):
+        scores, mask = scores + mask.values, None
     if mask is not None:
         scores = ops.where(mask, scores, FORBIDDEN)
     # The softmax over a single key is 1, and keras.ops.softmax would warn about it.
@@ -219,21 +221,24 @@ class MultiHeadAttention(keras.layers.Layer):
             `[rows, d_model]`, and from causal self-attention also the cache with this position.
         """
         queries = step.split_heads(self.query(x), self.num_heads)
-        if self.causal:
-            keys = ops.reshape(self.key(x), (-1, self.d_k))  # [rows · heads, d_k]
-            values = ops.reshape(self.value(x), (-1, self.d_v))
-            if self.encode_heads is not None:
-                queries, keys = (self.encode_heads(y, step.position) for y in (queries, keys))
-            cache = step.write(cache, keys, values)
-        mask = step.visible if self.causal else over_heads(memory_mask)
-        heads, _ = self.heads_and_weights(queries, *cache, mask)
-        outputs = self.output_projection(step.join_heads(heads))
-        return (outputs, cache) if self.causal else outputs
+        if not self.causal:
+            heads, _ = self.heads_and_weights(queries, *cache, over_heads(memory_mask))
+            return self.output_projection(step.join_heads(heads))
+        keys, values = self.key(x), self.value(x)
+        if self.encode_heads is not None:
+            keys = ops.reshape(keys, (-1, self.d_k))
+            queries, keys = (self.encode_heads(y, step.position) for y in (queries, keys))
+            keys = ops.reshape(keys, (-1, self.num_heads * self.d_k))
+        heads, cache = step.attend(self, queries, keys, values, cache)
+        return self.output_projection(step.join_heads(heads)), cache
 
     def heads_and_weights(self, queries, keys, values, mask):
         """Computes the heads and their weights; `mask` has the axes of the weights."""
+        return weighted_values(self.scores_of(queries, keys), values, mask, self.dropout)
+
+    def scores_of(self, queries, keys):
         vector = () if self.score_vector is None else (self.score_vector,)
-        return weighted_values(self.scores(queries, keys, *vector), values, mask, self.dropout)
+        return self.scores(queries, keys, *vector)
 
     def keys_and_values(self, memory):
         """Projects a memory `[batch, length, width]` to `KeysValues`."""

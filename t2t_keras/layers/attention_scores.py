@@ -28,7 +28,8 @@ def additive_scores(queries, keys, vector):
     Returns:
         `[batch, heads, ..., queries, keys]`.
     """
-    sums = ops.tanh(queries[..., :, None, :] + keys[..., None, :, :])
+    # LiteRT cannot insert an axis by an index.
+    sums = ops.tanh(ops.expand_dims(queries, -2) + ops.expand_dims(keys, -3))
     *shape, d_k = ops.shape(sums)
     if vector.shape[0] == 1:
         # TensorFlow crashes on CPUs with oneDNN if all matrices are multiplied by the same column.

@@ -4,7 +4,15 @@ A mask is boolean, and True where a query may attend to a key. Masks of one batc
 `&`. Id 0 is padding everywhere in this package.
 """
 
+from typing import Any, NamedTuple
+
 from keras import ops
+
+
+class Bias(NamedTuple):
+    """A mask as numbers that are added to the scores. Every query must see a key."""
+
+    values: Any  # float32 `[batch, heads, queries, keys]`: 0 where a query may attend, or −∞
 
 
 def padding_mask(ids):
@@ -41,16 +49,17 @@ def over_heads(mask):
 
     Args:
         mask: boolean, `[batch, keys]` (padding), `[batch, queries, keys]`, or one mask per
-            head, `[batch, heads, queries, keys]`. None stays None: everything is allowed.
+            head, `[batch, heads, queries, keys]`. None stays None: everything is allowed. So does
+            a `Bias`.
     """
-    if mask is None:
-        return None
+    if mask is None or isinstance(mask, Bias):
+        return mask
     mask = ops.cast(mask, "bool")
     rank = len(mask.shape)
     if rank == 2:
-        return mask[:, None, None, :]
-    if rank == 3:
-        return mask[:, None, :, :]
+        mask, rank = ops.expand_dims(mask, 1), 3
+    if rank == 3:  # LiteRT cannot insert an axis by an index
+        return ops.expand_dims(mask, 1)
     if rank == 4:
         return mask
     raise ValueError(

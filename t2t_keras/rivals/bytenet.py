@@ -12,7 +12,7 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check, check_integer, check_positive
-from t2t_keras.layers.decoding_cache import extended
+from t2t_keras.decoding_cache import extended
 from t2t_keras.layers.layer_norm import LayerNorm
 from t2t_keras.rivals.dilated_block import DilatedBlock
 from t2t_keras.rivals.histories import beams_of_step

@@ -4,8 +4,9 @@ import pytest
 from helpers import array, check_layer, disturbed, gradients, vectors
 from keras import ops
 
+from t2t_keras.decoding_cache import KeptCache, KeysValues, decoding_step
 from t2t_keras.layers import MultiHeadAttention, scaled_dot_product_attention
-from t2t_keras.layers.decoding_cache import decoding_step
+from t2t_keras.layers.masks import Bias, over_heads
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
 
 
@@ -201,3 +202,46 @@ def test_a_projection_of_ones_own_is_called_in_training():
     layer.value = Tripled(16, use_bias=False, name="value")
     layer.build(x.shape)
     np.testing.assert_allclose(array(layer(x, training=True)), array(layer(x)), atol=1e-5)
+
+
+@pytest.mark.parametrize("settings", [{}, {"d_k": 3, "d_v": 5, "use_bias": True}])
+@pytest.mark.parametrize("attention", ["scaled", "additive"])
+def test_a_step_that_only_reads_its_cache_equals_one_that_writes_it(settings, attention):
+    layer = disturbed(built(attention=attention, causal=True, **settings))
+    sentences, beams, length, position = 2, 3, 5, 2
+    shape = sentences, layer.num_heads, length * beams
+    cache = KeysValues(
+        ops.array(vectors(*shape, layer.d_k, seed=1)), ops.array(vectors(*shape, layer.d_v, seed=2))
+    )
+    x = ops.array(vectors(sentences * beams, 8, seed=3))
+    earlier = np.random.default_rng(4).random((sentences, beams, length * beams)) < 0.5
+    own = np.arange(beams)
+    earlier[:, :, position * beams :] = False
+    visible = earlier.copy()
+    visible[:, own, position * beams + own] = True
+    step = decoding_step(cache, position, beams, ops.array(visible))
+    expected, written = layer(x, step=step, cache=cache)
+    bias = ops.array(np.where(earlier, 0, -np.inf).astype("float32"))
+    step = decoding_step(KeptCache(*cache), position, beams, bias)
+    found, new = layer(x, step=step, cache=KeptCache(*cache))
+    np.testing.assert_allclose(array(found), array(expected), atol=1e-6)
+    for ours, theirs in zip(new, written, strict=True):
+        theirs = array(theirs)[:, :, position * beams : (position + 1) * beams]
+        np.testing.assert_allclose(array(ours), theirs, atol=1e-6)
+
+
+def built(**settings):
+    layer = MultiHeadAttention(num_heads=2, d_model=8, **settings)
+    layer.build((None, None, 8))
+    return layer
+
+
+def test_a_bias_is_a_mask_that_is_added():
+    q, k, v = (ops.array(vectors(2, 2, 4, 3, seed=seed)) for seed in range(3))
+    mask = np.random.default_rng(3).random((2, 1, 4, 4)) < 0.5
+    mask[..., 0] = True
+    bias = Bias(ops.array(np.where(mask, 0, -np.inf).astype("float32")))
+    assert over_heads(bias) is bias
+    expected = scaled_dot_product_attention(q, k, v, ops.array(mask))
+    for ours, theirs in zip(scaled_dot_product_attention(q, k, v, bias), expected, strict=True):
+        np.testing.assert_allclose(array(ours), array(theirs), atol=1e-6)

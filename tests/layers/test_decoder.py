@@ -2,8 +2,8 @@ import numpy as np
 from helpers import array, check_layer, vectors
 from keras import ops
 
+from t2t_keras.decoding_cache import decoding_step
 from t2t_keras.layers import Decoder, DecoderBlock, Encoder, SharedEmbedding
-from t2t_keras.layers.decoding_cache import decoding_step
 
 BLOCK = {"d_model": 8, "d_ff": 16, "num_heads": 2}
 

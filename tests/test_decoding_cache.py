@@ -4,7 +4,7 @@ import numpy as np
 from helpers import array
 from keras import ops
 
-from t2t_keras.layers.decoding_cache import (
+from t2t_keras.decoding_cache import (
     KeysValues,
     decoding_step,
     empty_cache,

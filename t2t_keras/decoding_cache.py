@@ -8,6 +8,9 @@ Restricted self-attention (§4) has a rolling cache, which holds only the newest
 p takes the slots of position `p mod length` and overwrites the oldest one. So the cost of a step
 does not grow.
 
+A program that computes a single step, such as one of LiteRT, need not copy the cache: a `KeptCache`
+stays where it is, and the step returns only the new keys and values, for `put` to write into it.
+
 The arrays of a decoding step have two layouts. Projections work on *rows*, `[sentences · beams,
 width]`; the hypotheses of a sentence are adjacent. Attention works on *heads*, `[sentences, heads,
 beams, width of a head]`.
@@ -15,7 +18,9 @@ beams, width of a head]`.
 
 from typing import Any, NamedTuple
 
-from keras import ops
+import numpy as np
+
+from t2t_keras.ops import ops
 
 
 class KeysValues(NamedTuple):
@@ -23,6 +28,10 @@ class KeysValues(NamedTuple):
 
     keys: Any  # [batch, heads, length, d_k]
     values: Any  # [batch, heads, length, d_v]
+
+
+class KeptCache(KeysValues):
+    """Keys and values that a step only reads. They are kept outside of its program."""
 
 
 def empty_cache(sentences, slots, num_heads, d_k, d_v, dtype):
@@ -52,6 +61,25 @@ class DecodingStep(NamedTuple):
     @property
     def beams(self):
         return self.visible.shape[2]
+
+    def attend(self, attention, queries, keys, values, cache):
+        """Computes causal self-attention.
+
+        Args:
+            attention: the `MultiHeadAttention`.
+            queries: heads.
+            keys, values: those of this position, as rows.
+            cache: see `MultiHeadAttention.decode_step`.
+
+        Returns:
+            Heads, and the cache with this position in it.
+        """
+        keys, values = (
+            ops.reshape(x, (-1, x.shape[-1] // attention.num_heads)) for x in (keys, values)
+        )
+        cache = self.write(cache, keys, values)
+        heads, _ = attention.heads_and_weights(queries, *cache, self.visible)
+        return heads, cache
 
     def write(self, cache, keys, values):
         """Returns the cache with this position in it.
@@ -84,18 +112,55 @@ class DecodingStep(NamedTuple):
         return ops.reshape(x, (-1, num_heads * width))
 
 
+class KeptStep(NamedTuple):
+    """A step that reads a `KeptCache`.
+
+    All its shapes are known as soon as those of its inputs are, so LiteRT can plan it.
+    """
+
+    position: Any  # int32 scalar
+    bias: Any  # [sentences, 1, beams, slots]: 0 for earlier slots that a hypothesis sees, or −∞
+
+    @property
+    def beams(self):
+        return self.bias.shape[2]
+
+    def attend(self, attention, queries, keys, values, cache):
+        """See `DecodingStep.attend`; returns the new keys and values instead of the cache."""
+        new = KeysValues(*(self.split_heads(x, attention.num_heads) for x in (keys, values)))
+        only_own = np.where(np.eye(self.beams), 0.0, -np.inf).astype("float32")
+        scores = [
+            attention.scores_of(queries, cache.keys) + self.bias,
+            attention.scores_of(queries, new.keys) + only_own,
+        ]
+        weights = ops.softmax(ops.concatenate(scores, axis=-1))
+        earlier, own = weights[..., : -self.beams], weights[..., -self.beams :]
+        return ops.matmul(earlier, cache.values) + ops.matmul(own, new.values), new
+
+    def split_heads(self, x, num_heads):
+        x = ops.reshape(x, (-1, self.beams, num_heads, x.shape[-1] // num_heads))
+        return ops.transpose(x, (0, 2, 1, 3))
+
+    def join_heads(self, x):
+        _, num_heads, _, width = x.shape
+        return ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (-1, num_heads * width))
+
+
 def decoding_step(cache, position, beams, visible=None, rolling=False):
-    """Returns the `DecodingStep` of a position.
+    """Returns the `DecodingStep` of a position, or the `KeptStep`.
 
     Args:
         cache: the `KeysValues` of any layer, from `empty_cache`.
         position: index of the position, from 0.
         beams: hypotheses per sentence.
         visible: boolean `[sentences, beams, slots]`: the slots that each hypothesis consists of,
-            including the one it writes now. None: each beam sees its own slots.
+            including the one it writes now. None: each beam sees its own slots. For a `KeptCache`,
+            the `bias` of `KeptStep` without its axis of heads.
         rolling: whether the cache holds only the newest positions. `visible` has the slots of all.
     """
     position = ops.cast(position, "int32")
+    if isinstance(cache, KeptCache):
+        return KeptStep(position, ops.expand_dims(visible, 1))
     sentences, heads, slots, _ = ops.shape(cache.keys)
     place = position % (slots // beams) if rolling else position
     new = place * beams + ops.arange(beams, dtype="int32")

@@ -1,0 +1,72 @@
+"""The search on NumPy, for models whose steps are computed by a program without Keras."""
+
+import numpy as np
+
+from t2t_keras.decoding.rows import Hypotheses
+from t2t_keras.ops import map_structure, on_numpy
+
+STAGE = 16  # tokens
+SPARE = 8  # tokens that an output is expected to be longer than its source, at most
+
+
+def numpy_search(method, source, longest=None, extras=None):
+    """Returns the same hypotheses as `search`, step by step.
+
+    Sentences leave the batch when half of it is finished, so a finished one costs little.
+
+    Args:
+        method: a search, from `method_of`. Besides the methods that it calls, its model has
+            `chosen(memory, cache, rows)`, which returns the memory and the cache of some sentences.
+        source, longest, extras: see the `start` method of the search.
+    """
+    with on_numpy():
+        room = until_stage(source.shape[1] + SPARE, longest)
+        state = method.start(source, room, longest, extras)
+        rows, found = np.arange(len(source)), [None] * len(source)
+        while True:
+            state, unfinished = advanced(method, state, room)
+            hypotheses = method.hypotheses(state)
+            for place in np.flatnonzero(~unfinished):
+                found[rows[place]] = [part[place] for part in hypotheses]
+            if not unfinished.any():
+                return stacked(found) if found else hypotheses
+            if not unfinished.all():
+                rows, state = rows[unfinished], chosen(method, state, np.flatnonzero(unfinished))
+            if state.position == room:
+                room = until_stage(room + 1, longest)
+                state = method.with_room(state, room)
+
+
+def until_stage(length, longest):
+    """Returns the end of the stage in which an output gets this length."""
+    room = -(-length // STAGE) * STAGE
+    return room if longest is None else min(room, longest)
+
+
+def advanced(method, state, room):
+    """Steps until there is no room, or half of the sentences are finished.
+
+    Returns:
+        The state, and which sentences are unfinished.
+    """
+    while True:
+        unfinished = method.unfinished(state)
+        few = 2 * np.count_nonzero(unfinished) <= len(unfinished)
+        if few or state.position == room:
+            return state, unfinished
+        state = method.step(state)
+
+
+def chosen(method, state, rows):
+    """Returns a state with only the given sentences."""
+    memory, cache = method.model.chosen(state.memory, state.cache, rows)
+    others = state._replace(position=None, memory=None, cache=None)
+    others = map_structure(lambda array: array[rows], others)
+    return others._replace(position=state.position, memory=memory, cache=cache)
+
+
+def stacked(found):
+    """Returns the `Hypotheses` of all sentences, padded to a common length."""
+    length = max((tokens.shape[1] for tokens, _ in found), default=0)
+    tokens = [np.pad(each, [(0, 0), (0, length - each.shape[1])]) for each, _ in found]
+    return Hypotheses(np.stack(tokens), np.stack([scores for _, scores in found]))

@@ -1,0 +1,186 @@
+"""Array operations for code that also runs without Keras, on NumPy arrays.
+
+`ops` offers the operations of `keras.ops`. Inside `on_numpy()` they are computed by NumPy, with the
+same results. So one search serves Keras models, in graphs of any backend, and programs that only
+compute the logits of a step.
+"""
+
+import contextlib
+import functools
+import threading
+
+import numpy as np
+
+THREAD = threading.local()
+NARROW = {"d": "float32", "l": "int32", "q": "int32"}  # Keras has numbers of 32 bits
+FEW = 64  # so many numbers are sorted at once
+
+
+@contextlib.contextmanager
+def on_numpy():
+    """Computes the operations of this thread with NumPy, without Keras."""
+    before = getattr(THREAD, "on_numpy", False)
+    THREAD.on_numpy = True
+    try:
+        yield
+    finally:
+        THREAD.on_numpy = before
+
+
+class Operations:
+    """Operations by name."""
+
+    def __getattr__(self, name):
+        if getattr(THREAD, "on_numpy", False):
+            return NUMPY[name]
+        from keras import ops  # takes more than a second
+
+        return getattr(ops, name)
+
+
+ops = Operations()
+
+
+def map_structure(function, *structures):
+    """Applies a function to the arrays of a structure of dicts, lists and tuples.
+
+    Args:
+        function: of one array of each structure.
+        *structures: structures of the same form. None stays None.
+    """
+    first = structures[0]
+    if first is None:
+        return None
+    if isinstance(first, dict):
+        return {key: map_structure(function, *(each[key] for each in structures)) for key in first}
+    if isinstance(first, list | tuple):
+        parts = (map_structure(function, *each) for each in zip(*structures, strict=True))
+        return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
+    return function(*structures)
+
+
+def narrow(x):
+    return x.astype(NARROW[x.dtype.char]) if x.dtype.char in NARROW else x
+
+
+def narrowed(function):
+    """Returns a function whose result has numbers of 32 bits."""
+    return lambda *args, **kwargs: narrow(np.asarray(function(*args, **kwargs)))
+
+
+def of_type(function):
+    """Returns a reduction whose result has the type of its argument."""
+    return lambda x, axis=None, keepdims=False: function(
+        x, axis=axis, dtype=x.dtype, keepdims=keepdims
+    )
+
+
+@functools.lru_cache(1000)
+def arange(*limits, dtype=None):
+    numbers = narrow(np.arange(*limits, dtype=dtype))
+    numbers.flags.writeable = False  # others have the same
+    return numbers
+
+
+def filled(value):
+    return lambda shape, dtype="float32": np.full(shape, value, dtype)
+
+
+@functools.lru_cache(1000)
+def places(shape):
+    """Returns arrays that index every vector along the axis after these, for `take_along_axis`."""
+    return np.ix_(*map(np.arange, shape), [0])[:-1]
+
+
+def take_along_axis(x, indices, axis):
+    axis %= x.ndim
+    if axis + 1 < x.ndim:
+        if indices.shape[axis + 1 :] != (1,) * (x.ndim - axis - 1):
+            return np.take_along_axis(x, indices, axis)
+        indices = indices.reshape(indices.shape[: axis + 1])  # whole vectors are copied
+    return x[(*places(x.shape[:axis]), indices)]
+
+
+def top_k(x, k):
+    """Returns the k largest numbers along the last axis, descending, and their indices."""
+    if x.shape[-1] <= FEW:
+        order = (-x).argsort(axis=-1, kind="stable")[..., :k]
+    else:
+        order = x.argpartition(-k, axis=-1)[..., -k:]
+        order.sort(axis=-1)
+        best = (-take_along_axis(x, order, -1)).argsort(axis=-1, kind="stable")
+        order = take_along_axis(order, best, -1)
+    return take_along_axis(x, order, -1), order.astype("int32")
+
+
+def logsumexp(x, axis=-1, keepdims=False):
+    largest = x.max(axis=axis, keepdims=True)
+    with np.errstate(divide="ignore"):
+        result = np.log(np.exp(x - largest).sum(axis=axis, keepdims=True)) + largest
+    return result if keepdims else result.squeeze(axis)
+
+
+def log_softmax(x):
+    return x - logsumexp(x, keepdims=True)
+
+
+def scatter_update(x, indices, updates):
+    x = x.copy()
+    x[tuple(indices.T)] = updates
+    return x
+
+
+def cond(condition, if_true, if_false):
+    return if_true() if condition else if_false()
+
+
+def while_loop(condition, body, values):
+    while condition(*values):
+        values = body(*values)
+    return values
+
+
+NUMPY = {
+    "all": lambda x, axis=None, keepdims=False: x.all(axis, keepdims=keepdims),
+    "any": lambda x, axis=None, keepdims=False: x.any(axis, keepdims=keepdims),
+    "arange": arange,
+    "argmax": narrowed(np.argmax),
+    "broadcast_to": np.broadcast_to,
+    "cast": lambda x, dtype: np.asarray(x).astype(dtype, copy=False),
+    "clip": np.clip,
+    "concatenate": np.concatenate,
+    "cond": cond,
+    "convert_to_tensor": lambda x, dtype=None: narrow(np.asarray(x, dtype)),
+    "cumsum": of_type(lambda x, axis, dtype, keepdims: np.cumsum(x, axis, dtype)),
+    "exp": np.exp,
+    "full": lambda shape, value: np.full(shape, value, "float32"),
+    "full_like": np.full_like,
+    "log": np.log,
+    "log_softmax": log_softmax,
+    "logsumexp": logsumexp,
+    "max": lambda x, axis=None, keepdims=False: x.max(axis, keepdims=keepdims),
+    "maximum": narrowed(np.maximum),
+    "mean": np.mean,
+    "meshgrid": np.meshgrid,
+    "minimum": narrowed(np.minimum),
+    "not_equal": np.not_equal,
+    "ones": filled(1),
+    "ones_like": np.ones_like,
+    "pad": np.pad,
+    "repeat": np.repeat,
+    "reshape": lambda x, shape: x.reshape(shape),
+    "roll": np.roll,
+    "scatter_update": scatter_update,
+    "shape": lambda x: x.shape,
+    "softmax": lambda x: np.exp(log_softmax(x)),
+    "stack": np.stack,
+    "sum": of_type(np.sum),
+    "take": np.take,
+    "take_along_axis": take_along_axis,
+    "top_k": top_k,
+    "transpose": np.transpose,
+    "where": narrowed(np.where),
+    "while_loop": while_loop,
+    "zeros": filled(0),
+    "zeros_like": np.zeros_like,
+}
