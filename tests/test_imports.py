@@ -1,10 +1,12 @@
 """`import t2t_keras` in a program, and in one of the package's commands."""
 
 import importlib.util
+import subprocess
 import sys
 
 import keras
 import pytest
+from commands import ROOT
 
 import t2t_keras
 
@@ -53,3 +55,25 @@ def test_a_command_prepares_its_process_and_imports_classes_later(monkeypatch, a
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="'t2t_keras' has no attribute 'Transformers'"):
         t2t_keras.__getattr__("Transformers")
+
+
+@pytest.mark.parametrize(
+    "order", ["import keras, t2t_keras", "import t2t_keras; import keras", "import t2t_keras.ops"]
+)
+def test_classes_are_registered_once_keras_is_imported_and_not_before(order, tmp_path):
+    path = tmp_path / "model.keras"
+    model = t2t_keras.Transformer(
+        t2t_keras.TransformerConfig(vocab_size=9, num_layers=1, d_model=8, d_ff=8, num_heads=2)
+    )
+    model.save(path)
+    program = f"""
+import sys
+{order}
+if {"import keras" in order}:
+    assert keras.saving.load_model({str(path)!r}).count_params() == {model.count_params()}
+else:
+    assert not {{"keras", "tensorflow", "jax"}} & sys.modules.keys()
+from t2t_keras import Transformer
+assert "keras" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
