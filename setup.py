@@ -49,7 +49,10 @@ setup(
     # versions, so a new one is allowed only after it has been tested.
     install_requires=[
         "absl-py>=2.3,<3",
+        # LiteRT. Its calls for signatures without copies are not public: see litert_programs.py.
+        "ai-edge-litert>=2.3,<2.4; sys_platform != 'darwin' or platform_machine == 'arm64'",
         "aiohttp>=3.14,<4",
+        "flatbuffers>=25,<26",
         "importlib-resources>=6,<8",  # an undeclared dependency of tensorflow-datasets 4.9
         "keras>=3.15,<3.16",
         "matplotlib>=3.10,<4",

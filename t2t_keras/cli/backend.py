@@ -52,6 +52,16 @@ def load_backend(with_keras=True, on_jax=False):
         tf.config.list_physical_devices()
 
 
+def load_backend_of(folder):
+    """Imports what the export in a folder needs."""
+    from t2t_keras.translating.find import needs_tensorflow
+
+    if needs_tensorflow(folder):
+        load_backend(with_keras=False)
+    else:
+        stderr_filter()
+
+
 def chosen_backend(on_jax):
     """Returns Keras' backend, tensorflow or jax, which is known before Keras is imported.
 

@@ -21,7 +21,7 @@ from absl import flags
 from pipelines.opened_text import compressing
 from pipelines.treebank import LEAVES as LEAF_KINDS
 from pipelines.whole import whole_file
-from t2t_keras.cli.backend import load_backend
+from t2t_keras.cli.backend import load_backend, load_backend_of
 from t2t_keras.cli.files import check_outputs, files_of
 from t2t_keras.cli.main import run
 from t2t_keras.cli.search_flags import SEARCH_FLAGS, search_changes
@@ -60,13 +60,13 @@ RUN_FLAGS = (OUTPUT, TO, WEIGHTS, *SEARCH_FLAGS)
 def main(arguments):
     trees = bool(TREEBANK.value or PARSES.value)
     (check_tree_flags if trees else check_text_flags)(arguments)
-    from t2t_keras.translating.find import is_ctranslate2
-
     is_export = is_export_alone(arguments)
     if trees and is_export:
         raise ValueError(f"--treebank takes a run, no export. Received: {arguments[0]}")
-    if not (is_export and is_ctranslate2(arguments[0])):
-        load_backend(with_keras=not is_export)
+    if is_export:
+        load_backend_of(arguments[0])
+    else:
+        load_backend()
     (evaluate_trees if trees else evaluate_text)(arguments)
 
 

@@ -3,6 +3,7 @@
 t2t-export runs/ende                       a SavedModel, text in and text out: runs/ende/export/1
 t2t-export runs/ende --dtype=int8          the next version, in a quarter of the size
 t2t-export runs/ende --ids_only            ids in and out; does not need tensorflow_text
+t2t-export runs/ende --format=litert       a model for LiteRT, the fastest on CPUs
 t2t-export runs/ende --format=ctranslate2  a folder for CTranslate2
 t2t-export runs/ende --format=keras        one .keras file for keras.saving.load_model
 t2t-export runs/ende --beam=1 --output=served/ende
@@ -37,14 +38,14 @@ OUTPUT = flags.DEFINE_string(
 FORMAT = flags.DEFINE_enum(
     "format",
     "saved_model",
-    ("saved_model", "keras", "ctranslate2"),
+    ("saved_model", "litert", "keras", "ctranslate2"),
     "Output format.",
 )
 DTYPE = flags.DEFINE_enum(
     "dtype",
     "float32",
     tuple(dict.fromkeys((*SAVED_MODEL_DTYPES, *CTRANSLATE2_DTYPES))),
-    "Type of the stored weights, for saved_model and ctranslate2.",
+    "Type of the stored weights, for saved_model, litert and ctranslate2.",
 )
 FORCE = flags.DEFINE_bool("force", False, "Replace an existing CTranslate2 folder.")
 IDS_ONLY = flags.DEFINE_bool("ids_only", False, "Write a SavedModel that takes and returns ids.")
@@ -58,6 +59,7 @@ N_BEST = flags.DEFINE_integer(
 # constraints, which are beyond CTranslate2.
 UNUSED = {
     "saved_model": (FORCE, *SAMPLING_FLAGS),
+    "litert": (FORCE, IDS_ONLY, *SAMPLING_FLAGS),
     "ctranslate2": (IDS_ONLY, *SAMPLING_FLAGS, *CONSTRAINT_FLAGS),
     "keras": (DTYPE, FORCE, IDS_ONLY, N_BEST, *SEARCH_FLAGS),
 }

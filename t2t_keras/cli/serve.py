@@ -163,14 +163,16 @@ def find_versions(folder):
         folder: a run's folder, the folder of the versions itself, or a CTranslate2 folder.
     """
     from t2t_keras.translating.engines.ctranslate2 import is_ctranslate2
+    from t2t_keras.translating.export_folders import is_litert
 
     if is_ctranslate2(folder):
         return folder, run_name(folder), {"load": load_ctranslate2, "find": only_version}
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder}")
     for export in (folder / "export", folder):
-        if versions_in(export):
-            return export, run_name(export), {}
+        if versions := versions_in(export):
+            is_light = is_litert(versions[max(versions)])
+            return export, run_name(export), {"load": load_litert} if is_light else {}
     raise ValueError(
         f"{folder} contains no export: neither the folder nor its export/ has a numbered version. "
         f"t2t-export {folder} writes one"
@@ -188,6 +190,14 @@ def load_ctranslate2(folder):
     from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine
 
     return EngineModel(CTranslate2Engine(folder))
+
+
+def load_litert(folder):
+    """Returns the model for LiteRT in a folder, which needs neither TensorFlow nor Keras."""
+    from t2t_keras.serving.engine_model import EngineModel
+    from t2t_keras.translating.engines.litert import LiteRTEngine
+
+    return EngineModel(LiteRTEngine(folder))
 
 
 def only_version(folder):

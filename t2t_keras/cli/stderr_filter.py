@@ -18,6 +18,8 @@ CHATTER = (
     rb"WARNING: All log messages before absl::InitializeLog\(\) is called are written to STDERR",
     # oneDNN has no integer sums, on no processor. TensorFlow logs that at level ERROR.
     rb"E\d{4} .*\] oneDNN supports DT_INT\d+ only on platforms with AVX-512\..*",
+    # LiteRT's note on its own library.
+    rb"INFO: Created TensorFlow Lite XNNPACK delegate for CPU\.",
     # SentencePiece's notes on vocabularies in tensorflow_text, which has no setting for them.
     rb"\w+\.cc\(\d+\) LOG\(INFO\) .*",
 )

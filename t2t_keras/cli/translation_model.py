@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from absl import flags
 
 from pipelines.whole import json_digest
-from t2t_keras.cli.backend import load_backend
+from t2t_keras.cli.backend import load_backend, load_backend_of
 from t2t_keras.cli.field_flags import define_flags
 from t2t_keras.cli.search_flags import search_changes
 from t2t_keras.cli.to_flag import TO
@@ -80,15 +80,14 @@ def load_model(folders):
 
 def from_export(folders):
     """Returns the `Translator` of an export and its digest, or None if no folder is one."""
-    from t2t_keras.translating.find import is_ctranslate2, is_export, load_translator
+    from t2t_keras.translating.find import is_export, load_translator
 
     if not any(map(is_export, folders)):
         return None
     if len(folders) > 1:
         raise ValueError(f"an export cannot join an ensemble. Received: {' '.join(folders)}")
     refuse_unused([WEIGHTS], f"with an export: t2t-export fixed the weights of {folders[0]}")
-    if not is_ctranslate2(folders[0]):
-        load_backend(with_keras=False)
+    load_backend_of(folders[0])
     translator = load_translator(folders[0], TO.value)
     return translator, translator.engine.digest()
 

@@ -1,4 +1,4 @@
-"""Exports of a run's trained model: SavedModels, CTranslate2 folders and Keras files."""
+"""Exports of a run's trained model: SavedModels, models for LiteRT, CTranslate2 and Keras."""
 
 import dataclasses
 import json
@@ -20,6 +20,8 @@ from pipelines.whole import (
 from t2t_keras.checks import check_choice
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.ctranslate2 import save_ctranslate2
+from t2t_keras.export.dtypes import LITERT_DTYPES
+from t2t_keras.export.litert import save_litert
 from t2t_keras.export.loading import write_manifest
 from t2t_keras.export.saved_model import save_ids_model, save_text_model
 from t2t_keras.export.text_signatures import Language
@@ -27,8 +29,8 @@ from t2t_keras.export.version_folders import versions_in
 from t2t_keras.runs.settings_file import read_config
 from t2t_keras.runs.tree_search import tree_constraint
 from t2t_keras.runs.weights_digest import weights_digest
-from t2t_keras.translating.engines.ctranslate2 import RECORD, digests_in
 from t2t_keras.translating.export_folders import EXPORT_AGAIN, is_saved_model
+from t2t_keras.translating.export_record import LITERT_RECORD, RECORD, write_record
 
 
 def export(run, folder=None, format="saved_model", weights=None, **options):
@@ -37,7 +39,7 @@ def export(run, folder=None, format="saved_model", weights=None, **options):
     Args:
         run: a `Run`.
         folder: output folder, or file for "keras". None: a path inside the run.
-        format: "saved_model", "ctranslate2" or "keras".
+        format: "saved_model", "litert", "ctranslate2" or "keras".
         weights: see `TrainedModel`.
         **options: passed to the function for the format.
     """
@@ -216,7 +218,7 @@ def export_ctranslate2(
             files=vocabulary_files(tokenizer, Path(temporary)),
             force=force,
             alignment=choice,
-            finish=lambda done: write_json(done / RECORD, facts | {"files": digests_in(done)}),
+            finish=lambda done: write_record(done, facts),
         )
     return folder
 
@@ -235,8 +237,43 @@ def vocabulary_files(tokenizer, folder):
     ]
 
 
+def export_litert(run, folder=None, weights=None, dtype="float32", n_best=None, **search):
+    """Writes the next version of a model for LiteRT; returns the version's folder.
+
+    Args:
+        run: a `Run`.
+        folder: parent of the numbered versions. None: `export_litert` inside the run.
+        weights: see `TrainedModel`.
+        dtype: type of the stored weights, "float32" or "int8".
+        n_best: size of the n-best lists of t2t-serve. None: the beam width.
+        **search: changes to the run's search settings, the defaults of whoever uses the export.
+    """
+    check_choice("dtype", dtype, LITERT_DTYPES)
+    config = run.search(**search)
+    config = config.with_results(n_best)
+    config.validate()
+    (model, steps), tokenizer = run.loaded_with_steps(weights), run.tokenizer()
+    facts = facts_of(model, steps, dtype=dtype, search=config, longest=model.longest)
+    facts["split"] = not run.prepared_with("leaves")
+    facts["tags"] = list(run.tags())
+    if (tag := tag_before(tokenizer)) is not None:
+        facts["tag"] = tag
+    folder = folder or run.folder / "export_litert"
+    folder.mkdir(parents=True, exist_ok=True)
+    with only_one(folder):
+        remove_unfinished(folder)
+        version = folder / str(max(versions_in(folder), default=0) + 1)
+        with whole_folder(version) as unfinished:
+            unfinished.mkdir(exist_ok=True)
+            layout = save_litert(unfinished, model, config.beam, dtype, run.alignment_choice())
+            save_tokenizer(tokenizer, unfinished / "vocabulary")
+            write_record(unfinished, facts | {"layout": layout}, LITERT_RECORD)
+    return version
+
+
 EXPORTS = {
     "saved_model": export_saved_model,
+    "litert": export_litert,
     "ctranslate2": export_ctranslate2,
     "keras": export_keras,
 }

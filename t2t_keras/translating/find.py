@@ -3,17 +3,26 @@
 from pathlib import Path
 
 from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine, is_ctranslate2
-from t2t_keras.translating.export_folders import find_export
+from t2t_keras.translating.export_folders import find_export, find_litert
 from t2t_keras.translating.translator import Translator
 
 
 def is_export(folder):
     """Returns whether a folder contains an export that `load_translator` opens."""
-    return is_ctranslate2(folder) or find_export(folder) is not None
+    if is_ctranslate2(folder) or find_litert(folder) is not None:
+        return True
+    return find_export(folder) is not None
+
+
+def needs_tensorflow(folder):
+    """Returns whether the export in a folder is a SavedModel."""
+    return not is_ctranslate2(folder) and find_litert(folder) is None
 
 
 def load_translator(folder, to=None):
-    """Returns the `Translator` of an export: a CTranslate2 folder, or the newest SavedModel in it.
+    """Returns the `Translator` of an export.
+
+    It is a CTranslate2 folder, or the newest version of a model for LiteRT or SavedModel in it.
 
     Args:
         folder: path of the folder.
@@ -24,6 +33,11 @@ def load_translator(folder, to=None):
     """
     if is_ctranslate2(folder):
         return Translator(CTranslate2Engine(folder), to)
+    if (litert := find_litert(folder)) is not None:
+        from t2t_keras.translating.engines.litert import LiteRTEngine  # loads LiteRT
+
+        engine = LiteRTEngine(litert)
+        return Translator(engine, to or engine.tag)
     saved_model = find_export(folder)
     if saved_model is None:
         raise ValueError(f"{Path(folder)} contains no export. t2t-export RUN writes one")

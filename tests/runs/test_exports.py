@@ -82,7 +82,11 @@ def test_exports_are_written_inside_the_run_by_default(copied, empty_models, mon
 @pytest.mark.parametrize(
     ("folder", "options", "message"),
     [
-        ("", {"format": "onnx"}, r"`format` must be one of 'saved_model', 'ctranslate2', 'keras'"),
+        (
+            "",
+            {"format": "onnx"},
+            "`format` must be one of 'saved_model', 'litert',",
+        ),
         ("", {"n_best": 9}, r"`n_best` must be at most the beam width"),
         ("", {"weights": "oldest"}, r"no weights 'oldest'"),
         ("", {"bean": 4}, r"no search setting 'bean'"),

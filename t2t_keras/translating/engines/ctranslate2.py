@@ -5,13 +5,11 @@ little more than a second for its first line.
 """
 
 import copy
-import hashlib
 from pathlib import Path
 
 import numpy as np
 
 from pipelines.tokenizers import load_tokenizer
-from pipelines.whole import read_json
 from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
 from t2t_keras.decoding.special_ids import BEGIN, PADDING
@@ -24,8 +22,8 @@ from t2t_keras.translating.engines.ctranslate2_search import (
     log_p,
 )
 from t2t_keras.translating.engines.engine import Engine
+from t2t_keras.translating.export_record import RECORD, read_record, unusable
 
-RECORD = "export.json"  # record in exports that have no config.json of the run
 EXPORT_AGAIN = "Export the run again with t2t-export --format=ctranslate2 --force"
 
 
@@ -45,12 +43,12 @@ class CTranslate2Engine(Engine):
     def __init__(self, folder):
         self.name = self.folder = Path(folder)
         restore(self.folder)  # if its replacement was interrupted
-        self.record = read_record(self.folder)
+        self.record = read_record(self.folder, EXPORT_AGAIN)
         try:
             self.use(SearchConfig(**self.record["search"]))
             self.longest = self.record["longest"]
         except (KeyError, TypeError, ValueError) as error:
-            raise unusable(self.folder, f"{RECORD}: {error}") from error
+            raise unusable(self.folder, f"{RECORD}: {error}", EXPORT_AGAIN) from error
         self.split = "auto" if self.record.get("split", True) else "off"
         self.tokenizer = load_tokenizer(self.folder)
         self.pieces = Pieces(self.tokenizer)
@@ -82,7 +80,8 @@ class CTranslate2Engine(Engine):
 
     def check_attention(self):
         if "alignment" not in self.record:
-            raise unusable(self.folder, "it cannot align words: an earlier version wrote it")
+            reason = "it cannot align words: an earlier version wrote it"
+            raise unusable(self.folder, reason, EXPORT_AGAIN)
 
     def attention(self, source, target):
         weights = []
@@ -154,32 +153,3 @@ def is_ctranslate2(folder):
     if (folder / "model.bin").exists():
         return True
     return (folder / RECORD).exists() and not (folder / "saved_model.pb").exists()
-
-
-def digests_in(folder):
-    """Returns {name: SHA-256} for the files in a folder without subfolders."""
-    digests = {}
-    for path in sorted(path for path in folder.iterdir() if path.is_file()):
-        with open(path, "rb") as file:
-            digests[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
-    return digests
-
-
-def read_record(folder):
-    """Returns the record of a CTranslate2 folder after verifying the digests of its files."""
-    record = read_json(folder / RECORD, remedy=EXPORT_AGAIN)
-    if record is None:
-        raise unusable(folder, f"it has no {RECORD}, which t2t-export writes")
-    if not isinstance(record.get("files"), dict) or "search" not in record:
-        raise unusable(folder, "it was written by an earlier version, without search settings")
-    found = digests_in(folder)
-    for name, digest in record["files"].items():
-        if name not in found:
-            raise unusable(folder, f"{name} is missing")
-        if found[name] != digest:
-            raise unusable(folder, f"{name} does not match its SHA-256 in {RECORD}")
-    return record
-
-
-def unusable(folder, reason):
-    return ValueError(f"{folder} cannot be used: {reason}. {EXPORT_AGAIN}")

@@ -1,0 +1,68 @@
+"""Flatbuffers of LiteRT with several programs."""
+
+import hashlib
+
+import flatbuffers
+import numpy as np
+from tensorflow.lite.python import schema_py_generated as schema
+
+IDENTIFIER = b"TFL3"
+# The attributes of operations that are the index of another part of the program.
+SUBGRAPHS = ("condSubgraphIndex", "bodySubgraphIndex", "thenSubgraphIndex", "elseSubgraphIndex")
+SUBGRAPHS += ("initSubgraphIndex", "subgraph")
+
+
+def unpacked(data):
+    return schema.ModelT.InitFromPackedBuf(data, 0)
+
+
+def packed(model):
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), IDENTIFIER)
+    return bytes(builder.Output())
+
+
+def joined(models):
+    """Returns a flatbuffer with the programs of several models. It has each constant once."""
+    first = models[0]
+    whole = schema.ModelT()
+    whole.version, whole.description = first.version, first.description
+    whole.buffers, whole.operatorCodes, whole.subgraphs, whole.signatureDefs = [], [], [], []
+    places, codes = {}, {}
+    for model in models:
+        buffers = [place_of(each, whole.buffers, places) for each in model.buffers]
+        operators = [code_of(each, whole.operatorCodes, codes) for each in model.operatorCodes]
+        before = len(whole.subgraphs)
+        for program in model.subgraphs:
+            for tensor in program.tensors:
+                tensor.buffer = buffers[tensor.buffer]
+            for operator in program.operators:
+                operator.opcodeIndex = operators[operator.opcodeIndex]
+                for name in SUBGRAPHS:
+                    if hasattr(operator.builtinOptions, name):
+                        moved = getattr(operator.builtinOptions, name) + before
+                        setattr(operator.builtinOptions, name, moved)
+            whole.subgraphs.append(program)
+        for signature in model.signatureDefs:
+            signature.subgraphIndex += before
+            whole.signatureDefs.append(signature)
+    return packed(whole)
+
+
+def place_of(buffer, buffers, places):
+    """Returns the index of a buffer with this content among those of the whole model."""
+    data = np.zeros(0, "uint8") if buffer.data is None else np.asarray(buffer.data, "uint8")
+    # The first buffer is empty; so is that of each array that is not constant.
+    key = hashlib.sha256(data).digest() if data.size else b""
+    if key not in places:
+        places[key] = len(buffers)
+        buffers.append(buffer)
+    return places[key]
+
+
+def code_of(code, codes, places):
+    key = code.builtinCode, code.deprecatedBuiltinCode, code.customCode, code.version
+    if key not in places:
+        places[key] = len(codes)
+        codes.append(code)
+    return places[key]

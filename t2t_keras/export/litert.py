@@ -1,0 +1,80 @@
+"""Flatbuffers for LiteRT, TensorFlow's runtime for devices, which needs no TensorFlow."""
+
+import tempfile
+
+import tensorflow as tf
+from tensorflow.lite.python.convert_phase import ConverterError
+
+from t2t_keras.export.flatbuffers import joined, unpacked
+from t2t_keras.export.litert_programs import layout_of, programs_of
+
+MODEL = "model.tflite"
+
+
+def save_litert(folder, model, beam, dtype="float32", alignment=None):
+    """Writes the flatbuffer of a model to a folder.
+
+    Args:
+        folder: path of the folder.
+        model: a `SequenceModel` or an `Ensemble`, in float32.
+        beam: width of the beam, for which there is a program.
+        dtype: type of the stored weights, "float32" or "int8".
+        alignment: the `AlignmentHead` that aligns words. None: the default one.
+
+    Returns:
+        The `layout_of` the programs.
+
+    Raises:
+        ValueError: LiteRT cannot compute this model.
+    """
+    variables = [
+        weight.value for each in getattr(model, "models", [model]) for weight in each.weights
+    ]
+    programs = programs_of(model, beam, alignment)
+    try:
+        data = flatbuffer_of(programs, variables, dtype)
+    except ConverterError as error:
+        reason = next(iter(str(error).splitlines()), "")
+        raise ValueError(
+            f"LiteRT cannot compute this {type(model).__name__}: {reason[:200]}"
+        ) from error
+    (folder / MODEL).write_bytes(data)
+    return layout_of(model, beam)
+
+
+def flatbuffer_of(programs, variables, dtype="float32"):
+    """Returns a flatbuffer with a signature for each program. It contains each weight once.
+
+    Args:
+        programs: `Program`s by name.
+        variables: the `tf.Variable`s that they use.
+        dtype: type of the weights, "float32" or "int8".
+    """
+    return joined([converted(name, programs[name], variables, dtype) for name in programs])
+
+
+def converted(name, program, variables, dtype):
+    """Returns the model of a flatbuffer with a single program.
+
+    Several programs in one SavedModel would fail in LiteRT, unless their weights were constants
+    before. That would take the converter five times the memory.
+    """
+    names = sorted(program.inputs)
+    module = tf.Module()
+    module.variables_used = variables
+
+    @tf.function(
+        input_signature=[tf.TensorSpec.from_spec(program.inputs[each], each) for each in names],
+        autograph=False,
+    )
+    def function(*arrays):
+        return program.function(**dict(zip(names, arrays, strict=True)))
+
+    with tempfile.TemporaryDirectory() as folder:
+        signatures = {name: function.get_concrete_function()}
+        options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+        tf.saved_model.save(module, folder, signatures, options)
+        converter = tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=[name])
+        if dtype == "int8":
+            converter.optimizations = [tf.lite.Optimize.DEFAULT]
+        return unpacked(converter.convert())

@@ -1,0 +1,183 @@
+"""The programs of a LiteRT model: a step of the search, and what comes before and after it.
+
+A search is a loop around a step. Only the step is a program; `decoding/numpy_search.py` is the
+loop. So every option of a search works, a batch may have any size, and weights are stored once.
+LiteRT plans a program for the shapes of its inputs. Each array therefore has at most one axis that
+a program does not know when it divides another one, which `reshape` calls −1.
+"""
+
+from typing import NamedTuple
+
+import keras
+import tensorflow as tf
+from keras import ops
+
+from t2t_keras.decoding.alignment import attention_between
+from t2t_keras.decoding.likeliest import group_size
+from t2t_keras.decoding.scoring import log_probabilities
+from t2t_keras.decoding_cache import KeptCache, KeysValues
+from t2t_keras.layers.masks import Bias
+from t2t_keras.transformer import DecodingMemory
+
+SPARE = 2  # candidates more than a search needs: padding and begin may be among them
+
+
+class Program(NamedTuple):
+    """A function of arrays by name.
+
+    Args:
+        function: keyword arguments in, a dict of arrays out.
+        inputs: {name: `tf.TensorSpec`}.
+    """
+
+    function: object
+    inputs: dict
+
+
+def programs_of(model, beam, alignment=None):
+    """Returns the `Program`s of a model by name.
+
+    Args:
+        model: a `SequenceModel` or an `Ensemble`.
+        beam: width of the beam. There is also a step for greedy search.
+        alignment: see `attention_between`.
+    """
+    ids = tf.TensorSpec([1, None], tf.int32)
+    found = {"encode": Program(lambda source: encoded(model, source), {"source": ids})}
+    for width in sorted({1, beam}):
+        found[f"step_{width}"] = step_program(model, width)
+    pair = {"source": ids, "target": ids}
+    found["log_p"] = Program(lambda **ids: {"log_p": log_probabilities(model, **ids)}, pair)
+    if getattr(model, "models", [model])[0].config.attention_layers[2]:
+        first = getattr(model, "models", [model])[0]
+        found["attention"] = Program(
+            lambda **ids: {"weights": attention_between(first, **ids, choice=alignment)}, pair
+        )
+    return found
+
+
+def layout_of(model, beam):
+    """Returns what a program that calls the steps must know of their arrays, in JSON types.
+
+    Returns:
+        `memory_axes`, the axis of each array of the memory that is the source's length, or None;
+        `caches`, for each width of the beam {name: [whether it is a `KeptCache`'s, shape, type]};
+        and `kept`, the number of positions in a `KeptCache`, or None.
+    """
+    widths = sorted({1, beam})
+    structures = {width: structures_of(model, width) for width in widths}
+    memory, _ = structures[1]
+    axes = {
+        name: next((i for i, size in enumerate(spec.shape) if i and size is None), None)
+        for name, spec in named("memory", memory).items()
+    }
+    caches = {}
+    for width, (_, cache) in structures.items():
+        flags = named("cache", flags_of(cache))
+        caches[width] = {
+            name: [flags[name], spec.shape.as_list(), spec.dtype.name]
+            for name, spec in named("cache", cache).items()
+        }
+    return {"memory_axes": axes, "caches": caches, "kept": neighbourhood_of(model)}
+
+
+def neighbourhood_of(model):
+    """Returns the number of positions in the caches of restricted self-attention, or None."""
+    models = getattr(model, "models", [model])
+    found = {getattr(each.config, "decoder_neighbourhood", None) for each in models}
+    if len(found) > 1:
+        raise ValueError(f"LiteRT cannot compute an ensemble of neighborhoods: {sorted(found)}")
+    return found.pop()
+
+
+def flags_of(cache):
+    if isinstance(cache, KeptCache):
+        return [True, True]
+    if type(cache) is list:
+        return [flags_of(each) for each in cache]
+    return keras.tree.map_structure(lambda _: False, cache)
+
+
+def named(kind, structure):
+    """Returns the arrays of a structure by name."""
+    return {f"{kind}_{i}": array for i, array in enumerate(keras.tree.flatten(structure))}
+
+
+def encoded(model, source):
+    """Returns what a model remembers of a source."""
+    memory, _ = model.start_decoding(source, 1, 1)
+    return named("memory", memory)
+
+
+def step_program(model, beam):
+    """Returns the `Program` of a step with so many hypotheses for each sentence."""
+    memory, cache = structures_of(model, beam)
+    inputs = {
+        "tokens": tf.TensorSpec([None], tf.int32),
+        "position": tf.TensorSpec([1], tf.int32),
+        "visible": tf.TensorSpec([None, beam, None], tf.float32),
+    }
+    inputs |= named("memory", memory) | named("cache", cache)
+
+    def step(tokens, position, visible, **arrays):
+        flat = {
+            kind: [arrays[name] for name in named(kind, structure)]
+            for kind, structure in (("memory", memory), ("cache", cache))
+        }
+        given = keras.tree.pack_sequence_as(memory, flat["memory"])
+        past = keras.tree.pack_sequence_as(cache, flat["cache"])
+        seen = visible if is_kept(cache) else visible == 0
+        position = tf.reshape(position, [])
+        logits, new = model.decode_step(tokens, position, past, with_bias(given), seen)
+        return likeliest(logits, 2 * beam + SPARE) | {"logits": logits} | named("cache", new)
+
+    return Program(step, inputs)
+
+
+def structures_of(model, beam):
+    """Returns the memory and the cache of a model as structures of `tf.TensorSpec`s."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)] * 2, autograph=False)
+    def start(source, room):
+        return model.start_decoding(source, tf.shape(room)[1], beam)
+
+    outputs = start.get_concrete_function().structured_outputs
+    memory, cache = keras.tree.map_structure(lambda x: tf.TensorSpec(x.shape, x.dtype), outputs)
+    return memory, kept(cache)
+
+
+def kept(cache):
+    """Returns a cache with `KeptCache`s for its `KeysValues`."""
+    if isinstance(cache, KeysValues):
+        return KeptCache(*cache)
+    return [kept(each) for each in cache] if isinstance(cache, list) else cache
+
+
+def is_kept(cache):
+    return any(map(is_kept, cache)) if type(cache) is list else isinstance(cache, KeptCache)
+
+
+def with_bias(memory):
+    """Returns a memory in which the mask of a `Transformer` is a `Bias`."""
+    if isinstance(memory, list):
+        return [with_bias(each) for each in memory]
+    if not isinstance(memory, DecodingMemory):
+        return memory
+    mask = ops.expand_dims(ops.expand_dims(memory.mask, 1), 1)
+    return memory._replace(mask=Bias(ops.where(mask, 0.0, -float("inf"))))
+
+
+def likeliest(logits, count):
+    """Returns what a search needs of logits `[rows, vocabulary]`; see `decoding/likeliest.py`."""
+    size = group_size(logits.shape[-1])
+    count = min(count, logits.shape[-1])
+    if logits.shape[-1] // size <= 2 * count:
+        values, ids = tf.math.top_k(logits, count)
+    else:
+        grouped = tf.reshape(logits, (-1, logits.shape[-1] // size, size))
+        _, groups = tf.math.top_k(tf.reduce_max(grouped, axis=-1), count)
+        candidates = tf.reshape(tf.gather(grouped, groups, batch_dims=1), (-1, count * size))
+        values, places = tf.math.top_k(candidates, count)
+        ids = tf.gather(groups, places // size, batch_dims=1) * size + places % size
+    normalizer = values[:, 0] + tf.math.log(tf.reduce_sum(tf.exp(logits - values[:, :1]), axis=-1))
+    return {"values": values, "ids": ids, "normalizer": normalizer}

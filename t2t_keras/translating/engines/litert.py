@@ -1,0 +1,173 @@
+"""The engine of a model for LiteRT, written by t2t-export. It needs neither TensorFlow nor Keras.
+
+LiteRT computes the steps. The searches are those of `t2t_keras.decoding`, on NumPy, so a request
+may ask for whatever a run can do, with beams up to the width for which the model was exported.
+"""
+
+import copy
+import threading
+from pathlib import Path
+
+import numpy as np
+
+from pipelines.tokenizers import load_tokenizer
+from t2t_keras.decoding.beam_search_with_options import (
+    BeamSearchWithOptions,
+    ConstrainedBeamSearchWithOptions,
+)
+from t2t_keras.decoding.constrained_beam_search import ConstrainedBeamSearch
+from t2t_keras.decoding.numpy_search import numpy_search
+from t2t_keras.decoding.rows import Rows
+from t2t_keras.decoding.sampling import draws_of
+from t2t_keras.decoding.search import method_of
+from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
+from t2t_keras.translating.engines.engine import Engine
+from t2t_keras.translating.engines.litert_model import LiteRTModel
+from t2t_keras.translating.engines.litert_programs import programs_in
+from t2t_keras.translating.export_folders import LITERT_MODEL
+from t2t_keras.translating.export_record import LITERT_RECORD, read_record, unusable
+from t2t_keras.translating.required_phrases import REQUIRED_LONGEST
+
+EXPORT_AGAIN = "Delete the folder and export the run again with t2t-export --format=litert"
+
+
+class LiteRTEngine(Engine):
+    """Searches with the programs of a model for LiteRT.
+
+    Args:
+        folder: the version's folder, which may be removed after loading.
+        threads: threads of a step; −1: LiteRT decides.
+    """
+
+    varies = frozenset(ROW_OPTIONS)
+    phrase_room = REQUIRED_LONGEST
+    batch_tokens = 1024  # a larger batch is no faster, and LiteRT keeps the memory of the largest
+
+    def __init__(self, folder, threads=1):
+        self.name = self.folder = Path(folder)
+        self.record = read_record(self.folder, EXPORT_AGAIN, LITERT_RECORD)
+        try:
+            self.use(SearchConfig(**self.record["search"]))
+            self.longest = self.record["longest"]
+            layout = self.record["layout"]
+            self.split = "auto" if self.record["split"] else "off"
+            self.tags, self.tag = self.record["tags"], self.record.get("tag")
+            self.width = self.config.beam
+            self.tokenizer = load_tokenizer(self.folder / "vocabulary")
+        except (KeyError, TypeError, ValueError) as error:
+            raise unusable(self.folder, f"{LITERT_RECORD}: {error}", EXPORT_AGAIN) from error
+        programs = programs_in(self.folder / LITERT_MODEL, threads)
+        self.model = LiteRTModel(programs, layout, self.longest)
+        self.lock = threading.Lock()  # a program has one set of inputs
+
+    def digest(self):
+        """Returns the digests of the weights and of all files."""
+        return {"litert": {name: self.record[name] for name in ("weights", "files")}}
+
+    def check(self, config, prefix, phrases):
+        super().check(config, prefix, phrases)
+        if config.constrain:
+            raise ValueError(
+                "--constrain does not work with LiteRT, which does not know trees. Give the run"
+            )
+        count = config.n_best if config.method == "sample" else config.beam
+        if config.method == "sample" and count not in (1, self.width):
+            raise ValueError(
+                f"LiteRT draws 1 or {self.width} samples of a sentence with {self.name}. Received: "
+                f"n_best={count}. Give the run, or export it again with t2t-export --format=litert "
+                f"--beam={count}"
+            )
+        if count > self.width:
+            raise ValueError(
+                f"`beam` must be at most {self.width}, the beam width of {self.name}. Received: "
+                f"{count}. For a wider one, give the run, or export it again with t2t-export "
+                f"--format=litert --beam={count}"
+            )
+        if phrases and config.beam != self.width:
+            raise ValueError(
+                f"phrases are searched for with the exported beam width, {self.width}. Received: "
+                f"beam={config.beam}. Leave it out, or give the run"
+            )
+
+    def planned(self, config):
+        if self.returns(config):
+            return self, {}
+        # Greedy search has a program of its own, and samples have no options of rows.
+        if config.beam == 1 or config.method == "sample":
+            return self.with_search(**vars(config)), {}
+        return super().planned(config)
+
+    def with_search(self, **changes):
+        other = copy.copy(self)
+        other.config = self.config.changed(**changes)
+        other.most = other.config.n_best
+        return other
+
+    def search(self, rows):
+        source = np.asarray(rows.source, "int32")
+        extras = {
+            name: np.asarray(getattr(rows, name), "int32")
+            for name in ("prefix", "phrases")
+            if getattr(rows, name) is not None
+        }
+        with self.lock:
+            try:
+                return numpy_search(self.method(rows, extras), source, self.longest, extras)
+            finally:
+                self.model.forget()
+
+    def method(self, rows, extras):
+        """Returns the search method for rows, and adds to its `extras`."""
+        config, count = self.config.changed(n_best=self.most), len(rows.source)
+        follows = self.tokenizer.target.ends_phrase() if rows.phrases is not None else None
+        if not rows.options:
+            if config.method == "sample":
+                longest = rows.source.shape[1] + config.extra_length
+                extras["draws"] = draws_of(rows.index, longest, config)
+            if rows.phrases is None:
+                return method_of(self.model, config)
+            return ConstrainedBeamSearch(self.model, config, follows)
+        own = self.own_options()
+        for name, dtype in ROW_OPTIONS.items():
+            extras[name] = np.asarray(rows.options.get(name, [own[name]] * count), dtype)
+        # A prefix has room for no tokens.
+        prefix = extras.get("prefix", np.zeros((count, 0), "int32"))
+        extras["prefix"] = np.pad(prefix, [(0, 0), (0, 1)])
+        if rows.phrases is None:
+            return BeamSearchWithOptions(self.model, config)
+        return ConstrainedBeamSearchWithOptions(self.model, config, follows)
+
+    def log_p(self, source, target):
+        return self.pairs("log_p", "log_p", source, target)
+
+    def check_attention(self):
+        if "attention" not in self.model.programs:
+            raise ValueError(
+                f"the model of {self.name} has no attention to the source, so its words cannot be "
+                "aligned"
+            )
+
+    def attention(self, source, target):
+        return self.pairs("attention", "weights", source, target)
+
+    def pairs(self, program, output, *sides):
+        """Returns an output of a program for each row, padded with zeros."""
+        sides = [np.asarray(side, "int32") for side in sides]
+        found = []
+        with self.lock:
+            for row in zip(*sides, strict=True):
+                source, target = (ids[None, : np.count_nonzero(ids)] for ids in row)
+                found.append(self.model.programs[program](source=source, target=target)[output][0])
+        axes = found[0].ndim if found else 1
+        shape = (sides[1].shape[1], sides[0].shape[1])[:axes]
+        whole = np.zeros((len(found), *shape), "float32")
+        for row, array in zip(whole, found, strict=True):
+            row[tuple(map(slice, array.shape))] = array
+        return whole
+
+    def warm_up(self):
+        ids = np.array([[3, 2]], "int32")
+        self.search(Rows(ids, [0]))
+
+    def close(self):
+        self.model = None

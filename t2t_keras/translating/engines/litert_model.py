@@ -1,0 +1,197 @@
+"""A model whose programs LiteRT runs, as `decoding/numpy_search.py` needs it."""
+
+import numpy as np
+
+from t2t_keras.decoding.likeliest import Logits
+from t2t_keras.decoding_cache import in_rolling_cache, own_slots
+
+UNIT = 16  # lengths of sources are multiples, so that the plan of a program often fits the next one
+HIDDEN = np.float32(-np.inf)
+
+
+class LiteRTModel:
+    """Decodes as a `Transformer` does.
+
+    The memory and the cache of the batch that is being decoded are in the step's inputs. Its
+    `Decoding` takes the place of the cache in the search's state.
+
+    Args:
+        programs: {name: `Program`}.
+        record: what `t2t_keras.export.litert` says about the programs.
+        longest: maximum length of a sequence. None: no maximum.
+    """
+
+    def __init__(self, programs, record, longest=None):
+        self.programs, self.record, self.longest = programs, record, longest
+        self.steps = {}
+
+    def step_of(self, beams):
+        if beams not in self.steps:
+            self.steps[beams] = Step(self.programs[f"step_{beams}"], self.record, beams)
+        return self.steps[beams]
+
+    def forget(self):
+        """Frees what is kept of the batch that was decoded last."""
+        for step in self.steps.values():
+            step.loaded = None
+
+    def start_decoding(self, source, max_length, beams=1):
+        found = [self.encoded(ids[: np.count_nonzero(ids)]) for ids in source]
+        memory = {
+            name: stacked([each[name][0] for each in found], axis)
+            for name, axis in self.record["memory_axes"].items()
+        }
+        return None, Decoding(self.step_of(beams), memory, len(source), max_length)
+
+    def encoded(self, ids):
+        """Returns the memory of a source by name. One by one, they need no padding."""
+        padded = np.zeros((1, max(-(-len(ids) // UNIT), 1) * UNIT), "int32")
+        padded[0, : len(ids)] = ids
+        return self.programs["encode"](source=padded)
+
+    def extend_cache(self, cache, max_length, beams=1):
+        cache.extend(max_length)
+        return cache
+
+    def chosen(self, memory, cache, rows):
+        return memory, cache.chosen(rows)
+
+    def decode_step(self, tokens, position, cache, memory, visible=None):
+        return cache.step.decode(cache, tokens, int(position), visible), cache
+
+
+def stacked(arrays, axis):
+    """Returns arrays as one, padded with zeros where their lengths differ.
+
+    Args:
+        arrays: a list.
+        axis: axis of the result along which they may differ, or None.
+    """
+    if axis is None or len({array.shape for array in arrays}) == 1:
+        return np.stack(arrays)
+    shape = list(arrays[0].shape)
+    shape[axis - 1] = max(array.shape[axis - 1] for array in arrays)
+    whole = np.zeros((len(arrays), *shape), arrays[0].dtype)
+    for row, array in zip(whole, arrays, strict=True):
+        row[tuple(map(slice, array.shape))] = array
+    return whole
+
+
+class Decoding:
+    """A batch that is being decoded.
+
+    Args:
+        step: the `Step`.
+        memory: {name: array}.
+        sentences: their number.
+        room: tokens that fit into the cache.
+        cache: {name: array}. None: zeros.
+    """
+
+    def __init__(self, step, memory, sentences, room, cache=None):
+        self.step, self.memory, self.sentences, self.room = step, memory, sentences, room
+        self.cache = step.empty(sentences, room) if cache is None else cache
+        self.is_loaded = False
+
+    def unload(self):
+        """Takes the cache out of the step's inputs."""
+        if self.is_loaded:
+            self.cache, self.is_loaded = self.step.cache_of(self), False
+            self.step.loaded = None
+
+    def extend(self, room):
+        self.unload()
+        self.cache = self.step.with_room(self.cache, room)
+        self.room = room
+
+    def chosen(self, rows):
+        self.unload()
+        parts = [{name: x[rows] for name, x in each.items()} for each in (self.memory, self.cache)]
+        return Decoding(self.step, parts[0], len(rows), self.room, parts[1])
+
+
+class Step:
+    """The program of a step, and the batch whose memory and cache are its inputs.
+
+    Args:
+        program: the `Program`.
+        record: see `LiteRTModel`.
+        beams: hypotheses per sentence.
+    """
+
+    def __init__(self, program, record, beams):
+        self.program, self.beams, self.loaded = program, beams, None
+        self.axes, self.kept = record["memory_axes"], record["kept"]
+        self.caches = record["caches"][str(beams)]  # {name: [is a KeptCache, shape]}
+
+    def positions(self, room):
+        return room if self.kept is None else min(room, self.kept)
+
+    def empty(self, sentences, room):
+        return {
+            name: np.zeros(self.shape(name, sentences, room), dtype)
+            for name, (_, _, dtype) in self.caches.items()
+        }
+
+    def shape(self, name, sentences, room):
+        is_kept, shape, _ = self.caches[name]
+        shape = [sentences, *shape[1:]]
+        if is_kept:
+            shape[2] = self.positions(room) * self.beams
+        return tuple(shape)
+
+    def with_room(self, cache, room):
+        def extended(name, x):
+            shape = self.shape(name, len(x), room)
+            return np.pad(x, [(0, new - old) for new, old in zip(shape, x.shape, strict=True)])
+
+        return {name: extended(name, x) for name, x in cache.items()}
+
+    def load(self, decoding):
+        """Puts the memory and the cache of a batch into the inputs."""
+        if self.loaded is not None:
+            self.loaded.unload()
+        program, rows = self.program, decoding.sentences * self.beams
+        memory_shapes = {name: x.shape for name, x in decoding.memory.items()}
+        shapes = {
+            "tokens": (rows,),
+            "position": (1,),
+            "visible": (decoding.sentences, self.beams, self.positions(decoding.room) * self.beams),
+        }
+        shapes |= memory_shapes | {name: x.shape for name, x in decoding.cache.items()}
+        program.resize({name: shapes[name] for name in program.input_ids})
+        for name, x in (decoding.memory | decoding.cache).items():
+            if name in program.input_ids:
+                program.input(name)[...] = x
+        self.loaded, decoding.is_loaded, decoding.cache = decoding, True, None
+
+    def cache_of(self, decoding):
+        return {name: self.program.input(name).copy() for name in self.caches}
+
+    def decode(self, decoding, tokens, position, visible):
+        if self.loaded is not decoding:
+            self.load(decoding)
+        program, beams = self.program, self.beams
+        slots = self.positions(decoding.room) * beams
+        if visible is None:
+            visible = own_slots(position, beams, decoding.room * beams)
+        place = position
+        if self.kept is not None:
+            visible = in_rolling_cache(visible, position, beams, slots)
+            place = position % (slots // beams)
+        own = slice(place * beams, (place + 1) * beams)
+        bias = program.input("visible")
+        bias[...] = np.where(visible, np.float32(0), HIDDEN)
+        if any(is_kept for is_kept, *_ in self.caches.values()):
+            bias[..., own] = HIDDEN
+        program.input("tokens")[...] = tokens
+        program.input("position")[...] = position
+        program.run()
+        for name, (is_kept, *_) in self.caches.items():
+            if is_kept:
+                program.input(name)[:, :, own] = program.output(name)
+            else:
+                program.input(name)[...] = program.output(name)
+        logits = program.output("logits").view(Logits)
+        logits.likeliest = [program.output(name) for name in ("values", "ids", "normalizer")]
+        return logits

@@ -1,0 +1,74 @@
+"""The programs of a LiteRT flatbuffer, run on NumPy arrays without copying what does not change."""
+
+import numpy as np
+
+
+def programs_in(path, threads=1):
+    """Returns the `Program` of each signature of a flatbuffer, by name.
+
+    Args:
+        path: of the file.
+        threads: number of threads that compute a program.
+
+    Raises:
+        ValueError: LiteRT is not installed, or cannot load the file.
+    """
+    try:
+        from ai_edge_litert.interpreter import Interpreter
+    except ImportError as error:
+        raise ValueError(
+            "A model for LiteRT needs the package ai-edge-litert: pip install ai-edge-litert. It "
+            f"could not be imported: {error}"
+        ) from error
+    interpreter = Interpreter(str(path), num_threads=threads)
+    return {name: Program(interpreter, name) for name in interpreter.get_signature_list()}
+
+
+class Program:
+    """A signature, with its inputs and outputs as views of LiteRT's memory.
+
+    `ai_edge_litert` has public methods for the first signature of a file only, or methods that copy
+    all inputs on each call. So this class calls those that they call.
+
+    Args:
+        interpreter: the `Interpreter`.
+        name: name of the signature.
+    """
+
+    def __init__(self, interpreter, name):
+        self.interpreter = interpreter
+        self.native, runner = interpreter._interpreter, interpreter.get_signature_runner(name)
+        self.subgraph = runner._subgraph_index
+        self.input_ids, self.output_ids = dict(runner._inputs), dict(runner._outputs)
+        self.shapes = {}
+
+    def resize(self, shapes):
+        """Plans the program for inputs of these shapes, whose contents are lost: {name: shape}."""
+        if shapes == self.shapes:
+            return
+        for name, shape in shapes.items():
+            if self.shapes.get(name) != shape:
+                shape = np.array(shape, "int32")
+                self.native.ResizeInputTensor(self.input_ids[name], shape, False, self.subgraph)
+        self.native.AllocateTensors(self.subgraph)
+        self.shapes = dict(shapes)
+
+    def input(self, name):
+        """Returns a view of an input, which is valid until the program runs or is resized."""
+        return self.native.tensor(self.interpreter, self.input_ids[name], self.subgraph)
+
+    def output(self, name):
+        """Returns a view of an output, which is valid until the program runs again."""
+        return self.native.tensor(self.interpreter, self.output_ids[name], self.subgraph)
+
+    def run(self):
+        """Computes the outputs of the inputs."""
+        self.native.Invoke(self.subgraph)
+
+    def __call__(self, **arrays):
+        """Returns copies of the outputs for inputs of any shape, by name."""
+        self.resize({name: array.shape for name, array in arrays.items()})
+        for name, array in arrays.items():
+            self.input(name)[...] = array
+        self.run()
+        return {name: self.output(name).copy() for name in self.output_ids}

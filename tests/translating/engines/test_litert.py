@@ -1,0 +1,199 @@
+"""A model for LiteRT as an engine: it translates as the run does, or says why it cannot."""
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from commands import ROOT
+
+from pipelines.toy_grammar import pairs
+from pipelines.whole import read_json, write_json
+from t2t_keras.decoding.rows import Rows
+from t2t_keras.export.litert import MODEL
+from t2t_keras.translating.engines.litert import LiteRTEngine
+from t2t_keras.translating.export_folders import find_litert
+from t2t_keras.translating.export_record import LITERT_RECORD as RECORD
+from t2t_keras.translating.find import is_export, load_translator, needs_tensorflow
+from t2t_keras.translating.request import Request
+
+pytestmark = pytest.mark.long
+TEXTS = [*(english for english, _ in pairs(60)), "", "Ｗｉｄｅ \x07\u00a0 A\u0301", "dog " * 1100]
+
+
+@pytest.fixture(scope="module")
+def folder(sharp_run, tmp_path_factory):
+    path = tmp_path_factory.mktemp("engine") / "litert"
+    return sharp_run.export(path, "litert", extra_length=9)
+
+
+@pytest.fixture
+def copied(folder, tmp_path):
+    return shutil.copytree(folder, tmp_path / "litert")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"beam": 1},
+        {"beam": 3, "n_best": 2},
+        {"beam": 1, "no_repeat_ngram": 2},
+        {"alpha": 0.1, "n_best": 4, "early_stopping": False},
+        {"penalty": "marian", "extra_length": 2},
+        {"banned": [" das"], "first": [" die", " ein"]},
+        {"method": "sample", "temperature": 0.5, "seed": 3},
+        {"method": "sample", "n_best": 4, "top_k": 9},
+        {"prefixes": ["Der Hund", ""] * 31 + ["x"]},
+        {"glossary": {"dog": "Wauwau", "dogs": "guten Hunde"}},
+    ],
+)
+def test_translations_are_those_of_the_run(sharp_run, folder, options):
+    expected = sharp_run.translator(extra_length=9).translate(TEXTS, **options)
+    found = load_translator(folder).translate(TEXTS, **options)
+    assert [[e.text for e in row] for row in found] == [[e.text for e in row] for row in expected]
+    scores = [[each.score for row in rows for each in row] for rows in (found, expected)]
+    np.testing.assert_allclose(*scores, rtol=1e-4, atol=1e-4)
+
+
+def test_results_do_not_depend_on_company_and_order(folder):
+    translator = load_translator(folder)
+    together = translator.translate(TEXTS, n_best=4)
+    for index in (3, 17, 40, 61):
+        (alone,) = load_translator(folder).translate([TEXTS[index]], n_best=4)
+        assert [each.text for each in alone] == [each.text for each in together[index]]
+        for ours, theirs in zip(alone, together[index], strict=True):
+            assert ours.score == pytest.approx(theirs.score, abs=1e-4)
+    again = translator.translate(TEXTS[::-1], n_best=4)[::-1]
+    assert [[e.text for e in row] for row in again] == [[e.text for e in row] for row in together]
+
+
+def test_threads_share_an_engine(folder):
+    translator = load_translator(folder)
+    asked = [Request(text, beam=beam) for text in TEXTS[:20] for beam in (1, 2, 4)]
+    expected, found = translator.best(asked), {}
+
+    def work(name):
+        found[name] = translator.best(asked)
+
+    threads = [threading.Thread(target=work, args=[name]) for name in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [found[name] for name in range(4)] == [expected] * 4
+
+
+def test_log_p_and_attention_are_those_of_the_run(sharp_run, folder):
+    theirs, ours = sharp_run.engine(), LiteRTEngine(folder)
+    source = np.array([[9, 8, 7, 2, 0], [5, 2, 0, 0, 0]], "int32")
+    target = np.array([[6, 5, 2], [7, 2, 0]], "int32")
+    np.testing.assert_allclose(ours.log_p(source, target), theirs.log_p(source, target), atol=1e-4)
+    found, expected = ours.attention(source, target), theirs.attention(source, target)
+    for row, (written, read) in enumerate([(3, 4), (2, 2)]):
+        np.testing.assert_allclose(
+            found[row, :written, :read], expected[row, :written, :read], atol=1e-5
+        )
+    assert ours.attention(source[:0], target[:0]).shape[0] == 0
+
+
+@pytest.fixture
+def without_backends(tmp_path):
+    """Arguments of a process in which neither TensorFlow nor Keras can be imported."""
+    for name in ("tensorflow", "keras"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError('must not be loaded')\n")
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    return {"env": environment, "cwd": ROOT, "text": True, "capture_output": True}
+
+
+def test_commands_and_programs_load_neither_tensorflow_nor_keras(
+    folder, without_backends, tmp_path
+):
+    lines = "".join(f"{text}\n" for text in TEXTS[:4])
+    expected = load_translator(folder).best(TEXTS[:4], beam=3)
+    words = [sys.executable, "-m", "t2t_keras.cli.translate", str(folder), "--beam=3"]
+    result = subprocess.run(words, input=lines, **without_backends)
+    assert result.stdout.splitlines() == expected, result.stderr
+    assert "XNNPACK" not in result.stderr, "LiteRT's notes are held back"
+    (tmp_path / "source").write_text(lines)
+    files = [f"--{name}={tmp_path / 'source'}" for name in ("source", "reference")]
+    words = [sys.executable, "-m", "t2t_keras.cli.evaluate", str(folder), *files]
+    result = subprocess.run(words, **without_backends)
+    assert result.stdout.startswith("BLEU"), result.stderr
+    program = f"""
+from t2t_keras.translating.find import load_translator
+print(load_translator({str(folder.parent)!r}).best(["The dog sleeps."], confidence=True)[0])
+"""
+    result = subprocess.run([sys.executable, "-c", program], **without_backends)
+    assert result.stdout.strip() == load_translator(folder).best(["The dog sleeps."])[0]
+
+
+def test_it_is_found_by_the_folder_of_its_versions(folder, tmp_path):
+    assert find_litert(folder) == folder == find_litert(folder.parent)
+    assert is_export(folder.parent) and not needs_tensorflow(folder.parent)
+    assert find_litert(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"beam": 5}, r"`beam` must be at most 4, .* export it again with .* --beam=5"),
+        ({"constrain": "tree"}, "--constrain does not work with LiteRT"),
+        ({"method": "sample", "n_best": 3}, "LiteRT draws 1 or 4 samples .* n_best=3"),
+        ({"beam": 2, "require": [["Hund"]]}, "with the exported beam width, 4. Received: beam=2"),
+        ({"n_best": 5}, "`n_best` must be at most the beam width, beam=4"),
+    ],
+)
+def test_what_it_cannot_do_is_refused(folder, options, message):
+    with pytest.raises(ValueError, match=message):
+        load_translator(folder).translate(["The dog"], **options)
+
+
+def test_without_litert_the_error_says_what_to_install(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ai_edge_litert.interpreter", None)
+    with pytest.raises(ValueError, match="pip install ai-edge-litert"):
+        LiteRTEngine(folder)
+
+
+def flip(folder):
+    contents = bytearray((folder / MODEL).read_bytes())
+    contents[len(contents) // 2] ^= 1
+    (folder / MODEL).write_bytes(contents)
+
+
+def other_vocabulary(folder):
+    path = next((folder / "vocabulary").glob("*.model"))
+    path.write_bytes(path.read_bytes() + b"\0")
+
+
+def future(folder):
+    record = read_json(folder / RECORD)
+    record["search"]["unknown"] = 1
+    write_json(folder / RECORD, record)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (flip, "model.tflite does not match its SHA-256"),
+        (lambda folder: os.truncate(folder / MODEL, 100), "model.tflite does not match"),
+        (other_vocabulary, r"vocabulary/\w+.model does not match its SHA-256"),
+        (lambda folder: (folder / RECORD).unlink(), "it has no litert.json"),
+        (lambda folder: (folder / RECORD).write_text("{}"), "written by an earlier version"),
+        (future, "unexpected keyword argument 'unknown'"),
+    ],
+)
+def test_a_damaged_folder_is_refused_by_name(copied, damage, message):
+    damage(copied)
+    with pytest.raises(ValueError, match=f"{message}.*xport the run again with t2t-export"):
+        LiteRTEngine(copied)
+
+
+def test_rows_of_padding_have_empty_hypotheses(folder):
+    engine = LiteRTEngine(folder)
+    ids = np.array([[0, 0, 0], [9, 8, 2]], "int32")
+    tokens, scores = engine.search(Rows(ids, [0, 1]))
+    assert tokens[1, 0].any() and np.isfinite(scores[1, 0])
