@@ -169,7 +169,6 @@ NUMPY = {
     "pad": np.pad,
     "repeat": np.repeat,
     "reshape": lambda x, shape: x.reshape(shape),
-    "roll": np.roll,
     "scatter_update": scatter_update,
     "shape": lambda x: x.shape,
     "softmax": lambda x: np.exp(log_softmax(x)),

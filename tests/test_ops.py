@@ -45,7 +45,6 @@ CASES = [
     ("pad", INTEGERS, [(0, 0), (1, 2), (0, 3)]),
     ("repeat", INTEGERS[0, 0], 3),
     ("reshape", FLOATS, (-1, 10)),
-    ("roll", INTEGERS, -2, 2),
     ("scatter_update", FLOATS[0], np.array([[1, 2], [3, 4]]), np.array([7.0, 8.0], "float32")),
     ("softmax", FLOATS),
     ("stack", [FLOATS, FLOATS], -1),

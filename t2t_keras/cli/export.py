@@ -4,6 +4,7 @@ t2t-export runs/ende                       a SavedModel, text in and text out: r
 t2t-export runs/ende --dtype=int8          the next version, in a quarter of the size
 t2t-export runs/ende --ids_only            ids in and out; does not need tensorflow_text
 t2t-export runs/ende --format=litert       a model for LiteRT, the fastest on CPUs
+t2t-export runs/ende --format=litert --portable  the whole search, for phones and other languages
 t2t-export runs/ende --format=ctranslate2  a folder for CTranslate2
 t2t-export runs/ende --format=keras        one .keras file for keras.saving.load_model
 t2t-export runs/ende --beam=1 --output=served/ende
@@ -49,6 +50,9 @@ DTYPE = flags.DEFINE_enum(
 )
 FORCE = flags.DEFINE_bool("force", False, "Replace an existing CTranslate2 folder.")
 IDS_ONLY = flags.DEFINE_bool("ids_only", False, "Write a SavedModel that takes and returns ids.")
+PORTABLE = flags.DEFINE_bool(
+    "portable", False, "With --format=litert: write one file with the whole search, ids in and out."
+)
 N_BEST = flags.DEFINE_integer(
     "n_best",
     None,
@@ -58,10 +62,10 @@ N_BEST = flags.DEFINE_integer(
 # The flags that have no effect on a format. A CTranslate2 folder records a search without
 # constraints, which are beyond CTranslate2.
 UNUSED = {
-    "saved_model": (FORCE, *SAMPLING_FLAGS),
+    "saved_model": (FORCE, PORTABLE, *SAMPLING_FLAGS),
     "litert": (FORCE, IDS_ONLY, *SAMPLING_FLAGS),
-    "ctranslate2": (IDS_ONLY, *SAMPLING_FLAGS, *CONSTRAINT_FLAGS),
-    "keras": (DTYPE, FORCE, IDS_ONLY, N_BEST, *SEARCH_FLAGS),
+    "ctranslate2": (IDS_ONLY, PORTABLE, *SAMPLING_FLAGS, *CONSTRAINT_FLAGS),
+    "keras": (DTYPE, FORCE, IDS_ONLY, PORTABLE, N_BEST, *SEARCH_FLAGS),
 }
 
 
@@ -69,7 +73,9 @@ def main(arguments):
     folder = one_run(arguments)
     refuse_unused(UNUSED[FORMAT.value], f"with --format={FORMAT.value}")
     options = search_changes()
-    options |= {flag.name: flag.value for flag in (DTYPE, FORCE, IDS_ONLY, N_BEST) if flag.present}
+    options |= {
+        flag.name: flag.value for flag in (DTYPE, FORCE, IDS_ONLY, PORTABLE, N_BEST) if flag.present
+    }
     output = Path(OUTPUT.value or folder)
     check_output_folder(output.parent if FORMAT.value == "keras" else output)
     load_backend()

@@ -20,6 +20,15 @@ CHATTER = (
     rb"E\d{4} .*\] oneDNN supports DT_INT\d+ only on platforms with AVX-512\..*",
     # LiteRT's note on its own library.
     rb"INFO: Created TensorFlow Lite XNNPACK delegate for CPU\.",
+    # The converter's notes, and what it says about a model that LiteRT cannot compute: t2t-export
+    # says it in one line.
+    rb"W\d{4} .* tf_tfl_flatbuffer_helpers\.cc:\d+\] Ignored .*",
+    rb"loc\(.*\): error: '.*' op is neither a custom op nor a flex op",
+    rb"error: failed while converting: '.*': *",
+    rb"Some ops are not supported by the native TFLite runtime, .*",
+    rb"TF Select ops: .*",
+    rb"Details:",
+    rb"\ttf\.\w+\(.*",
     # SentencePiece's notes on vocabularies in tensorflow_text, which has no setting for them.
     rb"\w+\.cc\(\d+\) LOG\(INFO\) .*",
 )

@@ -79,10 +79,15 @@ def repeats_ngram(tokens, position, n, vocabulary):
     same = ops.broadcast_to(complete, (sentences, hypotheses, length))
     for i in range(n - 1):
         newest = ops.take(tokens, ops.maximum(position - n + 1 + i, 0), axis=2)[..., None]
-        same = same & (ops.roll(tokens, -i, axis=2) == newest)
+        same = same & (rotated(tokens, i) == newest)
     # Its last token would repeat it. Other n-grams mark padding, which is forbidden anyway.
-    last = ops.where(same, ops.roll(tokens, 1 - n, axis=2), PADDING)
+    last = ops.where(same, rotated(tokens, n - 1), PADDING)
     return id_marks(last, vocabulary)
+
+
+def rotated(tokens, count):
+    """Returns the tokens with the first `count` at the end. LiteRT cannot roll."""
+    return ops.concatenate([tokens[:, :, count:], tokens[:, :, :count]], axis=2)
 
 
 def id_marks(ids, vocabulary):

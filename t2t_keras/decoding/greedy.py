@@ -89,8 +89,8 @@ class Greedy:
         log_p, ids = next_tokens(
             logits, 1, tokens, state.position, self.config, prefix, constrained
         )
-        likeliest = ops.argmax(log_p, axis=-1)[..., None]
-        return tuple(ops.take_along_axis(x, likeliest, axis=-1)[..., 0] for x in (log_p, ids))
+        log_p, likeliest = ops.top_k(log_p, 1)  # LiteRT does not have all operations of argmax
+        return log_p[..., 0], ops.take_along_axis(ids, likeliest, axis=-1)[..., 0]
 
     def with_room(self, state, room):
         """Returns the state with room for `room` tokens."""

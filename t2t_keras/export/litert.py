@@ -1,14 +1,16 @@
 """Flatbuffers for LiteRT, TensorFlow's runtime for devices, which needs no TensorFlow."""
 
+import re
 import tempfile
 
 import tensorflow as tf
 from tensorflow.lite.python.convert_phase import ConverterError
 
+from t2t_keras.checks import check
 from t2t_keras.export.flatbuffers import joined, unpacked
-from t2t_keras.export.litert_programs import layout_of, programs_of
+from t2t_keras.export.litert_programs import layout_of, portable_program, programs_of
 
-MODEL = "model.tflite"
+MODEL, PORTABLE = "model.tflite", "portable.tflite"
 
 
 def save_litert(folder, model, beam, dtype="float32", alignment=None):
@@ -27,19 +29,41 @@ def save_litert(folder, model, beam, dtype="float32", alignment=None):
     Raises:
         ValueError: LiteRT cannot compute this model.
     """
-    variables = [
-        weight.value for each in getattr(model, "models", [model]) for weight in each.weights
-    ]
-    programs = programs_of(model, beam, alignment)
+    write(folder / MODEL, model, programs_of(model, beam, alignment), dtype)
+    return layout_of(model, beam)
+
+
+def save_portable(folder, model, config, dtype="float32"):
+    """Writes a flatbuffer with a whole search to a folder, for phones and other languages.
+
+    Its signature "translate" takes `source`, ids `[sentences, length]` with the end (2) and
+    padding (0), and returns `tokens` `[sentences, n_best, length]` and `scores`
+    `[sentences, n_best]`, best first.
+
+    Args:
+        folder, model, dtype: see `save_litert`.
+        config: the `SearchConfig`.
+
+    Raises:
+        ValueError: see `save_litert`.
+    """
+    check(config.method == "beam", "method", config.method, "'beam' in a portable file")
+    check(not config.constrain, "constrain", config.constrain, "left out of a portable file")
+    write(folder / PORTABLE, model, {"translate": portable_program(model, config)}, dtype)
+
+
+def write(path, model, programs, dtype):
+    """Writes the flatbuffer of programs."""
+    models = getattr(model, "models", [model])
+    variables = [weight.value for each in models for weight in each.weights]
     try:
         data = flatbuffer_of(programs, variables, dtype)
     except ConverterError as error:
-        reason = next(iter(str(error).splitlines()), "")
-        raise ValueError(
-            f"LiteRT cannot compute this {type(model).__name__}: {reason[:200]}"
-        ) from error
-    (folder / MODEL).write_bytes(data)
-    return layout_of(model, beam)
+        missing = re.search("TF Select ops: (.*)", str(error))
+        reason = f"LiteRT has no {missing[1]}" if missing else str(error).splitlines()[0][:200]
+        name = type(model).__name__
+        raise ValueError(f"this {name} cannot be exported for LiteRT: {reason}") from error
+    path.write_bytes(data)
 
 
 def flatbuffer_of(programs, variables, dtype="float32"):

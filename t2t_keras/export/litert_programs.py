@@ -15,6 +15,7 @@ from keras import ops
 from t2t_keras.decoding.alignment import attention_between
 from t2t_keras.decoding.likeliest import group_size
 from t2t_keras.decoding.scoring import log_probabilities
+from t2t_keras.decoding.search import advance, method_of
 from t2t_keras.decoding_cache import KeptCache, KeysValues
 from t2t_keras.layers.masks import Bias
 from t2t_keras.transformer import DecodingMemory
@@ -54,6 +55,24 @@ def programs_of(model, beam, alignment=None):
             lambda **ids: {"weights": attention_between(first, **ids, choice=alignment)}, pair
         )
     return found
+
+
+def portable_program(model, config):
+    """Returns the `Program` of a whole search, for programs without NumPy and this package.
+
+    Args:
+        model: see `programs_of`.
+        config: a `SearchConfig` without a constraint to trees.
+    """
+    method, longest = method_of(model, config), model.longest
+
+    def search(source):
+        room = tf.shape(source)[1] + config.extra_length
+        room = room if longest is None else tf.minimum(room, longest)
+        state = advance(method, method.start(source, room, room), room)
+        return method.hypotheses(state)._asdict()
+
+    return Program(search, {"source": tf.TensorSpec([None, None], tf.int32)})
 
 
 def layout_of(model, beam):

@@ -21,7 +21,7 @@ from t2t_keras.checks import check_choice
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.ctranslate2 import save_ctranslate2
 from t2t_keras.export.dtypes import LITERT_DTYPES
-from t2t_keras.export.litert import save_litert
+from t2t_keras.export.litert import save_litert, save_portable
 from t2t_keras.export.loading import write_manifest
 from t2t_keras.export.saved_model import save_ids_model, save_text_model
 from t2t_keras.export.text_signatures import Language
@@ -237,15 +237,19 @@ def vocabulary_files(tokenizer, folder):
     ]
 
 
-def export_litert(run, folder=None, weights=None, dtype="float32", n_best=None, **search):
+def export_litert(
+    run, folder=None, weights=None, dtype="float32", n_best=None, portable=False, **search
+):
     """Writes the next version of a model for LiteRT; returns the version's folder.
 
     Args:
         run: a `Run`.
-        folder: parent of the numbered versions. None: `export_litert` inside the run.
+        folder: parent of the numbered versions. None: `export_litert` inside the run, or
+            `export_portable` with `portable`.
         weights: see `TrainedModel`.
         dtype: type of the stored weights, "float32" or "int8".
         n_best: size of the n-best lists of t2t-serve. None: the beam width.
+        portable: write one file with the whole search, for use without this package.
         **search: changes to the run's search settings, the defaults of whoever uses the export.
     """
     check_choice("dtype", dtype, LITERT_DTYPES)
@@ -258,19 +262,25 @@ def export_litert(run, folder=None, weights=None, dtype="float32", n_best=None, 
     facts["tags"] = list(run.tags())
     if (tag := tag_before(tokenizer)) is not None:
         facts["tag"] = tag
-    folder = folder or run.folder / "export_litert"
+    folder = folder or run.folder / ("export_portable" if portable else "export_litert")
     folder.mkdir(parents=True, exist_ok=True)
     with only_one(folder):
         remove_unfinished(folder)
         version = folder / str(max(versions_in(folder), default=0) + 1)
         with whole_folder(version) as unfinished:
             unfinished.mkdir(exist_ok=True)
-            layout = save_litert(unfinished, model, config.beam, dtype, run.alignment_choice())
             save_tokenizer(tokenizer, unfinished / "vocabulary")
-            write_record(unfinished, facts | {"layout": layout}, LITERT_RECORD)
+            if portable:
+                save_portable(unfinished, model, config, dtype)
+                write_record(unfinished, facts, PORTABLE_RECORD)
+            else:
+                choice = run.alignment_choice()
+                facts["layout"] = save_litert(unfinished, model, config.beam, dtype, choice)
+                write_record(unfinished, facts, LITERT_RECORD)
     return version
 
 
+PORTABLE_RECORD = "portable.json"
 EXPORTS = {
     "saved_model": export_saved_model,
     "litert": export_litert,

@@ -131,6 +131,15 @@ print(load_translator({str(folder.parent)!r}).best(["The dog sleeps."], confiden
     assert result.stdout.strip() == load_translator(folder).best(["The dog sleeps."])[0]
 
 
+def test_a_portable_export_is_a_file_and_its_vocabulary(sharp_run, tmp_path):
+    path = sharp_run.export(tmp_path, "litert", portable=True, beam=2)
+    names = {each.name for each in path.iterdir()}
+    assert names == {"portable.tflite", "portable.json", "vocabulary"}
+    record = read_json(path / "portable.json")
+    assert record["search"]["beam"] == 2 and "portable.tflite" in record["files"]
+    assert not is_export(tmp_path), "the commands take it for no model of theirs"
+
+
 def test_it_is_found_by_the_folder_of_its_versions(folder, tmp_path):
     assert find_litert(folder) == folder == find_litert(folder.parent)
     assert is_export(folder.parent) and not needs_tensorflow(folder.parent)
