@@ -1,10 +1,12 @@
 """A model for LiteRT as an engine: it translates as the run does, or says why it cannot."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import threading
+import urllib.request
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from t2t_keras.translating.find import is_export, load_translator, needs_tensorf
 from t2t_keras.translating.request import Request
 
 pytestmark = pytest.mark.long
+FEW = ["The dog sleeps.", "The cats see the old house.", ""]
 TEXTS = [*(english for english, _ in pairs(60)), "", "Ｗｉｄｅ \x07\u00a0 A\u0301", "dog " * 1100]
 
 
@@ -206,3 +209,55 @@ def test_rows_of_padding_have_empty_hypotheses(folder):
     ids = np.array([[0, 0, 0], [9, 8, 2]], "int32")
     tokens, scores = engine.search(Rows(ids, [0, 1]))
     assert tokens[1, 0].any() and np.isfinite(scores[1, 0])
+
+
+@pytest.fixture(scope="module")
+def light(tmp_path_factory):
+    """The folder of the commands in an environment that two lines of a README make."""
+    folder = tmp_path_factory.mktemp("light")
+    readme = (ROOT / "t2t_keras/serving/README.md").read_text(encoding="utf-8")
+    lines = [line for line in readme.splitlines() if line.startswith("    ") and "light/" in line]
+    python, name = (sys.executable, "python3 "), (str(ROOT), "t2t-keras")
+    for line in lines[:2]:
+        line = line.replace(python[1], f"{python[0]} ").replace(name[1], name[0])
+        subprocess.run(["bash", "-euc", line], check=True, cwd=folder, capture_output=True)
+    return folder / "light" / "bin"
+
+
+def test_the_environment_has_neither_tensorflow_nor_keras(light):
+    words = [light / "pip", "list", "--format=json"]
+    listed = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)
+    names = {each["name"].lower() for each in listed}
+    assert "t2t-keras" in names
+    assert not names & {"tensorflow", "tensorflow-text", "keras", "jax", "matplotlib"}
+
+
+def test_it_translates_on_the_command_line_and_in_python(light, folder):
+    expected = load_translator(folder).best(FEW)
+    lines = "".join(f"{text}\n" for text in FEW)
+    words = [light / "t2t-translate", folder.parent]
+    result = subprocess.run(words, input=lines, text=True, capture_output=True, cwd=light)
+    assert result.stdout.splitlines() == expected, result.stderr
+    program = f"""
+from t2t_keras.translating.find import load_translator
+options = {{"markup": "html", "glossary": {{"dog": "Wauwau"}}, "confidence": True, "n_best": 2}}
+((best, _),) = load_translator({str(folder)!r}).translate(["The <b>dog</b> sleeps."], **options)
+assert "Wauwau" in best.text and len(best.confidence) > 1
+"""
+    subprocess.run([light / "python", "-c", program], check=True, cwd=light)
+
+
+def test_it_serves(light, folder):
+    words = [light / "t2t-serve", folder.parent, "--port=0", "--name=toy"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=light) as server:
+        try:
+            line = server.stdout.readline()
+            assert "version 1, is served at http" in line
+            address = f"{line.split()[-1]}v1/models/toy:predict"
+            data = json.dumps({"inputs": {"text": FEW}}).encode()
+            headers = {"Content-Type": "application/json"}
+            with urllib.request.urlopen(urllib.request.Request(address, data, headers)) as answer:
+                found = json.load(answer)["outputs"]["translations"]
+            assert found == load_translator(folder).best(FEW)
+        finally:
+            server.terminate()
