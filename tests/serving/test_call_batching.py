@@ -52,7 +52,7 @@ def test_kinds_of_rows_that_arrive_in_turn_still_share_batches():
 
 def test_words_of_all_requests_share_batches():
     row = {"text": "The dog sleeps.", "confidence": True, "alignments": True}
-    calls = batches(*[row] * 4, {"text": "a", "markup": "html"})
+    calls = batches(*[row] * 4, {"text": "a", "markup": "html"}, wait=600)
     assert sorted(calls) == [("attention", [], 4), ("log_p", [], 4), ("search", [], 5)]
 
 
