@@ -1,6 +1,6 @@
 """The Transformer of "Attention Is All You Need", for Keras 3.
 
-Importing this package loads neither Keras nor its backend.
+Importing this package loads only Keras and its configured backend, if Keras is installed.
 """
 
 import importlib
@@ -37,36 +37,16 @@ def _is_command():
     return os.path.basename(program).startswith("t2t-")
 
 
-class _AfterKeras:
-    """Registers all classes with Keras as soon as a program imports it.
-
-    So `keras.saving.load_model` finds them, and a program that does not need Keras starts at once.
-    """
-
-    def find_spec(self, name, path=None, target=None):
-        if name != "keras":
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
-        if spec is not None:
-            execute = spec.loader.exec_module
-
-            def exec_module(module):
-                execute(module)
-                _register()
-
-            spec.loader.exec_module = exec_module
-        return spec
+def _has_keras():
+    """Returns whether Keras can be imported; a program on LiteRT or CTranslate2 needs none."""
+    if "keras" in sys.modules:
+        return sys.modules["keras"] is not None
+    return importlib.util.find_spec("keras") is not None
 
 
-def _register():
-    globals().update({name: __getattr__(name) for name in __all__})
-
-
-# A command loads Keras later, after it has handled --help and wrong flags.
+# In a program, all classes are registered with Keras now, so that `keras.saving.load_model` finds
+# them. A command loads Keras later, after it has handled --help and wrong flags.
 if _is_command():
     importlib.import_module("t2t_keras.cli.process").begin()
-elif "keras" in sys.modules:
-    _register()
-else:
-    sys.meta_path.insert(0, _AfterKeras())
+elif _has_keras():
+    globals().update({name: __getattr__(name) for name in __all__})

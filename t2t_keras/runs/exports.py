@@ -17,7 +17,7 @@ from pipelines.whole import (
     whole_folder,
     write_json,
 )
-from t2t_keras.checks import check_choice
+from t2t_keras.checks import check, check_choice
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.ctranslate2 import save_ctranslate2
 from t2t_keras.export.dtypes import LITERT_DTYPES
@@ -256,6 +256,8 @@ def export_litert(
     config = run.search(**search)
     config = config.with_results(n_best)
     config.validate()
+    check(not config.constrain, "constrain", config.constrain, "left out: LiteRT knows no trees")
+    check(config.method == "beam", "method", config.method, "'beam' in an export")
     (model, steps), tokenizer = run.loaded_with_steps(weights), run.tokenizer()
     facts = facts_of(model, steps, dtype=dtype, search=config, longest=model.longest)
     facts["split"] = not run.prepared_with("leaves")

@@ -127,6 +127,8 @@ def test_commands_and_programs_load_neither_tensorflow_nor_keras(
     result = subprocess.run(words, **without_backends)
     assert result.stdout.startswith("BLEU"), result.stderr
     program = f"""
+import sys
+sys.modules["keras"] = sys.modules["tensorflow"] = None
 from t2t_keras.translating.find import load_translator
 print(load_translator({str(folder.parent)!r}).best(["The dog sleeps."], confidence=True)[0])
 """
