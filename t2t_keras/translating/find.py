@@ -16,7 +16,15 @@ def is_export(folder):
 
 def needs_tensorflow(folder):
     """Returns whether the export in a folder is a SavedModel."""
-    return not is_ctranslate2(folder) and find_litert(folder) is None
+    return not is_ctranslate2(folder) and newest_litert(folder) is None
+
+
+def newest_litert(folder):
+    """Returns the model for LiteRT in a folder, or None if a SavedModel there is newer."""
+    litert, saved_model = find_litert(folder), find_export(folder)
+    if None in (litert, saved_model) or not litert.name.isdecimal():
+        return litert
+    return litert if int(litert.name) > int(saved_model.name) else None
 
 
 def load_translator(folder, to=None):
@@ -33,7 +41,7 @@ def load_translator(folder, to=None):
     """
     if is_ctranslate2(folder):
         return Translator(CTranslate2Engine(folder), to)
-    if (litert := find_litert(folder)) is not None:
+    if (litert := newest_litert(folder)) is not None:
         from t2t_keras.translating.engines.litert import LiteRTEngine  # loads LiteRT
 
         engine = LiteRTEngine(litert)

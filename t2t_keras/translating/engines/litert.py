@@ -56,7 +56,16 @@ class LiteRTEngine(Engine):
             self.tokenizer = load_tokenizer(self.folder / "vocabulary")
         except (KeyError, TypeError, ValueError) as error:
             raise unusable(self.folder, f"{LITERT_RECORD}: {error}", EXPORT_AGAIN) from error
-        programs = programs_in(self.folder / LITERT_MODEL, threads)
+        try:
+            programs = programs_in(self.folder / LITERT_MODEL, threads)
+        except (ValueError, RuntimeError) as error:
+            if not isinstance(error.__cause__, ImportError):
+                raise unusable(self.folder, f"{LITERT_MODEL}: {error}", EXPORT_AGAIN) from error
+            raise
+        needed = {"encode", "step_1", f"step_{self.width}"}
+        if not (needed <= programs.keys() and isinstance(layout, dict) and "caches" in layout):
+            reason = f"{LITERT_MODEL} does not have the programs of {LITERT_RECORD}"
+            raise unusable(self.folder, reason, EXPORT_AGAIN)
         self.model = LiteRTModel(programs, layout, self.longest)
         self.lock = threading.Lock()  # a program has one set of inputs
 

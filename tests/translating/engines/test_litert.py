@@ -136,6 +136,16 @@ print(load_translator({str(folder.parent)!r}).best(["The dog sleeps."], confiden
     assert result.stdout.strip() == load_translator(folder).best(["The dog sleeps."])[0]
 
 
+def test_the_newest_version_counts_whatever_its_format(copied):
+    versions = copied.parent / "versions"
+    shutil.copytree(copied, versions / "2")
+    (versions / "9").mkdir()
+    (versions / "9" / "saved_model.pb").touch()
+    assert needs_tensorflow(versions)
+    (versions / "9").rename(versions / "1")
+    assert not needs_tensorflow(versions)
+
+
 def test_a_portable_export_is_a_file_and_its_vocabulary(sharp_run, tmp_path):
     path = sharp_run.export(tmp_path, "litert", portable=True, beam=2)
     names = {each.name for each in path.iterdir()}
@@ -189,6 +199,12 @@ def future(folder):
     write_json(folder / RECORD, record)
 
 
+def wider(folder):
+    record = read_json(folder / RECORD)
+    record["search"]["beam"] = 8
+    write_json(folder / RECORD, record)
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -197,6 +213,7 @@ def future(folder):
         (other_vocabulary, r"vocabulary/\w+.model does not match its SHA-256"),
         (lambda folder: (folder / RECORD).unlink(), "it has no litert.json"),
         (lambda folder: (folder / RECORD).write_text("{}"), "written by an earlier version"),
+        (wider, "model.tflite does not have the programs of litert.json"),
         (future, "unexpected keyword argument 'unknown'"),
     ],
 )
