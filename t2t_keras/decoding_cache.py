@@ -9,7 +9,8 @@ p takes the slots of position `p mod length` and overwrites the oldest one. So t
 does not grow.
 
 A program that computes a single step, such as one of LiteRT, need not copy the cache: a `KeptCache`
-stays where it is, and the step returns only the new keys and values, for `put` to write into it.
+stays where it is, and the step returns only the new keys and values. The program's caller writes
+them into it.
 
 The arrays of a decoding step have two layouts. Projections work on *rows*, `[sentences · beams,
 width]`; the hypotheses of a sentence are adjacent. Attention works on *heads*, `[sentences, heads,

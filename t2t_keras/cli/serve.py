@@ -27,7 +27,7 @@ from pathlib import Path
 
 from absl import flags, logging
 
-from t2t_keras.cli.backend import load_backend
+from t2t_keras.cli.backend import load_backend, stderr_filter
 from t2t_keras.cli.main import one_run, run, show_info
 from t2t_keras.export.version_folders import versions_in
 from t2t_keras.serving.limits import Limits
@@ -108,6 +108,8 @@ LIMITS = (
 
 
 def main(arguments):
+    from t2t_keras.translating.find import needs_tensorflow
+
     show_info("%(asctime)s %(message)s")
     folder, name, source = find_versions(Path(one_run(arguments)))
     if NAME.value is not None:
@@ -117,12 +119,14 @@ def main(arguments):
     limits = Limits(**{flag.name: flag.value for flag in LIMITS})
     limits.validate()
     with listening(HOST.value, PORT.value) as sock:
-        if not source:
-            if flags.FLAGS["verbosity"].value < 1:
-                # TensorFlow warns of each failed assertion, so clients could fill the disk.
-                os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+        if flags.FLAGS["verbosity"].value < 1:
+            # TensorFlow warns of each failed assertion, so clients could fill the disk.
+            os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+        if needs_tensorflow(folder):
             load_backend()
             add_thread()
+        else:
+            stderr_filter()
         from t2t_keras.serving.server import Server
 
         host, port = sock.getsockname()[:2]
@@ -163,16 +167,14 @@ def find_versions(folder):
         folder: a run's folder, the folder of the versions itself, or a CTranslate2 folder.
     """
     from t2t_keras.translating.engines.ctranslate2 import is_ctranslate2
-    from t2t_keras.translating.export_folders import is_litert
 
     if is_ctranslate2(folder):
         return folder, run_name(folder), {"load": load_ctranslate2, "find": only_version}
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder}")
     for export in (folder / "export", folder):
-        if versions := versions_in(export):
-            is_light = is_litert(versions[max(versions)])
-            return export, run_name(export), {"load": load_litert} if is_light else {}
+        if versions_in(export):
+            return export, run_name(export), {}
     raise ValueError(
         f"{folder} contains no export: neither the folder nor its export/ has a numbered version. "
         f"t2t-export {folder} writes one"
@@ -190,14 +192,6 @@ def load_ctranslate2(folder):
     from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine
 
     return EngineModel(CTranslate2Engine(folder))
-
-
-def load_litert(folder):
-    """Returns the model for LiteRT in a folder, which needs neither TensorFlow nor Keras."""
-    from t2t_keras.serving.engine_model import EngineModel
-    from t2t_keras.translating.engines.litert import LiteRTEngine
-
-    return EngineModel(LiteRTEngine(folder))
 
 
 def only_version(folder):

@@ -1,4 +1,4 @@
-"""t2t-translate --apache_beam: translates files, with a SavedModel, as an Apache Beam pipeline."""
+"""t2t-translate --apache_beam: translates files, with an export, as an Apache Beam pipeline."""
 
 import contextlib
 import fnmatch
@@ -85,13 +85,13 @@ def begin(files, command):
 
 
 def export_in(arguments):
-    """Returns the absolute path of the only SavedModel among the arguments."""
+    """Returns the absolute path of the only export among the arguments."""
     from t2t_keras.translating.export_folders import find_export
 
     exports = [find_export(folder) for folder in arguments]
     if len(exports) != 1 or exports[0] is None:
         raise ValueError(
-            "--apache_beam takes one folder with a SavedModel. t2t-export RUN writes one to "
+            "--apache_beam takes one folder with an export. t2t-export RUN writes one to "
             f"RUN/export. Received: {' '.join(arguments) or 'none'}"
         )
     return exports[0].absolute()

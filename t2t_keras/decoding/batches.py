@@ -38,6 +38,22 @@ def padded(sequences, longest=None):
     return ids
 
 
+def stacked(arrays, shape=None):
+    """Returns arrays as one, each padded with zeros at its end.
+
+    Args:
+        arrays: a list, not empty unless there is a `shape`.
+        shape: their common shape. None: the smallest that has room for each.
+    """
+    if shape is None:
+        shape = np.max([array.shape for array in arrays], axis=0)
+    dtype = arrays[0].dtype if arrays else "float32"
+    whole = np.zeros((len(arrays), *shape), dtype)
+    for row, array in zip(whole, arrays, strict=True):
+        row[tuple(map(slice, array.shape))] = array
+    return whole
+
+
 def rounded(length):
     """Rounds a length up to a multiple of `WIDTH_MULTIPLE`."""
     return -(-length // WIDTH_MULTIPLE) * WIDTH_MULTIPLE

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.ops import map_structure, on_numpy
 
@@ -29,7 +30,7 @@ def numpy_search(method, source, longest=None, extras=None):
             for place in np.flatnonzero(~unfinished):
                 found[rows[place]] = [part[place] for part in hypotheses]
             if not unfinished.any():
-                return stacked(found) if found else hypotheses
+                return Hypotheses(*map(stacked, zip(*found, strict=True))) if found else hypotheses
             if not unfinished.all():
                 rows, state = rows[unfinished], chosen(method, state, np.flatnonzero(unfinished))
             if state.position == room:
@@ -63,10 +64,3 @@ def chosen(method, state, rows):
     others = state._replace(position=None, memory=None, cache=None)
     others = map_structure(lambda array: array[rows], others)
     return others._replace(position=state.position, memory=memory, cache=cache)
-
-
-def stacked(found):
-    """Returns the `Hypotheses` of all sentences, padded to a common length."""
-    length = max((tokens.shape[1] for tokens, _ in found), default=0)
-    tokens = [np.pad(each, [(0, 0), (0, length - each.shape[1])]) for each, _ in found]
-    return Hypotheses(np.stack(tokens), np.stack([scores for _, scores in found]))

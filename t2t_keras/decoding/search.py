@@ -8,8 +8,8 @@ state is the sentence; only `position` is a scalar.
 
 from t2t_keras.checks import check
 from t2t_keras.decoding.beam_search import BeamSearch
-from t2t_keras.decoding.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.greedy import Greedy
+from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.sampling import Sampling, draws_of
 from t2t_keras.ops import ops
 

@@ -1,4 +1,4 @@
-"""Translation with a SavedModel as an Apache Beam pipeline, for text that outgrows one machine.
+"""Translation with an export as an Apache Beam pipeline, for text that outgrows one machine.
 
 Translation runs on any Beam runner (extra `beam`). All workers must share the folders of the input
 files, of the export and of the output. The machine that starts the pipeline divides the files into

@@ -21,7 +21,8 @@ from t2t_keras.checks import check, check_choice
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.ctranslate2 import save_ctranslate2
 from t2t_keras.export.dtypes import LITERT_DTYPES
-from t2t_keras.export.litert import save_litert, save_portable
+from t2t_keras.export.litert import names as litert_names
+from t2t_keras.export.litert.convert import save_litert, save_portable
 from t2t_keras.export.loading import write_manifest
 from t2t_keras.export.saved_model import save_ids_model, save_text_model
 from t2t_keras.export.text_signatures import Language
@@ -30,7 +31,7 @@ from t2t_keras.runs.settings_file import read_config
 from t2t_keras.runs.tree_search import tree_constraint
 from t2t_keras.runs.weights_digest import weights_digest
 from t2t_keras.translating.export_folders import EXPORT_AGAIN, is_saved_model
-from t2t_keras.translating.export_record import LITERT_RECORD, RECORD, write_record
+from t2t_keras.translating.export_record import RECORD, write_record
 
 
 def export(run, folder=None, format="saved_model", weights=None, **options):
@@ -274,15 +275,14 @@ def export_litert(
             save_tokenizer(tokenizer, unfinished / "vocabulary")
             if portable:
                 save_portable(unfinished, model, config, dtype)
-                write_record(unfinished, facts, PORTABLE_RECORD)
+                write_record(unfinished, facts, litert_names.PORTABLE_RECORD)
             else:
                 choice = run.alignment_choice()
                 facts["layout"] = save_litert(unfinished, model, config.beam, dtype, choice)
-                write_record(unfinished, facts, LITERT_RECORD)
+                write_record(unfinished, facts, litert_names.RECORD)
     return version
 
 
-PORTABLE_RECORD = "portable.json"
 EXPORTS = {
     "saved_model": export_saved_model,
     "litert": export_litert,

@@ -1,4 +1,4 @@
-"""A model with an engine that needs no SavedModel, such as CTranslate2's.
+"""A model with an engine that needs no SavedModel: CTranslate2's or LiteRT's.
 
 It has the signatures of a SavedModel that translate, but none for scores and attention weights.
 This file does not load TensorFlow.
@@ -21,7 +21,8 @@ class EngineModel:
     """
 
     def __init__(self, engine):
-        self.translations = Translations(engine)
+        engine.name = "this model"  # clients need not know its path
+        self.translations = Translations(engine, engine.tag)
         self.signatures, self.metadata, self.shapes = {}, self.translations.metadata, None
 
     def warm_up(self):

@@ -23,6 +23,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from t2t_keras.export.version_folders import versions_in
 from t2t_keras.serving.batching import Workers
 from t2t_keras.serving.connections import AT_ONCE, Connection, Connections
+from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.metrics import Metrics
 from t2t_keras.serving.page import page
@@ -30,6 +31,7 @@ from t2t_keras.serving.predictor import Predictor
 from t2t_keras.serving.rest import as_json, query_of
 from t2t_keras.serving.sites import Sites
 from t2t_keras.serving.versions import Versions
+from t2t_keras.translating.export_folders import is_litert
 
 # aiohttp logs a traceback for each malformed request, with which a client could fill the disk.
 QUIET = python_logging.getLogger(f"{__name__}.http")
@@ -51,7 +53,7 @@ class Server:
         folder: the folder with its versions.
         limits: `Limits`.
         host, allowed_hosts: names under which the server is known; see `Sites`.
-        load, find: see `Versions`. Default: SavedModels in numbered folders.
+        load, find: see `Versions`. Default: `load_model`, in numbered folders.
         compile_shapes: XLA may compile the search of SavedModels for small batches.
         split: see `Predictor`.
     """
@@ -71,7 +73,7 @@ class Server:
         self.limits, self.metrics = limits, Metrics()
         self.host, self.allowed_hosts = host, allowed_hosts
         self.workers = Workers(limits, self.metrics)
-        load = load or functools.partial(load_saved_model, compile_shapes=compile_shapes)
+        load = load or functools.partial(load_model, compile_shapes=compile_shapes)
         self.versions = Versions(name, folder, self.workers, load, find)
         self.predictor = Predictor(limits, self.workers, split)
         self.page = page(name)
@@ -303,8 +305,17 @@ class Server:
         return web.Response(body=as_json(value), content_type="application/json")
 
 
-def load_saved_model(folder, **options):
-    """Returns the `Model` in a folder."""
+def load_model(folder, **options):
+    """Returns the model in a version's folder.
+
+    Args:
+        folder: with a SavedModel or a model for LiteRT.
+        **options: of `Model`, for a SavedModel.
+    """
+    if is_litert(folder):
+        from t2t_keras.translating.engines.litert import LiteRTEngine  # loads LiteRT
+
+        return EngineModel(LiteRTEngine(folder))
     from t2t_keras.serving.models import Model  # loads TensorFlow
 
     return Model(folder, **options)

@@ -4,20 +4,26 @@ from pathlib import Path
 
 from pipelines.whole import read_json
 from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.export.litert import names
 from t2t_keras.export.version_folders import versions_in
-from t2t_keras.translating.export_record import LITERT_RECORD
 
-LITERT_MODEL = "model.tflite"
 EXPORT_AGAIN = "Delete the folder and export the run again with t2t-export"
 
 
 def find_export(folder):
-    """Returns the SavedModel in a folder: the folder itself, its newest version, or None."""
+    """Returns the newest SavedModel or model for LiteRT in a folder, or None.
+
+    It is the folder itself or, if the folder has numbered versions, the last of them.
+    """
     folder = Path(folder)
-    if is_saved_model(folder):
+    if is_version(folder):
         return folder
-    versions = {n: path for n, path in versions_in(folder).items() if is_saved_model(path)}
+    versions = {n: path for n, path in versions_in(folder).items() if is_version(path)}
     return versions[max(versions)] if versions else None
+
+
+def is_version(folder):
+    return is_saved_model(folder) or is_litert(folder)
 
 
 def is_saved_model(folder):
@@ -25,18 +31,9 @@ def is_saved_model(folder):
     return any((folder / name).exists() for name in ("saved_model.pb", "assets.extra"))
 
 
-def find_litert(folder):
-    """Returns the model for LiteRT in a folder: the folder itself, its newest version, or None."""
-    folder = Path(folder)
-    if is_litert(folder):
-        return folder
-    versions = {n: path for n, path in versions_in(folder).items() if is_litert(path)}
-    return versions[max(versions)] if versions else None
-
-
 def is_litert(folder):
     """Returns whether a folder contains a model for LiteRT, or what is left of one."""
-    return any((folder / name).exists() for name in (LITERT_MODEL, LITERT_RECORD))
+    return any((folder / name).exists() for name in (names.MODEL, names.RECORD))
 
 
 def search_of(folder):

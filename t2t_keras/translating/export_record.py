@@ -8,7 +8,6 @@ import hashlib
 from pipelines.whole import read_json, write_json
 
 RECORD = "export.json"  # of a CTranslate2 folder
-LITERT_RECORD = "litert.json"
 
 
 def digests_in(folder):

@@ -71,8 +71,8 @@ def test_the_lines_are_those_of_the_same_command_without_beam(export, texts, tmp
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--input={1}/*", "--output={2}/out"], "takes one folder with a SavedModel"),
-        (["{0}", "{0}", "--input={1}/*", "--output={2}/out"], "takes one folder with a SavedModel"),
+        (["--input={1}/*", "--output={2}/out"], "takes one folder with an export"),
+        (["{0}", "{0}", "--input={1}/*", "--output={2}/out"], "takes one folder with an export"),
         (
             ["{0}/..", "--input={1}/*", "--output={2}/out"],
             "t2t-export RUN writes one to RUN/export",

@@ -11,7 +11,7 @@ from t2t_keras.decoding.beam_search_with_options import (
     BeamSearchWithOptions,
     ConstrainedBeamSearchWithOptions,
 )
-from t2t_keras.decoding.constrained_beam_search import ConstrainedBeamSearch
+from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.search import advance
 from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
 

@@ -11,8 +11,8 @@ from t2t_keras.decoding.beam_search_with_options import (
     BeamSearchWithOptions,
     ConstrainedBeamSearchWithOptions,
 )
-from t2t_keras.decoding.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.numpy_search import numpy_search
+from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import method_of, search
 from t2t_keras.decoding.search_config import SearchConfig

@@ -1,7 +1,7 @@
 """A CTranslate2 folder is served with the options that it has."""
 
 import pytest
-from served_engine import EchoEngine, predictions
+from served_engine import TAGS, EchoEngine, predictions, tokenizer
 
 from t2t_keras.export.signature_constants import OPTIONS
 from t2t_keras.serving.engine_model import EngineModel
@@ -62,3 +62,11 @@ def test_ctranslate2_takes_prefixes_markup_alignments_and_confidence(engine):
 def test_ctranslate2_does_not_take_the_others(engine, option, message):
     with pytest.raises(Refusal, match=message):
         predictions({"text": "a", **option}, engine=engine)
+
+
+def test_the_tag_of_an_engine_precedes_sources_and_its_path_stays_hidden():
+    engine = EchoEngine(tags=list(TAGS), tag=TAGS[1], name="/home/somebody/model")
+    predictions({"text": "a"}, {"text": "a", "to": "de"}, engine=engine)
+    pieces = tokenizer().source.pieces([ids[0] for source in engine.sources for ids in source])
+    assert sorted(pieces) == sorted(TAGS)
+    assert engine.name == "this model"

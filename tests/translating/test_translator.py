@@ -4,11 +4,9 @@ import dataclasses
 
 import numpy as np
 import pytest
-from fake_engine import ROW_OPTIONS, FakeEngine, fake_translator, tokens_of
+from fake_engine import FakeEngine, fake_translator, tokens_of
 
-from pipelines.toy_grammar import pairs
 from t2t_keras.decoding.rows import Hypotheses
-from t2t_keras.translating.calls import computed, driven
 from t2t_keras.translating.request import Request, TextError
 from t2t_keras.translating.translator import Translator
 
@@ -234,151 +232,6 @@ def test_only_a_part_that_is_too_long_is_not_aligned():
     (found,) = translator.best([text], markup="html")
     assert found == text.replace("dog", "DOG").replace("a ", "A ").replace("c<", "C<")
     assert not [method for method, *_ in translator.engine.calls if method == "attention"]
-
-
-ASKING = [
-    Request(TEXT),
-    Request(TEXT, beam=3, n_best=3),
-    Request(TEXT, n_best=2),
-    Request(TEXT, alpha=2.0, n_best=4),
-    Request(TEXT, glossary={"dog": "Hund"}, beam=2),
-    Request(TEXT, glossary={"dog": "Vogel", "cats": "Tiere"}),
-    Request(TEXT, require=["Hund"], prefix="Ein"),
-    Request(f"<p>A <b>dog</b>.</p> &amp; {TEXT}", markup="html", prefix="Ein"),
-    Request("<p>A dog.</p> &amp; B", markup="html", confidence=True),
-    Request("A %s {dog}. <b>", markup="placeholders", n_best=2),
-    Request(TEXT, to="fr", split="off"),
-    Request(TEXT, alignments=True, n_best=2, banned=["A"]),
-    Request(TEXT, confidence=True, alignments=True, glossary={"dog": "Hund"}),
-    Request(TEXT, method="sample", seed=3, n_best=2),
-    Request(">>de<< A dog. Two cats.", to="de", split="auto", confidence=True),
-    Request(""),
-    Request("∅ A dog", split="off", alignments=True),
-]
-
-
-@pytest.mark.parametrize("varies", [(), ROW_OPTIONS])
-def test_texts_that_ask_for_different_things_come_out_as_they_do_alone(varies):
-    def translate(requests, first_index=0):
-        engine = FakeEngine(varies, tags=("<2de>", "<2fr>"), longest=40, batch_tokens=128)
-        return Translator(engine, to="de").translate(requests, first_index=first_index)
-
-    alone = [translate([each], index)[0] for index, each in enumerate(ASKING)]
-    assert comparable(translate(ASKING)) == comparable(alone)
-    assert comparable(translate(ASKING[:8])) == comparable(alone[:8])
-    best = [row[0].text if row else None for row in alone]
-    assert len({*best}) > 8, "what they ask for has an effect"
-
-
-def comparable(results):
-    return [
-        [(each.text, each.score, each.words, each.confidence, repr(each.parts)) for each in of_text]
-        for of_text in results
-    ]
-
-
-def test_rows_with_phrases_prefixes_or_options_form_calls_of_their_own_after_the_default_ones():
-    translator = fake_translator(varies=ROW_OPTIONS)
-    requests = [
-        Request("c", glossary={"c": "k"}),
-        Request("p", prefix="x"),
-        Request("o", alpha=0.1),
-        Request("d"),
-        Request("e", n_best=1),
-        Request("o", alpha=0.2),
-        Request("b", beam=2),
-        Request("po", prefix="x", beam=2),
-    ]
-    translator.translate(requests)
-    found = [
-        ("".join(sources(rows)), rows.prefix is not None, rows.phrases is not None, {*rows.options})
-        for rows in searches(translator)
-    ]
-    assert found[0] == ("de", False, False, set())
-    assert sorted(found[1:], key=repr) == sorted(
-        [
-            ("p", True, False, set()),
-            ("bo" if found[2][0] == "bo" else "oob", False, False, {*ROW_OPTIONS}),
-            ("po", True, False, {*ROW_OPTIONS}),
-            ("c", False, True, set()),
-        ],
-        key=repr,
-    )
-    assert found[-1][2], "phrases are searched for last"
-    options = next(rows for rows in searches(translator) if rows.options and rows.prefix is None)
-    alphas = dict(zip(sources(options), options.options["alpha"], strict=True))
-    assert sorted(options.options["alpha"]) == [0.1, 0.2, 0.6] and alphas["b"] == 0.6
-
-
-def sources(rows):
-    return ["".join(chr(id) for id in row if id > 32) for row in rows.source]
-
-
-def test_an_engine_whose_options_do_not_vary_gets_a_call_for_each_config():
-    translator = fake_translator()
-    translator.translate([Request("a"), Request("b", beam=2), Request("c", beam=2), Request("d")])
-    calls = [(config.beam, sources(rows)) for _, config, rows in translator.engine.calls]
-    assert calls == [(4, ["a", "d"]), (2, ["b", "c"])]
-
-
-def test_the_steps_can_be_driven_by_hand_and_do_not_depend_on_who_shares_a_batch():
-    engine = FakeEngine()
-    translator = Translator(engine)
-    lists = [
-        [Request(e, alignments=n == 0, confidence=n == 1)] for n, (e, _) in enumerate(pairs(3))
-    ]
-    expected = [translator.translate(requests) for requests in lists]
-    stepping = [translator.steps(requests) for requests in lists]
-    results, sent = [None] * len(lists), [None] * len(lists)
-    rounds = []
-    while None in results:
-        calls = {}
-        for index, steps in enumerate(stepping):
-            try:
-                if results[index] is None:
-                    calls[index] = steps.send(sent[index])
-            except StopIteration as stop:
-                results[index] = stop.value
-        rounds.append([call.method for call in calls.values()])
-        for key in {call.key for call in calls.values()}:  # each key's rows share a batch
-            shared = {index: call for index, call in calls.items() if call.key == key}
-            names = next(iter(shared.values())).columns
-            columns = {
-                name: [row for call in shared.values() for row in call.columns[name]]
-                for name in names
-            }
-            found = iter(computed(engine, key[0], columns))
-            for index, call in shared.items():
-                sent[index] = [next(found) for _ in call.columns["source"]]
-    assert rounds == [["search"] * 3, ["attention", "log_p"], []]
-    assert comparable([row for each in results for row in each]) == comparable(
-        [row for each in expected for row in each]
-    )
-
-
-def test_the_steps_of_no_texts_ask_for_nothing():
-    assert driven(fake_translator().steps([])) == []
-
-
-def test_every_sentence_is_encoded_once_by_one_call_and_the_target_only_prefixes_and_phrases():
-    translator = fake_translator(longest=24)
-    tokenizer = translator.engine.tokenizer
-    texts = [TEXT, "<p>A <b>dog</b> and <i>two</i> cats.</p>", "Many words follow. " * 3]
-    glossary = {"dog": "Hund", "Many": "Viele"}
-    asked = {"alignments": True, "confidence": True, "markup": "html", "n_best": 2}
-    translator.translate(texts, glossary=glossary, **asked)
-    (encoded,) = tokenizer.source.encoded
-    assert encoded == [
-        *("A dog.", "Two cats.", "A dog and two cats."),
-        *["Many words follow."] * 3,
-    ]
-    assert {text for call in tokenizer.target.encoded for text in call} == {"Hund", "Viele"}
-    tokenizer.target.encoded.clear()
-    translator.translate(texts, prefixes=["x", "", "y"], **asked)
-    assert tokenizer.target.encoded == [["x", "", "y"]]
-    tokenizer.target.encoded.clear()
-    translator.translate(texts, **asked)
-    assert not tokenizer.target.encoded and len(tokenizer.source.encoded) == 3
 
 
 def test_texts_with_different_tags_need_one_call_of_the_tokenizer_for_each():

@@ -1,7 +1,8 @@
-"""A run, its SavedModel and its CTranslate2 folder translate a text equally."""
+"""A run and its exports in three formats translate a text equally."""
 
 import dataclasses
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -33,13 +34,13 @@ ASKING = [
 ]
 
 
-def chosen(run, choice):
-    """Returns the run with a choice of the head that aligns words."""
-    path = run.folder / "alignment.json"
-    path.unlink(missing_ok=True)
+def chosen(run, choice, tmp_path):
+    """Returns a copy of the run with a choice of the head that aligns words."""
+    folder = shutil.copytree(run.folder, tmp_path / "run")
     if choice is not None:
-        path.write_text(json.dumps({"head": dataclasses.asdict(choice)}))
-    return Run(run.folder)
+        head = {"head": dataclasses.asdict(choice)}
+        (folder / "alignment.json").write_text(json.dumps(head))
+    return Run(folder)
 
 
 def asking(requests):
@@ -60,9 +61,10 @@ def check_equal(found, expected, atol):
 
 
 @pytest.mark.parametrize("choice", CHOICES.values(), ids=CHOICES)
-def test_ctranslate2_translates_aligns_and_rates_as_the_run(sharp_run, tmp_path, choice):
-    run = chosen(sharp_run, choice)
-    folder = run.export(tmp_path / "ct2", "ctranslate2", extra_length=9)
+@pytest.mark.parametrize("engine", ["ctranslate2", "litert"])
+def test_other_engines_translate_align_and_rate_as_the_run(sharp_run, tmp_path, choice, engine):
+    run = chosen(sharp_run, choice, tmp_path)
+    folder = run.export(tmp_path / engine, engine, extra_length=9)
     expected = run.translator(extra_length=9).translate(asking(ASKING))
     found = load_translator(folder).translate(asking(ASKING))
     check_equal(found, expected, 1e-3)
@@ -70,7 +72,7 @@ def test_ctranslate2_translates_aligns_and_rates_as_the_run(sharp_run, tmp_path,
 
 
 def test_a_savedmodel_translates_aligns_and_rates_as_the_run(sharp_run, tmp_path):
-    run = chosen(sharp_run, CHOICES["shifted head"])
+    run = chosen(sharp_run, CHOICES["shifted head"], tmp_path)
     folder = run.export(tmp_path / "export", extra_length=9)
     glossary = {"dog": "guter Hund", "cat": "Katze"}
     requests = [

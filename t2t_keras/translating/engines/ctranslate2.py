@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from pipelines.tokenizers import load_tokenizer
+from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
 from t2t_keras.decoding.special_ids import BEGIN, PADDING
@@ -76,7 +77,7 @@ class CTranslate2Engine(Engine):
     def log_p(self, source, target):
         sides = [[row[row != PADDING] for row in ids] for ids in (source, target)]
         found = log_p(self.translator, self.pieces, *sides)
-        return stacked(found, target.shape)
+        return stacked(found, target.shape[1:])
 
     def check_attention(self):
         if "alignment" not in self.record:
@@ -90,18 +91,10 @@ class CTranslate2Engine(Engine):
             weights.append(attention(self.translator, self.pieces, *row))
         if (self.record["alignment"] or {}).get("shifted"):
             weights = [np.concatenate([each[1:], each[-1:]]) for each in weights]
-        return stacked(weights, (*target.shape, source.shape[1]))
+        return stacked(weights, (target.shape[1], source.shape[1]))
 
     def close(self):
         self.translator.unload_model()
-
-
-def stacked(arrays, shape):
-    """Returns arrays as one, padded with zeros to a shape."""
-    whole = np.zeros(shape, "float32")
-    for row, array in zip(whole, arrays, strict=True):
-        row[tuple(map(slice, array.shape))] = array
-    return whole
 
 
 def check_search(config, phrases=False):

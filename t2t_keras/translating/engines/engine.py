@@ -10,6 +10,7 @@ class Engine:
         name: what it was loaded from, for error messages.
         tokenizer: the vocabulary's tokenizer, without a tag.
         tags: the tags of the training data, see `chosen_tag`.
+        tag: the tag before sources of which nobody says it. None: see `chosen_tag`.
         config: the `SearchConfig` that `search` follows.
         longest: maximum length of a source and of an output, in tokens. None: no maximum.
         phrase_room: maximum pieces of the required phrases of a row. None: no maximum.
@@ -24,7 +25,7 @@ class Engine:
 
     varies, offers, most = frozenset(), tuple(ROW_OPTIONS), 1
     batch_tokens = 4096
-    split, tags, longest, phrase_room, shapes = "auto", (None,), None, None, None
+    split, tags, tag, longest, phrase_room, shapes = "auto", (None,), None, None, None, None
 
     def check(self, config, prefix, phrases):
         """Rejects a search that the engine cannot do, before any work.

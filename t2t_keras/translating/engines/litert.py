@@ -11,21 +11,23 @@ from pathlib import Path
 import numpy as np
 
 from pipelines.tokenizers import load_tokenizer
+from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.beam_search_with_options import (
     BeamSearchWithOptions,
     ConstrainedBeamSearchWithOptions,
 )
-from t2t_keras.decoding.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.numpy_search import numpy_search
+from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import method_of
 from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
+from t2t_keras.decoding.special_ids import PADDING
+from t2t_keras.export.litert.names import MODEL, RECORD
 from t2t_keras.translating.engines.engine import Engine
 from t2t_keras.translating.engines.litert_model import LiteRTModel
-from t2t_keras.translating.engines.litert_programs import programs_in
-from t2t_keras.translating.export_folders import LITERT_MODEL
-from t2t_keras.translating.export_record import LITERT_RECORD, read_record, unusable
+from t2t_keras.translating.engines.litert_runtime import programs_in
+from t2t_keras.translating.export_record import read_record, unusable
 from t2t_keras.translating.required_phrases import REQUIRED_LONGEST
 
 EXPORT_AGAIN = "Delete the folder and export the run again with t2t-export --format=litert"
@@ -45,7 +47,7 @@ class LiteRTEngine(Engine):
 
     def __init__(self, folder, threads=1):
         self.name = self.folder = Path(folder)
-        self.record = read_record(self.folder, EXPORT_AGAIN, LITERT_RECORD)
+        self.record = read_record(self.folder, EXPORT_AGAIN, RECORD)
         try:
             self.use(SearchConfig(**self.record["search"]))
             self.longest = self.record["longest"]
@@ -55,16 +57,16 @@ class LiteRTEngine(Engine):
             self.width = self.config.beam
             self.tokenizer = load_tokenizer(self.folder / "vocabulary")
         except (KeyError, TypeError, ValueError) as error:
-            raise unusable(self.folder, f"{LITERT_RECORD}: {error}", EXPORT_AGAIN) from error
+            raise unusable(self.folder, f"{RECORD}: {error}", EXPORT_AGAIN) from error
         try:
-            programs = programs_in(self.folder / LITERT_MODEL, threads)
+            programs = programs_in(self.folder / MODEL, threads)
         except (ValueError, RuntimeError) as error:
             if not isinstance(error.__cause__, ImportError):
-                raise unusable(self.folder, f"{LITERT_MODEL}: {error}", EXPORT_AGAIN) from error
+                raise unusable(self.folder, f"{MODEL}: {error}", EXPORT_AGAIN) from error
             raise
         needed = {"encode", "step_1", f"step_{self.width}"}
         if not (needed <= programs.keys() and isinstance(layout, dict) and "caches" in layout):
-            reason = f"{LITERT_MODEL} does not have the programs of {LITERT_RECORD}"
+            reason = f"{MODEL} does not have the programs of {RECORD}"
             raise unusable(self.folder, reason, EXPORT_AGAIN)
         self.model = LiteRTModel(programs, layout, self.longest)
         self.lock = threading.Lock()  # a program has one set of inputs
@@ -83,8 +85,7 @@ class LiteRTEngine(Engine):
         if config.method == "sample" and count not in (1, self.width):
             raise ValueError(
                 f"LiteRT draws 1 or {self.width} samples of a sentence with {self.name}. Received: "
-                f"n_best={count}. Give the run, or export it again with t2t-export --format=litert "
-                f"--beam={count}"
+                f"n_best={count}. Give the run"
             )
         if count > self.width:
             raise ValueError(
@@ -147,7 +148,7 @@ class LiteRTEngine(Engine):
         return ConstrainedBeamSearchWithOptions(self.model, config, follows)
 
     def log_p(self, source, target):
-        return self.pairs("log_p", "log_p", source, target)
+        return stacked(self.pairs("log_p", source, target), target.shape[1:])
 
     def check_attention(self):
         if "attention" not in self.model.programs:
@@ -157,22 +158,19 @@ class LiteRTEngine(Engine):
             )
 
     def attention(self, source, target):
-        return self.pairs("attention", "weights", source, target)
+        shape = target.shape[1], source.shape[1]
+        return stacked(self.pairs("attention", source, target), shape)
 
-    def pairs(self, program, output, *sides):
-        """Returns an output of a program for each row, padded with zeros."""
-        sides = [np.asarray(side, "int32") for side in sides]
-        found = []
+    def pairs(self, name, *sides):
+        """Returns the result of a program for each row, without padding."""
+        program = self.model.programs[name]
         with self.lock:
+            found = []
             for row in zip(*sides, strict=True):
-                source, target = (ids[None, : np.count_nonzero(ids)] for ids in row)
-                found.append(self.model.programs[program](source=source, target=target)[output][0])
-        axes = found[0].ndim if found else 1
-        shape = (sides[1].shape[1], sides[0].shape[1])[:axes]
-        whole = np.zeros((len(found), *shape), "float32")
-        for row, array in zip(whole, found, strict=True):
-            row[tuple(map(slice, array.shape))] = array
-        return whole
+                source, target = (ids[None, ids != PADDING] for ids in row)
+                (result,) = program(source=source, target=target).values()
+                found.append(result[0])
+        return found
 
     def warm_up(self):
         ids = np.array([[3, 2]], "int32")

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.likeliest import Logits
 from t2t_keras.decoding_cache import in_rolling_cache, own_slots
 
@@ -16,18 +17,18 @@ class LiteRTModel:
     `Decoding` takes the place of the cache in the search's state.
 
     Args:
-        programs: {name: `Program`}.
-        record: what `t2t_keras.export.litert` says about the programs.
+        programs: {name: `LoadedProgram`}.
+        layout: what the export says about their arrays, see `layout_of`.
         longest: maximum length of a sequence. None: no maximum.
     """
 
-    def __init__(self, programs, record, longest=None):
-        self.programs, self.record, self.longest = programs, record, longest
+    def __init__(self, programs, layout, longest=None):
+        self.programs, self.layout, self.longest = programs, layout, longest
         self.steps = {}
 
     def step_of(self, beams):
         if beams not in self.steps:
-            self.steps[beams] = Step(self.programs[f"step_{beams}"], self.record, beams)
+            self.steps[beams] = Step(self.programs[f"step_{beams}"], self.layout, beams)
         return self.steps[beams]
 
     def forget(self):
@@ -37,10 +38,7 @@ class LiteRTModel:
 
     def start_decoding(self, source, max_length, beams=1):
         found = [self.encoded(ids[: np.count_nonzero(ids)]) for ids in source]
-        memory = {
-            name: stacked([each[name][0] for each in found], axis)
-            for name, axis in self.record["memory_axes"].items()
-        }
+        memory = {name: stacked([each[name][0] for each in found]) for name in found[0]}
         return None, Decoding(self.step_of(beams), memory, len(source), max_length)
 
     def encoded(self, ids):
@@ -58,23 +56,6 @@ class LiteRTModel:
 
     def decode_step(self, tokens, position, cache, memory, visible=None):
         return cache.step.decode(cache, tokens, int(position), visible), cache
-
-
-def stacked(arrays, axis):
-    """Returns arrays as one, padded with zeros where their lengths differ.
-
-    Args:
-        arrays: a list.
-        axis: axis of the result along which they may differ, or None.
-    """
-    if axis is None or len({array.shape for array in arrays}) == 1:
-        return np.stack(arrays)
-    shape = list(arrays[0].shape)
-    shape[axis - 1] = max(array.shape[axis - 1] for array in arrays)
-    whole = np.zeros((len(arrays), *shape), arrays[0].dtype)
-    for row, array in zip(whole, arrays, strict=True):
-        row[tuple(map(slice, array.shape))] = array
-    return whole
 
 
 class Decoding:
@@ -114,15 +95,16 @@ class Step:
     """The program of a step, and the batch whose memory and cache are its inputs.
 
     Args:
-        program: the `Program`.
-        record: see `LiteRTModel`.
+        program: the `LoadedProgram`.
+        layout: see `LiteRTModel`.
         beams: hypotheses per sentence.
     """
 
-    def __init__(self, program, record, beams):
+    def __init__(self, program, layout, beams):
         self.program, self.beams, self.loaded = program, beams, None
-        self.axes, self.kept = record["memory_axes"], record["kept"]
-        self.caches = record["caches"][str(beams)]  # {name: [is a KeptCache, shape]}
+        self.kept = layout["kept"]
+        self.caches = layout["caches"][str(beams)]  # {name: [is a KeptCache's, shape, type]}
+        self.only_reads = any(is_kept for is_kept, *_ in self.caches.values())
 
     def positions(self, room):
         return room if self.kept is None else min(room, self.kept)
@@ -182,7 +164,7 @@ class Step:
         own = slice(place * beams, (place + 1) * beams)
         bias = program.input("visible")
         bias[...] = np.where(visible, np.float32(0), HIDDEN)
-        if any(is_kept for is_kept, *_ in self.caches.values()):
+        if self.only_reads:
             bias[..., own] = HIDDEN
         program.input("tokens")[...] = tokens
         program.input("position")[...] = position

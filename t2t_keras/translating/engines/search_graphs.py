@@ -5,7 +5,7 @@ import sys
 
 import tensorflow as tf
 
-from t2t_keras.decoding.constrained_beam_search import ConstrainedBeamSearch
+from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import advance, method_of

@@ -8,7 +8,6 @@ import sys
 
 import numpy as np
 import pytest
-from commands import ROOT
 
 from pipelines.tokenizers import SeparateTokenizers, load_tokenizer
 from pipelines.toy_grammar import pairs
@@ -42,15 +41,6 @@ def test_translations_are_those_of_the_run(sharp_run, folder, search):
     np.testing.assert_allclose(*scores, rtol=1e-4, atol=1e-4)
 
 
-@pytest.fixture
-def without_backends(tmp_path):
-    """Arguments of a process in which neither TensorFlow nor Keras can be imported."""
-    for name in ("tensorflow", "keras"):
-        (tmp_path / f"{name}.py").write_text("raise ImportError('must not be loaded')\n")
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    return {"env": environment, "cwd": ROOT, "text": True}
-
-
 def words_of(name, *arguments):
     return [sys.executable, "-m", f"t2t_keras.cli.{name}", *map(str, arguments)]
 
@@ -60,14 +50,14 @@ def test_translating_and_evaluating_load_neither_tensorflow_nor_keras(
 ):
     words = words_of("translate", folder, "--beam=3")
     lines = "".join(f"{text}\n" for text in TEXTS[:4])
-    result = subprocess.run(words, input=lines, capture_output=True, **without_backends)
+    result = subprocess.run(words, input=lines, **without_backends)
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines() == load_translator(folder).best(TEXTS[:4], beam=3)
     (tmp_path / "source").write_text(lines)
     (tmp_path / "reference").write_text(result.stdout)
     files = [f"--{name}={tmp_path / name}" for name in ("source", "reference")]
     words = words_of("evaluate", folder, "--beam=3", f"--output={tmp_path / 'output'}", *files)
-    result = subprocess.run(words, capture_output=True, **without_backends)
+    result = subprocess.run(words, **without_backends)
     assert result.stdout.startswith("BLEU"), result.stderr
     assert (tmp_path / "output").read_text() == (tmp_path / "reference").read_text()
 

@@ -15,10 +15,10 @@ from commands import ROOT
 from pipelines.toy_grammar import pairs
 from pipelines.whole import read_json, write_json
 from t2t_keras.decoding.rows import Rows
-from t2t_keras.export.litert import MODEL
+from t2t_keras.export.litert.names import MODEL, RECORD
+from t2t_keras.serving.server import load_model
 from t2t_keras.translating.engines.litert import LiteRTEngine
-from t2t_keras.translating.export_folders import find_litert
-from t2t_keras.translating.export_record import LITERT_RECORD as RECORD
+from t2t_keras.translating.export_folders import find_export
 from t2t_keras.translating.find import is_export, load_translator, needs_tensorflow
 from t2t_keras.translating.request import Request
 
@@ -100,16 +100,7 @@ def test_log_p_and_attention_are_those_of_the_run(sharp_run, folder):
         np.testing.assert_allclose(
             found[row, :written, :read], expected[row, :written, :read], atol=1e-5
         )
-    assert ours.attention(source[:0], target[:0]).shape[0] == 0
-
-
-@pytest.fixture
-def without_backends(tmp_path):
-    """Arguments of a process in which neither TensorFlow nor Keras can be imported."""
-    for name in ("tensorflow", "keras"):
-        (tmp_path / f"{name}.py").write_text("raise ImportError('must not be loaded')\n")
-    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"}
-    return {"env": environment, "cwd": ROOT, "text": True, "capture_output": True}
+    assert ours.attention(source[:0], target[:0]).shape == (0, 3, 5)
 
 
 def test_commands_and_programs_load_neither_tensorflow_nor_keras(
@@ -156,9 +147,9 @@ def test_a_portable_export_is_a_file_and_its_vocabulary(sharp_run, tmp_path):
 
 
 def test_it_is_found_by_the_folder_of_its_versions(folder, tmp_path):
-    assert find_litert(folder) == folder == find_litert(folder.parent)
+    assert find_export(folder) == folder == find_export(folder.parent)
     assert is_export(folder.parent) and not needs_tensorflow(folder.parent)
-    assert find_litert(tmp_path) is None
+    assert find_export(tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -223,11 +214,13 @@ def test_a_damaged_folder_is_refused_by_name(copied, damage, message):
         LiteRTEngine(copied)
 
 
-def test_rows_of_padding_have_empty_hypotheses(folder):
+def test_a_row_of_padding_does_not_disturb_others(folder):
     engine = LiteRTEngine(folder)
     ids = np.array([[0, 0, 0], [9, 8, 2]], "int32")
-    tokens, scores = engine.search(Rows(ids, [0, 1]))
-    assert tokens[1, 0].any() and np.isfinite(scores[1, 0])
+    together, alone = engine.search(Rows(ids, [0, 1])), engine.search(Rows(ids[1:], [1]))
+    length = alone.tokens.shape[2]
+    np.testing.assert_array_equal(together.tokens[1, :, :length], alone.tokens[0])
+    np.testing.assert_allclose(together.scores[1], alone.scores[0], atol=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -280,3 +273,10 @@ def test_it_serves(light, folder):
             assert found == load_translator(folder).best(FEW)
         finally:
             server.terminate()
+
+
+def test_a_server_loads_each_version_of_a_folder_in_its_format(folder):
+    model = load_model(folder)
+    assert model.metadata["serving_default"] and model.translations.translator.engine.width == 4
+    with pytest.raises(ValueError, match=r"saved_model\.pb"):
+        load_model(folder.parent)

@@ -10,14 +10,15 @@ from t2t_keras.decoding.ensemble import Ensemble
 from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.search import method_of, search
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.export.flatbuffers import joined, unpacked
-from t2t_keras.export.litert import MODEL, PORTABLE, flatbuffer_of, save_litert, save_portable
-from t2t_keras.export.litert_programs import Program, programs_of
+from t2t_keras.export.litert.convert import flatbuffer_of, save_litert, save_portable
+from t2t_keras.export.litert.flatbuffers import joined, unpacked
+from t2t_keras.export.litert.names import MODEL, PORTABLE
+from t2t_keras.export.litert.programs import Program, programs_of
 from t2t_keras.translating.engines.litert_model import LiteRTModel
-from t2t_keras.translating.engines.litert_programs import programs_in
+from t2t_keras.translating.engines.litert_runtime import programs_in
 
 SOURCE = np.array([[5, 6, 7, 8, 9, 2], [7, 8, 2, 0, 0, 0], [4, 9, 11, 12, 2, 0]], "int32")
-ENDED = [name for name in RIVALS if name != "moe"]
+CONVERTED = [name for name in RIVALS if name != "moe"]
 
 
 def make(name):
@@ -40,7 +41,7 @@ def loaded(folder, model, **options):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "name", ["restricted", "learned", "additive", "pre-norm", "ensemble", *ENDED]
+    "name", ["restricted", "learned", "additive", "pre-norm", "ensemble", *CONVERTED]
 )
 def test_every_model_is_searched_with_the_same_results(name, tmp_path):
     model = make(name)

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def programs_in(path, threads=1):
-    """Returns the `Program` of each signature of a flatbuffer, by name.
+    """Returns the `LoadedProgram` of each signature of a flatbuffer, by name.
 
     Args:
         path: of the file.
@@ -21,10 +21,10 @@ def programs_in(path, threads=1):
             f"could not be imported: {error}"
         ) from error
     interpreter = Interpreter(str(path), num_threads=threads)
-    return {name: Program(interpreter, name) for name in interpreter.get_signature_list()}
+    return {name: LoadedProgram(interpreter, name) for name in interpreter.get_signature_list()}
 
 
-class Program:
+class LoadedProgram:
     """A signature, with its inputs and outputs as views of LiteRT's memory.
 
     `ai_edge_litert` has public methods for the first signature of a file only, or methods that copy

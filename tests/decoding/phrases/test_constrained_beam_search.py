@@ -7,7 +7,7 @@ import pytest
 from keras import ops
 from table_model import END, TableModel, found, padded, search_table
 
-from t2t_keras.decoding.constrained_beam_search import ConstrainedBeamSearch
+from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.search import advance
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.translating.required_phrases import padded_phrases

@@ -79,25 +79,18 @@ def layout_of(model, beam):
     """Returns what a program that calls the steps must know of their arrays, in JSON types.
 
     Returns:
-        `memory_axes`, the axis of each array of the memory that is the source's length, or None;
-        `caches`, for each width of the beam {name: [whether it is a `KeptCache`'s, shape, type]};
+        `caches`, for each width of the beam {name: [whether it is a `KeptCache`'s, shape, type]},
         and `kept`, the number of positions in a `KeptCache`, or None.
     """
-    widths = sorted({1, beam})
-    structures = {width: structures_of(model, width) for width in widths}
-    memory, _ = structures[1]
-    axes = {
-        name: next((i for i, size in enumerate(spec.shape) if i and size is None), None)
-        for name, spec in named("memory", memory).items()
-    }
     caches = {}
-    for width, (_, cache) in structures.items():
+    for width in sorted({1, beam}):
+        _, cache = structures_of(model, width)
         flags = named("cache", flags_of(cache))
         caches[width] = {
             name: [flags[name], spec.shape.as_list(), spec.dtype.name]
             for name, spec in named("cache", cache).items()
         }
-    return {"memory_axes": axes, "caches": caches, "kept": neighbourhood_of(model)}
+    return {"caches": caches, "kept": neighbourhood_of(model)}
 
 
 def neighbourhood_of(model):

@@ -13,11 +13,11 @@ Its score is the model's own.
 
 import numpy as np
 
-from t2t_keras.decoding.beam_allocation import allocated
 from t2t_keras.decoding.beam_search import BeamSearch, Candidates
 from t2t_keras.decoding.constraints import IMPOSSIBLE, id_mask, next_tokens
 from t2t_keras.decoding.hypotheses import length_limits
-from t2t_keras.decoding.phrase_progress import (
+from t2t_keras.decoding.phrases.beam_allocation import allocated
+from t2t_keras.decoding.phrases.phrase_progress import (
     Progress,
     advanced,
     lengths_of,

@@ -5,7 +5,7 @@ import pytest
 from helpers import array
 from keras import ops
 
-from t2t_keras.decoding.beam_allocation import allocated
+from t2t_keras.decoding.phrases.beam_allocation import allocated
 
 NONE = -np.inf
 

@@ -7,10 +7,9 @@ import tensorflow as tf
 from tensorflow.lite.python.convert_phase import ConverterError
 
 from t2t_keras.checks import check
-from t2t_keras.export.flatbuffers import joined, unpacked
-from t2t_keras.export.litert_programs import layout_of, portable_program, programs_of
-
-MODEL, PORTABLE = "model.tflite", "portable.tflite"
+from t2t_keras.export.litert.flatbuffers import joined, unpacked
+from t2t_keras.export.litert.names import MODEL, PORTABLE
+from t2t_keras.export.litert.programs import layout_of, portable_program, programs_of
 
 
 def save_litert(folder, model, beam, dtype="float32", alignment=None):

@@ -1,0 +1,1 @@
+"""The search for translations that contain given phrases."""

@@ -1,0 +1,1 @@
+"""Models for LiteRT: the programs of a model, and the flatbuffer that contains them."""
