@@ -1,18 +1,20 @@
 """The Transformer of "Attention Is All You Need", for Keras 3.
 
-Importing this package loads only Keras and its configured backend, if Keras is installed.
+Importing this package loads neither Keras nor TensorFlow. Once Keras is loaded, by whomever, all
+classes are registered with it, so that `keras.saving.load_model` finds them.
 """
 
 import importlib
-import importlib.util
 import os
 import sys
+
+from t2t_keras.registering import RegisteringFinder
 
 _HOMES = {
     "LabelSmoothedCrossEntropy": "t2t_keras.losses:LabelSmoothedCrossEntropy",
     "Perplexity": "t2t_keras.metrics:Perplexity",
     "TokenAccuracy": "t2t_keras.metrics:TokenAccuracy",
-    "Transformer": "t2t_keras.training:TrainableTransformer",
+    "Transformer": "t2t_keras.training.trainable_models:TrainableTransformer",
     "TransformerConfig": "t2t_keras.transformer_config:TransformerConfig",
     "TransformerSchedule": "t2t_keras.schedules:TransformerSchedule",
 }
@@ -37,16 +39,16 @@ def _is_command():
     return os.path.basename(program).startswith("t2t-")
 
 
-def _has_keras():
-    """Returns whether Keras can be imported; a program on LiteRT or CTranslate2 needs none."""
-    if "keras" in sys.modules:
-        return sys.modules["keras"] is not None
-    return importlib.util.find_spec("keras") is not None
+def _register():
+    """Imports all classes, which registers them with Keras."""
+    globals().update({name: __getattr__(name) for name in __all__})
 
 
-# In a program, all classes are registered with Keras now, so that `keras.saving.load_model` finds
-# them. A command loads Keras later, after it has handled --help and wrong flags.
+# A command loads Keras later, after it has handled --help and wrong flags, and needs no classes
+# but those that it imports.
 if _is_command():
     importlib.import_module("t2t_keras.cli.process").begin()
-elif _has_keras():
-    globals().update({name: __getattr__(name) for name in __all__})
+elif sys.modules.get("keras") is not None:
+    _register()
+else:
+    sys.meta_path.insert(0, RegisteringFinder(__name__, _register))

@@ -18,7 +18,7 @@ from t2t_keras.losses import LabelSmoothedCrossEntropy
 from t2t_keras.metrics import Perplexity, TokenAccuracy
 from t2t_keras.models import model_class
 from t2t_keras.schedules import PeakSchedule, TransformerSchedule
-from t2t_keras.training import Adam, trainable
+from t2t_keras.training.trainable_models import Adam, trainable
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
 

@@ -1,6 +1,7 @@
 """`import t2t_keras` in a program, and in one of the package's commands."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 
@@ -66,6 +67,8 @@ def test_an_unknown_name_is_an_attribute_error():
         "from t2t_keras.transformer import Transformer; import keras",
         "import importlib.util, t2t_keras; importlib.util.find_spec('keras'); import keras",
         "from t2t_keras import TransformerConfig, Transformer; import keras",
+        "import t2t_keras.decoding.search, keras",
+        "from t2t_keras.runs import Run; import keras",
     ],
 )
 def test_every_program_can_load_models(program, tmp_path):
@@ -78,7 +81,44 @@ def test_every_program_can_load_models(program, tmp_path):
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
 
 
-@pytest.mark.parametrize("module", ["ops", "decoding.search", "translating.find"])
-def test_without_keras_a_program_can_use_what_needs_none(module):
-    program = f"import sys; sys.modules['keras'] = None; import t2t_keras.{module}"
+@pytest.mark.parametrize("module", ["ops", "decoding.search", "translating.find", "serving.server"])
+def test_a_program_that_needs_no_keras_does_not_load_it(module):
+    program = (
+        f"import sys, t2t_keras.{module}; assert not {{'keras', 'tensorflow'}} & {{*sys.modules}}"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
+
+
+def test_an_import_that_fails_is_forgotten(tmp_path):
+    (tmp_path / "keras.py").write_text("import os\nassert os.environ['WORKS'] == '1'\n")
+    program = """import os, sys, t2t_keras
+os.environ["WORKS"] = "0"
+try:
+    import t2t_keras.losses
+except AssertionError:
+    pass
+else:
+    sys.exit("Keras should have failed")
+finder = sys.meta_path[0]
+assert finder.loading == 0 and not finder.is_registered
+finder.register = lambda: print("registered")
+os.environ["WORKS"] = "1"
+import keras
+"""
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    command = [sys.executable, "-c", program]
+    result = subprocess.run(command, check=True, capture_output=True, env=environment, text=True)
+    assert result.stdout == "registered\n"
+
+
+def test_two_threads_may_load_keras_and_this_package(tmp_path):
+    program = """import threading, t2t_keras
+from importlib import import_module
+names = ["keras", "t2t_keras.losses", "t2t_keras.layers.attention", "t2t_keras.translating.find"]
+threads = [threading.Thread(target=import_module, args=[name]) for name in names]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+import keras
+assert keras.saving.get_registered_object("t2t_keras>Transformer")
+"""
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)

@@ -23,7 +23,7 @@ from t2t_keras.importing.formats import read_model
 from t2t_keras.parameters import without_values
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.settings_file import write_settings
-from t2t_keras.training import TrainableTransformer
+from t2t_keras.training.trainable_models import TrainableTransformer
 from t2t_keras.training.checkpoints import named
 
 STEP = 0  # of the checkpoint that holds the imported weights
