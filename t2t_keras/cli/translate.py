@@ -123,7 +123,7 @@ def main(arguments):
                 )
                 with named_line(first):
                     own = {"prefixes": starts, "require": phrases}
-                    results = model.translator.translate(
+                    results = model.translator.translations(
                         pieces or texts, advanced, first, **model.options, **own
                     )
                     if document and document.is_page:

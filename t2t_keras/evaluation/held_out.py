@@ -34,7 +34,7 @@ class HeldOut:
     Args:
         data: `data.distributed(strategy)` returns the batches of one pass.
         sources, references: the sentences.
-        translator: `translator.best(texts)` returns the translation of each text.
+        translator: `translator.translate(texts)` returns the translation of each text.
         shown: number of example translations, see `typical`.
         name: name of the set. "": it is the only one.
         tag: tag of the sources, or None.
@@ -55,7 +55,7 @@ class HeldOut:
 
     def translate(self):
         """Translates all sentences and returns `TranslationResults` with BLEU."""
-        outputs = self.translator.best(list(self.sources))
+        outputs = self.translator.translate(list(self.sources))
         score = bleu(outputs, self.references)
         chosen = typical(self.sources, self.shown)
         return TranslationResults(

@@ -99,7 +99,7 @@ class ExportHandler(ModelHandler):
         for block, lines in batch:
             texts = [line_text(line, index) for index, line in enumerate(lines, block.first)]
             try:
-                results = model.translate(texts, first_index=block.first, **self.options)
+                results = model.translations(texts, first_index=block.first, **self.options)
             except TextError as error:
                 line = block.first + error.index + 1
                 raise ValueError(f"{block.source}, line {line:,}: {error}") from error

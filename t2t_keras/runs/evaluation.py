@@ -25,7 +25,7 @@ def translate_all(translator, texts, task="translating", **search):
     """Returns the best translation of each text, one sentence, and shows progress."""
     with Progress(task, len(texts), unit="lines") as progress:
         progress.to(0)
-        return translator.best(texts, progress.to, split="off", **search)
+        return translator.translate(texts, progress.to, split="off", **search)
 
 
 def evaluate(translations, references, language=None, against=None):

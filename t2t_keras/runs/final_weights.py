@@ -93,7 +93,7 @@ class FinalWeights:
             except DamagedCheckpoint as error:
                 logging.warning("%s. It is left out of the comparison", error)
             else:
-                outputs[weights] = search.best(sources)
+                outputs[weights] = search.translate(sources)
         scores = paired_bleu(list(outputs.values()), references)
         return [
             Compared(candidates[weights], weights, score.score, score.p_value)

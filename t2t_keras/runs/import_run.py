@@ -23,8 +23,8 @@ from t2t_keras.importing.formats import read_model
 from t2t_keras.parameters import without_values
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.settings_file import write_settings
-from t2t_keras.training.trainable_models import TrainableTransformer
 from t2t_keras.training.checkpoints import named
+from t2t_keras.training.trainable_models import TrainableTransformer
 
 STEP = 0  # of the checkpoint that holds the imported weights
 UNFINISHED = "config.json.unfinished"

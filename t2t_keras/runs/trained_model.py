@@ -61,10 +61,10 @@ class TrainedModel:
             weights: see the class.
             on_progress: called with the number of texts done so far.
             split: see `Request`.
-            **options: see `Translator.translate`: settings of the search, `prefixes`, `require`,
+            **options: see `Translator.translations`: settings of the search, `prefixes`, `require`,
                 `glossary`, `markup` and `to`.
         """
-        return self.translator(weights).best(texts, on_progress, split=split, **options)
+        return self.translator(weights).translate(texts, on_progress, split=split, **options)
 
     def alignment_choice(self):
         """Returns the `AlignmentHead` that `Run.choose_alignment` stored, or None."""

@@ -57,8 +57,8 @@ class Translator:
     Example:
 
         translator = load_translator("runs/mine/export")
-        translator.best(["The dog sleeps."], beam=8)
-        translator.translate(["The <b>dog</b> sleeps."], markup="html", confidence=True)
+        translator.translate(["The dog sleeps."], beam=8)
+        translator.translations(["The <b>dog</b> sleeps."], markup="html", confidence=True)
     """
 
     def __init__(self, engine, to=None, longest_aligned=None):
@@ -74,16 +74,16 @@ class Translator:
     def new_tokenizer(self, to):
         return tagged(self.engine.tokenizer, chosen_tag(to or self.to, self.engine.tags))
 
-    def best(self, texts, on_progress=lambda count: None, **options):
-        """Returns the text of the best translation of each text; see `translate`."""
+    def translate(self, texts, on_progress=lambda count: None, **options):
+        """Returns the best translation of each text, a string; see `translations`."""
         return [each.text for each in self.best_of_each(texts, on_progress, **options)]
 
     def best_of_each(self, texts, on_progress=lambda count: None, **options):
-        """Returns the best `Translation` of each text; see `translate`."""
-        results = self.translate(texts, on_progress, **{"n_best": 1, **options})
+        """Returns the best `Translation` of each text; see `translations`."""
+        results = self.translations(texts, on_progress, **{"n_best": 1, **options})
         return [best for best, *_ in results]
 
-    def translate(self, texts, on_progress=lambda count: None, first_index=0, **options):
+    def translations(self, texts, on_progress=lambda count: None, first_index=0, **options):
         """Translates each text.
 
         Args:
@@ -110,7 +110,7 @@ class Translator:
         """Returns the `SearchConfig` of texts with the same options after checking it.
 
         Args:
-            options: see `translate`.
+            options: see `translations`.
             **own: `prefixes` and `require` of one text, if texts have their own.
 
         Raises:
@@ -122,7 +122,7 @@ class Translator:
         return text.search.config
 
     def steps(self, requests, first_index=0):
-        """Yields `Call`s and is sent the results of their rows; returns what `translate` does.
+        """Yields `Call`s and is sent the results of their rows; returns what `translations` does.
 
         So whoever drives it decides what shares a batch, and waits for it in their own way.
         """

@@ -179,7 +179,7 @@ def as_lists(outputs):
 
 
 def test_each_text_has_its_own_options(run, answers):
-    expected = run.translator().translate(requests())
+    expected = run.translator().translations(requests())
     check_translations(answers["translate_with_options"], expected)
     assert {len(row) for row in expected} >= {1, 3, 4}
 
@@ -192,17 +192,17 @@ def test_options_that_are_left_out_have_the_defaults_that_the_signature_states(r
     assert defaults == {"prefix": [b""], "beam": [4], "n_best": [1], "alpha": alpha, **n}
     for names in SUBSETS:
         given = {name: tf.constant([row[name] for row in OPTIONS]) for name in names}
-        expected = exported.translate(requests(names))
+        expected = exported.translations(requests(names))
         check_translations(as_lists(signature(**given)), expected)
 
 
 def test_each_signature_that_takes_text_answers_as_the_translator_of_its_export(exported, answers):
     engine = exported.engine
-    expected = exported.translate(TEXTS, split="off", n_best=4)
+    expected = exported.translations(TEXTS, split="off", n_best=4)
     check_translations(answers["translate_n_best"], expected)
     best = {name: [[each] for each in answers["serving_default"][name]] for name in TRANSLATIONS}
     check_translations(best, [row[:1] for row in expected[:20]])
-    check_translations(answers["translate_with_options"], exported.translate(requests()))
+    check_translations(answers["translate_with_options"], exported.translations(requests()))
     scorer = Scorer(engine, exported.tokenizer)
     scores = scorer.score(list(itertools.pairwise(TEXTS[:21])))
     of_texts = answers["score"]["log_probabilities"]
@@ -258,7 +258,7 @@ def test_smaller_weights_give_through_ids_what_they_give_through_text(run, tmp_p
     exported = load_translator(run.export(tmp_path, dtype=dtype, beam=2))
     signatures, texts = exported.engine.signatures, TEXTS[:5]
     outputs = signatures["translate_n_best"](text=tf.constant(texts))
-    check_translations(as_lists(outputs), exported.translate(texts, split="off", n_best=2))
+    check_translations(as_lists(outputs), exported.translations(texts, split="off", n_best=2))
     scored = list(itertools.pairwise(texts))
     ours, full = (each.score(scored) for each in (Scorer(exported.engine, exported.tokenizer), run))
     source, target = map(tf.constant, zip(*scored, strict=True))

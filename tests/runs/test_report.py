@@ -111,7 +111,7 @@ def test_training_test_set_and_settings_are_described(page):
 @pytest.mark.long
 def test_the_calibration_of_all_words_is_shown(reported, page):
     run = reported[0]
-    results = run.translator(n_best=1, **QUICK).translate(SOURCES)
+    results = run.translator(n_best=1, **QUICK).translations(SOURCES)
     words = sum(len(best.text.split()) for best, *_ in results)
     assert words and f" on {words:,} words." in " ".join(page.texts["p"])
     descriptions = [image["alt"] for image in page.all("img")]

@@ -38,13 +38,13 @@ def best(results):
 @pytest.mark.long
 def test_every_sentence_and_part_is_translated_with_the_code_of_its_text(run):
     translator = run.translator(**QUICK)
-    results = translator.translate(TEXTS)
+    results = translator.translations(TEXTS)
     sources = [[ids for ids, _ in each[0].parts] for each in results]
     assert [len(each) for each in sources] == [2, 2, 0, 2, 0, 2]
     for ids in (*sources[0], *sources[1]):
         assert ids[0] == 4 and 4 not in ids[1:] and len(ids) <= 1024
     assert not any(4 in ids for each in sources[3:] for ids in each), "the rest is ordinary text"
-    apart = translator.translate([">>de<< A cat drinks!", "A cat drinks!"])
+    apart = translator.translations([">>de<< A cat drinks!", "A cat drinks!"])
     coded, plain = best(apart)
     assert best(results)[0].endswith(coded) and best(results)[3].endswith(plain) and coded != plain
 
@@ -52,7 +52,7 @@ def test_every_sentence_and_part_is_translated_with_the_code_of_its_text(run):
 @pytest.mark.long
 def test_a_code_is_never_a_word(run):
     translator = run.translator(n_best=1, **QUICK)
-    ((coded,),) = translator.translate(TEXTS[:1], alignments=True, confidence=True)
+    ((coded,),) = translator.translations(TEXTS[:1], alignments=True, confidence=True)
     assert coded.words.source[:5] == TEXT.split()[:5] and coded.words.target == coded.text.split()
     assert sorted(j for _, j in coded.alignment) == [*range(len(coded.words.target))]
     assert {i for i, _ in coded.alignment} <= {*range(6)}
@@ -70,15 +70,15 @@ def test_a_glossary_does_not_see_the_code(run):
     texts = [">>de<< Dog sleeps. De cat."]
     (found,) = run.translate(texts, split="auto", glossary={"dog": "Hund", "de": "mein"}, **QUICK)
     assert found.split().count("Hund") == 1 and found.split().count("mein") >= 1
-    with_code = run.translator(**QUICK).translate(texts)
+    with_code = run.translator(**QUICK).translations(texts)
     assert all(ids[0] == 4 for ids, _ in with_code[0][0].parts)
 
 
 @pytest.mark.long
 def test_exports_translate_as_the_run(run, tmp_path):
-    expected = run.translator(n_best=4).translate(TEXTS, alignments=True)
+    expected = run.translator(n_best=4).translations(TEXTS, alignments=True)
     export = load_translator(run.export())
-    results = export.translate(TEXTS, n_best=4, alignments=True)
+    results = export.translations(TEXTS, n_best=4, alignments=True)
     assert best(results) == best(expected)
     scores = [each.score for row in results for each in row]
     np.testing.assert_allclose(scores, [each.score for row in expected for each in row], rtol=1e-4)
@@ -87,6 +87,6 @@ def test_exports_translate_as_the_run(run, tmp_path):
     found = [text.decode() for text in outputs["translations"][:, 0].numpy()]
     assert found == run.translate(TEXTS)
     fast = load_translator(run.export(tmp_path / "ct2", "ctranslate2"))
-    assert fast.best(TEXTS) == best(expected)
-    ((aligned,),) = fast.translate(TEXTS[:1], alignments=True)
+    assert fast.translate(TEXTS) == best(expected)
+    ((aligned,),) = fast.translations(TEXTS[:1], alignments=True)
     assert aligned.words == expected[0][0].words

@@ -29,7 +29,8 @@ def test_folders_that_are_not_runs_are_named(run, tmp_path):
 def test_an_ensemble_of_a_run_with_itself_translates_as_the_run(run):
     texts = ["The dog sleeps.", "The cat sleeps."]
     ours, theirs = (
-        runs.translator(**QUICK).translate(texts) for runs in (RunEnsemble([run.folder] * 2), run)
+        runs.translator(**QUICK).translations(texts)
+        for runs in (RunEnsemble([run.folder] * 2), run)
     )
     for one, other in zip(ours, theirs, strict=True):
         assert one[0].text == other[0].text

@@ -54,8 +54,8 @@ def exported(run):
 
 @pytest.mark.long
 def test_an_export_translates_as_its_run(run, exported):
-    theirs = run.translator(n_best=2, beam=2).translate(TEXTS)
-    ours = load_translator(exported).translate(TEXTS, n_best=2)
+    theirs = run.translator(n_best=2, beam=2).translations(TEXTS)
+    ours = load_translator(exported).translations(TEXTS, n_best=2)
     for one, other in zip(ours, theirs, strict=True):
         assert [each.text for each in one] == [each.text for each in other]
         np.testing.assert_allclose(
@@ -65,7 +65,7 @@ def test_an_export_translates_as_its_run(run, exported):
 
 @pytest.mark.long
 def test_the_server_translates_as_its_run_and_shows_attention(run, exported):
-    best = [each.text for (each,) in run.translator(n_best=1, beam=2).translate(TEXTS)]
+    best = [each.text for (each,) in run.translator(n_best=1, beam=2).translations(TEXTS)]
     name = f"v1/models/{run.folder.name}"
     with served(exported) as (_, address):
         status, answer = predict(address, {"inputs": TEXTS}, f"{name}:predict")
@@ -85,7 +85,7 @@ def test_the_server_translates_as_its_run_and_shows_attention(run, exported):
 
 @pytest.mark.long
 def test_translations_are_scored_and_aligned(run):
-    (translation,) = run.translator(beam=2).translate(TEXTS[:1])[0]
+    (translation,) = run.translator(beam=2).translations(TEXTS[:1])[0]
     assert translation.text
     score = run.score([(TEXTS[0], translation.text)])[0]
     assert score.log_p < 0
@@ -93,11 +93,11 @@ def test_translations_are_scored_and_aligned(run):
     translator = run.translator(beam=2)
     if not layers:
         with pytest.raises(ValueError, match="no attention to the source, so its words cannot be"):
-            translator.translate(TEXTS[:1], alignments=True)
+            translator.translations(TEXTS[:1], alignments=True)
         with pytest.raises(ValueError, match="no attention to show: it is a ByteNet"):
             run.attention(TEXTS[0], "Der Hund")
         return
-    ((aligned,),) = translator.translate(TEXTS[:1], n_best=1, alignments=True)
+    ((aligned,),) = translator.translations(TEXTS[:1], n_best=1, alignments=True)
     assert [target for _, target in sorted(aligned.alignment, key=lambda pair: pair[1])] == [
         *range(len(aligned.words.target))
     ]

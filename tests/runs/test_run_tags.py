@@ -37,7 +37,7 @@ def test_every_part_of_every_sentence_begins_with_the_tag(folder):
     for to in ("de", "fr"):
         run = Run(folder, to=to)
         tag = run.vocabulary().tags[f"<2{to}>"]
-        results = run.translator(**QUICK).translate(TEXTS)
+        results = run.translator(**QUICK).translations(TEXTS)
         sources = sources_of(each[0] for each in results)
         assert len(sources) >= 2 + 2, "two sentences and the parts of a long one"
         assert all(ids[0] == tag and len(ids) <= 1024 for ids in sources)
@@ -50,7 +50,7 @@ def test_scores_translations_and_alignments_use_the_tag(folder):
     pair = ("The dog sleeps.", "Der Hund")
     assert german.score([pair])[0].log_p != french.score([pair])[0].log_p
     options = {"n_best": 1, "alignments": True, "confidence": True, **QUICK}
-    ((translation,),) = german.translator().translate([pair[0]], **options)
+    ((translation,),) = german.translator().translations([pair[0]], **options)
     assert translation.words.source == pair[0].split(), "the tag is not a word"
     links = translation.alignment
     assert {source for source, _ in links} <= set(range(3))
@@ -61,13 +61,13 @@ def test_scores_translations_and_alignments_use_the_tag(folder):
 def test_each_text_may_have_its_own_tag(folder):
     run, chosen = Run(folder, to="fr"), ("de", "fr", None)
     texts = [Request(TEXTS[0], to=to, **QUICK) for to in chosen]
-    results = [best for best, *_ in run.translator().translate(texts)]
+    results = [best for best, *_ in run.translator().translations(texts)]
     tags = run.vocabulary().tags
     expected = [tags["<2de>"], tags["<2fr>"], tags["<2fr>"]]
     assert [{source[0] for source in sources_of([each])} for each in results] == [
         {tag} for tag in expected
     ]
-    (german,) = Run(folder, to="de").translator().translate(TEXTS[:1], **QUICK)
+    (german,) = Run(folder, to="de").translator().translations(TEXTS[:1], **QUICK)
     assert (results[0].text, results[0].score) == (german[0].text, german[0].score)
     assert results[0].score != results[1].score == results[2].score
 
@@ -92,8 +92,8 @@ def test_without_a_choice_everything_that_reads_sources_is_refused(folder):
 def test_an_export_has_one_tag_and_the_answers_of_the_run(folder):
     run = Run(folder, to="fr")
     export = load_translator(run.export())
-    expected = run.translator(n_best=4).translate(TEXTS, alignments=True)
-    results = export.translate(TEXTS, n_best=4, alignments=True)
+    expected = run.translator(n_best=4).translations(TEXTS, alignments=True)
+    results = export.translations(TEXTS, n_best=4, alignments=True)
     assert [[each.text for each in row] for row in results] == [
         [each.text for each in row] for row in expected
     ]

@@ -49,7 +49,7 @@ def test_an_engine_is_kept_for_each_search(run):
 def test_the_best_translation_of_each_text_is_returned_on_one_line(run, monkeypatch):
     texts, counts = ["The dog sleeps.", "", "The cat sleeps."], []
     best = run.translate(texts, on_progress=counts.append, **QUICK)
-    translations = run.translator(n_best=1, **QUICK).translate(texts)
+    translations = run.translator(n_best=1, **QUICK).translations(texts)
     assert best == [each[0].text for each in translations]
     assert best[1] == "" and best[0] and counts[-1] == 3
     target = run.engine(**QUICK).tokenizer.target
@@ -59,10 +59,10 @@ def test_the_best_translation_of_each_text_is_returned_on_one_line(run, monkeypa
 
 def test_a_text_is_one_sentence_unless_it_is_to_be_split(run):
     text = "The dog sleeps. A cat drinks!"
-    assert run.translate([text], **QUICK) == run.translator(**QUICK).best([text], split="off")
+    assert run.translate([text], **QUICK) == run.translator(**QUICK).translate([text], split="off")
     (split,) = run.translate([text], split="auto", **QUICK)
     assert split == " ".join(run.translate(["The dog sleeps.", "A cat drinks!"], **QUICK))
-    assert [split] == run.translator(**QUICK).best([text]), "the default of a Translator"
+    assert [split] == run.translator(**QUICK).translate([text]), "the default of a Translator"
 
 
 @pytest.mark.long
@@ -74,7 +74,7 @@ def test_a_translator_is_that_of_a_run_of_an_ensemble_or_of_an_export(run, copie
     exported = copied.export(format="ctranslate2")
     translator, text = load_translator(exported), ["The dog sleeps."]
     assert translator.engine.folder == exported
-    assert translator.best(text, **QUICK) == copied.translate(text, **QUICK)
+    assert translator.translate(text, **QUICK) == copied.translate(text, **QUICK)
 
 
 def test_search_settings_are_those_of_the_run_with_changes(run):
@@ -111,7 +111,7 @@ class TestARunTrainedInBfloat16:
     def test_translates_like_a_run_trained_in_float32(self, run, trained_in_bfloat16):
         texts = [source for source, _ in pairs(8)]
         results, expected = (
-            each.translator(n_best=1, **QUICK).translate(texts)
+            each.translator(n_best=1, **QUICK).translations(texts)
             for each in (trained_in_bfloat16, run)
         )
         for translations, wanted in zip(results, expected, strict=True):

@@ -60,7 +60,7 @@ def test_samples_and_ensembles_write_trees(parsers):
     ):
         for sentence, parses in zip(
             SENTENCES,
-            writer.translator(constrain="tree", **settings).translate(SENTENCES),
+            writer.translator(constrain="tree", **settings).translations(SENTENCES),
             strict=True,
         ):
             assert parses
@@ -107,7 +107,7 @@ def test_an_export_writes_the_trees_of_its_run(export):
     assert exported.engine.config.constrain == "tree" and exported.engine.split == "off"
     for settings in ({}, {"beam": 1}):  # the search as exported, and one with options
         expected = run.translate(SENTENCES, constrain="tree", **({"beam": 2} | settings))
-        assert exported.best(SENTENCES, **settings) == expected
+        assert exported.translate(SENTENCES, **settings) == expected
 
 
 @pytest.mark.long
@@ -119,7 +119,7 @@ def test_prefixes_and_phrases_are_refused_beside_trees(export):
     with pytest.raises(ValueError, match=message):
         run.translate(["the dog"], constrain="tree", require=[["dog"]])
     with pytest.raises(ValueError, match=message):
-        exported.best(["the dog"], prefix="(S")
+        exported.translate(["the dog"], prefix="(S")
     options = {"text": tf.constant(["the dog"]), "prefix": tf.constant(["(S"])}
     with pytest.raises(tf.errors.InvalidArgumentError, match="`prefix` must be empty"):
         exported.engine.signatures["translate_with_options"](**options)

@@ -79,7 +79,7 @@ def test_the_answer_is_that_of_the_export(address, exported_toy_run, options):
         in_python["require"] = [[options["require"]]]
     if "glossary" in options:
         in_python["glossary"] = dict([options["glossary"].split("\t")])
-    (expected,) = load_translator(exported_toy_run[1] / "export").translate([TEXT], **in_python)
+    (expected,) = load_translator(exported_toy_run[1] / "export").translations([TEXT], **in_python)
     count = options.get("n_best", 1)
     assert answer["translations"][:count] == [each.text for each in expected]
     scores = [each.score for each in expected]

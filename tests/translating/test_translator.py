@@ -30,7 +30,7 @@ def sources_of(results):
 def test_translations_come_back_in_the_order_of_the_texts():
     texts = [" ".join(["word"] * (7 * n % 30)) + f" {n}" for n in range(50)]
     translator, progress = fake_translator(batch_tokens=256, n_best=2), []
-    results = translator.translate(texts, progress.append)
+    results = translator.translations(texts, progress.append)
     expected = [[text.strip().upper() for text in (each, mirrored(each))] for each in texts]
     assert texts_of(results) == expected
     assert progress == sorted(progress) and progress[-1] == 50
@@ -48,9 +48,9 @@ def mirrored(text):
 @pytest.mark.parametrize("texts", [[], [""], ["", "A", " "]])
 def test_the_translation_of_an_empty_text_is_empty(texts):
     translator = fake_translator()
-    assert translator.best(texts) == [text.strip() for text in texts]
+    assert translator.translate(texts) == [text.strip() for text in texts]
     for markup in ("html", "placeholders"):
-        results = translator.translate(
+        results = translator.translations(
             texts, markup=markup, alignments=True, confidence=True, split="off"
         )
         assert [best.text for best, *_ in results] == [text.strip() for text in texts]
@@ -59,14 +59,14 @@ def test_the_translation_of_an_empty_text_is_empty(texts):
 
 def test_a_text_longer_than_a_batch_is_its_own_batch():
     translator, text = fake_translator(batch_tokens=64), "Y" * 200
-    assert translator.best(["AB", text]) == ["AB", text]
+    assert translator.translate(["AB", text]) == ["AB", text]
     assert searches(translator)[0].source.shape[0] == 1
 
 
 def test_a_text_that_is_too_long_is_translated_in_parts():
     texts = ["short", "many words " * 40, "w" * 100, ""]
     translator = fake_translator(longest=32, alpha=0.0)
-    results = translator.translate(texts)
+    results = translator.translations(texts)
     assert max(rows.source.shape[1] for rows in searches(translator)) == 32
     found = [best.text for best, *_ in results]
     assert found[::3] == ["SHORT", ""]
@@ -77,17 +77,17 @@ def test_a_text_that_is_too_long_is_translated_in_parts():
 
 def test_a_text_or_part_for_which_the_search_finds_nothing_is_empty():
     translator = fake_translator(longest=4)
-    assert translator.best(["∅", "ab", "ab ∅∅ de"]) == ["", "AB", "AB DE"]
-    ((best,),) = translator.translate(["∅"], alignments=True, confidence=True, markup="html")
+    assert translator.translate(["∅", "ab", "ab ∅∅ de"]) == ["", "AB", "AB DE"]
+    ((best,),) = translator.translations(["∅"], alignments=True, confidence=True, markup="html")
     assert (best.text, best.alignment, best.confidence) == ("", [], [])
 
 
 def test_each_text_has_its_own_prefix_and_index():
     translator = fake_translator()
     texts, prefixes = ["aaaa", "b", "cc"], ["A", "", "CC x"]
-    found = translator.best(texts, prefixes=prefixes, split="off")
+    found = translator.translate(texts, prefixes=prefixes, split="off")
     assert found == ["A AAAA", "B", "CC x CC"]
-    translator.translate(texts, prefixes=prefixes, first_index=10)
+    translator.translations(texts, prefixes=prefixes, first_index=10)
     rows = searches(translator)[-2:]
     begun = {
         index: tokens_of(row) for index, row in zip(rows[1].index, rows[1].prefix, strict=True)
@@ -99,17 +99,17 @@ def test_each_text_has_its_own_prefix_and_index():
 def test_the_index_of_a_text_selects_its_sample():
     translator = fake_translator(method="sample")
     text = "one two three"
-    together = translator.best([text] * 4)
+    together = translator.translate([text] * 4)
     assert len({*together}) == 4
-    later = translator.translate([text] * 2, first_index=2)
+    later = translator.translations([text] * 2, first_index=2)
     assert [best.text for best, *_ in later] == together[2:]
-    assert translator.best([text] * 3, seed=1) == together[1:]
+    assert translator.translate([text] * 3, seed=1) == together[1:]
 
 
 def test_sentences_are_translated_by_themselves_and_joined_by_their_separators():
     translator = fake_translator(alpha=0.0, longest=32)
     texts = ["  The dog sleeps.\r\n\r\n Two cats saw it!  A bird?\n", "One sentence", ""]
-    results = translator.translate(texts, n_best=2, prefixes=["p"] * 3, first_index=7)
+    results = translator.translations(texts, n_best=2, prefixes=["p"] * 3, first_index=7)
     assert [best.text for best, *_ in results] == [
         "p THE DOG SLEEPS.\r\n\r\n TWO CATS SAW IT!  A BIRD?",
         "p ONE SENTENCE",
@@ -127,12 +127,12 @@ def test_sentences_are_translated_by_themselves_and_joined_by_their_separators()
 
 def test_without_splitting_a_text_is_a_sentence_on_one_line():
     translator, text = fake_translator(), f"{TEXT}\nMore"
-    assert translator.best([text], split="off") == ["A DOG. TWO CATS. MORE"]
+    assert translator.translate([text], split="off") == ["A DOG. TWO CATS. MORE"]
     translator.engine.split = "off"
-    assert translator.best([text]) == ["A DOG. TWO CATS. MORE"]
-    assert translator.best([text], split="auto") == ["A DOG. TWO CATS.\nMORE"]
+    assert translator.translate([text]) == ["A DOG. TWO CATS. MORE"]
+    assert translator.translate([text], split="auto") == ["A DOG. TWO CATS.\nMORE"]
     alone = ["", " ", "\n", " A dog. \n", "mr. dog sleeps", "a cat, e.g. this one"]
-    assert translator.best(alone, split="auto") == translator.best(alone, split="off")
+    assert translator.translate(alone, split="auto") == translator.translate(alone, split="off")
 
 
 class Replacing(FakeEngine):
@@ -148,20 +148,20 @@ class Replacing(FakeEngine):
 
 
 def test_a_space_follows_a_sentence_whose_source_had_none_after_it():
-    assert fake_translator().best(["ア。イ。"]) == ["ア。イ。"]
-    assert Translator(Replacing("。", ".")).best(["ア。イ。"]) == ["ア. イ."]
+    assert fake_translator().translate(["ア。イ。"]) == ["ア。イ。"]
+    assert Translator(Replacing("。", ".")).translate(["ア。イ。"]) == ["ア. イ."]
 
 
 def test_line_breaks_in_translations_become_spaces():
     translator = Translator(Replacing("X", "\n"))
     for markup in (None, "html"):
-        assert translator.best(["axb. Cxd.", "axb"], markup=markup) == ["A B. C D.", "A B"]
+        assert translator.translate(["axb. Cxd.", "axb"], markup=markup) == ["A B. C D.", "A B"]
 
 
 def test_a_language_code_begins_each_sentence_and_part_until_the_next_code():
     translator = fake_translator(longest=16)
     text = ">>de<< A dog. Two cats. >>fr<< A bird with a long tail."
-    (best, *_), _, (lone, *_) = translator.translate([text, "A dog. >>de<< B.", ">>de<<"])
+    (best, *_), _, (lone, *_) = translator.translations([text, "A dog. >>de<< B.", ">>de<<"])
     codes = [int(source[0]) for source, _ in best.parts]
     assert codes == [5] * codes.count(5) + [6] * codes.count(6)
     assert codes.count(5) == 2 and codes.count(6) > 1
@@ -174,20 +174,20 @@ def test_a_tag_is_put_before_each_sentence_of_the_texts_that_ask_for_it():
     engine = FakeEngine(tags=("<2de>", "<2fr>"), longest=16)
     translator = Translator(engine, to="de")
     requests = [TEXT, Request(TEXT, to="fr"), Request("w" * 40, to="<2fr>")]
-    results = translator.translate(requests)
+    results = translator.translations(requests)
     assert [best.text for best, *_ in results[:2]] == ["A DOG. TWO CATS.", "DOG. A CATS. TWO"]
     tags = [{int(source[0]) for source, _ in best.parts} for best, *_ in results]
     assert tags == [{7}, {8}, {8}] and len(results[2][0].parts) > 1
     with pytest.raises(TextError, match=r"no tag 'es'. It has de, fr") as error:
-        translator.translate([TEXT, Request(TEXT, to="es")])
+        translator.translations([TEXT, Request(TEXT, to="es")])
     assert error.value.index == 1
     with pytest.raises(ValueError, match=r"several tags: choose --to=de or --to=fr"):
-        Translator(engine).translate([TEXT])
+        Translator(engine).translations([TEXT])
 
 
 def test_required_phrases_make_a_text_one_sentence_and_glossaries_do_not():
     translator, glossary = fake_translator(), {"dog": "Hund", "cats": "Katzen"}
-    found = translator.best([TEXT, TEXT], glossary=glossary, require=[[], ["Vogel", "Hund"]])
+    found = translator.translate([TEXT, TEXT], glossary=glossary, require=[[], ["Vogel", "Hund"]])
     assert found[0] == "A DOG. Hund TWO CATS. Katzen"
     assert found[1].startswith("A DOG. TWO CATS. ")
     assert sorted(found[1].split()[4:]) == ["Hund", "Katzen", "Vogel"], "Hund once"
@@ -195,13 +195,13 @@ def test_required_phrases_make_a_text_one_sentence_and_glossaries_do_not():
 
 def test_a_line_with_many_phrases_is_divided_and_contains_all_of_them():
     translator = fake_translator(longest=64)
-    (found,) = translator.best(["A dog, " * 12], glossary={"dog": "guter Hund"}, split="off")
+    (found,) = translator.translate(["A dog, " * 12], glossary={"dog": "guter Hund"}, split="off")
     assert found.count("guter Hund") == 12 and len(searches(translator)[0].source) > 1
 
 
 def test_words_are_counted_through_the_sentences_and_parts_of_a_text():
     translator = fake_translator(longest=10)
-    (best, *_), (plain, *_) = translator.translate(
+    (best, *_), (plain, *_) = translator.translations(
         [Request(TEXT, alignments=True, confidence=True), TEXT]
     )
     assert len(best.parts) > 2, "cut in parts"
@@ -213,7 +213,7 @@ def test_words_are_counted_through_the_sentences_and_parts_of_a_text():
 
 
 def test_an_output_that_was_cut_off_keeps_its_last_word():
-    ((best,),) = fake_translator(extra_length=0).translate(
+    ((best,),) = fake_translator(extra_length=0).translations(
         ["A dog"], prefixes=["The"], alignments=True, confidence=True
     )
     assert best.text == "The A" and best.parts[0][1][-1] != 2
@@ -226,10 +226,10 @@ def test_only_a_part_that_is_too_long_is_not_aligned():
     long = " ".join(["dog"] * 30)
     for name, does in (("alignments", "aligns the words"), ("confidence", "rates the words")):
         with pytest.raises(TextError, match=f"a server {does} of sentences of fewer than 40") as e:
-            translator.translate(["a", Request(long, **{name: True})])
+            translator.translations(["a", Request(long, **{name: True})])
         assert e.value.index == 1
     text = f"<b>{long}</b> a <i>c</i>"
-    (found,) = translator.best([text], markup="html")
+    (found,) = translator.translate([text], markup="html")
     assert found == text.replace("dog", "DOG").replace("a ", "A ").replace("c<", "C<")
     assert not [method for method, *_ in translator.engine.calls if method == "attention"]
 
@@ -237,7 +237,7 @@ def test_only_a_part_that_is_too_long_is_not_aligned():
 def test_texts_with_different_tags_need_one_call_of_the_tokenizer_for_each():
     translator = Translator(FakeEngine(tags=("<2de>", "<2fr>")))
     requests = [Request(f"{to} {n}", to=to) for n in range(3) for to in ("de", "fr")]
-    translator.translate(requests)
+    translator.translations(requests)
     calls = translator.engine.tokenizer.source.encoded
     assert calls == [[f"{to} {n}" for n in range(3)] for to in ("de", "fr")]
 
@@ -255,7 +255,7 @@ def test_an_error_names_the_text_that_it_is_about():
     ]
     for request, message in requests:
         with pytest.raises((TextError, OSError), match=message) as error:
-            translator.translate(["fine", request, "fine"])
+            translator.translations(["fine", request, "fine"])
         assert getattr(error.value, "index", 1) == 1
     assert not translator.engine.calls, "before anything is computed"
 
@@ -288,7 +288,9 @@ def test_a_model_without_attention_can_neither_align_nor_keep_markup():
     for options in ({"alignments": True}, {"markup": "html"}):
         with pytest.raises(ValueError, match="no attention"):
             translator.check(options)
-    assert translator.best(["A"], confidence=True) == ["A"]
-    assert translator.best(["<p>a</p>"], markup="html") == ["<p>A</p>"], "no mark depends on words"
+    assert translator.translate(["A"], confidence=True) == ["A"]
+    assert translator.translate(["<p>a</p>"], markup="html") == ["<p>A</p>"], (
+        "no mark depends on words"
+    )
     with pytest.raises(ValueError, match="no attention"):
-        translator.best(["a <b>c</b> d"], markup="html")
+        translator.translate(["a <b>c</b> d"], markup="html")

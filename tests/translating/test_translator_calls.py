@@ -40,7 +40,7 @@ ASKING = [
 def test_texts_that_ask_for_different_things_come_out_as_they_do_alone(varies):
     def translate(requests, first_index=0):
         engine = FakeEngine(varies, tags=("<2de>", "<2fr>"), longest=40, batch_tokens=128)
-        return Translator(engine, to="de").translate(requests, first_index=first_index)
+        return Translator(engine, to="de").translations(requests, first_index=first_index)
 
     alone = [translate([each], index)[0] for index, each in enumerate(ASKING)]
     assert comparable(translate(ASKING)) == comparable(alone)
@@ -68,7 +68,7 @@ def test_rows_with_phrases_prefixes_or_options_form_calls_of_their_own_after_the
         Request("b", beam=2),
         Request("po", prefix="x", beam=2),
     ]
-    translator.translate(requests)
+    translator.translations(requests)
     found = [
         ("".join(sources(rows)), rows.prefix is not None, rows.phrases is not None, {*rows.options})
         for rows in searches(translator)
@@ -95,7 +95,9 @@ def sources(rows):
 
 def test_an_engine_whose_options_do_not_vary_gets_a_call_for_each_config():
     translator = fake_translator()
-    translator.translate([Request("a"), Request("b", beam=2), Request("c", beam=2), Request("d")])
+    translator.translations(
+        [Request("a"), Request("b", beam=2), Request("c", beam=2), Request("d")]
+    )
     calls = [(config.beam, sources(rows)) for _, config, rows in translator.engine.calls]
     assert calls == [(4, ["a", "d"]), (2, ["b", "c"])]
 
@@ -106,7 +108,7 @@ def test_the_steps_can_be_driven_by_hand_and_do_not_depend_on_who_shares_a_batch
     lists = [
         [Request(e, alignments=n == 0, confidence=n == 1)] for n, (e, _) in enumerate(pairs(3))
     ]
-    expected = [translator.translate(requests) for requests in lists]
+    expected = [translator.translations(requests) for requests in lists]
     stepping = [translator.steps(requests) for requests in lists]
     results, sent = [None] * len(lists), [None] * len(lists)
     rounds = []
@@ -145,7 +147,7 @@ def test_every_sentence_is_encoded_once_by_one_call_and_the_target_only_prefixes
     texts = [TEXT, "<p>A <b>dog</b> and <i>two</i> cats.</p>", "Many words follow. " * 3]
     glossary = {"dog": "Hund", "Many": "Viele"}
     asked = {"alignments": True, "confidence": True, "markup": "html", "n_best": 2}
-    translator.translate(texts, glossary=glossary, **asked)
+    translator.translations(texts, glossary=glossary, **asked)
     (encoded,) = tokenizer.source.encoded
     assert encoded == [
         *("A dog.", "Two cats.", "A dog and two cats."),
@@ -153,8 +155,8 @@ def test_every_sentence_is_encoded_once_by_one_call_and_the_target_only_prefixes
     ]
     assert {text for call in tokenizer.target.encoded for text in call} == {"Hund", "Viele"}
     tokenizer.target.encoded.clear()
-    translator.translate(texts, prefixes=["x", "", "y"], **asked)
+    translator.translations(texts, prefixes=["x", "", "y"], **asked)
     assert tokenizer.target.encoded == [["x", "", "y"]]
     tokenizer.target.encoded.clear()
-    translator.translate(texts, **asked)
+    translator.translations(texts, **asked)
     assert not tokenizer.target.encoded and len(tokenizer.source.encoded) == 3

@@ -65,8 +65,8 @@ def check_equal(found, expected, atol):
 def test_other_engines_translate_align_and_rate_as_the_run(sharp_run, tmp_path, choice, engine):
     run = chosen(sharp_run, choice, tmp_path)
     folder = run.export(tmp_path / engine, engine, extra_length=9)
-    expected = run.translator(extra_length=9).translate(asking(ASKING))
-    found = load_translator(folder).translate(asking(ASKING))
+    expected = run.translator(extra_length=9).translations(asking(ASKING))
+    found = load_translator(folder).translations(asking(ASKING))
     check_equal(found, expected, 1e-3)
     assert any(len(best.words.pairs) > 3 for best, *_ in expected)
 
@@ -81,8 +81,8 @@ def test_a_savedmodel_translates_aligns_and_rates_as_the_run(sharp_run, tmp_path
         Request(SOURCES[0], require=["das Haus", "Katze"], alpha=0.1),
         *documents(3),
     ]
-    expected = run.translator(extra_length=9).translate(asking(requests))
-    check_equal(load_translator(folder).translate(asking(requests)), expected, 2e-5)
+    expected = run.translator(extra_length=9).translations(asking(requests))
+    check_equal(load_translator(folder).translations(asking(requests)), expected, 2e-5)
 
 
 def documents(count):

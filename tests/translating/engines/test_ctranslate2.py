@@ -34,8 +34,8 @@ def copied(folder, tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("search", [{}, {"beam": 1}])
 def test_translations_are_those_of_the_run(sharp_run, folder, search):
-    expected = sharp_run.translator(extra_length=9).translate(TEXTS, **search)
-    found = load_translator(folder).translate(TEXTS, **search)
+    expected = sharp_run.translator(extra_length=9).translations(TEXTS, **search)
+    found = load_translator(folder).translations(TEXTS, **search)
     assert [[e.text for e in row] for row in found] == [[e.text for e in row] for row in expected]
     scores = [[each.score for row in rows for each in row] for rows in (found, expected)]
     np.testing.assert_allclose(*scores, rtol=1e-4, atol=1e-4)
@@ -52,7 +52,7 @@ def test_translating_and_evaluating_load_neither_tensorflow_nor_keras(
     lines = "".join(f"{text}\n" for text in TEXTS[:4])
     result = subprocess.run(words, input=lines, **without_backends)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines() == load_translator(folder).best(TEXTS[:4], beam=3)
+    assert result.stdout.splitlines() == load_translator(folder).translate(TEXTS[:4], beam=3)
     (tmp_path / "source").write_text(lines)
     (tmp_path / "reference").write_text(result.stdout)
     files = [f"--{name}={tmp_path / name}" for name in ("source", "reference")]
@@ -76,7 +76,7 @@ def test_translating_and_evaluating_load_neither_tensorflow_nor_keras(
 )
 def test_a_search_that_ctranslate2_cannot_follow_is_refused(folder, search, message):
     with pytest.raises(ValueError, match=message):
-        load_translator(folder).translate(["The dog"], **search)
+        load_translator(folder).translations(["The dog"], **search)
 
 
 def test_the_settings_are_those_of_the_export(folder):
@@ -94,11 +94,11 @@ def test_an_export_of_an_earlier_version_cannot_align_words(copied):
     del record["alignment"]
     write_json(copied / RECORD, record)
     translator = load_translator(copied)
-    assert translator.best(["The dog"], confidence=True)
+    assert translator.translate(["The dog"], confidence=True)
     with pytest.raises(
         ValueError, match=r"cannot align words: an earlier .* again with t2t-export"
     ):
-        translator.best(["The dog"], alignments=True)
+        translator.translate(["The dog"], alignments=True)
 
 
 def test_without_ctranslate2_the_error_says_what_to_install(folder, monkeypatch):

@@ -55,8 +55,8 @@ def copied(folder, tmp_path):
     ],
 )
 def test_translations_are_those_of_the_run(sharp_run, folder, options):
-    expected = sharp_run.translator(extra_length=9).translate(TEXTS, **options)
-    found = load_translator(folder).translate(TEXTS, **options)
+    expected = sharp_run.translator(extra_length=9).translations(TEXTS, **options)
+    found = load_translator(folder).translations(TEXTS, **options)
     assert [[e.text for e in row] for row in found] == [[e.text for e in row] for row in expected]
     scores = [[each.score for row in rows for each in row] for rows in (found, expected)]
     np.testing.assert_allclose(*scores, rtol=1e-4, atol=1e-4)
@@ -64,23 +64,23 @@ def test_translations_are_those_of_the_run(sharp_run, folder, options):
 
 def test_results_do_not_depend_on_company_and_order(folder):
     translator = load_translator(folder)
-    together = translator.translate(TEXTS, n_best=4)
+    together = translator.translations(TEXTS, n_best=4)
     for index in (3, 17, 40, 61):
-        (alone,) = load_translator(folder).translate([TEXTS[index]], n_best=4)
+        (alone,) = load_translator(folder).translations([TEXTS[index]], n_best=4)
         assert [each.text for each in alone] == [each.text for each in together[index]]
         for ours, theirs in zip(alone, together[index], strict=True):
             assert ours.score == pytest.approx(theirs.score, abs=1e-4)
-    again = translator.translate(TEXTS[::-1], n_best=4)[::-1]
+    again = translator.translations(TEXTS[::-1], n_best=4)[::-1]
     assert [[e.text for e in row] for row in again] == [[e.text for e in row] for row in together]
 
 
 def test_threads_share_an_engine(folder):
     translator = load_translator(folder)
     asked = [Request(text, beam=beam) for text in TEXTS[:20] for beam in (1, 2, 4)]
-    expected, found = translator.best(asked), {}
+    expected, found = translator.translate(asked), {}
 
     def work(name):
-        found[name] = translator.best(asked)
+        found[name] = translator.translate(asked)
 
     threads = [threading.Thread(target=work, args=[name]) for name in range(4)]
     for thread in threads:
@@ -107,7 +107,7 @@ def test_commands_and_programs_load_neither_tensorflow_nor_keras(
     folder, without_backends, tmp_path
 ):
     lines = "".join(f"{text}\n" for text in TEXTS[:4])
-    expected = load_translator(folder).best(TEXTS[:4], beam=3)
+    expected = load_translator(folder).translate(TEXTS[:4], beam=3)
     words = [sys.executable, "-m", "t2t_keras.cli.translate", str(folder), "--beam=3"]
     result = subprocess.run(words, input=lines, **without_backends)
     assert result.stdout.splitlines() == expected, result.stderr
@@ -121,10 +121,10 @@ def test_commands_and_programs_load_neither_tensorflow_nor_keras(
 import sys
 sys.modules["keras"] = sys.modules["tensorflow"] = None
 from t2t_keras.translating.find import load_translator
-print(load_translator({str(folder.parent)!r}).best(["The dog sleeps."], confidence=True)[0])
+print(load_translator({str(folder.parent)!r}).translate(["The dog sleeps."], confidence=True)[0])
 """
     result = subprocess.run([sys.executable, "-c", program], **without_backends)
-    assert result.stdout.strip() == load_translator(folder).best(["The dog sleeps."])[0]
+    assert result.stdout.strip() == load_translator(folder).translate(["The dog sleeps."])[0]
 
 
 def test_the_newest_version_counts_whatever_its_format(copied):
@@ -164,7 +164,7 @@ def test_it_is_found_by_the_folder_of_its_versions(folder, tmp_path):
 )
 def test_what_it_cannot_do_is_refused(folder, options, message):
     with pytest.raises(ValueError, match=message):
-        load_translator(folder).translate(["The dog"], **options)
+        load_translator(folder).translations(["The dog"], **options)
 
 
 def test_without_litert_the_error_says_what_to_install(folder, monkeypatch):
@@ -245,7 +245,7 @@ def test_the_environment_has_neither_tensorflow_nor_keras(light):
 
 
 def test_it_translates_on_the_command_line_and_in_python(light, folder):
-    expected = load_translator(folder).best(FEW)
+    expected = load_translator(folder).translate(FEW)
     lines = "".join(f"{text}\n" for text in FEW)
     words = [light / "t2t-translate", folder.parent]
     result = subprocess.run(words, input=lines, text=True, capture_output=True, cwd=light)
@@ -253,7 +253,7 @@ def test_it_translates_on_the_command_line_and_in_python(light, folder):
     program = f"""
 from t2t_keras.translating.find import load_translator
 options = {{"markup": "html", "glossary": {{"dog": "Wauwau"}}, "confidence": True, "n_best": 2}}
-((best, _),) = load_translator({str(folder)!r}).translate(["The <b>dog</b> sleeps."], **options)
+((best, _),) = load_translator({str(folder)!r}).translations(["The <b>dog</b> sleeps."], **options)
 assert "Wauwau" in best.text and len(best.confidence) > 1
 """
     subprocess.run([light / "python", "-c", program], check=True, cwd=light)
@@ -270,7 +270,7 @@ def test_it_serves(light, folder):
             headers = {"Content-Type": "application/json"}
             with urllib.request.urlopen(urllib.request.Request(address, data, headers)) as answer:
                 found = json.load(answer)["outputs"]["translations"]
-            assert found == load_translator(folder).best(FEW)
+            assert found == load_translator(folder).translate(FEW)
         finally:
             server.terminate()
 

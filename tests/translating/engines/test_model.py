@@ -45,7 +45,7 @@ def test_a_score_does_not_depend_on_the_other_pairs(run):
 def test_a_translation_has_the_log_p_of_its_score(run):
     source = PAIRS[0][0]
     translator = run.translator(beam=4, n_best=4, alpha=0.6, extra_length=20)
-    (translations,) = translator.translate([source])
+    (translations,) = translator.translations([source])
     assert len(translations) == 4
     for translation, score in zip(
         translations, run.score([(source, each.text) for each in translations]), strict=True
@@ -94,7 +94,7 @@ def test_attention_is_that_of_the_chosen_head(run, choice):
 @pytest.mark.long
 def test_words_of_one_piece_are_aligned_to_the_word_with_the_largest_weight(run):
     translator = run.translator(**QUICK)
-    ((best, *_),) = translator.translate(["The that the"], alignments=True, confidence=True)
+    ((best, *_),) = translator.translations(["The that the"], alignments=True, confidence=True)
     ((source, target),) = best.parts
     assert len(source) == 4 and best.text, "one piece per word"
     model = run.model()
@@ -152,18 +152,18 @@ def test_a_run_keeps_its_engine_until_its_search_changes(run):
 def test_translations_begin_with_their_prefixes(run):
     translator = run.translator(n_best=1, **QUICK)
     prefixes = ["das mein", "", "die", "", "the"]
-    results = translator.translate(TEXTS, prefixes=prefixes)
+    results = translator.translations(TEXTS, prefixes=prefixes)
     for (best,), prefix in zip(results, prefixes, strict=True):
         assert best.text.startswith(prefix) or not best.text
     assert results[0][0].text and results[3][0].text == ""
-    assert results[1][0].text == translator.translate(TEXTS)[1][0].text
+    assert results[1][0].text == translator.translations(TEXTS)[1][0].text
 
 
 @pytest.mark.long
 def test_a_sample_depends_on_the_index_of_its_line_alone(run):
     translator = run.translator(method="sample", n_best=2, extra_length=3)
-    results = translator.translate(TEXTS)
-    again = translator.translate(TEXTS[1:3], first_index=1)
+    results = translator.translations(TEXTS)
+    again = translator.translations(TEXTS[1:3], first_index=1)
     assert [[each.text for each in line] for line in results[1:3]] == [
         [each.text for each in line] for line in again
     ]

@@ -80,10 +80,10 @@ def engine(folder, signatures):
 
 def test_rows_that_ask_for_nothing_are_answered_by_the_exported_search(engine, signatures):
     translator = Translator(engine)
-    (found,) = translator.translate(["Der Hund"])
+    (found,) = translator.translations(["Der Hund"])
     assert [each.text for each in found] == ["Der Hund"], "one, unless more are asked for"
-    assert len(translator.translate(["Der Hund"], n_best=2)[0]) == 2
-    assert translator.best(["Der Hund"], beam=4, alpha=0.5) == ["Der Hund"]
+    assert len(translator.translations(["Der Hund"], n_best=2)[0]) == 2
+    assert translator.translate(["Der Hund"], beam=4, alpha=0.5) == ["Der Hund"]
     assert signatures.asked() == ["search"] * 3
 
 
@@ -95,7 +95,7 @@ def test_options_and_prefixes_are_answered_by_the_search_with_options(engine, si
         Request("d", n_best=3),  # more than the exported search returns
         Request("e", prefix="Der", n_best=2),
     ]
-    found = Translator(engine).translate(requests)
+    found = Translator(engine).translations(requests)
     assert [len(row) for row in found] == [1, 2, 1, 3, 2]
     assert signatures.asked() == ["search", "with_options", "with_options"]
     _, (_, prefixed), (_, options) = signatures.calls
@@ -112,10 +112,10 @@ def test_phrases_are_answered_by_the_constrained_search(engine, signatures):
         Request("b", require=["Hund"], alpha=0.0, prefix="Der"),
         Request("a dog", glossary={"dog": "Katze"}),
     ]
-    Translator(engine).translate(requests)
+    Translator(engine).translations(requests)
     assert {*signatures.asked()} == {"with_phrases"}
     assert {len(inputs["phrases"]) for _, inputs in signatures.calls} == {1, 2}
-    Translator(engine).translate([Request("a bird", glossary={"dog": "Katze"})])
+    Translator(engine).translations([Request("a bird", glossary={"dog": "Katze"})])
     assert signatures.asked()[-1] == "search", "no phrase applies to this text"
 
 
@@ -131,7 +131,7 @@ def test_small_batches_of_compiled_shapes_are_answered_by_their_own_signatures(f
 
 
 def test_log_p_and_attention_have_signatures_of_their_own(engine, signatures):
-    Translator(engine).translate(["Der Hund"], alignments=True, confidence=True)
+    Translator(engine).translations(["Der Hund"], alignments=True, confidence=True)
     assert signatures.asked() == ["search", "log_p", "attention"]
     signatures.calls.clear()
     engine.warm_up()
@@ -152,15 +152,15 @@ def test_log_p_and_attention_have_signatures_of_their_own(engine, signatures):
 )
 def test_a_search_that_is_not_exported_is_refused(engine, signatures, options, message):
     with pytest.raises(ValueError, match=message):
-        Translator(engine).translate(["a"], **options)
+        Translator(engine).translations(["a"], **options)
     assert not signatures.calls
 
 
 def test_a_model_without_attention_is_named(folder):
     engine = SavedModelEngine(folder, Signatures(set(NAMES) - {"attention"}))
     with pytest.raises(ValueError, match="toy/1 has no attention to the source, so its words"):
-        Translator(engine).translate(["a"], alignments=True)
-    assert Translator(engine).best(["a"], confidence=True) == ["a"]
+        Translator(engine).translations(["a"], alignments=True)
+    assert Translator(engine).translate(["a"], confidence=True) == ["a"]
     engine.warm_up()
 
 
@@ -168,7 +168,7 @@ def test_the_settings_are_those_of_the_export(engine, folder):
     assert (engine.config.beam, engine.config.n_best, engine.most) == (4, 1, 2)
     assert engine.split == "off" and engine.tags == [None] and engine.longest is None
     shutil.rmtree(folder)
-    assert Translator(engine).best(["A dog."], confidence=True) == ["A dog."]
+    assert Translator(engine).translate(["A dog."], confidence=True) == ["A dog."]
 
 
 def test_an_export_of_an_earlier_version_is_refused_with_the_command_that_renews_it(folder):
@@ -197,5 +197,5 @@ def test_translating_with_an_export_loads_no_keras(exported_toy_run, tmp_path):
         text=True,
     )
     assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines() == load_translator(folder).best(TEXTS)
+    assert result.stdout.splitlines() == load_translator(folder).translate(TEXTS)
     assert result.stdout.splitlines() == Run(exported_toy_run[1]).translate(TEXTS, split="auto")

@@ -17,13 +17,13 @@ FIRST, SECOND = "The dog sleeps.", "Two cats saw a big house!"
 
 
 def best(texts, **options):
-    return fake_translator().best(texts, **options)
+    return fake_translator().translate(texts, **options)
 
 
 def test_a_text_without_markup_is_translated_as_without_the_argument():
     texts = [FIRST, f" {FIRST}  {SECOND}\n"]
     for markup in ("html", "xml", "placeholders"):
-        plain, marked = (fake_translator().translate(texts, markup=m) for m in (None, markup))
+        plain, marked = (fake_translator().translations(texts, markup=m) for m in (None, markup))
         assert [[each.score for each in row] for row in plain] == [
             [each.score for each in row] for row in marked
         ]
@@ -53,20 +53,20 @@ def test_marks_inside_sentences_go_where_the_alignment_says():
 
 def test_only_texts_with_marks_inside_sentences_are_aligned():
     translator = fake_translator()
-    translator.best([f"<p>{FIRST}</p>", "&amp; a"], markup="html")
+    translator.translate([f"<p>{FIRST}</p>", "&amp; a"], markup="html")
     assert [method for method, *_ in translator.engine.calls] == ["search"]
-    translator.best([f"<p>{FIRST}</p>", "a <b>c</b>"], markup="html")
+    translator.translate([f"<p>{FIRST}</p>", "a <b>c</b>"], markup="html")
     attended = [args for method, _, args in translator.engine.calls if method == "attention"]
     assert len(attended) == 1 and len(attended[0][0]) == 1
 
 
 def test_each_translation_of_a_list_has_the_markup():
-    (found,) = fake_translator(n_best=2).translate(["<b>a</b> c"], markup="html")
+    (found,) = fake_translator(n_best=2).translations(["<b>a</b> c"], markup="html")
     assert [each.text for each in found] == ["<b>A</b> C", "<b>C</b> A"]
 
 
 def test_the_words_of_a_translation_are_those_without_markup():
-    (found,) = fake_translator().translate(
+    (found,) = fake_translator().translations(
         ["The <b>dog</b> &amp; {x} c. A cat."], markup="html", alignments=True, confidence=True
     )
     words = found[0].words
@@ -80,10 +80,10 @@ def test_a_language_code_and_a_tag_apply_to_all_segments():
     text = f"<p>>>de<< {FIRST}</p> <p>{SECOND} <b>A</b> b.</p>"
     translator = Translator(engine)
     plain = text.replace(">>de<< ", "")
-    assert translator.best([Request(text, markup="html", to="de")]) == [
+    assert translator.translate([Request(text, markup="html", to="de")]) == [
         plain.upper().replace("P>", "p>").replace("B>", "b>")
     ]
-    ((found,),) = translator.translate([Request(text, markup="html", to="fr")])
+    ((found,),) = translator.translations([Request(text, markup="html", to="fr")])
     assert [source[:2].tolist() for source, _ in found.parts] == [[8, 5]] * 3
 
 
