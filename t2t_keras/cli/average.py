@@ -12,6 +12,7 @@ become the run's default weights, also if others were chosen when training ended
 from absl import flags
 
 from t2t_keras.cli.backend import load_backend
+from t2t_keras.cli.export_flag import EXPORT
 from t2t_keras.cli.main import one_run, run
 
 LAST = flags.DEFINE_integer("last", 5, "Number of last checkpoints to average.", lower_bound=1)
@@ -31,6 +32,10 @@ def main(arguments):
             "They are now the run's default weights, in place of those of step "
             f"{int(before['chosen']):,}. t2t-train compares them again"
         )
+    if EXPORT.value:
+        from t2t_keras.runs.litert_beside import export_for_cpus
+
+        export_for_cpus(trained, print)
 
 
 def entry():

@@ -21,7 +21,8 @@ from absl import flags
 from pipelines.opened_text import compressing
 from pipelines.treebank import LEAVES as LEAF_KINDS
 from pipelines.whole import whole_file
-from t2t_keras.cli.backend import load_backend, load_backend_of
+from t2t_keras.cli.backend import load_backend
+from t2t_keras.cli.engine_flags import DTYPE, ENGINE, opened_model
 from t2t_keras.cli.files import check_outputs, files_of
 from t2t_keras.cli.main import run
 from t2t_keras.cli.search_flags import SEARCH_FLAGS, search_changes
@@ -54,19 +55,12 @@ LEAVES = flags.DEFINE_enum(
 
 
 TEXT_FLAGS = (SOURCE, REFERENCE, HYPOTHESES, AGAINST, PAPER_BLEU)
-RUN_FLAGS = (OUTPUT, TO, WEIGHTS, *SEARCH_FLAGS)
+RUN_FLAGS = (OUTPUT, TO, WEIGHTS, ENGINE, DTYPE, *SEARCH_FLAGS)
 
 
 def main(arguments):
     trees = bool(TREEBANK.value or PARSES.value)
     (check_tree_flags if trees else check_text_flags)(arguments)
-    is_export = is_export_alone(arguments)
-    if trees and is_export:
-        raise ValueError(f"--treebank takes a run, no export. Received: {arguments[0]}")
-    if is_export:
-        load_backend_of(arguments[0])
-    else:
-        load_backend()
     (evaluate_trees if trees else evaluate_text)(arguments)
 
 
@@ -106,32 +100,21 @@ def evaluate_text(arguments):
         show_scores(result.against)
 
 
-def is_export_alone(folders):
-    """Returns whether the model is an export."""
-    from t2t_keras.translating.find import is_export
-
-    if any(map(is_export, folders)) and len(folders) > 1:
-        raise ValueError(f"an export cannot join an ensemble. Received: {' '.join(folders)}")
-    return bool(folders) and is_export(folders[0])
-
-
 def translated(folders, references):
     """Translates --source, writes --output if it is given, and returns the translations."""
     from t2t_keras.runs.evaluation import translate_all
     from t2t_keras.runs.text_files import check_line_counts, read_lines
+    from t2t_keras.translating.translator import Translator
 
     sources = read_lines(SOURCE.value)
     check_line_counts(source=sources, reference=references)
-    if is_export_alone(folders):
-        from t2t_keras.translating.find import load_translator
 
-        refuse_unused([WEIGHTS], "with an export, only with the run")
-        translator = load_translator(folders[0], TO.value)
-    else:
-        from t2t_keras.runs import load_runs
+    def can(engine, to=TO.value):
+        Translator(engine, to).check(search_changes())
 
-        translator = load_runs(folders, TO.value).translator(WEIGHTS.value)
-    translator.check(search_changes())
+    found = opened_model(folders, can=can)
+    can(*found[:2])
+    translator = Translator(found.engine, found.to)
     with opened_output() as write:
         hypotheses = translate_all(translator, sources, **search_changes())
         write(hypotheses)
@@ -172,9 +155,9 @@ def check_tree_flags(arguments):
 def evaluate_trees(arguments):
     from pipelines.file_lists import find_files
     from pipelines.treebank import read_trees
-    from t2t_keras.runs import Run
     from t2t_keras.runs.parsing import evaluate_lines
     from t2t_keras.runs.text_files import read_lines
+    from t2t_keras.translating.find import is_export
 
     treebank = find_files("treebank", TREEBANK.value)
     if PARSES.value:
@@ -182,12 +165,16 @@ def evaluate_trees(arguments):
         return
     inputs = {"--treebank": treebank, "a file of the run": files_of(arguments)}
     check_outputs({"--output": OUTPUT.value}, inputs)
+    if is_export(arguments[0]):
+        raise ValueError(f"--treebank takes a run, no export. Received: {arguments[0]}")
+    load_backend()
+    from t2t_keras.runs import Run
+
     run = Run(arguments[0], TO.value)
     run.experiment()  # raises a clear error if the folder is not a run
     with opened_output() as write:
-        result = run.evaluate_parses(
-            TREEBANK.value, WEIGHTS.value, LEAVES.value, **search_changes()
-        )
+        options = {"engine": ENGINE.value, "dtype": DTYPE.value, **search_changes()}
+        result = run.evaluate_parses(TREEBANK.value, WEIGHTS.value, LEAVES.value, **options)
         write(result.parses)
     show_brackets(result)
 

@@ -12,6 +12,7 @@ import sys
 from absl import flags
 
 from t2t_keras.cli.backend import load_backend
+from t2t_keras.cli.export_flag import EXPORT
 from t2t_keras.cli.main import run
 
 RUN = flags.DEFINE_string("run", None, "Folder of the new run.")
@@ -59,11 +60,17 @@ def main(arguments):
     result = import_run(arguments[0], RUN.value, FORMAT.value, command=sys.argv, **options)
     for line in lines_about(result):
         print(line)
+    if EXPORT.value:
+        from t2t_keras.runs.litert_beside import export_for_cpus
+
+        export_for_cpus(result.run, print)
+    folder = result.run.folder
+    print(f"{folder} is a run now. Try it: t2t-translate {folder}")
 
 
 def lines_about(result):
-    """Yields lines about what was found, and the command to type next."""
-    model, folder = result.model, result.run.folder
+    """Yields lines about what was found."""
+    model = result.model
     config = model.config
     yield f"{model.system}: {' + '.join(map(str, config.layers))} layers, d_model {config.d_model},"
     yield (
@@ -77,7 +84,6 @@ def lines_about(result):
     for name, side in sides.items():
         yield f"{name}: {len(side.pieces):,} pieces, {DESCRIPTIONS[side.kind]}"
     yield from model.notes
-    yield f"{folder} is a run now. Try it: t2t-translate {folder}"
 
 
 DESCRIPTIONS = {

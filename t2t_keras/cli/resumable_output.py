@@ -58,7 +58,10 @@ class DirectOutput:
     def __init__(self, file):
         self.file = file
 
-    def begin(self, command):
+    def recorded(self, absent):
+        return None
+
+    def begin(self, command, absent=()):
         pass
 
     def keep(self, block):
@@ -97,17 +100,27 @@ class ResumableOutput:
             raise
         return self
 
-    def begin(self, command):
+    def recorded(self, absent):
+        """Returns the command of an earlier process that began this output, or None.
+
+        Args:
+            absent: entries that records of earlier versions lack.
+        """
+        lines = lines_of(self.journal_path)
+        return dict(absent) | lines[0] if lines and self.size() else None
+
+    def begin(self, command, absent=()):
         """Reads what an earlier process has written for the same command.
 
         Args:
             command: everything that affects the output besides the input, in JSON types.
+            absent: see `recorded`.
         """
         self.command = json.loads(json.dumps(command))
-        lines = lines_of(self.journal_path)
-        if not lines or not self.size():
+        before = self.recorded(absent)
+        if before is None:
             return
-        before, *self.earlier = lines
+        _, *self.earlier = lines_of(self.journal_path)
         if before != self.command:
             changed = [name for name in self.command if self.command[name] != before.get(name)]
             self.earlier = []

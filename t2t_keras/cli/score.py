@@ -8,7 +8,7 @@ t2t-score runs/ende --pairs=test.tsv --json --pieces
 Prints one line per pair, with three columns separated by tabs: log P of the target given the
 source (natural logarithm); perplexity per piece, exp(−log P / pieces); and the number of pieces,
 with the end. The totals follow on standard error. --json writes an object per pair; --pieces adds
-log P of each piece. Several runs score as an ensemble.
+log P of each piece. Several runs score as an ensemble. An export scores, too.
 """
 
 import contextlib
@@ -20,12 +20,10 @@ from absl import flags
 
 from pipelines.opened_text import opened, text_in
 from pipelines.progress import Progress
-from t2t_keras.cli.backend import load_backend
+from t2t_keras.cli.engine_flags import opened_model
 from t2t_keras.cli.files import check_outputs, files_of, output_to
 from t2t_keras.cli.main import run
 from t2t_keras.cli.process import standard_input
-from t2t_keras.cli.to_flag import TO
-from t2t_keras.cli.weights_flag import WEIGHTS
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the source sentences, one per line.")
 TARGET = flags.DEFINE_string("target", None, "Text file with the translations of --source.")
@@ -42,14 +40,15 @@ LINES = flags.DEFINE_integer(
 
 def main(arguments):
     check_arguments(arguments)
-    load_backend()
-    from t2t_keras.runs import load_runs
+    found = opened_model(arguments)
+    from t2t_keras.translating.scoring import Scorer
+    from t2t_keras.translating.translator import Translator
 
-    runs = load_runs(arguments, TO.value)
+    tokenizer = Translator(found.engine, found.to).tokenizer
     with contextlib.ExitStack() as files:
         pairs, interactive = given_pairs(files)
         output = files.enter_context(output_to(OUTPUT.value))
-        scorer, tokenizer = runs.scorer(WEIGHTS.value), runs.tokenizer()
+        scorer = Scorer(found.engine, tokenizer)
         score = one_at_a_time if interactive else many_at_a_time
         total = write(output, score(pairs, scorer), tokenizer)
     show_total(total)
@@ -57,7 +56,9 @@ def main(arguments):
 
 def check_arguments(arguments):
     if not arguments:
-        raise ValueError("takes a run's folder, or several for an ensemble. Received: none")
+        raise ValueError(
+            "takes a run's folder, several for an ensemble, or an export. Received: none"
+        )
     if bool(SOURCE.value) != bool(TARGET.value) or (SOURCE.value and PAIRS.value):
         given = [f"--{flag.name}" for flag in (SOURCE, TARGET, PAIRS) if flag.value]
         raise ValueError(

@@ -1,6 +1,6 @@
 """t2t-serve: serves an exported run over HTTP, like TensorFlow Serving, with a page to try it out.
 
-t2t-serve runs/ende                                  the newest SavedModel in runs/ende/export
+t2t-serve runs/ende                                  with LiteRT, or the newest SavedModel
 t2t-serve runs/ende --port=8080 --name=ende
 t2t-serve some/export --host=0.0.0.0                 any folder of numbered SavedModels
 t2t-serve runs/ende/export_ctranslate2               CTranslate2, which starts in a second
@@ -23,13 +23,12 @@ import asyncio
 import os
 import re
 import socket
-from pathlib import Path
 
 from absl import flags, logging
 
 from t2t_keras.cli.backend import load_backend, stderr_filter
+from t2t_keras.cli.engine_flags import DTYPE, ENGINE
 from t2t_keras.cli.main import one_run, run, show_info
-from t2t_keras.export.version_folders import versions_in
 from t2t_keras.serving.limits import Limits
 
 HOST = flags.DEFINE_string("host", "127.0.0.1", "Address to listen on; 0.0.0.0: all.")
@@ -108,10 +107,11 @@ LIMITS = (
 
 
 def main(arguments):
+    from t2t_keras.cli.served_versions import find_versions
     from t2t_keras.translating.find import needs_tensorflow
 
     show_info("%(asctime)s %(message)s")
-    folder, name, source = find_versions(Path(one_run(arguments)))
+    folder, name, source = find_versions(one_run(arguments), ENGINE.value, DTYPE.value)
     if NAME.value is not None:
         name = NAME.value
     if not re.fullmatch(r"[^/:\x00-\x1f]+", name):
@@ -122,7 +122,8 @@ def main(arguments):
         if flags.FLAGS["verbosity"].value < 1:
             # TensorFlow warns of each failed assertion, so clients could fill the disk.
             os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-        if needs_tensorflow(folder):
+        versions = source["find"](folder)
+        if needs_tensorflow(versions[max(versions)]):
             load_backend()
             add_thread()
         else:
@@ -158,47 +159,6 @@ def add_thread():
     import tensorflow as tf
 
     tf.config.threading.set_inter_op_parallelism_threads(os.cpu_count() + 1)
-
-
-def find_versions(folder):
-    """Returns the folder of exported versions, the run's name, and further arguments of `Server`.
-
-    Args:
-        folder: a run's folder, the folder of the versions itself, or a CTranslate2 folder.
-    """
-    from t2t_keras.translating.engines.ctranslate2 import is_ctranslate2
-
-    if is_ctranslate2(folder):
-        return folder, run_name(folder), {"load": load_ctranslate2, "find": only_version}
-    if not folder.is_dir():
-        raise ValueError(f"there is no folder {folder}")
-    for export in (folder / "export", folder):
-        if versions_in(export):
-            return export, run_name(export), {}
-    raise ValueError(
-        f"{folder} contains no export: neither the folder nor its export/ has a numbered version. "
-        f"t2t-export {folder} writes one"
-    )
-
-
-def run_name(export):
-    path = export.resolve()
-    return path.parent.name if path.name.startswith("export") else path.name
-
-
-def load_ctranslate2(folder):
-    """Returns the model in a CTranslate2 folder, which needs neither TensorFlow nor Keras."""
-    from t2t_keras.serving.engine_model import EngineModel
-    from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine
-
-    return EngineModel(CTranslate2Engine(folder))
-
-
-def only_version(folder):
-    """Returns a CTranslate2 folder as version 1, which is loaded again when its files change."""
-    from t2t_keras.translating.engines.ctranslate2 import is_ctranslate2
-
-    return {1: folder} if is_ctranslate2(folder) else {}
 
 
 def listening(host, port):

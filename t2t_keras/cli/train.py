@@ -57,7 +57,9 @@ FREEZE = flags.DEFINE_list(
     None,
     "Comma-separated layers that are not trained, such as encoder,embedding. Default: none.",
 )
-EXPORT = flags.DEFINE_bool("export", True, "Write a SavedModel when training ends.")
+EXPORT = flags.DEFINE_bool(
+    "export", True, "Write a SavedModel and a model for LiteRT when training ends."
+)
 TPU = flags.DEFINE_string(
     "tpu", None, "Name of a Cloud TPU, or 'local' on the TPU's own machine. Default: no TPU."
 )

@@ -74,6 +74,8 @@ OUTPUT = flags.DEFINE_string(
 LINES = flags.DEFINE_integer(
     "lines", 5000, "Number of input lines that are sorted and batched by length together.", 1
 )
+# What records of earlier versions, which do not say it, used.
+EARLIER = {"engine": "tensorflow", "dtype": "float32"}
 
 
 def main(arguments):
@@ -97,11 +99,11 @@ def main(arguments):
         required = LinesBeside(REQUIRE)
         if not interactive:
             check_lines(source, [prefixes, required])
-        model = load_model(arguments)
+        model = load_model(arguments, output.recorded(EARLIER))
         style = Style(SCORES.value, JSON.value, ALIGNMENTS.value, model.lines)
         document = None if interactive else document_for(model)
         beside = {each.flag.name: each.digest() for each in (prefixes, required)}
-        output.begin(model.identity | output_format() | beside)
+        output.begin(model.identity | output_format() | beside, EARLIER)
         if is_stream:
             source = text_in(source)  # may wait for a pipe's first bytes, so the model is loaded
         if interactive:

@@ -6,12 +6,10 @@ from typing import Any, NamedTuple
 from absl import flags
 
 from pipelines.whole import json_digest
-from t2t_keras.cli.backend import load_backend, load_backend_of
+from t2t_keras.cli.engine_flags import opened_model
 from t2t_keras.cli.field_flags import define_flags
 from t2t_keras.cli.search_flags import search_changes
 from t2t_keras.cli.to_flag import TO
-from t2t_keras.cli.unused_flags import refuse_unused
-from t2t_keras.cli.weights_flag import WEIGHTS
 from t2t_keras.translating.request import SEARCH, Request
 
 N_BEST = flags.DEFINE_integer("n_best", None, "Translations per input line. Default: 1.")
@@ -59,9 +57,30 @@ class Model(NamedTuple):
     identity: dict
 
 
-def load_model(folders):
-    """Returns the `Model` of an export, a run or an ensemble."""
-    translator, identity = from_export(folders) or from_runs(folders)
+def load_model(folders, recorded=None):
+    """Returns the `Model` of an export, a run or an ensemble.
+
+    Args:
+        folders: the positional arguments.
+        recorded: see `opened_model`.
+    """
+    from t2t_keras.translating.translator import Translator
+
+    found = opened_model(folders, recorded, lambda engine: planned(Translator(engine, TO.value)))
+    translator = Translator(found.engine, found.to)
+    options, config = planned(translator)
+    given = {name: flag.value for name, flag in OF_ALL_LINES.items()}
+    identity = found.identity | {"search": dataclasses.asdict(config), "to": TO.value}
+    identity |= given
+    identity["glossary"] = GLOSSARY.value and json_digest(options["glossary"].targets)
+    identity["split"] = given["split"] or translator.engine.split
+    if (ALIGNMENTS.value or MARKUP.value) and found.engine.alignment:
+        identity["alignment"] = dataclasses.asdict(found.engine.alignment)
+    return Model(translator, options, config.n_best, identity)
+
+
+def planned(translator):
+    """Returns the options of all lines and their `SearchConfig`, after checking them."""
     options = {"n_best": N_BEST.value, **search_changes(), "glossary": None}
     given = {name: flag.value for name, flag in OF_ALL_LINES.items()}
     options |= {name: value for name, value in given.items() if value is not None}
@@ -72,33 +91,4 @@ def load_model(folders):
         options["glossary"] = glossary
     own = {"prefixes": ["a"] if PREFIXES.value else None, "require": [["a"]] * bool(REQUIRE.value)}
     config = translator.check(options, **{name: value for name, value in own.items() if value})
-    identity |= {"search": dataclasses.asdict(config), "to": TO.value, **given}
-    identity["glossary"] = GLOSSARY.value and json_digest(options["glossary"].targets)
-    identity["split"] = given["split"] or translator.engine.split
-    return Model(translator, options, config.n_best, identity)
-
-
-def from_export(folders):
-    """Returns the `Translator` of an export and its digest, or None if no folder is one."""
-    from t2t_keras.translating.find import is_export, load_translator
-
-    if not any(map(is_export, folders)):
-        return None
-    if len(folders) > 1:
-        raise ValueError(f"an export cannot join an ensemble. Received: {' '.join(folders)}")
-    refuse_unused([WEIGHTS], f"with an export: t2t-export fixed the weights of {folders[0]}")
-    load_backend_of(folders[0])
-    translator = load_translator(folders[0], TO.value)
-    return translator, translator.engine.digest()
-
-
-def from_runs(folders):
-    """Returns the `Translator` of a run or of an ensemble, and the digests of its weights."""
-    load_backend()
-    from t2t_keras.runs import load_runs
-
-    runs = load_runs(folders, TO.value)
-    identity = {"weights": runs.weights_digests(WEIGHTS.value)}
-    if (ALIGNMENTS.value or MARKUP.value) and (choice := runs.alignment_choice()):
-        identity["alignment"] = dataclasses.asdict(choice)
-    return runs.translator(WEIGHTS.value), identity
+    return options, config

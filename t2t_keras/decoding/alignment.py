@@ -2,7 +2,15 @@
 
 import dataclasses
 
-from keras import ops
+from t2t_keras.decoding.special_ids import BEGIN
+from t2t_keras.ops import ops
+
+# The kinds of attention, and the names of their layers in a model.
+ATTENTIONS = {
+    "encoder": "encoder/{}/self_attention",
+    "decoder": "decoder/{}/self_attention",
+    "cross": "decoder/{}/cross_attention",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +35,10 @@ class AlignmentHead:
 
     def check(self, config):
         """Rejects a layer or head that a model does not have."""
-        counts = {"layer": config.attention_layers[2], "head": config.num_heads}
+        self.check_counts(config.attention_layers[2], config.num_heads)
+
+    def check_counts(self, layers, heads):
+        counts = {"layer": layers, "head": heads}
         for name, count in counts.items():
             index = getattr(self, name)
             if index is not None and (type(index) is not int or not 0 <= index < count):
@@ -68,12 +79,29 @@ def attention_between(model, source, target, choice=None):
 def cross_attention(model, source, target):
     """Returns `[rows, heads, target_length, source_length]` for each decoder layer."""
     check_attends(model)
-    decoder_input = ops.pad(target[:, :-1], [(0, 0), (1, 0)], constant_values=1)
-    weights = model.attention_weights({"source": source, "target": decoder_input})
-    return [
-        weights[f"decoder/{layer}/cross_attention"]
-        for layer in range(model.config.attention_layers[2])
-    ]
+    weights = all_attention(model, source, target)["cross"]
+    return [weights[:, layer] for layer in range(model.config.attention_layers[2])]
+
+
+def all_attention(model, source, target):
+    """Returns the weights of all heads that a model reads a source and writes a target with.
+
+    Args:
+        model, source, target: see `attention_between`.
+
+    Returns:
+        `encoder`, `decoder` and `cross`, each `[rows, layers, heads, queries, keys]`. Row i of the
+        queries of `decoder` and `cross` writes target token i. Kinds that the model lacks are left
+        out.
+    """
+    read = ops.pad(target[:, :-1], [(0, 0), (1, 0)], constant_values=BEGIN)
+    weights = model.attention_weights({"source": source, "target": read})
+    layers = zip(ATTENTIONS.items(), model.config.attention_layers, strict=True)
+    return {
+        kind: ops.stack([weights[name.format(layer)] for layer in range(count)], axis=1)
+        for (kind, name), count in layers
+        if count
+    }
 
 
 def check_attends(model):

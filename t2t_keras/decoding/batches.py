@@ -49,8 +49,8 @@ def stacked(arrays, shape=None):
         shape = np.max([array.shape for array in arrays], axis=0)
     dtype = arrays[0].dtype if arrays else "float32"
     whole = np.zeros((len(arrays), *shape), dtype)
-    for row, array in zip(whole, arrays, strict=True):
-        row[tuple(map(slice, array.shape))] = array
+    for row, array in enumerate(arrays):
+        whole[(row, *map(slice, array.shape))] = array  # numbers, too
     return whole
 
 

@@ -1,6 +1,7 @@
 """Settings of the search."""
 
 import dataclasses
+import json
 
 from t2t_keras.checks import check, check_boolean, check_choice, check_integer
 
@@ -148,3 +149,14 @@ def settings_in(group):
     """Returns the names of the settings in a group, see `setting`."""
     fields = dataclasses.fields(SearchConfig)
     return tuple(field.name for field in fields if field.metadata.get("group") == group)
+
+
+def as_recorded(settings):
+    """Returns the settings in a record, a dict in JSON types; newer settings have their defaults.
+
+    Args:
+        settings: a dict in JSON types, or a `SearchConfig`.
+    """
+    if isinstance(settings, SearchConfig):
+        settings = dataclasses.asdict(settings)
+    return json.loads(json.dumps({**dataclasses.asdict(SearchConfig()), **settings}))

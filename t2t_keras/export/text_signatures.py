@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from t2t_keras.decoding.alignment import all_attention
 from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.decoding.search_config import ROW_OPTIONS
-from t2t_keras.decoding.special_ids import BEGIN, PADDING
+from t2t_keras.decoding.special_ids import PADDING
 from t2t_keras.export.option_checks import first_of_each, for_each, only_where, option_checks
 from t2t_keras.export.signature_constants import (
     ATTENTION_LONGEST,
@@ -27,13 +28,6 @@ from t2t_keras.export.text_parts import complete, in_batches, joined, padded, pa
 TEXTS = tf.TensorSpec([None], tf.string)
 # Signatures whose answers for a text do not depend on the other texts of the batch.
 BATCHABLE = (BEST, LISTS, "score", OPTIONS)
-
-# The outputs of the signature `attention`, and the names of their layers in a model.
-ATTENTIONS = {
-    "encoder": "encoder/{}/self_attention",
-    "decoder": "decoder/{}/self_attention",
-    "cross": "decoder/{}/cross_attention",
-}
 
 
 class Language(NamedTuple):
@@ -184,17 +178,10 @@ class TextSignatures(tf.Module):
         begin and the earlier target pieces. A kind that the model does not have is absent.
         """
         source, target = self.short_pair(text, translation)
-        read = tf.concat([tf.fill([tf.shape(target)[0], 1], BEGIN), target[:, :-1]], axis=1)
-        weights = self.model.attention_weights({"source": source, "target": read})
-        layers = zip(ATTENTIONS.items(), self.model.config.attention_layers, strict=True)
         return {
             "source_pieces": pieces_of(source, self.source_pieces),
             "target_pieces": pieces_of(target, self.target_pieces),
-        } | {
-            output: tf.stack([weights[name.format(layer)] for layer in range(count)], axis=1)
-            for (output, name), count in layers
-            if count
-        }
+        } | all_attention(self.model, source, target)
 
     def align(self, text, translation):
         """Returns the attention weights from which the words of `translation` are aligned.

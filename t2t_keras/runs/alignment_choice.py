@@ -10,13 +10,12 @@ import numpy as np
 import tensorflow as tf
 
 from pipelines.progress import Progress
-from pipelines.whole import read_json, write_json
+from pipelines.whole import write_json
 from t2t_keras.decoding.alignment import AlignmentHead, alignment_heads, chosen, cross_attention
 from t2t_keras.decoding.special_ids import END
 from t2t_keras.evaluation.alignment_error_rate import alignment_error_rate, read_gold
+from t2t_keras.runs.run_folder import ALIGNMENT, read_head, unusable
 from t2t_keras.translating.words import between_words, linked
-
-FILE = "alignment.json"
 
 
 class RatedHead(NamedTuple):
@@ -35,16 +34,12 @@ class RatedHead(NamedTuple):
 
 def read_choice(run):
     """Returns the `AlignmentHead` chosen for a run, or None."""
-    path = run.folder / FILE
-    remedy = "Run t2t-attention --choose_alignment again, or delete the file"
-    contents = read_json(path, remedy=remedy)
-    if contents is None:
-        return None
-    try:
-        choice = AlignmentHead(**contents["head"])
-        choice.check(run.experiment().model)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} has no usable choice ({error}). {remedy}") from error
+    choice = read_head(run.folder)
+    if choice is not None:
+        try:
+            choice.check(run.experiment().model)
+        except ValueError as error:
+            raise unusable(run.folder, error) from error
     return choice
 
 
@@ -66,7 +61,7 @@ def choose_alignment(run, sources, targets, alignments=None, weights=None, name=
     rated = rate_heads(run, sources, targets, alignments, weights, name)
     best = rated[0]
     figures = {"agreement": best.agreement, "error_rate": best.error_rate, "pairs": len(sources)}
-    write_json(run.folder / FILE, {"head": dataclasses.asdict(best.head), **figures})
+    write_json(run.folder / ALIGNMENT, {"head": dataclasses.asdict(best.head), **figures})
     return rated
 
 

@@ -8,7 +8,8 @@ from absl import logging
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.whole import check_links, whole_folder, write_text
 from t2t_keras.experiment import differences
-from t2t_keras.runs.settings_file import check_same_model, read_config, write_settings
+from t2t_keras.runs.config_file import read_config
+from t2t_keras.runs.settings_file import check_same_model, write_settings
 
 
 def begin(run, experiment, vocabulary, command=(), init=None):

@@ -1,37 +1,25 @@
 """Exports of a run's trained model: SavedModels, models for LiteRT, CTranslate2 and Keras."""
 
-import dataclasses
 import json
 import shutil
-import tempfile
 import zipfile
 from pathlib import Path
 
 from pipelines.tags import tag_before
 from pipelines.tokenizers import graphs_of, save_tokenizer
-from pipelines.whole import (
-    check_links,
-    only_one,
-    read_json,
-    whole_file,
-    whole_folder,
-    write_json,
-)
-from t2t_keras.checks import check, check_choice
-from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.export.ctranslate2 import save_ctranslate2
-from t2t_keras.export.dtypes import LITERT_DTYPES
-from t2t_keras.export.litert import names as litert_names
-from t2t_keras.export.litert.convert import save_litert, save_portable
+from pipelines.whole import check_links, only_one, read_json, whole_file, whole_folder, write_json
+from t2t_keras.checks import check_choice
+from t2t_keras.decoding.search_config import as_recorded
 from t2t_keras.export.loading import write_manifest
 from t2t_keras.export.saved_model import save_ids_model, save_text_model
 from t2t_keras.export.text_signatures import Language
 from t2t_keras.export.version_folders import versions_in
-from t2t_keras.runs.settings_file import read_config
+from t2t_keras.runs.config_file import read_config
+from t2t_keras.runs.engine_exports import export_ctranslate2, export_litert
+from t2t_keras.runs.export_facts import facts_of, remove_unfinished
 from t2t_keras.runs.tree_search import tree_constraint
-from t2t_keras.runs.weights_digest import weights_digest
 from t2t_keras.translating.export_folders import EXPORT_AGAIN, is_saved_model
-from t2t_keras.translating.export_record import RECORD, write_record
+from t2t_keras.translating.export_record import RECORD
 
 
 def export(run, folder=None, format="saved_model", weights=None, **options):
@@ -107,24 +95,6 @@ def languages(tokenizer):
     return result
 
 
-def facts_of(model, steps, search=None, **facts):
-    """Returns the record of an export: its weights, its search settings and further facts.
-
-    Args:
-        model, steps: see `Run.loaded_with_steps`.
-    """
-    facts["weights"] = {"steps": steps, "digest": weights_digest(model)}
-    if search is not None:
-        facts["search"] = dataclasses.asdict(search)
-    return json.loads(json.dumps(facts))  # as it will be read
-
-
-def remove_unfinished(folder):
-    """Removes the leftovers of processes that were killed while they wrote a version."""
-    for path in folder.glob("[0-9]*.unfinished"):
-        shutil.rmtree(path)
-
-
 def is_exported(run):
     """Returns whether RUN/export has the run's default weights with the run's search.
 
@@ -154,8 +124,7 @@ def record_of(version):
     record = read_json(version / "config.json", {}, EXPORT_AGAIN).get("export")
     if isinstance(record, dict) and isinstance(record.get("search"), dict):
         record = {name: value for name, value in record.items() if name not in ("tag", "split")}
-        defaults = json.loads(json.dumps(dataclasses.asdict(SearchConfig())))
-        record = {**record, "search": {**defaults, **record["search"]}}
+        record = {**record, "search": as_recorded(record["search"])}
     return record
 
 
@@ -177,110 +146,6 @@ def export_keras(run, path=None, weights=None):
         finally:
             unfinished.unlink(missing_ok=True)
     return path
-
-
-def export_ctranslate2(
-    run, folder=None, weights=None, dtype="float32", force=False, n_best=None, **search
-):
-    """Writes a folder for CTranslate2 that includes the sub-word model.
-
-    Args:
-        run: a `Run`.
-        folder: output folder. None: `export_ctranslate2` inside the run.
-        weights: see `TrainedModel`.
-        dtype: type of the stored weights.
-        force: replace an existing CTranslate2 folder.
-        n_best: size of the n-best lists of t2t-serve. None: the beam width.
-        **search: changes to the run's search settings, which are the defaults of the commands that
-            use the folder.
-    """
-    tokenizer, config = run.tokenizer(), run.search(**search)
-    if tokenizer.source.start:
-        raise ValueError(
-            f"{run.folder} puts a tag before each source, which CTranslate2 folders cannot. Export "
-            "a SavedModel"
-        )
-    config = config.with_results(n_best)
-    config.validate()
-    model, steps = run.loaded_with_steps(weights)
-    facts = facts_of(model, steps, dtype=dtype, search=config, longest=model.longest)
-    facts["split"] = not run.prepared_with("leaves")
-    choice = run.alignment_choice()
-    facts["alignment"] = choice and dataclasses.asdict(choice)
-    folder = folder or run.folder / "export_ctranslate2"
-    with tempfile.TemporaryDirectory() as temporary:
-        save_ctranslate2(
-            model,
-            tokenizer.target.pieces(range(tokenizer.target.size)),
-            folder,
-            quantization=dtype,
-            source_pieces=tokenizer.source.pieces(range(tokenizer.source.size)),
-            source_begin=tokenizer.source.begin,
-            files=vocabulary_files(tokenizer, Path(temporary)),
-            force=force,
-            alignment=choice,
-            finish=lambda done: write_record(done, facts),
-        )
-    return folder
-
-
-def vocabulary_files(tokenizer, folder):
-    """Writes the files of a vocabulary to a folder without subfolders; returns their paths.
-
-    The names of files of separate vocabularies begin with "source." and "target.".
-    """
-    save_tokenizer(tokenizer, folder / "vocabulary")
-    paths = sorted(path for path in (folder / "vocabulary").rglob("*") if path.is_file())
-    names = [path.relative_to(folder / "vocabulary").as_posix() for path in paths]
-    return [
-        path.rename(folder / name.replace("/", "."))
-        for path, name in zip(paths, names, strict=True)
-    ]
-
-
-def export_litert(
-    run, folder=None, weights=None, dtype="float32", n_best=None, portable=False, **search
-):
-    """Writes the next version of a model for LiteRT; returns the version's folder.
-
-    Args:
-        run: a `Run`.
-        folder: parent of the numbered versions. None: `export_litert` inside the run, or
-            `export_portable` with `portable`.
-        weights: see `TrainedModel`.
-        dtype: type of the stored weights, "float32" or "int8".
-        n_best: size of the n-best lists of t2t-serve. None: the beam width.
-        portable: write one file with the whole search, for use without this package.
-        **search: changes to the run's search settings, the defaults of whoever uses the export.
-    """
-    check_choice("dtype", dtype, LITERT_DTYPES)
-    config = run.search(**search)
-    config = config.with_results(n_best)
-    config.validate()
-    check(not config.constrain, "constrain", config.constrain, "left out: LiteRT knows no trees")
-    check(config.method == "beam", "method", config.method, "'beam' in an export")
-    (model, steps), tokenizer = run.loaded_with_steps(weights), run.tokenizer()
-    facts = facts_of(model, steps, dtype=dtype, search=config, longest=model.longest)
-    facts["split"] = not run.prepared_with("leaves")
-    facts["tags"] = list(run.tags())
-    if (tag := tag_before(tokenizer)) is not None:
-        facts["tag"] = tag
-    folder = folder or run.folder / ("export_portable" if portable else "export_litert")
-    folder.mkdir(parents=True, exist_ok=True)
-    with only_one(folder):
-        remove_unfinished(folder)
-        version = folder / str(max(versions_in(folder), default=0) + 1)
-        with whole_folder(version) as unfinished:
-            unfinished.mkdir(exist_ok=True)
-            save_tokenizer(tokenizer, unfinished / "vocabulary")
-            if portable:
-                save_portable(unfinished, model, config, dtype)
-                write_record(unfinished, facts, litert_names.PORTABLE_RECORD)
-            else:
-                choice = run.alignment_choice()
-                facts["layout"] = save_litert(unfinished, model, config.beam, dtype, choice)
-                write_record(unfinished, facts, litert_names.RECORD)
-    return version
 
 
 EXPORTS = {

@@ -5,6 +5,7 @@ from absl import logging
 from pipelines.whole import digest
 from t2t_keras.runs.exports import is_exported
 from t2t_keras.runs.final_weights import AVERAGED, FinalWeights
+from t2t_keras.runs.litert_beside import export_for_cpus
 from t2t_keras.training.console import example_lines
 
 LAST = 5  # checkpoints to average (§6.1); `Run.average` can average more
@@ -18,18 +19,19 @@ def finish(run, trainer, export, show):
     Args:
         run: a `Run`.
         trainer: its `Trainer`, at its last step.
-        export: write a SavedModel.
+        export: write a SavedModel, and a model for LiteRT beside it.
         show: called with each line about the outcome.
 
     Returns:
-        The folder of the export that was written, or None.
+        The folder of the SavedModel that was written, or None.
     """
     averaged = average_if_missing(run, trainer, show)
     final = FinalWeights(run, trainer.held_out)
     chosen = final.choose_if_missing(show)
     scored = score_if_missing(run, final, show)
     version = export_if_missing(run, show) if export else None
-    if not any((averaged, chosen, scored, version)):
+    beside = export_for_cpus(run, show) if export and is_exported(run) else False
+    if not any((averaged, chosen, scored, version, beside)):
         if trainer.stopped_early:
             show(
                 f"{run.folder} ended at step {trainer.step:,}: {trainer.early_stopping.reason}. "

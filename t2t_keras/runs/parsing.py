@@ -23,12 +23,13 @@ class ParseEvaluation(NamedTuple):
     repaired: list | None = None
 
 
-def evaluate_run(run, treebank, weights=None, leaves=None, **search):
+def evaluate_run(run, treebank, weights=None, leaves=None, engine="auto", dtype=None, **search):
     """Parses the sentences of gold trees with a run and scores the parses."""
     golds = list(read_trees(treebank))
     words, leaves = [gold_words(gold) for gold in golds], leaf_symbol(run, leaves)
     sentences = [" ".join(sentence) for sentence in words]
-    outputs = translate_all(run.translator(weights), sentences, task="parsing", **search)
+    translator = run.translator(weights, engine, dtype)
+    outputs = translate_all(translator, sentences, task="parsing", **search)
     results = [repaired_line(*pair, leaves) for pair in zip(words, outputs, strict=True)]
     lines, repaired = [line for line, _ in results], [changed for _, changed in results]
     pairs = zip(repaired, golds, strict=True)

@@ -11,7 +11,7 @@ from t2t_keras.experiment import Experiment
 from t2t_keras.parameters import grouped_counts, parameter_counts
 from t2t_keras.runs.attention import attention_heads
 from t2t_keras.runs.calibration import calibration_of
-from t2t_keras.runs.settings_file import read_config
+from t2t_keras.runs.config_file import read_config
 from t2t_keras.runs.weights_comparison import comparison_text
 from t2t_keras.translating.sentences import on_one_line
 from t2t_keras.visualization.report import (

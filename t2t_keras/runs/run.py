@@ -13,26 +13,21 @@ RUN/
 """
 
 import contextlib
-from pathlib import Path
 
-from pipelines.tags import chosen_tag, tagged
-from pipelines.tokenizers import load_tokenizer
 from pipelines.whole import check_links, full_disk_named, locked_folder, only_one
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.alignment_choice import choose_alignment
-from t2t_keras.runs.averaged_weights import AveragedWeights, file_key
-from t2t_keras.runs.settings_file import (
-    preparation_of,
-    read_config,
-    read_settings,
-)
+from t2t_keras.runs.engine_choice import chosen_engine
+from t2t_keras.runs.run_folder import RunFolder, step_of
+from t2t_keras.runs.settings_file import read_settings
 from t2t_keras.runs.trained_model import TrainedModel
 from t2t_keras.runs.weights_digest import weights_digest
 from t2t_keras.training.checkpoints import Checkpoints, DamagedCheckpoint, average, restore
 from t2t_keras.training.metrics_file import MetricsFile
+from t2t_keras.translating.engines.preferred import PreferredEngine
 
 
-class Run(TrainedModel):
+class Run(RunFolder, TrainedModel):
     """A run on disk.
 
     Args:
@@ -53,24 +48,8 @@ class Run(TrainedModel):
     """
 
     def __init__(self, folder, to=None):
-        super().__init__()
-        self.folder, self.to = Path(folder), to
-
-    @property
-    def config_file(self):
-        return self.folder / "config.json"
-
-    @property
-    def averaged(self):
-        return AveragedWeights(self.folder)
-
-    @property
-    def averaged_weights(self):
-        return self.averaged.path
-
-    @property
-    def checkpoints(self):
-        return Checkpoints(self.folder / "checkpoints")
+        RunFolder.__init__(self, folder, to)
+        TrainedModel.__init__(self)
 
     def experiment(self):
         """Returns the run's settings as an `Experiment`."""
@@ -79,25 +58,6 @@ class Run(TrainedModel):
                 f"{self.folder} is not a run: it has no config.json. t2t-train creates runs"
             )
         return read_settings(self.config_file)
-
-    def vocabulary(self):
-        """Returns the tokenizer without a tag."""
-        return load_tokenizer(self.folder / "vocabulary")
-
-    def tokenizer(self):
-        """Returns the tokenizer, which puts the tag of `to` before each source."""
-        try:
-            return tagged(self.vocabulary(), chosen_tag(self.to, self.tags()))
-        except ValueError as error:
-            raise ValueError(f"{self.folder}: {error}") from error
-
-    def tags(self):
-        """Returns the tag of each corpus of the training data; None for one without a tag."""
-        return read_config(self.config_file).get("tags") or [None]
-
-    def init(self):
-        """Returns the folder of the run whose weights this one was started from, or None."""
-        return read_config(self.config_file).get("init") if self.config_file.exists() else None
 
     def evaluations(self, required=False):
         """Returns the lines of `metrics.jsonl`: one dict for each evaluation during training.
@@ -114,75 +74,7 @@ class Run(TrainedModel):
             )
         return lines
 
-    def prepared_with(self, name):
-        """Returns an entry of the prepared data's `preparation.json`, or None if there is none.
-
-        It is recorded in the run. A run of an older version needs the data at its old place.
-        """
-        preparation = read_config(self.config_file).get("preparation")
-        if preparation is None:
-            preparation = preparation_of(self.experiment().data.folder)
-        return (preparation or {}).get(name)
-
     # Weights
-
-    def default_weights(self):
-        """Returns the weights that were chosen when training ended: "averaged", or a step.
-
-        Without such a choice, or after further training, they are the averaged weights if there
-        are any, else the newest checkpoint.
-        """
-        if self.averaged_weights.exists():
-            return self.chosen_weights() or "averaged"
-        if self.averaged.record_path.exists():
-            raise ValueError(
-                f"{self.averaged_weights} is missing, but {self.averaged.record_path.name} "
-                "describes it. Run t2t-average to write it again, or choose others with --weights"
-            )
-        steps = self.checkpoints.steps()
-        if not steps:
-            raise ValueError(f"{self.folder} has no weights yet: its first checkpoint is to come")
-        return str(steps[-1])
-
-    def chosen_weights(self):
-        """Returns the weights in the record of the averaged ones, or None if it names none."""
-        chosen = (self.averaged.record() or {}).get("chosen")
-        steps = self.checkpoints.steps()
-        if chosen in (None, "averaged") or chosen in map(str, steps):
-            return chosen
-        if steps:  # training has gone on and deleted the checkpoint
-            return None
-        raise ValueError(
-            f"{self.folder} is to be used with the weights of step {int(chosen):,}, which were "
-            f"better than the averaged ones, but {self.checkpoints.path(int(chosen))} is missing. "
-            "Restore it from a copy, or give --weights=averaged"
-        )
-
-    def weights_file(self, weights=None):
-        """Returns the path of the file that holds the weights."""
-        weights = self.default_weights() if weights is None else str(weights)
-        files = {str(step): self.checkpoints.path(step) for step in self.checkpoints.steps()}
-        if files:
-            files["newest"] = files[str(self.checkpoints.steps()[-1])]
-            if (best := self.checkpoints.best()) is not None:
-                files["best"] = self.checkpoints.path(best)
-        if self.averaged_weights.exists():
-            files["averaged"] = self.averaged_weights
-        if weights not in files:
-            known = ", ".join(files) or "none yet"
-            raise ValueError(f"{self.folder} has no weights {weights!r}. It has: {known}")
-        return files[weights]
-
-    def weights_key(self, weights):
-        """Returns a key that changes whenever the weights do, while this process runs."""
-        return file_key(self.weights_file(weights))
-
-    def weights_steps(self, weights=None):
-        """Returns the steps of the checkpoints that the weights are from; None: unknown."""
-        path = self.weights_file(weights)
-        if path != self.averaged_weights:
-            return [step_of(path)]
-        return (self.averaged.record() or {}).get("steps")
 
     def weights_digests(self, weights=None):
         """Returns a list with a digest of the weights."""
@@ -201,6 +93,25 @@ class Run(TrainedModel):
         self.load_weights(model, weights)
         return model
 
+    def fastest(self, weights=None, engine="auto", dtype=None):
+        key = (
+            self.weights_key(weights),
+            engine,
+            dtype,
+            repr((self.search(), self.alignment_choice())),
+        )
+        return self.keep("fastest", key, lambda: self.newly_chosen(weights, engine, dtype))
+
+    def newly_chosen(self, weights, engine, dtype):
+        """Returns what `fastest` does, of the exports that exist now."""
+        choice = chosen_engine(self.folder, engine, dtype, weights)
+        if choice.engine is None:
+            choice.tell()
+            return self.engine(weights)
+        if engine != "auto":
+            return choice.engine
+        return PreferredEngine(choice.engine, lambda: self.engine(weights))
+
     def load_weights(self, model, weights=None):
         """Assigns weights of the run to its model; see `model`."""
         path = self.weights_file(weights)
@@ -211,15 +122,20 @@ class Run(TrainedModel):
         restore(model, {name: array for name, array in state.items() if "model/" in name})
 
     def loaded_with_steps(self, weights=None):
-        """Returns `loaded(weights)` and the steps of exactly these weights; None: unknown.
+        """Returns `loaded(weights)` and the steps of exactly these weights; None: unknown."""
+        return self.loaded_with_file(weights)[:2]
+
+    def loaded_with_file(self, weights=None):
+        """Returns the same, and the digest of the file that the weights are from.
 
         A different process may replace the averaged weights at any moment.
         """
         while True:
             key = self.weights_key(weights)
             steps, model = self.weights_steps(weights), self.loaded(weights)
+            digest = self.weights_file_digest(weights)
             if self.weights_key(weights) == key:
-                return model, steps
+                return model, steps, digest
 
     def new_model(self, weights_file):
         """Returns the model with random weights, unless it cannot be the model of a file.
@@ -338,8 +254,3 @@ class Run(TrainedModel):
         from t2t_keras.runs.report import write_report
 
         return write_report(self, sources, references, path, **options)
-
-
-def step_of(path):
-    """Returns the step in the name of a checkpoint's file."""
-    return int(path.stem.removeprefix("step-"))

@@ -72,14 +72,15 @@ def load_runs(folders, to=None):
     return Run(folders[0], to) if len(folders) == 1 else RunEnsemble(folders, to)
 
 
-def load_translator(*folders, weights=None, to=None):
+def load_translator(*folders, weights=None, to=None, engine="auto", dtype=None):
     """Returns the `Translator` of an export, of a run, or of several runs as an ensemble.
 
     Args:
         *folders: paths of the folders.
         weights: see `TrainedModel`; for runs only.
         to: see `Run`.
+        engine, dtype: see `TrainedModel.translator`.
     """
     if len(folders) == 1 and weights is None and find.is_export(folders[0]):
-        return find.load_translator(folders[0], to)
-    return load_runs(folders, to).translator(weights)
+        return find.load_translator(folders[0], to, engine, dtype)
+    return load_runs(folders, to).translator(weights, engine, dtype)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import importlib.metadata
-from pathlib import Path
 
 from pipelines.batch_plan import BatchConfig
 from pipelines.bpe_dropout import EncodingsConfig
@@ -10,16 +9,13 @@ from pipelines.cleaning import CleaningConfig
 from pipelines.corpora import corpora_in, tag_in
 from pipelines.data_config import DataConfig
 from pipelines.vocabulary import VocabularyConfig
-from pipelines.whole import read_json, write_json
+from pipelines.whole import write_json
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
 from t2t_keras.models import architecture_of, config_class
+from t2t_keras.runs.config_file import invalid, preparation_of, read_config, with_tuples
 from t2t_keras.training.training_config import TrainingConfig
 
-RESTORE = (
-    "Restore it from a copy; each export contains one. If you edited it on purpose, delete its "
-    'entry "checksum"'
-)
 PACKAGES = ("t2t-keras", "keras", "tensorflow", "sentencepiece", "numpy")
 
 
@@ -37,21 +33,6 @@ def write_settings(path, experiment, command=(), **facts):
     write_json(path, contents)
 
 
-def preparation_of(data):
-    """Returns the `preparation.json` of a run's data, or None if it is not found.
-
-    Args:
-        data: `data.folder`. Of several corpora, the first one counts.
-    """
-    if not data:
-        return {}
-    try:
-        folder = corpora_in(data)[0].folder
-    except ValueError:  # a folder that is gone; its name may contain commas and colons
-        return None
-    return read_json(Path(folder) / "preparation.json")
-
-
 def tags_of(data):
     """Returns the tag of each corpus of a run's data; None for one without a tag.
 
@@ -59,18 +40,6 @@ def tags_of(data):
         data: `data.folder`.
     """
     return [tag_in(corpus.folder) for corpus in corpora_in(data)] if data else []
-
-
-def read_config(path):
-    """Returns the contents of a config.json, as `write_settings` wrote it."""
-    contents = read_json(path, remedy=RESTORE)
-    if contents is None:
-        raise ValueError(
-            f"{path.parent} is not a run: it has no config.json. t2t-train creates runs"
-        )
-    if not isinstance(contents.get("experiment"), dict):
-        raise invalid(path, "it has no settings of an experiment")
-    return contents
 
 
 def read_settings(path):
@@ -92,19 +61,6 @@ def read_settings(path):
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise invalid(path, error) from error
-
-
-def with_tuples(value):
-    """Returns a value from JSON with its lists, in any depth, as tuples."""
-    if isinstance(value, dict):
-        return {name: with_tuples(each) for name, each in value.items()}
-    return tuple(map(with_tuples, value)) if isinstance(value, list) else value
-
-
-def invalid(path, error):
-    if isinstance(error, KeyError):
-        error = f"{error} is missing"
-    return ValueError(f"{path} does not describe a run: {error}. {RESTORE}")
 
 
 def check_same_model(path, experiment):

@@ -47,12 +47,42 @@ class TrainedModel:
         config = self.search(**search)
         return engine if config == engine.config else engine.with_search(**vars(config))
 
-    def translator(self, weights=None, **search):
-        """Returns a `Translator`, which returns n-best lists with scores; see `Request`."""
-        return Translator(self.engine(weights, **search), self.to)
+    def fastest(self, weights=None, engine="auto", dtype=None):
+        """Returns the engine for this machine, and TensorFlow for what that cannot do.
+
+        Args:
+            weights: see the class.
+            engine, dtype: see `chosen_engine`.
+        """
+        if engine not in ("auto", "tensorflow") or dtype not in (None, "float32"):
+            raise ValueError(
+                "an ensemble translates with TensorFlow, in float32. Received: "
+                f"engine={engine!r}, dtype={dtype!r}"
+            )
+        return self.engine(weights)
+
+    def translator(self, weights=None, engine="auto", dtype=None, **search):
+        """Returns a `Translator`, which returns n-best lists with scores; see `Request`.
+
+        Args:
+            weights: see the class.
+            engine: "auto", "litert", "tensorflow" or "ctranslate2"; see `chosen_engine`.
+            dtype: type of the stored weights. None: float32.
+            **search: see the class. TensorFlow does a search with other settings than the run's.
+        """
+        if search:
+            return Translator(self.engine(weights, **search), self.to)
+        return Translator(self.fastest(weights, engine, dtype), self.to)
 
     def translate(
-        self, texts, weights=None, on_progress=lambda count: None, split="off", **options
+        self,
+        texts,
+        weights=None,
+        on_progress=lambda count: None,
+        split="off",
+        engine="auto",
+        dtype=None,
+        **options,
     ):
         """Returns the best translation of each text.
 
@@ -61,24 +91,35 @@ class TrainedModel:
             weights: see the class.
             on_progress: called with the number of texts done so far.
             split: see `Request`.
+            engine, dtype: see `translator`.
             **options: see `Translator.translations`: settings of the search, `prefixes`, `require`,
                 `glossary`, `markup` and `to`.
         """
-        return self.translator(weights).translate(texts, on_progress, split=split, **options)
+        translator = self.translator(weights, engine, dtype)
+        return translator.translate(texts, on_progress, split=split, **options)
 
     def alignment_choice(self):
         """Returns the `AlignmentHead` that `Run.choose_alignment` stored, or None."""
         return read_choice(self)
 
-    def scorer(self, weights=None):
+    def scorer(self, weights=None, engine="auto", dtype=None):
         """Returns a `Scorer`, which scores pairs of texts and reports progress."""
-        return Scorer(self.engine(weights), self.tokenizer())
+        return Scorer(self.fastest(weights, engine, dtype), self.tokenizer())
 
-    def score(self, pairs, weights=None):
+    def score(self, pairs, weights=None, engine="auto", dtype=None):
         """Returns the `Score` (log P, perplexity) of each (source, translation) pair."""
-        return self.scorer(weights).score(list(pairs))
+        return self.scorer(weights, engine, dtype).score(list(pairs))
 
-    def evaluate(self, sources, references, weights=None, paper_bleu=None, **search):
+    def evaluate(
+        self,
+        sources,
+        references,
+        weights=None,
+        paper_bleu=None,
+        engine="auto",
+        dtype=None,
+        **search,
+    ):
         """Translates a test set and returns its `Evaluation`: translations and scores.
 
         Args:
@@ -86,19 +127,21 @@ class TrainedModel:
             weights, **search: see the class.
             paper_bleu: language of the references, for the BLEU of the paper's Table 2. None:
                 omit that score.
+            engine, dtype: see `translator`.
         """
-        outputs = translate_all(self.translator(weights), sources, **search)
+        outputs = translate_all(self.translator(weights, engine, dtype), sources, **search)
         return evaluate(outputs, references, paper_bleu)
 
-    def evaluate_parses(self, treebank, weights=None, leaves=None, **search):
+    def evaluate_parses(self, treebank, weights=None, leaves=None, **options):
         """Parses the sentences of gold trees and returns a `ParseEvaluation`.
 
         Args:
             treebank: files of bracketed trees: a path, a glob, or several with commas.
-            weights, **search: see the class.
+            weights: see the class.
             leaves: leaf symbol that the run was trained with. None: the recorded one.
+            **options: `engine` and `dtype`, see `translator`; else see the class.
         """
-        return evaluate_run(self, treebank, weights, leaves, **search)
+        return evaluate_run(self, treebank, weights, leaves, **options)
 
     def loaded(self, weights):
         """Returns `self.model(weights)`, loaded only once."""

@@ -46,7 +46,13 @@ class Metrics:
             "Version of the model that is served; 0 until one is loaded.",
             registry=registry,
         )
-
+        self.engine = Gauge(
+            "t2t_engine_info",
+            "What computes the version that is served, the type of its weights, and the shapes of "
+            "batches that it is fast for.",
+            ["engine", "dtype", "shapes"],
+            registry=registry,
+        )
         self.compiled = Gauge(
             "t2t_compiled_shapes",
             "Shapes of small batches that are compiled, of the version that is served.",
@@ -57,6 +63,20 @@ class Metrics:
             "Shapes of small batches that are frequent, but not compiled yet.",
             registry=registry,
         )
+
+    def serves(self, number, model):
+        """Records the version that is served.
+
+        Args:
+            number: its number.
+            model: its `Model` or `EngineModel`.
+        """
+        self.version.set(number)
+        self.engine.clear()
+        kind, dtype = "tensorflow", ""
+        if model.engine:
+            kind, dtype = model.engine.kind, model.engine.dtype
+        self.engine.labels(kind, dtype, "compiled" if model.shapes else "any").set(1)
 
     @contextlib.contextmanager
     def computing(self, signature, rows):

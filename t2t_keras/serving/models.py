@@ -30,6 +30,7 @@ class Model:
         compile_shapes: XLA may compile the search for small batches.
 
     Attributes:
+        engine: its engine. None: as for `translations`.
         translations: the `Translations`. None: t2t-export did not write it, or an earlier version;
             then all its signatures are called as they are.
         signatures: the other signatures by name.
@@ -41,12 +42,13 @@ class Model:
         self.loaded = load(folder)
         definitions = definitions_in(Path(folder))  # now: the folder may be removed or replaced
         self.metadata = {name: metadata_of(each) for name, each in definitions.items()}
-        self.translations = self.shapes = None
+        self.translations = self.shapes = self.engine = None
         if IDS_SEARCH in self.loaded.signatures:
             engine = SavedModelEngine(
                 folder, self.loaded.signatures, compile_shapes, in_background=True
             )
             engine.name = "this model"  # clients need not know its path
+            self.engine = engine
             self.translations, self.shapes = Translations(engine, engine.tag), engine.shapes
             self.metadata[OPTIONS] = self.translations.metadata[OPTIONS]
         batchable = read_batchable(folder)
@@ -62,7 +64,7 @@ class Model:
     def warm_up(self):
         warm_up(self.signatures)
         if self.translations:
-            self.translations.translator.engine.warm_up()
+            self.engine.warm_up()
 
 
 def definitions_in(folder):

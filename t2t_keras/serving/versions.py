@@ -168,7 +168,7 @@ class Versions:
         self.failures.pop(number, None)
         self.known[number] = version
         before, self.current = self.current, version
-        self.workers.metrics.version.set(number)
+        self.workers.metrics.serves(number, model)
         logging.info("Version %d is serving", number)
         self.compile_shapes(version, before)
         if before:

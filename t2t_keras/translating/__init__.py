@@ -1,1 +1,17 @@
-"""Translation: text in, text out, by an engine that takes ids and gives hypotheses."""
+"""Translation: text in, text out, by an engine that takes ids and gives hypotheses.
+
+from t2t_keras.translating import load_translator
+
+print(load_translator("runs/mine/export_litert").translate(["The dog sleeps."]))
+"""
+
+__all__ = ["load_translator"]
+
+
+def __getattr__(name):
+    # Lazily: only those who open an export need the engines.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from t2t_keras.translating.find import load_translator
+
+    return load_translator

@@ -34,7 +34,7 @@ class Call(NamedTuple):
     @property
     def key(self):
         """Rows with equal keys may share a batch."""
-        return self.method, repr(self.engine.config), *self.columns
+        return self.method, self.engine.kind, repr(self.engine.config), *self.columns
 
     def lengths(self):
         """Returns the length of each row, in tokens."""

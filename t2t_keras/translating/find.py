@@ -18,7 +18,7 @@ def needs_tensorflow(folder):
     return not is_ctranslate2(folder) and (export is None or not is_litert(export))
 
 
-def load_translator(folder, to=None):
+def load_translator(folder, to=None, engine="auto", dtype=None):
     """Returns the `Translator` of an export.
 
     It is a CTranslate2 folder, or the newest SavedModel or model for LiteRT in it.
@@ -26,12 +26,36 @@ def load_translator(folder, to=None):
     Args:
         folder: path of the folder.
         to: see `Translator`. None: the tag that the run was exported with.
+        engine: the engine that it must be for. "auto": any.
+        dtype: type that its weights must have. None: any.
 
     Raises:
-        ValueError: the folder contains no export, or one of an earlier version.
+        ValueError: the folder contains no such export, or one of an earlier version.
     """
+    found = load_engine(folder, engine, dtype)
+    return Translator(found, to or found.tag)
+
+
+def load_engine(folder, engine="auto", dtype=None):
+    """Returns the engine of an export; see `load_translator`."""
+    found = engine_in(folder)
+    if engine not in ("auto", found.kind):
+        raise ValueError(
+            f"{found.name} is for --engine={found.kind}. Received: --engine={engine}. Leave it "
+            "out, or give the run"
+        )
+    if dtype not in (None, found.dtype):
+        raise ValueError(
+            f"{found.name} has weights in {found.dtype}. Received: --dtype={dtype}. Leave it out, "
+            f"or export the run with t2t-export --dtype={dtype}"
+        )
+    return found
+
+
+def engine_in(folder):
+    """Returns the engine of the export in a folder."""
     if is_ctranslate2(folder):
-        return Translator(CTranslate2Engine(folder), to)
+        return CTranslate2Engine(folder)
     export = find_export(folder)
     if export is None:
         raise ValueError(f"{Path(folder)} contains no export. t2t-export RUN writes one")
@@ -42,5 +66,4 @@ def load_translator(folder, to=None):
             SavedModelEngine as Engine,  # TensorFlow
         )
 
-    engine = Engine(export)
-    return Translator(engine, to or engine.tag)
+    return Engine(export)

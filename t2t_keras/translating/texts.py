@@ -92,7 +92,7 @@ def search_of(changes, extras, engine):
         engine: the engine.
     """
     config = search_config(engine.config, engine.tokenizer, **changes)
-    engine.check(config, *extras)
+    engine = engine.engine_for(config, *extras)
     limits = engine.longest, engine.phrase_room
     phrases = PhraseEncoder(engine.tokenizer.target, config, *limits)
     return TextSearch(*engine.planned(config), config, phrases)

@@ -154,7 +154,8 @@ class Translator:
         def way(job):
             search = texts[job.text_index].search
             options = tuple(search.options)
-            return bool(job.phrases), options, bool(job.prefix), repr(search.engine.config)
+            kind = search.engine.kind, repr(search.engine.config)
+            return bool(job.phrases), options, bool(job.prefix), *kind
 
         groups = sorted(alike(jobs, way), key=lambda group: way(jobs[group[0]])[:3])
         for group in groups:

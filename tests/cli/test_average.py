@@ -17,7 +17,7 @@ def run(tmp_path_factory):
 
 def test_the_averaged_steps_are_printed(run):
     before = run.averaged_weights.read_bytes()
-    result = command("average", run.folder, "--last=2")
+    result = command("average", run.folder, "--last=2", "--noexport")
     assert result.returncode == 0, result.stderr
     assert result.stdout == f"{run.folder}/averaged.weights.h5: steps 1,000, 1,500\n"
     assert run.averaged_weights.read_bytes() != before
@@ -26,7 +26,7 @@ def test_the_averaged_steps_are_printed(run):
 def test_it_says_that_the_averages_replace_the_weights_that_were_chosen(run):
     run.averaged.add(run.averaged.digest(), chosen="1000")
     assert run.default_weights() == "1000"
-    lines = command("average", run.folder, "--last=2").stdout.splitlines()
+    lines = command("average", run.folder, "--last=2", "--noexport").stdout.splitlines()
     assert lines[1:] == [
         "They are now the run's default weights, in place of those of step 1,000. t2t-train "
         "compares them again"

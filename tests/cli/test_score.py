@@ -179,7 +179,7 @@ def test_it_ends_quietly_when_its_output_is_closed(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "takes a run's folder, or several for an ensemble. Received: none"),
+        ([], "takes a run's folder, several for an ensemble, or an export. Received: none"),
         (["{0}"], "is not a run"),
         (["{0}/run", "--source={0}/test.en"], "in one way: --source and --target, --pairs"),
         (

@@ -13,6 +13,7 @@ pytest.importorskip("apache_beam")
 from t2t_keras.runs import beam_translate
 from t2t_keras.translating import find
 from t2t_keras.translating.engines.saved_model import SavedModelEngine
+from t2t_keras.translating.translator import Translator
 
 # Beam's local runner warns about missing packages.
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
@@ -26,8 +27,12 @@ def export(exported_toy_run):
 
 @pytest.fixture(autouse=True)
 def load_once(monkeypatch):
-    for module in (find, beam_translate):
-        monkeypatch.setattr(module, "load_translator", kept_export)
+    monkeypatch.setattr(find, "load_engine", kept_export)
+
+    def translator(folder, to):
+        return Translator(kept_export(folder), to)
+
+    monkeypatch.setattr(beam_translate, "load_translator", translator)
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def export(run):
 
 @pytest.fixture(autouse=True)
 def load_once(monkeypatch):
-    monkeypatch.setattr(find, "load_translator", kept_export)
+    monkeypatch.setattr(find, "load_engine", kept_export)
 
 
 @pytest.fixture

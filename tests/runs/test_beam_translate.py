@@ -23,7 +23,7 @@ class UpperCase:
     def __init__(self, *arguments):
         self.loaded.append(arguments)
 
-    def translate(self, texts, first_index, n_best):
+    def translations(self, texts, first_index, n_best):
         if "fail" in texts:
             raise OSError(28, "No space left on device")
         return [
@@ -79,13 +79,13 @@ def test_files_are_translated_block_by_block_by_a_model_that_is_loaded_once(tmp_
 
 def test_each_line_is_translated_with_the_options_of_the_handler(tmp_path, monkeypatch):
     given = []
-    original = UpperCase.translate
+    original = UpperCase.translations
 
     def translated(self, texts, first_index, **options):
         given.append(options)
         return original(self, texts, first_index, n_best=options["n_best"])
 
-    monkeypatch.setattr(UpperCase, "translate", translated)
+    monkeypatch.setattr(UpperCase, "translations", translated)
     write(tmp_path, text="A dog\n")
     options = {"n_best": 2, "split": "auto", "glossary": {"dog": "Hund"}}
     translate(tmp_path, **options)
@@ -99,7 +99,9 @@ def test_a_failure_is_one_error_and_the_same_call_resumes(tmp_path, monkeypatch)
         translate(tmp_path, lines=1)
     assert not (tmp_path / "out" / "text").exists()
     (tmp_path / "out" / ".t2t-translate" / "text" / "lines-0").write_text("from before\n")
-    monkeypatch.setattr(UpperCase, "translate", lambda *_, **options: [[Translation("b", 0.0, [])]])
+    monkeypatch.setattr(
+        UpperCase, "translations", lambda *_, **options: [[Translation("b", 0.0, [])]]
+    )
     translate(tmp_path, lines=1)
     assert (tmp_path / "out" / "text").read_text() == "from before\nfail b 0.0\n"
 
@@ -119,7 +121,7 @@ def test_a_file_appears_while_others_are_translated(tmp_path, monkeypatch):
             seen.append(other.exists())
         return [[Translation("x", 0.0, [])]]
 
-    monkeypatch.setattr(UpperCase, "translate", slow)
+    monkeypatch.setattr(UpperCase, "translations", slow)
     translate(tmp_path)
     assert seen == [True]
 

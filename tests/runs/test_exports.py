@@ -72,8 +72,8 @@ def test_exports_are_written_inside_the_run_by_default(copied, empty_models, mon
     folder = copied.export(format="ctranslate2", force=True, alpha=1.0)
     assert folder == copied.folder / "export_ctranslate2"
     record = read_json(folder / "export.json")
-    digest = weights_digest(copied.model())
-    assert record["weights"] == {"steps": None, "digest": digest}
+    digest, file = weights_digest(copied.model()), copied.averaged.digest()
+    assert record["weights"] == {"steps": None, "digest": digest, "file": file}
     assert (record["dtype"], record["search"]["alpha"]) == ("float32", 1.0)
     assert copied.export(format="keras") == copied.folder / "model.keras"
     assert [path.name for path in copied.folder.glob("*.keras")] == ["model.keras"]

@@ -32,7 +32,7 @@ def outputs(monkeypatch):
         lines = dict(zip(REFERENCES, outputs[loaded[-1]], strict=True))
         return [lines[text] for text in texts]
 
-    translator = types.SimpleNamespace(best=best)
+    translator = types.SimpleNamespace(translate=best)
     monkeypatch.setattr(FinalWeights, "search", lambda final, tag: translator)
     return outputs
 
@@ -139,7 +139,7 @@ def test_always_averaging_ends_an_earlier_choice_of_other_weights(averaged, outp
 
 def test_a_damaged_best_checkpoint_takes_no_part(averaged, monkeypatch, caplog):
     averaged.checkpoints.path(4).write_bytes(b"damaged")
-    translator = types.SimpleNamespace(best=list)
+    translator = types.SimpleNamespace(translate=list)
     monkeypatch.setattr(FinalWeights, "search", lambda final, tag: translator)
     (line,) = chosen(averaged, held_out())
     assert "newest" in line and "best" not in line

@@ -11,7 +11,7 @@ from pipelines.batch_plan import BatchPlan
 from pipelines.bpe_dropout import EncodingsConfig
 from pipelines.whole import read_json, write_json
 from t2t_keras.evaluation.held_out import Example, TranslationResults
-from t2t_keras.runs import Run, exports, train, training
+from t2t_keras.runs import Run, engine_exports, exports, train, training
 
 
 @pytest.fixture
@@ -31,10 +31,11 @@ def resumed(toy_run, tmp_path, monkeypatch):
 
 @pytest.fixture
 def empty_exports(monkeypatch):
-    """Makes exports of text empty SavedModels."""
+    """Makes exports empty SavedModels and empty models for LiteRT."""
     monkeypatch.setattr(
         exports, "save_text_model", lambda folder, *_: (folder / "saved_model.pb").touch()
     )
+    monkeypatch.setattr(engine_exports, "save_litert", lambda folder, *_: {})
 
 
 @pytest.fixture
@@ -42,6 +43,7 @@ def finish(toy_run, empty_exports, tmp_path):
     """A function that finishes a copy of the run, which has an export."""
     run = Run(shutil.copytree(toy_run[1], tmp_path / "run"))
     run.export()
+    run.export(format="litert")
 
     def finish(step=4, held_out=(), export=True, early=False):
         lines = []
@@ -52,6 +54,10 @@ def finish(toy_run, empty_exports, tmp_path):
         version = training.finish(run, trainer, export, lines.append)
         return version, lines
 
+    finish.exported = lambda number, litert: [
+        f"{run.folder}/export/{number}: SavedModel with text in and text out",
+        f"{run.folder}/export_litert/{litert}: for LiteRT, which translates on CPUs",
+    ]
     finish.run, finish.nothing = (
         run,
         (None, [f"{run.folder} is already trained to its last step, 4"]),
@@ -94,7 +100,8 @@ def as_written_by_an_older_version(run):
 
 @pytest.mark.long
 def test_a_finished_run_is_left_as_it_is(resumed, empty_exports, tmp_path):
-    Run(tmp_path / "run").export()
+    for form in ("saved_model", "litert"):
+        Run(tmp_path / "run").export(format=form)
     before = contents_of(tmp_path / "run")
     result, lines = resumed(export=True)
     assert (result.step, result.stopped, result.finished, result.export) == (4, None, True, None)
@@ -149,18 +156,19 @@ def test_averages_that_the_user_made_are_kept_and_exported(finish):
     before = run.averaged_weights.read_bytes()
     assert finish(export=False) == finish.nothing
     version = run.folder / "export" / "2"
-    assert finish() == (version, [f"{version}: SavedModel with text in and text out"])
+    assert finish() == (version, finish.exported(2, 2))
     assert run.averaged_weights.read_bytes() == before
     assert read_json(version / "config.json")["export"]["weights"]["steps"] == [4]
     assert finish() == finish.nothing
 
 
 def test_missing_averages_are_made(finish):
-    """Their export exists: it is compared by the weights, not by the bytes of their file."""
+    """Their SavedModel exists: it is compared by the weights, not by the bytes of their file."""
     run = finish.run
     expected = weights_of(run, "averaged")
     run.averaged_weights.unlink()
-    assert finish() == (None, [f"{run.averaged_weights}: mean of the checkpoints of steps 2, 4"])
+    lines = [f"{run.averaged_weights}: mean of the checkpoints of steps 2, 4"]
+    assert finish() == (None, [*lines, finish.exported(0, 2)[1]])
     for ours, theirs in zip(weights_of(run, "averaged"), expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
@@ -182,8 +190,7 @@ def test_a_run_stopped_while_it_is_exported_is_exported_by_the_next_start(finish
         patches.setattr(exports, "save_text_model", raise_interrupt)
         with pytest.raises(KeyboardInterrupt):
             finish()
-    version = run.folder / "export" / "1"
-    assert finish() == (version, [f"{version}: SavedModel with text in and text out"])
+    assert finish() == (run.folder / "export" / "1", finish.exported(1, 2)[:1])
     assert run.averaged_weights.read_bytes() == before
 
 

@@ -11,11 +11,17 @@ from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine
 TEXT = "The dog sleeps. The cat sleeps!"
 
 
-def test_its_signatures_are_those_that_translate():
+TRANSLATING = {"serving_default", "translate_n_best", OPTIONS}
+
+
+def test_its_signatures_are_those_of_a_savedmodel_that_its_engine_can_compute():
     model = EngineModel(EchoEngine())
     model.warm_up()
-    assert model.metadata.keys() == {"serving_default", "translate_n_best", OPTIONS}
-    assert (model.signatures, model.shapes) == ({}, None)
+    assert model.signatures.keys() == {"score", "score_pieces", "align"}
+    assert model.metadata.keys() == TRANSLATING | model.signatures.keys()
+    assert model.shapes is None
+    several = EngineModel(EchoEngine(tags=list(TAGS)))
+    assert several.metadata.keys() == TRANSLATING, "the pair does not say its tag"
 
 
 @pytest.fixture(scope="module")

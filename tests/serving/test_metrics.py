@@ -1,6 +1,7 @@
 """Metrics in the text format of Prometheus."""
 
 import time
+from types import SimpleNamespace
 
 from t2t_keras.serving.metrics import Metrics
 
@@ -12,7 +13,9 @@ def test_requests_batches_and_the_version_are_reported():
     with metrics.computing("score", 7):
         pass
     metrics.waiting.set(3)
-    metrics.version.set(2)
+    model = SimpleNamespace(engine=SimpleNamespace(kind="litert", dtype="int8"), shapes=None)
+    metrics.serves(1, SimpleNamespace(engine=None, shapes=None))
+    metrics.serves(2, model)
     lines = metrics.text().decode().splitlines()
     for line in (
         't2t_requests_total{code="200",route="predict"} 1.0',
@@ -21,8 +24,10 @@ def test_requests_batches_and_the_version_are_reported():
         't2t_batch_seconds_count{signature="score"} 1.0',
         "t2t_waiting_rows 3.0",
         "t2t_model_version 2.0",
+        't2t_engine_info{dtype="int8",engine="litert",shapes="any"} 1.0',
     ):
         assert line in lines
+    assert sum(line.startswith("t2t_engine_info") for line in lines) == 1
 
 
 def test_each_server_has_its_own_metrics():

@@ -6,7 +6,7 @@ import threading
 import pytest
 from served_engine import Client, EchoEngine, predictions
 
-from t2t_keras.serving.limits import Refusal
+from t2t_keras.serving.limits import Limits, Refusal
 from t2t_keras.translating import texts as module
 
 TEXT = "Two dogs. The cat sleeps."
@@ -191,7 +191,7 @@ def test_a_wrong_row_of_a_thousand_leaves_nothing_in_the_queue(last, kind, messa
         )
         return steps.turns.rows, {*jobs}, client.workers.places.free, steps.places.free
 
-    limits = Client(engine).workers.limits
+    limits = Limits()
     assert asyncio.run(ask()) == (0, {0}, limits.workers + 1, 2)
 
 

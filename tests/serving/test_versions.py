@@ -25,7 +25,7 @@ COMPILED, TO_COMPILE = "t2t_compiled_shapes", "t2t_shapes_to_compile"
 class FakeModel:
     """A model without signatures; a folder with a file named "broken" cannot be loaded."""
 
-    translations = None
+    translations = engine = None
 
     def __init__(self, folder, shapes=None):
         self.signatures, self.shapes = {}, shapes

@@ -14,10 +14,9 @@ from t2t_keras import runs
 from t2t_keras.translating import find
 from t2t_keras.translating.engines.saved_model import SavedModelEngine
 from t2t_keras.translating.export_folders import find_export
-from t2t_keras.translating.translator import Translator
 
 load_runs = runs.load_runs
-load_export = find.load_translator
+load_export = find.load_engine
 
 
 @functools.cache
@@ -25,15 +24,16 @@ def kept_runs(*folders, to):
     return load_runs(list(folders), to)
 
 
-def kept_export(folder, to=None):
-    """Does what `load_translator` does, with the graphs of earlier calls.
+def kept_export(folder, *options):
+    """Does what `load_engine` does, with the graphs of earlier calls.
 
     XLA compiles none, because it rounds scores differently.
     """
-    if find_export(folder) is None:
-        return load_export(folder, to)
-    engine = kept_engine(find_export(folder))
-    return Translator(engine, to or engine.tag)
+    return (
+        load_export(folder, *options)
+        if find_export(folder) is None
+        else kept_engine(find_export(folder))
+    )
 
 
 @functools.cache

@@ -1,9 +1,11 @@
 """Flatbuffers for LiteRT, TensorFlow's runtime for devices, which needs no TensorFlow."""
 
+import contextlib
 import re
 import tempfile
 
 import tensorflow as tf
+from absl import logging
 from tensorflow.lite.python.convert_phase import ConverterError
 
 from t2t_keras.checks import check
@@ -12,7 +14,7 @@ from t2t_keras.export.litert.names import MODEL, PORTABLE
 from t2t_keras.export.litert.programs import layout_of, portable_program, programs_of
 
 
-def save_litert(folder, model, beam, dtype="float32", alignment=None):
+def save_litert(folder, model, beam, dtype="float32"):
     """Writes the flatbuffer of a model to a folder.
 
     Args:
@@ -20,7 +22,6 @@ def save_litert(folder, model, beam, dtype="float32", alignment=None):
         model: a `SequenceModel` or an `Ensemble`, in float32.
         beam: width of the beam, for which there is a program.
         dtype: type of the stored weights, "float32" or "int8".
-        alignment: the `AlignmentHead` that aligns words. None: the default one.
 
     Returns:
         The `layout_of` the programs.
@@ -28,7 +29,7 @@ def save_litert(folder, model, beam, dtype="float32", alignment=None):
     Raises:
         ValueError: LiteRT cannot compute this model.
     """
-    write(folder / MODEL, model, programs_of(model, beam, alignment), dtype)
+    write(folder / MODEL, model, programs_of(model, beam), dtype)
     return layout_of(model, beam)
 
 
@@ -97,7 +98,19 @@ def converted(name, program, variables, dtype):
         signatures = {name: function.get_concrete_function()}
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
         tf.saved_model.save(module, folder, signatures, options)
-        converter = tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=[name])
-        if dtype == "int8":
-            converter.optimizations = [tf.lite.Optimize.DEFAULT]
-        return unpacked(converter.convert())
+        with errors_only():  # it warns that gradients are missing, which nobody asks for
+            converter = tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=[name])
+            if dtype == "int8":
+                converter.optimizations = [tf.lite.Optimize.DEFAULT]
+            return unpacked(converter.convert())
+
+
+@contextlib.contextmanager
+def errors_only():
+    """Shows no messages of TensorFlow below errors."""
+    before = logging.get_verbosity()
+    logging.set_verbosity(min(before, logging.ERROR))
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)

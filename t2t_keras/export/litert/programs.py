@@ -12,7 +12,7 @@ import keras
 import tensorflow as tf
 from keras import ops
 
-from t2t_keras.decoding.alignment import attention_between
+from t2t_keras.decoding.alignment import all_attention
 from t2t_keras.decoding.likeliest import group_size
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.search import advance, method_of
@@ -35,13 +35,12 @@ class Program(NamedTuple):
     inputs: dict
 
 
-def programs_of(model, beam, alignment=None):
+def programs_of(model, beam):
     """Returns the `Program`s of a model by name.
 
     Args:
         model: a `SequenceModel` or an `Ensemble`.
         beam: width of the beam. There is also a step for greedy search.
-        alignment: see `attention_between`.
     """
     ids = tf.TensorSpec([1, None], tf.int32)
     found = {"encode": Program(lambda source: encoded(model, source), {"source": ids})}
@@ -49,12 +48,15 @@ def programs_of(model, beam, alignment=None):
         found[f"step_{width}"] = step_program(model, width)
     pair = {"source": ids, "target": ids}
     found["log_p"] = Program(lambda **ids: {"log_p": log_probabilities(model, **ids)}, pair)
-    if getattr(model, "models", [model])[0].config.attention_layers[2]:
-        first = getattr(model, "models", [model])[0]
-        found["attention"] = Program(
-            lambda **ids: {"weights": attention_between(first, **ids, choice=alignment)}, pair
-        )
+    first = first_model(model)
+    if any(first.config.attention_layers):
+        found["attention"] = Program(lambda **ids: all_attention(first, **ids), pair)
     return found
+
+
+def first_model(model):
+    """Returns the model, or the first one of an ensemble, whose attention counts."""
+    return getattr(model, "models", [model])[0]
 
 
 def portable_program(model, config):
@@ -79,8 +81,9 @@ def layout_of(model, beam):
     """Returns what a program that calls the steps must know of their arrays, in JSON types.
 
     Returns:
-        `caches`, for each width of the beam {name: [whether it is a `KeptCache`'s, shape, type]},
-        and `kept`, the number of positions in a `KeptCache`, or None.
+        `caches`, for each width of the beam {name: [whether it is a `KeptCache`'s, shape, type]};
+        `kept`, the number of positions in a `KeptCache`, or None; and `attention`, the numbers of
+        layers and heads of each kind of attention.
     """
     caches = {}
     for width in sorted({1, beam}):
@@ -90,7 +93,16 @@ def layout_of(model, beam):
             name: [flags[name], spec.shape.as_list(), spec.dtype.name]
             for name, spec in named("cache", cache).items()
         }
-    return {"caches": caches, "kept": neighbourhood_of(model)}
+    kept, attention = neighbourhood_of(model), attention_sizes(first_model(model))
+    return {"caches": caches, "kept": kept, "attention": attention}
+
+
+def attention_sizes(model):
+    """Returns the numbers of layers and heads of each kind of attention by its name."""
+    ids = tf.TensorSpec([1, None], tf.int32)
+    traced = tf.function(lambda *pair: all_attention(model, *pair), [ids, ids], autograph=False)
+    outputs = traced.get_concrete_function().structured_outputs
+    return {name: each.shape[1:3].as_list() for name, each in outputs.items()}
 
 
 def neighbourhood_of(model):

@@ -38,6 +38,7 @@ class CTranslate2Engine(Engine):
         folder: path of the folder.
     """
 
+    kind = "ctranslate2"
     batch_tokens = 1024  # CTranslate2 keeps the caches of all beams at once
     offers = tuple(name for name in ROW_OPTIONS if name not in FORBIDDING)
 
@@ -47,7 +48,7 @@ class CTranslate2Engine(Engine):
         self.record = read_record(self.folder, EXPORT_AGAIN)
         try:
             self.use(SearchConfig(**self.record["search"]))
-            self.longest = self.record["longest"]
+            self.longest, self.dtype = self.record["longest"], self.record.get("dtype", "float32")
         except (KeyError, TypeError, ValueError) as error:
             raise unusable(self.folder, f"{RECORD}: {error}", EXPORT_AGAIN) from error
         self.split = "auto" if self.record.get("split", True) else "off"

@@ -3,10 +3,17 @@
 from t2t_keras.decoding.search_config import ROW_OPTIONS
 
 
+class Unsupported(ValueError):
+    """A request that an engine cannot do, though another one may."""
+
+
 class Engine:
     """Base of the engines.
 
     Attributes:
+        kind: "tensorflow", "litert" or "ctranslate2".
+        dtype: type of the stored weights.
+        alignment: the `AlignmentHead` that aligns words. None: the default one, or no choice.
         name: what it was loaded from, for error messages.
         tokenizer: the vocabulary's tokenizer, without a tag.
         tags: the tags of the training data, see `chosen_tag`.
@@ -23,6 +30,7 @@ class Engine:
             are none.
     """
 
+    kind, dtype, alignment = "tensorflow", "float32", None
     varies, offers, most = frozenset(), tuple(ROW_OPTIONS), 1
     batch_tokens = 4096
     split, tags, tag, longest, phrase_room, shapes = "auto", (None,), None, None, None, None
@@ -39,6 +47,11 @@ class Engine:
                 "constrain='tree' takes neither prefixes nor required phrases, because every "
                 "output is a tree. Leave them out"
             )
+
+    def engine_for(self, config, prefix, phrases):
+        """Returns the engine that does a search, see `check`: this one, or one that it knows."""
+        self.check(config, prefix, phrases)
+        return self
 
     def check_attention(self):
         """Rejects an engine that cannot align words."""
@@ -67,6 +80,14 @@ class Engine:
 
     def attention(self, source, target):
         """Returns the weights `[rows, target, source]` from which words are aligned."""
+        raise NotImplementedError
+
+    def attention_sizes(self):
+        """Returns {name: (layers, heads)} of the kinds of attention in `all_attention`."""
+        return {}
+
+    def all_attention(self, source, target):
+        """Returns {kind: weights `[layers, heads, queries, keys]`} for the ids of one pair."""
         raise NotImplementedError
 
     def digest(self):

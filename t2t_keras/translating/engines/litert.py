@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from pipelines.tokenizers import load_tokenizer
+from t2t_keras.decoding.alignment import AlignmentHead, chosen
 from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.beam_search_with_options import (
     BeamSearchWithOptions,
@@ -24,7 +25,8 @@ from t2t_keras.decoding.search import method_of
 from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
 from t2t_keras.decoding.special_ids import PADDING
 from t2t_keras.export.litert.names import MODEL, RECORD
-from t2t_keras.translating.engines.engine import Engine
+from t2t_keras.ops import on_numpy
+from t2t_keras.translating.engines.engine import Engine, Unsupported
 from t2t_keras.translating.engines.litert_model import LiteRTModel
 from t2t_keras.translating.engines.litert_runtime import programs_in
 from t2t_keras.translating.export_record import read_record, unusable
@@ -41,6 +43,7 @@ class LiteRTEngine(Engine):
         threads: threads of a step; −1: LiteRT decides.
     """
 
+    kind = "litert"
     varies = frozenset(ROW_OPTIONS)
     phrase_room = REQUIRED_LONGEST
     batch_tokens = 1024  # a larger batch is no faster, and LiteRT keeps the memory of the largest
@@ -51,7 +54,9 @@ class LiteRTEngine(Engine):
         try:
             self.use(SearchConfig(**self.record["search"]))
             self.longest = self.record["longest"]
-            layout = self.record["layout"]
+            self.layout, self.dtype = self.record["layout"], self.record["dtype"]
+            head = self.record["alignment"]
+            self.align_with(head and AlignmentHead(**head))
             self.split = "auto" if self.record["split"] else "off"
             self.tags, self.tag = self.record["tags"], self.record.get("tag")
             self.width = self.config.beam
@@ -65,11 +70,18 @@ class LiteRTEngine(Engine):
                 raise unusable(self.folder, f"{MODEL}: {error}", EXPORT_AGAIN) from error
             raise
         needed = {"encode", "step_1", f"step_{self.width}"}
-        if not (needed <= programs.keys() and isinstance(layout, dict) and "caches" in layout):
+        parts = {"caches", "kept", "attention"}
+        if not (needed <= programs.keys() and parts <= self.layout.keys()):
             reason = f"{MODEL} does not have the programs of {RECORD}"
             raise unusable(self.folder, reason, EXPORT_AGAIN)
-        self.model = LiteRTModel(programs, layout, self.longest)
+        self.model = LiteRTModel(programs, self.layout, self.longest)
         self.lock = threading.Lock()  # a program has one set of inputs
+
+    def align_with(self, head):
+        """Chooses the `AlignmentHead` that aligns words; None: the default one."""
+        self.alignment = head or AlignmentHead()
+        if "cross" in self.attention_sizes():
+            self.alignment.check_counts(*self.attention_sizes()["cross"])
 
     def digest(self):
         """Returns the digests of the weights and of all files."""
@@ -78,23 +90,23 @@ class LiteRTEngine(Engine):
     def check(self, config, prefix, phrases):
         super().check(config, prefix, phrases)
         if config.constrain:
-            raise ValueError(
+            raise Unsupported(
                 "--constrain does not work with LiteRT, which does not know trees. Give the run"
             )
         count = config.n_best if config.method == "sample" else config.beam
         if config.method == "sample" and count not in (1, self.width):
-            raise ValueError(
+            raise Unsupported(
                 f"LiteRT draws 1 or {self.width} samples of a sentence with {self.name}. Received: "
                 f"n_best={count}. Give the run"
             )
         if count > self.width:
-            raise ValueError(
+            raise Unsupported(
                 f"`beam` must be at most {self.width}, the beam width of {self.name}. Received: "
                 f"{count}. For a wider one, give the run, or export it again with t2t-export "
                 f"--format=litert --beam={count}"
             )
         if phrases and config.beam != self.width:
-            raise ValueError(
+            raise Unsupported(
                 f"phrases are searched for with the exported beam width, {self.width}. Received: "
                 f"beam={config.beam}. Leave it out, or give the run"
             )
@@ -148,29 +160,38 @@ class LiteRTEngine(Engine):
         return ConstrainedBeamSearchWithOptions(self.model, config, follows)
 
     def log_p(self, source, target):
-        return stacked(self.pairs("log_p", source, target), target.shape[1:])
+        shape = target.shape[1:]
+        program, found = self.model.programs["log_p"], []
+        for row in zip(source, target, strict=True):
+            source, target = (ids[None, ids != PADDING] for ids in row)
+            with self.lock:
+                found.append(program(source=source, target=target)["log_p"][0])
+        return stacked(found, shape)
 
     def check_attention(self):
-        if "attention" not in self.model.programs:
+        if "cross" not in self.attention_sizes():
             raise ValueError(
                 f"the model of {self.name} has no attention to the source, so its words cannot be "
                 "aligned"
             )
 
     def attention(self, source, target):
-        shape = target.shape[1], source.shape[1]
-        return stacked(self.pairs("attention", source, target), shape)
+        weights = []
+        for pair in zip(source, target, strict=True):
+            layers = self.all_attention(*pair)["cross"]
+            with on_numpy():
+                (each,) = chosen(layers[:, None], self.alignment)
+            weights.append(each)
+        return stacked(weights, (target.shape[1], source.shape[1]))
 
-    def pairs(self, name, *sides):
-        """Returns the result of a program for each row, without padding."""
-        program = self.model.programs[name]
+    def attention_sizes(self):
+        return self.layout["attention"]
+
+    def all_attention(self, source, target):
+        source, target = (ids[None, ids != PADDING] for ids in (source, target))
         with self.lock:
-            found = []
-            for row in zip(*sides, strict=True):
-                source, target = (ids[None, ids != PADDING] for ids in row)
-                (result,) = program(source=source, target=target).values()
-                found.append(result[0])
-        return found
+            found = self.model.programs["attention"](source=source, target=target)
+        return {kind: weights[0] for kind, weights in found.items()}
 
     def warm_up(self):
         ids = np.array([[3, 2]], "int32")

@@ -62,6 +62,7 @@ class SavedModelEngine(Engine):
         self.signatures = {name: signatures[name] for name in signatures}
         settings = read_json(self.folder / "config.json", {}, EXPORT_AGAIN)
         self.use(config)
+        self.dtype = settings["export"].get("dtype", "float32")
         self.split = "auto" if settings["export"].get("split", True) else "off"
         self.tags, self.tag = settings.get("tags") or [None], tag_of(self.folder)
         self.tokenizer = load_tokenizer(self.folder / "vocabulary")

@@ -12,7 +12,7 @@ import pytest
 from pipelines.tokenizers import SeparateTokenizers, load_tokenizer
 from pipelines.toy_grammar import pairs
 from pipelines.whole import read_json, write_json
-from t2t_keras.runs.exports import vocabulary_files
+from t2t_keras.runs.engine_exports import vocabulary_files
 from t2t_keras.translating.engines.ctranslate2 import RECORD, CTranslate2Engine, is_ctranslate2
 from t2t_keras.translating.find import load_translator
 

@@ -1,0 +1,121 @@
+"""Finds what t2t-serve serves: the versions in a run or in a folder, for an engine."""
+
+import functools
+from pathlib import Path
+
+from absl import logging
+
+from pipelines.whole import read_json
+from t2t_keras.export.litert.names import RECORD
+from t2t_keras.export.version_folders import versions_in
+from t2t_keras.runs.engine_choice import NoExport, fitting, has_gpu
+from t2t_keras.runs.run_folder import RunFolder
+from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine, is_ctranslate2
+from t2t_keras.translating.export_folders import EXPORT_AGAIN, is_litert
+
+LITERT = "export_litert"  # inside a run
+
+
+def find_versions(folder, engine="auto", dtype=None):
+    """Returns the folder of exported versions, the run's name, and further arguments of `Server`.
+
+    Args:
+        folder: a run's folder, the folder of the versions itself, or a CTranslate2 folder.
+        engine, dtype: values of --engine and --dtype.
+    """
+    folder = Path(folder)
+    of_run = folder / "export_ctranslate2"
+    if engine == "ctranslate2" and not is_ctranslate2(folder) and is_ctranslate2(of_run):
+        folder = of_run
+    if is_ctranslate2(folder) and engine in ("auto", "ctranslate2"):
+        return folder, run_name(folder), {"load": load_ctranslate2, "find": only_version}
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder {folder}")
+    found = in_run(folder, engine, dtype) or folder
+    if found == folder / LITERT:
+        engine, dtype = "litert", dtype or "float32"
+    find = functools.partial(versions_for, engine, dtype)
+    if not find(found):
+        wanted = "" if engine == "auto" else f" --engine={engine}"
+        wanted += f" --dtype={dtype}" if dtype else ""
+        form = "" if engine in ("auto", "tensorflow") else f" --format={engine}"
+        raise ValueError(
+            f"{folder} contains no export{wanted and f' for{wanted}'}: neither the folder nor its "
+            f"export/ has a numbered version. t2t-export {folder}{form} writes one"
+        )
+    return found, run_name(found), {"find": find}
+
+
+def in_run(folder, engine, dtype):
+    """Returns the folder of versions inside a run's folder, or None if it has none."""
+    saved_models, litert = folder / "export", folder / LITERT
+    if engine in ("auto", "litert") and versions_for("litert", dtype or "float32", litert):
+        reason = why_not_litert(folder, dtype or "float32")
+        if engine == "litert" or dtype or reason is None:
+            return litert
+        logging.info("TensorFlow is used: %s", reason)
+    return saved_models if engine != "litert" and versions_in(saved_models) else None
+
+
+def why_not_litert(folder, dtype):
+    """Returns why a run is not served with LiteRT by default, or None if it is.
+
+    Its export must be of the run's weights or, where a copy has no weights, of the same ones as the
+    newest SavedModel.
+    """
+    if has_gpu():
+        return "there is a GPU"
+    run = RunFolder(folder)
+    if run.config_file.exists():
+        try:
+            fitting(run, "litert", dtype)
+        except NoExport as error:
+            return str(error)
+        return None
+    saved_models = versions_in(folder / "export")
+    if not saved_models:
+        return None
+    versions = versions_for("litert", dtype, folder / LITERT)
+    newest = [each[max(each)] for each in (saved_models, versions)]
+    digests = [facts_of(path).get("weights", {}).get("digest") for path in newest]
+    return None if digests[0] == digests[1] else f"{newest[1]} has other weights than {newest[0]}"
+
+
+def versions_for(engine, dtype, folder):
+    """Returns {number: folder} of the versions in a folder.
+
+    Args:
+        engine: "litert" or "tensorflow", or "auto" for both.
+        dtype: type of their weights. None: any.
+        folder: the folder.
+    """
+    found = versions_in(folder)
+    if engine != "auto":
+        found = {n: path for n, path in found.items() if is_litert(path) == (engine == "litert")}
+    if dtype is not None:
+        found = {n: path for n, path in found.items() if facts_of(path).get("dtype") == dtype}
+    return found
+
+
+def facts_of(version):
+    """Returns what the record of a version says of its weights, a dict."""
+    if is_litert(version):
+        return read_json(version / RECORD, {}, EXPORT_AGAIN)
+    return read_json(version / "config.json", {}, EXPORT_AGAIN).get("export", {})
+
+
+def run_name(export):
+    path = export.resolve()
+    return path.parent.name if path.name.startswith("export") else path.name
+
+
+def load_ctranslate2(folder):
+    """Returns the model in a CTranslate2 folder, which needs neither TensorFlow nor Keras."""
+    from t2t_keras.serving.engine_model import EngineModel
+
+    return EngineModel(CTranslate2Engine(folder))
+
+
+def only_version(folder):
+    """Returns a CTranslate2 folder as version 1, which is loaded again when its files change."""
+    return {1: folder} if is_ctranslate2(folder) else {}

@@ -1,0 +1,61 @@
+"""A run's config.json as it is, read without TensorFlow and Keras; see `settings_file.py`."""
+
+from pathlib import Path
+
+from pipelines.corpora import corpora_in
+from pipelines.whole import read_json
+from t2t_keras.decoding.search_config import SearchConfig
+
+RESTORE = (
+    "Restore it from a copy; each export contains one. If you edited it on purpose, delete its "
+    'entry "checksum"'
+)
+
+
+def read_config(path):
+    """Returns the contents of a config.json, as `write_settings` wrote it."""
+    contents = read_json(path, remedy=RESTORE)
+    if contents is None:
+        raise ValueError(
+            f"{path.parent} is not a run: it has no config.json. t2t-train creates runs"
+        )
+    if not isinstance(contents.get("experiment"), dict):
+        raise invalid(path, "it has no settings of an experiment")
+    return contents
+
+
+def preparation_of(data):
+    """Returns the `preparation.json` of a run's data, or None if it is not found.
+
+    Args:
+        data: `data.folder`. Of several corpora, the first one counts.
+    """
+    if not data:
+        return {}
+    try:
+        folder = corpora_in(data)[0].folder
+    except ValueError:  # a folder that is gone; its name may contain commas and colons
+        return None
+    return read_json(Path(folder) / "preparation.json")
+
+
+def search_in(path):
+    """Returns the `SearchConfig` in a config.json."""
+    settings = with_tuples(read_config(path)["experiment"])
+    try:
+        return SearchConfig(**settings.get("search", {}))
+    except TypeError as error:
+        raise invalid(path, error) from error
+
+
+def with_tuples(value):
+    """Returns a value from JSON with its lists, in any depth, as tuples."""
+    if isinstance(value, dict):
+        return {name: with_tuples(each) for name, each in value.items()}
+    return tuple(map(with_tuples, value)) if isinstance(value, list) else value
+
+
+def invalid(path, error):
+    if isinstance(error, KeyError):
+        error = f"{error} is missing"
+    return ValueError(f"{path} does not describe a run: {error}. {RESTORE}")

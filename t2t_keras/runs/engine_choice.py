@@ -1,0 +1,156 @@
+"""Chooses what computes a run's translations: LiteRT on CPUs, else TensorFlow.
+
+An export counts if it belongs to the weights asked for and to the run's search. Neither TensorFlow
+nor Keras is loaded to find that out, so a command that translates with LiteRT starts at once.
+"""
+
+import glob
+import os
+from typing import Any, NamedTuple
+
+from absl import logging
+
+from pipelines.whole import read_json
+from t2t_keras.checks import check_choice
+from t2t_keras.decoding.search_config import as_recorded
+from t2t_keras.export.litert.names import RECORD as LITERT_RECORD
+from t2t_keras.export.version_folders import versions_in
+from t2t_keras.runs.run_folder import RunFolder
+from t2t_keras.translating.export_record import RECORD
+
+ENGINES = ("auto", "litert", "tensorflow", "ctranslate2")
+
+
+class Choice(NamedTuple):
+    """The engine for a run.
+
+    Args:
+        engine: an engine of an export. None: TensorFlow.
+        reason: why it is TensorFlow, without a period.
+        is_damaged: whether the reason is an export that should work, and does not.
+    """
+
+    engine: Any
+    reason: str = ""
+    is_damaged: bool = False
+
+    def tell(self):
+        """Logs why TensorFlow is used."""
+        log = logging.warning if self.is_damaged else logging.info
+        log("TensorFlow is used: %s", self.reason)
+
+
+def chosen_engine(folder, engine="auto", dtype=None, weights=None):
+    """Returns the `Choice` for the run in a folder.
+
+    Args:
+        folder: the run's folder.
+        engine: one of `ENGINES`.
+        dtype: type of the stored weights. None: float32.
+        weights: see `TrainedModel`.
+
+    Raises:
+        ValueError: there is no such export, and `engine` or `dtype` asks for it.
+    """
+    check_choice("engine", engine, ENGINES)
+    if engine == "tensorflow":
+        check_dtype(engine, dtype)
+        return Choice(None, "--engine=tensorflow")
+    run, must = RunFolder(folder), engine != "auto" or dtype not in (None, "float32")
+    if engine == "auto" and not must and has_gpu():
+        return Choice(None, "there is a GPU")
+    try:
+        return Choice(opened(run, "litert" if engine == "auto" else engine, dtype, weights))
+    except NoExport as error:
+        if must:
+            raise
+        return Choice(None, str(error), isinstance(error, DamagedExport))
+
+
+class NoExport(ValueError):
+    """A run has no export for an engine that belongs to its weights."""
+
+
+class DamagedExport(NoExport):
+    """A run's export for an engine cannot be used."""
+
+
+def check_dtype(engine, dtype):
+    if dtype not in (None, "float32"):
+        raise ValueError(
+            f"--engine={engine} computes with weights in float32. Received: --dtype={dtype}. Give "
+            "--engine=litert, or leave out one of them"
+        )
+
+
+def has_gpu():
+    """Returns whether TensorFlow may find a GPU: NVIDIA's, unless they are hidden from it."""
+    hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return hidden not in ("", "-1") and bool(glob.glob("/dev/nvidia[0-9]*"))
+
+
+def opened(run, kind, dtype, weights):
+    """Returns the engine of the export of a run that belongs to its weights.
+
+    Args:
+        run: a `RunFolder`.
+        kind: "litert" or "ctranslate2".
+        dtype, weights: see `chosen_engine`.
+    """
+    folder = fitting(run, kind, dtype or "float32", weights)
+    if kind == "litert":
+        from t2t_keras.translating.engines.litert import LiteRTEngine as Engine  # loads LiteRT
+    else:
+        from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine as Engine
+    try:
+        engine = Engine(folder)
+        if kind == "litert":
+            engine.align_with(run.alignment_head())
+    except ValueError as error:
+        raise DamagedExport(str(error)) from error
+    engine.name = run.folder
+    return engine
+
+
+def fitting(run, kind, dtype, weights=None):
+    """Returns the folder of the newest export for an engine that belongs to a run's weights.
+
+    Args:
+        run: a `RunFolder`.
+        kind: "litert" or "ctranslate2".
+        dtype: type of the stored weights.
+        weights: see `TrainedModel`.
+
+    Raises:
+        NoExport: there is none.
+    """
+    folder = run.folder / f"export_{kind}"
+    versions = {0: folder} if kind == "ctranslate2" else versions_in(folder)
+    name = RECORD if kind == "ctranslate2" else LITERT_RECORD
+    force = " --force" if kind == "ctranslate2" else ""
+    remedy = f"t2t-export {run.folder} --format={kind} --dtype={dtype}{force} writes one"
+    try:
+        records = {path: read_json(path / name, {}, remedy) for _, path in sorted(versions.items())}
+    except ValueError as error:
+        raise DamagedExport(str(error)) from error
+    of_type = [path for path, record in records.items() if record.get("dtype") == dtype]
+    if not of_type:
+        raise NoExport(f"{folder} has no export with weights in {dtype}. {remedy}")
+    digest, search = run.weights_file_digest(weights), comparable(run.search_settings())
+    of_weights = [path for path in of_type if part(records[path], "weights").get("file") == digest]
+    if not of_weights:
+        raise NoExport(f"no export in {folder} has the weights of {run.folder}. {remedy}")
+    of_search = [path for path in of_weights if comparable(part(records[path], "search")) == search]
+    if not of_search:
+        raise NoExport(f"no export in {folder} has the search of {run.folder}. {remedy}")
+    return of_search[-1]
+
+
+def part(record, name):
+    """Returns a dict in a record, which may be wrong."""
+    return found if isinstance(found := record.get(name), dict) else {}
+
+
+def comparable(search):
+    """Returns settings of a search in JSON types, without the number of results."""
+    return as_recorded(search) | {"n_best": None}

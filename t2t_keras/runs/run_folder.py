@@ -1,0 +1,163 @@
+"""The files of a run, read without TensorFlow and Keras."""
+
+from pathlib import Path
+
+from pipelines.tags import chosen_tag, tagged
+from pipelines.tokenizers import load_tokenizer
+from pipelines.whole import read_json
+from t2t_keras.decoding.alignment import AlignmentHead
+from t2t_keras.runs.averaged_weights import AveragedWeights, digest_of_version, file_key
+from t2t_keras.runs.config_file import preparation_of, read_config, search_in
+from t2t_keras.training.checkpoints import Checkpoints
+
+ALIGNMENT = "alignment.json"
+CHOOSE_AGAIN = "Run t2t-attention --choose_alignment again, or delete the file"
+
+
+class RunFolder:
+    """A run's folder, see `run.py`: its vocabulary, its tags, and the files with its weights.
+
+    Args:
+        folder: path of the run's folder.
+        to: see `Run`.
+    """
+
+    def __init__(self, folder, to=None):
+        self.folder, self.to = Path(folder), to
+
+    @property
+    def config_file(self):
+        return self.folder / "config.json"
+
+    @property
+    def averaged(self):
+        return AveragedWeights(self.folder)
+
+    @property
+    def averaged_weights(self):
+        return self.averaged.path
+
+    @property
+    def checkpoints(self):
+        return Checkpoints(self.folder / "checkpoints")
+
+    def vocabulary(self):
+        """Returns the tokenizer without a tag."""
+        return load_tokenizer(self.folder / "vocabulary")
+
+    def tokenizer(self):
+        """Returns the tokenizer, which puts the tag of `to` before each source."""
+        try:
+            return tagged(self.vocabulary(), chosen_tag(self.to, self.tags()))
+        except ValueError as error:
+            raise ValueError(f"{self.folder}: {error}") from error
+
+    def tags(self):
+        """Returns the tag of each corpus of the training data; None for one without a tag."""
+        return read_config(self.config_file).get("tags") or [None]
+
+    def init(self):
+        """Returns the folder of the run whose weights this one was started from, or None."""
+        return read_config(self.config_file).get("init") if self.config_file.exists() else None
+
+    def prepared_with(self, name):
+        """Returns an entry of the prepared data's `preparation.json`, or None if there is none.
+
+        It is recorded in the run. A run of an older version needs the data at its old place.
+        """
+        contents = read_config(self.config_file)
+        preparation = contents.get("preparation")
+        if preparation is None:
+            preparation = preparation_of(contents["experiment"].get("data", {}).get("folder"))
+        return (preparation or {}).get(name)
+
+    def alignment_head(self):
+        """Returns the `AlignmentHead` that was chosen for the run, unchecked, or None."""
+        return read_head(self.folder)
+
+    def search_settings(self):
+        """Returns the `SearchConfig` in the run's settings."""
+        return search_in(self.config_file)
+
+    def default_weights(self):
+        """Returns the weights that were chosen when training ended: "averaged", or a step.
+
+        Without such a choice, or after further training, they are the averaged weights if there
+        are any, else the newest checkpoint.
+        """
+        if self.averaged_weights.exists():
+            return self.chosen_weights() or "averaged"
+        if self.averaged.record_path.exists():
+            raise ValueError(
+                f"{self.averaged_weights} is missing, but {self.averaged.record_path.name} "
+                "describes it. Run t2t-average to write it again, or choose others with --weights"
+            )
+        steps = self.checkpoints.steps()
+        if not steps:
+            raise ValueError(f"{self.folder} has no weights yet: its first checkpoint is to come")
+        return str(steps[-1])
+
+    def chosen_weights(self):
+        """Returns the weights in the record of the averaged ones, or None if it names none."""
+        chosen = (self.averaged.record() or {}).get("chosen")
+        steps = self.checkpoints.steps()
+        if chosen in (None, "averaged") or chosen in map(str, steps):
+            return chosen
+        if steps:  # training has gone on and deleted the checkpoint
+            return None
+        raise ValueError(
+            f"{self.folder} is to be used with the weights of step {int(chosen):,}, which were "
+            f"better than the averaged ones, but {self.checkpoints.path(int(chosen))} is missing. "
+            "Restore it from a copy, or give --weights=averaged"
+        )
+
+    def weights_file(self, weights=None):
+        """Returns the path of the file that holds the weights."""
+        weights = self.default_weights() if weights is None else str(weights)
+        files = {str(step): self.checkpoints.path(step) for step in self.checkpoints.steps()}
+        if files:
+            files["newest"] = files[str(self.checkpoints.steps()[-1])]
+            if (best := self.checkpoints.best()) is not None:
+                files["best"] = self.checkpoints.path(best)
+        if self.averaged_weights.exists():
+            files["averaged"] = self.averaged_weights
+        if weights not in files:
+            known = ", ".join(files) or "none yet"
+            raise ValueError(f"{self.folder} has no weights {weights!r}. It has: {known}")
+        return files[weights]
+
+    def weights_key(self, weights):
+        """Returns a key that changes whenever the weights do, while this process runs."""
+        return file_key(self.weights_file(weights))
+
+    def weights_file_digest(self, weights=None):
+        """Returns the digest of the file that holds the weights."""
+        path = self.weights_file(weights)
+        return digest_of_version(path, file_key(path))
+
+    def weights_steps(self, weights=None):
+        """Returns the steps of the checkpoints that the weights are from; None: unknown."""
+        path = self.weights_file(weights)
+        if path != self.averaged_weights:
+            return [step_of(path)]
+        return (self.averaged.record() or {}).get("steps")
+
+
+def step_of(path):
+    """Returns the step in the name of a checkpoint's file."""
+    return int(path.stem.removeprefix("step-"))
+
+
+def read_head(folder):
+    """Returns the `AlignmentHead` in a run's folder, or None. The model may lack it."""
+    contents = read_json(folder / ALIGNMENT, remedy=CHOOSE_AGAIN)
+    if contents is None:
+        return None
+    try:
+        return AlignmentHead(**contents["head"])
+    except (KeyError, TypeError) as error:
+        raise unusable(folder, error) from error
+
+
+def unusable(folder, error):
+    return ValueError(f"{folder / ALIGNMENT} has no usable choice ({error}). {CHOOSE_AGAIN}")

@@ -1,0 +1,41 @@
+"""An engine that leaves what it cannot do to another one, which is made only then."""
+
+import functools
+
+from absl import logging
+
+from t2t_keras.translating.engines.engine import Engine, Unsupported
+
+SAME = ("name", "kind", "dtype", "tokenizer", "tags", "tag", "config", "longest", "phrase_room")
+SAME += ("split", "varies", "most", "offers", "batch_tokens")
+
+
+class PreferredEngine(Engine):
+    """Offers what an engine offers, and finds the one for each search.
+
+    Args:
+        first: the engine that is preferred.
+        make_other: function that returns an engine of the same model, which can do more.
+    """
+
+    def __init__(self, first, make_other):
+        self.first, self.other = first, functools.cache(make_other)
+        vars(self).update({name: getattr(first, name) for name in SAME})
+        for name in ("check_attention", "attention_sizes", "log_p", "attention", "all_attention"):
+            setattr(self, name, getattr(first, name))
+
+    def engine_for(self, config, prefix, phrases):
+        try:
+            return self.first.engine_for(config, prefix, phrases)
+        except Unsupported as reason:
+            logging.info("%s. TensorFlow does it instead", reason)
+            return self.other().engine_for(config, prefix, phrases)
+
+    def check(self, config, prefix, phrases):
+        self.engine_for(config, prefix, phrases)
+
+    def search(self, rows):
+        return self.first.search(rows)
+
+    def digest(self):
+        return self.first.digest()

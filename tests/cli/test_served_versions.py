@@ -1,0 +1,105 @@
+"""Which versions t2t-serve serves: of a run, of a folder, for an engine and a type of weights."""
+
+import pytest
+
+from pipelines.whole import write_json
+from t2t_keras.cli import served_versions
+from t2t_keras.cli.served_versions import find_versions
+from t2t_keras.export.litert.names import RECORD
+from t2t_keras.runs.engine_choice import NoExport
+
+
+@pytest.fixture(autouse=True)
+def no_gpu(monkeypatch):
+    monkeypatch.setattr(served_versions, "has_gpu", lambda: False)
+
+
+def saved_model(folder, digest="a", dtype="float32"):
+    folder.mkdir(parents=True)
+    (folder / "saved_model.pb").touch()
+    facts = {"dtype": dtype, "weights": {"digest": digest}}
+    write_json(folder / "config.json", {"export": facts})
+
+
+def litert(folder, digest="a", dtype="float32"):
+    folder.mkdir(parents=True)
+    write_json(folder / RECORD, {"dtype": dtype, "weights": {"digest": digest}})
+
+
+def found(folder, *options):
+    """Returns the folder and the numbers of the versions that are served."""
+    path, name, source = find_versions(folder, *options)
+    assert name == "mine"
+    return path.relative_to(folder).as_posix(), sorted(source["find"](path))
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """The exports of a run in another place, without its weights."""
+    saved_model(tmp_path / "mine/export/1", "old")
+    saved_model(tmp_path / "mine/export/2")
+    litert(tmp_path / "mine/export_litert/1", "old")
+    litert(tmp_path / "mine/export_litert/2", "a", "int8")
+    litert(tmp_path / "mine/export_litert/3")
+    return tmp_path / "mine"
+
+
+def test_a_copy_of_exports_is_served_with_litert_if_both_have_the_same_weights(copy):
+    assert found(copy) == ("export_litert", [1, 3])
+    assert found(copy, "auto", "int8") == ("export_litert", [2])
+    assert found(copy, "litert") == ("export_litert", [1, 3])
+    assert found(copy, "tensorflow") == ("export", [1, 2])
+    saved_model(copy / "export/3", "new")
+    assert found(copy) == ("export", [1, 2, 3])
+    assert found(copy, "litert") == ("export_litert", [1, 3])
+
+
+def test_one_kind_of_export_is_enough(tmp_path):
+    saved_model(tmp_path / "mine/export/1")
+    assert found(tmp_path / "mine") == ("export", [1])
+    with pytest.raises(
+        ValueError, match=r"no export for --engine=litert: .*--format=litert writes"
+    ):
+        find_versions(tmp_path / "mine", "litert")
+    litert(tmp_path / "other/export_litert/1")
+    assert find_versions(tmp_path / "other")[0] == tmp_path / "other/export_litert"
+
+
+def test_on_a_gpu_the_savedmodel_is_served(copy, monkeypatch):
+    monkeypatch.setattr(served_versions, "has_gpu", lambda: True)
+    assert found(copy) == ("export", [1, 2])
+    assert found(copy, "litert") == ("export_litert", [1, 3])
+
+
+def test_the_export_of_a_run_must_be_of_its_weights(copy, monkeypatch):
+    def fitting(run, kind, dtype):
+        if (copy / "trained on").exists():
+            raise NoExport("other weights")
+
+    monkeypatch.setattr(served_versions, "fitting", fitting)
+    write_json(copy / "config.json", {})
+    assert found(copy) == ("export_litert", [1, 3])
+    (copy / "trained on").touch()
+    assert found(copy) == ("export", [1, 2])
+
+
+def test_a_folder_of_versions_is_served_as_it_is_or_for_one_engine(tmp_path):
+    folder = tmp_path / "mine"
+    saved_model(folder / "1")
+    litert(folder / "2", dtype="int8")
+    saved_model(folder / "3", dtype="int8")
+    assert found(folder) == (".", [1, 2, 3])
+    assert found(folder, "litert") == (".", [2])
+    assert found(folder, "tensorflow") == (".", [1, 3])
+    assert found(folder, "tensorflow", "int8") == (".", [3])
+    with pytest.raises(ValueError, match="no export for --engine=litert --dtype=float32"):
+        find_versions(folder, "litert", "float32")
+
+
+def test_what_is_no_folder_of_exports_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="there is no folder"):
+        find_versions(tmp_path / "none")
+    with pytest.raises(ValueError, match=r"contains no export: .* t2t-export .* writes one"):
+        find_versions(tmp_path)
+    with pytest.raises(ValueError, match="no export for --engine=ctranslate2"):
+        find_versions(tmp_path, "ctranslate2")
