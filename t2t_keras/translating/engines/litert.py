@@ -17,6 +17,7 @@ from t2t_keras.decoding.beam_search_with_options import (
     BeamSearchWithOptions,
     ConstrainedBeamSearchWithOptions,
 )
+from t2t_keras.decoding.lone_search import lone_search
 from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.rows import Rows
@@ -134,9 +135,16 @@ class LiteRTEngine(Engine):
         }
         with self.lock:
             try:
+                if len(source) == 1 and not extras and self.is_plain(rows):
+                    config = self.config.changed(n_best=self.most)
+                    return lone_search(self.model, config, source, self.longest)
                 return numpy_search(self.method(rows, extras), source, self.longest, extras)
             finally:
                 self.model.forget()
+
+    def is_plain(self, rows):
+        """Returns whether rows are searched for without options, constraints and chance."""
+        return not (rows.options or self.config.constrained) and self.config.method == "beam"
 
     def method(self, rows, extras):
         """Returns the search method for rows, and adds to its `extras`."""

@@ -1,0 +1,76 @@
+"""The search for one sentence finds what the search on NumPy finds, to the bit."""
+
+import zlib
+
+import numpy as np
+import pytest
+
+from t2t_keras.decoding.likeliest import Logits
+from t2t_keras.decoding.lone_search import lone_search
+from t2t_keras.decoding.numpy_search import numpy_search
+from t2t_keras.decoding.search import method_of
+from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.ops import logsumexp
+
+VOCABULARY = 14
+
+
+class Random:
+    """A model whose logits depend on all that a hypothesis sees."""
+
+    def __init__(self, end):
+        self.end, self.longest, self.steps = end, None, 0
+
+    def start_decoding(self, source, room, beams=1):
+        return source, room * beams
+
+    def extend_cache(self, slots, room, beams=1):
+        return room * beams
+
+    def decode_step(self, tokens, position, slots, memory, visible=None):
+        self.steps += 1
+        if visible is None:
+            visible = np.arange(slots)[None, None] <= position
+        assert visible.shape == (1, len(tokens), slots)
+        rows = [
+            self.row(f"{int(token)} {position} {np.flatnonzero(seen)} {memory}")
+            for token, seen in zip(tokens, visible[0], strict=True)
+        ]
+        logits = np.array(rows, "float32").view(Logits)
+        order = (-logits).argsort(axis=-1, kind="stable")[:, : 2 * len(tokens) + 2]
+        values = np.take_along_axis(logits, order, 1).view(np.ndarray)
+        logits.likeliest = [values, order.astype("int32"), logsumexp(logits.view(np.ndarray))]
+        return logits, slots
+
+    def row(self, key):
+        logits = np.random.default_rng(zlib.crc32(key.encode())).normal(0, 2, VOCABULARY)
+        logits[2] += self.end
+        return np.round(logits, 1) if self.end > 1 else logits  # with ties, too
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_tokens_and_scores_are_equal(seed):
+    random = np.random.default_rng(seed)
+    beam = int(random.choice([1, 2, 4, 5]))
+    config = SearchConfig(
+        beam=beam,
+        n_best=int(random.integers(1, beam + 1)),
+        alpha=float(random.choice([0, 0.6, 1.5])),
+        penalty=str(random.choice(["gnmt", "marian"])),
+        extra_length=int(random.choice([0, 3, 40])),
+        early_stopping=bool(random.integers(2)),
+    )
+    longest = None if seed % 3 else int(random.integers(1, 20))
+    source = np.zeros((1, 12), "int32")
+    length = int(random.integers(0, 11))
+    source[0, :length] = 5
+    model = Random(end=float(random.choice([-9, 0, 2, 4])))
+    expected = numpy_search(method_of(model, config), source, longest, {})
+    steps, model.steps = model.steps, 0
+    found = lone_search(model, config, source, longest)
+    assert model.steps == steps
+    np.testing.assert_array_equal(found.scores, expected.scores)
+    for row, score in enumerate(found.scores[0]):
+        ours, theirs = (each.tokens[0, row] for each in (found, expected))
+        if np.isfinite(score):
+            assert ours[ours > 0].tolist() == theirs[theirs > 0].tolist()
