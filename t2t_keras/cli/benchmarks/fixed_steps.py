@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import time
 
-from t2t_keras.cli.benchmarks import ctranslate2_engines, table
+from t2t_keras.cli.benchmarks import ctranslate2_engines, litert_engines, table
 from t2t_keras.cli.benchmarks.our_searches import OURS, name_of, our_searches
 
 
@@ -37,7 +37,7 @@ def measure(config, source_length, length, rows, rounds, beside):
     sources = {sentences: random_source(model, sentences, source_length) for sentences, _ in cases}
     systems = {
         name: [functools.partial(search, sources[sentences], beam) for sentences, beam in cases]
-        for name, search in all_searches(model, length, length - source_length, beside).items()
+        for name, search in all_searches(model, config, length, source_length, beside).items()
     }
     print(
         f"Sentences per second: {source_length} source tokens, {length} steps, "
@@ -89,10 +89,11 @@ def warm_up_seconds(searches, cases, length):
     return time.perf_counter() - start
 
 
-def all_searches(model, length, extra_length, beside):
+def all_searches(model, config, length, source_length, beside):
     """Returns {system: function from source ids and a beam to the number of tokens written}."""
     import keras
 
+    extra_length = length - source_length
     if keras.config.backend() == "jax":
         return {OURS: jax_search(model, length, extra_length)}
     searches = {
@@ -100,6 +101,9 @@ def all_searches(model, length, extra_length, beside):
         for name, way in our_searches(beside, few_shapes=True).items()
     }
     if beside:
+        beam = max(config.search.beam, 2)
+        for name, search in litert_engines.searches(model, beam, extra_length).items():
+            searches[name] = functools.partial(tokens_of, search)
         engines = ctranslate2_engines.engines(functools.partial(save, model))
         searches |= {
             name: functools.partial(ctranslate2_tokens, engine, length)
@@ -141,6 +145,10 @@ def jax_search(model, length, extra_length):
 
     weights = [weight.value for weight in model.variables]
     return lambda source, beam: count(np.asarray(decode(weights, source, beam)))
+
+
+def tokens_of(search, source, beam):
+    return count(search(source, beam).tokens)
 
 
 def count(tokens):

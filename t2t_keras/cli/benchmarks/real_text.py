@@ -2,11 +2,14 @@
 
 import functools
 import statistics
+import tempfile
 import time
+from pathlib import Path
 from typing import NamedTuple
 
-from t2t_keras.cli.benchmarks import ctranslate2_engines, table
+from t2t_keras.cli.benchmarks import ctranslate2_engines, litert_engines, table
 from t2t_keras.cli.benchmarks.our_searches import OURS, name_of, our_searches
+from t2t_keras.cli.benchmarks.starts import start_of
 
 # CTranslate2 stops at beam · patience finished hypotheses; ours, when no better one can come.
 PATIENCE = 2
@@ -51,15 +54,22 @@ def measure(folder, path, lines, rows, rounds, beside):
     warm_up, outputs = {}, {}
     for name, translators in systems.items():
         warm_up[name], outputs[name] = first_outputs(translators, texts, batches)
-    if beside:
-        beta = length_penalty(run, outputs[OURS][search.beam].alone)
-        ctranslate2_engines.print_note(f", length_penalty={beta:.2f}, patience={PATIENCE}")
-        added = ctranslate2_translators(run, beams, beta)
-        for name, translators in added.items():
-            warm_up[name], outputs[name] = first_outputs(translators, texts, batches)
-        systems |= added
-    table.print_head(systems)
-    table.print_facts("warm-up, s", warm_up, "{:.1f}")
+    commands = {}
+    with tempfile.TemporaryDirectory() as folder_of_exports:
+        if beside:
+            beta = length_penalty(run, outputs[OURS][search.beam].alone)
+            ctranslate2_engines.print_note(f", length_penalty={beta:.2f}, patience={PATIENCE}")
+            exports = exported(run, Path(folder_of_exports))
+            added = litert_translators(run, beams, exports)
+            added |= ctranslate2_translators(run, beams, beta)
+            for name, translators in added.items():
+                warm_up[name], outputs[name] = first_outputs(translators, texts, batches)
+            systems |= added
+            commands = {OURS: [folder, "--engine=tensorflow"]}
+            commands |= {name: [path] for name, path in exports.items()}
+        table.print_head(systems)
+        table.print_facts("warm-up, s", warm_up, "{:.1f}")
+        print_starts(commands, texts[0], rounds)
     # All lines of a system in a row, because a server with one model also finds its weights in the
     # processor's caches, and no threads of another system that still spin.
     calls = [
@@ -72,6 +82,32 @@ def measure(folder, path, lines, rows, rounds, beside):
     for beam in beams:
         seconds = {name: [next(medians) for _ in range(len(texts) + 1)] for name in systems}
         print_results(beam, seconds, {name: outputs[name][beam] for name in systems})
+
+
+def exported(run, folder):
+    """Returns {system: folder of the run's export for it} in a folder."""
+    formats = {"litert": litert_engines.SYSTEMS, "ctranslate2": ctranslate2_engines.SYSTEMS}
+    return {
+        name: run.export(folder / name, form, dtype=dtype)
+        for form, systems in formats.items()
+        for name, dtype in systems.items()
+    }
+
+
+def print_starts(commands, text, rounds):
+    """Prints how long commands take to translate their first line, and their memory.
+
+    Args:
+        commands: {system: arguments of t2t-translate}.
+        text: the line.
+        rounds: number of starts of each.
+    """
+    starts = {name: start_of(arguments, text, rounds) for name, arguments in commands.items()}
+    if starts:
+        seconds = {name: each.seconds for name, each in starts.items()}
+        table.print_facts("first line of a command, s", seconds, "{:.2f}")
+        memory = {name: each.memory for name, each in starts.items()}
+        table.print_facts("its memory, MB", memory, "{:.0f}")
 
 
 def print_results(beam, seconds, outputs):
@@ -129,6 +165,27 @@ def our_translator(way, run, beam):
     def translate(texts):
         engine.batch_tokens = LONGEST * len(texts)
         return translator.translate(texts)
+
+    return translate
+
+
+def litert_translators(run, beams, exports):
+    """Returns {system: {beam: function that translates a list of texts as one batch}}."""
+    return {
+        name: {beam: litert_translator(engine, run, beam) for beam in beams}
+        for name, engine in litert_engines.engines(exports).items()
+    }
+
+
+def litert_translator(engine, run, beam):
+    from t2t_keras.decoding.batches import LONGEST
+    from t2t_keras.translating.translator import Translator
+
+    translator = Translator(engine, run.to)
+
+    def translate(texts):
+        engine.batch_tokens = LONGEST * len(texts)
+        return translator.translate(texts, beam=beam, split="off")
 
     return translate
 

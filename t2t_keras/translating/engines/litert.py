@@ -28,8 +28,7 @@ from t2t_keras.decoding.special_ids import PADDING
 from t2t_keras.export.litert.names import MODEL, RECORD
 from t2t_keras.ops import on_numpy
 from t2t_keras.translating.engines.engine import Engine, Unsupported
-from t2t_keras.translating.engines.litert_model import LiteRTModel
-from t2t_keras.translating.engines.litert_runtime import programs_in
+from t2t_keras.translating.engines.litert_model import loaded_models, model_for
 from t2t_keras.translating.export_record import read_record, unusable
 from t2t_keras.translating.required_phrases import REQUIRED_LONGEST
 
@@ -41,7 +40,7 @@ class LiteRTEngine(Engine):
 
     Args:
         folder: the version's folder, which may be removed after loading.
-        threads: threads of a step; −1: LiteRT decides.
+        threads: see `loaded_models`.
     """
 
     kind = "litert"
@@ -49,7 +48,7 @@ class LiteRTEngine(Engine):
     phrase_room = REQUIRED_LONGEST
     batch_tokens = 1024  # a larger batch is no faster, and LiteRT keeps the memory of the largest
 
-    def __init__(self, folder, threads=1):
+    def __init__(self, folder, threads=None):
         self.name = self.folder = Path(folder)
         self.record = read_record(self.folder, EXPORT_AGAIN, RECORD)
         try:
@@ -65,17 +64,14 @@ class LiteRTEngine(Engine):
         except (KeyError, TypeError, ValueError) as error:
             raise unusable(self.folder, f"{RECORD}: {error}", EXPORT_AGAIN) from error
         try:
-            programs = programs_in(self.folder / MODEL, threads)
-        except (ValueError, RuntimeError) as error:
+            self.models = loaded_models(self.folder / MODEL, self.layout, self.longest, threads)
+        except (ValueError, RuntimeError, OSError) as error:
             if not isinstance(error.__cause__, ImportError):
                 raise unusable(self.folder, f"{MODEL}: {error}", EXPORT_AGAIN) from error
             raise
-        needed = {"encode", "step_1", f"step_{self.width}"}
-        parts = {"caches", "kept", "attention"}
-        if not (needed <= programs.keys() and parts <= self.layout.keys()):
+        if not all(self.models[0].has_step(beams) for beams in {1, self.width}):
             reason = f"{MODEL} does not have the programs of {RECORD}"
             raise unusable(self.folder, reason, EXPORT_AGAIN)
-        self.model = LiteRTModel(programs, self.layout, self.longest)
         self.lock = threading.Lock()  # a program has one set of inputs
 
     def align_with(self, head):
@@ -133,20 +129,21 @@ class LiteRTEngine(Engine):
             for name in ("prefix", "phrases")
             if getattr(rows, name) is not None
         }
+        model = model_for(self.models, len(source))
         with self.lock:
             try:
                 if len(source) == 1 and not extras and self.is_plain(rows):
                     config = self.config.changed(n_best=self.most)
-                    return lone_search(self.model, config, source, self.longest)
-                return numpy_search(self.method(rows, extras), source, self.longest, extras)
+                    return lone_search(model, config, source, self.longest)
+                return numpy_search(self.method(model, rows, extras), source, self.longest, extras)
             finally:
-                self.model.forget()
+                model.forget()
 
     def is_plain(self, rows):
         """Returns whether rows are searched for without options, constraints and chance."""
         return not (rows.options or self.config.constrained) and self.config.method == "beam"
 
-    def method(self, rows, extras):
+    def method(self, model, rows, extras):
         """Returns the search method for rows, and adds to its `extras`."""
         config, count = self.config.changed(n_best=self.most), len(rows.source)
         follows = self.tokenizer.target.ends_phrase() if rows.phrases is not None else None
@@ -155,8 +152,8 @@ class LiteRTEngine(Engine):
                 longest = rows.source.shape[1] + config.extra_length
                 extras["draws"] = draws_of(rows.index, longest, config)
             if rows.phrases is None:
-                return method_of(self.model, config)
-            return ConstrainedBeamSearch(self.model, config, follows)
+                return method_of(model, config)
+            return ConstrainedBeamSearch(model, config, follows)
         own = self.own_options()
         for name, dtype in ROW_OPTIONS.items():
             extras[name] = np.asarray(rows.options.get(name, [own[name]] * count), dtype)
@@ -164,12 +161,12 @@ class LiteRTEngine(Engine):
         prefix = extras.get("prefix", np.zeros((count, 0), "int32"))
         extras["prefix"] = np.pad(prefix, [(0, 0), (0, 1)])
         if rows.phrases is None:
-            return BeamSearchWithOptions(self.model, config)
-        return ConstrainedBeamSearchWithOptions(self.model, config, follows)
+            return BeamSearchWithOptions(model, config)
+        return ConstrainedBeamSearchWithOptions(model, config, follows)
 
     def log_p(self, source, target):
         shape = target.shape[1:]
-        program, found = self.model.programs["log_p"], []
+        program, found = self.models[0].programs["log_p"], []
         for row in zip(source, target, strict=True):
             source, target = (ids[None, ids != PADDING] for ids in row)
             with self.lock:
@@ -198,7 +195,7 @@ class LiteRTEngine(Engine):
     def all_attention(self, source, target):
         source, target = (ids[None, ids != PADDING] for ids in (source, target))
         with self.lock:
-            found = self.model.programs["attention"](source=source, target=target)
+            found = self.models[0].programs["attention"](source=source, target=target)
         return {kind: weights[0] for kind, weights in found.items()}
 
     def warm_up(self):
@@ -206,4 +203,4 @@ class LiteRTEngine(Engine):
         self.search(Rows(ids, [0]))
 
     def close(self):
-        self.model = None
+        self.models = None

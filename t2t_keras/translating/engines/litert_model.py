@@ -5,9 +5,36 @@ import numpy as np
 from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.likeliest import Logits
 from t2t_keras.decoding_cache import in_rolling_cache, own_slots
+from t2t_keras.export.ctranslate2_package import cores
+from t2t_keras.translating.engines.litert_runtime import programs_in
 
 UNIT = 16  # lengths of sources are multiples, so that the plan of a program often fits the next one
 HIDDEN = np.float32(-np.inf)
+
+SMALL = 40_000_000  # bytes; the matrices of such a model fit into the caches of a core
+FEW_ROWS = 4
+
+
+def loaded_models(path, layout, longest=None, threads=None):
+    """Returns the `LiteRTModel`s of a flatbuffer: for few rows and, if it differs, for many.
+
+    Threads halve the time of a step that takes long, and double that of a short one. So a small
+    model is loaded twice: with one thread for few rows, and with a thread on each core for many.
+
+    Args:
+        path: of the flatbuffer.
+        layout, longest: see `LiteRTModel`.
+        threads: maximum number of threads. None: one for each core.
+    """
+    threads = threads or cores()
+    is_small = path.stat().st_size <= SMALL
+    counts = [1, threads] if is_small and threads > 1 else [threads]
+    return [LiteRTModel(programs_in(path, count), layout, longest) for count in counts]
+
+
+def model_for(models, rows):
+    """Returns the one of `loaded_models` for so many rows."""
+    return models[-1 if rows > FEW_ROWS else 0]
 
 
 class LiteRTModel:
@@ -25,6 +52,13 @@ class LiteRTModel:
     def __init__(self, programs, layout, longest=None):
         self.programs, self.layout, self.longest = programs, layout, longest
         self.steps = {}
+
+    def has_step(self, beams):
+        """Returns whether there is a step, with the caches that the layout says."""
+        program, caches = self.programs.get(f"step_{beams}"), self.layout["caches"].get(str(beams))
+        if program is None or caches is None or "encode" not in self.programs:
+            return False
+        return {name for name in program.input_ids if name.startswith("cache_")} == caches.keys()
 
     def step_of(self, beams):
         if beams not in self.steps:

@@ -21,6 +21,7 @@ from t2t_keras.translating.engines.litert import LiteRTEngine
 from t2t_keras.translating.export_folders import find_export
 from t2t_keras.translating.find import is_export, load_translator, needs_tensorflow
 from t2t_keras.translating.request import Request
+from t2t_keras.translating.translator import Translator
 
 pytestmark = pytest.mark.long
 FEW = ["The dog sleeps.", "The cats see the old house.", ""]
@@ -72,6 +73,18 @@ def test_results_do_not_depend_on_company_and_order(folder):
             assert ours.score == pytest.approx(theirs.score, abs=1e-4)
     again = translator.translations(TEXTS[::-1], n_best=4)[::-1]
     assert [[e.text for e in row] for row in again] == [[e.text for e in row] for row in together]
+
+
+def test_results_do_not_depend_on_the_threads_of_a_step(folder):
+    engines = [LiteRTEngine(folder, threads) for threads in (1, 2, 3)]
+    assert [len(engine.models) for engine in engines] == [1, 2, 2]
+    rows = [Translator(engine).translations(TEXTS, n_best=4) for engine in engines]
+    assert [[(e.text, e.score) for e in each] for each in rows[0]] == [
+        [(e.text, e.score) for e in each] for each in rows[1]
+    ]
+    assert [[e.text for e in each] for each in rows[2]] == [
+        [e.text for e in each] for each in rows[0]
+    ]
 
 
 def test_threads_share_an_engine(folder):
