@@ -21,6 +21,7 @@ SMALL_MODEL = [
 ]
 SYSTEMS = [
     *("t2t_keras", "graph in stages", "compiled by XLA"),
+    *("LiteRT float32", "LiteRT int8"),
     *("CTranslate2 float32", "CTranslate2 int8"),
 ]
 

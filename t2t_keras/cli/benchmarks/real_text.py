@@ -69,7 +69,8 @@ def measure(folder, path, lines, rows, rounds, beside):
             commands |= {name: [path] for name, path in exports.items()}
         table.print_head(systems)
         table.print_facts("warm-up, s", warm_up, "{:.1f}")
-        print_starts(commands, texts[0], rounds)
+        if beside:
+            print_starts({name: commands.get(name) for name in systems}, texts[0], rounds)
     # All lines of a system in a row, because a server with one model also finds its weights in the
     # processor's caches, and no threads of another system that still spin.
     calls = [
@@ -98,16 +99,18 @@ def print_starts(commands, text, rounds):
     """Prints how long commands take to translate their first line, and their memory.
 
     Args:
-        commands: {system: arguments of t2t-translate}.
+        commands: {system: arguments of t2t-translate, or None}.
         text: the line.
         rounds: number of starts of each.
     """
-    starts = {name: start_of(arguments, text, rounds) for name, arguments in commands.items()}
-    if starts:
-        seconds = {name: each.seconds for name, each in starts.items()}
-        table.print_facts("first line of a command, s", seconds, "{:.2f}")
-        memory = {name: each.memory for name, each in starts.items()}
-        table.print_facts("its memory, MB", memory, "{:.0f}")
+    starts = {
+        name: arguments and start_of(arguments, text, rounds)
+        for name, arguments in commands.items()
+    }
+    seconds = {name: each and each.seconds for name, each in starts.items()}
+    table.print_facts("first line of a command, s", seconds, "{:.2f}")
+    memory = {name: each and each.memory for name, each in starts.items()}
+    table.print_facts("its memory, MB", memory, "{:.0f}")
 
 
 def print_results(beam, seconds, outputs):

@@ -35,6 +35,6 @@ def print_row(name, values, speeds):
 
 
 def print_facts(name, facts, form="{}"):
-    """Prints numbers that are not speeds: {system: number}."""
-    cells = (form.format(fact) for fact in facts.values())
+    """Prints numbers that are not speeds: {system: number, or None if it was not measured}."""
+    cells = ("–" if fact is None else form.format(fact) for fact in facts.values())
     print(f"{name:<{NAME}}" + "".join(f"{cell:>{COLUMN}}" for cell in cells), flush=True)

@@ -227,6 +227,27 @@ def test_a_damaged_folder_is_refused_by_name(copied, damage, message):
         LiteRTEngine(copied)
 
 
+def test_500_changed_bytes_give_an_error_or_the_same_translations(copied):
+    """The library cannot survive every flatbuffer, so the digests are compared first."""
+    random, files = np.random.default_rng(0), [path for path in copied.rglob("*") if path.is_file()]
+    expected, refused = load_translator(copied).translate(FEW), 0
+    for _ in range(500):
+        path = files[random.integers(len(files))]
+        contents = bytearray(path.read_bytes())
+        before = bytes(contents)
+        contents[random.integers(len(contents))] ^= 1 << int(random.integers(8))
+        path.write_bytes(contents)
+        try:
+            translator = load_translator(copied)
+        except ValueError as error:
+            refused += 1
+            assert "\n" not in str(error) and str(copied) in str(error)
+        else:
+            assert translator.translate(FEW) == expected
+        path.write_bytes(before)
+    assert refused > 480
+
+
 def test_a_row_of_padding_does_not_disturb_others(folder):
     engine = LiteRTEngine(folder)
     ids = np.array([[0, 0, 0], [9, 8, 2]], "int32")
