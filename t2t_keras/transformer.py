@@ -156,14 +156,7 @@ class Transformer(SequenceModel):
         """
         return self.decoder.extend_cache(cache, max_length, beams)
 
-    def decoding_kernels(self):
-        """Returns weights as XLA multiplies them fastest on CPUs in a decoding step of few rows.
-
-        They are computed from the weights, once for all steps of a search; see `decode_step`.
-        """
-        return self.decoder.outer_kernels()
-
-    def decode_step(self, tokens, position, cache, memory, visible=None, kernels=None):
+    def decode_step(self, tokens, position, cache, memory, visible=None):
         """Computes logits for the next token of every hypothesis from its newest token and a cache.
 
         The keys and values that beam b writes stay in slot `position · beams + b` of the
@@ -181,8 +174,6 @@ class Transformer(SequenceModel):
                 hypothesis, including its slot at this position. None: every hypothesis sees
                 its own slots. (If the shape of `tokens` is unknown, None also means one hypothesis
                 per sentence.)
-            kernels: from `decoding_kernels`. None: the weights as they are, which is faster unless
-                XLA compiles a step of few rows for a CPU.
 
         Returns:
             Logits `[rows, vocab_size]` in float32, and the cache with this position in it.
@@ -194,6 +185,6 @@ class Transformer(SequenceModel):
         x = ops.reshape(x, (-1, self.config.d_model))
         step = decoding_step(cache[0], position, beams, visible, rolling)
         x, cache = self.decoder.decode_step(
-            x, step, cache, memory.keys_values, over_heads(memory.mask), kernels
+            x, step, cache, memory.keys_values, over_heads(memory.mask)
         )
-        return self.output_embedding.project(x, few_rows=kernels is not None), cache
+        return self.output_embedding.project(x), cache

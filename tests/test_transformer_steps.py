@@ -76,19 +76,6 @@ def test_a_compiled_step_serves_every_position():
     assert len(traces) == 1
 
 
-def test_prepared_kernels_change_only_the_time():
-    model, inputs = tiny_model(), tensors(pairs())
-    memory, cache = model.start_decoding(inputs["source"], max_length=4)
-    tokens = inputs["target"][:, 0]
-    expected, _ = model.decode_step(tokens, 0, cache, memory)
-    logits, _ = model.decode_step(tokens, 0, cache, memory, kernels=model.decoding_kernels())
-    np.testing.assert_allclose(array(logits), array(expected), atol=1e-5)
-    # They are used: with kernels of zeros, the logits differ.
-    zeros = [ops.zeros_like(kernel) for kernel in model.decoding_kernels()]
-    others, _ = model.decode_step(tokens, 0, cache, memory, kernels=zeros)
-    assert np.abs(array(others) - array(expected)).max() > 1e-3
-
-
 def test_wrong_arguments_are_refused():
     model = tiny_model()
     source, token = ops.array(ids(2, 3)), ops.array([1, 1])

@@ -44,8 +44,8 @@ NAME = flags.DEFINE_string("name", None, "Name of the model. Default: the run fo
 COMPILE = flags.DEFINE_boolean(
     "compile",
     True,
-    "Compile the search for batches of up to 32 texts with XLA, in the background, once requests "
-    "need it; they are answered sooner then.",
+    "Compile the search of a SavedModel for up to 4 texts with XLA, in the background, once "
+    "requests need it; they are answered sooner then.",
 )
 SPLIT = flags.DEFINE_enum(
     "split",

@@ -16,12 +16,9 @@ from absl import logging
 
 from t2t_keras.decoding.special_ids import PADDING
 
-SMALL = (1, 2, 4)  # rows that are searched by one program
-STAGED = (8, 16, 32)  # rows that are searched in stages, the later ones with fewer rows
-SMALL_LENGTHS, STAGED_LENGTHS = (16, 32, 64), (16, 32)
+ROWS, LENGTHS = (1, 2, 4), (16, 32, 64)
 ROOM = 16  # tokens by which an output of a compiled search may be longer than its padded source
 PAYS_AFTER = 10.0  # seconds; compilation takes 5 to 15
-STAGES_PAY_AFTER = 60.0  # seconds; stages are up to three programs, which save a smaller share
 MOST_PADDING = 4  # rows of a shape for each sentence
 BACKGROUND = 0.1  # of these seconds, if another thread compiles
 
@@ -39,8 +36,7 @@ class CompiledShapes:
     Args:
         compile_shape: function that calls the compiled search with a batch of a `Shape`.
         longest: maximum length of a source. None: no maximum.
-        pays_after: seconds without XLA after which a shape is compiled. None: `PAYS_AFTER`, and
-            `STAGES_PAY_AFTER` for rows that are searched in stages.
+        pays_after: seconds without XLA after which a shape is compiled. None: `PAYS_AFTER`.
         in_background: seconds are only counted; another thread compiles the shapes of `wanted`.
     """
 
@@ -55,8 +51,8 @@ class CompiledShapes:
         self.in_background = in_background
         self.shapes = [
             Shape(count, length)
-            for count in SMALL + STAGED
-            for length in (SMALL_LENGTHS if count in SMALL else STAGED_LENGTHS)
+            for count in ROWS
+            for length in LENGTHS
             if longest is None or length <= longest
         ]
         self.ready, self.failed = set(), False
@@ -72,15 +68,7 @@ class CompiledShapes:
         return next(compiled, next(iter(fitting), None))
 
     def compile(self, shape):
-        """Compiles a shape and its later stages, unless XLA has failed before.
-
-        Returns:
-            Whether the shape is compiled.
-        """
-        later = [Shape(rows, shape.length) for rows in stages_of(shape.rows)]
-        return all(self.compile_one(each) for each in (*later[:-1], shape))
-
-    def compile_one(self, shape):
+        """Compiles a shape, unless XLA has failed before; returns whether it is compiled."""
         if self.failed or shape in self.ready:
             return not self.failed
         started = time.perf_counter()
@@ -102,13 +90,12 @@ class CompiledShapes:
     def add_seconds(self, shape, seconds):
         """Counts time without XLA, and compiles the shape once compilation pays."""
         self.seconds[shape] += seconds
-        if not self.in_background and self.pays(shape.rows, self.seconds[shape]):
+        if not self.in_background and self.pays(self.seconds[shape]):
             self.compile(shape)
 
-    def pays(self, rows, seconds):
+    def pays(self, seconds):
         """Returns whether a shape pays after so many seconds without XLA."""
-        default = PAYS_AFTER if rows in SMALL else STAGES_PAY_AFTER
-        default = default * BACKGROUND if self.in_background else default
+        default = PAYS_AFTER * BACKGROUND if self.in_background else PAYS_AFTER
         return seconds >= (default if self.pays_after is None else self.pays_after)
 
     def wanted(self):
@@ -116,17 +103,12 @@ class CompiledShapes:
         if self.failed:
             return []
         met = [shape for shape in self.shapes if shape in self.seconds and shape not in self.ready]
-        paying = [shape for shape in met if self.pays(shape.rows, self.seconds[shape])]
+        paying = [shape for shape in met if self.pays(self.seconds[shape])]
         return sorted(paying, key=lambda shape: -self.seconds[shape])
 
     def expect(self, seconds):
         """Counts time that would have passed without XLA, by shape."""
         self.seconds.update(seconds)
-
-
-def stages_of(rows):
-    """Returns the rows that a batch with so many rows may have in its stages, ascending."""
-    return [each for each in STAGED if each <= rows]
 
 
 def fill(source, shape):

@@ -13,14 +13,12 @@ from t2t_keras.decoding.beam_search_with_options import (
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.search import method_of
 from t2t_keras.decoding.search_config import ROW_OPTIONS
-from t2t_keras.export.compiled_stages import compiled_stages
 from t2t_keras.export.signature_constants import (
     IDS_ATTENTION,
     IDS_LOG_P,
     IDS_PHRASES,
     IDS_SEARCH,
     IDS_SMALL,
-    IDS_STAGES,
     IDS_WITH_OPTIONS,
 )
 from t2t_keras.export.small_batch_search import small_batch_search
@@ -67,21 +65,17 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
     def attention(source, target):
         return {"weights": attention_between(model, source, target, alignment)}
 
-    small, stages = small_batch_search(method, longest), compiled_stages(method, longest)
+    small = small_batch_search(method, longest)
 
     def small_search(source):
         *hypotheses, finished = small(source)
         return outputs(hypotheses) | {"finished": finished}
-
-    def staged_search_of(source, rows):
-        return outputs(stages(source, rows))
 
     functions = {
         IDS_SEARCH: (search, SOURCE),
         IDS_WITH_OPTIONS: (with_options, SOURCE, PREFIX, *OPTIONS),
         IDS_LOG_P: (log_p, SOURCE, TARGET),
         IDS_SMALL: (small_search, SOURCE),
-        IDS_STAGES: (staged_search_of, SOURCE, rows("rows")),
     }
     if follows is not None and trees is None:
         constrained = ConstrainedBeamSearchWithOptions(model, config, follows)

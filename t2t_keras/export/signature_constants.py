@@ -8,7 +8,7 @@ BEST, LISTS = "serving_default", "translate_n_best"
 OPTIONS = "translate_with_options"
 # The signatures that take ids, which are not served.
 IDS_SEARCH, IDS_WITH_OPTIONS, IDS_PHRASES = "ids_search", "ids_with_options", "ids_with_phrases"
-IDS_SMALL, IDS_STAGES = "ids_small_batch", "ids_stages"  # compiled by XLA
+IDS_SMALL = "ids_small_batch"  # compiled by XLA
 IDS_LOG_P, IDS_ATTENTION = "ids_log_p", "ids_attention"
 # Those of earlier versions, which take text and are compiled by XLA.
 EARLIER = ("translate_small_batch", "translate_batch")

@@ -1,12 +1,9 @@
 """The search for a small batch as one TensorFlow graph that XLA compiles for each shape."""
 
-import copy
-
 import tensorflow as tf
 from keras import ops
 
 from t2t_keras.decoding.compiled_shapes import ROOM
-from t2t_keras.decoding.prepared_model import prepared
 from t2t_keras.decoding.search import advance
 
 
@@ -30,9 +27,7 @@ def small_batch_search(method, longest=None):
     def search(source):
         room = ops.shape(source)[1] + ROOM
         room = room if longest is None else ops.minimum(room, longest)
-        faster = copy.copy(method)
-        faster.model = prepared(method.model)
-        state = advance(faster, faster.start(source, room, longest), room)
+        state = advance(method, method.start(source, room, longest), room)
         finished = ~ops.any(method.unfinished(state))
         return *method.hypotheses(state), finished
 

@@ -60,7 +60,7 @@ class DecoderBlock(Block):
         weights = {"self_attention": self_weights, "cross_attention": cross_weights}
         return self.feed_forward(x), weights
 
-    def decode_step(self, x, step, cache, memory, memory_mask, outer_kernel=None):
+    def decode_step(self, x, step, cache, memory, memory_mask):
         """Decodes one position of every hypothesis.
 
         The hypotheses of a sentence attend to the same memory, which is not repeated for them.
@@ -72,15 +72,13 @@ class DecoderBlock(Block):
             memory: keys and values of the memory, from `keys_and_values`.
             memory_mask: boolean, `[sentences, memory_length]` or `[sentences, 1, 1,
                 memory_length]`.
-            outer_kernel: see `FeedForward`.
 
         Returns:
             `[rows, d_model]`, and the cache with this position in it.
         """
         x, cache = self.self_attention(x, step=step, cache=cache)
         x = self.cross_attention(x, step=step, cache=memory, memory_mask=memory_mask)
-        kernel = {} if outer_kernel is None else {"outer_kernel": outer_kernel}
-        return self.feed_forward(x, **kernel), cache
+        return self.feed_forward(x), cache
 
     def empty_cache(self, sentences, length, beams=1):
         return self.self_attention.sublayer.empty_cache(sentences, length, beams)
@@ -137,19 +135,15 @@ class Decoder(Stack):
         x = self.finish(x)
         return (x, weights) if return_weights else x
 
-    def decode_step(self, x, step, cache, memory, memory_mask, outer_kernels=None):
+    def decode_step(self, x, step, cache, memory, memory_mask):
         """Decodes one position; lists, such as `cache` and `memory`, have one entry per block.
 
         Returns:
             `[rows, d_model]`, and the list of updated caches.
         """
-        caches, outer_kernels = [], outer_kernels or [None] * len(self.blocks)
-        for block, block_cache, block_memory, outer_kernel in zip(
-            self.blocks, cache, memory, outer_kernels, strict=True
-        ):
-            x, block_cache = block.decode_step(
-                x, step, block_cache, block_memory, memory_mask, outer_kernel
-            )
+        caches = []
+        for block, block_cache, block_memory in zip(self.blocks, cache, memory, strict=True):
+            x, block_cache = block.decode_step(x, step, block_cache, block_memory, memory_mask)
             caches.append(block_cache)
         return self.finish(x), caches
 
@@ -164,6 +158,3 @@ class Decoder(Stack):
 
     def keys_and_values(self, memory):
         return [block.keys_and_values(memory) for block in self.blocks]
-
-    def outer_kernels(self):
-        return [block.feed_forward.sublayer.outer_kernel() for block in self.blocks]

@@ -7,8 +7,6 @@ from t2t_keras.checks import check_boolean, check_integer, check_positive
 from t2t_keras.layers.masks import padding_mask
 from t2t_keras.layers.precision import at_least_float32
 
-LOWEST = -3e38  # below any logit
-
 
 class Masked(keras.layers.Layer):
     """Attaches the Keras mask of ids, False at padding, to their vectors."""
@@ -44,8 +42,6 @@ class SharedEmbedding(keras.layers.Layer):
     Call arguments:
         inputs: ids `[batch, length]`; or with `project` vectors `[..., d_model]`.
         project: compute logits instead of looking up vectors.
-        few_rows: whether a decoding step that XLA compiles for a CPU has at most about 16 rows.
-            Only the time differs.
 
     Returns:
         `[batch, length, d_model]`; or logits `[..., vocab_size]`, in float32 even for vectors in
@@ -95,9 +91,9 @@ class SharedEmbedding(keras.layers.Layer):
                 shape=(self.vocab_size,), initializer="zeros", autocast=False, name="bias"
             )
 
-    def call(self, inputs, project=False, few_rows=False):
+    def call(self, inputs, project=False):
         if project:
-            return self.logits(inputs, few_rows)
+            return self.logits(inputs)
         vectors = self.vectors(inputs)
         return self.masked(inputs, vectors) if self.mask_zero and self.masked else vectors
 
@@ -105,17 +101,13 @@ class SharedEmbedding(keras.layers.Layer):
         vectors = ops.take(self.matrix, ops.cast(ids, "int32"), axis=0) * self.scale
         return ops.cast(vectors, self.compute_dtype)
 
-    def logits(self, x, few_rows=False):
+    def logits(self, x):
         x = at_least_float32(x)
         matrix = ops.cast(self.matrix, x.dtype)
         if len(x.shape) == 2:
             # A decoding step has few rows. Here, the product of the transposes is up to ten times
             # as fast on CPUs: the other one copies the whole matrix to transpose it.
-            columns = ops.matmul(matrix, ops.transpose(x))  # [vocab_size, rows]
-            if few_rows:
-                # The maximum changes nothing, but keeps XLA from turning one into the other.
-                columns = ops.maximum(columns, LOWEST)
-            logits = ops.transpose(columns)
+            logits = ops.transpose(ops.matmul(matrix, ops.transpose(x)))
         else:
             logits = ops.matmul(x, ops.transpose(matrix))
         return logits if self.bias is None else logits + ops.cast(self.bias, x.dtype)
@@ -125,9 +117,9 @@ class SharedEmbedding(keras.layers.Layer):
         """The matrix and the bias of the logits; the bias may be None."""
         return self.matrix, self.bias
 
-    def project(self, x, few_rows=False):
+    def project(self, x):
         # Calls the layer, so that a functional model tracks and trains the matrix.
-        return self(x, project=True, few_rows=few_rows)
+        return self(x, project=True)
 
     def compute_mask(self, inputs, previous=None):
         # Keras does not say whether `inputs` are ids or, with `project`, vectors. Ids may be floats

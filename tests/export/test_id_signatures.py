@@ -17,7 +17,6 @@ from t2t_keras.export.signature_constants import (
     IDS_PHRASES,
     IDS_SEARCH,
     IDS_SMALL,
-    IDS_STAGES,
     IDS_WITH_OPTIONS,
     is_served,
 )
@@ -106,17 +105,15 @@ def test_each_row_with_options_is_that_of_a_search_with_these_settings(engine, s
 def test_searches_that_xla_compiles_find_the_same(signatures, source):
     expected = {name: np.array(each) for name, each in signatures[IDS_SEARCH](source).items()}
     small = signatures[IDS_SMALL](source)
-    stages = signatures[IDS_STAGES](source, [8])
     assert small["finished"]
-    for outputs in (small, stages):
-        found = np.array(outputs["tokens"])
-        width = min(found.shape[2], expected["tokens"].shape[2])
-        np.testing.assert_array_equal(found[..., :width], expected["tokens"][..., :width])
-        np.testing.assert_allclose(outputs["scores"], expected["scores"], rtol=1e-5)
+    found = np.array(small["tokens"])
+    width = min(found.shape[2], expected["tokens"].shape[2])
+    np.testing.assert_array_equal(found[..., :width], expected["tokens"][..., :width])
+    np.testing.assert_allclose(small["scores"], expected["scores"], rtol=1e-5)
 
 
 def test_only_signatures_that_the_model_can_compute_exist(run, signatures):
-    always = {IDS_SEARCH, IDS_WITH_OPTIONS, IDS_LOG_P, IDS_SMALL, IDS_STAGES}
+    always = {IDS_SEARCH, IDS_WITH_OPTIONS, IDS_LOG_P, IDS_SMALL}
     assert signatures.keys() == always | {IDS_PHRASES, IDS_ATTENTION}
     model, config = run.loaded(None), SearchConfig(constrain="tree")
     without = id_signatures(model, SearchConfig(), as_it_is)
@@ -136,7 +133,6 @@ def test_a_signature_states_the_names_of_its_inputs(signatures):
     assert names == {
         IDS_SEARCH: ["source"],
         IDS_SMALL: ["source"],
-        IDS_STAGES: ["source", "rows"],
         IDS_WITH_OPTIONS: options,
         IDS_PHRASES: [*options[:2], "phrases", *options[2:]],
         IDS_LOG_P: ["source", "target"],

@@ -26,19 +26,6 @@ def test_output_equals_the_formula(activation, function):
     )
 
 
-@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
-def test_the_transposed_kernel_changes_only_the_time(dtype):
-    layer = FeedForward(d_model=8, d_ff=16, dtype=dtype)
-    layer.build((None, None, 8))
-    rows = ops.array(vectors(3, 8))
-    expected = disturbed(layer)(rows)
-    outputs = layer(rows, outer_kernel=layer.outer_kernel())
-    assert outputs.dtype == expected.dtype
-    atol = 1e-6 if dtype == "float32" else 0.05
-    expected, outputs = (array(ops.cast(x, "float32")) for x in (expected, outputs))
-    np.testing.assert_allclose(outputs, expected, atol=atol)
-
-
 def test_each_position_is_computed_alone():
     layer = FeedForward(d_model=8, d_ff=16)
     x = ops.array(vectors(1, 5, 8))

@@ -1,7 +1,7 @@
 import keras
 import numpy as np
 import pytest
-from helpers import array, check_layer, compiled, disturbed, ids, vectors
+from helpers import array, check_layer, disturbed, ids, vectors
 from keras import ops
 
 from t2t_keras.layers import MultiHeadAttention, SharedEmbedding
@@ -23,17 +23,6 @@ def test_only_lookup_scales_by_the_root_of_the_width():
     matrix, tokens, x = array(layer.matrix), ids(2, 5), vectors(2, 5, 16)
     np.testing.assert_allclose(array(layer(tokens)), matrix[tokens] * 4, atol=1e-6)
     np.testing.assert_allclose(array(layer.project(ops.array(x))), x @ matrix.T, atol=1e-5)
-
-
-@pytest.mark.one_backend
-def test_xla_multiplies_the_matrix_by_the_rows_of_a_decoding_step():
-    """It would otherwise multiply the rows by a transposed copy of the matrix, at every step."""
-    layer, rows = embedding(), ops.array(vectors(3, 16))
-    project = compiled(lambda x: layer.project(x, few_rows=True))
-    program = project.experimental_get_compiler_ir(rows)(stage="optimized_hlo")
-    assert "f32[50,3]{1,0} dot(" in program
-    assert "f32[3,50]{1,0} dot(" not in program
-    np.testing.assert_allclose(array(project(rows)), array(rows) @ array(layer.matrix).T, atol=1e-5)
 
 
 def test_the_scale_acts_on_the_lookup_only():

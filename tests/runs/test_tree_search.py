@@ -21,7 +21,6 @@ from t2t_keras.decoding.tree_vocabulary import (
     OTHER,
     WORD_START,
 )
-from t2t_keras.export.compiled_stages import compiled_stages
 from t2t_keras.export.small_batch_search import small_batch_search
 from t2t_keras.runs import RunEnsemble
 from t2t_keras.runs.parsing import gold_words
@@ -82,7 +81,6 @@ def test_every_graph_of_the_search_finds_the_same_trees(parsers):
         results = [
             staged,
             compiled_search(model, config, trees)(Rows(source, None)),
-            compiled_stages(method)(source, [2, 8]),
         ]
         *small, finished = small_batch_search(method)(source)
     finally:

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from t2t_keras.decoding.compiled_shapes import SMALL, CompiledShapes, Shape, fill, stages_of
+from t2t_keras.decoding.compiled_shapes import CompiledShapes, fill
 from t2t_keras.decoding.rows import Hypotheses
 
 
@@ -15,21 +15,17 @@ class CompiledSearch:
         others: function from source ids to `Hypotheses`, for batches of any shape.
         small: function from source ids to tokens, scores and whether all rows are finished; see
             `small_batch_search`.
-        stages: function from source ids and numbers of rows to hypotheses; see `compiled_stages`.
         longest: maximum length of a source. None: no maximum.
         **options: `pays_after` and `in_background` of `CompiledShapes`.
     """
 
-    def __init__(self, others, small, stages, longest=None, **options):
-        self.others, self.small, self.stages = others, small, stages
+    def __init__(self, others, small, longest=None, **options):
+        self.others, self.small = others, small
         self.shapes = CompiledShapes(self.compile, longest, **options)
         self.warm = False
 
     def __call__(self, source):
         shape = self.shapes.shape_for(*source.shape)
-        if shape in self.shapes.ready and shape.rows not in SMALL:
-            filled = fill(source, Shape(len(source), shape.length))
-            return Hypotheses(*self.stages(filled, stages_of(shape.rows)))
         if shape in self.shapes.ready:
             longest = max(each for each in self.shapes.ready if each.rows == shape.rows)
             for room in sorted({shape, longest}):
@@ -48,7 +44,4 @@ class CompiledSearch:
         return Hypotheses(*(part[: len(source)] for part in hypotheses)) if finished else None
 
     def compile(self, shape):
-        if shape.rows in SMALL:
-            self.small(np.ones(shape, "int32"))
-        else:  # the first stage has the smallest shape that it may have
-            self.stages(np.ones([0, shape.length], "int32"), [shape.rows])
+        self.small(np.ones(shape, "int32"))

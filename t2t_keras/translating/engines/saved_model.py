@@ -17,7 +17,6 @@ from t2t_keras.export.signature_constants import (
     IDS_PHRASES,
     IDS_SEARCH,
     IDS_SMALL,
-    IDS_STAGES,
     IDS_WITH_OPTIONS,
 )
 from t2t_keras.export.signature_graphs import SignatureGraphs
@@ -69,8 +68,9 @@ class SavedModelEngine(Engine):
         self.longest = longest_of(self.folder)
         self.plain = self.others
         if compile_shapes:
-            functions = self.others, self.small, self.stages
-            self.plain = CompiledSearch(*functions, self.longest, in_background=in_background)
+            self.plain = CompiledSearch(
+                self.others, self.small, self.longest, in_background=in_background
+            )
             self.shapes = self.plain.shapes
 
     def digest(self):
@@ -119,9 +119,6 @@ class SavedModelEngine(Engine):
 
     def others(self, source):
         return self.hypotheses(IDS_SEARCH, source=source)
-
-    def stages(self, source, rows):
-        return self.hypotheses(IDS_STAGES, source=source, rows=np.asarray(rows, "int32"))
 
     def small(self, source):
         outputs = self.call(IDS_SMALL, source=source)

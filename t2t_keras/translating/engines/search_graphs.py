@@ -6,14 +6,10 @@ import sys
 import tensorflow as tf
 
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
-from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import advance, method_of
-from t2t_keras.export.compiled_stages import compiled_stages
-from t2t_keras.export.small_batch_search import small_batch_search
 from t2t_keras.export.staged_search import staged_search
 from t2t_keras.training.replica_step import choose_xla
-from t2t_keras.translating.engines.compiled_search import CompiledSearch
 
 IDS = tf.TensorSpec([None, None], tf.int32)
 
@@ -29,39 +25,17 @@ def phrase_search(model, config, follows):
     return staged_graph(model, config, ConstrainedBeamSearch(model, config, follows))
 
 
-def graph_search(model, config, pays_after=None, trees=None):
+def graph_search(model, config, trees=None):
     """Returns a function from `Rows` without phrases to `Hypotheses`.
 
     Args:
         model: a `Transformer` or an `Ensemble`.
         config: a `SearchConfig`.
-        pays_after: see `CompiledShapes`.
         trees: see `method_of`.
     """
     if choose_xla("auto"):
         return compiled_search(model, config, trees)
-    staged = staged_graph(model, config, method_of(model, config, trees))
-    if config.method == "sample":
-        return staged
-    method = method_of(model, config, trees)
-    stages = tf.function(
-        compiled_stages(method, model.longest),
-        input_signature=[IDS, tf.TensorSpec([None], tf.int32)],
-        autograph=False,
-    )
-    small = small_batch_search(method, model.longest)
-    plain = CompiledSearch(
-        lambda source: staged(Rows(source, None)),
-        small,
-        stages,
-        model.longest,
-        pays_after=pays_after,
-    )
-
-    def search(rows):
-        return staged(rows) if rows.prefix is not None else plain(rows.source)
-
-    return search
+    return staged_graph(model, config, method_of(model, config, trees))
 
 
 def compiled_search(model, config, trees=None):

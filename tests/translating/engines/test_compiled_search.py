@@ -13,16 +13,15 @@ OTHERS = -1.0  # score of hypotheses of the search without XLA
 
 
 class Searches:
-    """The three searches: the best hypothesis is the source, and its score says which search it is.
+    """The two searches: the best hypothesis is the source, and its score says which search it is.
 
     Attributes:
-        calls: the shape of each batch of the search in one program, and the shape and numbers of
-            rows of each batch that is searched in stages.
+        calls: the shape of each batch of the search in one program.
     """
 
     def __init__(self, **options):
         self.calls = []
-        self.search = CompiledSearch(self.others, self.small, self.stages, **options)
+        self.search = CompiledSearch(self.others, self.small, **options)
         self.shapes = self.search.shapes
 
     def others(self, source):
@@ -33,10 +32,6 @@ class Searches:
         room = source.shape[1]
         finished = LONG not in source and not (WIDE in source and room < 32)
         return *self.found(source, float(room)), finished
-
-    def stages(self, source, rows):
-        self.calls.append((source.shape, rows))
-        return self.found(source, 0.0)
 
     def found(self, source, score):
         return Hypotheses(np.asarray(source)[:, None], np.full((len(source), 1), score))
@@ -72,16 +67,6 @@ def test_a_long_output_gets_the_room_of_the_longest_compiled_shape():
     assert search(3, first=WIDE) == [64] and search(3) == [16]
     assert search.calls == [(1, 16), (1, 64), (1, 16)]
     assert search(3, 4, first=WIDE) == [OTHERS] * 2
-
-
-def test_more_rows_are_searched_in_stages():
-    search = Searches()
-    search.shapes.compile(Shape(16, 16))
-    assert search.calls == [((0, 16), [8]), ((0, 16), [16])]
-    assert search(*[3] * 9) == [0] * 9 and search.calls[-1] == ((9, 16), [8, 16])
-    assert search(*[3] * 6) == [0] * 6 and search.calls[-1] == ((6, 16), [8])
-    for count in (17, 33):
-        assert search(*[3] * count) == [OTHERS] * count
 
 
 @pytest.mark.parametrize("in_background", [False, True])

@@ -22,7 +22,7 @@ from t2t_keras.translating.request import Request
 from t2t_keras.translating.translator import Translator
 
 TEXTS = ["The dog sleeps.", "", "The cat sleeps."]
-NAMES = ("search", "with_options", "with_phrases", "log_p", "attention", "small_batch", "stages")
+NAMES = ("search", "with_options", "with_phrases", "log_p", "attention", "small_batch")
 CONFIG = SearchConfig(beam=4, n_best=2, alpha=0.5)
 
 

@@ -5,16 +5,13 @@ from helpers import tiny_model
 from searches import SOURCE, model_that_ends
 from table_model import TableModel, found, padded, random_constraints, search_table
 
-from t2t_keras.decoding.compiled_shapes import Shape, fill
 from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search import method_of
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export import staged_search
 from t2t_keras.translating.engines import search_graphs
-from t2t_keras.translating.engines.compiled_search import CompiledSearch
 from t2t_keras.translating.engines.search_graphs import (
     compiled_search,
-    graph_search,
     phrase_search,
     staged_graph,
 )
@@ -50,92 +47,11 @@ def test_the_graph_for_xla_and_the_graph_in_stages_find_the_same(settings):
         np.testing.assert_array_equal(row[:count], prefix[:count])
 
 
-@pytest.fixture
-def on_cpu(monkeypatch):
-    """Returns a function that makes a search, the list of batches that it searches in stages with
-    one graph for all shapes, this graph, and the `CompiledSearch`."""
-    made = []
-
-    class Kept(CompiledSearch):
-        def __init__(self, *arguments, **options):
-            super().__init__(*arguments, **options)
-            made.append(self)
-
-    monkeypatch.setattr(search_graphs, "CompiledSearch", Kept)
-
-    def make(pays_after=0.0, config=None, **settings):
-        config = config or SearchConfig(extra_length=24, n_best=2)
-        search = graph_search(model_that_ends(num_layers=1, **settings), config, pays_after)
-        compiled, by_graph = made[-1], []
-        others = compiled.others
-        compiled.others = lambda source: by_graph.append(source) or others(source)
-        return lambda source: search(Rows(source, None)), by_graph, others, compiled
-
-    return make
-
-
 def check_equal(found, expected):
     length = expected.tokens.shape[-1]
     np.testing.assert_array_equal(found.tokens[..., :length], expected.tokens)
     assert not np.any(found.tokens[..., length:])
     np.testing.assert_allclose(found.scores, expected.scores, atol=2e-5)
-
-
-@pytest.mark.long
-def test_small_batches_of_a_frequent_shape_are_searched_by_xla_with_the_same_results(on_cpu):
-    search, by_graph, others, compiled = on_cpu()
-    compiled.shapes.shapes = [shape for shape in compiled.shapes.shapes if shape.rows == 4]
-    batches = [SOURCE[:3], SOURCE[1:2, :5], SOURCE[2:5, :4], SOURCE[3:]]
-    expected = [others(batch) for batch in batches]
-    for batch in batches[:2]:  # the first call traces the graph, the second one pays
-        search(batch)
-    assert compiled.shapes.ready == {(4, 16)} and len(by_graph) == 2
-    for batch, hypotheses in zip(batches, expected, strict=True):
-        check_equal(search(batch), hypotheses)
-    assert len(by_graph) == 2
-    search(SOURCE)  # too many rows
-    assert len(by_graph) == 3
-
-
-@pytest.mark.long
-def test_larger_batches_of_a_frequent_shape_are_searched_by_xla_in_stages(on_cpu, capfd):
-    search, by_graph, others, compiled = on_cpu(seed=4)
-    source = SOURCE[[0, 1, 2, 1, 3, 4, 0, 2, 2]]
-    expected = others(source)
-    lengths = np.count_nonzero(expected.tokens[:, 0], axis=-1)
-    assert lengths.min() <= 2 < 24 < lengths.max() and sum(lengths > 2) <= 8
-    for _ in range(2):
-        search(source)
-    assert compiled.shapes.ready == {(8, 16), (16, 16)} and len(by_graph) == 2
-    check_equal(search(source), expected)
-    check_equal(search(source[:6, :5]), others(source[:6, :5]))
-    assert len(by_graph) == 2
-    assert "PredictCost" not in capfd.readouterr().err  # TensorFlow's optimizer knows all ranks
-
-
-@pytest.mark.long
-def test_a_batch_with_a_long_output_is_searched_again_in_stages(on_cpu):
-    config = SearchConfig(extra_length=60)
-    search, by_graph, others, compiled = on_cpu(None, config, end=-9.0)
-    expected = others(SOURCE[:1])
-    shape = compiled.shapes.shape_for(*SOURCE[:1].shape)
-    compiled.shapes.compile(shape)
-    assert not compiled.small(fill(SOURCE[:1], shape))[-1]
-    check_equal(search(SOURCE[:1]), expected)
-    assert len(by_graph) == 1
-    compiled.shapes.compile(Shape(1, 64))
-    check_equal(search(SOURCE[:1]), expected)
-    assert len(by_graph) == 1, "no longer needed"
-
-
-@pytest.mark.long
-def test_rows_with_prefixes_are_searched_in_stages_without_compiling(on_cpu):
-    model = model_that_ends(num_layers=1)
-    config = SearchConfig(extra_length=12, beam=2)
-    search, rows = graph_search(model, config, pays_after=0.0), Rows(SOURCE[:2], None, PREFIX[:2])
-    expected = staged(model, config)(rows)
-    for _ in range(3):
-        check_equal(search(rows), expected)
 
 
 @pytest.mark.parametrize("xla", [True, False])
