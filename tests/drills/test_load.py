@@ -18,6 +18,8 @@ from pathlib import Path
 import pytest
 from serving_client import backwards, get, metric, served, until
 
+from t2t_keras.translating.find import load_translator
+
 pytestmark = pytest.mark.drill
 
 REQUESTS = int(os.environ.get("T2T_DRILL_REQUESTS", 200_000))
@@ -35,15 +37,28 @@ LARGE = {
 }
 
 
+class Near:
+    """Equals an answer with the text of a `Translation`, and almost its score."""
+
+    def __init__(self, translation):
+        self.translation = translation
+
+    def __eq__(self, answer):
+        score = pytest.approx(self.translation.score, abs=1e-4)
+        return answer == {"translations": self.translation.text, "scores": score}
+
+
 class Drill:
     """The clients of one server.
 
     Args:
         port: the server's port.
+        good_request: function from a `random.Random` to a request and its expected answer.
     """
 
-    def __init__(self, port):
-        self.port, self.done, self.counts = port, 0, collections.Counter()
+    def __init__(self, port, good_request):
+        self.port, self.good_request = port, good_request
+        self.done, self.counts = 0, collections.Counter()
         self.first, self.end = asyncio.Event(), time.monotonic() + SECONDS
 
     def goes_on(self):
@@ -76,7 +91,7 @@ class Drill:
         """Sends requests on one connection, as most clients do."""
         async with self.connected(GOOD_ADDRESS) as (reader, writer):
             while self.goes_on():
-                request, expected = good_request(choices)
+                request, expected = self.good_request(choices)
                 writer.write(request)
                 assert await answer(reader) == (200, expected)
                 self.count("well_behaved")
@@ -210,7 +225,7 @@ async def foreign_host(drill, choices):
 
 async def pipelined(drill, choices):
     """Sends 50 requests without waiting for the answers."""
-    requests = [good_request(choices) for _ in range(50)]
+    requests = [drill.good_request(choices) for _ in range(50)]
     async with drill.connected() as (reader, writer):
         writer.write(b"".join(request for request, _ in requests))
         for _, expected in requests:
@@ -286,13 +301,35 @@ def files(pid):
 
 
 def test_hostile_clients_harm_nobody(backwards_export):
-    flags = f"--patience={PATIENCE}", f"--connections={CONNECTIONS}"
-    with served(backwards_export, *flags) as (process, address):
+    hold(backwards_export, good_request)
+
+
+def test_hostile_clients_harm_nobody_on_litert(run, tmp_path):
+    """The answers are those of the same model in this process, where each text is alone."""
+    run.export(tmp_path / "export", "litert", extra_length=5)
+    translator = load_translator(tmp_path / "export")
+    words, choices = ["dog", "The cat sleeps.", "zwei", "漢字", "😀"], random.Random(0)
+    texts = [" ".join(choices.choices(words, k=choices.randint(1, 6))) for _ in range(60)]
+    table = [(post({"instances": texts[i : i + 3]}), texts[i : i + 3]) for i in range(57)]
+    found = translator.best_of_each(texts)
+    expected = {text: Near(each) for text, each in zip(texts, found, strict=True)}
+
+    def good_request(choices):
+        request, asked = choices.choice(table)
+        return request, {"predictions": [expected[text] for text in asked]}
+
+    hold(tmp_path / "export", good_request, "--name=backwards")
+
+
+def hold(export, good_request, *flags):
+    """Serves an export to all clients, and checks answers, memory and files."""
+    flags = f"--patience={PATIENCE}", f"--connections={CONNECTIONS}", *flags
+    with served(export, *flags) as (process, address):
         files_before, start = files(process.pid), time.monotonic()
         samples = []
 
         async def run():
-            drill = Drill(int(address.rpartition(":")[2]))
+            drill = Drill(int(address.rpartition(":")[2]), good_request)
             running = asyncio.create_task(drill.run())
             waiting = asyncio.create_task(drill.first.wait())
             await asyncio.wait([running, waiting], return_when=asyncio.FIRST_COMPLETED)
