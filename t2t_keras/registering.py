@@ -32,7 +32,7 @@ class RegisteringFinder:
         if self.is_registered or not (name == KERAS or name.startswith(f"{self.package}.")):
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is not None and type(spec.loader) is importlib.machinery.SourceFileLoader:
+        if spec is not None and hasattr(spec.loader, "exec_module"):
             spec.loader = WatchedLoader(self, spec.loader)
         return spec
 
@@ -40,29 +40,42 @@ class RegisteringFinder:
         with self.lock:
             self.loading += count
 
-    def loaded(self):
-        """Registers the classes after a module was loaded, if Keras is loaded and nothing else is
-        being loaded."""
+    def ended(self):
+        """Registers the classes after a module was loaded, or has failed, if Keras is loaded and
+        nothing else is being loaded."""
         with self.lock:
             self.loading -= 1
-            if self.loading or self.is_registered or sys.modules.get(KERAS) is None:
+            if self.loading or self.is_registered or not is_complete(sys.modules.get(KERAS)):
                 return
             self.is_registered = True
-        self.register()
+        try:
+            self.register()
+        except BaseException:
+            self.is_registered = False
+            raise
 
 
-class WatchedLoader(importlib.machinery.SourceFileLoader):
-    """Loads a module, and tells the finder when it begins and ends."""
+def is_complete(module):
+    """Returns whether a module is loaded. One that fails is removed only later."""
+    return hasattr(module, "Model")  # Keras'
+
+
+class WatchedLoader:
+    """Loads a module as its own loader does, and tells the finder when that begins and ends."""
 
     def __init__(self, finder, loader):
-        super().__init__(loader.name, loader.path)
-        self.finder = finder
+        self.finder, self.loader = finder, loader
+
+    def __getattr__(self, name):
+        return getattr(self.loader, name)
+
+    def create_module(self, spec):
+        return self.loader.create_module(spec)
 
     def exec_module(self, module):
+        module.__spec__.loader = module.__loader__ = self.loader
         self.finder.add(1)
         try:
-            super().exec_module(module)
-        except BaseException:
-            self.finder.add(-1)
-            raise
-        self.finder.loaded()
+            self.loader.exec_module(module)
+        finally:
+            self.finder.ended()

@@ -4,6 +4,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import zipfile
 
 import keras
 import pytest
@@ -90,7 +91,7 @@ def test_a_program_that_needs_no_keras_does_not_load_it(module):
 
 
 def test_an_import_that_fails_is_forgotten(tmp_path):
-    (tmp_path / "keras.py").write_text("import os\nassert os.environ['WORKS'] == '1'\n")
+    (tmp_path / "keras.py").write_text("import os\nassert os.environ['WORKS'] == '1'\nModel = 1\n")
     program = """import os, sys, t2t_keras
 os.environ["WORKS"] = "0"
 try:
@@ -99,7 +100,7 @@ except AssertionError:
     pass
 else:
     sys.exit("Keras should have failed")
-finder = sys.meta_path[0]
+(finder,) = [each for each in sys.meta_path if hasattr(each, "is_registered")]
 assert finder.loading == 0 and not finder.is_registered
 finder.register = lambda: print("registered")
 os.environ["WORKS"] = "1"
@@ -109,6 +110,36 @@ import keras
     command = [sys.executable, "-c", program]
     result = subprocess.run(command, check=True, capture_output=True, env=environment, text=True)
     assert result.stdout == "registered\n"
+
+
+ZIPPED = """import sys
+sys.path[:0] = [sys.argv[1]]
+import t2t_keras.losses, keras
+assert "package.zip" in t2t_keras.losses.__file__
+assert keras.saving.get_registered_object("t2t_keras>Transformer")
+"""
+
+
+def test_the_package_may_be_in_a_zip_file(tmp_path):
+    path = tmp_path / "package.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        for each in (ROOT / "t2t_keras").rglob("*.py"):
+            file.write(each, each.relative_to(ROOT))
+    command = [sys.executable, "-P", "-c", ZIPPED, str(path)]
+    subprocess.run(command, check=True, cwd=tmp_path)
+
+
+def test_a_module_that_fails_after_it_has_loaded_keras_does_not_prevent_registering():
+    program = """import sys, t2t_keras
+sys.modules["matplotlib"] = None
+try:
+    import t2t_keras.runs.attention
+except ImportError:
+    pass
+import keras
+assert keras.saving.get_registered_object("t2t_keras>Transformer")
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
 
 
 def test_two_threads_may_load_keras_and_this_package(tmp_path):

@@ -46,8 +46,8 @@ def opened_model(folders, recorded=None, can=lambda engine: None):
 
     Args:
         folders: the positional arguments.
-        recorded: the `identity` of an interrupted command that is resumed, or None. With
-            --engine=auto, its engine is used again.
+        recorded: the `identity` of an interrupted command that is resumed, or None. If neither
+            said which engine, that one is used again.
         can: function of an engine. It raises a `ValueError` if the engine cannot do what is asked.
     """
     from t2t_keras.translating.find import is_export, load_engine
@@ -60,7 +60,7 @@ def opened_model(folders, recorded=None, can=lambda engine: None):
         found = load_engine(folders[0], ENGINE.value, DTYPE.value)
         return Opened(found, TO.value or found.tag, identity_of(found, found.digest()))
     engine, dtype, is_resumed = ENGINE.value, DTYPE.value, False
-    if recorded and engine == "auto" and dtype in (None, recorded["dtype"]):
+    if recorded and engine == "auto" and recorded["asked"] == [engine, dtype]:
         engine, dtype, is_resumed = recorded["engine"], recorded["dtype"], True
     found = of_export(folders, engine, dtype, is_resumed, can)
     if found is not None:
@@ -90,14 +90,14 @@ def of_export(folders, engine, dtype, is_resumed, can):
     if len(folders) != 1:
         if must:
             raise ValueError(
-                "an ensemble translates with TensorFlow: leave out --engine and --dtype. Received: "
-                f"{' '.join(folders) or 'no run'}"
+                "--engine and --dtype are for one run or export: an ensemble is TensorFlow's. "
+                f"Received: {' '.join(folders) or 'no run'}"
             )
         return None
     try:
         choice = chosen_engine(folders[0], engine, dtype, WEIGHTS.value)
-    except NoExport:
-        if must:
+    except ValueError as error:
+        if not (is_resumed or isinstance(error, NoExport)) or must:
             raise
         return of_export(folders, "auto", None, False, can)  # the interrupted one's export is gone
     if choice.engine is None:
@@ -116,4 +116,5 @@ def of_export(folders, engine, dtype, is_resumed, can):
 
 
 def identity_of(engine, digests):
-    return {"engine": engine.kind, "dtype": engine.dtype} | digests
+    asked = [ENGINE.value, DTYPE.value]
+    return {"asked": asked, "engine": engine.kind, "dtype": engine.dtype} | digests

@@ -8,7 +8,7 @@ from absl import logging
 from pipelines.whole import read_json
 from t2t_keras.export.litert.names import RECORD
 from t2t_keras.export.version_folders import versions_in
-from t2t_keras.runs.engine_choice import NoExport, fitting, has_gpu
+from t2t_keras.runs.engine_choice import NoExport, fitting_versions, has_gpu
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine, is_ctranslate2
 from t2t_keras.translating.export_folders import EXPORT_AGAIN, is_litert
@@ -31,10 +31,8 @@ def find_versions(folder, engine="auto", dtype=None):
         return folder, run_name(folder), {"load": load_ctranslate2, "find": only_version}
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder}")
-    found = in_run(folder, engine, dtype) or folder
-    if found == folder / LITERT:
-        engine, dtype = "litert", dtype or "float32"
-    find = functools.partial(versions_for, engine, dtype)
+    found, source = in_run(folder, engine, dtype) or (folder, {})
+    find = source.setdefault("find", functools.partial(versions_for, engine, dtype))
     if not find(found):
         wanted = "" if engine == "auto" else f" --engine={engine}"
         wanted += f" --dtype={dtype}" if dtype else ""
@@ -43,42 +41,75 @@ def find_versions(folder, engine="auto", dtype=None):
             f"{folder} contains no export{wanted and f' for{wanted}'}: neither the folder nor its "
             f"export/ has a numbered version. t2t-export {folder}{form} writes one"
         )
-    return found, run_name(found), {"find": find}
+    return found, run_name(found), source
 
 
 def in_run(folder, engine, dtype):
-    """Returns the folder of versions inside a run's folder, or None if it has none."""
+    """Returns the folder of versions inside a run's folder and arguments of `Server`, or None."""
     saved_models, litert = folder / "export", folder / LITERT
     if engine in ("auto", "litert") and versions_for("litert", dtype or "float32", litert):
-        reason = why_not_litert(folder, dtype or "float32")
-        if engine == "litert" or dtype or reason is None:
-            return litert
-        logging.info("TensorFlow is used: %s", reason)
-    return saved_models if engine != "litert" and versions_in(saved_models) else None
-
-
-def why_not_litert(folder, dtype):
-    """Returns why a run is not served with LiteRT by default, or None if it is.
-
-    Its export must be of the run's weights or, where a copy has no weights, of the same ones as the
-    newest SavedModel.
-    """
-    if has_gpu():
-        return "there is a GPU"
-    run = RunFolder(folder)
-    if run.config_file.exists():
+        find = functools.partial(versions_of_run, RunFolder(folder), dtype or "float32")
         try:
-            fitting(run, "litert", dtype)
+            if engine == "auto" and not dtype and has_gpu():
+                raise NoExport("there is a GPU")
+            find.func(*find.args)
         except NoExport as error:
-            return str(error)
-        return None
-    saved_models = versions_in(folder / "export")
-    if not saved_models:
-        return None
-    versions = versions_for("litert", dtype, folder / LITERT)
-    newest = [each[max(each)] for each in (saved_models, versions)]
-    digests = [facts_of(path).get("weights", {}).get("digest") for path in newest]
-    return None if digests[0] == digests[1] else f"{newest[1]} has other weights than {newest[0]}"
+            if engine == "litert" or dtype:
+                raise
+            logging.info("TensorFlow is used: %s", error)
+        else:
+            load = functools.partial(load_litert, RunFolder(folder))
+            return litert, {"find": functools.partial(without_errors, find), "load": load}
+    return (saved_models, {}) if engine != "litert" and versions_in(saved_models) else None
+
+
+def versions_of_run(run, dtype, folder=None):
+    """Returns {number: folder} of the models for LiteRT that belong to a run's weights.
+
+    In a copy that has only exports, they have the weights of the newest SavedModel, if any.
+
+    Args:
+        run: a `RunFolder`.
+        dtype: type of their weights.
+        folder: not needed.
+
+    Raises:
+        NoExport: there are none.
+    """
+    if run.config_file.exists():
+        return fitting_versions(run, "litert", dtype)
+    found = versions_for("litert", dtype, run.folder / LITERT)
+    saved_models = versions_in(run.folder / "export")
+    if saved_models:
+        newest = saved_models[max(saved_models)]
+        digest = digest_of(newest)
+        found = {number: path for number, path in found.items() if digest_of(path) == digest}
+        if not found:
+            raise NoExport(f"no export in {run.folder / LITERT} has the weights of {newest}")
+    return found
+
+
+def digest_of(version):
+    return facts_of(version).get("weights", {}).get("digest")
+
+
+def without_errors(find, folder):
+    """Returns the versions, or none while the run or an export is being changed."""
+    try:
+        return find(folder)
+    except ValueError:
+        return {}
+
+
+def load_litert(run, folder):
+    """Returns the model in a version's folder, which aligns words as the run does now."""
+    from t2t_keras.serving.engine_model import EngineModel
+    from t2t_keras.translating.engines.litert import LiteRTEngine
+
+    engine = LiteRTEngine(folder)
+    if (head := run.alignment_head()) is not None:
+        engine.align_with(head)
+    return EngineModel(engine)
 
 
 def versions_for(engine, dtype, folder):

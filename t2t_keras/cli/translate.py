@@ -75,7 +75,7 @@ LINES = flags.DEFINE_integer(
     "lines", 5000, "Number of input lines that are sorted and batched by length together.", 1
 )
 # What records of earlier versions, which do not say it, used.
-EARLIER = {"engine": "tensorflow", "dtype": "float32"}
+EARLIER = {"asked": ["auto", None], "engine": "tensorflow", "dtype": "float32"}
 
 
 def main(arguments):

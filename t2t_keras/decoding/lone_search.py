@@ -14,13 +14,16 @@ from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.decoding.special_ids import BEGIN, END, PADDING
 from t2t_keras.ops import on_numpy, top_k
 
+WIDEST = 32  # beam; `top_k` finds more candidates in another way, with another order of ties
+
 
 def lone_search(model, config, source, longest=None):
     """Returns what `numpy_search` returns for one sentence.
 
     Args:
         model: as in `numpy_search`. Its logits are `Logits`.
-        config: a `SearchConfig` without constraints that does not sample.
+        config: a `SearchConfig` without constraints that does not sample, with a beam of at most
+            `WIDEST`.
         source: ids `[1, source_length]`.
         longest: see the `start` method of a search.
     """

@@ -126,11 +126,15 @@ class AveragedWeights:
             raise self.mismatch()
         return digest in made_then
 
-    def load_into(self, model):
-        """Assigns the weights to a model. Raises `ValueError` if they are damaged."""
+    def check(self):
+        """Raises `ValueError` if the record describes other weights."""
         digest, records = self.digest_and_records()
         if records and digest not in records:
             raise self.mismatch()
+
+    def load_into(self, model):
+        """Assigns the weights to a model. Raises `ValueError` if they are damaged."""
+        self.check()
         try:
             model.load_weights(self.path)
         except (OSError, ValueError, KeyError, TypeError, RuntimeError, MemoryError) as error:
@@ -177,6 +181,6 @@ def file_key(path):
     return str(path), status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-@functools.lru_cache(maxsize=4)
+@functools.lru_cache(maxsize=32)
 def digest_of_version(path, key):
     return file_digest(path)

@@ -13,6 +13,7 @@ from absl import logging
 from pipelines.whole import read_json
 from t2t_keras.checks import check_choice
 from t2t_keras.decoding.search_config import as_recorded
+from t2t_keras.export.dtypes import LITERT_DTYPES
 from t2t_keras.export.litert.names import RECORD as LITERT_RECORD
 from t2t_keras.export.version_folders import versions_in
 from t2t_keras.runs.run_folder import RunFolder
@@ -56,6 +57,8 @@ def chosen_engine(folder, engine="auto", dtype=None, weights=None):
     if engine == "tensorflow":
         check_dtype(engine, dtype)
         return Choice(None, "--engine=tensorflow")
+    if engine != "ctranslate2" and dtype is not None:
+        check_choice("dtype", dtype, LITERT_DTYPES)
     run, must = RunFolder(folder), engine != "auto" or dtype not in (None, "float32")
     if engine == "auto" and not must and has_gpu():
         return Choice(None, "there is a GPU")
@@ -124,26 +127,62 @@ def fitting(run, kind, dtype, weights=None):
     Raises:
         NoExport: there is none.
     """
+    versions = fitting_versions(run, kind, dtype, weights)
+    return versions[max(versions)]
+
+
+def fitting_versions(run, kind, dtype, weights=None):
+    """Returns {number: folder} of the exports that belong to a run's weights; see `fitting`."""
     folder = run.folder / f"export_{kind}"
-    versions = {0: folder} if kind == "ctranslate2" else versions_in(folder)
-    name = RECORD if kind == "ctranslate2" else LITERT_RECORD
     force = " --force" if kind == "ctranslate2" else ""
     remedy = f"t2t-export {run.folder} --format={kind} --dtype={dtype}{force} writes one"
-    try:
-        records = {path: read_json(path / name, {}, remedy) for _, path in sorted(versions.items())}
-    except ValueError as error:
-        raise DamagedExport(str(error)) from error
-    of_type = [path for path, record in records.items() if record.get("dtype") == dtype]
-    if not of_type:
-        raise NoExport(f"{folder} has no export with weights in {dtype}. {remedy}")
-    digest, search = run.weights_file_digest(weights), comparable(run.search_settings())
-    of_weights = [path for path in of_type if part(records[path], "weights").get("file") == digest]
-    if not of_weights:
-        raise NoExport(f"no export in {folder} has the weights of {run.folder}. {remedy}")
-    of_search = [path for path in of_weights if comparable(part(records[path], "search")) == search]
-    if not of_search:
-        raise NoExport(f"no export in {folder} has the search of {run.folder}. {remedy}")
-    return of_search[-1]
+    digest, search, settings = (
+        run.weights_file_digest(weights),
+        comparable(run.search_settings()),
+        run.settings_digest(),
+    )
+    records, damaged = records_in(folder, kind)
+    fit = {number: record for number, record in records.items() if record.get("dtype") == dtype}
+    reasons = [
+        (f"{folder} has no export with weights in {dtype}", lambda record: True),
+        (
+            f"no export in {folder} has the weights of {run.folder}",
+            lambda record: part(record, "weights").get("file") == digest,
+        ),
+        (
+            f"no export in {folder} has the model, the vocabulary and the tags of {run.folder}",
+            lambda record: record.get("settings") == settings,
+        ),
+        (
+            f"no export in {folder} has the search of {run.folder}",
+            lambda record: comparable(part(record, "search")) == search,
+        ),
+    ]
+    for reason, has in reasons:
+        fit = {number: record for number, record in fit.items() if has(record)}
+        if not fit:
+            raise DamagedExport(damaged) if damaged else NoExport(f"{reason}. {remedy}")
+    return {number: folder_of(folder, kind, number) for number in fit}
+
+
+def records_in(folder, kind):
+    """Returns {number: record} of exports, and the error of a record that cannot be read, or ""."""
+    numbers = [0] if kind == "ctranslate2" else versions_in(folder)
+    name, records, damaged = RECORD if kind == "ctranslate2" else LITERT_RECORD, {}, ""
+    for number in numbers:
+        path = folder_of(folder, kind, number) / name
+        remedy = f"Delete {path.parent} and export again"
+        try:
+            if path.exists() and not path.is_file():
+                raise ValueError(f"{path} is no file. {remedy}")
+            records[number] = read_json(path, {}, remedy)
+        except (OSError, ValueError) as error:
+            damaged = str(error)
+    return records, damaged
+
+
+def folder_of(folder, kind, number):
+    return folder if kind == "ctranslate2" else versions_in(folder)[number]
 
 
 def part(record, name):

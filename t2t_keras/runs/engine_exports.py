@@ -108,7 +108,7 @@ def loaded(run, weights, config, dtype):
     config.validate()
     model, steps, file = run.loaded_with_file(weights)
     facts = facts_of(model, steps, dtype=dtype, search=config, longest=model.longest)
-    facts["weights"]["file"] = file
+    facts["weights"]["file"], facts["settings"] = file, run.settings_digest()
     facts["split"] = not run.prepared_with("leaves")
     choice = run.alignment_choice()
     facts["alignment"] = choice and dataclasses.asdict(choice)

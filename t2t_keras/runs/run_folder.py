@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pipelines.tags import chosen_tag, tagged
 from pipelines.tokenizers import load_tokenizer
-from pipelines.whole import read_json
+from pipelines.whole import json_digest, read_json
 from t2t_keras.decoding.alignment import AlignmentHead
 from t2t_keras.runs.averaged_weights import AveragedWeights, digest_of_version, file_key
 from t2t_keras.runs.config_file import preparation_of, read_config, search_in
@@ -79,6 +79,24 @@ class RunFolder:
         """Returns the `SearchConfig` in the run's settings."""
         return search_in(self.config_file)
 
+    def settings_digest(self):
+        """Returns a digest of all but the weights and the search that translations depend on."""
+        contents, vocabulary = read_config(self.config_file), self.folder / "vocabulary"
+        files = sorted(path for path in vocabulary.rglob("*") if path.is_file())
+        if not files:
+            raise ValueError(f"{vocabulary} is missing. Restore it from a copy of the run")
+        facts = {
+            "model": contents["experiment"].get("model"),
+            "architecture": contents.get("architecture"),
+            "tags": contents.get("tags"),
+            "leaves": self.prepared_with("leaves"),
+            "vocabulary": {
+                path.relative_to(vocabulary).as_posix(): digest_of_version(path, file_key(path))
+                for path in files
+            },
+        }
+        return json_digest(facts)
+
     def default_weights(self):
         """Returns the weights that were chosen when training ended: "averaged", or a step.
 
@@ -133,6 +151,8 @@ class RunFolder:
     def weights_file_digest(self, weights=None):
         """Returns the digest of the file that holds the weights."""
         path = self.weights_file(weights)
+        if path == self.averaged_weights:
+            self.averaged.check()
         return digest_of_version(path, file_key(path))
 
     def weights_steps(self, weights=None):

@@ -45,13 +45,14 @@ def copy(tmp_path):
 
 
 def test_a_copy_of_exports_is_served_with_litert_if_both_have_the_same_weights(copy):
-    assert found(copy) == ("export_litert", [1, 3])
+    assert found(copy) == ("export_litert", [3])
     assert found(copy, "auto", "int8") == ("export_litert", [2])
-    assert found(copy, "litert") == ("export_litert", [1, 3])
+    assert found(copy, "litert") == ("export_litert", [3])
     assert found(copy, "tensorflow") == ("export", [1, 2])
     saved_model(copy / "export/3", "new")
     assert found(copy) == ("export", [1, 2, 3])
-    assert found(copy, "litert") == ("export_litert", [1, 3])
+    with pytest.raises(NoExport, match=r"has the weights of .*export/3"):
+        find_versions(copy, "litert")
 
 
 def test_one_kind_of_export_is_enough(tmp_path):
@@ -68,19 +69,24 @@ def test_one_kind_of_export_is_enough(tmp_path):
 def test_on_a_gpu_the_savedmodel_is_served(copy, monkeypatch):
     monkeypatch.setattr(served_versions, "has_gpu", lambda: True)
     assert found(copy) == ("export", [1, 2])
-    assert found(copy, "litert") == ("export_litert", [1, 3])
+    assert found(copy, "litert") == ("export_litert", [3])
 
 
 def test_the_export_of_a_run_must_be_of_its_weights(copy, monkeypatch):
-    def fitting(run, kind, dtype):
+    def fitting_versions(run, kind, dtype):
         if (copy / "trained on").exists():
             raise NoExport("other weights")
+        return {1: copy / "export_litert" / "1"}
 
-    monkeypatch.setattr(served_versions, "fitting", fitting)
+    monkeypatch.setattr(served_versions, "fitting_versions", fitting_versions)
     write_json(copy / "config.json", {})
-    assert found(copy) == ("export_litert", [1, 3])
+    assert found(copy) == ("export_litert", [1])
+    _, _, source = find_versions(copy)
     (copy / "trained on").touch()
     assert found(copy) == ("export", [1, 2])
+    assert source["find"](copy) == {}, "a server that has begun keeps its version in memory"
+    with pytest.raises(NoExport, match="other weights"):
+        find_versions(copy, "litert")
 
 
 def test_a_folder_of_versions_is_served_as_it_is_or_for_one_engine(tmp_path):

@@ -1,6 +1,8 @@
 """A run translates with LiteRT if an export belongs to its weights and its search."""
 
 import json
+import shutil
+from types import SimpleNamespace
 
 import pytest
 from untrained import save_checkpoint
@@ -17,14 +19,14 @@ from t2t_keras.translating.engines.model import ModelEngine
 from t2t_keras.translating.engines.preferred import PreferredEngine
 
 LAYOUT = {"caches": {}, "kept": None, "attention": {"cross": [2, 4]}}
-PROGRAMS = dict.fromkeys(["encode", "step_1", "step_4"])
+MODEL_WITH_STEPS = SimpleNamespace(has_step=lambda beams: True)
 
 
 @pytest.fixture(autouse=True)
 def quick_exports(monkeypatch):
     """Makes models for LiteRT without programs, and hides this machine's GPU."""
     monkeypatch.setattr(engine_exports, "save_litert", written)
-    monkeypatch.setattr(litert, "programs_in", lambda path, threads: PROGRAMS)
+    monkeypatch.setattr(litert, "loaded_models", lambda *_: [MODEL_WITH_STEPS])
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
 
 
@@ -61,6 +63,29 @@ def test_another_search_in_the_settings_makes_exports_unfit(copied):
     settings["experiment"]["search"]["alpha"] = 0.9
     write_json(copied.config_file, settings)
     assert "has the search of" in fits(copied)
+
+
+@pytest.mark.parametrize("change", ["model", "tags", "leaves", "vocabulary"])
+def test_all_that_translations_depend_on_must_be_that_of_the_export(copied, change):
+    copied.export(format="litert")
+    settings = read_json(copied.config_file)
+    if change == "model":
+        settings["experiment"]["model"]["activation"] = "gelu"
+    elif change == "tags":
+        settings["tags"] = ["<2de>"]
+    elif change == "leaves":
+        settings["preparation"] = {"leaves": ["XX", True]}
+    else:
+        (copied.folder / "vocabulary" / "another").touch()
+    write_json(copied.config_file, settings)
+    assert "has the model, the vocabulary and the tags of" in fits(copied)
+
+
+def test_averaged_weights_that_their_record_does_not_describe_are_refused(copied):
+    copied.export(format="litert")
+    write_json(copied.averaged.record_path, {"0" * 32: {"steps": [2]}})
+    with pytest.raises(ValueError, match=r"is not the file that averaged\.json describes"):
+        chosen_engine(copied.folder)
 
 
 def test_the_engine_follows_the_run(copied):
@@ -107,6 +132,12 @@ def test_a_wrong_record_fits_nothing(copied, record):
     assert "no export" in fits(copied)
     (version / RECORD).write_text("{")
     assert chosen_engine(copied.folder).is_damaged
+    copied.export(format="litert")
+    assert fits(copied) == 2, "a damaged one harms no other"
+    shutil.rmtree(copied.folder / "export_litert" / "2")
+    (version / RECORD).unlink()
+    (version / RECORD).mkdir()
+    assert "is no file" in fits(copied)
 
 
 @pytest.mark.parametrize(
@@ -116,6 +147,7 @@ def test_a_wrong_record_fits_nothing(copied, record):
         (("auto", "int8"), "has no export with weights in int8. t2t-export .* --dtype=int8"),
         (("ctranslate2",), "--format=ctranslate2 --dtype=float32 --force writes one"),
         (("tensorflow", "int8"), "--engine=tensorflow computes with weights in float32"),
+        (("litert", "float16"), "`dtype` must be one of 'float32', 'int8'"),
         (("lite",), "`engine` must be one of .*did you mean 'litert'"),
     ],
 )

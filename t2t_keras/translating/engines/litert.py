@@ -17,7 +17,7 @@ from t2t_keras.decoding.beam_search_with_options import (
     BeamSearchWithOptions,
     ConstrainedBeamSearchWithOptions,
 )
-from t2t_keras.decoding.lone_search import lone_search
+from t2t_keras.decoding.lone_search import WIDEST, lone_search
 from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.rows import Rows
@@ -52,6 +52,7 @@ class LiteRTEngine(Engine):
         self.name = self.folder = Path(folder)
         self.record = read_record(self.folder, EXPORT_AGAIN, RECORD)
         try:
+            check_record(self.record)
             self.use(SearchConfig(**self.record["search"]))
             self.longest = self.record["longest"]
             self.layout, self.dtype = self.record["layout"], self.record["dtype"]
@@ -61,7 +62,7 @@ class LiteRTEngine(Engine):
             self.tags, self.tag = self.record["tags"], self.record.get("tag")
             self.width = self.config.beam
             self.tokenizer = load_tokenizer(self.folder / "vocabulary")
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise unusable(self.folder, f"{RECORD}: {error}", EXPORT_AGAIN) from error
         try:
             self.models = loaded_models(self.folder / MODEL, self.layout, self.longest, threads)
@@ -88,24 +89,25 @@ class LiteRTEngine(Engine):
         super().check(config, prefix, phrases)
         if config.constrain:
             raise Unsupported(
-                "--constrain does not work with LiteRT, which does not know trees. Give the run"
+                "--constrain does not work with LiteRT, which does not know trees. Give the run, "
+                "with --engine=tensorflow"
             )
         count = config.n_best if config.method == "sample" else config.beam
         if config.method == "sample" and count not in (1, self.width):
             raise Unsupported(
                 f"LiteRT draws 1 or {self.width} samples of a sentence with {self.name}. Received: "
-                f"n_best={count}. Give the run"
+                f"n_best={count}. Give the run, with --engine=tensorflow"
             )
         if count > self.width:
             raise Unsupported(
                 f"`beam` must be at most {self.width}, the beam width of {self.name}. Received: "
-                f"{count}. For a wider one, give the run, or export it again with t2t-export "
-                f"--format=litert --beam={count}"
+                f"{count}. For a wider one, give the run, with --engine=tensorflow, or export it "
+                f"again with t2t-export --format=litert --beam={count}"
             )
         if phrases and config.beam != self.width:
             raise Unsupported(
                 f"phrases are searched for with the exported beam width, {self.width}. Received: "
-                f"beam={config.beam}. Leave it out, or give the run"
+                f"beam={config.beam}. Leave it out, or give the run, with --engine=tensorflow"
             )
 
     def planned(self, config):
@@ -141,7 +143,9 @@ class LiteRTEngine(Engine):
 
     def is_plain(self, rows):
         """Returns whether rows are searched for without options, constraints and chance."""
-        return not (rows.options or self.config.constrained) and self.config.method == "beam"
+        config = self.config
+        is_plain = not rows.options and not config.constrained and config.method == "beam"
+        return is_plain and config.beam <= WIDEST
 
     def method(self, model, rows, extras):
         """Returns the search method for rows, and adds to its `extras`."""
@@ -204,3 +208,30 @@ class LiteRTEngine(Engine):
 
     def close(self):
         self.models = None
+
+
+def check_record(record):
+    """Rejects a record whose entries have wrong types."""
+    layout = record["layout"]
+    kinds = {
+        "longest": is_size(record["longest"]) or record["longest"] is None,
+        "split": type(record["split"]) is bool,
+        "tags": all(tag is None or isinstance(tag, str) for tag in record["tags"]),
+        "tag": isinstance(record.get("tag"), str | None),
+        "kept": is_size(layout["kept"]) or layout["kept"] is None,
+        "attention": all(
+            isinstance(sizes, list) and len(sizes) == 2 and all(map(is_size, sizes))
+            for sizes in layout["attention"].values()
+        ),
+        "caches": all(
+            type(is_kept) is bool and all(size is None or is_size(size) for size in shape[1:])
+            for caches in layout["caches"].values()
+            for is_kept, shape, _ in caches.values()
+        ),
+    }
+    if wrong := [name for name, is_right in kinds.items() if not is_right]:
+        raise ValueError(f"wrong {wrong[0]!r}")
+
+
+def is_size(value):
+    return type(value) is int and 0 < value < 2**31

@@ -27,9 +27,9 @@ def loaded_models(path, layout, longest=None, threads=None):
         threads: maximum number of threads. None: one for each core.
     """
     threads = threads or cores()
-    is_small = path.stat().st_size <= SMALL
-    counts = [1, threads] if is_small and threads > 1 else [threads]
-    return [LiteRTModel(programs_in(path, count), layout, longest) for count in counts]
+    contents = path.read_bytes()
+    counts = [1, threads] if len(contents) <= SMALL and threads > 1 else [threads]
+    return [LiteRTModel(programs_in(contents, count), layout, longest) for count in counts]
 
 
 def model_for(models, rows):

@@ -3,11 +3,11 @@
 import numpy as np
 
 
-def programs_in(path, threads=1):
+def programs_in(contents, threads=1):
     """Returns the `LoadedProgram` of each signature of a flatbuffer, by name.
 
     Args:
-        path: of the file.
+        contents: of the file, bytes. LiteRT would map a file, and die if it is changed in place.
         threads: number of threads that compute a program.
 
     Raises:
@@ -20,7 +20,7 @@ def programs_in(path, threads=1):
             "A model for LiteRT needs the package ai-edge-litert: pip install ai-edge-litert. It "
             f"could not be imported: {error}"
         ) from error
-    interpreter = Interpreter(str(path), num_threads=threads)
+    interpreter = Interpreter(model_content=contents, num_threads=threads)
     return {name: LoadedProgram(interpreter, name) for name in interpreter.get_signature_list()}
 
 

@@ -1,5 +1,6 @@
 """A model for LiteRT as an engine: it translates as the run does, or says why it cannot."""
 
+import functools
 import json
 import os
 import shutil
@@ -225,6 +226,39 @@ def test_a_damaged_folder_is_refused_by_name(copied, damage, message):
     damage(copied)
     with pytest.raises(ValueError, match=f"{message}.*xport the run again with t2t-export"):
         LiteRTEngine(copied)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("longest", ""),
+        ("longest", True),
+        ("split", []),
+        ("tags", [[None]]),
+        ("tag", 3),
+        ("layout.caches", 3),
+        ("layout.caches.4.cache_0", [True, [None, "x"], "float32"]),
+        ("layout.kept", True),
+        ("layout.attention.encoder", 3),
+        ("alignment", {"layer": 99}),
+        ("alignment", 5),
+    ],
+)
+def test_a_crafted_record_is_refused_in_one_line(copied, name, value):
+    record = read_json(copied / RECORD)
+    *outer, last = name.split(".")
+    functools.reduce(dict.__getitem__, outer, record)[last] = value
+    write_json(copied / RECORD, record)
+    with pytest.raises(ValueError, match="xport the run again") as error:
+        LiteRTEngine(copied)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_is_changed_in_place_does_not_harm_a_loaded_model(copied):
+    translator = load_translator(copied)
+    expected = translator.translate(FEW)
+    os.truncate(copied / MODEL, 0)
+    assert translator.translate(FEW) == expected
 
 
 def test_500_changed_bytes_give_an_error_or_the_same_translations(copied):

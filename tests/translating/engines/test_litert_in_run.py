@@ -82,11 +82,14 @@ def test_what_litert_cannot_do_is_done_by_tensorflow(with_export):
 
 @pytest.mark.parametrize("engine", ["litert", "tensorflow"])
 def test_an_interrupted_translation_is_resumed_by_its_engine(with_export, tmp_path, engine):
+    run = Run(shutil.copytree(with_export.folder, tmp_path / "run"))
+    if engine == "tensorflow":
+        (run.folder / "export_litert").rename(tmp_path / "later")
     (tmp_path / "in").write_text(LINES)
-    command = words("translate", with_export.folder, "--lines=3", f"--input={tmp_path / 'in'}")
+    command = words("translate", run.folder, "--lines=3", f"--input={tmp_path / 'in'}")
     command += [f"--output={tmp_path / 'out'}", "--verbosity=0"]
-    with subprocess.Popen([*command, f"--engine={engine}"], cwd=ROOT, stderr=-3) as process:
-        journal = tmp_path / "out.unfinished.json"
+    journal = tmp_path / "out.unfinished.json"
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
         while process.poll() is None and not (
             journal.exists() and journal.read_text().count("\n") > 1
         ):
@@ -94,10 +97,25 @@ def test_an_interrupted_translation_is_resumed_by_its_engine(with_export, tmp_pa
         process.send_signal(signal.SIGKILL)
     first = json.loads(journal.read_text().splitlines()[0])
     assert (first["engine"], first["dtype"]) == (engine, "float32")
+    if engine == "tensorflow":
+        (tmp_path / "later").rename(run.folder / "export_litert")
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "different command" not in result.stderr
     assert ("XLA is off" in result.stderr) == (engine == "tensorflow")
     expected = with_export.translate(SOURCES, split="auto", engine=engine)
+    assert (tmp_path / "out").read_text().splitlines() == expected
+
+
+def test_another_engine_or_type_is_a_different_command(with_export, tmp_path):
+    (tmp_path / "in").write_text(LINES)
+    command = words("translate", with_export.folder, "--lines=3", f"--input={tmp_path / 'in'}")
+    command += [f"--output={tmp_path / 'out'}"]
+    record = {"asked": ["auto", "int8"], "engine": "litert", "dtype": "int8"}
+    (tmp_path / "out.unfinished").write_text("x\n")
+    (tmp_path / "out.unfinished.json").write_text(json.dumps(record) + "\n")
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "is from a different command" in result.stderr
+    expected = with_export.translate(SOURCES, split="auto")
     assert (tmp_path / "out").read_text().splitlines() == expected
 
 
