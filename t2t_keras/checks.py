@@ -51,10 +51,12 @@ def check_sequence(name, shape, width=None):
 
 def check_choice(name, value, choices):
     """Checks for one of `choices`; the message suggests the nearest one for a misspelled value."""
+    if value in choices:
+        return
     allowed = "one of " + ", ".join(repr(choice) for choice in choices)
     if isinstance(value, str):
         allowed += nearest(value, choices)
-    check(value in choices, name, value, allowed)
+    check(False, name, value, allowed)
 
 
 def nearest(name, names):

@@ -1,10 +1,12 @@
 """Measures a command from its start to its first line, and its memory."""
 
-import os
+import math
+import re
 import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -22,17 +24,25 @@ def start_of(arguments, line, rounds):
 
 
 def one_start(arguments, line):
-    command = [sys.executable, "-m", "t2t_keras.cli.translate", *map(str, arguments)]
+    command = [sys.executable, "-m", "t2t_keras.cli.translate", "--lines=1", *map(str, arguments)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     begin = time.perf_counter()
     with subprocess.Popen(command, **pipes) as process:
         process.stdin.write(f"{line}\n".encode())
-        process.stdin.close()
+        process.stdin.flush()
         process.stdout.readline()
-        seconds = time.perf_counter() - begin
+        seconds, memory = time.perf_counter() - begin, most_memory(process.pid)
+        process.stdin.close()
         process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise ValueError(f"{' '.join(command)} failed with exit code {process.returncode}")
-    return Start(seconds, usage.ru_maxrss / (1024 if sys.platform == "linux" else 2**20))
+    return Start(seconds, memory)
+
+
+def most_memory(pid):
+    """Returns the most memory that a process has had, in MB; NaN where the system does not say."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return math.nan
+    return int(re.search(r"VmHWM:\s*(\d+) kB", status)[1]) / 1024
