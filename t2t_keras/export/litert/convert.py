@@ -94,15 +94,15 @@ def converted(name, program, variables, dtype):
     def function(*arrays):
         return program.function(**dict(zip(names, arrays, strict=True)))
 
-    with tempfile.TemporaryDirectory() as folder:
+    # It tells what it writes, and that gradients are missing, which nobody asks for.
+    with tempfile.TemporaryDirectory() as folder, errors_only():
         signatures = {name: function.get_concrete_function()}
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
         tf.saved_model.save(module, folder, signatures, options)
-        with errors_only():  # it warns that gradients are missing, which nobody asks for
-            converter = tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=[name])
-            if dtype == "int8":
-                converter.optimizations = [tf.lite.Optimize.DEFAULT]
-            return unpacked(converter.convert())
+        converter = tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=[name])
+        if dtype == "int8":
+            converter.optimizations = [tf.lite.Optimize.DEFAULT]
+        return unpacked(converter.convert())
 
 
 @contextlib.contextmanager
