@@ -136,11 +136,8 @@ def fitting_versions(run, kind, dtype, weights=None):
     folder = run.folder / f"export_{kind}"
     force = " --force" if kind == "ctranslate2" else ""
     remedy = f"t2t-export {run.folder} --format={kind} --dtype={dtype}{force} writes one"
-    digest, search, settings = (
-        run.weights_file_digest(weights),
-        comparable(run.search_settings()),
-        run.settings_digest(),
-    )
+    search, settings = comparable(run.search_settings()), run.settings_digest()
+    digest = run.weights_file_digest(weights)
     records, damaged = records_in(folder, kind)
     fit = {number: record for number, record in records.items() if record.get("dtype") == dtype}
     reasons = [

@@ -36,7 +36,7 @@ def make(name):
 def loaded(folder, model, **options):
     layout = save_litert(folder, model, 3, **options)
     layout["caches"] = {str(width): each for width, each in layout["caches"].items()}  # as in JSON
-    return LiteRTModel(programs_in(folder / MODEL), layout, model.longest)
+    return LiteRTModel(programs_in((folder / MODEL).read_bytes()), layout, model.longest)
 
 
 @pytest.mark.long
@@ -90,7 +90,7 @@ def test_int8_weights_are_a_quarter_and_change_the_logits_little(tmp_path):
 def test_a_portable_file_has_the_whole_search_for_batches_of_any_size(settings, tmp_path):
     model, config = tiny_model(), SearchConfig(extra_length=9, **settings)
     save_portable(tmp_path, model, config)
-    translate = programs_in(tmp_path / PORTABLE)["translate"]
+    translate = programs_in((tmp_path / PORTABLE).read_bytes())["translate"]
     for source in (SOURCE, SOURCE[1:2, :3], SOURCE[:2]):
         found, expected = translate(source=source), search(model, source, 15, config)
         expected = [np.array(each) for each in expected]
@@ -121,8 +121,7 @@ def test_joined_programs_keep_their_loops_and_share_their_constants(tmp_path):
     programs = {"twice": doubled(matrix, 1), "eight": doubled(matrix, 3)}
     data = flatbuffer_of(programs, [matrix])
     assert len(data) < 1.5 * 64 * 64 * 4
-    (tmp_path / MODEL).write_bytes(data)
-    found = programs_in(tmp_path / MODEL)
+    found = programs_in(bytes(data))
     for rows in (1, 3, 2):
         x = np.random.default_rng(rows).normal(size=(rows, 64)).astype("float32")
         for name, factor in (("twice", 2), ("eight", 8)):
