@@ -4,7 +4,7 @@ It has the signatures of a SavedModel. This file does not load TensorFlow.
 """
 
 from t2t_keras.serving.pair_signatures import PairSignatures
-from t2t_keras.serving.signatures import metadata_of, warm_up
+from t2t_keras.serving.signatures import metadata_of
 from t2t_keras.serving.translations import Translations, can
 
 
@@ -33,5 +33,5 @@ class EngineModel:
         self.metadata = self.translations.metadata | others
 
     def warm_up(self):
-        warm_up(self.signatures)
+        # Not the other signatures: each would take the memory of its program's weights.
         self.engine.warm_up()
