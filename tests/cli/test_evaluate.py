@@ -80,7 +80,7 @@ def test_an_export_is_scored_as_its_run(folder, tmp_path):
 
 
 REFUSED_BY_EXPORTS = [
-    ("--weights=best", "--weights has no effect with an export, only with the run"),
+    ("--weights=best", "--weights has no effect with an export: t2t-export fixed"),
     ("--first=a", "--first does not work with"),
     ("--sample", "--sample does not work with"),
     ("--to=de", "has no tag 'de'"),

@@ -27,10 +27,12 @@ def test_without_data_the_toy_grammar_is_learned_evaluated_averaged_and_exported
     names = {path.name for path in folder.iterdir() if path.suffix != ".lock"} - {".lock"}
     assert names == {
         *("config.json", "vocabulary", "checkpoints", "logs", "metrics.jsonl"),
-        *("averaged.weights.h5", "averaged.json", "export"),
+        *("averaged.weights.h5", "averaged.json", "export", "export_litert"),
     }
     assert f"{folder / 'export' / '1'}: SavedModel with text in and text out" in result.stdout
     assert find_export(folder / "export") == folder / "export" / "1"
+    assert f"{folder / 'export_litert' / '1'}: for LiteRT" in result.stdout
+    assert "fingerprint" not in result.stderr, "TensorFlow does not tell what it writes"
 
 
 @pytest.mark.filterwarnings("ignore:the load_module:DeprecationWarning")  # ml_collections calls it
