@@ -66,7 +66,7 @@ def test_shapes_are_compiled_after_the_version_serves_and_the_metrics_say_how_fa
     may_go_on.set()
     until(lambda: value(TO_COMPILE) == 0 and value(COMPILED) == 2)
     assert steps == [(1, 0, 2, (1, 16)), (1, 1, 1, (1, 32))]
-    shapes.add_seconds(Shape(8, 16), 100.0)
+    shapes.add_seconds(Shape(4, 16), 100.0)
     until(lambda: value(COMPILED) == 3)
     versions.current.retire()
 
