@@ -33,7 +33,7 @@ def main(arguments):
             f"{int(before['chosen']):,}. t2t-train compares them again"
         )
     if EXPORT.value:
-        from t2t_keras.runs.litert_beside import export_for_cpus
+        from t2t_keras.runs.engine_exports import export_for_cpus
 
         export_for_cpus(trained, print)
 

@@ -28,7 +28,7 @@ DTYPE = flags.DEFINE_enum(
 
 
 class Opened(NamedTuple):
-    """What texts are translated or scored with.
+    """The engine that translates or scores texts.
 
     Args:
         engine: an engine.

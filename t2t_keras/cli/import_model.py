@@ -61,7 +61,7 @@ def main(arguments):
     for line in lines_about(result):
         print(line)
     if EXPORT.value:
-        from t2t_keras.runs.litert_beside import export_for_cpus
+        from t2t_keras.runs.engine_exports import export_for_cpus
 
         export_for_cpus(result.run, print)
     folder = result.run.folder

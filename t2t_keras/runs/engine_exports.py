@@ -13,6 +13,7 @@ from t2t_keras.export.dtypes import LITERT_DTYPES
 from t2t_keras.export.litert.convert import save_litert, save_portable
 from t2t_keras.export.litert.names import PORTABLE_RECORD, RECORD
 from t2t_keras.export.version_folders import versions_in
+from t2t_keras.runs.engine_choice import NoExport, fitting
 from t2t_keras.runs.export_facts import facts_of, remove_unfinished
 from t2t_keras.translating.export_record import write_record
 
@@ -127,3 +128,28 @@ def vocabulary_files(tokenizer, folder):
         path.rename(folder / name.replace("/", "."))
         for path, name in zip(paths, names, strict=True)
     ]
+
+
+def export_for_cpus(run, show):
+    """Exports a run for LiteRT, in float32, unless it has such an export of its weights.
+
+    Args:
+        run: a `Run`.
+        show: called with a line about the export, or about why there is none.
+
+    Returns:
+        Whether an export was written.
+    """
+    try:
+        fitting(run, "litert", "float32")
+    except NoExport:
+        pass
+    else:
+        return False
+    try:
+        version = run.export(format="litert")
+    except ValueError as error:
+        show(f"There is no export for LiteRT, so TensorFlow translates: {error}")
+        return False
+    show(f"{version}: for LiteRT, which translates on CPUs")
+    return True

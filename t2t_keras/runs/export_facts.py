@@ -1,4 +1,4 @@
-"""What the record of an export says of its run and its weights."""
+"""The record of an export, and the leftovers of unfinished ones."""
 
 import dataclasses
 import json

@@ -3,9 +3,9 @@
 from absl import logging
 
 from pipelines.whole import digest
+from t2t_keras.runs.engine_exports import export_for_cpus
 from t2t_keras.runs.exports import is_exported
 from t2t_keras.runs.final_weights import AVERAGED, FinalWeights
-from t2t_keras.runs.litert_beside import export_for_cpus
 from t2t_keras.training.console import example_lines
 
 LAST = 5  # checkpoints to average (§6.1); `Run.average` can average more

@@ -11,7 +11,7 @@ from pipelines.whole import read_json, write_json
 from t2t_keras.export.litert.names import MODEL, RECORD
 from t2t_keras.runs import Run, RunEnsemble, engine_choice, engine_exports
 from t2t_keras.runs.engine_choice import NoExport, chosen_engine, fitting, has_gpu
-from t2t_keras.runs.litert_beside import export_for_cpus
+from t2t_keras.runs.engine_exports import export_for_cpus
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.translating.engines import litert
 from t2t_keras.translating.engines.litert import LiteRTEngine

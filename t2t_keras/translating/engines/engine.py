@@ -17,7 +17,7 @@ class Engine:
         name: what it was loaded from, for error messages.
         tokenizer: the vocabulary's tokenizer, without a tag.
         tags: the tags of the training data, see `chosen_tag`.
-        tag: the tag before sources of which nobody says it. None: see `chosen_tag`.
+        tag: the default tag before sources. None: see `chosen_tag`.
         config: the `SearchConfig` that `search` follows.
         longest: maximum length of a source and of an output, in tokens. None: no maximum.
         phrase_room: maximum pieces of the required phrases of a row. None: no maximum.
