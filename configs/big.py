@@ -6,7 +6,7 @@
 For English–French the vocabulary has 32,000 word pieces (§5.1).
 """
 
-from pipelines.vocabulary import VocabularyConfig
+from pipelines.tokenizers.vocabulary import VocabularyConfig
 from t2t_keras.checks import check_choice
 from t2t_keras.experiment import Experiment
 from t2t_keras.transformer_config import TransformerConfig

@@ -9,8 +9,8 @@ newest 64 of the target. A document of 1,500 words has about 2,250 tokens, and i
 2,700.
 """
 
-from pipelines.batch_plan import BatchConfig
-from pipelines.cleaning import CleaningConfig
+from pipelines.batches.batch_plan import BatchConfig
+from pipelines.text.cleaning import CleaningConfig
 from t2t_keras.checks import check_choice
 from t2t_keras.experiment import load_experiment
 

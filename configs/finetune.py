@@ -9,7 +9,7 @@ tenth of that for random weights, because these weights are already trained. For
 see "A recipe" in t2t_keras/training/README.md.
 """
 
-from pipelines.batch_plan import BatchConfig
+from pipelines.batches.batch_plan import BatchConfig
 from pipelines.data_config import DataConfig
 from t2t_keras.checks import check
 from t2t_keras.experiment import Experiment

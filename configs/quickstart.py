@@ -6,9 +6,9 @@ Measured on two AMD EPYC cores (2026-11-21): 2 min 56 s with the export. BLEU 98
 with unseen combinations of verb and noun, with the last 5 checkpoints averaged and beam 4.
 """
 
-from pipelines.batch_plan import BatchConfig
+from pipelines.batches.batch_plan import BatchConfig
 from pipelines.data_config import DataConfig
-from pipelines.vocabulary import VocabularyConfig
+from pipelines.tokenizers.vocabulary import VocabularyConfig
 from t2t_keras.checks import check
 from t2t_keras.experiment import Experiment
 from t2t_keras.training.training_config import TrainingConfig

@@ -3,12 +3,12 @@
 import dataclasses
 import math
 
-from pipelines.batch_plan import BatchConfig
-from pipelines.bpe_dropout import EncodingsConfig
+from pipelines.batches.batch_plan import BatchConfig
 from pipelines.checks import check_whole_number
-from pipelines.cleaning import CleaningConfig
-from pipelines.held_out_files import HeldOutFiles, parse_sets
-from pipelines.vocabulary import VocabularyConfig
+from pipelines.text.cleaning import CleaningConfig
+from pipelines.text.held_out_files import HeldOutFiles, parse_sets
+from pipelines.tokenizers.bpe_dropout import EncodingsConfig
+from pipelines.tokenizers.vocabulary import VocabularyConfig
 
 
 @dataclasses.dataclass

@@ -1,6 +1,6 @@
 """The special ids that all vocabularies, batches and models share, and how they are written."""
 
-from pipelines.normalization import SPACE_SIGN
+from pipelines.text.normalization import SPACE_SIGN
 
 PADDING, BEGIN, END, UNKNOWN = range(4)
 # Word-piece entries of the special ids. Normalized text cannot contain them: the normalization

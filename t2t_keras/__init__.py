@@ -47,7 +47,7 @@ def _register():
 # A command loads Keras later, after it has handled --help and wrong flags, and needs no classes
 # but those that it imports.
 if _is_command():
-    importlib.import_module("t2t_keras.cli.process").begin()
+    importlib.import_module("t2t_keras.cli.process.streams").begin()
 elif sys.modules.get("keras") is not None:
     _register()
 else:

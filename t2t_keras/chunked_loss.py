@@ -8,8 +8,7 @@ are those of `LabelSmoothedCrossEntropy.sums` on all logits.
 import keras
 from keras import ops
 
-from t2t_keras.layers.gradients import upstream_gradient
-from t2t_keras.layers.precision import at_least_float32
+from t2t_keras.layers.numerics import at_least_float32, upstream_gradient
 from t2t_keras.losses import put_along_last_axis
 
 # Logits per chunk, 128 MiB in float32. training/README.md has the measurements.

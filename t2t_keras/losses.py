@@ -4,9 +4,8 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check_rate
-from t2t_keras.layers.gradients import upstream_gradient
 from t2t_keras.layers.masks import padding_mask
-from t2t_keras.layers.precision import at_least_float32
+from t2t_keras.layers.numerics import at_least_float32, upstream_gradient
 
 
 def token_cross_entropy(labels, logits, label_smoothing=0.0):

@@ -13,9 +13,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
 import pytest
-from commands import SMALL_CORPUS, TINY_RUN, command
+from support.processes.commands import SMALL_CORPUS, TINY_RUN, command
 
-from pipelines.toy_grammar import pairs
+from pipelines.toy.grammar import pairs
 
 if keras.config.backend() == "tensorflow":
     import tensorflow as tf
@@ -109,7 +109,7 @@ def backwards_export(shared):
     """The export folder of a run named "backwards", with version 1. Tests do not change it."""
 
     def write(folder):
-        from served_model import write_version  # needs TensorFlow
+        from support.serving.served_model import write_version  # needs TensorFlow
 
         export = folder / "backwards" / "export"
         export.mkdir(parents=True)
@@ -122,7 +122,7 @@ def backwards_export(shared):
 @pytest.fixture(scope="session")
 def vocabulary(tmp_path_factory):
     """The folder of a vocabulary of 400 pieces."""
-    from untrained import toy_tokenizer  # needs TensorFlow
+    from support.runs.untrained import toy_tokenizer  # needs TensorFlow
 
     folder = tmp_path_factory.mktemp("vocabulary")
     toy_tokenizer(folder)
@@ -132,7 +132,7 @@ def vocabulary(tmp_path_factory):
 @pytest.fixture(scope="session")
 def new_run(vocabulary):
     """A function that creates an untrained run in a folder."""
-    from untrained import toy_tokenizer, untrained_run
+    from support.runs.untrained import toy_tokenizer, untrained_run
 
     def create(folder, **settings):
         return untrained_run(folder, vocabulary, toy_tokenizer(vocabulary), **settings)

@@ -5,8 +5,8 @@ import functools
 import keras
 import numpy as np
 import pytest
-from helpers import array, compiled, gradients, ids, pairs, tiny_model, vectors
 from keras import ops
+from support.models.helpers import array, compiled, gradients, ids, pairs, tiny_model, vectors
 
 from t2t_keras import (
     LabelSmoothedCrossEntropy,

@@ -1,8 +1,8 @@
 """The bookkeeping of decoding: slots, masks and the two layouts of a step's arrays."""
 
 import numpy as np
-from helpers import array
 from keras import ops
+from support.models.helpers import array
 
 from t2t_keras.decoding_cache import (
     KeysValues,

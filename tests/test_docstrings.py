@@ -6,7 +6,7 @@ import importlib
 import keras
 import numpy as np
 import pytest
-from commands import ROOT
+from support.processes.commands import ROOT
 
 import t2t_keras
 from t2t_keras import layers

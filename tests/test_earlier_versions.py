@@ -11,9 +11,9 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from commands import command
-from in_process import call
-from serving_client import predict, served
+from support.processes.commands import command
+from support.processes.in_process import call
+from support.serving.serving_client import predict, served
 
 ARCHIVES = sorted((Path(__file__).parent / "earlier_versions").glob("*.tar.xz"))
 

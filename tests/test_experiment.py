@@ -1,7 +1,7 @@
 import keras
 import numpy as np
 import pytest
-from helpers import TINY, pairs
+from support.models.helpers import TINY, pairs
 
 from t2t_keras import TransformerConfig
 from t2t_keras.experiment import (

@@ -109,7 +109,7 @@ def test_imports_go_downward(path):
         ("t2t_keras/layers/attention.py", "tensorflow"),
         ("t2t_keras/layers/attention.py", "t2t_keras.transformer"),
         ("t2t_keras/losses.py", "t2t_keras.experiment"),
-        ("t2t_keras/training/trainer.py", "pipelines.dataset"),
+        ("t2t_keras/training/trainer.py", "pipelines.batches.dataset"),
         ("t2t_keras/experiment.py", "t2t_keras.cli.main"),
         ("t2t_keras/runs/run.py", "t2t_keras.reproduction.plan"),
         ("t2t_keras/__init__.py", "tensorflow"),
@@ -122,8 +122,8 @@ def test_imports_go_downward(path):
         ("t2t_keras/layers/attention.py", "t2t_keras"),
         ("t2t_keras/layers/attention.py", "keras.src.backend"),
         ("t2t_keras/runs/run.py", "absl.flags"),
-        ("pipelines/prepare.py", "absl.flags"),
-        ("pipelines/dataset.py", "t2t_keras.layers"),
+        ("pipelines/preparation/prepare.py", "absl.flags"),
+        ("pipelines/batches/dataset.py", "t2t_keras.layers"),
     ],
 )
 def test_a_broken_rule_is_noticed(path, module):
@@ -154,7 +154,7 @@ def test_the_command_line_is_read_in_cli_alone():
             assert not re.search(r"\bsys\.argv\b|\bFLAGS\b", path.read_text(encoding="utf-8")), path
 
 
-def test_every_test_file_is_named_after_a_module():
+def test_every_test_file_is_named_after_a_module_or_a_room():
     """Except drills, tests of the project as a whole, and those named after part of a module."""
     whole = {
         "test_house",
@@ -171,6 +171,7 @@ def test_every_test_file_is_named_after_a_module():
             [ROOT / folder] if folder.parts[:1] == ("pipelines",) else [ROOT / "t2t_keras" / folder]
         )
         names = {module.stem for room in rooms for module in room.glob("*.py")}
+        names |= {folder.name} | {inner.name for room in rooms for inner in room.glob("*/")}
         name = path.stem.removeprefix("test_")
         assert any(name == module or name.startswith(f"{module}_") for module in names), path
 

@@ -8,7 +8,7 @@ import zipfile
 
 import keras
 import pytest
-from commands import ROOT
+from support.processes.commands import ROOT
 
 import t2t_keras
 
@@ -46,7 +46,7 @@ def test_a_program_imports_every_class_so_that_keras_can_load_models(monkeypatch
 @pytest.mark.parametrize("options", [[], ["-u", "-B"]])
 def test_a_command_prepares_its_process_and_imports_classes_later(monkeypatch, arguments, options):
     prepared = []
-    process = importlib.import_module("t2t_keras.cli.process")  # others may have removed it
+    process = importlib.import_module("t2t_keras.cli.process.streams")  # others may have removed it
     monkeypatch.setattr(process, "begin", lambda: prepared.append(True))
     module = imported(monkeypatch, *options, *arguments)
     assert not set(module.__all__) & set(vars(module))

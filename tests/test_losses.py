@@ -1,8 +1,8 @@
 import keras
 import numpy as np
 import pytest
-from helpers import array, gradients, ids, tiny_model, vectors
 from keras import ops
+from support.models.helpers import array, gradients, ids, tiny_model, vectors
 
 from t2t_keras import LabelSmoothedCrossEntropy
 from t2t_keras.losses import token_cross_entropy

@@ -1,7 +1,7 @@
 import keras
 import numpy as np
 import pytest
-from helpers import ids, vectors
+from support.models.helpers import ids, vectors
 
 from t2t_keras import LabelSmoothedCrossEntropy, Perplexity, TokenAccuracy
 

@@ -1,6 +1,6 @@
 import keras
 import pytest
-from helpers import TINY
+from support.models.helpers import TINY
 
 from t2t_keras import Transformer, TransformerConfig
 from t2t_keras.experiment import (

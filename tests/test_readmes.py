@@ -5,9 +5,9 @@ import shutil
 import subprocess
 
 import pytest
-from commands import ROOT, script
+from support.processes.commands import ROOT, script
 
-from pipelines.toy_grammar import pairs
+from pipelines.toy.grammar import pairs
 from t2t_keras.runs.settings_file import read_settings, write_settings
 
 READMES = sorted(

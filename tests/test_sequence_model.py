@@ -5,12 +5,12 @@ import dataclasses
 import keras
 import numpy as np
 import pytest
-from helpers import array, compiled, ids, pairs, tensors
 from keras import ops
-from rival_models import RIVALS, rival
-from table_model import padded
+from support.models.helpers import array, compiled, ids, pairs, tensors
+from support.models.rival_models import RIVALS, rival
+from support.models.table_model import padded
 
-from pipelines import toy_grammar
+from pipelines.toy import grammar as toy_grammar
 from t2t_keras.decoding.search import search
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.losses import LabelSmoothedCrossEntropy

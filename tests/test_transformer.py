@@ -3,7 +3,8 @@ import dataclasses
 import keras
 import numpy as np
 import pytest
-from helpers import (
+from keras import ops
+from support.models.helpers import (
     OTHER_SYSTEMS,
     TINY,
     array,
@@ -15,8 +16,7 @@ from helpers import (
     tensors,
     tiny_model,
 )
-from keras import ops
-from reference import forward
+from support.models.reference import forward
 
 from t2t_keras import LabelSmoothedCrossEntropy, TokenAccuracy, Transformer, TransformerConfig
 

@@ -2,7 +2,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from helpers import TINY
+from support.models.helpers import TINY
 
 from t2t_keras import TransformerConfig
 

@@ -1,8 +1,8 @@
 import keras
 import numpy as np
 import pytest
-from helpers import array, ids, pairs, tiny_model
 from keras import ops
+from support.models.helpers import array, ids, pairs, tiny_model
 
 from t2t_keras import LabelSmoothedCrossEntropy
 

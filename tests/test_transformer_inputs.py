@@ -1,8 +1,8 @@
 """Wrong inputs of the Transformer are refused."""
 
 import pytest
-from helpers import ids, pairs, tiny_model
 from keras import ops
+from support.models.helpers import ids, pairs, tiny_model
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,9 @@
 import keras
 import numpy as np
 import pytest
-from helpers import TINY, array, ids, pairs, tensors, tiny_model
 from keras import ops
-from searches import SOURCE, as_graph, model_that_ends, run_search
+from support.models.helpers import TINY, array, ids, pairs, tensors, tiny_model
+from support.models.searches import SOURCE, as_graph, model_that_ends, run_search
 
 from t2t_keras import TransformerConfig
 from t2t_keras.decoding.ensemble import Ensemble

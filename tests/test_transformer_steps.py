@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from helpers import OTHER_SYSTEMS, array, compiled, ids, pairs, tensors, tiny_model
 from keras import ops
+from support.models.helpers import OTHER_SYSTEMS, array, compiled, ids, pairs, tensors, tiny_model
 
 
 @pytest.mark.parametrize(

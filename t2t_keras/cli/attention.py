@@ -23,14 +23,15 @@ from pathlib import Path
 
 from absl import flags
 
-from pipelines.whole import full_disk_named
-from t2t_keras.cli.backend import load_backend
-from t2t_keras.cli.files import check_output_folder
+from pipelines.atomic_files import full_disk_named
+from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
+from t2t_keras.cli.flags.shared_flags import refuse_unused, to_flag, weights_flag
 from t2t_keras.cli.main import run
-from t2t_keras.cli.search_flags import SEARCH_FLAGS, search_changes
-from t2t_keras.cli.to_flag import TO
-from t2t_keras.cli.unused_flags import refuse_unused
-from t2t_keras.cli.weights_flag import WEIGHTS
+from t2t_keras.cli.process.backend import load_backend
+from t2t_keras.cli.text_files.output_files import check_output_folder
+
+TO = to_flag()
+WEIGHTS = weights_flag()
 
 TRANSLATION = flags.DEFINE_string(
     "translation", None, "Target text to show. Default: the model's own translation."

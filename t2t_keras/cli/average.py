@@ -11,9 +11,11 @@ become the run's default weights, also if others were chosen when training ended
 
 from absl import flags
 
-from t2t_keras.cli.backend import load_backend
-from t2t_keras.cli.export_flag import EXPORT
+from t2t_keras.cli.flags.shared_flags import export_flag
 from t2t_keras.cli.main import one_run, run
+from t2t_keras.cli.process.backend import load_backend
+
+EXPORT = export_flag()
 
 LAST = flags.DEFINE_integer("last", 5, "Number of last checkpoints to average.", lower_bound=1)
 
@@ -33,7 +35,7 @@ def main(arguments):
             f"{int(before['chosen']):,}. t2t-train compares them again"
         )
     if EXPORT.value:
-        from t2t_keras.runs.engine_exports import export_for_cpus
+        from t2t_keras.runs.exports.engine_exports import export_for_cpus
 
         export_for_cpus(trained, print)
 

@@ -15,11 +15,11 @@ measurement once, so that a temporary slowdown of the machine affects all of the
 """
 
 from t2t_keras.checks import check_choice
-from t2t_keras.cli.backend import load_backend
 from t2t_keras.cli.benchmarks import attention, data, decode, documents, serve, train
-from t2t_keras.cli.config_flag import refuse_config, run_with_config
-from t2t_keras.cli.cpu_memory import keep_cpu_memory
-from t2t_keras.cli.unused_flags import refuse_unused
+from t2t_keras.cli.flags.config_flag import refuse_config, run_with_config
+from t2t_keras.cli.flags.shared_flags import refuse_unused
+from t2t_keras.cli.process.backend import load_backend
+from t2t_keras.cli.process.resources import keep_cpu_memory
 
 SUBJECTS = {
     "attention": attention,

@@ -18,17 +18,18 @@ import contextlib
 
 from absl import flags
 
-from pipelines.opened_text import compressing
-from pipelines.treebank import LEAVES as LEAF_KINDS
-from pipelines.whole import whole_file
-from t2t_keras.cli.backend import load_backend
-from t2t_keras.cli.engine_flags import DTYPE, ENGINE, opened_model
-from t2t_keras.cli.files import check_outputs, files_of
+from pipelines.atomic_files import whole_file
+from pipelines.text.opened_text import compressing
+from pipelines.text.treebank import LEAVES as LEAF_KINDS
+from t2t_keras.cli.flags.engine_flags import DTYPE, ENGINE, opened_model
+from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
+from t2t_keras.cli.flags.shared_flags import refuse_unused, to_flag, weights_flag
 from t2t_keras.cli.main import run
-from t2t_keras.cli.search_flags import SEARCH_FLAGS, search_changes
-from t2t_keras.cli.to_flag import TO
-from t2t_keras.cli.unused_flags import refuse_unused
-from t2t_keras.cli.weights_flag import WEIGHTS
+from t2t_keras.cli.process.backend import load_backend
+from t2t_keras.cli.text_files.output_files import check_outputs, files_of
+
+TO = to_flag()
+WEIGHTS = weights_flag()
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the sentences that a run translates.")
 REFERENCE = flags.DEFINE_string("reference", None, "Reference translations, one per line.")
@@ -153,8 +154,8 @@ def check_tree_flags(arguments):
 
 
 def evaluate_trees(arguments):
-    from pipelines.file_lists import find_files
-    from pipelines.treebank import read_trees
+    from pipelines.text.file_lists import find_files
+    from pipelines.text.treebank import read_trees
     from t2t_keras.runs.parsing import evaluate_lines
     from t2t_keras.runs.text_files import read_lines
     from t2t_keras.translating.find import is_export

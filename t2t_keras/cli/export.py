@@ -19,19 +19,20 @@ from pathlib import Path
 
 from absl import flags
 
-from t2t_keras.cli.backend import load_backend
-from t2t_keras.cli.files import check_output_folder
-from t2t_keras.cli.main import one_run, run
-from t2t_keras.cli.search_flags import (
+from t2t_keras.cli.flags.search_flags import (
     CONSTRAINT_FLAGS,
     SAMPLING_FLAGS,
     SEARCH_FLAGS,
     search_changes,
 )
-from t2t_keras.cli.to_flag import TO
-from t2t_keras.cli.unused_flags import refuse_unused
-from t2t_keras.cli.weights_flag import WEIGHTS
-from t2t_keras.export.dtypes import CTRANSLATE2_DTYPES, SAVED_MODEL_DTYPES
+from t2t_keras.cli.flags.shared_flags import refuse_unused, to_flag, weights_flag
+from t2t_keras.cli.main import one_run, run
+from t2t_keras.cli.process.backend import load_backend
+from t2t_keras.cli.text_files.output_files import check_output_folder
+from t2t_keras.export.formats import CTRANSLATE2_DTYPES, SAVED_MODEL_DTYPES
+
+TO = to_flag()
+WEIGHTS = weights_flag()
 
 OUTPUT = flags.DEFINE_string(
     "output", None, "Folder to write, or .keras file. Default: a folder or file inside the run."

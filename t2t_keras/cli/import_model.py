@@ -11,9 +11,11 @@ import sys
 
 from absl import flags
 
-from t2t_keras.cli.backend import load_backend
-from t2t_keras.cli.export_flag import EXPORT
+from t2t_keras.cli.flags.shared_flags import export_flag
 from t2t_keras.cli.main import run
+from t2t_keras.cli.process.backend import load_backend
+
+EXPORT = export_flag()
 
 RUN = flags.DEFINE_string("run", None, "Folder of the new run.")
 FORMAT = flags.DEFINE_string(
@@ -61,7 +63,7 @@ def main(arguments):
     for line in lines_about(result):
         print(line)
     if EXPORT.value:
-        from t2t_keras.runs.engine_exports import export_for_cpus
+        from t2t_keras.runs.exports.engine_exports import export_for_cpus
 
         export_for_cpus(result.run, print)
     folder = result.run.folder

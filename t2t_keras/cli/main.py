@@ -15,8 +15,8 @@ from pathlib import Path
 
 from absl import app, flags, logging
 
-from t2t_keras.cli import process
-from t2t_keras.cli.resources import memory_advice, message_of
+from t2t_keras.cli.process import streams
+from t2t_keras.cli.process.resources import memory_advice, message_of
 
 LESS_MEMORY = "Free some, use a larger machine, or lower --beam where the search needs it"
 RESUMES = False  # whether the same command would resume this one
@@ -30,7 +30,7 @@ def run(main, resolve=lambda arguments, known: arguments):
         resolve: function of the given arguments and the `check_flags` of them. It returns the
             arguments that absl parses.
     """
-    process.begin()
+    streams.begin()
     logging.get_absl_handler().python_handler.setStream(sys.stderr)
     command = Path(sys.argv[0]).name
     # --help prints the docstring of main's file, and the flags of every file that it imports.
@@ -53,7 +53,7 @@ def run(main, resolve=lambda arguments, known: arguments):
     def parse(argv):
         signal.signal(signal.SIGINT, interrupted)
         try:
-            process.check_output()
+            streams.check_output()
             known = check_flags(argv)
             # ml_collections reads overrides from sys.argv, not from the list passed to absl.
             sys.argv = [argv[0], *resolve(argv[1:], known)]
@@ -148,7 +148,7 @@ def will_resume():
 
 
 def interrupted(*_):
-    process.interrupted(". Run the same command to resume" if RESUMES else "")
+    streams.interrupted(". Run the same command to resume" if RESUMES else "")
 
 
 def fail(command, error):

@@ -5,9 +5,9 @@ t2t-parameters --config=table3:B_dk16                   one config, part by part
 t2t-parameters --config=base --config.model.d_ff=4096   the same config with one setting changed
 """
 
-from t2t_keras.cli.backend import load_backend
-from t2t_keras.cli.config_flag import CONFIG, refuse_overrides, run_with_config
+from t2t_keras.cli.flags.config_flag import CONFIG, refuse_overrides, run_with_config
 from t2t_keras.cli.main import no_arguments
+from t2t_keras.cli.process.backend import load_backend
 
 # The paper says "about 37,000" pieces. Its printed counts imply 41,004 to 41,208 pieces in every
 # row except "big", whose 213 million imply about 36,000.

@@ -21,12 +21,12 @@ import tempfile
 
 from absl import flags
 
-from pipelines.treebank import LEAVES as LEAF_KINDS
-from t2t_keras.cli.backend import load_backend
-from t2t_keras.cli.config_flag import CONFIG, refuse_overrides, run_with_config
+from pipelines.text.treebank import LEAVES as LEAF_KINDS
+from t2t_keras.cli.flags.config_flag import CONFIG, refuse_overrides, run_with_config
+from t2t_keras.cli.flags.shared_flags import refuse_unused
 from t2t_keras.cli.main import no_arguments, show_messages_alone, will_resume
-from t2t_keras.cli.process import standard_input
-from t2t_keras.cli.unused_flags import refuse_unused
+from t2t_keras.cli.process.backend import load_backend
+from t2t_keras.cli.process.streams import standard_input
 
 SOURCE = flags.DEFINE_string(
     "source", None, "Source text: a file, a glob, or a comma-separated list of files."
@@ -93,7 +93,7 @@ def main(arguments):
     check_source()
     check_unused()
     load_backend()
-    from pipelines.prepare import prepare
+    from pipelines.preparation.prepare import prepare
     from pipelines.tokenizers import load_tokenizer
 
     config = CONFIG.value.data
@@ -115,7 +115,7 @@ def main(arguments):
 
 def beam_preparation():
     try:
-        from pipelines.beam_prepare import prepare_with_beam
+        from pipelines.preparation.prepare_on_apache_beam import prepare_with_beam
     except ImportError as error:
         raise ValueError(
             f"--beam needs Apache Beam ({error}): pip install 't2t-keras[beam]'"
@@ -154,17 +154,17 @@ def check_unused():
 
 def find_source(folder):
     """Returns the source of text. Copies standard input to `folder`: it is read more than once."""
-    from pipelines.sources import TabSeparatedFile, TextFiles
-    from pipelines.treebank import TreebankPairs
+    from pipelines.text.sources import TabSeparatedFile, TextFiles
+    from pipelines.text.treebank import TreebankPairs
 
     if SOURCE.value:
         return TextFiles(SOURCE.value, TARGET.value)
     if TFDS.value:
-        from pipelines.tfds_source import TfdsPairs
+        from pipelines.text.tfds_source import TfdsPairs
 
         return TfdsPairs(TFDS.value, LANGUAGES.value, SPLIT.value, DATA_DIR.value)
     if TOY_DOCUMENTS.value:
-        from pipelines.toy_documents import ToyDocuments
+        from pipelines.toy.documents import ToyDocuments
 
         sizes = {"words": WORDS.value, "shortest": SHORTEST.value}
         return ToyDocuments(TOY_DOCUMENTS.value, split=SPLIT.value, **sizes)

@@ -14,13 +14,14 @@ from pathlib import Path
 
 from absl import flags
 
-from t2t_keras.cli.backend import load_backend
-from t2t_keras.cli.files import check_outputs, files_of
+from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
+from t2t_keras.cli.flags.shared_flags import refuse_unused, to_flag, weights_flag
 from t2t_keras.cli.main import one_run, run
-from t2t_keras.cli.search_flags import SEARCH_FLAGS, search_changes
-from t2t_keras.cli.to_flag import TO
-from t2t_keras.cli.unused_flags import refuse_unused
-from t2t_keras.cli.weights_flag import WEIGHTS
+from t2t_keras.cli.process.backend import load_backend
+from t2t_keras.cli.text_files.output_files import check_outputs, files_of
+
+TO = to_flag()
+WEIGHTS = weights_flag()
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the test set's source sentences.")
 REFERENCE = flags.DEFINE_string("reference", None, "Reference translations of --source.")

@@ -1,4 +1,4 @@
-"""t2t-reproduce: reproduces one of the paper's tables, or shows its arguments.
+"""t2t-reproduce: reproduces one of the paper's tables, or tests its claims.
 
 t2t-reproduce table1                                      cost of layers at lengths n
 t2t-reproduce table2 --rows=ende_base                     at full size, from TensorFlow Datasets
@@ -13,8 +13,8 @@ t2t-reproduce table4 --train='wsj/0[2-9]/*.mrg,wsj/1*/*.mrg,wsj/2[01]/*.mrg' \\
     --dev='wsj/22/*.mrg' --test='wsj/23/*.mrg'
 t2t-reproduce table4 --train=gold.mrg --automatic='parsed/*.gz' --ratio=1 --dev=dev.mrg
 t2t-reproduce table4 --run=runs/parsing --train=train.mrg --dev=dev.mrg
-t2t-reproduce arguments                                   experiments on the toy grammar
-t2t-reproduce arguments --rows=scale
+t2t-reproduce claims                                      experiments on the toy grammar
+t2t-reproduce claims    --rows=scale
 
 All files are written to the folder --output: prepared data, runs, logs, and finally the table as
 Markdown and CSV. Run the same command to resume an interrupted one; finished stages are kept.
@@ -28,9 +28,9 @@ from pathlib import Path
 
 from absl import flags
 
-from t2t_keras.cli.backend import load_backend
-from t2t_keras.cli.config_flag import CONFIG, config_is, overrides, run_with_config
+from t2t_keras.cli.flags.config_flag import CONFIG, config_is, overrides, run_with_config
 from t2t_keras.cli.main import will_resume
+from t2t_keras.cli.process.backend import load_backend
 
 # Each flag has the name and default of a field of `Plan`. Its help begins with its tables.
 flags.DEFINE_string(
@@ -53,7 +53,7 @@ flags.DEFINE_integer(
 flags.DEFINE_integer(
     "steps",
     None,
-    "table2, table3, table4, arguments: training steps; the warm-up shrinks in proportion.",
+    "table2, table3, table4, claims: training steps; the warm-up shrinks in proportion.",
 )
 flags.DEFINE_string(
     "reduced",
@@ -71,7 +71,7 @@ flags.DEFINE_float(
 flags.DEFINE_list(
     "rows",
     None,
-    "table2, table3, arguments: names of the rows or experiments. Default: all; in table2, base "
+    "table2, table3, claims: names of the rows or experiments. Default: all; in table2, base "
     "and big, without the rivals.",
 )
 flags.DEFINE_string(
@@ -141,7 +141,7 @@ def main(arguments):
     command = Path(sys.argv[0]).name
     if len(arguments) != 1:
         raise ValueError(
-            "takes one table: table1, table2, table3 or table4, or: arguments. "
+            "takes one table: table1, table2, table3 or table4, or: claims. "
             f"Received: {' '.join(arguments) or 'none'}"
         )
     if arguments[0] != "table1":  # it has no stages

@@ -18,12 +18,12 @@ import sys
 
 from absl import flags
 
-from pipelines.opened_text import opened, text_in
 from pipelines.progress import Progress
-from t2t_keras.cli.engine_flags import opened_model
-from t2t_keras.cli.files import check_outputs, files_of, output_to
+from pipelines.text.opened_text import opened, text_in
+from t2t_keras.cli.flags.engine_flags import opened_model
 from t2t_keras.cli.main import run
-from t2t_keras.cli.process import standard_input
+from t2t_keras.cli.process.streams import standard_input
+from t2t_keras.cli.text_files.output_files import check_outputs, files_of, output_to
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the source sentences, one per line.")
 TARGET = flags.DEFINE_string("target", None, "Text file with the translations of --source.")

@@ -26,9 +26,9 @@ import socket
 
 from absl import flags, logging
 
-from t2t_keras.cli.backend import load_backend, stderr_filter
-from t2t_keras.cli.engine_flags import DTYPE, ENGINE
+from t2t_keras.cli.flags.engine_flags import DTYPE, ENGINE
 from t2t_keras.cli.main import one_run, run, show_info
+from t2t_keras.cli.process.backend import load_backend, stderr_filter
 from t2t_keras.serving.limits import Limits
 
 HOST = flags.DEFINE_string("host", "127.0.0.1", "Address to listen on; 0.0.0.0: all.")

@@ -5,10 +5,9 @@ from pathlib import Path
 
 from absl import logging
 
-from pipelines.whole import read_json
-from t2t_keras.export.litert.names import RECORD
-from t2t_keras.export.version_folders import versions_in
-from t2t_keras.runs.engine_choice import NoExport, fitting_versions, has_gpu
+from pipelines.atomic_files import read_json
+from t2t_keras.export.formats import LITERT_RECORD, versions_in
+from t2t_keras.runs.exports.engine_choice import NoExport, fitting_versions, has_gpu
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine, is_ctranslate2
 from t2t_keras.translating.export_folders import EXPORT_AGAIN, is_litert
@@ -131,7 +130,7 @@ def versions_for(engine, dtype, folder):
 def facts_of(version):
     """Returns what the record of a version says of its weights, a dict."""
     if is_litert(version):
-        return read_json(version / RECORD, {}, EXPORT_AGAIN)
+        return read_json(version / LITERT_RECORD, {}, EXPORT_AGAIN)
     return read_json(version / "config.json", {}, EXPORT_AGAIN).get("export", {})
 
 

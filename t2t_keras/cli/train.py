@@ -20,11 +20,10 @@ from pathlib import Path
 
 from absl import flags, logging
 
-from t2t_keras.cli.backend import load_backend
-from t2t_keras.cli.config_flag import CONFIG, config_is, overrides, run_with_config, variant
-from t2t_keras.cli.cpu_memory import keep_cpu_memory
+from t2t_keras.cli.flags.config_flag import CONFIG, config_is, overrides, run_with_config, variant
 from t2t_keras.cli.main import no_arguments, show_info, will_resume
-from t2t_keras.cli.resources import memory_advice
+from t2t_keras.cli.process.backend import load_backend
+from t2t_keras.cli.process.resources import keep_cpu_memory, memory_advice
 
 RUN = flags.DEFINE_string("run", "runs/quickstart", "Folder of the run, new or to resume.")
 DATA = flags.DEFINE_string(

@@ -42,16 +42,17 @@ import sys
 
 from absl import flags
 
-from pipelines.opened_text import opened, text_in
 from pipelines.progress import Progress
-from t2t_keras.cli.files import check_outputs, files_of
-from t2t_keras.cli.lines_beside import LinesBeside, check_lines
+from pipelines.text.opened_text import opened, text_in
+from t2t_keras.cli.flags.shared_flags import refuse_unused
 from t2t_keras.cli.main import run
-from t2t_keras.cli.marked_lines import MarkedLines
-from t2t_keras.cli.process import standard_input
-from t2t_keras.cli.resumable_output import opened_output
-from t2t_keras.cli.translate_on_beam import APACHE_BEAM, BEAM_OPTIONS, translate_on_beam
-from t2t_keras.cli.translation_lines import JSON, SCORES, Style, lines_of
+from t2t_keras.cli.process.streams import standard_input
+from t2t_keras.cli.text_files.marked_lines import MarkedLines
+from t2t_keras.cli.text_files.output_files import check_outputs, files_of
+from t2t_keras.cli.text_files.parallel_lines import LinesBeside, check_lines
+from t2t_keras.cli.text_files.resumable_output import opened_output
+from t2t_keras.cli.text_files.translation_lines import JSON, SCORES, Style, lines_of
+from t2t_keras.cli.translate_on_apache_beam import APACHE_BEAM, BEAM_OPTIONS, translate_on_beam
 from t2t_keras.cli.translation_model import (
     ALIGNMENTS,
     CONFIDENCE,
@@ -63,7 +64,6 @@ from t2t_keras.cli.translation_model import (
     REQUIRE,
     load_model,
 )
-from t2t_keras.cli.unused_flags import refuse_unused
 
 INPUT = flags.DEFINE_string(
     "input", None, "Text file to translate, or several with --apache_beam. Default: standard input."

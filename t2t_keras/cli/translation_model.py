@@ -5,12 +5,14 @@ from typing import Any, NamedTuple
 
 from absl import flags
 
-from pipelines.whole import json_digest
-from t2t_keras.cli.engine_flags import opened_model
-from t2t_keras.cli.field_flags import define_flags
-from t2t_keras.cli.search_flags import search_changes
-from t2t_keras.cli.to_flag import TO
+from pipelines.atomic_files import json_digest
+from t2t_keras.cli.flags.engine_flags import opened_model
+from t2t_keras.cli.flags.field_flags import define_flags
+from t2t_keras.cli.flags.search_flags import search_changes
+from t2t_keras.cli.flags.shared_flags import to_flag
 from t2t_keras.translating.request import SEARCH, Request
+
+TO = to_flag()
 
 N_BEST = flags.DEFINE_integer("n_best", None, "Translations per input line. Default: 1.")
 # The fields of a request that hold for all lines. --to is a flag of other commands, too.

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from t2t_keras.decoding.special_ids import BEGIN
+from t2t_keras.decoding.rows import BEGIN
 from t2t_keras.ops import ops
 
 # The kinds of attention, and the names of their layers in a model.

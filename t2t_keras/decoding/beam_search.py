@@ -29,8 +29,7 @@ from t2t_keras.decoding.hypotheses import (
     newest_tokens,
     with_token,
 )
-from t2t_keras.decoding.rows import Hypotheses
-from t2t_keras.decoding.special_ids import END
+from t2t_keras.decoding.rows import END, Hypotheses
 from t2t_keras.decoding.tree_constraint import tree_logits
 from t2t_keras.decoding_cache import extended
 from t2t_keras.ops import map_structure, ops

@@ -11,8 +11,7 @@ import dataclasses
 from t2t_keras.decoding.beam_search import BeamSearch
 from t2t_keras.decoding.constraints import IMPOSSIBLE, without_repeats
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
-from t2t_keras.decoding.rows import Hypotheses
-from t2t_keras.decoding.special_ids import END, PADDING
+from t2t_keras.decoding.rows import END, PADDING, Hypotheses
 from t2t_keras.ops import ops
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from absl import logging
 
-from t2t_keras.decoding.special_ids import PADDING
+from t2t_keras.decoding.rows import PADDING
 
 ROWS, LENGTHS = (1, 2, 4), (16, 32, 64)
 ROOM = 16  # tokens by which an output of a compiled search may be longer than its padded source

@@ -7,7 +7,7 @@ of a hypothesis is the model's log P, regardless of the constraints.
 import numpy as np
 
 from t2t_keras.decoding.likeliest import likeliest, log_normalizer
-from t2t_keras.decoding.special_ids import BEGIN, PADDING
+from t2t_keras.decoding.rows import BEGIN, PADDING
 from t2t_keras.ops import ops
 
 IMPOSSIBLE = -np.inf  # log P of a forbidden token, score of a missing hypothesis

@@ -1,7 +1,6 @@
 """Hypotheses: tokens, length limits and scores."""
 
-from t2t_keras.decoding.rows import Hypotheses
-from t2t_keras.decoding.special_ids import BEGIN, PADDING
+from t2t_keras.decoding.rows import BEGIN, PADDING, Hypotheses
 from t2t_keras.ops import ops
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from t2t_keras.decoding.constraints import IMPOSSIBLE
 from t2t_keras.decoding.hypotheses import length_penalty
 from t2t_keras.decoding.numpy_search import SPARE, until_stage
-from t2t_keras.decoding.rows import Hypotheses
-from t2t_keras.decoding.special_ids import BEGIN, END, PADDING
+from t2t_keras.decoding.rows import BEGIN, END, PADDING, Hypotheses
 from t2t_keras.ops import on_numpy, top_k
 
 WIDEST = 32  # beam; `top_k` finds more candidates in another way, with another order of ties

@@ -1,7 +1,9 @@
-"""What a search takes and what it returns. This file loads no Keras."""
+"""The inputs and results of a search, and the ids of special tokens. This file loads no Keras."""
 
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+PADDING, BEGIN, END = 0, 1, 2
 
 
 class Rows(NamedTuple):

@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from t2t_keras.decoding.special_ids import BEGIN, PADDING
+from t2t_keras.decoding.rows import BEGIN, PADDING
 from t2t_keras.losses import token_cross_entropy
 
 

@@ -18,13 +18,33 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from t2t_keras.decoding.constraints import IMPOSSIBLE
-from t2t_keras.decoding.special_ids import END, PADDING
-from t2t_keras.decoding.tree_vocabulary import CLOSING, CONTINUATION, OPENING, OTHER, WORD_START
+from t2t_keras.decoding.rows import END, PADDING
 from t2t_keras.ops import ops
 
-DEEPEST = 299  # constituents inside each other; pipelines/treebank.py reads no deeper trees
+DEEPEST = 299  # constituents inside each other; pipelines/text/treebank.py reads no deeper trees
 SURPRISE = 2.0  # in nats
-ANY, NONE = -1, -2  # in place of an id: any piece that begins a word; no token
+# In place of an id: any piece that begins a word.
+ANY = -1
+# In place of an id: no token.
+NONE = -2
+# Classes of target ids.
+OTHER, OPENING, CLOSING, WORD_START, CONTINUATION = range(5)
+
+
+class TreeVocabulary(NamedTuple):
+    """Tables of a vocabulary of trees.
+
+    The classes of target ids are `OPENING` and `CLOSING` brackets, pieces of text that begin a word
+    (`WORD_START`) or continue one (`CONTINUATION`), and `OTHER`.
+    """
+
+    leaves: str  # how a word is written: "tag", "XX" or "word"
+    classes: np.ndarray  # class of each target id
+    closings: np.ndarray  # for each opening bracket, the id of its closing bracket; 0 elsewhere
+    begins_word: np.ndarray  # for each source id, whether it begins a word
+    start: int  # number of ids that begin every source
+    written: np.ndarray  # for each source id, the id that writes it in a leaf
+    placeholder: tuple  # ids that write "XX"
 
 
 class Leaves(NamedTuple):

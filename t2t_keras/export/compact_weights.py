@@ -6,7 +6,7 @@ import keras
 import tensorflow as tf
 
 from t2t_keras.checks import check_choice
-from t2t_keras.export.dtypes import SAVED_MODEL_DTYPES
+from t2t_keras.export.formats import SAVED_MODEL_DTYPES
 
 
 class CompactWeights(tf.Module):

@@ -13,9 +13,9 @@ from keras import ops
 
 from t2t_keras.checks import check, check_choice
 from t2t_keras.decoding.alignment import AlignmentHead
-from t2t_keras.decoding.special_ids import BEGIN, END, PADDING
+from t2t_keras.decoding.rows import BEGIN, END, PADDING
 from t2t_keras.export.ctranslate2_package import POSITIONS, UNKNOWN, import_ctranslate2
-from t2t_keras.export.dtypes import CTRANSLATE2_DTYPES
+from t2t_keras.export.formats import CTRANSLATE2_DTYPES
 from t2t_keras.export.replacement import replace_folder, restore
 from t2t_keras.layers.positional_encoding import LearnedPositionalEncoding
 from t2t_keras.transformer_config import TransformerConfig

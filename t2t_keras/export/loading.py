@@ -5,18 +5,19 @@ export lists the SHA-256 of each of its files in `assets.extra`, which TensorFlo
 that it ignores.
 """
 
+import contextlib
 import hashlib
 import importlib
 import importlib.util
 import json
 import os
+import re
 import sys
+import tempfile
 from pathlib import Path
 
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
-
-from t2t_keras.export.plain_path import plain_path
 
 MANIFEST = Path("assets.extra") / "sha256.json"
 # Operations that reach beyond the model when they run. No export contains one.
@@ -123,3 +124,19 @@ def damaged(folder, error):
     return ValueError(
         f"{folder} is damaged ({error}). Delete it and export the run again with t2t-export"
     )
+
+
+@contextlib.contextmanager
+def plain_path(folder):
+    """Yields a path to a folder that TensorFlow can read.
+
+    It is a temporary link if the folder's path has a special character.
+    """
+    path = str(folder)
+    if not re.search(r"[\[\\\udc80-\udcff]", path):
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        link = os.path.join(temporary, "link")
+        os.symlink(os.path.abspath(path), link)
+        yield link

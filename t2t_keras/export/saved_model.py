@@ -10,10 +10,9 @@ from absl import logging
 from t2t_keras.checks import check
 from t2t_keras.decoding.search import method_of
 from t2t_keras.decoding.search_config import ROW_OPTIONS
-from t2t_keras.export.batchable import write_batchable
 from t2t_keras.export.compact_weights import CompactWeights
 from t2t_keras.export.id_signatures import id_signatures
-from t2t_keras.export.signature_constants import BEST, LISTS, OPTIONS
+from t2t_keras.export.signature_names import BEST, LISTS, OPTIONS, write_batchable
 from t2t_keras.export.staged_search import staged_search
 from t2t_keras.export.text_signatures import BATCHABLE, TEXTS, TextSignatures, default_options
 

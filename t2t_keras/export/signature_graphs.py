@@ -9,8 +9,7 @@ import itertools
 
 import tensorflow as tf
 
-from t2t_keras.export.loading import checked_graph, damaged, load_text_operations
-from t2t_keras.export.plain_path import plain_path
+from t2t_keras.export.loading import checked_graph, damaged, load_text_operations, plain_path
 
 COUNTER = itertools.count()
 INITIALIZE = "__saved_model_init_op"

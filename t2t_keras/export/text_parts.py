@@ -3,8 +3,8 @@
 import tensorflow as tf
 
 from t2t_keras.decoding.batches import rounded
-from t2t_keras.decoding.special_ids import END
-from t2t_keras.export.signature_constants import NO_SCORE
+from t2t_keras.decoding.rows import END
+from t2t_keras.export.signature_names import NO_SCORE
 
 
 def split_at(ids, counts):

@@ -10,10 +10,10 @@ import tensorflow as tf
 
 from t2t_keras.decoding.alignment import all_attention
 from t2t_keras.decoding.batches import LONGEST
+from t2t_keras.decoding.rows import PADDING
 from t2t_keras.decoding.search_config import ROW_OPTIONS
-from t2t_keras.decoding.special_ids import PADDING
 from t2t_keras.export.option_checks import first_of_each, for_each, only_where, option_checks
-from t2t_keras.export.signature_constants import (
+from t2t_keras.export.signature_names import (
     ATTENTION_LONGEST,
     BEST,
     IDS_ATTENTION,

@@ -1,9 +1,8 @@
 """The vocabularies in a folder of CTranslate2, and how its text begins and ends."""
 
+from t2t_keras.importing.accompanying_files import read_json_file, read_lines, sentencepiece_fields
 from t2t_keras.importing.ids import ABSENT, Ids
 from t2t_keras.importing.imported import Pieces
-from t2t_keras.importing.json_file import read_json_file
-from t2t_keras.importing.vocabulary_files import read_lines, sentencepiece_fields
 
 BEGIN = 1
 PADDING_TOKENS = ("<blank>", "<pad>", "<padding>", "[PAD]")

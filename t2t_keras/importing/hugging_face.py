@@ -3,13 +3,12 @@
 import numpy as np
 
 from t2t_keras.checks import check, check_boolean, check_choice, check_integer, check_rate
+from t2t_keras.importing.accompanying_files import read_json_file, read_sentencepiece
 from t2t_keras.importing.ids import ABSENT, Ids
 from t2t_keras.importing.imported import Imported, Pieces, Weights
-from t2t_keras.importing.json_file import read_json_file
 from t2t_keras.importing.pytorch_file import read_pytorch
 from t2t_keras.importing.safetensors_file import read_safetensors
 from t2t_keras.importing.tensors import Tensors, zeros
-from t2t_keras.importing.vocabulary_files import read_sentencepiece
 from t2t_keras.transformer_config import TransformerConfig
 
 READERS = {"model.safetensors": read_safetensors, "pytorch_model.bin": read_pytorch}

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
+from t2t_keras.importing.accompanying_files import find_vocabularies, sentencepiece_fields
 from t2t_keras.importing.imported import Imported, Weights
 from t2t_keras.importing.marian_settings import Settings
 from t2t_keras.importing.marian_vocabulary import SUFFIXES, read_vocabulary
 from t2t_keras.importing.npz_file import NpzFile
 from t2t_keras.importing.tensors import Tensor, Tensors, zeros
-from t2t_keras.importing.vocabulary_files import find_vocabularies, sentencepiece_fields
 from t2t_keras.transformer_config import TransformerConfig
 
 SETTINGS = "special:model.yml"

@@ -8,9 +8,9 @@ import json
 import re
 from typing import NamedTuple
 
+from t2t_keras.importing.accompanying_files import read_sentencepiece
 from t2t_keras.importing.ids import ABSENT, Ids
 from t2t_keras.importing.imported import Pieces
-from t2t_keras.importing.vocabulary_files import read_sentencepiece
 
 SUFFIXES = (".spm", ".yml", ".yaml", ".json", ".txt")
 # The names of the tokens with id 0 and 1 in old vocabularies, beside those of today.

@@ -3,15 +3,15 @@
 import re
 
 from t2t_keras.checks import check_boolean, check_integer
-from t2t_keras.importing.ids import Ids
-from t2t_keras.importing.imported import Imported, Pieces, Weights
-from t2t_keras.importing.tensors import Tensors
-from t2t_keras.importing.tf_checkpoint import checkpoint_prefix, read_checkpoint
-from t2t_keras.importing.vocabulary_files import (
+from t2t_keras.importing.accompanying_files import (
     find_vocabularies,
     read_lines,
     sentencepiece_fields,
 )
+from t2t_keras.importing.ids import Ids
+from t2t_keras.importing.imported import Imported, Pieces, Weights
+from t2t_keras.importing.tensors import Tensors
+from t2t_keras.importing.tf_checkpoint import checkpoint_prefix, read_checkpoint
 from t2t_keras.transformer_config import TransformerConfig
 
 CHECKPOINTS = "ckpt-*.index"

@@ -1,8 +1,7 @@
 """The files of tensor2tensor beside a checkpoint: settings and sub-words."""
 
 from t2t_keras.checks import check_integer
-from t2t_keras.importing.json_file import read_json_file
-from t2t_keras.importing.vocabulary_files import read_lines
+from t2t_keras.importing.accompanying_files import read_json_file, read_lines
 
 # Heads in the sets of hparams that flags.txt names. The checkpoint shows all other settings.
 HEADS = {

@@ -5,7 +5,7 @@ import functools
 import math
 import re
 
-from t2t_keras.export.plain_path import plain_path
+from t2t_keras.export.loading import plain_path
 from t2t_keras.importing.tensors import Tensor
 
 # In checkpoints of TensorFlow 2, which are graphs of objects.

@@ -11,8 +11,8 @@ from t2t_keras.checks import check, check_boolean, check_integer, check_rate, ch
 from t2t_keras.decoding_cache import KeysValues, empty_cache, extended
 from t2t_keras.layers.attention_scores import scaled_scores, scores_named
 from t2t_keras.layers.masks import Bias, causal_mask, over_heads
+from t2t_keras.layers.numerics import at_least_float32
 from t2t_keras.layers.positional_encoding import kind_of_positions
-from t2t_keras.layers.precision import at_least_float32
 
 # Finite, so that a fully masked row yields numbers instead of NaN, and so far below any real
 # score that exp(FORBIDDEN - maximum) is exactly 0 in float32.

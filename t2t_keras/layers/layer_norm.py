@@ -3,8 +3,7 @@
 import keras
 from keras import ops
 
-from t2t_keras.layers.gradients import upstream_gradient
-from t2t_keras.layers.precision import at_least_float32
+from t2t_keras.layers.numerics import at_least_float32, upstream_gradient
 
 
 @keras.saving.register_keras_serializable("t2t_keras")

@@ -12,7 +12,7 @@ import numpy as np
 from keras import ops
 
 from t2t_keras.checks import check, check_boolean, check_choice, check_integer, check_sequence
-from t2t_keras.layers.precision import at_least_float32
+from t2t_keras.layers.numerics import at_least_float32
 
 
 def sinusoids(positions, d_model, interleaved=True, largest_is_1=None):

@@ -5,7 +5,7 @@ from keras import ops
 
 from t2t_keras.checks import check_boolean, check_integer, check_positive
 from t2t_keras.layers.masks import padding_mask
-from t2t_keras.layers.precision import at_least_float32
+from t2t_keras.layers.numerics import at_least_float32
 
 
 class Masked(keras.layers.Layer):

@@ -13,7 +13,7 @@ def reproduce(plan):
     All files are written to `plan.folder`: prepared data, runs, logs, and finally the table as
     Markdown and CSV. Repeat an interrupted call to resume it.
 
-    Table 1 and the arguments fork this process. Call them before TensorFlow or JAX has computed
+    Table 1 and the claims fork this process. Call them before TensorFlow or JAX has computed
     anything, and in a script under `if __name__ == "__main__":`.
 
     Args:

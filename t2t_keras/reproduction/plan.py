@@ -1,22 +1,22 @@
-"""The settings for reproducing a table or the arguments, and which of them read each setting."""
+"""The settings for reproducing a table or the claims, and which of them read each setting."""
 
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pipelines.treebank import LEAVES
+from pipelines.text.treebank import LEAVES
 from t2t_keras.checks import check_choice, check_integer, check_positive
 from t2t_keras.reproduction.timing import sorted_lengths
 
-TABLES = ("table1", "table2", "table3", "table4", "arguments")
+TABLES = ("table1", "table2", "table3", "table4", "claims")
 
 
 def setting(*tables, default=None, trains=False):
     """Returns a field of `Plan`.
 
     Args:
-        *tables: numbers of the tables that read it, or "arguments"; every other one rejects it.
+        *tables: numbers of the tables that read it, or "claims"; every other one rejects it.
         default: its default value.
         trains: whether only training reads it. A plan with `run` does not train and rejects it.
     """
@@ -27,7 +27,7 @@ def setting(*tables, default=None, trains=False):
 
 @dataclasses.dataclass(kw_only=True)
 class Plan:
-    """A table to reproduce, or the paper's arguments, with data and all changes to its settings.
+    """A table to reproduce, or the paper's claims, with data and all changes to its settings.
 
     t2t-reproduce has a flag for every field except `table`, `command` and `overrides`. A wrong
     value, a setting that the table does not read, and settings that contradict each other raise a
@@ -38,9 +38,9 @@ class Plan:
 
     table: str = dataclasses.field(kw_only=False)  # one of TABLES
     # Folder for all files; None: reproduced/TABLE
-    output: str | None = setting(1, 2, 3, 4, "arguments")
+    output: str | None = setting(1, 2, 3, 4, "claims")
     # Command line, for the table's notes
-    command: str = setting(1, 2, 3, 4, "arguments", default="")
+    command: str = setting(1, 2, 3, 4, "claims", default="")
 
     # Layers to time
     d_model: int = setting(1, default=256)  # width d
@@ -54,16 +54,16 @@ class Plan:
     divide: int | None = setting(2, 3, 4, trains=True)  # divisor of all widths
     divide_layers: int | None = setting(2, 3, 4, trains=True)  # divisor of the number of layers
     # Training steps; the warm-up shrinks too
-    steps: int | None = setting(2, 3, 4, "arguments", trains=True)
+    steps: int | None = setting(2, 3, 4, "claims", trains=True)
     # Floating-point operations to train each row for, in place of `steps`
     operations: float | None = setting(2, trains=True)
     # Config for less data or less time; in table2 one for each row, separated by commas
     reduced: str | None = setting(2, 3, 4, trains=True)
     # Value by setting: {"model.dropout": 0.2}
-    overrides: Mapping | None = setting(2, 3, 4, "arguments")
+    overrides: Mapping | None = setting(2, 3, 4, "claims")
 
     # Rows, training text and held-out text
-    rows: Sequence[str] | None = setting(2, 3, "arguments")  # names; None: all but rivals
+    rows: Sequence[str] | None = setting(2, 3, "claims")  # names; None: all but rivals
     source: str | None = setting(2, 3, trains=True)  # to train on: paths or globs, with commas
     target: str | None = setting(2, 3, trains=True)  # translations of `source`
     data: str | None = setting(2, 3, trains=True)  # folder written by t2t-prepare

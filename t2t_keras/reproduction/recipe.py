@@ -15,7 +15,7 @@ from pipelines.tokenizers import load_tokenizer
 from t2t_keras.checks import check_choice
 from t2t_keras.experiment import Experiment, differences, load_experiment
 from t2t_keras.models import architecture_of
-from t2t_keras.operations import training_operations
+from t2t_keras.parameters import training_operations
 from t2t_keras.training.checkpoints import Checkpoints
 
 CHECKPOINTS = 72  # in twelve hours of training, one every ten minutes (§5.2, §6.1)

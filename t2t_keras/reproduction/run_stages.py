@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from pipelines.sources import digest_of
-from pipelines.whole import locked_folder, read_json, write_json
+from pipelines.atomic_files import locked_folder, read_json, write_json
+from pipelines.text.sources import digest_of
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.run import Run
 from t2t_keras.training.checkpoints import Checkpoints

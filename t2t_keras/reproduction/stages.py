@@ -13,9 +13,9 @@ import sys
 import time
 from pathlib import Path
 
+from pipelines.atomic_files import read_json, write_json
 from pipelines.progress import duration
-from pipelines.sources import digest_of
-from pipelines.whole import read_json, write_json
+from pipelines.text.sources import digest_of
 
 REPORT_SECONDS = 60  # between two progress reports of a running stage
 # Log lines of libraries, and the prefix of our own log lines.

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import keras
 import numpy as np
 
+from pipelines.atomic_files import locked_folder
 from pipelines.progress import Progress
-from pipelines.whole import locked_folder
 from t2t_keras.layers import LocalSelfAttention, MultiHeadAttention
 from t2t_keras.layers.attention import head_widths
 from t2t_keras.reproduction.child_process import call_in_child

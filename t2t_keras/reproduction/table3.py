@@ -13,7 +13,7 @@ import dataclasses
 import statistics
 from typing import NamedTuple
 
-from pipelines.file_lists import find_files
+from pipelines.text.file_lists import find_files
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu
 from t2t_keras.experiment import (

@@ -13,12 +13,12 @@ If they are more than a fifth of a treebank's sentences, an error is raised inst
 import dataclasses
 from typing import NamedTuple
 
-from pipelines.file_lists import find_files
-from pipelines.mixed_treebank import write_mixed
-from pipelines.origin import digest
-from pipelines.sources import digest_of
-from pipelines.treebank import read_trees
-from pipelines.whole import read_json, write_json
+from pipelines.atomic_files import read_json, write_json
+from pipelines.preparation.recorded_inputs import digest
+from pipelines.text.file_lists import find_files
+from pipelines.text.mixed_treebank import write_mixed
+from pipelines.text.sources import digest_of
+from pipelines.text.treebank import read_trees
 from t2t_keras.evaluation.bracketing import Bracketing, bracketing
 from t2t_keras.reproduction.recipe import reduced_recipe
 from t2t_keras.reproduction.run_stages import (

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.file_lists import find_files
-from pipelines.toy_grammar import pairs
-from pipelines.whole import read_json
+from pipelines.atomic_files import read_json
+from pipelines.text.file_lists import find_files
+from pipelines.toy.grammar import pairs
 from t2t_keras.checks import check_choice
 from t2t_keras.reproduction.stages import Stages
 from t2t_keras.runs.text_files import check_line_counts, read_lines
@@ -136,7 +136,7 @@ def tfds_files(plan, folder, data_set, languages, split):
     name = f"{re.sub(r'[^0-9A-Za-z]+', '_', data_set)}-{split}"
     paths = [folder / f"{name}.{language}" for language in languages]
     if not all(path.exists() for path in paths):
-        from pipelines.tfds_source import TfdsPairs  # takes seconds to load
+        from pipelines.text.tfds_source import TfdsPairs  # takes seconds to load
 
         sides = zip(*TfdsPairs(data_set, languages, split, plan.data_dir), strict=True)
         for path, texts in zip(paths, sides, strict=True):

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from t2t_keras.layers.precision import at_least_float32
+from t2t_keras.layers.numerics import at_least_float32
 
 LOWEST = -1e9
 

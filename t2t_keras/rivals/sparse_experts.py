@@ -5,7 +5,7 @@ import math
 import keras
 from keras import ops
 
-from t2t_keras.layers.precision import at_least_float32
+from t2t_keras.layers.numerics import at_least_float32
 
 
 @keras.saving.register_keras_serializable("t2t_keras")

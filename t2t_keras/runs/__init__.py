@@ -13,7 +13,7 @@ _HOMES = {
     "RunEnsemble": "t2t_keras.runs.run_ensemble",
     "load_runs": "t2t_keras.runs.run_ensemble",
     "load_translator": "t2t_keras.runs.run_ensemble",
-    "train": "t2t_keras.runs.training",
+    "train": "t2t_keras.runs.training.train",
 }
 __all__ = sorted(_HOMES)
 

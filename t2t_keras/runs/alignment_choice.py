@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from pipelines.atomic_files import write_json
 from pipelines.progress import Progress
-from pipelines.whole import write_json
 from t2t_keras.decoding.alignment import AlignmentHead, alignment_heads, chosen, cross_attention
-from t2t_keras.decoding.special_ids import END
+from t2t_keras.decoding.rows import END
 from t2t_keras.evaluation.alignment_error_rate import alignment_error_rate, read_gold
 from t2t_keras.runs.run_folder import ALIGNMENT, read_head, unusable
 from t2t_keras.translating.words import between_words, linked

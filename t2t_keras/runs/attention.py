@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from keras import ops
 
+from pipelines.atomic_files import full_disk_named, whole_file
 from pipelines.progress import Progress
 from pipelines.special_ids import BEGIN, END, PADDING
 from pipelines.tokenizers import lone_pieces, words
-from pipelines.whole import full_disk_named, whole_file
 from t2t_keras.decoding.rows import Rows
 from t2t_keras.visualization.heads import heads_of
 from t2t_keras.visualization.heat_maps import heat_maps

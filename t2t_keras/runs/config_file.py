@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from pipelines.corpora import corpora_in
-from pipelines.whole import read_json
+from pipelines.atomic_files import read_json
+from pipelines.batches.corpora import corpora_in
 from t2t_keras.decoding.search_config import SearchConfig
 
 RESTORE = (

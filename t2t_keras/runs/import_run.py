@@ -10,12 +10,12 @@ from typing import NamedTuple
 import keras
 import numpy as np
 
-from pipelines.mapped_sentencepiece import MappedSentencePiece
-from pipelines.normalization import Normalization
-from pipelines.subwords import SubwordTokenizer
+from pipelines.atomic_files import whole_folder
+from pipelines.text.normalization import Normalization
 from pipelines.tokenizers import SIDES, SeparateTokenizers, load_tokenizer, save_tokenizer
-from pipelines.tokens import TokenTokenizer
-from pipelines.whole import whole_folder
+from pipelines.tokenizers.mapped_sentencepiece import MappedSentencePiece
+from pipelines.tokenizers.separated_tokens import TokenTokenizer
+from pipelines.tokenizers.tensor2tensor_subwords import SubwordTokenizer
 from t2t_keras.checks import nearest
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment

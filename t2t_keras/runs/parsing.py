@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from pipelines.sources import SourceError
-from pipelines.treebank import parse, read_trees, repair, without_traces
+from pipelines.text.sources import SourceError
+from pipelines.text.treebank import parse, read_trees, repair, without_traces
 from t2t_keras.evaluation.bracketing import SHORT, bracketing, length
 from t2t_keras.runs.evaluation import translate_all
 
@@ -44,7 +44,7 @@ def evaluate_lines(golds, lines, repaired=None):
 
 
 def leaf_symbol(run, given):
-    """Returns the symbol that a run writes for a word, one of `pipelines.treebank.LEAVES`.
+    """Returns the symbol that a run writes for a word, one of `pipelines.text.treebank.LEAVES`.
 
     Args:
         run: a `Run`.

@@ -3,17 +3,18 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from pipelines.atomic_files import whole_file
 from pipelines.progress import Progress
-from pipelines.whole import whole_file
 from t2t_keras.evaluation.bleu import SAMPLES, bleu, check_lines, chrf, sentence_bleu
 from t2t_keras.evaluation.by_length import bleu_by_length
+from t2t_keras.evaluation.calibration import calibration, right_words
 from t2t_keras.experiment import Experiment
 from t2t_keras.parameters import grouped_counts, parameter_counts
 from t2t_keras.runs.attention import attention_heads
-from t2t_keras.runs.calibration import calibration_of
 from t2t_keras.runs.config_file import read_config
-from t2t_keras.runs.weights_comparison import comparison_text
+from t2t_keras.runs.training.weights_comparison import comparison_text
 from t2t_keras.translating.sentences import on_one_line
+from t2t_keras.translating.words import texts_of_words
 from t2t_keras.visualization.report import (
     Attention,
     Example,
@@ -150,3 +151,19 @@ def example_attention(run, lines, weights):
         return None
     line, source, output = fitting[len(fitting) // 2]
     return Attention(line, attention_heads(model, tokenizer, source, output))
+
+
+def calibration_of(tokenizer, translations, references):
+    """Returns the `Calibration` of the words of translations, or None if there are no words.
+
+    Args:
+        tokenizer: the tokenizer of the target language.
+        translations: the `Translation` of each text, with confidence.
+        references: lists of strings of equal length.
+    """
+    expected = tokenizer.encode(references) if references else []
+    right = []
+    for translation, ids in zip(translations, expected, strict=True):
+        right += right_words(translation.words.target, texts_of_words(tokenizer, ids))
+    confidence = [word for each in translations for word in each.confidence]
+    return calibration(confidence, right)

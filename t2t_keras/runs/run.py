@@ -14,14 +14,14 @@ RUN/
 
 import contextlib
 
-from pipelines.whole import check_links, full_disk_named, locked_folder, only_one
+from pipelines.atomic_files import check_links, full_disk_named, locked_folder, only_one
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.alignment_choice import choose_alignment
-from t2t_keras.runs.engine_choice import chosen_engine
+from t2t_keras.runs.exports.engine_choice import chosen_engine
+from t2t_keras.runs.exports.export_record import weights_digest
 from t2t_keras.runs.run_folder import RunFolder, step_of
 from t2t_keras.runs.settings_file import read_settings
 from t2t_keras.runs.trained_model import TrainedModel
-from t2t_keras.runs.weights_digest import weights_digest
 from t2t_keras.training.checkpoints import Checkpoints, DamagedCheckpoint, average, restore
 from t2t_keras.training.metrics_file import MetricsFile
 from t2t_keras.translating.engines.preferred import PreferredEngine
@@ -238,7 +238,7 @@ class Run(RunFolder, TrainedModel):
             weights: see `TrainedModel`.
             **options: `dtype`, `ids_only`, `force`, and search settings; see `exports`.
         """
-        from t2t_keras.runs.exports import export
+        from t2t_keras.runs.exports.exporting import export
 
         with full_disk_named(folder or self.folder):
             return export(self, folder, format, weights, **options)

@@ -1,9 +1,9 @@
 """Several runs that translate together as an ensemble."""
 
 from t2t_keras.decoding.ensemble import Ensemble
+from t2t_keras.runs.exports.export_record import weights_digest
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.trained_model import TrainedModel
-from t2t_keras.runs.weights_digest import weights_digest
 from t2t_keras.translating import find
 
 

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from pipelines.tags import chosen_tag, tagged
+from pipelines.atomic_files import json_digest, read_json
 from pipelines.tokenizers import load_tokenizer
-from pipelines.whole import json_digest, read_json
+from pipelines.tokenizers.tags import chosen_tag, tagged
 from t2t_keras.decoding.alignment import AlignmentHead
-from t2t_keras.runs.averaged_weights import AveragedWeights, digest_of_version, file_key
 from t2t_keras.runs.config_file import preparation_of, read_config, search_in
+from t2t_keras.runs.training.averaged_weights import AveragedWeights, digest_of_version, file_key
 from t2t_keras.training.checkpoints import Checkpoints
 
 ALIGNMENT = "alignment.json"

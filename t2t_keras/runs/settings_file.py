@@ -3,13 +3,13 @@
 import dataclasses
 import importlib.metadata
 
-from pipelines.batch_plan import BatchConfig
-from pipelines.bpe_dropout import EncodingsConfig
-from pipelines.cleaning import CleaningConfig
-from pipelines.corpora import corpora_in, tag_in
+from pipelines.atomic_files import write_json
+from pipelines.batches.batch_plan import BatchConfig
+from pipelines.batches.corpora import corpora_in, tag_in
 from pipelines.data_config import DataConfig
-from pipelines.vocabulary import VocabularyConfig
-from pipelines.whole import write_json
+from pipelines.text.cleaning import CleaningConfig
+from pipelines.tokenizers.bpe_dropout import EncodingsConfig
+from pipelines.tokenizers.vocabulary import VocabularyConfig
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
 from t2t_keras.models import architecture_of, config_class

@@ -1,7 +1,7 @@
 """Text files as lists of lines."""
 
-from pipelines.opened_text import opened
-from pipelines.sources import BYTE_ORDER_MARK
+from pipelines.text.opened_text import opened
+from pipelines.text.sources import BYTE_ORDER_MARK
 
 
 def read_lines(path):

@@ -17,8 +17,8 @@ import uuid
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.opened_text import compressing, opened
-from pipelines.whole import file_digest, read_json, write_json
+from pipelines.atomic_files import file_digest, read_json, write_json
+from pipelines.text.opened_text import compressing, opened
 
 PROGRESS = ".t2t-translate"  # hidden, so that patterns such as OUTPUT/* do not match it
 

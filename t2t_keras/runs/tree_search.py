@@ -3,13 +3,13 @@
 import numpy as np
 
 from pipelines.special_ids import UNKNOWN
-from t2t_keras.decoding.tree_constraint import TreeConstraint
-from t2t_keras.decoding.tree_vocabulary import (
+from t2t_keras.decoding.tree_constraint import (
     CLOSING,
     CONTINUATION,
     OPENING,
     OTHER,
     WORD_START,
+    TreeConstraint,
     TreeVocabulary,
 )
 

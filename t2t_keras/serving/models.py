@@ -9,9 +9,8 @@ from tensorflow.core.framework import types_pb2
 from tensorflow.core.protobuf import saved_model_pb2
 
 from t2t_keras.decoding.compiled_shapes import PAYS_AFTER, Shape
-from t2t_keras.export.batchable import read_batchable
 from t2t_keras.export.loading import load
-from t2t_keras.export.signature_constants import IDS_SEARCH, OPTIONS, is_served
+from t2t_keras.export.signature_names import IDS_SEARCH, OPTIONS, is_served, read_batchable
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.signatures import Signature, warm_up
 from t2t_keras.serving.tensors import Spec

@@ -7,8 +7,8 @@ file does not load TensorFlow.
 import numpy as np
 
 from t2t_keras.decoding.batches import LONGEST, stacked
-from t2t_keras.decoding.special_ids import END, PADDING
-from t2t_keras.export.signature_constants import ATTENTION_LONGEST
+from t2t_keras.decoding.rows import END, PADDING
+from t2t_keras.export.signature_names import ATTENTION_LONGEST
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.signatures import Signature
 from t2t_keras.serving.tensors import Spec

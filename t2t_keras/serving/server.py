@@ -20,7 +20,7 @@ from absl import logging
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from t2t_keras.export.version_folders import versions_in
+from t2t_keras.export.formats import versions_in
 from t2t_keras.serving.batching import Workers
 from t2t_keras.serving.connections import AT_ONCE, Connection, Connections
 from t2t_keras.serving.engine_model import EngineModel

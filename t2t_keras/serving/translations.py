@@ -10,7 +10,7 @@ import typing
 import numpy as np
 
 from t2t_keras.checks import check
-from t2t_keras.export.signature_constants import ATTENTION_LONGEST, BEST, LISTS, NO_SCORE, OPTIONS
+from t2t_keras.export.signature_names import ATTENTION_LONGEST, BEST, LISTS, NO_SCORE, OPTIONS
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.signatures import Signature, metadata_of
 from t2t_keras.serving.tensors import Spec

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from absl import logging
 
-from t2t_keras.export.version_folders import versions_in
+from t2t_keras.export.formats import versions_in
 from t2t_keras.serving.batching import Batcher
 from t2t_keras.serving.call_batching import CallBatcher, method_of
 from t2t_keras.serving.limits import Refusal

@@ -8,8 +8,7 @@ distributions to the loss, which regularizes models of little text. A step takes
 import keras
 from keras import ops
 
-from t2t_keras.layers.gradients import upstream_gradient
-from t2t_keras.layers.precision import at_least_float32
+from t2t_keras.layers.numerics import at_least_float32, upstream_gradient
 from t2t_keras.losses import token_weights
 from t2t_keras.training.token_sums import TokenSums, token_sums_of_logits
 

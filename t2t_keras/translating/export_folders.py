@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from pipelines.whole import read_json
+from pipelines.atomic_files import read_json
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.export.litert import names
-from t2t_keras.export.version_folders import versions_in
+from t2t_keras.export.formats import LITERT_MODEL, LITERT_RECORD, versions_in
 
 EXPORT_AGAIN = "Delete the folder and export the run again with t2t-export"
 
@@ -33,7 +32,7 @@ def is_saved_model(folder):
 
 def is_litert(folder):
     """Returns whether a folder contains a model for LiteRT, or what is left of one."""
-    return any((folder / name).exists() for name in (names.MODEL, names.RECORD))
+    return any((folder / name).exists() for name in (LITERT_MODEL, LITERT_RECORD))
 
 
 def search_of(folder):

@@ -5,7 +5,7 @@ This file loads neither TensorFlow nor Keras.
 
 import hashlib
 
-from pipelines.whole import read_json, write_json
+from pipelines.atomic_files import read_json, write_json
 
 RECORD = "export.json"  # of a CTranslate2 folder
 

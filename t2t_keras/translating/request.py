@@ -12,8 +12,8 @@ import os
 import re
 from typing import Any
 
-from pipelines.glossary import Glossary
-from pipelines.markup import MARKUP
+from pipelines.markup.marked_text import MARKUP
+from pipelines.text.glossary import Glossary
 from t2t_keras.checks import check, check_boolean, check_choice, nearest
 from t2t_keras.decoding.search_config import SearchConfig
 
@@ -40,7 +40,8 @@ class Request(SearchChanges):
     """A text to translate. Its further fields are those of `SearchConfig`.
 
     Args:
-        text: a string, or the pieces of a line of a document, see `pipelines.markup.Document`.
+        text: a string, or the pieces of a line of a document, see `Document` in
+            `pipelines.markup.marked_text`.
         split: division into sentences: "auto" translates each sentence by itself and keeps the
             line breaks and spaces between sentences, "off" translates the text as one sentence.
             None: "auto", but "off" for a model of parse trees.

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pipelines.glossary import Glossary
-from t2t_keras.decoding.special_ids import BEGIN, PADDING
+from pipelines.text.glossary import Glossary
+from t2t_keras.decoding.rows import BEGIN, PADDING
 
 HINT = "Write it differently, or leave it out"
 REQUIRED_LONGEST = 256  # tokens of the phrases that a search has room for

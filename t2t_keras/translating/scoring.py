@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from t2t_keras.decoding.special_ids import END
+from t2t_keras.decoding.rows import END
 from t2t_keras.translating.calls import Call, answered
 
 

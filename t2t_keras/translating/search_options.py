@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from pipelines.normalization import SPACE_SIGN
+from pipelines.text.normalization import SPACE_SIGN
 from t2t_keras.checks import nearest
 from t2t_keras.decoding.search_config import SearchConfig, settings_in
 

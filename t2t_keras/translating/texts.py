@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pipelines.sentences import split_sentences
+from pipelines.text.sentences import split_sentences
 from t2t_keras.translating.markup.marked_translation import marked_text_of
 from t2t_keras.translating.request import in_text
 from t2t_keras.translating.required_phrases import PhraseEncoder, Requirements, loaded_glossary

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pipelines.tags import chosen_tag, tagged
+from pipelines.tokenizers.tags import chosen_tag, tagged
 from t2t_keras.decoding.batches import LONGEST
-from t2t_keras.decoding.special_ids import END, PADDING
+from t2t_keras.decoding.rows import END, PADDING
 from t2t_keras.translating.calls import Call, driven
 from t2t_keras.translating.request import TextError, requests_of
 from t2t_keras.translating.sentences import joined_sentences, on_one_line

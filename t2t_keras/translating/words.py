@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipelines.normalization import SPACE_SIGN
+from pipelines.text.normalization import SPACE_SIGN
 from pipelines.tokenizers import words
 from t2t_keras.visualization.heads import joined
 

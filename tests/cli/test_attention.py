@@ -6,8 +6,8 @@ import re
 import matplotlib.image
 import numpy as np
 import pytest
-from commands import command
-from untrained import toy_tokenizer, untrained_run
+from support.processes.commands import command
+from support.runs.untrained import toy_tokenizer, untrained_run
 
 IMAGES = {"encoder-1-self_attention", "decoder-1-self_attention", "decoder-1-cross_attention"}
 

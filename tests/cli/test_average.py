@@ -1,8 +1,8 @@
 """t2t-average prints the averaged steps; tests/runs/test_run.py tests the averages."""
 
 import pytest
-from commands import command
-from untrained import save_checkpoint, toy_tokenizer, untrained_run
+from support.processes.commands import command
+from support.runs.untrained import save_checkpoint, toy_tokenizer, untrained_run
 
 
 @pytest.fixture(scope="module")

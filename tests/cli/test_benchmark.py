@@ -5,9 +5,9 @@ import re
 import matplotlib.image
 import numpy as np
 import pytest
-from commands import command
-from serving_client import served
-from untrained import toy_tokenizer, untrained_run
+from support.processes.commands import command
+from support.runs.untrained import toy_tokenizer, untrained_run
+from support.serving.serving_client import served
 
 from t2t_keras.cli.benchmarks import document_runs, table
 from t2t_keras.cli.benchmarks.document_runs import pronouns

@@ -3,11 +3,11 @@
 import gzip
 
 import pytest
-from commands import command
-from in_process import call
-from untrained import toy_tokenizer, untrained_run
+from support.processes.commands import command
+from support.processes.in_process import call
+from support.runs.untrained import toy_tokenizer, untrained_run
 
-from pipelines.toy_grammar import pairs
+from pipelines.toy.grammar import pairs
 from t2t_keras.runs import Run
 
 

@@ -3,8 +3,8 @@
 import itertools
 
 import pytest
-from commands import command
-from in_process import call
+from support.processes.commands import command
+from support.processes.in_process import call
 
 DOG = "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (DT a) (NN cat))) (. .)))"
 FOUR = "(S (NP (DT a) (NN b)) (VP (VB c) (RB d)))"

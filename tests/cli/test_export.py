@@ -6,8 +6,8 @@ import zipfile
 import keras
 import numpy as np
 import pytest
-from commands import command
-from untrained import toy_tokenizer, untrained_run
+from support.processes.commands import command
+from support.runs.untrained import toy_tokenizer, untrained_run
 
 
 @pytest.fixture(scope="module")

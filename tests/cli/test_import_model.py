@@ -2,14 +2,12 @@
 
 import json
 
-import ctranslate2_folder
 import numpy as np
-import opennmt_tf_folder
 import pytest
-import tensor2tensor_folder
-from commands import command
+from support.importing import ctranslate2_folder, opennmt_tf_folder, tensor2tensor_folder
+from support.processes.commands import command
 
-from pipelines.whole import read_json
+from pipelines.atomic_files import read_json
 from t2t_keras.runs import Run
 
 

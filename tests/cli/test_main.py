@@ -1,7 +1,7 @@
 """Behavior common to all commands: mistakes, --help, Ctrl-C, a closed output."""
 
 import pytest
-from commands import command, running
+from support.processes.commands import HELPERS, command, running
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_file_name_cannot_break_the_message_into_lines_or_control_the_terminal
 
 
 def test_a_defect_ends_with_a_traceback_and_exit_code_1():
-    with running("defective_command", package="") as process:
+    with running("defective_command", package=HELPERS) as process:
         assert process.wait() == 1
         assert "Traceback" in process.errors() and "KeyError: 'defect'" in process.errors()
 
@@ -55,14 +55,14 @@ def test_help_is_the_docstring_and_all_flags_of_the_command():
 def test_an_installed_command_prints_the_help_of_its_module(name, flags, absent):
     """In an installed command, `__main__` is the script and not the module of the command."""
     of_module = command(name, "--help")
-    with running("console_script", name, "--help", package="") as script:
+    with running("console_script", name, "--help", package=HELPERS) as script:
         assert script.wait() == of_module.returncode == 0
         of_script = (script.folder / "stdout").read_text()
     listed = of_module.stdout.partition(f"/{name}.py:\n")[2]
     assert all(f"{flag}:" in listed for flag in flags)
     assert f"{absent}:" not in listed
     assert of_script.partition(f"/t2t-{name}:\n")[2] == listed
-    with running("console_script", name, "--ouptut=x", package="") as script:
+    with running("console_script", name, "--ouptut=x", package=HELPERS) as script:
         assert script.wait() == 2
         assert (
             script.errors()

@@ -1,8 +1,8 @@
 """t2t-parameters: the counts of one config and of Table 3."""
 
 import pytest
-from commands import command
-from in_process import call
+from support.processes.commands import command
+from support.processes.in_process import call
 
 
 def test_the_weights_of_a_config_are_counted_with_its_changes():

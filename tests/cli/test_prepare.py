@@ -1,9 +1,9 @@
 """t2t-prepare: where the text comes from, and the report. tests/pipelines tests preparation."""
 
 import pytest
-from commands import SMALL_CORPUS, command
+from support.processes.commands import SMALL_CORPUS, command
 
-from pipelines.corpora import read_corpora
+from pipelines.batches.corpora import read_corpora
 from pipelines.tokenizers import load_tokenizer
 
 

@@ -1,8 +1,8 @@
 """t2t-report writes a page; tests/runs/test_report.py tests the page itself."""
 
 import pytest
-from commands import command
-from untrained import toy_tokenizer, untrained_run
+from support.processes.commands import command
+from support.runs.untrained import toy_tokenizer, untrained_run
 
 LINES = 16
 

@@ -7,12 +7,12 @@ import re
 
 import numpy as np
 import pytest
-from commands import command
-from in_process import call, parsed_flags
-from untrained import toy_tokenizer, untrained_run
+from support.processes.commands import command
+from support.processes.in_process import call, parsed_flags
+from support.runs.untrained import toy_tokenizer, untrained_run
 
 from pipelines.tokenizers import load_tokenizer
-from pipelines.toy_grammar import pairs
+from pipelines.toy.grammar import pairs
 from t2t_keras.translating.scoring import Score
 
 PAIRS = pairs(20)

@@ -3,7 +3,7 @@
 import socket
 
 import pytest
-from commands import command
+from support.processes.commands import command
 
 
 @pytest.mark.parametrize(

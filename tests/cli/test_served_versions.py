@@ -2,11 +2,11 @@
 
 import pytest
 
-from pipelines.whole import write_json
+from pipelines.atomic_files import write_json
 from t2t_keras.cli import served_versions
 from t2t_keras.cli.served_versions import find_versions
-from t2t_keras.export.litert.names import RECORD
-from t2t_keras.runs.engine_choice import NoExport
+from t2t_keras.export.formats import LITERT_RECORD
+from t2t_keras.runs.exports.engine_choice import NoExport
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def saved_model(folder, digest="a", dtype="float32"):
 
 def litert(folder, digest="a", dtype="float32"):
     folder.mkdir(parents=True)
-    write_json(folder / RECORD, {"dtype": dtype, "weights": {"digest": digest}})
+    write_json(folder / LITERT_RECORD, {"dtype": dtype, "weights": {"digest": digest}})
 
 
 def found(folder, *options):

@@ -5,14 +5,15 @@ import shutil
 
 import pytest
 from absl import flags
-from commands import TINY_RUN, command
-from in_process import parsed_flags
-from untrained import tiny_experiment, toy_tokenizer
+from support.processes.commands import TINY_RUN, command
+from support.processes.in_process import parsed_flags
+from support.runs.untrained import tiny_experiment, toy_tokenizer
 
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import differences
-from t2t_keras.runs import Run, training
-from t2t_keras.runs.beginning import begin
+from t2t_keras.runs import Run
+from t2t_keras.runs.training import train as training
+from t2t_keras.runs.training.run_start import begin
 from t2t_keras.translating.export_folders import find_export
 
 
@@ -56,7 +57,7 @@ def test_the_end_of_training_is_reported(
 
     monkeypatch.setattr("t2t_keras.runs.train", train)
     arguments = ["--run=runs/x", "--noexport", "--data=d", "--dev_source=s", "--dev_target=t"]
-    with parsed_flags("config_flag") as config_flag:
+    with parsed_flags("flags.config_flag") as config_flag:
         arguments = config_flag.resolve_config(arguments, "base")
     monkeypatch.setattr("sys.argv", ["t2t-train", *arguments])
     with parsed_flags("train", *arguments) as module:
@@ -124,7 +125,7 @@ def train_call(monkeypatch):
     def call(*arguments):
         with parsed_flags("train", *(a for a in arguments if "--config" not in a)) as module:
             default = module.default_config(flags.FLAGS)
-        with parsed_flags("config_flag") as config_flag:
+        with parsed_flags("flags.config_flag") as config_flag:
             arguments = config_flag.resolve_config(arguments, default)
         monkeypatch.setattr("sys.argv", ["t2t-train", *arguments])
         with parsed_flags("train", *arguments) as module:

@@ -11,15 +11,15 @@ import threading
 import time
 
 import pytest
-from commands import UGLY, command, running
-from in_process import call
-from untrained import toy_tokenizer, untrained_run
+from support.processes.commands import UGLY, command, running
+from support.processes.in_process import call
+from support.runs.untrained import toy_tokenizer, untrained_run
 
-from pipelines.markup import Document
+from pipelines.atomic_files import read_json, write_json
+from pipelines.markup.marked_text import Document
 from pipelines.special_ids import SPECIAL_PIECES
 from pipelines.tokenizers import WordPieceTokenizer, save_tokenizer
-from pipelines.toy_grammar import pairs
-from pipelines.whole import read_json, write_json
+from pipelines.toy.grammar import pairs
 
 TEXT = "The dog sleeps.\n\nThe cat sleeps.\n"
 PHRASE_FILES = {"glossary": "terms.tsv", "require": "phrases"}

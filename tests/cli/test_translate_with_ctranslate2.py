@@ -4,9 +4,9 @@ import json
 import shutil
 
 import pytest
-from in_process import call
+from support.processes.in_process import call
 
-from pipelines.whole import read_json, write_json
+from pipelines.atomic_files import read_json, write_json
 
 pytest.importorskip("ctranslate2")
 pytestmark = pytest.mark.long

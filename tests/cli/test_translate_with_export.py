@@ -4,15 +4,15 @@ import json
 
 import pytest
 import tensorflow as tf
-from in_process import call, kept_engine, kept_export, parsed_flags
-from untrained import untrained_run
+from support.processes.in_process import call, kept_engine, kept_export, parsed_flags
+from support.runs.untrained import untrained_run
 
+from pipelines.atomic_files import read_json, write_json
 from pipelines.special_ids import SPECIAL_PIECES
 from pipelines.tokenizers import save_tokenizer
-from pipelines.toy_grammar import pairs
-from pipelines.vocabulary import VocabularyConfig, learn
-from pipelines.whole import read_json, write_json
-from pipelines.word_pieces import WordPieceTokenizer
+from pipelines.tokenizers.vocabulary import VocabularyConfig, learn
+from pipelines.tokenizers.word_pieces import WordPieceTokenizer
+from pipelines.toy.grammar import pairs
 from t2t_keras.runs import Run
 from t2t_keras.translating import find
 from t2t_keras.translating.engines import saved_model

@@ -6,7 +6,7 @@ import shutil
 import threading
 
 import pytest
-from in_process import parsed_flags
+from support.processes.in_process import parsed_flags
 
 from t2t_keras.runs import Run
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from helpers import array, ids, tiny_model
-from searches import as_graph
+from support.models.helpers import array, ids, tiny_model
+from support.models.searches import as_graph
 
 from t2t_keras.decoding.alignment import AlignmentHead, alignment_heads, attention_between
 

@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-from helpers import tiny_model
-from searches import run_search, set_bias, uncached_log_p
+from support.models.helpers import tiny_model
+from support.models.searches import run_search, set_bias, uncached_log_p
 
 from t2t_keras.decoding.beam_search import BeamSearch
 

@@ -1,7 +1,7 @@
 """Every search, compared with all hypotheses that the constraints allow, also if they are few."""
 
 import pytest
-from table_model import END, TableModel, allowed, random_constraints, search_table
+from support.models.table_model import END, TableModel, allowed, random_constraints, search_table
 
 from t2t_keras.decoding.beam_search import BeamSearch
 from t2t_keras.decoding.ensemble import Ensemble

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from helpers import array
 from keras import ops
-from searches import SOURCE, as_graph, model_that_ends, run_search, set_bias
-from table_model import TableModel, found, padded
+from support.models.helpers import array
+from support.models.searches import SOURCE, as_graph, model_that_ends, run_search, set_bias
+from support.models.table_model import TableModel, found, padded
 
 from t2t_keras.decoding.beam_search_with_options import (
     BeamSearchWithOptions,

@@ -5,9 +5,9 @@ import itertools
 import keras
 import numpy as np
 import pytest
-from helpers import array
 from keras import ops
-from searches import SOURCE, model_that_ends, run_search, scores_of, set_bias
+from support.models.helpers import array
+from support.models.searches import SOURCE, model_that_ends, run_search, scores_of, set_bias
 
 from t2t_keras.decoding.constraints import next_tokens, repeats_ngram, without_repeats
 from t2t_keras.decoding.search_config import SearchConfig

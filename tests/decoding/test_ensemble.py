@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from helpers import tiny_model
-from searches import SOURCE, model_that_ends, run_search, uncached_log_softmax
+from support.models.helpers import tiny_model
+from support.models.searches import SOURCE, model_that_ends, run_search, uncached_log_softmax
 
 from t2t_keras.decoding.ensemble import Ensemble
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from helpers import tiny_model
-from searches import run_search, scores_of, set_bias, uncached_log_softmax
+from support.models.helpers import tiny_model
+from support.models.searches import run_search, scores_of, set_bias, uncached_log_softmax
 
 SOURCE = np.array([[5, 6, 7, 2, 0], [9, 2, 0, 0, 0], [3, 4, 3, 4, 2]], "int32")
 LENGTH = 7

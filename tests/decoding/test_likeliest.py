@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from helpers import array
 from keras import ops
+from support.models.helpers import array
 
 from t2t_keras.decoding.likeliest import group_size, likeliest, log_normalizer
 

@@ -4,8 +4,8 @@ import contextlib
 
 import numpy as np
 import pytest
-from helpers import disturbed, tiny_model
 from keras import ops
+from support.models.helpers import disturbed, tiny_model
 
 from t2t_keras.decoding.beam_search_with_options import (
     BeamSearchWithOptions,
@@ -13,10 +13,10 @@ from t2t_keras.decoding.beam_search_with_options import (
 )
 from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
+from t2t_keras.decoding.rows import PADDING
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import method_of, search
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.decoding.special_ids import PADDING
 from t2t_keras.ops import THREAD, map_structure
 
 pytestmark = pytest.mark.one_backend

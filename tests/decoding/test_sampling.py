@@ -2,9 +2,9 @@ import types
 
 import numpy as np
 import pytest
-from helpers import array
 from keras import ops
-from searches import SOURCE, model_that_ends, run_search
+from support.models.helpers import array
+from support.models.searches import SOURCE, model_that_ends, run_search
 
 from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.decoding.sampling import Sampling, draws_of

@@ -1,8 +1,8 @@
 import keras
 import numpy as np
 import pytest
-from helpers import array, compiled, ids, tiny_model
-from searches import as_graph, run_search, uncached_log_p
+from support.models.helpers import array, compiled, ids, tiny_model
+from support.models.searches import as_graph, run_search, uncached_log_p
 
 from t2t_keras.decoding.hypotheses import length_penalty
 from t2t_keras.decoding.scoring import log_probabilities

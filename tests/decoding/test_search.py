@@ -8,10 +8,10 @@ import sys
 import keras
 import numpy as np
 import pytest
-from commands import ROOT
-from helpers import array, compiled
 from keras import ops
-from searches import SOURCE, as_graph, model_that_ends, run_search
+from support.models.helpers import array, compiled
+from support.models.searches import SOURCE, as_graph, model_that_ends, run_search
+from support.processes.commands import ROOT
 
 from t2t_keras.decoding.search import search
 from t2t_keras.decoding.search_config import SearchConfig
@@ -61,9 +61,9 @@ def test_jax_and_tensorflow_find_the_same(tmp_path):
     np.savez(tmp_path / "weights.npz", *[array(weight) for weight in model.weights])
     program = f"""
 import json, sys
-sys.path.insert(0, "tests/support")
+sys.path.insert(0, "tests")
 import numpy as np
-from searches import model_that_ends, run_search
+from support.models.searches import model_that_ends, run_search
 model = model_that_ends(num_layers=1)
 with np.load({str(tmp_path / "weights.npz")!r}) as file:
     model.set_weights([file[name] for name in file.files])

@@ -2,7 +2,7 @@ import subprocess
 import sys
 
 import pytest
-from commands import ROOT
+from support.processes.commands import ROOT
 
 from t2t_keras.decoding.search_config import SearchConfig
 

@@ -5,17 +5,23 @@ import itertools
 
 import numpy as np
 import pytest
-from helpers import array
 from keras import ops
-from table_model import END, TableModel, found, padded
-from tree_tokenizer import TOKENIZER, text_of
+from support.models.helpers import array
+from support.models.table_model import END, TableModel, found, padded
+from support.text.tree_tokenizer import TOKENIZER, text_of
 
-from pipelines import treebank
+from pipelines.text import treebank
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import advance, method_of, search
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.decoding.tree_constraint import DEEPEST, SURPRISE, TreeConstraint
-from t2t_keras.decoding.tree_vocabulary import CLOSING, OPENING, WORD_START
+from t2t_keras.decoding.tree_constraint import (
+    CLOSING,
+    DEEPEST,
+    OPENING,
+    SURPRISE,
+    WORD_START,
+    TreeConstraint,
+)
 from t2t_keras.runs.tree_search import tree_vocabulary
 
 # Ids of `TOKENIZER`.

@@ -1,5 +1,5 @@
 import pytest
-from trained_run import TEXTS, train
+from support.runs.trained_run import TEXTS, train
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ import h5py
 import numpy as np
 import pytest
 import tensorflow as tf
-from accidents import refusal
-from commands import TINY_RUN, command
-from crafted import DEEP, HUGE, LIMITS, NOTES, Trap, header, npy, refused
-from untrained import save_checkpoint, toy_tokenizer, untrained_run
+from support.importing.crafted import DEEP, HUGE, LIMITS, NOTES, Trap, header, npy, refused
+from support.processes.accidents import refusal
+from support.processes.commands import TINY_RUN, command
+from support.runs.untrained import save_checkpoint, toy_tokenizer, untrained_run
 
 pytestmark = pytest.mark.drill
 

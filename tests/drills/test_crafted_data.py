@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import SMALL_CORPUS, TINY_RUN
-from crafted import DEEP, HUGE, Trap, header, npy, refused
+from support.importing.crafted import DEEP, HUGE, Trap, header, npy, refused
+from support.processes.commands import SMALL_CORPUS, TINY_RUN
 
 pytestmark = pytest.mark.drill
 

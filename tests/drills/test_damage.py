@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from accidents import (
+from support.processes.accidents import (
     DAMAGES,
     check_outcomes,
     chosen,
@@ -24,9 +24,9 @@ from accidents import (
     truncate,
     variables_of,
 )
-from commands import SMALL_CORPUS, command, running
-from serving_client import predict
-from trained_run import TEXTS, arrays_of_checkpoint, averaged, results_of, train
+from support.processes.commands import SMALL_CORPUS, command, running
+from support.runs.trained_run import TEXTS, arrays_of_checkpoint, averaged, results_of, train
+from support.serving.serving_client import predict
 
 pytestmark = pytest.mark.drill
 

@@ -6,9 +6,9 @@
 import shutil
 
 import pytest
-from accidents import check_outcomes, chosen, contents, copied, refusal
-from commands import SMALL_CORPUS, command
-from trained_run import averaged, results_of, train_flags
+from support.processes.accidents import check_outcomes, chosen, contents, copied, refusal
+from support.processes.commands import SMALL_CORPUS, command
+from support.runs.trained_run import averaged, results_of, train_flags
 
 pytestmark = pytest.mark.drill
 FULL = (3_000, 10_000, 30_000, 100_000, 300_000)  # bytes of a file that still fit on the disk

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from commands import script
-from random_marian import write_random_marian
+from support.importing.random_marian import write_random_marian
+from support.processes.commands import script
 
 pytestmark = pytest.mark.drill
 MEASURED = """

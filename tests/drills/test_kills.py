@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
-from accidents import SIZE, arrays_of_weights, contents, variables_of
-from commands import SMALL_CORPUS, TINY_RUN, command, running
-from random_marian import write_random_marian
+from support.importing.random_marian import write_random_marian
+from support.processes.accidents import SIZE, arrays_of_weights, contents, variables_of
+from support.processes.commands import SMALL_CORPUS, TINY_RUN, command, running
 
-from pipelines.toy_grammar import pairs
+from pipelines.toy.grammar import pairs
 from t2t_keras.export.loading import check_manifest, load
 
 pytestmark = pytest.mark.drill

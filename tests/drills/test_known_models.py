@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipelines.mapped_sentencepiece import MappedSentencePiece
+from pipelines.tokenizers.mapped_sentencepiece import MappedSentencePiece
 from t2t_keras.importing.formats import read_model
 from t2t_keras.runs.import_run import Arrays, import_run
 

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import pytest
-from serving_client import backwards, get, metric, served, until
+from support.serving.serving_client import backwards, get, metric, served, until
 
 from t2t_keras.translating.find import load_translator
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from commands import command, running
+from support.processes.commands import command, running
 
-from pipelines.toy_grammar import pairs
+from pipelines.toy.grammar import pairs
 
 pytestmark = pytest.mark.drill
 

@@ -10,15 +10,15 @@ import math
 
 import numpy as np
 import pytest
-from accidents import SIZE
-from commands import command
-from served_ugly import predictions
-from serving_client import served
-from ugly_lines import ugly_lines
-from untrained import toy_tokenizer, untrained_run
+from support.processes.accidents import SIZE
+from support.processes.commands import command
+from support.runs.untrained import toy_tokenizer, untrained_run
+from support.serving.served_ugly import predictions
+from support.serving.serving_client import served
+from support.text.ugly_lines import ugly_lines
 
-from pipelines.graph_encoding import BATCH
-from pipelines.id_store import IdStore
+from pipelines.batches.id_store import IdStore
+from pipelines.preparation.graph_encoding import BATCH
 from pipelines.tokenizers import load_tokenizer
 from t2t_keras.runs import Run
 from t2t_keras.runs.text_files import read_lines

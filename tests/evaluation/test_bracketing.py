@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from pipelines.treebank import Tree, parse
+from pipelines.text.treebank import Tree, parse
 from t2t_keras.evaluation.bracketing import Bracketing, bracketing, compared, length
 
 # Brackets are given as label and span; the words before the colon have their positions.

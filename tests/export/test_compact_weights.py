@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from helpers import array, pairs, tensors, tiny_model
+from support.models.helpers import array, pairs, tensors, tiny_model
 
 from t2t_keras.export.compact_weights import CompactWeights
 from t2t_keras.export.saved_model import graph, write

@@ -6,11 +6,11 @@ import ctranslate2
 import numpy as np
 import pytest
 import sentencepiece
-from helpers import OTHER_SYSTEMS, array, tiny_model
-from searches import log_p_of, run_search
+from support.models.helpers import OTHER_SYSTEMS, array, tiny_model
+from support.models.searches import log_p_of, run_search
 
-from pipelines.toy_grammar import pairs
-from pipelines.vocabulary import VocabularyConfig, learn
+from pipelines.tokenizers.vocabulary import VocabularyConfig, learn
+from pipelines.toy.grammar import pairs
 from t2t_keras.decoding.alignment import AlignmentHead, attention_between
 from t2t_keras.decoding.batches import padded
 from t2t_keras.export.ctranslate2 import save_ctranslate2

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from tree_tokenizer import TOKENIZER
+from support.text.tree_tokenizer import TOKENIZER
 
 from t2t_keras.decoding.alignment import AlignmentHead
 from t2t_keras.decoding.batches import padded
@@ -11,7 +11,7 @@ from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
 from t2t_keras.decoding.tree_constraint import TreeConstraint
 from t2t_keras.export.id_signatures import id_signatures
-from t2t_keras.export.signature_constants import (
+from t2t_keras.export.signature_names import (
     IDS_ATTENTION,
     IDS_LOG_P,
     IDS_PHRASES,

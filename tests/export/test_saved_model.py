@@ -9,19 +9,18 @@ import sys
 import numpy as np
 import pytest
 import tensorflow as tf
-from commands import UGLY, command
-from helpers import tiny_model
-from untrained import toy_tokenizer, untrained_run
+from support.models.helpers import tiny_model
+from support.processes.commands import UGLY, command
+from support.runs.untrained import toy_tokenizer, untrained_run
 
-from pipelines.toy_grammar import pairs
+from pipelines.toy.grammar import pairs
 from t2t_keras.decoding.batches import padded
 from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search_config import ROW_OPTIONS
-from t2t_keras.export.batchable import read_batchable
 from t2t_keras.export.saved_model import graph, write
-from t2t_keras.export.signature_constants import NO_SCORE, is_served
-from t2t_keras.export.signature_constants import OPTIONS as OPTIONS_SIGNATURE
 from t2t_keras.export.signature_graphs import INITIALIZE, SignatureGraphs
+from t2t_keras.export.signature_names import NO_SCORE, is_served, read_batchable
+from t2t_keras.export.signature_names import OPTIONS as OPTIONS_SIGNATURE
 from t2t_keras.translating.find import load_translator
 from t2t_keras.translating.request import Request
 from t2t_keras.translating.scoring import Scorer

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from searches import SOURCE, model_that_ends, run_search
+from support.models.searches import SOURCE, model_that_ends, run_search
 
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import method_of

@@ -7,10 +7,10 @@ import shutil
 import ctranslate2
 import numpy as np
 import pytest
-from ctranslate2_folder import random_model, write_folder, write_vocabulary
-from helpers import OTHER_SYSTEMS, array, tiny_model
-from imported_logits import model_of
-from small_sentencepiece import unigram_model
+from support.importing.ctranslate2_folder import random_model, write_folder, write_vocabulary
+from support.importing.imported_logits import model_of
+from support.importing.small_sentencepiece import unigram_model
+from support.models.helpers import OTHER_SYSTEMS, array, tiny_model
 
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.export.ctranslate2 import save_ctranslate2

@@ -2,7 +2,7 @@ import struct
 
 import numpy as np
 import pytest
-from ctranslate2_folder import random_model, write_model
+from support.importing.ctranslate2_folder import random_model, write_model
 
 from t2t_keras.importing.ctranslate2_file import Model
 

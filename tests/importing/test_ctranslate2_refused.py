@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from ctranslate2_folder import random_model, write_folder
+from support.importing.ctranslate2_folder import random_model, write_folder
 
 from t2t_keras.importing.ctranslate2 import read
 

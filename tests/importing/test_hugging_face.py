@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from imported_logits import model_of
 from keras import ops
-from small_sentencepiece import pieces_of, unigram_model
+from support.importing.imported_logits import model_of
+from support.importing.small_sentencepiece import pieces_of, unigram_model
 
 from t2t_keras.importing.formats import recognized
 from t2t_keras.importing.hugging_face import Folder, read

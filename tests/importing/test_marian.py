@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from imported_logits import check_logits
-from marian_folder import FFN, D, arrays, write
-from small_sentencepiece import unigram_model
-from toy_tokenizers import toy_tokenizer
+from support.importing.imported_logits import check_logits
+from support.importing.marian_folder import FFN, D, arrays, write
+from support.importing.small_sentencepiece import unigram_model
+from support.text.toy_tokenizers import toy_tokenizer
 
 from t2t_keras.importing.marian import is_format, read
 

@@ -5,7 +5,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from marian_folder import arrays, write
+from support.importing.marian_folder import arrays, write
 
 from t2t_keras.importing.marian import read
 

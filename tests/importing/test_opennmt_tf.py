@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from imported_logits import check_logits
-from opennmt_tf_folder import (
+from support.importing.imported_logits import check_logits
+from support.importing.opennmt_tf_folder import (
     FEATURES,
     FFN,
     LABELS,
@@ -16,8 +16,8 @@ from opennmt_tf_folder import (
     arrays,
     write,
 )
-from small_sentencepiece import unigram_model
-from tf_checkpoint import save_tensors
+from support.importing.small_sentencepiece import unigram_model
+from support.importing.tf_checkpoint import save_tensors
 
 from t2t_keras.importing.formats import read_model, recognized
 from t2t_keras.importing.opennmt_tf import read

@@ -4,8 +4,19 @@ import json
 
 import numpy as np
 import pytest
-from imported_logits import check_logits
-from tensor2tensor_folder import FFN, HPARAMS, MODALITY, PIECES, SCALE, SPACES, D, V, arrays, write
+from support.importing.imported_logits import check_logits
+from support.importing.tensor2tensor_folder import (
+    FFN,
+    HPARAMS,
+    MODALITY,
+    PIECES,
+    SCALE,
+    SPACES,
+    D,
+    V,
+    arrays,
+    write,
+)
 
 from t2t_keras.importing.tensor2tensor import is_format, read
 

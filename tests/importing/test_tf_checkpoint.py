@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tf_checkpoint import save_tensors
+from support.importing.tf_checkpoint import save_tensors
 
 from t2t_keras.importing.tf_checkpoint import checkpoint_prefix, read_checkpoint
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from helpers import array, vectors
 from keras import ops
+from support.models.helpers import array, vectors
 
 from t2t_keras.layers.attention_scores import additive_scores, scaled_scores, unscaled_scores
 

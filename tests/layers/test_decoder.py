@@ -1,6 +1,6 @@
 import numpy as np
-from helpers import array, check_layer, vectors
 from keras import ops
+from support.models.helpers import array, check_layer, vectors
 
 from t2t_keras.decoding_cache import decoding_step
 from t2t_keras.layers import Decoder, DecoderBlock, Encoder, SharedEmbedding

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from helpers import array, check_layer, vectors
 from keras import ops
+from support.models.helpers import array, check_layer, vectors
 
 from t2t_keras.layers import Encoder, EncoderBlock
 

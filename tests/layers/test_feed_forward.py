@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from helpers import array, check_layer, disturbed, vectors
 from keras import ops
-from reference import ACTIVATIONS
+from support.models.helpers import array, check_layer, disturbed, vectors
+from support.models.reference import ACTIVATIONS
 
 from t2t_keras.layers import FeedForward
 

@@ -1,8 +1,8 @@
 import keras
 import numpy as np
 import pytest
-from helpers import array, disturbed, gradients, vectors
 from keras import ops
+from support.models.helpers import array, disturbed, gradients, vectors
 
 from t2t_keras.layers.layer_norm import LayerNorm
 

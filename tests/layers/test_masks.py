@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from helpers import array, ids
 from keras import ops
+from support.models.helpers import array, ids
 
 from t2t_keras.layers import causal_mask, local_mask, padding_mask
 from t2t_keras.layers.masks import over_heads

@@ -3,8 +3,8 @@ import math
 import keras
 import numpy as np
 import pytest
-from helpers import array, check_layer, vectors
 from keras import ops
+from support.models.helpers import array, check_layer, vectors
 
 from t2t_keras import TransformerConfig
 from t2t_keras.layers import LearnedPositionalEncoding, SinusoidalPositionalEncoding

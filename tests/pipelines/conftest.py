@@ -1,11 +1,11 @@
 import pytest
-from small_corpus import CORPUS, PART, config
+from support.text.small_corpus import CORPUS, PART, config
 
-import pipelines.cleaned_text as cleaned_text
-import pipelines.prepare as preparation
-from pipelines.prepare import prepare
-from pipelines.sources import Pairs
-from pipelines.vocabulary import learn
+import pipelines.preparation.prepare as preparation
+import pipelines.text.cleaned_text as cleaned_text
+from pipelines.preparation.prepare import prepare
+from pipelines.text.sources import Pairs
+from pipelines.tokenizers.vocabulary import learn
 
 
 @pytest.fixture(scope="module")

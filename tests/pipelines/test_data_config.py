@@ -1,10 +1,10 @@
 import pytest
 
-from pipelines.batch_plan import BatchConfig
-from pipelines.bpe_dropout import EncodingsConfig
-from pipelines.cleaning import CleaningConfig
+from pipelines.batches.batch_plan import BatchConfig
 from pipelines.data_config import DataConfig
-from pipelines.vocabulary import VocabularyConfig
+from pipelines.text.cleaning import CleaningConfig
+from pipelines.tokenizers.bpe_dropout import EncodingsConfig
+from pipelines.tokenizers.vocabulary import VocabularyConfig
 
 
 @pytest.mark.parametrize(

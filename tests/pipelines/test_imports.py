@@ -9,18 +9,25 @@ from pathlib import Path
 import pipelines
 
 ROOT = Path(pipelines.__file__).parent
-MODULES = {path.stem: path for path in ROOT.glob("*.py") if path.stem != "__init__"}
-HEAVY = {"beam_prepare", "dataset", "graph_encoding", "graph_tokenizers", "tfds_source"}
-HEAVY |= {"graph_subwords", "graph_tokens", "word_piece_learner"}
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in ROOT.glob("**/*.py")
+    if path != ROOT / "__init__.py"
+}
+HEAVY = {
+    *("batches.dataset", "preparation.graph_encoding", "preparation.prepare_on_apache_beam"),
+    *("text.tfds_source", "tokenizers.graph_tokenizers", "tokenizers.graph_subwords"),
+    *("tokenizers.graph_tokens", "tokenizers.word_piece_learner"),
+}
 
 
 def imports(path):
     """Yields the modules of this package that a file imports, at its top or in a function."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module == "pipelines":
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module.startswith("pipelines."):
-            yield node.module.removeprefix("pipelines.")
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("pipelines"):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name.removeprefix("pipelines.") for name in (node.module, *names)]
+            yield from (name for name in names if name in MODULES)
 
 
 def test_only_the_named_modules_load_tensorflow_or_beam():
@@ -34,5 +41,16 @@ def test_only_the_named_modules_load_tensorflow_or_beam():
 
 def test_imports_have_no_circles():
     graph = {name: set(imports(path)) for name, path in MODULES.items()}
-    assert "byte_pairs" in graph["tokenizers"]
+    assert "tokenizers.byte_pairs" in graph["tokenizers"]
     assert set(graphlib.TopologicalSorter(graph).static_order()) == MODULES.keys()
+
+
+def test_rooms_import_only_the_rooms_below_them():
+    floors = ["text", "tokenizers", "batches", "preparation"]
+    for name, path in MODULES.items():
+        room = name.split(".")[0]
+        others = {other.split(".")[0] for other in imports(path)} - {room}
+        if room in floors:
+            assert not others & set(floors[floors.index(room) :]), name
+        assert room != "markup" or others <= {"text"}
+        assert room != "toy" or others <= {"text"}

@@ -1,5 +1,5 @@
-from pipelines.normalization import Normalization
 from pipelines.special_ids import CONTINUES, SPECIAL_PIECES
+from pipelines.text.normalization import Normalization
 
 
 def test_normalized_text_cannot_contain_special_pieces():

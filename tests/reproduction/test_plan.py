@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from commands import command
+from support.processes.commands import command
 
 from t2t_keras.reproduction import Plan, reproduce
 from t2t_keras.reproduction.plan import TABLES, settings

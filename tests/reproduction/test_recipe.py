@@ -4,7 +4,7 @@ import copy
 import dataclasses
 
 import pytest
-from untrained import toy_tokenizer
+from support.runs.untrained import toy_tokenizer
 
 from t2t_keras.experiment import load_experiment
 from t2t_keras.reproduction import Plan

@@ -4,9 +4,9 @@ import json
 from unittest import mock
 
 import pytest
-from untrained import save_checkpoint, toy_tokenizer, untrained_run
+from support.runs.untrained import save_checkpoint, toy_tokenizer, untrained_run
 
-from pipelines.whole import write_json
+from pipelines.atomic_files import write_json
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
 from t2t_keras.reproduction import Plan

@@ -5,8 +5,8 @@ import re
 import signal
 
 import pytest
-from commands import command, running
-from stages_process import start_python
+from support.processes.commands import HELPERS, command, running
+from support.processes.stages_process import start_python
 
 from t2t_keras.reproduction import stages as stages_module
 from t2t_keras.reproduction.stages import Stages, last_message
@@ -96,11 +96,11 @@ def test_a_stage_that_writes_nothing_is_reported(tmp_path):
 
 
 def test_a_killed_process_resumes_with_the_stage_that_it_had_not_finished(tmp_path):
-    with running("stages_process", tmp_path, package="") as process:
+    with running("stages_process", tmp_path, package=HELPERS) as process:
         assert process.wait() == -signal.SIGKILL
     assert (tmp_path / "first").exists() and not (tmp_path / "second").exists()
     (tmp_path / "alive").touch()
-    with running("stages_process", tmp_path, package="") as process:
+    with running("stages_process", tmp_path, package=HELPERS) as process:
         assert process.wait() == 0, process.errors()
         started = re.findall("demo: (.*), see", process.errors())
     assert started == ["second", "third"]

@@ -7,9 +7,9 @@ import time
 
 import matplotlib.image
 import pytest
-from commands import command, running
+from support.processes.commands import command, running
 
-from pipelines.whole import only_one
+from pipelines.atomic_files import only_one
 from t2t_keras.reproduction import Plan, reproduce, table1
 from t2t_keras.reproduction.table_writer import this_machine
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from reproduced import (
+from support.runs.reproduced import (
     SEARCH,
     cells,
     copying_start,
@@ -13,7 +13,7 @@ from reproduced import (
     write_lines,
 )
 
-from pipelines.toy_grammar import pairs
+from pipelines.toy.grammar import pairs
 from t2t_keras.evaluation.bleu import bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu
 from t2t_keras.reproduction import Plan, reproduce, stages

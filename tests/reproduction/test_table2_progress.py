@@ -3,7 +3,7 @@ import json
 import pytest
 
 from t2t_keras.experiment import load_experiment
-from t2t_keras.operations import training_operations
+from t2t_keras.parameters import training_operations
 from t2t_keras.reproduction import table2_progress
 from t2t_keras.reproduction.table2_progress import Progress, draw_progress, progress_of
 from t2t_keras.runs import Run

@@ -4,7 +4,7 @@ import json
 import math
 
 import pytest
-from reproduced import TINY, cells, reproduce_command, started_stages
+from support.runs.reproduced import TINY, cells, reproduce_command, started_stages
 
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.experiment import differences, find_config, load_config_file, load_experiment

@@ -4,7 +4,7 @@ import dataclasses
 import json
 
 import pytest
-from reproduced import (
+from support.runs.reproduced import (
     SEARCH,
     TINY,
     cells,
@@ -14,7 +14,7 @@ from reproduced import (
     write_lines,
 )
 
-from pipelines.treebank import read_trees
+from pipelines.text.treebank import read_trees
 from t2t_keras.evaluation.bracketing import bracketing
 from t2t_keras.reproduction import Plan, reproduce, stages
 from t2t_keras.runs.parsing import tree_of

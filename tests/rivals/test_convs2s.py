@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from rival_models import RIVALS, rival
-from rival_reference import (
+from support.models.rival_models import RIVALS, rival
+from support.models.rival_reference import (
     check_logits,
     convolution,
     linear,

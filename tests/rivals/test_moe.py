@@ -3,9 +3,9 @@ import dataclasses
 import keras
 import numpy as np
 import pytest
-from helpers import array, ids, tensors
 from keras import ops
-from rival_models import RIVALS
+from support.models.helpers import array, ids, tensors
+from support.models.rival_models import RIVALS
 
 from t2t_keras.losses import LabelSmoothedCrossEntropy
 from t2t_keras.rivals.moe import MoE

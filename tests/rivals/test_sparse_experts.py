@@ -1,8 +1,8 @@
 import keras
 import numpy as np
 import pytest
-from helpers import array, check_layer, compiled, disturbed, vectors
 from keras import ops
+from support.models.helpers import array, check_layer, compiled, disturbed, vectors
 
 from t2t_keras.rivals.sparse_experts import SparseExperts
 

@@ -1,7 +1,7 @@
 import shutil
 
 import pytest
-from untrained import save_checkpoint
+from support.runs.untrained import save_checkpoint
 
 from t2t_keras.runs import Run
 

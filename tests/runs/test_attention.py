@@ -2,7 +2,7 @@ import re
 
 import numpy as np
 import pytest
-from untrained import QUICK
+from support.runs.untrained import QUICK
 
 
 def words_of(heads):

@@ -1,7 +1,7 @@
 import pytest
-from untrained import QUICK
+from support.runs.untrained import QUICK
 
-from pipelines.toy_grammar import pairs
+from pipelines.toy.grammar import pairs
 from t2t_keras.runs.evaluation import evaluate, translate_all
 
 SOURCES, REFERENCES = (list(side) for side in zip(*pairs(40, "test"), strict=True))

@@ -7,14 +7,14 @@ from pathlib import Path
 import ctranslate2
 import numpy as np
 import pytest
-from accidents import contents
-from commands import command
-from ctranslate2_folder import random_model, write_folder
-from random_marian import write_random_marian
-from untrained import QUICK, toy_tokenizer, untrained_run
+from support.importing.ctranslate2_folder import random_model, write_folder
+from support.importing.random_marian import write_random_marian
+from support.processes.accidents import contents
+from support.processes.commands import command
+from support.runs.untrained import QUICK, toy_tokenizer, untrained_run
 
+from pipelines.atomic_files import read_json
 from pipelines.tokenizers import SeparateTokenizers
-from pipelines.whole import read_json
 from t2t_keras.importing.formats import read_model
 from t2t_keras.runs import Run
 from t2t_keras.runs.import_run import Arrays, import_run

@@ -1,6 +1,6 @@
 import pytest
 
-from pipelines.treebank import DEEPEST, parse
+from pipelines.text.treebank import DEEPEST, parse
 from t2t_keras.runs.parsing import (
     evaluate_lines,
     evaluate_run,

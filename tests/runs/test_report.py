@@ -7,9 +7,9 @@ import re
 import shutil
 
 import pytest
-from untrained import QUICK
+from support.runs.untrained import QUICK
 
-from pipelines.whole import read_json, write_json
+from pipelines.atomic_files import read_json, write_json
 from t2t_keras.runs import Run
 from t2t_keras.runs.report import LONGEST
 

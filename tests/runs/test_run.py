@@ -5,14 +5,14 @@ import shutil
 import keras
 import numpy as np
 import pytest
-from untrained import QUICK, save_checkpoint
+from support.runs.untrained import QUICK, save_checkpoint
 
+from pipelines.atomic_files import only_one, read_json, write_json
 from pipelines.special_ids import SPECIAL_PIECES
 from pipelines.tokenizers import WordPieceTokenizer, save_tokenizer
-from pipelines.whole import only_one, read_json, write_json
 from t2t_keras.experiment import Experiment
 from t2t_keras.runs import Run
-from t2t_keras.runs.beginning import begin, join
+from t2t_keras.runs.training.run_start import begin, join
 
 
 def weights_of(model):

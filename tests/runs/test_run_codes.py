@@ -5,13 +5,13 @@ import re
 import numpy as np
 import pytest
 import tensorflow as tf
-from small_sentencepiece import pieces_of, unigram_model
-from untrained import QUICK, untrained_run
+from support.importing.small_sentencepiece import pieces_of, unigram_model
+from support.runs.untrained import QUICK, untrained_run
 
-from pipelines.mapped_sentencepiece import MappedSentencePiece
-from pipelines.markup import Document
+from pipelines.markup.marked_text import Document
 from pipelines.special_ids import SPECIAL_PIECES
 from pipelines.tokenizers import save_tokenizer
+from pipelines.tokenizers.mapped_sentencepiece import MappedSentencePiece
 from t2t_keras.runs import load_translator
 
 TEXT = "The dog sleeps. A cat drinks!"

@@ -2,7 +2,7 @@ import shutil
 
 import numpy as np
 import pytest
-from untrained import QUICK
+from support.runs.untrained import QUICK
 
 from pipelines.special_ids import SPECIAL_PIECES
 from pipelines.tokenizers import WordPieceTokenizer, save_tokenizer

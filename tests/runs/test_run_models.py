@@ -6,16 +6,16 @@ import re
 import keras
 import numpy as np
 import pytest
-from rival_models import RIVALS
-from serving_client import get, predict, served
-from untrained import toy_tokenizer
+from support.models.rival_models import RIVALS
+from support.runs.untrained import toy_tokenizer
+from support.serving.serving_client import get, predict, served
 
 from t2t_keras.experiment import Experiment
 from t2t_keras.export.ctranslate2 import save_ctranslate2
 from t2t_keras.models import architecture_of
 from t2t_keras.runs import Run
-from t2t_keras.runs.beginning import begin
 from t2t_keras.runs.settings_file import check_same_model, read_config, read_settings
+from t2t_keras.runs.training.run_start import begin
 from t2t_keras.transformer_config import TransformerConfig
 from t2t_keras.translating.find import load_translator
 

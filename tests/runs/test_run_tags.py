@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from untrained import QUICK, untrained_run
+from support.runs.untrained import QUICK, untrained_run
 
+from pipelines.atomic_files import read_json, write_json
 from pipelines.tokenizers import save_tokenizer
-from pipelines.toy_grammar import pairs
-from pipelines.vocabulary import VocabularyConfig, learn
-from pipelines.whole import read_json, write_json
+from pipelines.tokenizers.vocabulary import VocabularyConfig, learn
+from pipelines.toy.grammar import pairs
 from t2t_keras.runs import Run, load_runs, load_translator
 from t2t_keras.translating.request import Request
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from pipelines.bpe_dropout import EncodingsConfig
+from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from t2t_keras.experiment import load_experiment, shipped_configs
 from t2t_keras.runs.settings_file import check_same_model, read_settings, write_settings
 

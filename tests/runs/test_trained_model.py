@@ -2,16 +2,16 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from untrained import QUICK
+from support.runs.untrained import QUICK
 
-from pipelines.toy_grammar import pairs
+from pipelines.toy.grammar import pairs
 from t2t_keras.decoding.ensemble import Ensemble
 from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.saved_model import save_ids_model
 from t2t_keras.runs import load_translator
-from t2t_keras.runs.beginning import begin
 from t2t_keras.runs.trained_model import TrainedModel
+from t2t_keras.runs.training.run_start import begin
 
 
 class Numbered(TrainedModel):

@@ -5,26 +5,25 @@ import copy
 import numpy as np
 import pytest
 import tensorflow as tf
-from tree_tokenizer import PIECES, TOKENIZER, TreeTokenizer
-from untrained import tiny_experiment
-from untrained_parser import TREES, untrained_parser
+from support.runs.untrained import tiny_experiment
+from support.runs.untrained_parser import TREES, untrained_parser
+from support.text.tree_tokenizer import PIECES, TOKENIZER, TreeTokenizer
 
-from pipelines.treebank import parse, repair
+from pipelines.text.treebank import parse, repair
 from t2t_keras.decoding.batches import padded
-from t2t_keras.decoding.rows import Rows
+from t2t_keras.decoding.rows import END, Rows
 from t2t_keras.decoding.search import method_of, search
-from t2t_keras.decoding.special_ids import END
-from t2t_keras.decoding.tree_vocabulary import (
+from t2t_keras.decoding.tree_constraint import (
     CLOSING,
     CONTINUATION,
     OPENING,
     OTHER,
     WORD_START,
 )
-from t2t_keras.export.small_batch_search import small_batch_search
+from t2t_keras.export.id_signatures import small_batch_search
 from t2t_keras.runs import RunEnsemble
 from t2t_keras.runs.parsing import gold_words
-from t2t_keras.runs.training import train
+from t2t_keras.runs.training.train import train
 from t2t_keras.runs.tree_search import tree_constraint, tree_vocabulary
 from t2t_keras.translating.engines.search_graphs import compiled_search, staged_graph
 from t2t_keras.translating.find import load_translator

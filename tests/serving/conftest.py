@@ -1,8 +1,8 @@
 import shutil
 
 import pytest
-from browsers import set_display
 from selenium import webdriver
+from support.serving.browsers import set_display
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ import asyncio
 
 import numpy as np
 import pytest
-from served_engine import Client, EchoEngine, predictions
+from support.serving.served_engine import Client, EchoEngine, predictions
 
 from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.serving.call_batching import bytes_of, method_of, widths

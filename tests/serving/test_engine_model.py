@@ -1,9 +1,9 @@
 """A CTranslate2 folder is served with the options that it has."""
 
 import pytest
-from served_engine import TAGS, EchoEngine, predictions, tokenizer
+from support.serving.served_engine import TAGS, EchoEngine, predictions, tokenizer
 
-from t2t_keras.export.signature_constants import OPTIONS
+from t2t_keras.export.signature_names import OPTIONS
 from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from t2t_keras.export.batchable import FILE
-from t2t_keras.export.version_folders import versions_in
+from t2t_keras.export.formats import versions_in
+from t2t_keras.export.signature_names import BATCHABLE_FILE
 from t2t_keras.serving import models as module
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.models import Model
@@ -32,7 +32,7 @@ def test_the_savedmodel_says_which_signatures_may_be_batched(model):
 
 def test_a_savedmodel_without_that_statement_is_never_batched(backwards_export, tmp_path):
     shutil.copytree(backwards_export / "1", tmp_path / "1")
-    (tmp_path / "1" / FILE).unlink()
+    (tmp_path / "1" / BATCHABLE_FILE).unlink()
     signatures = Model(tmp_path / "1").signatures.values()
     assert not any(signature.batchable for signature in signatures)
 

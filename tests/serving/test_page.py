@@ -1,10 +1,10 @@
 """The page at the server's root, in a real browser."""
 
 import pytest
-from browsers import errors, open_page, press, set_display, texts, wait
-from commands import running
 from selenium.webdriver.common.keys import Keys
-from served_model import HEADS, LAYERS, write_version
+from support.processes.commands import running
+from support.serving.browsers import errors, open_page, press, set_display, texts, wait
+from support.serving.served_model import HEADS, LAYERS, write_version
 
 MARKUP = "<img src=x onerror=alert(1)>"
 

@@ -1,10 +1,10 @@
 """The page offers the options of a text, each if the model has it."""
 
 import pytest
-from browsers import errors, open_page, press, set_display, texts, translate, wait
-from scripted_server import OPTIONS, SEARCH, scripted
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
+from support.serving.browsers import errors, open_page, press, set_display, texts, translate, wait
+from support.serving.scripted_server import OPTIONS, SEARCH, scripted
 
 SENTENCE = "the dog sees the cat"
 TRANSLATION = "der Hund sieht der Katze"

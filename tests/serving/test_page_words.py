@@ -1,12 +1,12 @@
 """The page shows the words of a translation with their confidence and alignment."""
 
 import pytest
-from browsers import errors, open_page, press, texts, translate, wait
-from scripted_server import OPTIONS, scripted
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
-from serving_client import served
+from support.serving.browsers import errors, open_page, press, texts, translate, wait
+from support.serving.scripted_server import OPTIONS, scripted
+from support.serving.serving_client import served
 
 SENTENCE = "the dog sees the cat"
 TRANSLATION = "der Hund sieht der Katze"

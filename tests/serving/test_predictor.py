@@ -4,7 +4,7 @@ import asyncio
 import threading
 
 import pytest
-from served_engine import Client, EchoEngine, predictions
+from support.serving.served_engine import Client, EchoEngine, predictions
 
 from t2t_keras.serving.limits import Limits, Refusal
 from t2t_keras.translating import texts as module

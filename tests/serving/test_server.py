@@ -16,10 +16,10 @@ import urllib.error
 import aiohttp
 import numpy as np
 import pytest
-from served_engine import EchoEngine
-from serving_client import backwards, get, metric, predict, served, until
+from support.serving.served_engine import EchoEngine
+from support.serving.serving_client import backwards, get, metric, predict, served, until
 
-from pipelines.sentences import split_sentences
+from pipelines.text.sentences import split_sentences
 from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.serving.limits import Limits
 from t2t_keras.serving.server import Server

@@ -4,10 +4,10 @@ import copy
 
 import numpy as np
 import pytest
-from served_engine import TAGS, EchoEngine, predictions
+from support.serving.served_engine import TAGS, EchoEngine, predictions
 
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.export.signature_constants import NO_SCORE, OPTIONS
+from t2t_keras.export.signature_names import NO_SCORE, OPTIONS
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.translations import Translations, glossary_memory, refusing
 from t2t_keras.translating.request import TextError

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from serving_client import get, metric, predict, served
+from support.serving.serving_client import get, metric, predict, served
 
 from t2t_keras.translating.find import load_translator
 

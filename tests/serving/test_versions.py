@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from served_model import write_version
-from serving_client import get, metric, predict, served, until
+from support.serving.served_model import write_version
+from support.serving.serving_client import get, metric, predict, served, until
 
 from t2t_keras.decoding.compiled_shapes import PAYS_AFTER, CompiledShapes, Shape
 from t2t_keras.serving import versions as module

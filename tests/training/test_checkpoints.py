@@ -5,8 +5,8 @@ import zipfile
 
 import numpy as np
 import pytest
-from helpers import tiny_model
 from keras import ops
+from support.models.helpers import tiny_model
 
 from t2t_keras import LabelSmoothedCrossEntropy
 from t2t_keras.training.adam import Adam

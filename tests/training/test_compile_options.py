@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 import pytest
-from helpers import TINY, array, ids, pairs
+from support.models.helpers import TINY, array, ids, pairs
 
 from t2t_keras import (
     LabelSmoothedCrossEntropy,

@@ -9,8 +9,8 @@ import time
 import numpy as np
 import pytest
 import tensorflow as tf
-from commands import running
-from machine_process import BLEU
+from support.processes.commands import HELPERS, running
+from support.processes.machine_process import BLEU
 
 from t2t_keras.training.checkpoints import Checkpoints
 from t2t_keras.training.machines import LostMachine, Machines, find_strategy
@@ -37,7 +37,13 @@ def job(folder):
     with contextlib.ExitStack() as stack:
         yield [
             stack.enter_context(
-                running("machine_process", tf_config, f"--run={folder}", *SETTINGS, package="")
+                running(
+                    "machine_process",
+                    tf_config,
+                    f"--run={folder}",
+                    *SETTINGS,
+                    package=HELPERS,
+                )
             )
             for tf_config in (
                 json.dumps(

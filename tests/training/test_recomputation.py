@@ -6,9 +6,9 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from helpers import pairs, tensors, tiny_model, vectors
-from kept_arrays import kept_arrays
 from keras import ops
+from support.models.helpers import pairs, tensors, tiny_model, vectors
+from support.models.kept_arrays import kept_arrays
 
 from t2t_keras.layers import EncoderBlock, scaled_dot_product_attention
 from t2t_keras.layers.layer_norm import LayerNorm

@@ -5,7 +5,7 @@ import sys
 import threading
 
 import pytest
-from commands import ROOT
+from support.processes.commands import ROOT
 
 from t2t_keras.training.signals import stopping_on_signals
 

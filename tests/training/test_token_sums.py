@@ -5,8 +5,8 @@ import contextlib
 import keras
 import numpy as np
 import pytest
-from helpers import TINY, array, ids, pairs
 from keras import ops
+from support.models.helpers import TINY, array, ids, pairs
 
 from t2t_keras import (
     LabelSmoothedCrossEntropy,

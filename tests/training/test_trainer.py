@@ -10,7 +10,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from small_training import HeldOut, final_state, new_trainer, training_data
+from support.runs.small_training import HeldOut, final_state, new_trainer, training_data
 
 from t2t_keras import Perplexity, Transformer, TransformerConfig
 from t2t_keras.training import training_cost

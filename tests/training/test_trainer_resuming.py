@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import keras
 import numpy as np
 import pytest
-from commands import running
-from small_training import HeldOut, assert_same_bits, final_state, new_trainer
-from small_training_process import STEPS
+from support.processes.commands import HELPERS, running
+from support.processes.small_training_process import STEPS
+from support.runs.small_training import HeldOut, assert_same_bits, final_state, new_trainer
 
 from t2t_keras.training import checkpoints
 from t2t_keras.training.checkpoints import Checkpoints, average, state_of
@@ -135,7 +135,7 @@ def test_a_run_killed_three_times_ends_with_the_bits_of_an_uninterrupted_run(tmp
     choices, kills = random.Random(time.time()), []
 
     def process():
-        return running("small_training_process", folder, result, package="")
+        return running("small_training_process", folder, result, package=HELPERS)
 
     for _ in range(3):
         with process() as killed:

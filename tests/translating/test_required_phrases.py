@@ -1,8 +1,8 @@
 import pytest
-from toy_tokenizers import toy_tokenizer
+from support.text.toy_tokenizers import toy_tokenizer
 
-from pipelines.glossary import Glossary
-from pipelines.normalization import Normalization
+from pipelines.text.glossary import Glossary
+from pipelines.text.normalization import Normalization
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.translating.required_phrases import (
     PhraseEncoder,

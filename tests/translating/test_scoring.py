@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from fake_engine import FakeEngine
+from support.models.fake_engine import FakeEngine
 
 from t2t_keras.translating import calls
 from t2t_keras.translating.scoring import Scorer

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from fake_engine import FakeEngine, fake_translator, tokens_of
+from support.models.fake_engine import FakeEngine, fake_translator, tokens_of
 
 from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.translating.request import Request, TextError

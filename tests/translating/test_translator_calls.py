@@ -1,9 +1,9 @@
 """What a translator asks its engine: rows that share calls, whoever drives it."""
 
 import pytest
-from fake_engine import ROW_OPTIONS, FakeEngine, fake_translator
+from support.models.fake_engine import ROW_OPTIONS, FakeEngine, fake_translator
 
-from pipelines.toy_grammar import pairs
+from pipelines.toy.grammar import pairs
 from t2t_keras.translating.calls import computed, driven
 from t2t_keras.translating.request import Request
 from t2t_keras.translating.translator import Translator

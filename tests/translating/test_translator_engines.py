@@ -6,10 +6,10 @@ import shutil
 
 import numpy as np
 import pytest
-from generated_markup import Generated
+from support.text.generated_markup import Generated
 
-from pipelines.markup import Document
-from pipelines.toy_grammar import pairs
+from pipelines.markup.marked_text import Document
+from pipelines.toy.grammar import pairs
 from t2t_keras.decoding.alignment import AlignmentHead
 from t2t_keras.runs import Run
 from t2t_keras.translating.find import load_translator

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from fake_engine import LetterTokenizer
-from untrained import learned_tokenizer
+from support.models.fake_engine import LetterTokenizer
+from support.runs.untrained import learned_tokenizer
 
 from pipelines.special_ids import BEGIN, END
 from pipelines.tokenizers import words

@@ -2,7 +2,13 @@
 
 import numpy as np
 import pytest
-from attention_weights import READ, SOURCE, WRITTEN, random_weights, sub_layer_weights
+from support.models.attention_weights import (
+    READ,
+    SOURCE,
+    WRITTEN,
+    random_weights,
+    sub_layer_weights,
+)
 
 from t2t_keras.visualization.heads import heads_of, joined
 

@@ -2,7 +2,7 @@
 
 import matplotlib.image
 import numpy as np
-from attention_weights import ODD_WORDS, random_weights
+from support.models.attention_weights import ODD_WORDS, random_weights
 
 from t2t_keras.visualization import heat_maps as module
 from t2t_keras.visualization.heat_maps import heat_maps

@@ -4,7 +4,7 @@ import json
 import re
 
 import numpy as np
-from attention_weights import (
+from support.models.attention_weights import (
     ODD_WORDS,
     READ,
     SOURCE,

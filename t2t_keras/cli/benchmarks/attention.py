@@ -4,7 +4,7 @@ import functools
 
 from absl import flags
 
-from t2t_keras.cli.benchmarks.rounds_flag import ROUNDS
+from t2t_keras.cli.benchmarks.table import ROUNDS
 
 LENGTHS = flags.DEFINE_list(
     "lengths", ["1024", "2048", "4096", "8192"], "attention: sequence lengths n."

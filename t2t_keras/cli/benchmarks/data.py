@@ -2,8 +2,8 @@
 
 from absl import flags
 
-from t2t_keras.cli.benchmarks.rounds_flag import ROUNDS
-from t2t_keras.cli.config_flag import CONFIG
+from t2t_keras.cli.benchmarks.table import ROUNDS
+from t2t_keras.cli.flags.config_flag import CONFIG
 
 DATA = flags.DEFINE_string("data", None, "data: folder written by t2t-prepare, or a mix.")
 STEPS = flags.DEFINE_integer("steps", 200, "data: batches per round.", lower_bound=1)
@@ -14,9 +14,9 @@ LATE_STEP = 100_000
 def measure():
     if not DATA.value:
         raise ValueError("--data must be a folder written by t2t-prepare. Received: none")
-    from pipelines.batch_plan import BatchPlan
-    from pipelines.corpora import read_corpora
-    from pipelines.dataset import dataset
+    from pipelines.batches.batch_plan import BatchPlan
+    from pipelines.batches.corpora import read_corpora
+    from pipelines.batches.dataset import dataset
     from t2t_keras.reproduction.timing import median_seconds
 
     store, _, mix, _ = read_corpora(DATA.value)

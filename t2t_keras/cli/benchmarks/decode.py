@@ -6,10 +6,10 @@ Without --run, the model has random weights and every search takes the same numb
 from absl import flags
 
 from t2t_keras.cli.benchmarks import fixed_steps, real_text
-from t2t_keras.cli.benchmarks.rounds_flag import ROUNDS
+from t2t_keras.cli.benchmarks.table import ROUNDS
 from t2t_keras.cli.benchmarks.train import LENGTH, ROWS
-from t2t_keras.cli.config_flag import CONFIG, refuse_config
-from t2t_keras.cli.unused_flags import refuse_unused
+from t2t_keras.cli.flags.config_flag import CONFIG, refuse_config
+from t2t_keras.cli.flags.shared_flags import refuse_unused
 
 SOURCE_LENGTH = flags.DEFINE_integer(
     "source_length", 24, "decode: tokens per source sentence.", lower_bound=1

@@ -27,7 +27,7 @@ def measure_run(folder, words, count):
     """
     # TensorFlow's plain CPU allocator does not count all allocations; the BFC allocator does.
     os.environ["TF_CPU_ALLOCATOR_USE_BFC"] = "true"
-    from pipelines.toy_documents import documents
+    from pipelines.toy.documents import documents
     from t2t_keras.evaluation.bleu import bleu
     from t2t_keras.runs.run import Run
 
@@ -53,7 +53,7 @@ def measure_run(folder, words, count):
 def ids_of(run, sources, references):
     """Returns the ids of documents, each with its end: `[documents, length]` for each side."""
     from t2t_keras.decoding.batches import padded
-    from t2t_keras.decoding.special_ids import END
+    from t2t_keras.decoding.rows import END
 
     tokenizer = run.tokenizer()
     sides = (tokenizer.source.encode(sources), tokenizer.target.encode(references))

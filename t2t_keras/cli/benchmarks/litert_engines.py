@@ -22,14 +22,14 @@ def search_of(model, beam, extra_length, dtype):
     from t2t_keras.decoding.numpy_search import numpy_search
     from t2t_keras.decoding.search import method_of
     from t2t_keras.decoding.search_config import SearchConfig
+    from t2t_keras.export.formats import LITERT_MODEL
     from t2t_keras.export.litert.convert import save_litert
-    from t2t_keras.export.litert.names import MODEL
     from t2t_keras.translating.engines.litert_model import loaded_models, model_for
 
     with tempfile.TemporaryDirectory() as folder:
         layout = save_litert(Path(folder), model, beam, dtype)
         layout["caches"] = {str(width): each for width, each in layout["caches"].items()}
-        models = loaded_models(Path(folder) / MODEL, layout)
+        models = loaded_models(Path(folder) / LITERT_MODEL, layout)
 
     def search(source, beam):
         config, chosen = (

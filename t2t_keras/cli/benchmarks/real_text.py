@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from t2t_keras.cli.benchmarks import ctranslate2_engines, litert_engines, table
-from t2t_keras.cli.benchmarks.our_searches import OURS, name_of, our_searches
+from t2t_keras.cli.benchmarks.fixed_steps import OURS, name_of, our_searches
 from t2t_keras.cli.benchmarks.starts import start_of
 
 # CTranslate2 stops at beam · patience finished hypotheses; ours, when no better one can come.
@@ -203,7 +203,7 @@ def ctranslate2_translators(run, beams, beta):
 
 
 def ctranslate2_translator(engine, run, beam, beta):
-    from t2t_keras.decoding.special_ids import BEGIN
+    from t2t_keras.decoding.rows import BEGIN
 
     tokenizer, extra_length = run.tokenizer(), run.experiment().search.extra_length
     source, target = tokenizer.source, tokenizer.target

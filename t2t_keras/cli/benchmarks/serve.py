@@ -49,7 +49,7 @@ def measure():
 
 
 def texts_to_send():
-    from pipelines.toy_grammar import pairs
+    from pipelines.toy.grammar import pairs
     from t2t_keras.runs.text_files import read_lines
 
     if not TEXTS.value:

@@ -1,7 +1,15 @@
-"""A table with one column per system and speeds relative to one of them."""
+"""A table with one column per system and speeds relative to one of them, and the flag --rounds."""
+
+from absl import flags
 
 from t2t_keras.cli.benchmarks.ctranslate2_engines import BASELINE
 
+ROUNDS = flags.DEFINE_integer(
+    "rounds",
+    7,
+    "attention, data, decode, train: timed calls of each measurement; medians are printed.",
+    lower_bound=1,
+)
 NAME, COLUMN = 30, 21  # characters
 
 

@@ -2,8 +2,8 @@
 
 from absl import flags
 
-from t2t_keras.cli.benchmarks.rounds_flag import ROUNDS
-from t2t_keras.cli.config_flag import CONFIG
+from t2t_keras.cli.benchmarks.table import ROUNDS
+from t2t_keras.cli.flags.config_flag import CONFIG
 
 ROWS = flags.DEFINE_integer("rows", 32, "train, decode: sentence pairs per batch.", lower_bound=1)
 LENGTH = flags.DEFINE_integer(
@@ -20,7 +20,7 @@ def measure():
     import keras
     from keras import ops
 
-    from t2t_keras.operations import training_operations
+    from t2t_keras.parameters import training_operations
     from t2t_keras.reproduction.timing import median_seconds
 
     config = CONFIG.value

@@ -26,8 +26,7 @@ from t2t_keras.decoding.phrases.phrase_progress import (
     phrases_of,
     remaining,
 )
-from t2t_keras.decoding.rows import Hypotheses
-from t2t_keras.decoding.special_ids import END, PADDING
+from t2t_keras.decoding.rows import END, PADDING, Hypotheses
 from t2t_keras.ops import ops
 
 

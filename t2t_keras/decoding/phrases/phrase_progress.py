@@ -8,7 +8,7 @@ occurrence. A phrase that is written to its end counts when the next token ends 
 
 from typing import Any, NamedTuple
 
-from t2t_keras.decoding.special_ids import PADDING
+from t2t_keras.decoding.rows import PADDING
 from t2t_keras.ops import ops
 
 

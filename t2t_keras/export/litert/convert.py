@@ -9,8 +9,8 @@ from absl import logging
 from tensorflow.lite.python.convert_phase import ConverterError
 
 from t2t_keras.checks import check
+from t2t_keras.export.formats import LITERT_MODEL, PORTABLE_MODEL
 from t2t_keras.export.litert.flatbuffers import joined, unpacked
-from t2t_keras.export.litert.names import MODEL, PORTABLE
 from t2t_keras.export.litert.programs import layout_of, portable_program, programs_of
 
 
@@ -29,7 +29,7 @@ def save_litert(folder, model, beam, dtype="float32"):
     Raises:
         ValueError: LiteRT cannot compute this model.
     """
-    write(folder / MODEL, model, programs_of(model, beam), dtype)
+    write(folder / LITERT_MODEL, model, programs_of(model, beam), dtype)
     return layout_of(model, beam)
 
 
@@ -49,7 +49,7 @@ def save_portable(folder, model, config, dtype="float32"):
     """
     check(config.method == "beam", "method", config.method, "'beam' in a portable file")
     check(not config.constrain, "constrain", config.constrain, "left out of a portable file")
-    write(folder / PORTABLE, model, {"translate": portable_program(model, config)}, dtype)
+    write(folder / PORTABLE_MODEL, model, {"translate": portable_program(model, config)}, dtype)
 
 
 def write(path, model, programs, dtype):

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from t2t_keras.decoding.rows import Hypotheses
-from t2t_keras.decoding.special_ids import BEGIN, END, PADDING
+from t2t_keras.decoding.rows import BEGIN, END, PADDING, Hypotheses
 from t2t_keras.export.ctranslate2_package import POSITIONS, UNKNOWN
 
 # CTranslate2 stops after so many hypotheses for each beam. A sentence whose result is uncertain is

@@ -20,12 +20,11 @@ from t2t_keras.decoding.beam_search_with_options import (
 from t2t_keras.decoding.lone_search import WIDEST, lone_search
 from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
-from t2t_keras.decoding.rows import Rows
+from t2t_keras.decoding.rows import PADDING, Rows
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import method_of
 from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
-from t2t_keras.decoding.special_ids import PADDING
-from t2t_keras.export.litert.names import MODEL, RECORD
+from t2t_keras.export.formats import LITERT_MODEL, LITERT_RECORD
 from t2t_keras.ops import on_numpy
 from t2t_keras.translating.engines.engine import Engine, Unsupported
 from t2t_keras.translating.engines.litert_model import loaded_models, model_for
@@ -50,7 +49,7 @@ class LiteRTEngine(Engine):
 
     def __init__(self, folder, threads=None):
         self.name = self.folder = Path(folder)
-        self.record = read_record(self.folder, EXPORT_AGAIN, RECORD)
+        self.record = read_record(self.folder, EXPORT_AGAIN, LITERT_RECORD)
         try:
             check_record(self.record)
             self.use(SearchConfig(**self.record["search"]))
@@ -63,15 +62,17 @@ class LiteRTEngine(Engine):
             self.width = self.config.beam
             self.tokenizer = load_tokenizer(self.folder / "vocabulary")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise unusable(self.folder, f"{RECORD}: {error}", EXPORT_AGAIN) from error
+            raise unusable(self.folder, f"{LITERT_RECORD}: {error}", EXPORT_AGAIN) from error
         try:
-            self.models = loaded_models(self.folder / MODEL, self.layout, self.longest, threads)
+            self.models = loaded_models(
+                self.folder / LITERT_MODEL, self.layout, self.longest, threads
+            )
         except (ValueError, RuntimeError, OSError) as error:
             if not isinstance(error.__cause__, ImportError):
-                raise unusable(self.folder, f"{MODEL}: {error}", EXPORT_AGAIN) from error
+                raise unusable(self.folder, f"{LITERT_MODEL}: {error}", EXPORT_AGAIN) from error
             raise
         if not all(self.models[0].has_step(beams) for beams in {1, self.width}):
-            reason = f"{MODEL} does not have the programs of {RECORD}"
+            reason = f"{LITERT_MODEL} does not have the programs of {LITERT_RECORD}"
             raise unusable(self.folder, reason, EXPORT_AGAIN)
         self.lock = threading.Lock()  # a program has one set of inputs
 

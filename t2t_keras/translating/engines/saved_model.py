@@ -5,13 +5,14 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from pipelines.sources import digest_of
+from pipelines.atomic_files import read_json
+from pipelines.text.sources import digest_of
 from pipelines.tokenizers import load_tokenizer
-from pipelines.whole import read_json
 from t2t_keras.decoding.rows import Hypotheses, Rows
 from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.loading import load
-from t2t_keras.export.signature_constants import (
+from t2t_keras.export.signature_graphs import SignatureGraphs
+from t2t_keras.export.signature_names import (
     IDS_ATTENTION,
     IDS_LOG_P,
     IDS_PHRASES,
@@ -19,7 +20,6 @@ from t2t_keras.export.signature_constants import (
     IDS_SMALL,
     IDS_WITH_OPTIONS,
 )
-from t2t_keras.export.signature_graphs import SignatureGraphs
 from t2t_keras.translating.engines.compiled_search import CompiledSearch
 from t2t_keras.translating.engines.engine import Engine
 from t2t_keras.translating.export_folders import EXPORT_AGAIN, longest_of, search_of, tag_of

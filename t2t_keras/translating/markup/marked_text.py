@@ -22,7 +22,7 @@ def marked_text(segment, translation, source_words, target_words, pairs, escape=
 
     Args:
         segment: has a `text` and `marks`, each with `start`, `end`, `before`, `after`, `kind`,
-            `edge`, `spaced` and `children`; see `pipelines.markup`.
+            `edge`, `spaced` and `children`; see `pipelines.markup.marked_text`.
         translation: the translation of the text.
         source_words, target_words: the words that the alignment counts.
         pairs: (source word, target word) indices. Without any, the order of the words is kept.

@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from pipelines.markup import pieces_of
-from pipelines.placeholders import escaped, without_placeholders
+from pipelines.markup.marked_text import pieces_of
+from pipelines.markup.placeholders import escaped, without_placeholders
 from t2t_keras.translating.markup.marked_text import marked_text
 from t2t_keras.translating.sentences import joined_texts, on_one_line
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from helpers import array
 from keras import ops
+from support.models.helpers import array
 
 from t2t_keras.decoding.phrases.beam_allocation import allocated
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from keras import ops
-from table_model import END, TableModel, found, padded, search_table
+from support.models.table_model import END, TableModel, found, padded, search_table
 
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.search import advance

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from helpers import disturbed, tiny_model
-from rival_models import RIVALS, rival
+from support.models.helpers import disturbed, tiny_model
+from support.models.rival_models import RIVALS, rival
 
 from t2t_keras.decoding.ensemble import Ensemble
 from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.search import method_of, search
 from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.export.formats import LITERT_MODEL, PORTABLE_MODEL
 from t2t_keras.export.litert.convert import flatbuffer_of, save_litert, save_portable
 from t2t_keras.export.litert.flatbuffers import joined, unpacked
-from t2t_keras.export.litert.names import MODEL, PORTABLE
 from t2t_keras.export.litert.programs import Program, programs_of
 from t2t_keras.translating.engines.litert_model import LiteRTModel
 from t2t_keras.translating.engines.litert_runtime import programs_in
@@ -36,7 +36,7 @@ def make(name):
 def loaded(folder, model, **options):
     layout = save_litert(folder, model, 3, **options)
     layout["caches"] = {str(width): each for width, each in layout["caches"].items()}  # as in JSON
-    return LiteRTModel(programs_in((folder / MODEL).read_bytes()), layout, model.longest)
+    return LiteRTModel(programs_in((folder / LITERT_MODEL).read_bytes()), layout, model.longest)
 
 
 @pytest.mark.long
@@ -61,7 +61,7 @@ def test_a_model_that_litert_cannot_compute_is_refused_in_one_line(tmp_path):
     message = r"^this MoE cannot be exported for LiteRT: LiteRT has no UpperBound$"
     with pytest.raises(ValueError, match=message):
         save_litert(tmp_path, rival("moe"), 2)
-    assert not (tmp_path / MODEL).exists()
+    assert not (tmp_path / LITERT_MODEL).exists()
 
 
 @pytest.mark.long
@@ -76,7 +76,7 @@ def test_int8_weights_are_a_quarter_and_change_the_logits_little(tmp_path):
         visible = np.zeros((3, 3, 48), bool)
         logits, _ = programs.decode_step(tokens, 0, cache, None, visible)
         steps.append(np.array(logits))
-        sizes.append((tmp_path / dtype / MODEL).stat().st_size)
+        sizes.append((tmp_path / dtype / LITERT_MODEL).stat().st_size)
     assert sizes[1] < 0.62 * sizes[0]  # the embeddings and the logits each have an int8 matrix
     difference = np.abs(steps[0] - steps[1]).max() / steps[0].std()
     assert 0 < difference < 0.3
@@ -90,7 +90,7 @@ def test_int8_weights_are_a_quarter_and_change_the_logits_little(tmp_path):
 def test_a_portable_file_has_the_whole_search_for_batches_of_any_size(settings, tmp_path):
     model, config = tiny_model(), SearchConfig(extra_length=9, **settings)
     save_portable(tmp_path, model, config)
-    translate = programs_in((tmp_path / PORTABLE).read_bytes())["translate"]
+    translate = programs_in((tmp_path / PORTABLE_MODEL).read_bytes())["translate"]
     for source in (SOURCE, SOURCE[1:2, :3], SOURCE[:2]):
         found, expected = translate(source=source), search(model, source, 15, config)
         expected = [np.array(each) for each in expected]

@@ -1,7 +1,7 @@
 import os
 
 import pytest
-from commands import ROOT
+from support.processes.commands import ROOT
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ import sys
 import numpy as np
 import pytest
 
+from pipelines.atomic_files import read_json, write_json
 from pipelines.tokenizers import SeparateTokenizers, load_tokenizer
-from pipelines.toy_grammar import pairs
-from pipelines.whole import read_json, write_json
-from t2t_keras.runs.engine_exports import vocabulary_files
+from pipelines.toy.grammar import pairs
+from t2t_keras.runs.exports.engine_exports import vocabulary_files
 from t2t_keras.translating.engines.ctranslate2 import RECORD, CTranslate2Engine, is_ctranslate2
 from t2t_keras.translating.find import load_translator
 

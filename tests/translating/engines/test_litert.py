@@ -11,12 +11,12 @@ import urllib.request
 
 import numpy as np
 import pytest
-from commands import ROOT
+from support.processes.commands import ROOT
 
-from pipelines.toy_grammar import pairs
-from pipelines.whole import read_json, write_json
+from pipelines.atomic_files import read_json, write_json
+from pipelines.toy.grammar import pairs
 from t2t_keras.decoding.rows import Rows
-from t2t_keras.export.litert.names import MODEL, RECORD
+from t2t_keras.export.formats import LITERT_MODEL, LITERT_RECORD
 from t2t_keras.serving.server import load_model
 from t2t_keras.translating.engines.litert import LiteRTEngine
 from t2t_keras.translating.export_folders import find_export
@@ -188,9 +188,9 @@ def test_without_litert_the_error_says_what_to_install(folder, monkeypatch):
 
 
 def flip(folder):
-    contents = bytearray((folder / MODEL).read_bytes())
+    contents = bytearray((folder / LITERT_MODEL).read_bytes())
     contents[len(contents) // 2] ^= 1
-    (folder / MODEL).write_bytes(contents)
+    (folder / LITERT_MODEL).write_bytes(contents)
 
 
 def other_vocabulary(folder):
@@ -199,25 +199,25 @@ def other_vocabulary(folder):
 
 
 def future(folder):
-    record = read_json(folder / RECORD)
+    record = read_json(folder / LITERT_RECORD)
     record["search"]["unknown"] = 1
-    write_json(folder / RECORD, record)
+    write_json(folder / LITERT_RECORD, record)
 
 
 def wider(folder):
-    record = read_json(folder / RECORD)
+    record = read_json(folder / LITERT_RECORD)
     record["search"]["beam"] = 8
-    write_json(folder / RECORD, record)
+    write_json(folder / LITERT_RECORD, record)
 
 
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
         (flip, "model.tflite does not match its SHA-256"),
-        (lambda folder: os.truncate(folder / MODEL, 100), "model.tflite does not match"),
+        (lambda folder: os.truncate(folder / LITERT_MODEL, 100), "model.tflite does not match"),
         (other_vocabulary, r"vocabulary/\w+.model does not match its SHA-256"),
-        (lambda folder: (folder / RECORD).unlink(), "it has no litert.json"),
-        (lambda folder: (folder / RECORD).write_text("{}"), "written by an earlier version"),
+        (lambda folder: (folder / LITERT_RECORD).unlink(), "it has no litert.json"),
+        (lambda folder: (folder / LITERT_RECORD).write_text("{}"), "written by an earlier version"),
         (wider, "model.tflite does not have the programs of litert.json"),
         (future, "unexpected keyword argument 'unknown'"),
     ],
@@ -245,10 +245,10 @@ def test_a_damaged_folder_is_refused_by_name(copied, damage, message):
     ],
 )
 def test_a_crafted_record_is_refused_in_one_line(copied, name, value):
-    record = read_json(copied / RECORD)
+    record = read_json(copied / LITERT_RECORD)
     *outer, last = name.split(".")
     functools.reduce(dict.__getitem__, outer, record)[last] = value
-    write_json(copied / RECORD, record)
+    write_json(copied / LITERT_RECORD, record)
     with pytest.raises(ValueError, match="xport the run again") as error:
         LiteRTEngine(copied)
     assert "\n" not in str(error.value)
@@ -257,7 +257,7 @@ def test_a_crafted_record_is_refused_in_one_line(copied, name, value):
 def test_a_file_that_is_changed_in_place_does_not_harm_a_loaded_model(copied):
     translator = load_translator(copied)
     expected = translator.translate(FEW)
-    os.truncate(copied / MODEL, 0)
+    os.truncate(copied / LITERT_MODEL, 0)
     assert translator.translate(FEW) == expected
 
 

@@ -8,9 +8,9 @@ import sys
 
 import numpy as np
 import pytest
-from commands import ROOT
+from support.processes.commands import ROOT
 
-from pipelines.toy_grammar import pairs
+from pipelines.toy.grammar import pairs
 from t2t_keras.runs import Run
 from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.serving.models import Model

@@ -6,9 +6,9 @@ import weakref
 import numpy as np
 import pytest
 import tensorflow as tf
-from untrained import QUICK, learned_tokenizer
+from support.runs.untrained import QUICK, learned_tokenizer
 
-from pipelines.toy_grammar import pairs
+from pipelines.toy.grammar import pairs
 from t2t_keras.decoding.alignment import AlignmentHead, attention_between
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.search_config import SearchConfig

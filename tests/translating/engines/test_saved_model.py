@@ -9,8 +9,8 @@ import sys
 import numpy as np
 import pytest
 import tensorflow as tf
-from commands import ROOT
-from untrained import toy_tokenizer
+from support.processes.commands import ROOT
+from support.runs.untrained import toy_tokenizer
 
 from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search_config import SearchConfig

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from helpers import tiny_model
-from searches import SOURCE, model_that_ends
-from table_model import TableModel, found, padded, random_constraints, search_table
+from support.models.helpers import tiny_model
+from support.models.searches import SOURCE, model_that_ends
+from support.models.table_model import TableModel, found, padded, random_constraints, search_table
 
 from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search import method_of

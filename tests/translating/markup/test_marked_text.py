@@ -3,10 +3,10 @@
 import random
 
 import pytest
-from generated_markup import Generated, check, translated, violations
+from support.text.generated_markup import Generated, check, translated, violations
 
-from pipelines.markup import pieces_of
-from pipelines.placeholders import escaped
+from pipelines.markup.marked_text import pieces_of
+from pipelines.markup.placeholders import escaped
 from t2t_keras.translating.markup.marked_text import marked_text
 
 

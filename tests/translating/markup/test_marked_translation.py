@@ -1,11 +1,11 @@
 """Texts with markup, translated by an engine that writes capitals."""
 
 import pytest
-from fake_engine import FakeEngine, fake_translator
+from support.models.fake_engine import FakeEngine, fake_translator
 
-from pipelines.glossary import Glossary
-from pipelines.markup import Document
-from pipelines.sentences import split_sentences
+from pipelines.markup.marked_text import Document
+from pipelines.text.glossary import Glossary
+from pipelines.text.sentences import split_sentences
 from t2t_keras.translating.markup.marked_translation import by_sentence, marked_text_of
 from t2t_keras.translating.request import Request
 from t2t_keras.translating.required_phrases import Requirements

@@ -1,0 +1,1 @@
+"""Encoded corpora on disk, and the batches of each training step."""

@@ -1,0 +1,288 @@
+"""Determines which examples make up batch s: buckets by length, reshuffled every epoch.
+
+The plan is computed only from the lengths and the mix of corpora. Every epoch has the same number
+of batches n, so batch s is batch `s mod n` of epoch `s div n`. Its rows are a function of (lengths,
+mix, seed, epoch): a run resumes at any step without replaying or buffering earlier batches. PAPER:
+§5.1, "sentence pairs were batched together by approximate sequence length".
+
+If sentences have several encodings, each epoch chooses among them, and the buckets have slightly
+different numbers of examples in each epoch. So a batch may have a few rows of padding.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from pipelines.batches.encodings import Encodings
+from pipelines.batches.mix import drawn
+from pipelines.checks import check_whole_number
+
+
+@dataclasses.dataclass
+class BatchConfig:
+    """Settings for grouping examples into batches.
+
+    Args:
+        tokens: maximum number of positions of a batch on each side, including padding.
+        buckets: maximum number of batch shapes.
+        max_length: maximum length of a sequence on either side, including its begin or end.
+        too_long: treatment of pairs with a longer sequence: "drop" or "truncate".
+        multiple: the number of rows is a multiple of this. The number of replicas should divide it.
+    """
+
+    tokens: int = 25000
+    buckets: int = 10
+    max_length: int = 256
+    too_long: str = "drop"
+    multiple: int = 8
+
+    def __post_init__(self):
+        self.validate()
+
+    def validate(self):
+        """Raises `ValueError` for the first wrong setting."""
+        for name in ("tokens", "buckets", "max_length", "multiple"):
+            check_whole_number(name, getattr(self, name))
+        if self.too_long not in ("drop", "truncate"):
+            raise ValueError(
+                "`too_long` must be one of 'drop', 'truncate'. "
+                f"Received: too_long={self.too_long!r}"
+            )
+        if self.tokens < self.multiple * self.max_length:
+            raise ValueError(
+                f"`tokens` must be at least multiple · max_length = {self.multiple} · "
+                f"{self.max_length} = {self.multiple * self.max_length}, so that a batch of the "
+                f"longest sequences has {self.multiple} rows. Received: tokens={self.tokens}"
+            )
+
+
+def best_boundaries(lengths, buckets, often=None):
+    """Returns the bucket widths that need the least padding, by dynamic programming.
+
+    Bucket (a, b] needs b positions for each of its sequences. The cheapest cover of the lengths
+    up to b with k buckets consists of some bucket (a, b] and the cheapest cover of the lengths up
+    to a with k − 1 buckets.
+
+    Args:
+        lengths: integers of at least 1, one per sequence.
+        buckets: maximum number of widths.
+        often: how often each sequence is seen. None: all equally often.
+
+    Returns:
+        An increasing list of integers that ends with the largest length.
+    """
+    present, inverse = np.unique(lengths, return_inverse=True)
+    counts = np.bincount(inverse, weights=often)
+    until = np.concatenate([[0], np.cumsum(counts)])  # sequences with a length in present[:i]
+    width = np.concatenate([[0], present])
+    # cost[i, j]: positions of one bucket that holds the lengths present[i:j].
+    cost = (until[None, :] - until[:, None]) * width[None, :]
+    cost = np.where(np.arange(len(width))[:, None] < np.arange(len(width)), cost, np.inf)
+
+    least = np.full(len(width), np.inf)  # cheapest cover of present[:i] so far
+    least[0] = 0
+    starts = []  # one array per bucket count: where the last bucket starts, for each i
+    for _ in range(min(buckets, len(present))):
+        total = least[:, None] + cost
+        starts.append(total.argmin(axis=0))
+        least = total.min(axis=0)
+    boundaries, end = [], len(present)
+    for start in reversed(starts):
+        boundaries.append(int(width[end]))
+        end = start[end]
+    return boundaries[::-1]
+
+
+class BatchPlan:
+    """The batches of every epoch of a corpus, or of a mix of corpora.
+
+    Args:
+        lengths: integers `[examples, 2]`: the lengths of source and target in a batch, including
+            begin or end. If they have several encodings, `[encodings, examples, 2]`. Then the first
+            one decides which examples are too long, and an evaluation uses no other.
+        config: a `BatchConfig`.
+        seed: random seed for the order. None: the order of lengths, for evaluation. An evaluation
+            keeps every example, however long, and fills the last batch of a bucket with rows of
+            padding.
+        mix: a `Mix`, if the examples are several corpora. An evaluation disregards it.
+
+    Attributes:
+        examples: indices of the examples that are in the plan.
+        encodings: the `Encodings` of the examples.
+        boundaries: widths of the buckets.
+        rows: number of rows of a batch, for each bucket.
+        batches_of: number of batches per epoch, for each bucket.
+        steps: number of batches per epoch.
+        too_long: number of examples longer than `config.max_length`.
+        cut_at: length at which sequences are truncated, or None.
+        left_over: number of examples that an epoch leaves out, less than one batch.
+    """
+
+    def __init__(self, lengths, config=None, seed=None, mix=None):
+        config = BatchConfig() if config is None else config
+        lengths = np.asarray(lengths)
+        if seed is not None:
+            check_whole_number("seed", seed, at_least=0)
+        if lengths.ndim not in (2, 3) or lengths.shape[-1] != 2 or (lengths < 1).any():
+            raise ValueError(
+                "`lengths` must be integers [examples, 2] or [encodings, examples, 2] of at least "
+                "1. Pass `store.all_lengths + 1`, which counts begin or end. Received: an array of "
+                f"shape {lengths.shape} with minimum {lengths.min(initial=1)}"
+            )
+        lengths = lengths[None] if lengths.ndim == 2 else lengths
+        longer = lengths[0].max(axis=1)
+        too_long = longer > config.max_length
+        self.too_long = int(too_long.sum())
+        self.cut_at = None
+        if config.too_long == "truncate":
+            self.cut_at = config.max_length
+            longer = np.minimum(longer, config.max_length)
+            too_long[:] = False
+        elif seed is None:
+            self.too_long = 0
+            too_long[:] = False
+        kept = np.flatnonzero(~too_long)
+        if not len(kept):
+            raise ValueError(
+                f"No example fits into max_length={config.max_length}, so there are no batches. "
+                f"Received: {len(longer)} examples"
+                + (f", the shortest of length {longer.min()}" if len(longer) else "")
+            )
+        self.seed = seed
+        lengths = lengths[:1] if seed is None else lengths
+        self.encodings = Encodings(lengths, config.max_length, self.cut_at)
+        self.examples = kept
+        self.mix = None if seed is None else mix
+        often, passes = None, {}
+        if self.mix is not None:
+            passes = self.mix.passes(kept)
+            often = np.array(list(passes.values()))[self.mix.corpus_of(kept)]
+        counts = self.encodings.counts(kept, np.random.default_rng(seed), often)
+        present = np.flatnonzero(counts)
+        self.boundaries = np.array(best_boundaries(present, config.buckets, counts[present]))
+        by_length = kept[np.argsort(longer[kept], kind="stable")]
+        ends = np.searchsorted(longer[by_length], self.boundaries[:-1], "right")
+        # For each bucket, groups of its examples, shortest first, with their draws in an epoch.
+        self.groups = [
+            [(members, len(members))] if self.mix is None else self.mix.groups(members, passes)
+            for members in np.split(by_length, ends)
+        ]
+        sizes = np.array([sum(count for _, count in groups) for groups in self.groups])
+        if self.encodings.number > 1:  # the sizes differ from epoch to epoch; these are expected
+            until = np.cumsum(counts)[self.boundaries]
+            sizes = np.rint(np.diff(until, prepend=0)).astype(int)
+        most = config.tokens // self.boundaries // config.multiple * config.multiple
+        # In an evaluation, a single example may exceed the budget.
+        most = np.maximum(most, config.multiple)
+        if seed is None:
+            self.batches_of = -(-sizes // most)
+            even = -(-sizes // self.batches_of)
+            self.rows = -(-even // config.multiple) * config.multiple
+            self.left_over = 0
+        else:
+            self.rows, self.batches_of, self.left_over = even_batches(sizes, most, config.multiple)
+        self.steps = int(self.batches_of.sum())
+        if not self.steps:
+            raise ValueError(
+                f"{len(kept)} examples do not fill one batch, which needs a multiple of "
+                f"{config.multiple} rows. Add text, or decrease data.batches.multiple"
+            )
+        self.epochs = {}  # the batches of the two epochs requested last
+
+    def batch(self, step):
+        """Returns one batch as (example indices, width, number of rows).
+
+        There are more rows than examples only at the end of a bucket in an evaluation, and if the
+        examples have several encodings.
+
+        Args:
+            step: index of the batch, counted from 0 across all epochs.
+        """
+        chosen, width, rows = self.choices(step)
+        return self.encodings.examples(chosen), width, rows
+
+    def encodings_in(self, step):
+        """Returns the indices of the encodings of source and target in a batch, `[examples, 2]`."""
+        return self.encodings.indices(self.choices(step)[0])
+
+    def tokens(self, step):
+        """Returns the number of real tokens in a batch, both sides together."""
+        return int(self.encodings.lengths_of(self.choices(step)[0]).sum())
+
+    def choices(self, step):
+        """Returns one batch as (choices of `Encodings`, width, number of rows)."""
+        epoch, index = divmod(step, self.steps)
+        batches = self.epochs.get(epoch)
+        if batches is None:
+            batches = self.in_order() if self.seed is None else self.shuffled(epoch)
+            # Two epochs: one for a reader that prefetches, one for queries about earlier batches.
+            self.epochs = {**dict(list(self.epochs.items())[-1:]), epoch: batches}
+        return batches[index]
+
+    def share_of_real_tokens(self):
+        """Returns the share of non-padding positions in the first epoch, both sides together."""
+        real = sum(map(self.tokens, range(self.steps)))
+        batches = map(self.choices, range(self.steps))
+        return real / sum(2 * width * rows for _, width, rows in batches)
+
+    def shuffled(self, epoch):
+        """Returns the batches of an epoch in random order, each bucket shuffled.
+
+        Buckets are filled from the narrowest to the widest. Examples left over after the last full
+        batch of a bucket move up to the next bucket.
+        """
+        random = np.random.default_rng((self.seed, epoch))
+        batches, left_over = [], np.zeros(0, int)
+        buckets = self.members(epoch, random), self.rows, self.batches_of, self.boundaries
+        for own, rows, count, width in zip(*buckets, strict=True):
+            members = random.permutation(np.concatenate([left_over, own]))
+            left_over = members[count * rows :]
+            # Equal parts, so that a bucket with too few members has no much smaller batch.
+            for chosen in np.array_split(members[: count * rows], max(1, count))[:count]:
+                batches.append((chosen, int(width), int(rows)))
+        return [batches[i] for i in random.permutation(len(batches))]
+
+    def members(self, epoch, random):
+        """Returns the examples of each bucket in an epoch, as choices of `Encodings`."""
+        members = []
+        for bucket, groups in enumerate(self.groups):
+            members.append(np.zeros(0, int))
+            for group, (examples, draws) in enumerate(groups):
+                own = drawn(examples, draws, epoch, (self.seed, bucket, group))
+                members[-1] = np.concatenate([members[-1], own])
+        if self.encodings.number == 1:
+            return members
+        chosen = self.encodings.chosen(np.concatenate(members), random)
+        longer = self.encodings.lengths_of(chosen).max(axis=1)
+        buckets = np.searchsorted(self.boundaries, longer)
+        return [chosen[buckets == bucket] for bucket in range(len(self.boundaries))]
+
+    def in_order(self):
+        """Returns batches that hold every example once, from the shortest to the longest."""
+        batches = []
+        for [(own, _)], rows, width in zip(self.groups, self.rows, self.boundaries, strict=True):
+            for first in range(0, len(own), rows):
+                batches.append((own[first : first + rows], int(width), int(rows)))
+        return batches
+
+
+def even_batches(sizes, most, multiple):
+    """Returns rows and number of batches for each bucket, and the number of examples left over.
+
+    A bucket's examples are spread evenly over as few batches as the budget allows. Then only a few
+    of them move up to the next bucket, where they need more padding.
+
+    Args:
+        sizes: number of examples, for each bucket.
+        most: maximum rows of a batch, for each bucket.
+        multiple: the number of rows is a multiple of this.
+    """
+    rows, counts, left_over = [], [], 0
+    for size, most_rows in zip(sizes.tolist(), most.tolist(), strict=True):
+        available = size + left_over
+        fewest = max(1, -(-available // most_rows))
+        even = max(multiple, available // fewest // multiple * multiple)
+        count, left_over = divmod(available, even)
+        rows.append(even)
+        counts.append(count)
+    return np.array(rows), np.array(counts), left_over

@@ -1,0 +1,136 @@
+"""Several folders of prepared data, read as one store with the share of each corpus.
+
+corpora = read_corpora("data/general:1,data/mine:4")
+plan = BatchPlan(corpora.store.all_lengths + 1, config, seed=1, mix=corpora.mix)
+"""
+
+import math
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from pipelines.atomic_files import read_json
+from pipelines.batches.id_store import IdStore
+from pipelines.batches.mix import Mix
+from pipelines.text.file_lists import split_list
+from pipelines.tokenizers import load_tokenizer
+
+
+class Corpus(NamedTuple):
+    """A folder of prepared data and its weight in a mix, or None."""
+
+    folder: str
+    weight: float | None
+
+
+class Corpora(NamedTuple):
+    """Prepared data of one or several folders.
+
+    Args:
+        store: an `IdStore` of all pairs, one corpus after another.
+        vocabulary: path of the folder of their vocabulary.
+        mix: a `Mix`, or None for a single corpus.
+        tags: the tag of each corpus, or None for one without a tag.
+    """
+
+    store: IdStore
+    vocabulary: Path
+    mix: Mix | None
+    tags: list
+
+
+def corpora_in(text):
+    """Returns the `Corpus`es in "FOLDER", "FOLDER,FOLDER" or "FOLDER:WEIGHT,FOLDER:WEIGHT"."""
+    if not text or Path(text).exists():  # a name may contain commas and colons
+        return [Corpus(text, None)]
+    corpora = [corpus_in(part) for part in split_list(text, is_folder)]
+    if len(corpora) > 1 and len({corpus.weight is None for corpus in corpora}) > 1:
+        raise ValueError(
+            "Give a weight to each corpus or to none: with none, every pair is seen equally "
+            f"often. Received: {text}"
+        )
+    folders = [Path(corpus.folder).resolve() for corpus in corpora]
+    if len(set(folders)) < len(folders):
+        raise ValueError(f"The corpora must be different folders. Received: {text}")
+    return corpora
+
+
+def is_folder(text):
+    """Returns whether "FOLDER" or "FOLDER:WEIGHT" names an existing folder."""
+    folder, _, weight = text.rpartition(":")
+    return os.path.exists(text) or ("," not in weight and os.path.exists(folder))
+
+
+def corpus_in(text):
+    folder, colon, weight = text.rpartition(":")
+    if not colon or Path(text).exists():
+        folder, weight = text, None
+    try:
+        value = None if weight is None else float(weight)
+    except ValueError:
+        value = math.nan
+    if not folder or (value is not None and not 0 < value < math.inf):
+        raise ValueError(
+            "Corpora must be FOLDER, or FOLDER:WEIGHT with a positive number as weight, separated "
+            f"by commas. Received: {text!r}"
+        )
+    return Corpus(folder, value)
+
+
+def read_corpora(text, temperature=1.0):
+    """Opens prepared data and returns its `Corpora`.
+
+    Args:
+        text: see `corpora_in`.
+        temperature: T of the shares of corpora without weights, which are proportional to
+            pairs^(1/T) (Arivazhagan et al. 2019, arXiv 1907.05019). 1: every pair is seen equally
+            often. Larger values show small corpora more often.
+    """
+    corpora = corpora_in(text)
+    if temperature != 1 and (len(corpora) == 1 or corpora[0].weight is not None):
+        raise ValueError(
+            "`data.temperature` is for several corpora without weights, such as data/a,data/b. "
+            f"Received: data.temperature={temperature}, {text}"
+        )
+    stores = [IdStore.read(corpus.folder) for corpus in corpora]
+    vocabularies = [Path(corpus.folder) / "vocabulary" for corpus in corpora]
+    check_one_vocabulary(vocabularies)
+    tokenizer = load_tokenizer(vocabularies[0])
+    for corpus, store in zip(corpora, stores, strict=True):
+        store.check_ids(tokenizer, corpus.folder)
+    tags = [tag_in(corpus.folder) for corpus in corpora]
+    if len(stores) == 1:
+        return Corpora(stores[0], vocabularies[0], None, tags)
+    weights = [corpus.weight for corpus in corpora]
+    if temperature != 1:
+        weights = [len(store) ** (1 / temperature) for store in stores]
+    mix = Mix(names(corpora), map(len, stores), None if None in weights else weights)
+    store = IdStore([shard for store in stores for shard in store.shards])
+    return Corpora(store, vocabularies[0], mix, tags)
+
+
+def tag_in(folder):
+    """Returns the tag that a folder was prepared with, or None."""
+    return read_json(Path(folder) / "preparation.json", {}).get("tag")
+
+
+def names(corpora):
+    """Returns the last part of each folder's path, or the whole path where that is ambiguous."""
+    short = [Path(corpus.folder).name for corpus in corpora]
+    return [
+        name if short.count(name) == 1 else corpus.folder
+        for name, corpus in zip(short, corpora, strict=True)
+    ]
+
+
+def check_one_vocabulary(folders):
+    """Rejects corpora that were encoded with different vocabularies."""
+    first, *others = folders
+    contents = load_tokenizer(first).contents() if others else None
+    for folder in others:
+        if load_tokenizer(folder).contents() != contents:
+            raise ValueError(
+                f"{folder} is a different vocabulary than {first}, but corpora that are trained on "
+                f"together need the same one. Prepare {folder.parent} again with "
+                f"--vocabulary={first}, or both with the vocabulary of --init"
+            )

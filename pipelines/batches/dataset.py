@@ -1,0 +1,175 @@
+"""Batches for training and evaluation, built from an id store and a batch plan.
+
+    store = IdStore.read("data/train")
+    plan = BatchPlan(store.all_lengths + 1, BatchConfig(tokens=25000), seed=1)
+    model.fit(dataset(store, plan), steps_per_epoch=plan.steps)
+
+A batch is `({"source", "target"}, labels)` in int32, padded with 0 to one of the plan's widths.
+With tokens as stored: source = tokens + end, target = begin + tokens, labels = tokens + end.
+"""
+
+import itertools
+
+import numpy as np
+import tensorflow as tf
+
+from pipelines.batches.dropout_encoding import encoded_with_dropout
+from pipelines.batches.id_store import IdStore, Shard
+from pipelines.special_ids import BEGIN, END
+from pipelines.tokenizers.bpe_dropout import refuse_other_kinds
+
+
+def encoded(pairs, tokenizer, encodings=None):
+    """Encodes a small corpus and returns it as an id store in memory.
+
+    Args:
+        pairs: an iterable of (source, target), strings or bytes.
+        tokenizer: a tokenizer of `tokenizers.py`.
+        encodings: an `EncodingsConfig`. None: one encoding of each sentence.
+    """
+    sources, targets = zip(*pairs, strict=True)
+    sides = tokenizer.source.encode(sources), tokenizer.target.encode(targets)
+    shard = Shard.of(zip(*sides, strict=True))
+    if encodings and encodings.number > 1:
+        refuse_other_kinds(encodings, [tokenizer.source.kind, tokenizer.target.kind])
+        texts = [map(tokenizer.normalization, side) for side in (sources, targets)]
+        shard = encoded_with_dropout(shard, texts, tokenizer, encodings)
+    return IdStore([shard])
+
+
+def assemble(store, examples, width, rows, encodings=None):
+    """Returns one batch. Sentences that exceed `width` are truncated, but keep their end id.
+
+    Args:
+        store: an `IdStore`.
+        examples: indices of the pairs.
+        width: number of positions per row.
+        rows: number of rows. The rows after the examples are padding.
+        encodings: indices of the encodings of source and target, `[examples, 2]`. None: the ones
+            without dropout.
+    """
+    examples = np.asarray(examples)
+    all_rows = np.arange(len(examples))
+    if encodings is None:
+        encodings = np.zeros((len(examples), 2), int)
+    lengths = store.all_lengths[encodings, examples[:, None], (0, 1)]
+    lengths = np.minimum(lengths, width - 1)
+    source = store.gather("source", examples, width, encodings[:, 0])
+    labels = store.gather("target", examples, width, encodings[:, 1])
+    target = np.roll(labels, 1, axis=1)
+    target[:, 0] = BEGIN  # in place of the last column, which was rolled to the front
+    source[all_rows, lengths[:, 0]] = END
+    labels[all_rows, lengths[:, 1]] = END
+    padding = [(0, rows - len(examples)), (0, 0)]
+    source, target, labels = (np.pad(ids, padding) for ids in (source, target, labels))
+    return {"source": source, "target": target}, labels
+
+
+def batches(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas=1):
+    """Yields NumPy batches from `start_step` on.
+
+    Args:
+        store: an `IdStore`.
+        plan: a `BatchPlan` for `store.all_lengths + 1`.
+        start_step: index of the first batch, counted from 0 across all epochs.
+        steps: number of batches. None: unlimited if the plan is shuffled, else one epoch.
+        worker, workers: index of this worker and number of workers. Each worker gets an equal
+            share of consecutive rows of every batch.
+        replicas: number of parts into which the worker's share is split. The parts are yielded
+            one after another.
+
+    All shares have the same number of rows, so the last one may end with rows of padding.
+    """
+    check_plan(store, plan, start_step)
+    if not 0 <= worker < workers:
+        raise ValueError(f"`worker` must be from 0 to {workers - 1}. Received: worker={worker}")
+    if steps is None and plan.seed is None:
+        steps = max(0, plan.steps - start_step)
+    indices = itertools.count(start_step)
+    for step in indices if steps is None else itertools.islice(indices, steps):
+        examples, width, rows = plan.batch(step)
+        encodings = plan.encodings_in(step)
+        share = -(-rows // (workers * replicas))
+        for part in range(worker * replicas, (worker + 1) * replicas):
+            own = slice(part * share, (part + 1) * share)
+            yield assemble(store, examples[own], width, share, encodings[own])
+
+
+def check_plan(store, plan, start_step):
+    planned = plan.encodings.lengths
+    if not np.array_equal(planned, store.all_lengths[: len(planned)] + 1):
+        raise ValueError(
+            "The plan belongs to a different store. Make it from `store.all_lengths + 1`. "
+            f"Received: a plan of {planned.shape[1]} examples, a store of {len(store)}"
+        )
+    if start_step < 0:
+        raise ValueError(f"`start_step` must be at least 0. Received: start_step={start_step}")
+
+
+def dataset(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas=1):
+    """Returns `batches` as a `tf.data.Dataset` that prefetches.
+
+    In one process with several replicas, `strategy.experimental_distribute_dataset` may split the
+    batches. Across processes, TensorFlow would split a worker's rows once more and treat each piece
+    as a step. `distributed` is correct in both cases.
+    """
+    ids = tf.TensorSpec([None, None], tf.int32)
+    generated = tf.data.Dataset.from_generator(
+        lambda: batches(store, plan, start_step, steps, worker, workers, replicas),
+        output_signature=({"source": ids, "target": ids}, ids),
+    )
+    options = tf.data.Options()
+    # The rows are already this worker's own. TensorFlow must not divide them again.
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+    return generated.prefetch(tf.data.AUTOTUNE).with_options(options)
+
+
+def distributed(strategy, store, plan, start_step=0, steps=None):
+    """Returns the batches for a `tf.distribute` strategy.
+
+    Each process assembles only the rows of its own replicas.
+    """
+
+    def of_worker(context):
+        return dataset(
+            store,
+            plan,
+            start_step,
+            steps,
+            worker=context.input_pipeline_id,
+            workers=context.num_input_pipelines,
+            replicas=strategy.num_replicas_in_sync // context.num_input_pipelines,
+        )
+
+    return strategy.distribute_datasets_from_function(of_worker)
+
+
+class TrainingData:
+    """A store and a plan, with the interface that the trainer expects."""
+
+    def __init__(self, store, plan):
+        self.store, self.plan = store, plan
+
+    def distributed(self, strategy, start_step=0):
+        """Returns the batches from `start_step` on for a `tf.distribute` strategy."""
+        return distributed(strategy, self.store, self.plan, start_step)
+
+    def tokens(self, step):
+        """Returns the number of real tokens in a batch, both sides together."""
+        return self.plan.tokens(step)
+
+    @property
+    def corpora(self):
+        """The number of pairs in each corpus of a mix, by its name; empty for a single corpus."""
+        return self.counts(self.plan.examples)
+
+    def seen(self, step):
+        """Returns the number of pairs from each corpus of a mix in a batch, by its name."""
+        return self.counts(self.examples(step))
+
+    def counts(self, examples):
+        return {} if self.plan.mix is None else self.plan.mix.counts(examples)
+
+    def examples(self, step):
+        """Returns the indices of the sentence pairs in a batch."""
+        return self.plan.batch(step)[0]

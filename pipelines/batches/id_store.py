@@ -1,0 +1,272 @@
+"""The id store: an encoded corpus that is read at random and may be larger than memory.
+
+A store is a folder of shards. A shard is a folder of two arrays: the ids of all its sentences, one
+after another and all sources first, and the position at which each sentence ends. Reading maps the
+ids into memory and gathers a batch with a few array operations, without parsing. A third file has
+the arrays' digests, which are verified when a shard is opened.
+
+A shard may have several encodings of its sentences. The first one is without dropout.
+
+Sentences are stored without begin and end, which are added when a batch is made.
+"""
+
+import errno
+import functools
+from pathlib import Path
+
+import numpy as np
+
+from pipelines.atomic_files import file_digest, read_json, whole_folder, write_json
+
+SIDES = ("source", "target")
+ARRAYS = ("ids.npy", "ends.npy")
+DIGESTS = "digests.json"
+
+
+class Shard:
+    """Encoded pairs as two arrays.
+
+    Args:
+        ids: the ids of all sentences: the sources and the targets of each encoding.
+        ends: `[2 · encodings, pairs + 1]`. Row 2e is about the sources in encoding e, row 2e + 1
+            about the targets. Sentence i has the ids `ids[ends[row, i] : ends[row, i + 1]]`.
+
+    Attributes:
+        encodings: number of encodings.
+    """
+
+    def __init__(self, ids, ends):
+        self.ids = ids
+        self.ends = {"source": ends[0::2], "target": ends[1::2]}
+        self.encodings = len(ends) // 2
+
+    def __len__(self):
+        return self.ends["source"].shape[1] - 1
+
+    @classmethod
+    def of(cls, pairs):
+        """Returns a shard in memory, built from an iterable of (source ids, target ids)."""
+        pairs = list(pairs)
+        sentences = [source for source, _ in pairs] + [target for _, target in pairs]
+        ids = np.concatenate([np.asarray(s, "int32") for s in sentences] or [np.zeros(0, "int32")])
+        return cls.of_lengths(ids, *(list(map(len, side)) for side in zip(*pairs, strict=True)))
+
+    @classmethod
+    def of_lengths(cls, ids, *lengths):
+        """Returns a shard in memory, built from flat ids and the lengths of the sentences.
+
+        Args:
+            ids: see `Shard`.
+            *lengths: the lengths of the sources and of the targets, in each encoding.
+        """
+        lengths = np.array(lengths or ([], []), "int64")
+        ends = np.cumsum(np.concatenate([[0], lengths.ravel()]), dtype="int64")
+        pairs = lengths.shape[1]
+        return cls(ids, np.stack([ends[i * pairs :][: pairs + 1] for i in range(len(lengths))]))
+
+    def of_side(self, side, encoding=0):
+        """Returns the ids of all sentences of one side in one encoding."""
+        ends = self.ends[side][encoding]
+        return self.ids[ends[0] : ends[-1]]
+
+    def with_encodings(self, ids, lengths):
+        """Returns the shard in memory with further encodings.
+
+        Args:
+            ids, lengths: see `of_lengths`.
+        """
+        own = [side for encoding in range(self.encodings) for side in self.lengths(encoding).T]
+        return Shard.of_lengths(np.concatenate([self.ids, ids]), *own, *lengths)
+
+    def with_start(self, start):
+        """Returns the shard in memory with ids before every source.
+
+        Args:
+            start: the ids. Without any, the shard is unchanged.
+        """
+        if not len(start):
+            return self
+        ids, lengths = [], []
+        for encoding in range(self.encodings):
+            ends = self.ends["source"][encoding]
+            places = np.repeat(ends[:-1] - ends[0], len(start))
+            ids.append(np.insert(self.of_side("source", encoding), places, [*start] * len(self)))
+            ids.append(self.of_side("target", encoding))
+            lengths += list((self.lengths(encoding) + np.array([len(start), 0])).T)
+        return Shard.of_lengths(np.concatenate(ids), *lengths)
+
+    def lengths(self, encoding=0):
+        """Returns the number of ids of each source and target, `[pairs, 2]`."""
+        return np.stack([np.diff(self.ends[side][encoding]) for side in SIDES], axis=1)
+
+    @classmethod
+    def read(cls, folder):
+        """Opens a shard on disk and maps its ids into memory."""
+        folder = Path(folder)
+        try:
+            check_digests(folder)
+            # An array without elements cannot be mapped. Its file is a header of 128 bytes.
+            mode = "r" if (folder / "ids.npy").stat().st_size > 128 else None
+            # Mapping compares the size of the file with its header before memory is allocated.
+            ends = np.array(np.load(folder / "ends.npy", mmap_mode="r"))
+            ids = np.load(folder / "ids.npy", mmap_mode=mode)
+            check_arrays(ids, ends)
+        except (OSError, ValueError, TypeError, MemoryError) as error:
+            if getattr(error, "errno", None) == errno.EMFILE:
+                raise  # too many open files; the shard itself is fine
+            raise ValueError(
+                f"{folder} is missing or damaged ({error}). Delete it and run the t2t-prepare "
+                "command once more: it creates only this shard again"
+            ) from error
+        return cls(ids, ends)
+
+    def write(self, folder):
+        """Writes the shard to a folder that is complete or absent."""
+        with whole_folder(folder) as unfinished:
+            np.save(unfinished / "ids.npy", compact(self.ids))
+            ends = np.stack([self.ends[side] for side in SIDES], axis=1)
+            np.save(unfinished / "ends.npy", ends.reshape(2 * self.encodings, -1))
+            digests = {name: file_digest(unfinished / name) for name in ARRAYS}
+            write_json(unfinished / DIGESTS, digests)
+
+
+def check_digests(folder):
+    """Rejects altered arrays. Shards of earlier versions have no digests."""
+    for name, digest in read_json(folder / DIGESTS, {}).items():
+        if name in ARRAYS and file_digest(folder / name) != digest:
+            raise ValueError(f"{name} does not match its digest")
+
+
+def check_arrays(ids, ends):
+    """Rejects arrays that do not describe sentences, as no digest can."""
+    if ids.ndim != 1 or ids.dtype not in ("uint16", "int32") or (len(ids) and ids.min() < 0):
+        raise ValueError(f"ids.npy holds no ids: {ids.dtype} of shape {ids.shape}")
+    if ends.ndim != 2 or not len(ends) or len(ends) % 2 or ends.dtype != "int64":
+        raise ValueError(f"ends.npy holds no positions: {ends.dtype} of shape {ends.shape}")
+    whole = ends.size and ends[0, 0] == 0 and ends[-1, -1] == len(ids)
+    if not whole or (ends[:-1, -1] != ends[1:, 0]).any() or (np.diff(ends) < 0).any():
+        raise ValueError("the positions in ends.npy do not fit the ids")
+
+
+class IdStore:
+    """All pairs of a corpus, indexed from 0 through its shards in order.
+
+    Args:
+        shards: an iterable of `Shard`s.
+
+    Attributes:
+        lengths: `[pairs, 2]`, number of ids of each source and target without dropout.
+        encodings: number of encodings of each sentence. A shard with fewer of them repeats them.
+    """
+
+    def __init__(self, shards):
+        self.shards = list(shards)
+        self.first = np.cumsum([0] + [len(shard) for shard in self.shards])
+        self.encodings = max((shard.encodings for shard in self.shards), default=1)
+        self.lengths = self.lengths_in(0)
+
+    def __len__(self):
+        return int(self.first[-1])
+
+    def lengths_in(self, encoding):
+        """Returns the number of ids of each source and target in one encoding, `[pairs, 2]`."""
+        lengths = [shard.lengths(encoding % shard.encodings) for shard in self.shards]
+        return np.concatenate(lengths or [np.zeros((0, 2))]).astype("int32")
+
+    @functools.cached_property
+    def all_lengths(self):
+        """The number of ids of each source and target, `[encodings, pairs, 2]`."""
+        if self.encodings == 1:
+            return self.lengths[None]
+        return np.stack([self.lengths, *map(self.lengths_in, range(1, self.encodings))])
+
+    @classmethod
+    def read(cls, folder):
+        """Opens all shards of a folder. Raises `ValueError` if the store is incomplete."""
+        folder = Path(folder)
+        if folder.is_file():
+            raise ValueError(
+                f"Data for training is a folder that t2t-prepare wrote. Received: the file {folder}"
+                ". Prepare text first: t2t-prepare --source=FILE --target=FILE --output=FOLDER"
+            )
+        names, sizes = shards_in(folder), contents_of(folder)
+        if sizes is None and (not names or (folder / "preparation.json").exists()):
+            raise ValueError(
+                f"{folder} holds no finished data: it has no store.json. Run t2t-prepare, again if "
+                "it was interrupted"
+            )
+        if missing := sorted(set(sizes or ()) - set(names)):
+            raise ValueError(
+                f"{folder} has lost {', '.join(missing)}, which its store.json lists. Run the "
+                "t2t-prepare command once more: it creates only the missing shards"
+            )
+        shards = {name: Shard.read(folder / name) for name in names}
+        if sizes is not None and sizes != {name: len(shard) for name, shard in shards.items()}:
+            raise ValueError(
+                f"{folder} has other shards than its store.json lists. Delete store.json and run "
+                "the t2t-prepare command once more"
+            )
+        return cls(shards.values())
+
+    def check_ids(self, tokenizer, name="The data"):
+        """Raises `ValueError` if the store has an id that the vocabulary does not have.
+
+        Args:
+            tokenizer: a tokenizer of `tokenizers.py`.
+            name: name of the store in the message.
+        """
+        for side in SIDES:
+            size = getattr(tokenizer, side).size
+            largest = max(
+                (
+                    int(shard.of_side(side, encoding).max(initial=0))
+                    for shard in self.shards
+                    for encoding in range(shard.encodings)
+                ),
+                default=0,
+            )
+            if largest >= size:
+                raise ValueError(
+                    f"{name} has the id {largest:,}, but its vocabulary only {size:,} "
+                    "pieces: they do not belong together. Run t2t-prepare with a new output folder"
+                )
+
+    def gather(self, side, examples, width, encodings=0):
+        """Returns the ids of one side of some pairs, padded or cut: int32 `[examples, width]`.
+
+        Args:
+            side: "source" or "target".
+            examples: indices of the pairs.
+            width: number of ids per pair.
+            encodings: index of the encoding, the same for all pairs or one for each.
+        """
+        examples = np.asarray(examples)
+        encodings = np.broadcast_to(encodings, examples.shape)
+        rows = np.zeros((len(examples), width), "int32")
+        shard_indices = np.searchsorted(self.first, examples, side="right") - 1
+        columns = np.arange(width)
+        for index in np.unique(shard_indices):
+            in_shard = np.flatnonzero(shard_indices == index)
+            shard, inside = self.shards[index], examples[in_shard] - self.first[index]
+            encoding = encodings[in_shard] % shard.encodings
+            starts, ends = (shard.ends[side][encoding, inside + i] for i in (0, 1))
+            real = columns < (ends - starts)[:, None]  # [examples in the shard, width]
+            block = np.zeros(real.shape, "int32")
+            block[real] = shard.ids[(starts[:, None] + columns)[real]]
+            rows[in_shard] = block
+        return rows
+
+
+def shards_in(folder):
+    """Returns the names of the finished shards in a folder, in order."""
+    return sorted(p.name for p in Path(folder).glob("shard-*") if p.suffix != ".unfinished")
+
+
+def contents_of(folder):
+    """Returns the number of pairs of each shard of a finished store, by its name, or None."""
+    return read_json(Path(folder) / "store.json")
+
+
+def compact(ids):
+    """Stores ids in two bytes each if they fit."""
+    return ids.astype("uint16") if not len(ids) or ids.max() < 2**16 else ids

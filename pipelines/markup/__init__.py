@@ -1,0 +1,1 @@
+"""Texts with HTML or XML, divided into segments to translate and markup that stays as it is."""

@@ -1,0 +1,196 @@
+"""Preparation of a corpus: clean it, learn the vocabulary, encode, report.
+
+Every result is complete or absent. After an interruption, the same call resumes with the first
+step or shard that is missing.
+
+    FOLDER/
+      cleaned/            the kept text in parts, until all of it is encoded
+      preparation.json    inputs and settings; different ones are rejected
+      vocabulary/         the tokenizer
+      shard-000000/ …     the ids, one shard per part
+      store.json          the list of shards
+      report.json, report.txt
+"""
+
+import copy
+import dataclasses
+import shutil
+from pathlib import Path
+
+from absl import logging
+
+from pipelines.atomic_files import (
+    RUN_AGAIN,
+    check_links,
+    locked_folder,
+    read_json,
+    whole_folder,
+    write_json,
+    write_text,
+)
+from pipelines.batches.id_store import IdStore, Shard, contents_of, shards_in
+from pipelines.data_config import DataConfig
+from pipelines.preparation.prepare_warnings import advice, text_warnings, vocabulary_warnings
+from pipelines.preparation.recorded_inputs import (
+    cleaned_from,
+    is_begun,
+    origin_of,
+    refuse_other_files,
+)
+from pipelines.preparation.report import dropped_text, make_report, report_text
+from pipelines.text.cleaned_text import clean_all, sampled_lines, total_counts
+from pipelines.text.cleaning import RULES
+from pipelines.tokenizers import load_tokenizer, save_tokenizer
+from pipelines.tokenizers.bpe_dropout import refuse_other_kinds
+from pipelines.tokenizers.tags import tag_id, tagged
+from pipelines.tokenizers.vocabulary import learn
+
+
+def prepare(source, folder, config=None, tokenizer=None, tag=None):
+    """Converts a corpus to an id store with its vocabulary.
+
+    Args:
+        source: a source of pairs, see `sources.py`.
+        folder: the output folder, new or from an interrupted preparation.
+        config: a `DataConfig`.
+        tokenizer: an existing tokenizer, whose normalization then replaces the config's. None: a
+            tokenizer is learned.
+        tag: tag before every source, see `tags.py`; a learned tokenizer reserves it. None: no tag.
+
+    Returns:
+        The report, as a dictionary.
+    """
+    return prepare_by(clean_all, encode_all, source, folder, config, tokenizer, tag)
+
+
+def prepare_by(clean_into, encode_into, source, folder, config=None, tokenizer=None, tag=None):
+    """Prepares a corpus with the given functions for cleaning and encoding.
+
+    Args:
+        clean_into: function of (source, folder, cleaning config, normalization) that writes the
+            parts of the cleaned text.
+        encode_into: function of (folder, tokenizer, encodings config) that writes the missing
+            shards. The tokenizer has the tag.
+        source, folder, config, tokenizer, tag: see `prepare`.
+    """
+    config = DataConfig() if config is None else config
+    if tag is not None and tokenizer is None:
+        config = copy.deepcopy(config)
+        config.vocabulary.tags = tuple(dict.fromkeys([*config.vocabulary.tags, tag]))
+    config.validate()
+    if tag is not None and tokenizer is not None:
+        tag_id(tokenizer, tag)
+    if tokenizer is None:
+        refuse_other_kinds(config.encodings, [config.vocabulary.kind])
+    else:
+        refuse_other_kinds(config.encodings, [tokenizer.source.kind, tokenizer.target.kind])
+    folder = Path(folder)
+    check_links(folder)
+    with locked_folder(folder):
+        refuse_other_files(folder)
+        remove_unfinished(folder)
+        origin = origin_of(source, config, tokenizer, tag)
+        if is_begun(folder, origin) and is_finished(folder):
+            check_intact(folder)
+        else:
+            finish(clean_into, encode_into, source, folder, config, tokenizer, origin, tag)
+        report = renewed_report(folder, config)
+    for text in report.get("warnings", ()):  # earlier versions have none
+        logging.warning(text)
+    return report
+
+
+def finish(clean_into, encode_into, source, folder, config, tokenizer, origin, tag):
+    """Runs all steps that are not finished yet."""
+    cleaned, is_learned = folder / "cleaned", tokenizer is None
+    normalization = config.cleaning.normalization()
+    if tokenizer is not None:
+        normalization = tokenizer.normalization
+    if read_json(cleaned / "origin.json", {}) != cleaned_from(origin):
+        shutil.rmtree(cleaned, ignore_errors=True)  # absent, or from a different text or rules
+        with whole_folder(cleaned) as unfinished:
+            clean_into(source, unfinished, config.cleaning, normalization)
+            write_json(unfinished / "origin.json", cleaned_from(origin))
+    counts = total_counts(cleaned)
+    if not counts["kept"]:
+        most = max((rule.name for rule in RULES), key=lambda name: counts.get(name, 0))
+        raise ValueError(
+            f"Cleaning dropped all {counts['read']:,} pairs ({dropped_text(counts)}). "
+            f"{advice(most)}"
+        )
+    if not (folder / "preparation.json").exists():
+        # From a different text, if its preparation.json was deleted: shards are made after it.
+        for stale in [folder / "vocabulary", *(folder / name for name in shards_in(folder))]:
+            shutil.rmtree(stale, ignore_errors=True)
+        if tokenizer is None:
+            texts = sampled_lines(cleaned, counts["kept"], config.vocabulary)
+            tokenizer = learn(texts, config.vocabulary, normalization, cleaned)
+        with whole_folder(folder / "vocabulary") as unfinished:
+            save_tokenizer(tokenizer, unfinished)
+        write_json(folder / "preparation.json", origin)
+    encode_into(folder, tagged(load_tokenizer(folder / "vocabulary"), tag), config.encodings)
+    store = IdStore([Shard.read(folder / name) for name in shards_in(folder)])
+    sizes = dict(zip(shards_in(folder), map(len, store.shards), strict=True))
+    write_json(folder / "store.json", sizes)
+    warnings = text_warnings(source, counts, config.cleaning, normalization, cleaned)
+    if is_learned:
+        warnings += vocabulary_warnings(store, load_tokenizer(folder / "vocabulary"))
+    write_report(folder, store, counts, config, warnings)
+    shutil.rmtree(cleaned)
+
+
+def encode_all(folder, tokenizer, encodings):
+    """Encodes the cleaned text with `tf.data`, on all cores of this machine."""
+    from pipelines.preparation.graph_encoding import encode_parts  # loads TensorFlow
+
+    encode_parts(folder, tokenizer, encodings)
+
+
+def is_finished(folder):
+    """Returns whether all results exist. If so, removes the cleaned text, which may be left."""
+    if not (folder / "report.json").exists() or not (folder / "store.json").exists():
+        return False
+    if set(contents_of(folder)) - set(shards_in(folder)):
+        return False
+    shutil.rmtree(folder / "cleaned", ignore_errors=True)
+    return True
+
+
+def remove_unfinished(folder):
+    """Removes the leftovers of processes that were killed."""
+    for leftover in folder.glob("*.unfinished"):
+        if leftover.is_dir():
+            shutil.rmtree(leftover)
+        else:
+            leftover.unlink()
+
+
+def check_intact(folder):
+    """Raises `ValueError` if the shards or the vocabulary of a finished preparation are damaged."""
+    IdStore.read(folder).check_ids(load_tokenizer(folder / "vocabulary"))
+
+
+def write_report(folder, store, counts, config, warnings):
+    """Writes the report. report.json comes last and marks the preparation as finished."""
+    report = make_report(store, load_tokenizer(folder / "vocabulary"), counts, config.batches)
+    report["warnings"] = list(warnings)
+    write_text(folder / "report.txt", report_text(report))
+    write_json(folder / "report.json", report)
+
+
+def renewed_report(folder, config):
+    """Returns the report, updated if the batch settings have changed; restores report.txt."""
+    path = folder / "report.json"
+    report = read_json(path)
+    try:
+        if report["batches"]["settings"] != dataclasses.asdict(config.batches):
+            store, warnings = IdStore.read(folder), report.get("warnings", ())
+            write_report(folder, store, report["counts"], config, warnings)
+            report = read_json(path)
+        text = report_text(report)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} is not a report ({error!r}). {RUN_AGAIN}") from error
+    text_file = folder / "report.txt"
+    if not text_file.exists() or text_file.read_text("utf-8", "replace") != text:
+        write_text(text_file, text)
+    return report

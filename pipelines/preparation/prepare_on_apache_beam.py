@@ -1,0 +1,133 @@
+"""Preparation as an Apache Beam pipeline, for corpora that are too large for one machine.
+
+Cleaning and encoding run on any Beam runner (extra `beam`). All workers must share the output
+folder. The vocabulary is learned on the machine that starts the pipeline. The resulting store is
+identical to that of `prepare`, byte for byte, and each can resume the other's work.
+"""
+
+from collections import Counter
+
+import apache_beam as beam
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from pipelines.batches.dropout_encoding import with_dropout
+from pipelines.batches.id_store import SIDES, Shard
+from pipelines.preparation.prepare import prepare_by
+from pipelines.text import cleaned_text
+from pipelines.text.cleaned_text import lines_of, part_folder, parts_in, shard_of, write_part
+from pipelines.text.cleaning import active_rules, fingerprint, judge
+from pipelines.tokenizers import load_tokenizer
+
+
+def prepare_with_beam(source, folder, config=None, tokenizer=None, options=(), tag=None):
+    """Converts a corpus to an id store like `prepare`, with cleaning and encoding on Beam.
+
+    Args:
+        source: a source with `chunks`: uncompressed files or a TFDS data set.
+        folder, config, tokenizer, tag: see `prepare`.
+        options: Beam options, such as ["--runner=FlinkRunner"]. None or empty: Beam's local runner.
+    """
+    if not hasattr(source, "chunks"):
+        raise ValueError(
+            "Beam needs a source that can be read in parts: text files or a TFDS data set. "
+            f"Received: {type(source).__name__}"
+        )
+    options = PipelineOptions(list(options or ()))
+
+    def clean_into(source, folder, config, normalization):
+        chunks = list(source.chunks(cleaned_text.PART))
+        clean_in_parts(chunks, folder, config, normalization, options)
+
+    def encode_into(folder, tokenizer, encodings):
+        encode_in_parts(folder, encodings, options, tokenizer.source.start)
+
+    return prepare_by(clean_into, encode_into, source, folder, config, tokenizer, tag)
+
+
+def clean_in_parts(chunks, folder, config, normalization, options):
+    """Cleans every chunk and writes it as a part.
+
+    Duplicates may be in different chunks. The first pair with a given fingerprint is kept, so a
+    first pass over all chunks finds the position of each first pair.
+    """
+    with beam.Pipeline(options=options) as pipeline:
+        indexed = pipeline | beam.Create(list(enumerate(chunks))) | beam.Reshuffle()
+        first = (
+            indexed
+            | beam.FlatMapTuple(
+                lambda index, chunk: fingerprints(index, chunk, config, normalization)
+            )
+            | beam.CombinePerKey(min)
+            | beam.Values()  # (chunk index, position)
+        )
+        (
+            {"chunk": indexed, "first": first}
+            | beam.CoGroupByKey()
+            | beam.MapTuple(
+                lambda index, group: write_chunk(
+                    part_folder(folder, index),
+                    group["chunk"][0],
+                    set(group["first"]),
+                    config,
+                    normalization,
+                )
+            )
+        )
+
+
+def fingerprints(index, chunk, config, normalization):
+    """Yields (fingerprint, (chunk index, position)) for each pair that the other rules keep."""
+    rules, ignored = active_rules(config), Counter()
+    for position, pair in enumerate(chunk):
+        kept = judge(*pair, rules, normalization, ignored)
+        if kept:
+            key = fingerprint(kept[0]) if config.duplicates else (index, position)
+            yield key, (index, position)
+
+
+def write_chunk(part, chunk, first, config, normalization):
+    """Cleans a chunk again and writes its part without duplicates.
+
+    Args:
+        part: the folder of the part.
+        chunk: an iterable of pairs of bytes.
+        first: the positions of all pairs to keep.
+        config: a `CleaningConfig`.
+        normalization: the `Normalization` of every text.
+    """
+    rules, counts = active_rules(config), Counter()
+
+    def kept_pairs():
+        for position, pair in enumerate(chunk):
+            counts["read"] += 1
+            kept = judge(*pair, rules, normalization, counts)
+            if kept and position in first:
+                counts["kept"] += 1
+                counts.update(kept[1])
+                yield kept[0]
+            elif kept:
+                counts["duplicates"] += 1
+
+    write_part(kept_pairs(), part, counts)
+
+
+def encode_in_parts(folder, encodings, options, start):
+    """Encodes every part that has no shard yet; each source begins with the ids `start`."""
+    parts = parts_in(folder / "cleaned")
+    missing = [part for part in parts if not shard_of(part, folder).exists()]
+    with beam.Pipeline(options=options) as pipeline:
+        (
+            pipeline
+            | beam.Create(missing)
+            | beam.Reshuffle()
+            | beam.Map(lambda part: encode_part(part, folder, encodings, start))
+        )
+
+
+def encode_part(part, folder, encodings, start):
+    """Encodes one part of the cleaned text and writes its shard."""
+    tokenizer = load_tokenizer(folder / "vocabulary")
+    sides = [getattr(tokenizer, side).encode(lines_of(part / side)) for side in SIDES]
+    shard = Shard.of(zip(*sides, strict=True))
+    shard = with_dropout(shard, part, tokenizer, encodings)
+    shard.with_start(start).write(shard_of(part, folder))

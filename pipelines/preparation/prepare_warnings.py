@@ -1,0 +1,127 @@
+"""Warnings of a preparation: signs that its text or its settings are not what the user meant."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+
+from pipelines.batches.id_store import SIDES
+from pipelines.special_ids import UNKNOWN
+from pipelines.text.cleaned_text import lines_of_side
+from pipelines.text.cleaning import RULES, active_rules, fingerprint, judge, with_current_names
+from pipelines.text.sources import shown
+
+# The share of the pairs that a single rule may drop without a warning. Of duplicates, one is kept.
+DROPPED = {rule.name: 0.01 for rule in RULES} | {"duplicates": 0.3}
+COMPARED = 10_000  # pairs whose sides are compared
+ALIKE = 0.75  # share of common words that makes two sides alike
+RARE = 5  # occurrences; a piece with fewer of them is rare
+
+ADVICE = {
+    "invalid_utf8": "Convert the text first, for example with `iconv -f latin1 -t utf-8`",
+    "max_ratio": "Check that line n of the target translates line n of the source",
+    "identical": "Check that the source and the target are different texts",
+}
+
+
+def text_warnings(source, counts, config, normalization, cleaned):
+    """Returns warnings about the text of a preparation, whose cleaned text still exists.
+
+    Args:
+        source: the source of pairs, see `sources.py`.
+        counts: the counts of the cleaning.
+        config: a `CleaningConfig`.
+        normalization: the `Normalization` of every text.
+        cleaned: folder of the cleaned text.
+    """
+    return [*drop_warnings(source, counts, config, normalization), *alike_warnings(cleaned)]
+
+
+def drop_warnings(source, counts, config, normalization):
+    """Yields a warning for each rule that dropped too many pairs, with the first of them."""
+    counts = with_current_names(counts)
+    often = {name for name in DROPPED if counts.get(name, 0) > DROPPED[name] * counts["read"]}
+    examples = first_dropped(source, often, config, normalization) if often else {}
+    for rule in RULES:
+        if rule.name in examples:
+            number, pair = examples[rule.name]
+            count, read = counts[rule.name], counts["read"]
+            yield (
+                f"{count:,} of {read:,} pairs ({count / read:.1%}) were dropped: {rule.reason}. "
+                f"The first is pair {number:,}: {shown_pair(pair)}. {advice(rule.name)}"
+            )
+
+
+def first_dropped(source, names, config, normalization):
+    """Returns {name: (number of the pair, pair)} of the first pair that each rule drops."""
+    rules, seen, found = active_rules(config), set(), {}
+    for number, pair in enumerate(source, start=1):
+        dropped = Counter()
+        kept = judge(*pair, rules, normalization, dropped)
+        if kept and "duplicates" in names:
+            key = fingerprint(kept[0])
+            dropped["duplicates"] = int(key in seen)
+            seen.add(key)
+        for name in (+dropped).keys() & names - found.keys():
+            found[name] = number, pair
+        if len(found) == len(names):
+            break
+    return found
+
+
+def shown_pair(pair):
+    """Returns both sides for messages. A side that is not UTF-8 is shown as bytes."""
+    texts = [side.decode("utf-8", "replace") for side in pair]
+    shown_sides = (
+        repr(side[:60]) if "\ufffd" in text else shown(side)
+        for side, text in zip(pair, texts, strict=True)
+    )
+    return " and ".join(shown_sides)
+
+
+def advice(name):
+    """Returns what to do about the pairs that a rule drops."""
+    if name == "invalid_utf8":
+        return ADVICE[name]
+    off = 0 if name.startswith("max_") else False
+    return f"{ADVICE.get(name, 'Check the text')}. --config.data.cleaning.{name}={off} keeps them"
+
+
+def alike_warnings(cleaned):
+    """Yields a warning if most pairs have nearly the same words on both sides."""
+    pairs = zip(*(lines_of_side(cleaned, side) for side in SIDES), strict=True)
+    alike = [are_alike(*pair) for pair in itertools.islice(pairs, COMPARED)]
+    if 2 * sum(alike) > len(alike):
+        yield (
+            f"{sum(alike):,} of {len(alike):,} pairs have nearly the same words on both sides. "
+            f"{ADVICE['identical']}"
+        )
+
+
+def are_alike(*texts):
+    """Returns whether two texts have most of their words in common."""
+    words = [set(text.casefold().split()) for text in texts]
+    return len(words[0] & words[1]) >= ALIKE * max(map(len, words))
+
+
+def vocabulary_warnings(store, tokenizer):
+    """Yields a warning if most pieces of a vocabulary are rare in the text it was learned from.
+
+    Args:
+        store: an `IdStore` of this text.
+        tokenizer: the tokenizer that was learned, one for both languages.
+    """
+    counts = np.zeros(tokenizer.size, "int64")
+    for shard in store.shards:
+        for side in SIDES:
+            counts += np.bincount(shard.of_side(side), minlength=tokenizer.size)
+    special = [*range(UNKNOWN + 1), *tokenizer.byte_ids, *tokenizer.tags.values()]
+    frequent = int((np.delete(counts, special) >= RARE).sum())
+    pieces = tokenizer.size - len(special)
+    if 2 * frequent < pieces:
+        size = len(special) + frequent
+        yield (
+            f"The vocabulary is large for this text: of its {pieces:,} pieces, "
+            f"{pieces - frequent:,} occur fewer than {RARE} times, too rarely to be learned. "
+            f"Consider a smaller one, such as --config.data.vocabulary.size={size}, in a new folder"
+        )

@@ -1,0 +1,85 @@
+"""The inputs and settings of a prepared folder, recorded to detect changes."""
+
+import dataclasses
+import json
+
+from pipelines.atomic_files import digest, read_json
+
+FORMAT = 1  # format of a prepared folder; folders in other formats are rejected
+
+
+def refuse_other_files(folder):
+    """Raises `ValueError` if a folder contains files that a preparation does not write."""
+    ours = ("cleaned", "preparation", "vocabulary", "shard-", "store.", "report", ".lock")
+    others = sorted(path.name for path in folder.iterdir() if not path.name.startswith(ours))
+    if others:
+        raise ValueError(
+            f"{folder} contains other files ({', '.join(others[:3])}). Give the name of a new "
+            "folder"
+        )
+
+
+def origin_of(source, config, tokenizer, tag=None):
+    """Returns everything that the encoded data depends on, as a dictionary.
+
+    Args:
+        source: a source of pairs, see `sources.py`.
+        config: a `DataConfig`.
+        tokenizer: an existing tokenizer, or None if one is to be learned.
+        tag: tag before every source, or None.
+    """
+    cleaning = dataclasses.asdict(config.cleaning)
+    if tokenizer is None:
+        vocabulary = dataclasses.asdict(config.vocabulary)
+        if not vocabulary["tags"]:  # the default, which earlier versions did not record
+            del vocabulary["tags"]
+    else:
+        normalization = dataclasses.asdict(tokenizer.normalization)
+        if normalization["space_sign"]:  # the default, which earlier versions did not record
+            del normalization["space_sign"]
+        cleaning |= {"nfc": "the vocabulary's", "control_characters": "the vocabulary's"}
+        vocabulary = {"contents": digest(tokenizer.contents()), **normalization}
+    origin = {"format": FORMAT, **source.fingerprint(), "cleaning": cleaning}
+    if config.encodings.number > 1:  # absent from the records of earlier versions
+        origin["encodings"] = dataclasses.asdict(config.encodings)
+    if tag is not None:  # likewise
+        origin["tag"] = tag
+    return json.loads(json.dumps({**origin, "vocabulary": vocabulary}))
+
+
+def cleaned_from(origin):
+    """Returns the part of an origin that the cleaned text depends on: all except the encoding."""
+    normalization = origin["vocabulary"] if "contents" in origin["vocabulary"] else None
+    encoding = ("vocabulary", "encodings", "tag")
+    cleaned = {name: value for name, value in origin.items() if name not in encoding}
+    return {**cleaned, "vocabulary": normalization}
+
+
+def is_begun(folder, origin):
+    """Returns whether a folder was begun from this origin.
+
+    Raises `ValueError` if it was begun from a different one.
+    """
+    known = read_json(folder / "preparation.json")
+    if known is None:
+        return False
+    changes = []
+    for name in sorted(known.keys() | origin.keys()):
+        before, now = known.get(name), origin.get(name)
+        if before == now:
+            continue
+        if isinstance(before, dict) and isinstance(now, dict):
+            changes += [
+                f"{name}.{field} (was {before.get(field)!r}, is {now.get(field)!r})"
+                for field in sorted(before.keys() | now.keys())
+                if before.get(field) != now.get(field)
+            ]
+        else:
+            changes.append(name)
+    if changes:
+        raise ValueError(
+            f"{folder} was prepared from different input or settings. Changed: "
+            f"{', '.join(changes)}. Give a different output folder, or delete this one to start "
+            "over"
+        )
+    return True

@@ -1,0 +1,146 @@
+"""The report of a preparation: pairs kept and dropped, pieces, lengths, padding of the batches."""
+
+import dataclasses
+
+import numpy as np
+
+from pipelines.batches.batch_plan import BatchPlan
+from pipelines.batches.id_store import SIDES
+from pipelines.special_ids import UNKNOWN
+from pipelines.text.cleaning import CHANGES, RULES, with_current_names
+
+
+def make_report(store, tokenizer, counts, batches):
+    """Returns the report as a dictionary that can be written as JSON.
+
+    Args:
+        store: an `IdStore`.
+        tokenizer: the tokenizer that the store was encoded with.
+        counts: the counts of the cleaning, with "words" and "characters" for each side.
+        batches: a `BatchConfig`.
+    """
+    sides = {}
+    for column, side in enumerate(SIDES):
+        pieces = int(store.lengths[:, column].sum(dtype="int64"))
+        byte_ids = getattr(tokenizer, side).byte_ids
+        unknown = in_bytes = 0
+        for shard in store.shards:
+            ids = shard.of_side(side)
+            unknown += int((ids == UNKNOWN).sum())
+            in_bytes += int(np.isin(ids, byte_ids).sum())
+        words = counts["words"].get(side, 0)
+        sides[side] = {
+            "words": words,
+            "pieces": pieces,
+            "pieces_a_word": pieces / max(words, 1),
+            "characters_a_piece": counts["characters"].get(side, 0) / max(pieces, 1),
+            "unknown": unknown / max(pieces, 1),
+            "in_bytes": in_bytes / max(pieces, 1),
+            "longest": int(store.lengths[:, column].max()),
+        }
+    if store.encodings > 1:
+        for column, figures in enumerate(sides.values()):
+            dropped = store.all_lengths[1:, :, column].mean(axis=0, dtype=float).sum()
+            figures["pieces_a_word_with_dropout"] = float(dropped) / max(figures["words"], 1)
+    histogram = np.bincount(np.minimum(store.lengths.max(axis=1) // 10, 20), minlength=21)
+    encodings = {"encodings": store.encodings} if store.encodings > 1 else {}
+    return {
+        **encodings,
+        "counts": counts,
+        "vocabulary": {"kind": tokenizer.target.kind, "size": tokenizer.target.size},
+        "sides": sides,
+        "histogram": histogram.tolist(),
+        "batches": batches_report(store, batches),
+    }
+
+
+def batches_report(store, config):
+    """Returns the number, shapes and padding of an epoch's batches, measured on the first epoch."""
+    report = {"settings": dataclasses.asdict(config)}
+    try:
+        plan = BatchPlan(store.all_lengths + 1, config, seed=0)
+    except ValueError as error:  # too small for one batch, which is not a failure here
+        return {**report, "problem": str(error)}
+    return {
+        **report,
+        "widths": plan.boundaries.tolist(),
+        "rows": plan.rows.tolist(),
+        "batches_of": plan.batches_of.tolist(),
+        "steps": plan.steps,
+        "real": plan.share_of_real_tokens(),
+        "too_long": int(plan.too_long),
+        "left_over": int(plan.left_over),
+    }
+
+
+def report_text(report):
+    """Returns the report as text for readers."""
+    counts, vocabulary = report["counts"], report["vocabulary"]
+    lines = [
+        f"pairs       {counts['read']:,} read, {counts['kept']:,} kept",
+        f"dropped     {dropped_text(counts)}",
+        f"changed     {listed(counts, CHANGES)}",
+        f"vocabulary  {vocabulary['size']:,} pieces ({vocabulary['kind']})",
+    ]
+    for side, figures in report["sides"].items():
+        lines.append(
+            f"{side}      {figures['words']:,} words, {figures['pieces']:,} pieces: "
+            f"{figures['pieces_a_word']:.2f} per word, {figures['unknown']:.3%} unknown, "
+            f"{figures['in_bytes']:.3%} bytes; the longest sentence has "
+            f"{figures['longest']:,} pieces"
+        )
+    if "encodings" in report:
+        lines.append(dropout_line(report))
+    lines += [
+        "",
+        "pairs by number of pieces on the longer side",
+        *histogram_lines(report["histogram"]),
+    ]
+    return "\n".join([*lines, "", *batch_lines(report["batches"])]) + "\n"
+
+
+def dropout_line(report):
+    """Returns the line about the encodings with BPE dropout."""
+    figures = ", ".join(
+        f"{side} {figures['pieces_a_word_with_dropout']:.2f} pieces per word "
+        f"(without: {figures['pieces_a_word']:.2f})"
+        for side, figures in report["sides"].items()
+    )
+    number = report["encodings"]
+    return f"encodings   {number} per sentence, {number - 1} with BPE dropout: {figures}"
+
+
+def dropped_text(counts):
+    """Returns how many pairs each rule dropped, in words."""
+    return listed(with_current_names(counts), {rule.name: rule.reason for rule in RULES})
+
+
+def listed(counts, words):
+    """Returns the counts that are not 0, each with its words."""
+    items = [f"{counts[name]:,} {words[name]}" for name in words if counts.get(name)]
+    return ", ".join(items) or "nothing"
+
+
+def histogram_lines(histogram):
+    most = max(histogram)
+    for tens, count in enumerate(histogram):
+        label = f"{10 * tens}–{10 * tens + 9}" if tens < 20 else "200 and more"
+        yield f"{label:>14} {count:>12,} {'█' * round(40 * count / most)}".rstrip()
+
+
+def batch_lines(batches):
+    settings = batches["settings"]
+    budget = f"batches     up to {settings['tokens']:,} tokens per side"
+    if "problem" in batches:
+        return [f"{budget}: {batches['problem']}"]
+    shapes = ", ".join(
+        f"{rows} × {width}" for rows, width in zip(batches["rows"], batches["widths"], strict=True)
+    )
+    too_long = "truncated" if settings["too_long"] == "truncate" else "left out"
+    return [
+        f"{budget}: {batches['steps']:,} per epoch, in {len(batches['rows'])} shapes",
+        f"            {batches['real']:.1%} of their positions hold real tokens",
+        f"            {batches['too_long']:,} pairs of more than {settings['max_length']} tokens "
+        f"{too_long}, {batches['left_over']:,} left over in each epoch",
+        f"            rows × width: {shapes}",
+    ]

@@ -1,0 +1,1 @@
+"""Texts as users have them: files, sources of pairs, normalization, cleaning, sentences, trees."""

@@ -1,0 +1,162 @@
+"""Glossaries: phrases of the source language, and the phrases that translate them.
+
+A line of a glossary's file is a source phrase, a tab and a target phrase. Empty lines and lines
+that begin with `#` are ignored.
+"""
+
+import collections
+import heapq
+
+from pipelines.text.normalization import Normalization, is_edge, is_word_character
+from pipelines.text.opened_text import opened
+from pipelines.text.sources import BYTE_ORDER_MARK
+
+
+class Glossary:
+    """Phrases and their translations.
+
+    Args:
+        entries: {source phrase: target phrase}.
+        normalization: the `Normalization` of the vocabulary, applied to all phrases and texts.
+            None: the default one.
+    """
+
+    def __init__(self, entries, normalization=None):
+        self.normalization = Normalization() if normalization is None else normalization
+        self.targets = {}
+        self.lengths = collections.defaultdict(set)  # of the phrases, by their first token
+        for source, target in entries.items():
+            self.add(source, target)
+
+    @classmethod
+    def read(cls, path, normalization=None):
+        """Reads a glossary from a file of UTF-8 text."""
+        with opened(path) as file:
+            return cls.parse(file.read(), path, normalization)
+
+    @classmethod
+    def parse(cls, contents, name, normalization=None):
+        """Returns the glossary in the bytes of a file, whose name is for errors."""
+        glossary = cls({}, normalization)
+        lines = contents.removeprefix(BYTE_ORDER_MARK).split(b"\n")
+        for number, line in enumerate(lines, 1):
+            try:
+                text = line.decode().rstrip("\r")
+                if text.strip() and not text.startswith("#"):
+                    glossary.add(*columns(text))
+            except ValueError as error:
+                reason = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+                raise ValueError(f"{name}, line {number:,}: {reason}") from error
+        return glossary
+
+    def add(self, source, target):
+        """Adds a phrase and its translation."""
+        if not (isinstance(source, str) and isinstance(target, str)):
+            raise ValueError(f"phrases must be strings. Received: {source!r} for {target!r}")
+        source, target = self.normalization(source), self.normalization(target)
+        if not source or not target:
+            raise ValueError(f"a phrase is empty. Received: {source!r} for {target!r}")
+        if self.targets.setdefault(source, target) != target:
+            raise ValueError(
+                f"{source!r} has two translations, {self.targets[source]!r} and {target!r}. "
+                "Delete one of them"
+            )
+        self.lengths[first_word(source, 0)].add(len(source))
+
+    def __len__(self):
+        return len(self.targets)
+
+    def targets_in(self, text):
+        """Returns the target phrases that a translation of a text must contain.
+
+        A phrase is listed as often as it must occur. If it is part of another one, as "Haus" is
+        of "rotes Haus", it must occur once more for each of these.
+
+        Args:
+            text: a sentence.
+        """
+        text = self.normalization(text)
+        found = [target for _, _, target in self.chosen(text)]
+        return [
+            phrase
+            for phrase in dict.fromkeys(found)
+            for _ in range(sum(occurrences(phrase, other) for other in found))
+        ]
+
+    def chosen(self, text):
+        """Returns (start, end, target phrase) of the phrases that apply, from left to right.
+
+        Of phrases that overlap in the text, the longest one applies, or else the first.
+        """
+        taken, chosen, waiting = set(), [], []
+        for order, matches in enumerate(self.matches(text)):
+            push_next(waiting, order, matches)
+        while waiting:
+            _, start, order, match, matches = heapq.heappop(waiting)
+            if start in taken:
+                continue
+            # A longer phrase that overlaps this one covers its first or its last character.
+            if match[1] - 1 in taken:
+                push_next(waiting, order, matches)
+                continue
+            taken.update(range(*match[:2]))
+            chosen.append(match)
+        return sorted(chosen)
+
+    def matches(self, text):
+        """Yields the matches at each index at which a phrase may begin, as iterators.
+
+        The first word of a sentence may begin with a capital letter only because of its place, so
+        it is looked up in lower case too.
+        """
+        beginning = next((i for i, each in enumerate(text) if is_word_character(each)), None)
+        for start in range(len(text)):
+            if text[start] != " " and is_edge(text, start):
+                yield self.matches_at(text, start)
+        if beginning is not None:
+            small = text[beginning].lower()
+            if small != text[beginning] and len(small) == 1:
+                lower = text[:beginning] + small + text[beginning + 1 :]
+                yield self.matches_at(lower, beginning)
+
+    def matches_at(self, text, start):
+        """Yields (start, end, target phrase) of phrases that are whole words, longest first."""
+        for length in sorted(self.lengths.get(first_word(text, start), ()), reverse=True):
+            end = start + length
+            target = self.targets.get(text[start:end])
+            if target is not None and end <= len(text) and is_edge(text, end):
+                yield start, end, target
+
+
+def push_next(waiting, order, matches):
+    """Adds the next of some matches to a heap: the longest of all come first, then by order."""
+    for match in matches:
+        start, end, _ = match
+        heapq.heappush(waiting, (start - end, start, order, match, matches))
+        return
+
+
+def columns(line):
+    """Returns the two phrases of a line."""
+    phrases = line.split("\t")
+    if len(phrases) != 2:
+        raise ValueError(f"must be a source phrase, a tab and a target phrase. Received: {line!r}")
+    return phrases
+
+
+def first_word(text, start):
+    """Returns the word that begins at an index, or the character there if it is none."""
+    end = start
+    while end < len(text) and is_word_character(text[end]):
+        end += 1
+    return text[start : max(end, start + 1)]
+
+
+def occurrences(phrase, text):
+    """Returns how often a phrase occurs in a text as whole words, without overlap."""
+    count = start = 0
+    while (start := text.find(phrase, start)) >= 0:
+        whole = is_edge(text, start) and is_edge(text, start + len(phrase))
+        count += whole
+        start += len(phrase) if whole else 1
+    return count

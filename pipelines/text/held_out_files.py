@@ -1,0 +1,74 @@
+"""Held-out text files for evaluation during training: several sets, each with a name."""
+
+import re
+from typing import NamedTuple
+
+from pipelines.text.file_lists import split_list
+from pipelines.text.sources import SourceError, TextFiles
+
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+# Folders of TensorBoard's logs, and values of the setting training.best.
+RESERVED = ("training", "held_out", "loss", "bleu")
+
+
+class HeldOutFiles(NamedTuple):
+    """The files of a held-out set.
+
+    Args:
+        name: name of the set. "": a single set without a name.
+        source, target: see `TextFiles`.
+        to: see `chosen_tag`.
+    """
+
+    name: str
+    source: str
+    target: str
+    to: str | None = None
+
+    def read(self):
+        """Returns the pairs as a list of strings."""
+        try:
+            lines = list(TextFiles(self.source, self.target))
+        except SourceError as error:
+            if not self.name:
+                raise
+            raise SourceError(f"Held-out set {self.name!r}: {error}") from error
+        return [tuple(side.decode("utf-8", "replace") for side in pair) for pair in lines]
+
+
+def parse_sets(texts):
+    """Returns the `HeldOutFiles` for texts like "mine=dev.en,dev.de".
+
+    Raises `ValueError` for the first text that is wrong. The files need not exist.
+    """
+    if not isinstance(texts, tuple | list):
+        raise wrong("a tuple of texts like NAME=SOURCE,TARGET", texts)
+    sets = [parse_set(text) for text in texts]
+    names = [each.name.lower() for each in sets]  # some file systems ignore case
+    for number, text in enumerate(texts):
+        if names[number] in names[:number]:
+            raise wrong("held-out sets with different names", text)
+    return sets
+
+
+def parse_set(text):
+    name, _, files = text.partition("=") if isinstance(text, str) else ("", "", "")
+    parts = split_list(files)  # the names of existing files may contain commas
+    parts = parts if len(parts) > 1 else files.split(",")
+    source, target, to = (*parts, None, None)[:3]
+    if not (name and source and target) or to == "" or len(parts) > 3:
+        raise wrong(
+            "NAME=SOURCE,TARGET, such as mine=dev.en,dev.de, or NAME=SOURCE,TARGET,TO", text
+        )
+    if not NAME.fullmatch(name):
+        allowed = (
+            "letters (A to Z), digits, '_', '-' and '.', and begins with a letter, digit or '_'"
+        )
+        raise wrong(f"NAME=SOURCE,TARGET with a name that has only {allowed}", text)
+    if name.lower() in RESERVED:
+        raise wrong(f"NAME=SOURCE,TARGET with a name other than {', '.join(RESERVED)}", text)
+    return HeldOutFiles(name, source, target, to)
+
+
+def wrong(allowed, value):
+    return ValueError(f"`dev` must be {allowed}. Received: dev={value!r}")

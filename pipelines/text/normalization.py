@@ -1,0 +1,68 @@
+"""The normalization that is applied to every text before it is split into pieces.
+
+Strings that look the same should become the same pieces. Normalized text is valid UTF-8 in
+Unicode's composed form (NFC), without control characters and with single spaces.
+`graph_tokenizers.py` does the same to tensors of strings; tests compare the two byte by byte on
+every Unicode character. Glossaries and placeholders need to know where words begin and end.
+"""
+
+import dataclasses
+import re
+import unicodedata
+
+# SentencePiece's sign for a space.
+SPACE_SIGN = "\u2581"
+# Unicode's control characters (Cc), except those that are white space.
+CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
+JOINERS = "_\u200c\u200d"  # the last two join letters, as in Persian
+
+
+@dataclasses.dataclass(frozen=True)
+class Normalization:
+    """Maps texts that look the same to the same string.
+
+    Args:
+        nfc: whether to compose characters (Unicode NFC).
+        control_characters: whether to remove control characters.
+        space_sign: whether SentencePiece's sign for a space counts as a space. False is for
+            imported models: some read text that SentencePiece has split already.
+
+    Runs of white space always become one space.
+    """
+
+    nfc: bool = True
+    control_characters: bool = True
+    space_sign: bool = True
+
+    def __call__(self, text):
+        """Returns the normalized `str` of a `str` or bytes. Malformed UTF-8 becomes U+FFFD."""
+        if isinstance(text, bytes):
+            text = text.decode("utf-8", "replace")
+        else:  # an unpaired surrogate has no UTF-8 encoding
+            text = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        # Before NFC: a control character may separate a letter from its accent.
+        if self.control_characters:
+            text = CONTROL_CHARACTERS.sub("", text)
+        if self.nfc:
+            text = unicodedata.normalize("NFC", text)
+        if self.space_sign:
+            text = text.replace(SPACE_SIGN, " ")
+        return " ".join(text.split())
+
+
+def is_word_character(character):
+    """Returns whether a character is part of a word together with its neighbours.
+
+    Letters, digits and accents are, but not wide letters: Chinese and Japanese have no spaces.
+    """
+    if unicodedata.east_asian_width(character) in "WF":
+        return False
+    is_accent = unicodedata.category(character).startswith("M")
+    return character.isalnum() or is_accent or character in JOINERS
+
+
+def is_edge(text, index):
+    """Returns whether no word goes on from the character before `index` to the one after it."""
+    if not 0 < index < len(text):
+        return True
+    return not (is_word_character(text[index - 1]) and is_word_character(text[index]))

@@ -1,0 +1,336 @@
+"""Conversion of Penn-style trees to token sequences and back. PAPER: §6.3, constituency parsing.
+
+    (S (NP (PRP I)) (VP (VBP see) (NP (PRP you))))
+    words    I see you
+    brackets (S (NP PRP )NP (VP VBP (NP PRP )NP )VP )S
+
+A closing bracket repeats the label of its constituent. Among the brackets, each word is replaced by
+its tag, or by `XX` (Vinyals et al. 2015, whom the paper follows), or kept without its tag. With
+tags, words and brackets together determine the tree exactly.
+"""
+
+import dataclasses
+import difflib
+import itertools
+import re
+
+from pipelines.text.file_lists import find_files
+from pipelines.text.sources import SourceError, digest_of, lines_of, shown
+
+LEAVES = ("tag", "XX", "word")
+DEEPEST = 300  # nesting limit, far above real sentences: CRAFT's deepest tree has 37 levels
+ROOT = "TOP"  # label over several trees that a repair joins
+
+
+@dataclasses.dataclass
+class Tree:
+    """A constituent (a label over child trees) or a leaf (a tag over one word).
+
+    >>> tree = parse("(NP (DT the) (NN dog))")
+    >>> tree.label, tree.children[1], tree.words()
+    ('NP', Tree(label='NN', children=['dog']), ['the', 'dog'])
+    >>> print(tree)
+    (NP (DT the) (NN dog))
+    """
+
+    label: str
+    children: list
+
+    @property
+    def is_leaf(self):
+        return isinstance(self.children[0], str)
+
+    def leaves(self):
+        """Yields the leaves from left to right."""
+        if self.is_leaf:
+            yield self
+        else:
+            for child in self.children:
+                yield from child.leaves()
+
+    def words(self):
+        """Returns the words from left to right."""
+        return [leaf.children[0] for leaf in self.leaves()]
+
+    def __str__(self):
+        # Calls __str__ directly: str() would take up more of Python's recursion limit.
+        inside = self.children if self.is_leaf else [child.__str__() for child in self.children]
+        return f"({self.label} {' '.join(inside)})"
+
+
+def read_trees(paths):
+    """Yields the trees of files. A tree may span several lines.
+
+    Args:
+        paths: a path, a glob, or several of them separated by commas. Compressed files are
+            decompressed.
+    """
+    for path in find_files("treebank", paths):
+        lines = enumerate(lines_of([path]), start=1)
+        decoded = ((number, decode(path, number, line)) for number, line in lines)
+        yield from trees_of(decoded, path)
+
+
+def decode(path, number, line):
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{path}, line {number}: not UTF-8: {shown(line)}") from error
+
+
+def parse(text):
+    """Returns the tree that a string contains."""
+    trees = list(trees_of(enumerate(text.split("\n"), start=1), "The text"))
+    if len(trees) != 1:
+        raise SourceError(f"The text must contain exactly one tree. Received: {len(trees)}")
+    return trees[0]
+
+
+def trees_of(lines, path):
+    """Yields the trees in some lines.
+
+    Args:
+        lines: an iterable of (line number, line).
+        path: name of the file, for messages.
+    """
+    open_trees = []  # [label, children] of each constituent that is not closed yet
+    first_line = 0  # line number of the outermost of them
+    for number, line in lines:
+        where = f"{path}, line {number}"
+        tokens = re.findall(r"[()]|[^\s()]+", line)
+        for token in tokens:
+            if token == "(":
+                first_line = first_line if open_trees else number
+                open_trees.append([None, []])
+                if len(open_trees) > DEEPEST:
+                    raise SourceError(
+                        f"{where}: more than {DEEPEST} nested constituents: {shown(line.encode())}"
+                    )
+            elif not open_trees:
+                raise SourceError(
+                    f"{where}: {token!r} is outside of all trees. A tree begins with an opening "
+                    f"bracket and ends with the matching one: {shown(line.encode())}"
+                )
+            elif token == ")":
+                label, children = open_trees.pop()
+                if not children:
+                    raise SourceError(
+                        f"{where}: the constituent ({label or ''}) is empty: {shown(line.encode())}"
+                    )
+                tree = Tree(label or "", children)
+                if open_trees:
+                    add_child(open_trees[-1], tree, where, line)
+                else:
+                    yield tree
+            elif open_trees[-1][0] is None and not open_trees[-1][1]:
+                open_trees[-1][0] = token
+            else:
+                add_child(open_trees[-1], token, where, line)
+    if open_trees:
+        raise SourceError(
+            f"{path}, line {first_line}: the tree that begins here is never closed: "
+            f"{len(open_trees)} closing brackets are missing at the end"
+        )
+
+
+def add_child(parent, child, where, line):
+    """Adds a child tree or a word to an open constituent, which may have trees or one word."""
+    children = parent[1]
+    if children and (isinstance(child, str) or isinstance(children[0], str)):
+        raise SourceError(
+            f"{where}: in ({parent[0] or ''} …), a word must be the only child of its tag, as in "
+            f"(NN dog): {shown(line.encode())}"
+        )
+    children.append(child)
+
+
+def without_traces(tree):
+    """Removes empty elements and function tags (NP-SBJ → NP), as is usual for scoring parsers.
+
+    Returns:
+        A new tree, or None if the tree contains nothing but traces.
+    """
+    if tree.label == "-NONE-":
+        return None
+    if tree.is_leaf:
+        return Tree(tree.label, list(tree.children))
+    children = [kept for kept in map(without_traces, tree.children) if kept]
+    # Labels that begin with a separator, such as -LRB-, are kept.
+    label = re.split(r"[-=|]", tree.label)[0] or tree.label
+    return Tree(label, children) if children else None
+
+
+def linearized(tree, leaves="tag"):
+    """Returns the words and the brackets of a tree, as two lists of tokens."""
+    check_leaves(leaves)
+
+    def brackets(tree):
+        if tree.is_leaf:
+            yield {"tag": tree.label, "XX": "XX", "word": tree.children[0]}[leaves]
+        else:
+            yield f"({tree.label}"
+            for child in tree.children:
+                yield from brackets(child)
+            yield f"){tree.label}"
+
+    return tree.words(), list(brackets(tree))
+
+
+def texts_of(tree, leaves="tag"):
+    """Returns the words and the brackets of a tree as (source, target) texts."""
+    return tuple(" ".join(side) for side in linearized(tree, leaves))
+
+
+def tree_of(words, brackets, leaves="tag"):
+    """Returns the tree of words and brackets. Raises `ValueError` if they do not form one.
+
+    If `leaves` is not "tag", every tag of the result is XX.
+    """
+    check_leaves(leaves)
+    tree, is_exact = repair(words, brackets, leaves)
+    if not is_exact:
+        raise ValueError(
+            f"`brackets` must form a tree over {len(words)} words; repair() accepts any. "
+            f"Received: {' '.join(brackets)}"
+        )
+    return tree
+
+
+def repair(words, brackets, leaves="tag"):
+    """Returns a tree over exactly these words, from any brackets that a model wrote.
+
+    - A closing bracket without an opening one is ignored. One that closes an outer constituent
+      also closes the inner ones.
+    - Constituents without words are removed, and so are constituents deeper than `DEEPEST`.
+    - Surplus leaves are ignored, and missing ones are added at the end. Leaves that are words are
+      aligned with the words of the sentence, so that an omitted or altered word does not shift the
+      words after it.
+    - Several trees are joined under `ROOT`.
+
+    Args:
+        words: a list of words.
+        brackets: a list of tokens.
+        leaves: the form of the leaves among the brackets, one of `LEAVES`.
+
+    Returns:
+        The tree, and whether it is exact, without any repair.
+    """
+    check_leaves(leaves)
+    if not words:
+        raise ValueError("A tree needs at least one word. Received: none")
+    written = [token for token in brackets if token[0] not in "()"]
+    groups = aligned(written, words) if leaves == "word" else in_order(written, words)
+    top, is_exact, groups = Tree(ROOT, []), written == words or leaves != "word", iter(groups)
+    stack = [top]  # the open constituents, the innermost last
+
+    def close():
+        closed = stack.pop()
+        if closed.children:
+            stack[-1].children.append(closed)
+        return bool(closed.children)
+
+    for token in brackets:
+        if token.startswith("(") and len(stack) == DEEPEST:
+            is_exact = False
+        elif token.startswith("("):
+            is_second_tree = len(stack) == 1 and top.children
+            is_exact = is_exact and not is_second_tree
+            stack.append(Tree(token[1:], []))
+        elif token.startswith(")"):
+            depth = len(stack) - 1
+            while depth and stack[depth].label != token[1:]:
+                depth -= 1
+            is_exact = is_exact and depth == len(stack) - 1 > 0
+            while depth and len(stack) > depth:
+                is_exact = close() and is_exact
+        else:
+            group = next(groups)
+            is_second_tree = len(stack) == 1 and top.children
+            is_leaf = len(group) == 1 and (leaves != "XX" or token == "XX")
+            is_exact = is_exact and is_leaf and not is_second_tree
+            tag = token if leaves == "tag" else "XX"
+            stack[-1].children.extend(Tree(tag, [word]) for word in group)
+    for word in next(groups):
+        is_exact = False
+        stack[-1].children.append(Tree("XX", [word]))
+    while len(stack) > 1:
+        is_exact = False
+        close()
+    if len(top.children) == 1:
+        return top.children[0], is_exact
+    return top, False
+
+
+def in_order(written, words):
+    """Assigns words to leaves one by one.
+
+    Returns:
+        For each leaf, a list with its word or none, and at the end a list of the other words.
+    """
+    count = len(written)
+    return [words[i : i + 1] for i in range(count)] + [words[count:]]
+
+
+def aligned(written, words):
+    """Assigns words to leaves that are words themselves, by aligning equal ones.
+
+    Words that were not written go to the leaf before them.
+
+    Returns:
+        For each leaf, a list of its words. At the end an empty list, or all words if there are no
+        leaves.
+    """
+    groups = [[] for _ in [*written, None]]
+    matcher = difflib.SequenceMatcher(None, written, words, autojunk=False)
+    for _, begin, end, first, last in matcher.get_opcodes():
+        for leaf, word in enumerate(words[first:last], begin):
+            groups[max(min(leaf, end - 1), 0)].append(word)
+    return groups
+
+
+def check_leaves(leaves):
+    if leaves not in LEAVES:
+        raise ValueError(f"`leaves` must be one of {LEAVES}. Received: leaves={leaves!r}")
+
+
+class TreebankPairs:
+    """A treebank as a source of pairs of words and brackets.
+
+    Args:
+        paths: files, as for `read_trees`.
+        leaves: the form of a word among the brackets: "tag", "XX" or "word".
+        traces: whether to keep empty elements and function tags.
+    """
+
+    def __init__(self, paths, leaves="XX", traces=False):
+        check_leaves(leaves)
+        self.files = find_files("treebank", paths)
+        self.leaves = leaves
+        self.traces = traces
+
+    def trees(self):
+        """Yields the trees, without traces unless `traces` is set."""
+        trees = itertools.chain.from_iterable(read_trees(path) for path in self.files)
+        for tree in trees:
+            tree = tree if self.traces else without_traces(tree)
+            if tree:
+                yield tree
+
+    def __iter__(self):
+        is_empty = True
+        for tree in self.trees():
+            is_empty = False
+            yield tuple(text.encode() for text in texts_of(tree, self.leaves))
+        if is_empty:
+            raise SourceError(f"{self.files[0]} contains no tree")
+
+    def symbols(self):
+        """Returns all brackets. A vocabulary should have one piece for each of them."""
+        symbols = set()
+        for tree in self.trees():
+            symbols.update(t for t in linearized(tree, self.leaves)[1] if t[0] in "()")
+        return sorted(symbols)
+
+    def fingerprint(self):
+        """Returns a digest of the files, and the settings that affect the pairs."""
+        return {"treebank": digest_of(self.files), "leaves": [self.leaves, self.traces]}

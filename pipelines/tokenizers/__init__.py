@@ -1,0 +1,152 @@
+"""Tokenizers: text to ids and back, in plain Python. `TOKENIZERS` lists the kinds.
+
+Ids 0 to 3 are padding, begin, end and unknown. `in_graph()` returns a tokenizer with the same ids
+for `tf.data` and serving graphs. The two languages may share a vocabulary, as in the paper, or have
+one each: every tokenizer has a `source` and a `target`.
+
+On disk, a tokenizer is a folder with `tokenizer.json` and the files of its kind. Separate
+vocabularies are two such folders, `source` and `target`.
+"""
+
+import dataclasses
+from pathlib import Path
+
+from pipelines.atomic_files import digest, read_json, write_json
+from pipelines.text.normalization import SPACE_SIGN, Normalization
+from pipelines.tokenizers.byte_pairs import BytePairTokenizer
+from pipelines.tokenizers.mapped_sentencepiece import MappedSentencePiece
+from pipelines.tokenizers.separated_tokens import TokenTokenizer
+from pipelines.tokenizers.tags import untagged
+from pipelines.tokenizers.tensor2tensor_subwords import SubwordTokenizer
+from pipelines.tokenizers.word_pieces import WordPieceTokenizer
+
+SIDES = ("source", "target")
+TOKENIZERS = {
+    kind.kind: kind
+    for kind in (
+        BytePairTokenizer,
+        WordPieceTokenizer,
+        MappedSentencePiece,
+        SubwordTokenizer,
+        TokenTokenizer,
+    )
+}
+
+
+class SeparateTokenizers:
+    """A tokenizer for each language. Both apply the same normalization.
+
+    Args:
+        source, target: tokenizers.
+    """
+
+    def __init__(self, source, target):
+        if source.normalization != target.normalization:
+            raise ValueError(
+                "The tokenizers of source and target must have the same normalization. Received: "
+                f"{source.normalization} and {target.normalization}"
+            )
+        self.source, self.target = source, target
+        self.normalization = source.normalization
+
+    def contents(self):
+        """Returns bytes that are equal for equal vocabularies."""
+        return b"".join(side.contents() for side in (self.source, self.target))
+
+
+def graphs_of(tokenizer):
+    """Returns the tokenizers of source and target as graphs; one if they share a vocabulary.
+
+    The graphs add no tag.
+    """
+    tokenizer = untagged(tokenizer)
+    source = tokenizer.source.in_graph()
+    shared = tokenizer.target is tokenizer.source
+    return source, source if shared else tokenizer.target.in_graph()
+
+
+def words(tokenizer, ids):
+    """Joins ids to words and returns a list of (text, number of pieces).
+
+    Padding, begin, end and tags are words of their own, written as in `tokenizer.marks`.
+    """
+    groups, marks = [], tokenizer.marks
+    for id in map(int, ids):
+        after_a_mark = not groups or groups[-1][-1] in marks
+        if tokenizer.ends_word is None:
+            begins = tokenizer.begins_word[id]
+        else:
+            begins = after_a_mark or tokenizer.ends_word[groups[-1][-1]]
+        if after_a_mark or id in marks or begins:
+            groups.append([])
+        groups[-1].append(id)
+    # Decoding turns bytes into characters. A group that decodes to nothing is a lone space sign.
+    decoded = zip(groups, tokenizer.decode(groups), strict=True)
+    return [(marks.get(group[0]) or text or SPACE_SIGN, len(group)) for group, text in decoded]
+
+
+def lone_pieces(tokenizer, ids):
+    """Returns a list of (piece, 1), one entry per id: `words` without joining."""
+    pieces = zip(ids, tokenizer.pieces(ids), strict=True)
+    return [(tokenizer.marks.get(int(id), piece), 1) for id, piece in pieces]
+
+
+def save_tokenizer(tokenizer, folder):
+    """Writes a tokenizer to a folder, `tokenizer.json` last. A tag is not part of it."""
+    folder, tokenizer = Path(folder), untagged(tokenizer)
+    if isinstance(tokenizer, SeparateTokenizers):
+        for side in SIDES:
+            save_tokenizer(getattr(tokenizer, side), folder / side)
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, contents in tokenizer.files().items():
+        (folder / name).write_bytes(contents)
+    settings = {
+        "kind": tokenizer.kind,
+        "size": tokenizer.size,
+        "normalization": dataclasses.asdict(tokenizer.normalization),
+        "contents": digest(tokenizer.contents()),
+    }
+    write_json(folder / "tokenizer.json", settings)
+
+
+def load_tokenizer(folder, prefix=""):
+    """Reads a tokenizer that `save_tokenizer` wrote, and verifies its digest.
+
+    Args:
+        folder: the folder with its files. The files of separate vocabularies are in its subfolders
+            `source` and `target`, or in the folder itself, where their names begin with "source."
+            and "target.".
+        prefix: beginning of the names of the files.
+    """
+    folder = Path(folder)
+    if any((folder / side).exists() for side in SIDES):
+        return SeparateTokenizers(*(load_tokenizer(folder / side) for side in SIDES))
+    if not prefix and any((folder / f"{side}.tokenizer.json").exists() for side in SIDES):
+        return SeparateTokenizers(*(load_tokenizer(folder, f"{side}.") for side in SIDES))
+    try:
+        settings = read_json(folder / f"{prefix}tokenizer.json", remedy="Restore it")
+        if settings is None:
+            raise FileNotFoundError(f"there is no {prefix}tokenizer.json")
+        normalization = Normalization(**settings["normalization"])
+        kind = TOKENIZERS[settings["kind"]]
+        contents = []
+
+        def read(name):
+            contents.append((folder / f"{prefix}{name}").read_bytes())
+            return contents[-1]
+
+        tokenizer = kind.from_files(read, normalization)
+        # Vocabularies of earlier versions have no digest.
+        if settings.get("contents") not in (None, digest(b"".join(contents))):
+            raise ValueError("its files do not match their digest")
+        return tokenizer
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+        remedy = (
+            "Restore its files from a copy: each run and each export contains its vocabulary. "
+            "t2t-prepare and t2t-import write vocabularies"
+        )
+        is_vocabulary = (folder / f"{prefix}tokenizer.json").exists()
+        if not is_vocabulary and (folder / "vocabulary").is_dir():  # encoded data or a run
+            remedy = f"Give the folder inside it: {folder / 'vocabulary'}"
+        raise ValueError(f"{folder} holds no readable vocabulary ({error}). {remedy}") from error

@@ -1,0 +1,245 @@
+"""BPE dropout: encodings of a text in which random merges are left out.
+
+Provilkov et al. 2020, "BPE-Dropout: Simple and Effective Subword Regularization", Algorithm 1. Byte
+pairs are merged word by word, the best pair first. Before each merge, every possible merge of the
+word is dropped with probability p. The word is finished when no merge remains.
+
+All words of many texts are merged together, as rows of an array.
+"""
+
+import dataclasses
+import re
+
+import numpy as np
+
+from pipelines.checks import check_whole_number
+from pipelines.special_ids import UNKNOWN
+from pipelines.text.normalization import SPACE_SIGN
+from pipelines.tokenizers.byte_pairs import BytePairTokenizer
+
+CELLS = 2**16  # characters merged together, with padding
+
+
+@dataclasses.dataclass
+class EncodingsConfig:
+    """Settings for several encodings of each sentence, from which training chooses.
+
+    Args:
+        number: number of encodings of each sentence: one without dropout, all others with it.
+        bpe_dropout: probability of leaving out a merge.
+        seed: random seed for the merges that are left out.
+    """
+
+    number: int = 1
+    bpe_dropout: float = 0.0
+    seed: int = 1
+
+    def validate(self):
+        """Raises `ValueError` for the first wrong setting."""
+        check_whole_number("encodings.number", self.number)
+        check_whole_number("encodings.seed", self.seed, at_least=0)
+        rate = self.bpe_dropout
+        if not isinstance(rate, int | float) or isinstance(rate, bool) or not 0 <= rate <= 1:
+            raise ValueError(
+                "`encodings.bpe_dropout` must be from 0 to 1. "
+                f"Received: encodings.bpe_dropout={rate!r}"
+            )
+        if (self.number > 1) != (rate > 0):
+            raise ValueError(
+                "Set `encodings.number` to at least 2 and `encodings.bpe_dropout` above 0, for "
+                "example to 8 and 0.1, or neither of them: dropout yields different encodings. "
+                f"Received: encodings.number={self.number}, encodings.bpe_dropout={rate}"
+            )
+
+
+def refuse_other_kinds(config, kinds):
+    """Raises `ValueError` if there is to be dropout and the vocabulary is not of byte pairs.
+
+    Args:
+        config: an `EncodingsConfig`.
+        kinds: kinds of the tokenizers of source and target.
+    """
+    others = sorted(set(kinds) - {BytePairTokenizer.kind})
+    if config.number > 1 and others:
+        raise ValueError(
+            f"`encodings.number` and `encodings.bpe_dropout` need a vocabulary of kind "
+            f"{BytePairTokenizer.kind!r}, whose pieces are merged. Leave them out, or use such a "
+            f"vocabulary. Received: encodings.number={config.number}, a vocabulary of kind "
+            f"{others[0]!r}"
+        )
+
+
+class BpeDropout:
+    """Encodes texts with the merges of a byte-pair tokenizer, of which random ones are left out.
+
+    Args:
+        tokenizer: a `BytePairTokenizer`.
+        dropout: probability of leaving out a merge. 0: the ids of the tokenizer itself.
+    """
+
+    def __init__(self, tokenizer, dropout):
+        processor = tokenizer.processor
+        self.dropout, self.byte_ids = dropout, tokenizer.byte_ids
+        pieces = {}
+        for id in range(tokenizer.size):
+            if not (processor.is_control(id) or processor.is_unknown(id) or processor.is_byte(id)):
+                pieces[processor.id_to_piece(id)] = id
+        scores = np.array([processor.get_score(id) for id in range(tokenizer.size)], "float32")
+        # The user's symbols have the score 0, and so has the best merge, which follows them.
+        *symbols, _ = (piece for piece, id in pieces.items() if scores[id] == 0)
+        longest_first = sorted(map(re.escape, symbols), key=len, reverse=True)
+        self.symbols = re.compile(f"({'|'.join(longest_first)})") if symbols else None
+        self.ids = pieces
+        self.cost = -scores
+        self.cost[0] = np.inf  # id 0 stands for no merge
+        self.learn_pairs({piece: id for piece, id in pieces.items() if piece not in set(symbols)})
+
+    def learn_pairs(self, pieces):
+        """Lists all pairs of pieces that form a piece."""
+        size = len(self.cost)
+        pairs = {size * size: 0}  # after all other keys, so that a search always ends at a key
+        for piece, id in pieces.items():
+            for cut in range(1, len(piece)):
+                left, right = pieces.get(piece[:cut]), pieces.get(piece[cut:])
+                if left is not None and right is not None:
+                    pairs[left * size + right] = id
+        self.keys = np.array(sorted(pairs))
+        self.merged = np.array([pairs[key] for key in self.keys.tolist()])
+
+    def merges(self, left, right):
+        """Returns the id of each pair of ids when merged, or 0."""
+        keys = left * len(self.cost) + right
+        found = np.searchsorted(self.keys, keys)
+        return np.where(self.keys[found] == keys, self.merged[found], 0)
+
+    def encode(self, texts, random, times=1):
+        """Encodes normalized texts several times.
+
+        Args:
+            texts: a list of strings.
+            random: a NumPy `Generator`. Its state determines the encodings.
+            times: number of encodings of each text.
+
+        Returns:
+            The ids of all encodings one after another: all texts once, then all texts again, and so
+            on; and the number of ids of each encoding, `[times, texts]`.
+        """
+        units, units_of_words, units_of_texts, counts = [], {}, [], []
+        for text in texts:
+            before = len(units_of_texts)
+            for word in text.split(" ") if text else ():
+                indices = units_of_words.get(word)
+                if indices is None:
+                    new = self.units(SPACE_SIGN + word)
+                    indices = range(len(units), len(units) + len(new))
+                    units_of_words[word] = indices
+                    units += new
+                units_of_texts.extend(indices)
+            counts.append(len(units_of_texts) - before)
+        order = np.tile(np.array(units_of_texts, int), times)
+        ids, lengths = self.merged_units(units, order, random)
+        ends_of_units = np.concatenate([[0], np.cumsum(lengths)])
+        ends_of_texts = np.concatenate([[0], np.cumsum(np.tile(np.array(counts, int), times))])
+        return ids, np.diff(ends_of_units[ends_of_texts]).reshape(times, len(texts))
+
+    def units(self, word):
+        """Splits a word into units that are merged alone: the user's symbols and all between them.
+
+        Returns:
+            A list with the ids of the characters of each unit.
+        """
+        parts = self.symbols.split(word) if self.symbols else [word]
+        # Every second part is a symbol.
+        return [
+            [self.ids[part]] if index % 2 else self.characters(part)
+            for index, part in enumerate(parts)
+            if part
+        ]
+
+    def characters(self, text):
+        """Returns the id of each character, or its bytes. Unknown characters in a row are one."""
+        ids = []
+        for character in text:
+            if character in self.ids:
+                ids.append(self.ids[character])
+            elif self.byte_ids:
+                ids.extend(self.byte_ids[byte] for byte in character.encode())
+            elif ids[-1:] != [UNKNOWN]:
+                ids.append(UNKNOWN)
+        return ids
+
+    def merged_units(self, units, order, random):
+        """Merges units and returns their ids one after another, and the number of ids of each.
+
+        Args:
+            units: see `units`.
+            order: indices of the units, each as often as it occurs.
+            random: see `encode`.
+        """
+        sizes = np.array(list(map(len, units)), int)[order]
+        starts = np.cumsum([0, *map(len, units)])[order]
+        characters = np.concatenate([*map(np.array, units), np.zeros(0, int)]).astype(int)
+        lengths, groups = np.zeros(len(order), int), []
+        for members, width in of_similar_size(sizes):
+            columns = np.arange(width)
+            real = columns < sizes[members, None]
+            ids = np.zeros(real.shape, int)
+            ids[real] = characters[(starts[members, None] + columns)[real]]
+            ids = self.merged_rows(ids, random)
+            lengths[members] = (ids > 0).sum(axis=1)
+            groups.append((members, ids))
+        flat, first = np.zeros(lengths.sum(), "int32"), np.cumsum(lengths) - lengths
+        for members, ids in groups:
+            places = first[members, None] + np.arange(ids.shape[1])
+            flat[places[ids > 0]] = ids[ids > 0]
+        return flat, lengths
+
+    def merged_rows(self, ids, random):
+        """Merges each row of ids `[rows, width]`, padded with 0, until no merge remains."""
+        result, rows = np.zeros_like(ids), np.arange(len(ids))
+        merged = self.merges(ids[:, :-1], ids[:, 1:])
+        if not merged.size:
+            return ids
+        while len(rows):
+            costs = self.cost[merged]  # of the merge of each position with the next one
+            costs[random.random(costs.shape, "float32") < self.dropout] = np.inf
+            best = costs.argmin(axis=1)
+            unfinished = costs[np.arange(len(rows)), best] < np.inf
+            result[rows[~unfinished]] = ids[~unfinished]
+            rows, ids, merged, best = (x[unfinished] for x in (rows, ids, merged, best))
+            ids, merged = self.after_merge(ids, merged, best)
+        return result
+
+    def after_merge(self, ids, merged, best):
+        """Performs one merge in each row, and returns the new `ids` and `merged`.
+
+        Args:
+            ids: `[rows, width]`.
+            merged: the id of each position merged with the next one, `[rows, width − 1]`.
+            best: the position to merge with the next one, `[rows]`.
+        """
+        rows, columns = np.arange(len(ids)), np.arange(ids.shape[1])
+        new = merged[rows, best]
+        end = np.zeros((len(ids), 1), int)
+        ids = np.concatenate([ids, end], axis=1)
+        ids = np.take_along_axis(ids, columns + (columns > best[:, None]), axis=1)
+        ids[rows, best] = new
+        merged = np.concatenate([merged, end], axis=1)
+        pairs = columns[:-1]
+        merged = np.take_along_axis(merged, pairs + (pairs >= best[:, None]), axis=1)
+        right = np.flatnonzero(best < len(pairs))
+        merged[right, best[right]] = self.merges(new[right], ids[right, best[right] + 1])
+        left = np.flatnonzero(best > 0)
+        merged[left, best[left] - 1] = self.merges(ids[left, best[left] - 1], new[left])
+        return ids, merged
+
+
+def of_similar_size(sizes):
+    """Yields the indices of units that fill an array of `CELLS`, and the array's width."""
+    shorter, width = 0, 1
+    while shorter < sizes.max(initial=0):
+        members = np.flatnonzero((shorter < sizes) & (sizes <= width))
+        rows = max(1, CELLS // width)
+        for first in range(0, len(members), rows):
+            yield members[first : first + rows], width
+        shorter, width = width, 2 * width

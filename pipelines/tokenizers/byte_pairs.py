@@ -1,0 +1,64 @@
+"""Byte pairs by SentencePiece: the paper's English–German sub-words (§5.1)."""
+
+import numpy as np
+import sentencepiece
+
+from pipelines.special_ids import BEGIN, END, PADDING, UNKNOWN
+from pipelines.text.normalization import Normalization
+from pipelines.tokenizers.tokenizer_base import Tokenizer, begins_word, check_is_list
+
+
+class BytePairTokenizer(Tokenizer):
+    """A byte-pair tokenizer.
+
+    Args:
+        model: a serialized SentencePiece model, as bytes.
+        normalization: the `Normalization` of every text.
+    """
+
+    kind = "bpe"
+
+    def __init__(self, model, normalization=None):
+        self.model = model
+        self.normalization = Normalization() if normalization is None else normalization
+        self.processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        ids = [getattr(self.processor, f"{name}_id")() for name in ("pad", "bos", "eos", "unk")]
+        if ids != [PADDING, BEGIN, END, UNKNOWN]:
+            raise ValueError(
+                "A SentencePiece model must be trained with pad_id=0, bos_id=1, eos_id=2, "
+                f"unk_id=3. Received: {ids}"
+            )
+        self.size = self.processor.get_piece_size()
+        self.byte_ids = [id for id in range(self.size) if self.processor.is_byte(id)]
+        self.begins_word = begins_word(self)
+        control = [id for id in range(END + 1, self.size) if self.processor.is_control(id)]
+        self.tags = {self.processor.id_to_piece(id): id for id in control}
+
+    def encode(self, texts):
+        """Returns an int32 array of ids for each text, without begin and end."""
+        normalized = [self.normalization(text) for text in check_is_list(texts)]
+        encoded = self.processor.encode(normalized, num_threads=-1)
+        return [np.array([*self.start, *ids], "int32") for ids in encoded]
+
+    def decode(self, sequences):
+        """Returns the text of each sequence of ids, ignoring padding, begin and end."""
+        # Byte pieces that do not form valid UTF-8 become U+FFFD.
+        texts = self.processor.decode([[int(id) for id in ids] for ids in sequences])
+        return [text.strip(" ") for text in texts]
+
+    def pieces(self, ids):
+        """Returns the piece of each id. A piece that begins a word starts with `SPACE_SIGN`."""
+        return [self.processor.id_to_piece(int(id)) for id in ids]
+
+    def files(self):
+        return {"bpe.model": self.model}
+
+    @classmethod
+    def from_files(cls, read, normalization):
+        return cls(read("bpe.model"), normalization)
+
+    def in_graph(self):
+        """Returns the same tokenizer as a TensorFlow graph."""
+        from pipelines.tokenizers.graph_tokenizers import GraphBytePairTokenizer  # loads TensorFlow
+
+        return GraphBytePairTokenizer(self.model, self.normalization)

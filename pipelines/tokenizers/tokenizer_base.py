@@ -1,0 +1,97 @@
+"""The parts that all tokenizers share."""
+
+import re
+
+import numpy as np
+
+from pipelines.special_ids import MARKS
+from pipelines.text.normalization import SPACE_SIGN, is_word_character
+
+CODE = re.compile(r">>.*?<<", re.DOTALL)  # a language code at the beginning of a text
+
+
+class Tokenizer:
+    """Base of the tokenizers: one vocabulary, used for both languages unless in a pair.
+
+    A subclass has `kind`, its name in tokenizer.json; `size`, `normalization` and `begins_word`, a
+    boolean array `[size]`; and the methods `encode`, `decode`, `pieces` and `in_graph`. `files()`
+    returns the bytes of each file by name. The class method `from_files(read, normalization)`
+    returns the tokenizer in files; `read` is a function from a file's name to its bytes. If it has
+    `codes`, `code_before(text)` returns the beginning of a normalized text that may be one of them.
+    """
+
+    byte_ids = ()  # ids of the pieces that stand for a byte
+    # For each id, whether its piece ends a word, where pieces show this instead of the beginning.
+    ends_word = None
+    tags = {}  # ids of the tags by name: pieces that no text contains, see `tags.py`
+    start = ()  # ids that begin every source
+    begin = False  # whether begin is put before every text that is not empty
+    codes = {}  # ids of the language codes by name, such as >>de<<, that may begin a text
+
+    @property
+    def marks(self):
+        """Labels of the ids without text: padding, begin, end, the tags and the language codes."""
+        return MARKS | {id: name for name, id in (*self.tags.items(), *self.codes.items())}
+
+    @property
+    def source(self):
+        """The tokenizer of the source language."""
+        return self
+
+    @property
+    def target(self):
+        """The tokenizer of the target language."""
+        return self
+
+    def split_code(self, text):
+        """Returns the language code at the beginning of a text, "" if there is none, and the rest.
+
+        The rest follows the first "<<", with which the code ends, and white space.
+        """
+        code = self.code_before(self.normalization(text)) if self.codes and ">>" in text else ""
+        return (code, text.partition("<<")[2].lstrip()) if code in self.codes else ("", text)
+
+    def lead(self, ids):
+        """Returns how many ids before the text of a source apply to all of its parts.
+
+        They are the tag, begin and a language code.
+
+        Args:
+            ids: ids of a source, which may be empty.
+        """
+        count = min(len(self.start) + self.begin, len(ids))
+        if self.codes:
+            codes = set(self.codes.values())
+            pieces = ids[count : count + 2]
+            if len(pieces) == 2 and self.pieces(pieces[:1]) == [SPACE_SIGN]:
+                return count + 2 * (int(pieces[1]) in codes)
+            return count + any(int(id) in codes for id in pieces[:1])
+        return count
+
+    def contents(self):
+        """Returns bytes that are equal for equal vocabularies."""
+        return b"".join(self.files().values())
+
+    def ends_phrase(self):
+        """Returns a boolean array `[size]`: whether a piece ends the word of the piece before it.
+
+        A piece of bytes does not, as it may continue a letter.
+        """
+        if self.ends_word is not None:
+            raise ValueError("the pieces of this vocabulary do not show where words begin")
+        pieces = self.pieces(range(self.size))
+        ends = [not piece or not is_word_character(piece[0]) for piece in pieces]
+        return np.array(ends) & ~np.isin(np.arange(self.size), self.byte_ids)
+
+
+def begins_word(tokenizer):
+    """Returns a boolean array `[size]`: whether the piece of each id begins a word."""
+    pieces = tokenizer.pieces(range(tokenizer.size))
+    return np.array([piece.startswith(SPACE_SIGN) for piece in pieces])
+
+
+def check_is_list(texts):
+    """Returns `texts`; rejects a single string, whose characters would be encoded one by one."""
+    if isinstance(texts, str | bytes):
+        raise ValueError(f"`texts` must be a list of texts. Received: texts={texts!r}")
+    return texts

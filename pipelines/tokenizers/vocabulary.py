@@ -1,0 +1,176 @@
+"""Learning a sub-word vocabulary from text. PAPER: §5.1.
+
+English–German: about 37,000 byte pairs for both languages together. English–French: 32,000 word
+pieces. Both learners are deterministic: the same text yields the same vocabulary.
+"""
+
+import collections
+import dataclasses
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from pipelines.checks import check_whole_number, no_text, size_too_large, size_too_small
+from pipelines.progress import Progress
+from pipelines.text.normalization import SPACE_SIGN, Normalization
+from pipelines.tokenizers.byte_pairs import BytePairTokenizer
+from pipelines.tokenizers.word_pieces import WordPieceTokenizer
+
+KINDS = (BytePairTokenizer.kind, WordPieceTokenizer.kind)
+
+
+@dataclasses.dataclass
+class VocabularyConfig:
+    """Settings for learning sub-words.
+
+    Args:
+        kind: "bpe" (SentencePiece's byte pairs) or "word_pieces".
+        size: number of pieces, including ids 0 to 3.
+        sample_pairs: maximum number of sentence pairs to learn from, drawn at random.
+        seed: random seed for that draw.
+        character_coverage: share of all characters in the text that get a piece of their own. The
+            remaining, rarest ones are encoded as bytes or as unknown.
+        byte_fallback: whether byte pairs include 256 pieces for bytes, which can encode every
+            character, seen or not.
+        symbols: words that remain one piece when they stand between spaces, such as the brackets
+            of a parse.
+        tags: pieces that no text contains, for the beginning of sources, such as "<2de>".
+    """
+
+    kind: str = "bpe"
+    size: int = 37000
+    sample_pairs: int = 1_000_000
+    seed: int = 1
+    character_coverage: float = 0.9999
+    byte_fallback: bool = True
+    symbols: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+    def validate(self):
+        """Raises `ValueError` for the first wrong setting."""
+        if self.kind not in KINDS:
+            raise ValueError(f"`kind` must be one of {KINDS}. Received: kind={self.kind!r}")
+        check_whole_number("size", self.size)
+        check_whole_number("sample_pairs", self.sample_pairs)
+        check_whole_number("seed", self.seed, at_least=0)
+        is_number = isinstance(self.character_coverage, int | float)
+        if not is_number or not 0.9 <= self.character_coverage <= 1:
+            raise ValueError(
+                "`character_coverage` must be from 0.9 to 1. "
+                f"Received: character_coverage={self.character_coverage!r}"
+            )
+        check_words("symbols", self.symbols)
+        check_words("tags", self.tags)
+        if self.tags and self.kind != BytePairTokenizer.kind:
+            raise ValueError(
+                f"`tags` need a vocabulary of kind {BytePairTokenizer.kind!r}. Received: "
+                f"kind={self.kind!r}, tags={self.tags!r}"
+            )
+
+
+def check_words(name, words):
+    """Rejects a setting that is not a tuple of distinct, normalized words."""
+    is_list = isinstance(words, tuple | list) and all(isinstance(word, str) for word in words)
+    if not is_list or len(set(words)) != len(words):
+        raise ValueError(
+            f"`{name}` must be a tuple of distinct words, on a command line "
+            f"\"('one','two')\". Received: {name}={words!r}"
+        )
+    for word in words:
+        if Normalization()(word) != word or " " in word or not word:
+            raise ValueError(
+                f"`{name}` must be normalized words without spaces. Received: {word!r}"
+            )
+
+
+def learn(texts, config, normalization=None, folder=None):
+    """Learns a tokenizer from text.
+
+    Args:
+        texts: normalized strings of both languages.
+        config: a `VocabularyConfig`.
+        normalization: the `Normalization` that the tokenizer will apply to every text.
+        folder: folder for temporary files. None: the system's temporary folder.
+    """
+    config.validate()
+    if config.kind == BytePairTokenizer.kind:
+        return learn_byte_pairs(texts, config, normalization, folder)
+    from pipelines.tokenizers.word_piece_learner import learn_word_pieces  # loads TensorFlow
+
+    return learn_word_pieces(texts, config, normalization)
+
+
+def learn_byte_pairs(texts, config, normalization, parent=None):
+    """Runs SentencePiece in a separate process, whose log reports the progress."""
+    with tempfile.TemporaryDirectory(dir=parent) as folder:
+        longest = 10  # bytes; the smallest limit that SentencePiece accepts
+        with (Path(folder) / "text").open("wb") as file:
+            for line in texts:
+                line = line.encode() + b"\n"
+                longest = max(longest, len(line))
+                file.write(line)
+        options = {
+            "input": "text",  # relative, because the model records this name
+            "model_prefix": "model",
+            "model_type": "bpe",
+            "vocab_size": config.size,
+            "pad_id": 0,
+            "bos_id": 1,
+            "eos_id": 2,
+            "unk_id": 3,
+            "normalization_rule_name": "identity",  # the text is already normalized
+            "character_coverage": config.character_coverage,
+            "byte_fallback": config.byte_fallback,
+            "control_symbols": list(config.tags),
+            "user_defined_symbols": [SPACE_SIGN + symbol for symbol in config.symbols],
+            "max_sentence_length": longest,  # SentencePiece skips longer lines
+        }
+        run_sentencepiece(options, config.size, folder)
+        model = (Path(folder) / "model.model").read_bytes()
+    return BytePairTokenizer(model, normalization)
+
+
+def run_sentencepiece(options, size, folder):
+    code = (
+        "import json, sys, sentencepiece\n"
+        "sentencepiece.SentencePieceTrainer.train(**json.load(sys.stdin))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",  # whatever the locale
+        errors="replace",
+        cwd=folder,
+    )
+    try:
+        process.stdin.write(json.dumps(options))
+        process.stdin.close()
+        log = collections.deque(maxlen=20)
+        with Progress("learning byte pairs", size, "pieces") as progress:
+            for line in process.stderr:
+                log.append(line)
+                if merges := re.search(r"Merged: .* merges=(\d+)", line):
+                    progress.to(int(merges[1]))
+            if process.wait():
+                raise failure("".join(log), size)
+            progress.to(size)
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+def failure(log, size):
+    """Translates SentencePiece's log into an error about our settings."""
+    if limit := re.search(r"Vocabulary size too high .* a value <= (\d+)", log):
+        return size_too_large(size, int(limit[1]))
+    if limit := re.search(r"smaller than required_chars\. \d+ vs (\d+)", log):
+        return size_too_small(size, int(limit[1]))
+    if "sentences_.empty()" in log:
+        return no_text()
+    last_line = "".join(log.strip().splitlines()[-1:])
+    return ValueError(f"SentencePiece failed to learn a vocabulary: {last_line}")

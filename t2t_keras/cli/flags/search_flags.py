@@ -1,0 +1,26 @@
+"""The search flags, shared by all commands that translate with a run: settings of the search."""
+
+from absl import flags
+
+from t2t_keras.cli.flags.field_flags import define_flags
+from t2t_keras.decoding.search_config import SearchConfig, settings_in
+
+SAMPLE = flags.DEFINE_bool("sample", False, "Sample tokens at random instead of searching.")
+# --sample says the method, commands with n-best lists have their own --n_best, and early stopping
+# does not change the results.
+BY_NAME = define_flags(
+    SearchConfig,
+    leave_out=("method", "n_best", "early_stopping"),
+    notes=dict.fromkeys(settings_in("sampling"), "Needs --sample."),
+    default="the run's",
+)
+
+SAMPLING_FLAGS = (SAMPLE, *(BY_NAME[name] for name in settings_in("sampling")))
+CONSTRAINT_FLAGS = tuple(BY_NAME[name] for name in settings_in("constraint"))
+SEARCH_FLAGS = (SAMPLE, *BY_NAME.values())
+
+
+def search_changes():
+    """Returns the search settings that the flags change."""
+    changes = {name: flag.value for name, flag in BY_NAME.items() if flag.value is not None}
+    return changes | ({"method": "sample"} if SAMPLE.value else {})

@@ -1,0 +1,1 @@
+"""The process of a command: standard streams, signals, memory, messages of libraries."""

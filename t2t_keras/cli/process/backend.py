@@ -1,0 +1,180 @@
+"""Loads Keras and TensorFlow without showing the messages that they print while loading.
+
+TensorFlow's C++ libraries write to file descriptor 2 before any Python setting takes effect.
+"""
+
+import contextlib
+import functools
+import gc
+import importlib.util
+import json
+import os
+import signal
+import sys
+
+from absl import flags
+
+from t2t_keras.cli.process.stderr_filter import StderrFilter
+
+# TensorFlow and Keras import these packages if they are installed, but do not require them. No
+# command uses the parts that need them. JAX requires SciPy.
+OPTIONAL = ("matplotlib", "pandas", "scipy")
+
+
+def load_backend(with_keras=True, on_jax=False):
+    """Imports Keras and its backend, and finds the devices.
+
+    Messages are dropped unless loading fails or --verbosity is at least 1.
+
+    Args:
+        with_keras: False: import TensorFlow alone, which would load Keras if it found it.
+        on_jax: whether the command also runs on JAX, if that is Keras' backend.
+
+    Raises:
+        ValueError: the user's settings of Keras do not suit the command.
+    """
+    hidden = [*OPTIONAL, "jax", "keras"]
+    if with_keras:
+        hidden.remove("keras")
+        if chosen_backend(on_jax) == "jax":
+            hidden = ["matplotlib", "pandas"]
+    show = flags.FLAGS["verbosity"].value >= 1
+    if not show:
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # no INFO lines later, either
+    with contextlib.nullcontext() if show else standard_error_held(), imports_only_needed(hidden):
+        if with_keras:
+            import keras
+
+            if keras.config.backend() != "tensorflow":
+                return
+        import tensorflow as tf
+
+        tf.config.list_physical_devices()
+
+
+def load_backend_of(folder):
+    """Imports what the export in a folder needs."""
+    from t2t_keras.translating.find import needs_tensorflow
+
+    if needs_tensorflow(folder):
+        load_backend(with_keras=False)
+    else:
+        stderr_filter()
+
+
+def chosen_backend(on_jax):
+    """Returns Keras' backend, tensorflow or jax, which is known before Keras is imported.
+
+    Args:
+        on_jax: whether jax is allowed.
+    """
+    path = settings_path()
+    settings = read_settings(path)
+    if (floatx := settings.get("floatx", "float32")) != "float32":
+        raise ValueError(f"{path}: floatx must be float32. Received: {floatx}")
+    variable = os.environ.get("KERAS_BACKEND")
+    backend, origin = settings.get("backend", "tensorflow"), str(path)
+    if variable:
+        backend, origin = variable, "KERAS_BACKEND"
+    remedy = f"Set KERAS_BACKEND=tensorflow. Received: {backend}, from {origin}"
+    if backend not in ("tensorflow", "jax"):
+        raise ValueError(f"Keras' backend must be tensorflow or jax. {remedy}")
+    if backend == "jax" and not on_jax:
+        raise ValueError(f"needs TensorFlow as Keras' backend. {remedy}")
+    if backend == "jax" and importlib.util.find_spec("jax") is None:
+        raise ValueError(f"JAX is not installed: pip install jax. Or: {remedy}")
+    return backend
+
+
+def settings_path():
+    """Returns the path of Keras' settings file, found as Keras does."""
+    home = os.path.expanduser("~")  # "~" if there is no home
+    folder = os.path.join(home if os.access(home, os.W_OK) else "/tmp", ".keras")
+    return os.path.expanduser(os.path.join(os.environ.get("KERAS_HOME", folder), "keras.json"))
+
+
+def read_settings(path):
+    """Returns Keras' settings, a dictionary. Keras itself would ignore a damaged file."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            settings = json.load(file)
+        if not isinstance(settings, dict):
+            raise ValueError("not a JSON object")
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise ValueError(
+            f"Keras' settings cannot be read. Correct or delete {path}: {error}"
+        ) from error
+    return settings
+
+
+@contextlib.contextmanager
+def imports_only_needed(hidden):
+    """Makes imports faster: without packages that look as if they were not installed.
+
+    The garbage collector waits, too. Later it skips the objects that the imports created.
+    """
+    hidden = [name for name in hidden if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))
+    gc.disable()
+    try:
+        yield
+    finally:
+        for name in hidden:
+            sys.modules.pop(name, None)
+        gc.freeze()
+        gc.enable()
+
+
+@contextlib.contextmanager
+def standard_error_held():
+    """Holds back everything written to standard error, and prints it only if the block fails.
+
+    The block fails if it raises an exception or if the process dies, for example from an illegal
+    instruction. Afterward, known chatter is held back.
+    """
+    sys.stderr.flush()
+    messages, own = stderr_filter(), sys.stderr.fileno()
+    original = os.dup(own)
+    messages.hold()
+    os.dup2(2, own, inheritable=False)
+
+    def end(show):
+        os.dup2(original, own, inheritable=False)
+        messages.release(show)
+
+    failed = True
+    try:
+        with interrupts_shown(functools.partial(end, show=False)):
+            yield
+        failed = False
+    finally:
+        sys.stderr.flush()
+        end(failed)
+        os.close(original)
+
+
+@functools.cache
+def stderr_filter():
+    """Returns the filter of this process, which begins with the first call."""
+    return StderrFilter()
+
+
+@contextlib.contextmanager
+def interrupts_shown(end):
+    """On Ctrl-C, calls `end` and shows the message of the signal's handler."""
+    handler = signal.getsignal(signal.SIGINT)
+
+    def interrupted(signum, frame):
+        with contextlib.suppress(RuntimeError):  # the signal interrupted a write
+            sys.stderr.flush()
+        end()
+        signal.signal(signum, handler)
+        signal.raise_signal(signum)
+
+    signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)

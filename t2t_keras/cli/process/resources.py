@@ -1,0 +1,61 @@
+"""Memory and disks: messages when they are too small, and settings of TensorFlow's memory."""
+
+import contextlib
+import os
+import re
+
+from pipelines.atomic_files import FULL_DISK
+
+# How TensorFlow, JAX and C++ libraries say that there is no memory left.
+NO_MEMORY = re.compile(r"OOM when allocating|RESOURCE_EXHAUSTED|[Oo]ut of memory|std::bad_alloc")
+NO_SPACE = "No space left on device"
+
+
+@contextlib.contextmanager
+def memory_advice(advice):
+    """Turns an error about memory into a `ValueError` with one line.
+
+    Args:
+        advice: sentence about how to need less memory.
+    """
+    try:
+        yield
+    except ValueError:
+        raise
+    except Exception as error:
+        if not is_about_memory(error):
+            raise
+        raise ValueError(f"There is not enough memory{size_in(str(error))}. {advice}") from error
+
+
+def is_about_memory(error):
+    text = f"{type(error).__name__}: {error}"
+    is_known = isinstance(error, MemoryError) or NO_MEMORY.search(text)
+    return bool(is_known) and NO_SPACE not in text
+
+
+def size_in(text):
+    """Returns what was to be allocated, in parentheses, or "" if a message does not say."""
+    sizes = r"tensor with shape\[[\d,]*\] and type \w+|\d[\d.]* [KMGT]iB|\d+ bytes"
+    found = re.search(sizes, text)
+    return f" (for a {found[0]})" if found else ""
+
+
+def message_of(error):
+    """Returns the message about an `OSError`: the file and the reason."""
+    if error.errno in FULL_DISK:
+        name = error.filename or "The output"
+        return f"{name} could not be written: {error.strerror}. Make room and run the command again"
+    return f"{error.filename}: {error.strerror}" if error.filename else error
+
+
+def keep_cpu_memory():
+    """Makes TensorFlow keep freed arrays for the next ones; call it before TensorFlow loads.
+
+    By default, it returns large arrays to the operating system, which clears their pages in every
+    step. Environment variables that the user has set are respected.
+    """
+    os.environ.setdefault("TF_CPU_ALLOCATOR_USE_BFC", "true")
+    # Otherwise, this allocator uses at most 64 GiB.
+    physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
+    os.environ.setdefault("TF_CPU_BFC_MEM_LIMIT_IN_MB", str(max(2**16, physical)))

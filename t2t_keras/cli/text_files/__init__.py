@@ -1,0 +1,1 @@
+"""Lines of text that commands read and write."""

@@ -1,0 +1,61 @@
+"""A file that has a line for each input line, read beside it."""
+
+from pipelines.atomic_files import json_digest
+
+
+class LinesBeside:
+    """The lines of a flag's file, taken in the order of the input lines.
+
+    Args:
+        flag: the flag that names the file. Without a value, there are no lines.
+        everywhere: the line for every input line, instead of a file. None: no such line.
+    """
+
+    def __init__(self, flag, everywhere=None):
+        self.flag, self.everywhere, self.taken = flag, everywhere, 0
+        self.lines = None
+        if flag.value:
+            from t2t_keras.runs.text_files import read_lines
+
+            self.lines = read_lines(flag.value)
+
+    def digest(self):
+        """Returns a digest of the lines, or None. A pipe could not be read again for it."""
+        return None if self.lines is None else json_digest(self.lines)
+
+    def take(self, count):
+        """Returns the lines of the next input lines, or None if there are none."""
+        if self.everywhere:
+            return [self.everywhere] * count
+        if self.lines is None:
+            return None
+        self.taken += count
+        if len(self.lines) < self.taken:
+            raise self.wrong(f"{self.taken:,} or more")
+        return self.lines[self.taken - count : self.taken]
+
+    def check(self, count):
+        """Rejects a file without exactly one line for each of `count` input lines."""
+        if self.lines is not None and len(self.lines) != count:
+            raise self.wrong(f"{count:,}")
+
+    def wrong(self, count):
+        return ValueError(
+            f"--{self.flag.name} must have a line for each input line. Received: "
+            f"{len(self.lines):,} lines for {count} input lines"
+        )
+
+
+def check_lines(source, files):
+    """Checks files beside an input that can be read twice, before the work begins.
+
+    Args:
+        source: the input, a binary file.
+        files: `LinesBeside`s.
+    """
+    if source.seekable() and any(each.lines is not None for each in files):
+        start = source.tell()
+        count = sum(1 for _ in source)
+        source.seek(start)
+        for each in files:
+            each.check(count)

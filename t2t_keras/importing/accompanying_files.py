@@ -1,0 +1,84 @@
+"""Files that stand beside a model of another system: vocabularies and JSON."""
+
+import json
+import re
+
+CODE = re.compile(">>.+<<")  # a language code at the beginning of a text
+NAMES_OF_SIDES = {"source": ("source", "src"), "target": ("target", "trg", "tgt")}
+
+
+def find_vocabularies(folder, suffixes, expected):
+    """Returns the paths of the vocabularies of source and target, or of the one that they share.
+
+    Args:
+        folder: path of the folder. Files with "vocab" in their name are considered.
+        suffixes: the suffixes of vocabularies.
+        expected: the files that are expected, for the error message.
+    """
+    found = sorted(path for path in folder.glob("*vocab*") if path.suffix in suffixes)
+    if len(found) == 1:
+        return found
+    sides = [
+        [path for path in found if set(re.split(r"[._-]|vocab", path.name)) & set(names)]
+        for names in NAMES_OF_SIDES.values()
+    ]
+    if len(found) == 2 and all(len(side) == 1 for side in sides):
+        return [*sides[0], *sides[1]]
+    raise ValueError(
+        f"{folder} must have {expected}. It has: {', '.join(path.name for path in found) or 'none'}"
+    )
+
+
+def read_lines(path):
+    """Returns the lines of a text file without their ends, which are `\\n` or `\\r\\n`."""
+    try:
+        text = path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be UTF-8: {error}") from error
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+
+
+def sentencepiece_fields(folder, side, pieces):
+    """Returns the fields of `Pieces` for a SentencePiece model that stands in the folder.
+
+    Args:
+        folder: path of the folder.
+        side: "source" or "target".
+        pieces: the pieces of this side.
+    """
+    for name in (f"{side}.spm", f"{side}.model", "sentencepiece.model", "spm.model"):
+        if (folder / name).exists():
+            model, processor = read_sentencepiece(folder / name)
+            codes = (piece for piece in pieces if CODE.fullmatch(piece))
+            # SentencePiece itself finds codes that it was trained with.
+            apart = any(processor.piece_to_id(code) == processor.unk_id() for code in codes)
+            return {"kind": "sentencepiece", "model": model, "codes": side == "source" and apart}
+    return {}
+
+
+def read_sentencepiece(path):
+    """Returns the bytes of a SentencePiece model and its processor."""
+    import sentencepiece
+
+    model = path.read_bytes()
+    try:
+        return model, sentencepiece.SentencePieceProcessor(model_proto=model)
+    except RuntimeError as error:
+        raise ValueError(f"{path} is not a SentencePiece model: {error}") from error
+
+
+def read_json_file(path, default, kind=dict):
+    """Returns the contents of a JSON file, or `default` if there is none.
+
+    Raises:
+        ValueError: the file does not hold JSON of this kind.
+    """
+    if not path.exists():
+        return default
+    try:
+        contents = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not a JSON file: {error}") from error
+    if not isinstance(contents, kind):
+        raise ValueError(f"{path} must hold a JSON {'list' if kind is list else 'object'}")
+    return contents

@@ -1,0 +1,143 @@
+"""Additive attention beside dot products (§3.2.1): quality over d_k, time and memory over n."""
+
+import functools
+
+import keras
+
+from t2t_keras.layers import MultiHeadAttention
+from t2t_keras.layers.attention_scores import SCORES
+from t2t_keras.reproduction.child_process import call_in_child
+from t2t_keras.reproduction.claims.finding import Finding
+from t2t_keras.reproduction.claims.toy_runs import kept, last
+from t2t_keras.reproduction.layer_cost import MEMORY, memory, seconds
+from t2t_keras.reproduction.table_writer import number
+from t2t_keras.visualization.line_panels import Panel
+
+HEADS = (8, 2, 1)  # h; d_k = d_model / h
+LENGTHS = (64, 128, 256, 512)  # n
+D_MODEL, LAYER_HEADS, ROUNDS = 128, 4, 5  # of the layer that is timed
+MEASURES = {
+    "forward": ("forward, ms", 1e3),
+    "training": ("forward and backward, ms", 1e3),
+    "memory": ("memory, forward and backward, MB", 1e-6),
+}
+
+
+def finding(toy_runs):
+    settings = {
+        "lengths": list(LENGTHS),
+        "d_model": D_MODEL,
+        "heads": LAYER_HEADS,
+        "rounds": ROUNDS,
+        "backend": keras.config.backend(),
+    }
+    costs = kept(toy_runs.plan.folder / "additive.json", settings, measure)
+    d_model = toy_runs.recipe({}).experiment.model.d_model
+    runs = {
+        (attention, heads): toy_runs.with_attention(attention, heads)
+        for attention in SCORES
+        for heads in HEADS
+    }
+    return Finding(
+        title="Dot products instead of additive attention",
+        claim="While the two are similar in theoretical complexity, dot-product attention is much "
+        "faster and more space-efficient in practice … While for small values of d_k the two "
+        "mechanisms perform similarly, additive attention outperforms dot product attention "
+        "without scaling for larger values of d_k (§3.2.1)",
+        sentences=f"{of_costs(costs)} {of_runs(runs, d_model)}",
+        tables={
+            "additive": [cost_row(n, costs) for n in LENGTHS],
+            "additive-runs": [run_row(*key, run, d_model) for key, run in runs.items()],
+        },
+        panels=[*cost_panels(costs), *quality_panels(runs, d_model)],
+        notes=[
+            f"Time and memory: one sequence of n positions, d = {D_MODEL}, h = {LAYER_HEADS}, "
+            f"float32; {settings['backend']}, medians of {ROUNDS} calls. Memory is "
+            f"{MEMORY[settings['backend']]}.",
+            toy_runs.note(),
+        ],
+    )
+
+
+def measure():
+    """Returns the costs of each kind of scores: for each length, a dict by measure."""
+    costs = {}
+    for attention in SCORES:
+        layer = functools.partial(MultiHeadAttention, LAYER_HEADS, D_MODEL, attention=attention)
+        sizes = [call_in_child(memory, layer, n, D_MODEL) for n in LENGTHS]
+        times = call_in_child(seconds, layer, list(LENGTHS), D_MODEL, ROUNDS)
+        costs[attention] = [
+            {**time, "memory": size} for time, size in zip(times, sizes, strict=True)
+        ]
+    return costs
+
+
+def of_costs(costs):
+    ours, theirs = costs["scaled"][-1], costs["additive"][-1]
+    time, size = (theirs[name] / ours[name] for name in ("training", "memory"))
+    return (
+        f"At n = {LENGTHS[-1]}, a training step of a layer with additive attention takes "
+        f"{time:.1f} times as long as with scaled dot products and {size:.1f} times the memory."
+    )
+
+
+def of_runs(runs, d_model):
+    parts = []
+    for heads in (HEADS[0], HEADS[-1]):
+        figures = [f"{last(runs[name, heads], 'perplexity'):.2f} {name}" for name in SCORES]
+        parts.append(f"{', '.join(figures)} at d_k = {d_model // heads}")
+    return f"The perplexities of trained models are {', and '.join(parts)}."
+
+
+def cost_row(n, costs):
+    row = {"n": f"{n:,}"}
+    for measure_name, (title, scale) in MEASURES.items():
+        for attention in ("scaled", "additive"):
+            cost = costs[attention][LENGTHS.index(n)][measure_name]
+            row[f"{title}, {attention}"] = number(scale * cost, ",.1f")
+    return row
+
+
+def run_row(attention, heads, run, d_model):
+    return {
+        "attention": attention,
+        "heads": str(heads),
+        "d_k": str(d_model // heads),
+        "perplexity": number(last(run, "perplexity"), ".3f"),
+        "BLEU": number(last(run, "bleu"), ".1f"),
+    }
+
+
+def cost_panels(costs):
+    return [
+        Panel(
+            title,
+            {
+                attention: {
+                    n: scale * cost[name] for n, cost in zip(LENGTHS, of_lengths, strict=True)
+                }
+                for attention, of_lengths in costs.items()
+            },
+            "n",
+            log_x=True,
+            log_y=True,
+        )
+        for name, (title, scale) in MEASURES.items()
+    ]
+
+
+def quality_panels(runs, d_model):
+    return [
+        Panel(
+            title,
+            {
+                attention: {
+                    d_model // heads: last(runs[attention, heads], metric) for heads in HEADS
+                }
+                for attention in SCORES
+            },
+            "d_k = d_model / h",
+            log_x=True,
+        )
+        for metric, title in (("perplexity", "perplexity"), ("bleu", "BLEU"))
+    ]

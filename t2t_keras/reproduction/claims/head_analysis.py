@@ -1,0 +1,128 @@
+"""Entropy, distance and word links of the heads of a trained model, and BLEU without each head."""
+
+import contextlib
+import itertools
+
+import numpy as np
+from keras import ops
+
+from pipelines.special_ids import BEGIN, END
+from pipelines.toy.grammar import aligned_sentences
+from t2t_keras.evaluation.bleu import bleu
+from t2t_keras.runs.alignment_choice import rate_heads
+from t2t_keras.runs.run import Run
+
+LOOKED_AT = 100  # sentences whose attention weights are read
+TRANSLATED = 200  # sentences that are translated without each head
+
+
+def analyse(folder, step):
+    """Measures every head of a run on held-out sentences of the toy grammar.
+
+    It loads the model: call it in a child process.
+
+    Args:
+        folder: folder of the run.
+        step: step of the checkpoint.
+
+    Returns:
+        {"bleu": BLEU with all heads, "heads": [a dict for each head]}, in JSON types. A head has
+        the name of its "sublayer", its index "head", mean "entropy" in nats, mean "distance" of
+        self-attention in tokens, "agreement" of cross-attention with the word links of the grammar,
+        and "bleu" without it. What does not apply is None.
+    """
+    run, weights = Run(folder), str(step)
+    triples = list(itertools.islice(aligned_sentences("test"), TRANSLATED))
+    sources, references, alignments = map(list, zip(*triples, strict=True))
+    read = slice(LOOKED_AT)
+    agreement = agreements(run, weights, sources[read], references[read], alignments[read])
+    looks = attention_statistics(run, weights, sources[read], references[read])
+
+    def score():
+        return bleu(run.translate(sources, weights), references).score
+
+    complete, heads = score(), []
+    for name, attention in attentions(run.loaded(weights)).items():
+        for head in range(attention.num_heads):
+            with without_head(attention, head):
+                heads.append(
+                    {
+                        "sublayer": name,
+                        "head": head,
+                        **looks[name][head],
+                        "agreement": agreement.get((name, head)),
+                        "bleu": score(),
+                    }
+                )
+    return {"bleu": complete, "heads": heads}
+
+
+def attentions(model):
+    """Returns the `MultiHeadAttention` layers by the names of `Transformer.attention_weights`."""
+    kinds = {"encoder": ["self_attention"], "decoder": ["self_attention", "cross_attention"]}
+    return {
+        f"{stack}/{index}/{kind}": getattr(block, kind).sublayer
+        for stack, names in kinds.items()
+        for index, block in enumerate(getattr(model, stack).blocks)
+        for kind in names
+    }
+
+
+@contextlib.contextmanager
+def without_head(attention, head):
+    """Removes a head's output inside the block, as if it were always 0."""
+    kernel = attention.output_projection.kernel  # [h · d_v, d_model]
+    complete = ops.convert_to_numpy(kernel)
+    changed = complete.copy()
+    changed[head * attention.d_v : (head + 1) * attention.d_v] = 0
+    kernel.assign(changed)
+    try:
+        yield
+    finally:
+        kernel.assign(complete)
+
+
+def attention_statistics(run, weights, sources, targets):
+    """Returns for each sub-layer a list of {"entropy", "distance"}, one for each head."""
+    model, tokenizer = run.loaded(weights), run.tokenizer()
+    sums, pairs = {}, list(zip(sources, targets, strict=True))
+    for source, target in pairs:
+        source = [*tokenizer.source.encode([source])[0], END]
+        target = [BEGIN, *tokenizer.target.encode([target])[0]]
+        inputs = {"source": np.array([source], "int32"), "target": np.array([target], "int32")}
+        for name, array in model.attention_weights(inputs).items():
+            p = ops.convert_to_numpy(array)[0]  # [heads, queries, keys]
+            means = np.stack([entropy(p), distance(p)], axis=1)  # [heads, 2]
+            sums[name] = sums.get(name, 0) + means / len(pairs)
+    return {
+        name: [
+            {"entropy": float(e), "distance": None if "cross" in name else float(d)}
+            for e, d in means
+        ]
+        for name, means in sums.items()
+    }
+
+
+def entropy(p):
+    """Returns the mean entropy of each head, `[heads]`, from weights `[heads, queries, keys]`."""
+    return -np.sum(p * np.log(np.maximum(p, 1e-30)), axis=-1).mean(axis=-1)
+
+
+def distance(p):
+    """Returns the mean distance between a query and the keys that it attends to, `[heads]`."""
+    queries, keys = np.indices(p.shape[1:])
+    return np.sum(p * np.abs(queries - keys), axis=-1).mean(axis=-1)
+
+
+def agreements(run, weights, sources, targets, alignments):
+    """Returns 1 − alignment error rate of each cross-attention head, by (sub-layer, head).
+
+    A head may link words in the step that writes or in the step that reads a word; the better one
+    counts.
+    """
+    best = {}
+    for rated in rate_heads(run, sources, targets, alignments, weights):
+        if rated.head.head is not None:
+            key = f"decoder/{rated.head.layer}/cross_attention", rated.head.head
+            best[key] = max(best.get(key, 0.0), 1 - rated.error_rate)
+    return best

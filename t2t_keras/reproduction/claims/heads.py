@@ -1,0 +1,140 @@
+"""Many heads against one (§3.2.2): what they look at, and what is lost without each of them."""
+
+import statistics
+
+from t2t_keras.reproduction.child_process import call_in_child
+from t2t_keras.reproduction.claims.finding import Finding
+from t2t_keras.reproduction.claims.head_analysis import LOOKED_AT, TRANSLATED, analyse
+from t2t_keras.reproduction.claims.toy_runs import kept
+from t2t_keras.reproduction.table_writer import number
+from t2t_keras.visualization.line_panels import Panel
+
+HEADS = {"8 heads": 8, "one head": 1}
+TITLES = {
+    "entropy": "entropy of a head's weights, nats",
+    "distance": "distance to the positions it looks at",
+    "agreement": "agreement with the grammar's word links",
+    "bleu": "BLEU without the head",
+}
+WIDTH = 0.6  # of the column in which the heads of a sub-layer are drawn
+
+
+def finding(toy_runs):
+    results = {name: analysis(toy_runs, heads) for name, heads in HEADS.items()}
+    return Finding(
+        title="Many heads instead of one",
+        claim="Multi-head attention allows the model to jointly attend to information from "
+        "different representation subspaces at different positions. With a single attention head, "
+        "averaging inhibits this (§3.2.2)",
+        sentences=f"{of_attention(results)} {of_removal(results)}",
+        tables={
+            "heads": [
+                row(name, result, sublayer)
+                for name, result in results.items()
+                for sublayer in sublayers(result)
+            ]
+        },
+        panels=panels(results),
+        notes=[
+            f"Weights: {LOOKED_AT} held-out sentences. Agreement is 1 − alignment error rate of "
+            "a cross-attention head, in the step that writes or reads a word, whichever is better. "
+            f"BLEU: {TRANSLATED} held-out sentences, with the rows of W^O of one head set to 0.",
+            toy_runs.note(),
+        ],
+    )
+
+
+def analysis(toy_runs, heads):
+    """Trains the variant with this number of heads and returns the results of `analyse`."""
+    run = toy_runs.with_attention("scaled", heads)
+    step = run.experiment().training.steps
+    key = {"checkpoint": run.evaluations(required=True)[-1], "sentences": [LOOKED_AT, TRANSLATED]}
+    return kept(run.folder.parent / "heads.json", key, lambda: measure(run, step))
+
+
+def measure(run, step):
+    return call_in_child(analyse, str(run.folder), step)
+
+
+def values(result, field, sublayer=None):
+    """Returns a figure of all heads, or of those of a sub-layer, where it applies."""
+    return [
+        head[field]
+        for head in result["heads"]
+        if head[field] is not None and sublayer in (None, head["sublayer"])
+    ]
+
+
+def sublayers(result):
+    return list(dict.fromkeys(head["sublayer"] for head in result["heads"]))
+
+
+def of_attention(results):
+    best = {name: max(values(result, "agreement")) for name, result in results.items()}
+    ranges = {
+        name: f"{min(entropies):.2f} to {max(entropies):.2f}"
+        for name, result in results.items()
+        for entropies in [values(result, "entropy")]
+    }
+    many, one = HEADS
+    return (
+        f"With {many}, the entropy of a head's weights is from {ranges[many]} nats, with {one} "
+        f"from {ranges[one]}; the best cross-attention head agrees with the grammar's word links "
+        f"to {best[many]:.2f} and {best[one]:.2f}."
+    )
+
+
+def of_removal(results):
+    losses = {
+        name: [result["bleu"] - score for score in values(result, "bleu")]
+        for name, result in results.items()
+    }
+    many, one = HEADS
+    return (
+        f"The two models have BLEU {results[many]['bleu']:.1f} and {results[one]['bleu']:.1f}; "
+        f"removing one of the {many} heads costs {statistics.median(losses[many]):.1f} BLEU in the "
+        f"median and at most {max(losses[many]):.1f}; removing the only head of a sub-layer costs "
+        f"{statistics.median(losses[one]):.1f} and at most {max(losses[one]):.1f}."
+    )
+
+
+def title_of(sublayer):
+    stack, index, kind = sublayer.split("/")
+    return f"{'cross' if kind == 'cross_attention' else stack} {int(index) + 1}"
+
+
+def row(name, result, sublayer):
+    cells = {"model": name, "sub-layer": title_of(sublayer)}
+    for field, form in (("entropy", ".2f"), ("distance", ".1f"), ("agreement", ".2f")):
+        found = values(result, field, sublayer)
+        cells[field] = " ".join(number(value, form) for value in found)
+    scores = values(result, "bleu", sublayer)
+    cells["BLEU without each head"] = " ".join(number(score, ".1f") for score in scores)
+    return cells
+
+
+def panels(results):
+    return [
+        Panel(
+            title,
+            {name: points(result, field) for name, result in results.items()},
+            "encoder and decoder: self-attention; cross: cross-attention",
+            joined=False,
+            ticks={
+                index: title_of(sublayer)
+                for index, sublayer in enumerate(sublayers(results["8 heads"]))
+            },
+        )
+        for field, title in TITLES.items()
+    ]
+
+
+def points(result, field):
+    """Returns a figure of each head, side by side in the column of its sub-layer."""
+    columns = {sublayer: index for index, sublayer in enumerate(sublayers(result))}
+    heads = max(head["head"] for head in result["heads"]) + 1
+    return {
+        columns[head["sublayer"]] + WIDTH * ((head["head"] + 0.5) / heads - 0.5): head[field]
+        for head in result["heads"]
+        if head[field] is not None
+    }

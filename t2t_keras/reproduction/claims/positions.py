@@ -1,0 +1,99 @@
+"""Positions beyond those of training (§3.5): sinusoids, a learned table, and no positions.
+
+The models are trained on lines of at most `TRAINED` tokens. Sentences of the toy grammar are short,
+so all lines, in training too, are chains of them.
+"""
+
+from t2t_keras.evaluation.by_length import bleu_by_length
+from t2t_keras.reproduction.claims.chained_text import chain_paths, encoded_chains
+from t2t_keras.reproduction.claims.finding import Finding
+from t2t_keras.reproduction.run_stages import Weights, checkpoints_of, translate
+from t2t_keras.reproduction.stages import Stages
+from t2t_keras.reproduction.table_writer import number
+from t2t_keras.runs.text_files import read_lines
+from t2t_keras.visualization.line_panels import Panel
+
+KINDS = {"sinusoidal": "sinusoidal", "learned": "learned", "none": "no positions"}
+TRAINED, ENDS = 20, (10, 20, 30, 40, 50, 60)  # tokens: longest in training; groups of lengths
+PER_GROUP = 50  # lines of each group
+SHARED = {"data.batches.max_length": TRAINED + 1}  # with its begin or end
+ROWS = 256  # of the table of learned positions; its later ones are not trained
+
+
+def finding(toy_runs):
+    text = chained_text(toy_runs)
+    groups = {}
+    for kind in KINDS:
+        changes = {"model.positions": kind, **SHARED}
+        if kind == "learned":
+            changes["model.max_length"] = ROWS
+        run = toy_runs.trained(f"positions-{kind}", changes, text)
+        groups[kind] = by_length(run, text, toy_runs.plan.folder / "chained")
+    return Finding(
+        title="Sinusoids beyond the lengths of training",
+        claim="We chose the sinusoidal version because it may allow the model to extrapolate to "
+        "sequence lengths longer than the ones encountered during training (§3.5)",
+        sentences=sentences(groups),
+        tables={"positions": [row(kind, groups[kind]) for kind in KINDS]},
+        panels=[
+            Panel(
+                f"BLEU by length; trained on at most {TRAINED} tokens",
+                {
+                    name: {group.last: group.score for group in groups[kind] if group.last}
+                    for kind, name in KINDS.items()
+                },
+                "tokens of the source, at most",
+            )
+        ],
+        notes=[
+            f"Lines are chains of sentences, those of training at most {TRAINED} tokens long. "
+            f"About {PER_GROUP} held-out lines in each group of lengths.",
+            toy_runs.note("chains of sentences"),
+        ],
+    )
+
+
+def chained_text(toy_runs):
+    """Returns lines of all lengths, encoded, as an `EncodedText`."""
+    folder = toy_runs.plan.folder / "chained"
+    lengths = [end for end in ENDS for _ in range(PER_GROUP)]
+    return encoded_chains(folder, toy_runs.recipe(SHARED), TRAINED, lengths)
+
+
+def by_length(run, text, folder):
+    """Translates the test lines and returns the `LengthGroup`s of their BLEU."""
+    source, target = chain_paths(folder, "test")
+    experiment, output = run.experiment(), run.folder.parent / "test.out"
+    step = experiment.training.steps
+    weights = Weights(str(step), checkpoints_of(run).path(step), "the last checkpoint")
+    stages = Stages(run.folder.parent, run.folder.parent.name, text.stages)
+    translate(stages, "translate", run, weights, experiment.search, source, output)
+    sources, tokenizer = read_lines(source), run.tokenizer().source
+    tokens = [" ".join("x" for _ in ids) for ids in tokenizer.encode(sources)]
+    return bleu_by_length(tokens, read_lines(output), read_lines(target), ends=ENDS)
+
+
+def sentences(groups):
+    seen = {kind: score_near(found, TRAINED) for kind, found in groups.items()}
+    beyond = {kind: score_near(found, ENDS[-1]) for kind, found in groups.items()}
+
+    def listed(scores):
+        return ", ".join(f"{scores[kind]:.1f} ({name})" for kind, name in KINDS.items())
+
+    return (
+        f"On lines of up to {TRAINED} tokens, the longest in training, BLEU is {listed(seen)}. "
+        f"On the longest lines, of up to {ENDS[-1]} tokens, it is {listed(beyond)}."
+    )
+
+
+def score_near(groups, length):
+    """Returns the score of the last group of lines that are at most this long."""
+    return [group for group in groups if group.last and group.last <= length][-1].score
+
+
+def row(kind, groups):
+    cells = {"positions": KINDS[kind]}
+    for group in groups:
+        end = "…" if group.last is None else group.last
+        cells[f"{group.first}–{end}"] = number(group.score, ".1f")
+    return cells

@@ -1,0 +1,151 @@
+"""Why scores are divided by √d_k (§3.2.1): random vectors, and learning curves."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from t2t_keras.reproduction.claims.finding import Finding
+from t2t_keras.reproduction.claims.toy_runs import curve, last
+from t2t_keras.reproduction.table_writer import number
+from t2t_keras.visualization.line_panels import Panel
+
+WIDTHS = (16, 32, 64, 128, 256, 512, 1024)  # d_k
+KEYS, QUERIES, SETS = 64, 50, 20  # random vectors: keys and queries of each set, and sets
+HEADS = {"small": 8, "large": 1}  # number of heads: they share d_model
+NAMES = {"scaled": "divided by √d_k", "unscaled": "not divided"}
+
+
+class Statistics(NamedTuple):
+    """Statistics of random scores and their softmax, means over queries.
+
+    Args:
+        variance: variance of the scores.
+        entropy: entropy of the softmax in nats.
+        gradient: Frobenius norm of the derivative of the softmax by its scores.
+    """
+
+    variance: float
+    entropy: float
+    gradient: float
+
+
+def statistics(d_k, divided, seed=0):
+    """Returns the `Statistics` of queries and keys with independent standard normal components."""
+    random = np.random.default_rng(seed)
+    queries = random.standard_normal((SETS, QUERIES, d_k))
+    keys = random.standard_normal((SETS, KEYS, d_k))
+    scores = queries @ keys.swapaxes(1, 2) / (math.sqrt(d_k) if divided else 1)
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    p = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    entropy = -np.sum(p * np.log(np.maximum(p, 1e-300)), axis=-1)
+    return Statistics(scores.var(), entropy.mean(), softmax_gradient(p).mean())
+
+
+def softmax_gradient(p):
+    """Returns the Frobenius norm of `diag(p) − p pᵀ` for distributions along the last axis."""
+    squares = np.sum(p**2, axis=-1)
+    return np.sqrt(np.maximum(squares - 2 * np.sum(p**3, axis=-1) + squares**2, 0))
+
+
+def finding(toy_runs):
+    measured = {
+        attention: {d_k: statistics(d_k, attention == "scaled") for d_k in WIDTHS}
+        for attention in NAMES
+    }
+    d_model = toy_runs.recipe({}).experiment.model.d_model
+    runs = {
+        (size, attention): toy_runs.with_attention(attention, heads)
+        for size, heads in HEADS.items()
+        for attention in NAMES
+    }
+    return Finding(
+        title="Scores are divided by √d_k",
+        claim="We suspect that for large values of d_k, the dot products grow large in magnitude, "
+        "pushing the softmax function into regions where it has extremely small gradients (§3.2.1)",
+        sentences=f"{of_random_vectors(**measured)} {of_runs(runs, d_model)}",
+        tables={
+            "scale": [row(d_k, measured) for d_k in WIDTHS],
+            "scale-runs": [run_row(*key, run, d_model) for key, run in runs.items()],
+        },
+        panels=[*statistics_panels(measured), *learning_panels(runs, d_model)],
+        notes=[
+            f"Random vectors: {SETS} × {QUERIES} queries, {KEYS} keys each, standard normal "
+            f"components. The highest entropy is ln {KEYS} = {math.log(KEYS):.2f}.",
+            toy_runs.note(),
+        ],
+    )
+
+
+def of_random_vectors(scaled, unscaled):
+    first, widest = unscaled[WIDTHS[0]], unscaled[WIDTHS[-1]]
+    return (
+        f"From d_k = {WIDTHS[0]} to {WIDTHS[-1]:,}, the variance of undivided scores of random "
+        f"vectors changes from {first.variance:.0f} to {widest.variance:,.0f}, the entropy of "
+        f"their softmax from {first.entropy:.2f} to {widest.entropy:.2f} nats and its gradient "
+        f"from {first.gradient:.3f} to {widest.gradient:.3f}; divided scores keep a variance of 1 "
+        f"and a gradient of {scaled[WIDTHS[-1]].gradient:.3f}."
+    )
+
+
+def of_runs(runs, d_model):
+    parts = [
+        f"{last(runs[size, 'scaled'], 'perplexity'):.2f} with and "
+        f"{last(runs[size, 'unscaled'], 'perplexity'):.2f} without the division for heads of width "
+        f"{d_model // heads}"
+        for size, heads in HEADS.items()
+    ]
+    return f"Trained models reach a perplexity of {', and of '.join(parts)}."
+
+
+def row(d_k, measured):
+    cells = {"d_k": str(d_k)}
+    for field, form in (("variance", ",.2f"), ("entropy", ".2f"), ("gradient", ".3f")):
+        for attention, name in NAMES.items():
+            cells[f"{field}, {name}"] = number(getattr(measured[attention][d_k], field), form)
+    return cells
+
+
+def run_row(size, attention, run, d_model):
+    return {
+        "scores": NAMES[attention],
+        "heads": str(HEADS[size]),
+        "d_k": str(d_model // HEADS[size]),
+        "perplexity": number(last(run, "perplexity"), ".3f"),
+        "BLEU": number(last(run, "bleu"), ".1f"),
+    }
+
+
+def statistics_panels(measured):
+    titles = {
+        "variance": "variance of the scores",
+        "entropy": "entropy of the softmax, nats",
+        "gradient": "gradient of the softmax",
+    }
+    return [
+        Panel(
+            title,
+            {
+                NAMES[attention]: {d_k: getattr(each, field) for d_k, each in by_width.items()}
+                for attention, by_width in measured.items()
+            },
+            "d_k",
+            log_x=True,
+            log_y=field == "variance",
+        )
+        for field, title in titles.items()
+    ]
+
+
+def learning_panels(runs, d_model):
+    return [
+        Panel(
+            f"perplexity, {heads} heads with d_k = {d_model // heads}"
+            if heads > 1
+            else f"perplexity, one head with d_k = {d_model}",
+            {name: curve(runs[size, attention]) for attention, name in NAMES.items()},
+            "step",
+            log_y=True,
+        )
+        for size, heads in HEADS.items()
+    ]

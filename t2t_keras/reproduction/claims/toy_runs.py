@@ -1,0 +1,123 @@
+"""Small models on the toy grammar that differ in one setting, each trained once."""
+
+import functools
+
+from pipelines.atomic_files import read_json, write_json
+from t2t_keras.experiment import load_experiment
+from t2t_keras.reproduction.recipe import Recipe, apply_overrides, set_value, shorten
+from t2t_keras.reproduction.run_stages import train
+from t2t_keras.reproduction.stages import Stages
+from t2t_keras.reproduction.texts import encoded_toy_grammar
+from t2t_keras.runs.run import Run
+
+CONFIG = "claims"
+EVALUATIONS = 10  # points of a learning curve
+
+
+class ToyRuns:
+    """Trains variants of the config `claims`.
+
+    Args:
+        plan: a `Plan`. `steps` and `overrides` change all variants, except for the settings that
+            an experiment varies.
+    """
+
+    def __init__(self, plan):
+        self.plan = plan
+        self.recipe({})  # raises if a setting is wrong
+
+    def recipe(self, changes, config=None):
+        """Returns the `Recipe` of a variant.
+
+        Args:
+            changes: value by setting, such as {"model.num_heads": 1}.
+            config: config with the model, which has none of the plan's overrides. None: that of
+                `claims`, with all of them.
+        """
+        experiment = load_experiment(CONFIG)
+        if self.plan.steps:
+            shorten(experiment.training, self.plan.steps)
+        training = experiment.training
+        training.evaluate_every = max(1, training.steps // EVALUATIONS)
+        training.checkpoint_every = training.steps
+        apply_overrides(self.plan, experiment)
+        if config is not None:
+            experiment.model = load_experiment(config).model
+        for path, value in changes.items():
+            set_value(experiment, path, value)
+        experiment.validate()
+        return Recipe(CONFIG, experiment, load_experiment(CONFIG), reduced=config)
+
+    @functools.cached_property
+    def text(self):
+        """The toy grammar as an `EncodedText`."""
+        folder = self.plan.folder / "text"
+        folder.mkdir(exist_ok=True)
+        return encoded_toy_grammar(folder, self.recipe({}))
+
+    def trained(self, name, changes, text=None, config=None):
+        """Trains a variant to its last step, evaluating it on held-out text, and returns its `Run`.
+
+        Args:
+            name: name of its folder.
+            changes, config: see `recipe`.
+            text: an `EncodedText`. None: the toy grammar.
+        """
+        text = text or self.text
+        folder = self.plan.folder / "runs" / name
+        run = Run(folder / "run")
+        stages = Stages(folder, name, text.stages)
+        train(stages, run, self.recipe(changes, config), text.folder, text.dev)
+        return run
+
+    def with_attention(self, attention, heads):
+        """Trains the variant with these scores and this number of heads, h · d_k = d_model."""
+        changes = {"model.attention": attention, "model.num_heads": heads}
+        return self.trained(f"{attention}-{heads}", changes)
+
+    def note(self, lines="pairs of the toy grammar"):
+        """Describes the model of the variants, and their training on lines of any kind."""
+        model = self.recipe({}).experiment.model
+        return (
+            f"{model.num_layers} + {model.layers[1]} layers, d_model {model.d_model}, d_ff "
+            f"{model.d_ff}. {self.training_note(lines)}"
+        )
+
+    def training_note(self, lines="pairs of the toy grammar"):
+        """Describes the training of all variants."""
+        experiment = self.recipe({}).experiment
+        training = experiment.training
+        return (
+            f"Trained on {experiment.data.toy_pairs:,} {lines} for {training.steps:,} steps of "
+            f"{experiment.data.batches.tokens:,} positions, with one seed. Scored on held-out "
+            "sentences with unseen combinations of verb and noun, beam "
+            f"{experiment.search.beam}."
+        )
+
+
+def curve(run, metric="perplexity"):
+    """Returns a metric of a run's evaluations by step."""
+    values = {each["step"]: each.get(metric) for each in run.evaluations()}
+    return {step: value for step, value in values.items() if value is not None}
+
+
+def last(run, metric):
+    """Returns a metric of a run's last evaluation; NaN if training diverged."""
+    value = run.evaluations(required=True)[-1].get(metric)
+    return float("nan") if value is None else value
+
+
+def kept(path, key, measure):
+    """Returns the result of `measure()`, or that of an earlier call with the same key.
+
+    Args:
+        path: path of the JSON file.
+        key: everything that the result depends on, in JSON types.
+        measure: function without arguments; its result has JSON types.
+    """
+    earlier = read_json(path, {})
+    if earlier.get("key") == key:
+        return earlier["result"]
+    result = measure()
+    write_json(path, {"key": key, "result": result})
+    return result

@@ -1,0 +1,190 @@
+"""Chooses what computes a run's translations: LiteRT on CPUs, else TensorFlow.
+
+An export counts if it belongs to the weights asked for and to the run's search. Neither TensorFlow
+nor Keras is loaded to find that out, so a command that translates with LiteRT starts at once.
+"""
+
+import glob
+import os
+from typing import Any, NamedTuple
+
+from absl import logging
+
+from pipelines.atomic_files import read_json
+from t2t_keras.checks import check_choice
+from t2t_keras.decoding.search_config import as_recorded
+from t2t_keras.export.formats import LITERT_DTYPES, LITERT_RECORD, versions_in
+from t2t_keras.runs.run_folder import RunFolder
+from t2t_keras.translating.export_record import RECORD
+
+ENGINES = ("auto", "litert", "tensorflow", "ctranslate2")
+
+
+class Choice(NamedTuple):
+    """The engine for a run.
+
+    Args:
+        engine: an engine of an export. None: TensorFlow.
+        reason: why it is TensorFlow, without a period.
+        is_damaged: whether the reason is an export that should work, and does not.
+    """
+
+    engine: Any
+    reason: str = ""
+    is_damaged: bool = False
+
+    def tell(self):
+        """Logs why TensorFlow is used."""
+        log = logging.warning if self.is_damaged else logging.info
+        log("TensorFlow is used: %s", self.reason)
+
+
+def chosen_engine(folder, engine="auto", dtype=None, weights=None):
+    """Returns the `Choice` for the run in a folder.
+
+    Args:
+        folder: the run's folder.
+        engine: one of `ENGINES`.
+        dtype: type of the stored weights. None: float32.
+        weights: see `TrainedModel`.
+
+    Raises:
+        ValueError: there is no such export, and `engine` or `dtype` asks for it.
+    """
+    check_choice("engine", engine, ENGINES)
+    if engine == "tensorflow":
+        check_dtype(engine, dtype)
+        return Choice(None, "--engine=tensorflow")
+    if engine != "ctranslate2" and dtype is not None:
+        check_choice("dtype", dtype, LITERT_DTYPES)
+    run, must = RunFolder(folder), engine != "auto" or dtype not in (None, "float32")
+    if engine == "auto" and not must and has_gpu():
+        return Choice(None, "there is a GPU")
+    try:
+        return Choice(opened(run, "litert" if engine == "auto" else engine, dtype, weights))
+    except NoExport as error:
+        if must:
+            raise
+        return Choice(None, str(error), isinstance(error, DamagedExport))
+
+
+class NoExport(ValueError):
+    """A run has no export for an engine that belongs to its weights."""
+
+
+class DamagedExport(NoExport):
+    """A run's export for an engine cannot be used."""
+
+
+def check_dtype(engine, dtype):
+    if dtype not in (None, "float32"):
+        raise ValueError(
+            f"--engine={engine} computes with weights in float32. Received: --dtype={dtype}. Give "
+            "--engine=litert, or leave out one of them"
+        )
+
+
+def has_gpu():
+    """Returns whether TensorFlow may find a GPU: NVIDIA's, unless they are hidden from it."""
+    hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return hidden not in ("", "-1") and bool(glob.glob("/dev/nvidia[0-9]*"))
+
+
+def opened(run, kind, dtype, weights):
+    """Returns the engine of the export of a run that belongs to its weights.
+
+    Args:
+        run: a `RunFolder`.
+        kind: "litert" or "ctranslate2".
+        dtype, weights: see `chosen_engine`.
+    """
+    folder = fitting(run, kind, dtype or "float32", weights)
+    if kind == "litert":
+        from t2t_keras.translating.engines.litert import LiteRTEngine as Engine  # loads LiteRT
+    else:
+        from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine as Engine
+    try:
+        engine = Engine(folder)
+        if kind == "litert":
+            engine.align_with(run.alignment_head())
+    except ValueError as error:
+        raise DamagedExport(str(error)) from error
+    engine.name = run.folder
+    return engine
+
+
+def fitting(run, kind, dtype, weights=None):
+    """Returns the folder of the newest export for an engine that belongs to a run's weights.
+
+    Args:
+        run: a `RunFolder`.
+        kind: "litert" or "ctranslate2".
+        dtype: type of the stored weights.
+        weights: see `TrainedModel`.
+
+    Raises:
+        NoExport: there is none.
+    """
+    versions = fitting_versions(run, kind, dtype, weights)
+    return versions[max(versions)]
+
+
+def fitting_versions(run, kind, dtype, weights=None):
+    """Returns {number: folder} of the exports that belong to a run's weights; see `fitting`."""
+    folder = run.folder / f"export_{kind}"
+    force = " --force" if kind == "ctranslate2" else ""
+    remedy = f"t2t-export {run.folder} --format={kind} --dtype={dtype}{force} writes one"
+    search, settings = comparable(run.search_settings()), run.settings_digest()
+    digest = run.weights_file_digest(weights)
+    records, damaged = records_in(folder, kind)
+    fit = {number: record for number, record in records.items() if record.get("dtype") == dtype}
+    reasons = [
+        (f"{folder} has no export with weights in {dtype}", lambda record: True),
+        (
+            f"no export in {folder} has the weights of {run.folder}",
+            lambda record: part(record, "weights").get("file") == digest,
+        ),
+        (
+            f"no export in {folder} has the model, the vocabulary and the tags of {run.folder}",
+            lambda record: record.get("settings") == settings,
+        ),
+        (
+            f"no export in {folder} has the search of {run.folder}",
+            lambda record: comparable(part(record, "search")) == search,
+        ),
+    ]
+    for reason, has in reasons:
+        fit = {number: record for number, record in fit.items() if has(record)}
+        if not fit:
+            raise DamagedExport(damaged) if damaged else NoExport(f"{reason}. {remedy}")
+    return {number: folder_of(folder, kind, number) for number in fit}
+
+
+def records_in(folder, kind):
+    """Returns {number: record} of exports, and the error of a record that cannot be read, or ""."""
+    numbers = [0] if kind == "ctranslate2" else versions_in(folder)
+    name, records, damaged = RECORD if kind == "ctranslate2" else LITERT_RECORD, {}, ""
+    for number in numbers:
+        path = folder_of(folder, kind, number) / name
+        remedy = f"Delete {path.parent} and export again"
+        try:
+            if path.exists() and not path.is_file():
+                raise ValueError(f"{path} is no file. {remedy}")
+            records[number] = read_json(path, {}, remedy)
+        except (OSError, ValueError) as error:
+            damaged = str(error)
+    return records, damaged
+
+
+def folder_of(folder, kind, number):
+    return folder if kind == "ctranslate2" else versions_in(folder)[number]
+
+
+def part(record, name):
+    """Returns a dict in a record, which may be wrong."""
+    return found if isinstance(found := record.get(name), dict) else {}
+
+
+def comparable(search):
+    """Returns settings of a search in JSON types, without the number of results."""
+    return as_recorded(search) | {"n_best": None}

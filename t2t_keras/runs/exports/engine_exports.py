@@ -1,0 +1,153 @@
+"""Exports of a run for engines on CPUs without TensorFlow: LiteRT and CTranslate2."""
+
+import dataclasses
+import tempfile
+from pathlib import Path
+
+from pipelines.atomic_files import only_one, whole_folder
+from pipelines.tokenizers import save_tokenizer
+from pipelines.tokenizers.tags import tag_before
+from t2t_keras.checks import check, check_choice
+from t2t_keras.export.ctranslate2 import save_ctranslate2
+from t2t_keras.export.formats import LITERT_DTYPES, LITERT_RECORD, PORTABLE_RECORD, versions_in
+from t2t_keras.export.litert.convert import save_litert, save_portable
+from t2t_keras.runs.exports.engine_choice import NoExport, fitting
+from t2t_keras.runs.exports.export_record import facts_of, remove_unfinished
+from t2t_keras.translating.export_record import write_record
+
+
+def export_litert(
+    run, folder=None, weights=None, dtype="float32", n_best=None, portable=False, **search
+):
+    """Writes the next version of a model for LiteRT; returns the version's folder.
+
+    Args:
+        run: a `Run`.
+        folder: parent of the numbered versions. None: `export_litert` inside the run, or
+            `export_portable` with `portable`.
+        weights: see `TrainedModel`.
+        dtype: type of the stored weights, "float32" or "int8".
+        n_best: size of the n-best lists of t2t-serve. None: the beam width.
+        portable: write one file with the whole search, for use without this package.
+        **search: changes to the run's search settings, the defaults of whoever uses the export.
+    """
+    check_choice("dtype", dtype, LITERT_DTYPES)
+    config, tokenizer = run.search(**search), run.tokenizer()
+    check(not config.constrain, "constrain", config.constrain, "left out: LiteRT knows no trees")
+    check(config.method == "beam", "method", config.method, "'beam' in an export")
+    model, facts = loaded(run, weights, config.with_results(n_best), dtype)
+    facts["tags"] = list(run.tags())
+    if (tag := tag_before(tokenizer)) is not None:
+        facts["tag"] = tag
+    folder = folder or run.folder / ("export_portable" if portable else "export_litert")
+    folder.mkdir(parents=True, exist_ok=True)
+    with only_one(folder):
+        remove_unfinished(folder)
+        version = folder / str(max(versions_in(folder), default=0) + 1)
+        with whole_folder(version) as unfinished:
+            unfinished.mkdir(exist_ok=True)
+            save_tokenizer(tokenizer, unfinished / "vocabulary")
+            if portable:
+                save_portable(unfinished, model, config.with_results(n_best), dtype)
+                write_record(unfinished, facts, PORTABLE_RECORD)
+            else:
+                facts["layout"] = save_litert(unfinished, model, config.beam, dtype)
+                write_record(unfinished, facts, LITERT_RECORD)
+    return version
+
+
+def export_ctranslate2(
+    run, folder=None, weights=None, dtype="float32", force=False, n_best=None, **search
+):
+    """Writes a folder for CTranslate2 that includes the sub-word model.
+
+    Args:
+        run: a `Run`.
+        folder: output folder. None: `export_ctranslate2` inside the run.
+        weights: see `TrainedModel`.
+        dtype: type of the stored weights.
+        force: replace an existing CTranslate2 folder.
+        n_best: size of the n-best lists of t2t-serve. None: the beam width.
+        **search: changes to the run's search settings, which are the defaults of the commands that
+            use the folder.
+    """
+    tokenizer, config = run.tokenizer(), run.search(**search)
+    if tokenizer.source.start:
+        raise ValueError(
+            f"{run.folder} puts a tag before each source, which CTranslate2 folders cannot. Export "
+            "a SavedModel"
+        )
+    model, facts = loaded(run, weights, config.with_results(n_best), dtype)
+    folder = folder or run.folder / "export_ctranslate2"
+    with tempfile.TemporaryDirectory() as temporary:
+        save_ctranslate2(
+            model,
+            tokenizer.target.pieces(range(tokenizer.target.size)),
+            folder,
+            quantization=dtype,
+            source_pieces=tokenizer.source.pieces(range(tokenizer.source.size)),
+            source_begin=tokenizer.source.begin,
+            files=vocabulary_files(tokenizer, Path(temporary)),
+            force=force,
+            alignment=run.alignment_choice(),
+            finish=lambda done: write_record(done, facts),
+        )
+    return folder
+
+
+def loaded(run, weights, config, dtype):
+    """Returns the model of a run and what the record of its export says.
+
+    Args:
+        run: a `Run`.
+        weights: see `TrainedModel`.
+        config: the `SearchConfig`.
+        dtype: type of the stored weights.
+    """
+    config.validate()
+    model, steps, file = run.loaded_with_file(weights)
+    facts = facts_of(model, steps, dtype=dtype, search=config, longest=model.longest)
+    facts["weights"]["file"], facts["settings"] = file, run.settings_digest()
+    facts["split"] = not run.prepared_with("leaves")
+    choice = run.alignment_choice()
+    facts["alignment"] = choice and dataclasses.asdict(choice)
+    return model, facts
+
+
+def vocabulary_files(tokenizer, folder):
+    """Writes the files of a vocabulary to a folder without subfolders; returns their paths.
+
+    The names of files of separate vocabularies begin with "source." and "target.".
+    """
+    save_tokenizer(tokenizer, folder / "vocabulary")
+    paths = sorted(path for path in (folder / "vocabulary").rglob("*") if path.is_file())
+    names = [path.relative_to(folder / "vocabulary").as_posix() for path in paths]
+    return [
+        path.rename(folder / name.replace("/", "."))
+        for path, name in zip(paths, names, strict=True)
+    ]
+
+
+def export_for_cpus(run, show):
+    """Exports a run for LiteRT, in float32, unless it has such an export of its weights.
+
+    Args:
+        run: a `Run`.
+        show: called with a line about the export, or about why there is none.
+
+    Returns:
+        Whether an export was written.
+    """
+    try:
+        fitting(run, "litert", "float32")
+    except NoExport:
+        pass
+    else:
+        return False
+    try:
+        version = run.export(format="litert")
+    except ValueError as error:
+        show(f"There is no export for LiteRT, so TensorFlow translates: {error}")
+        return False
+    show(f"{version}: for LiteRT, which translates on CPUs")
+    return True

@@ -1,0 +1,1 @@
+"""Training of a run, from its empty folder to its averaged weights."""

@@ -1,0 +1,65 @@
+"""Warnings before a training: signs that its files or settings are not what the user meant."""
+
+import numpy as np
+
+from pipelines.atomic_files import read_json
+from pipelines.batches.id_store import SIDES
+
+SAMPLE = 200_000  # ids of each side of a shard that represent its language
+LINES = 1000  # lines of a held-out set that are compared
+FEWEST = 50  # tokens by which a language is recognized
+DIFFERENCE = 1.0  # nats per token by which the wrong language must be more probable
+
+
+def swapped_warnings(texts, store, tokenizer):
+    """Yields a warning for each side of a held-out set that is in the language of the other side.
+
+    The frequencies of the tokens on the two sides of the training text decide, if both have one
+    vocabulary. The text must be much more probable by those of the wrong side, so that similar
+    languages and training in both directions have no warning.
+
+    Args:
+        texts: the pairs of each held-out set by its name.
+        store: the `IdStore` of the training text.
+        tokenizer: its tokenizer, without a tag.
+    """
+    if tokenizer.source is not tokenizer.target:
+        return
+    log_p = {side: token_log_p(store, side, tokenizer.size) for side in SIDES}
+    for name, pairs in texts.items():
+        columns = zip(*pairs[:LINES], strict=True)
+        for side, other, lines in zip(SIDES, SIDES[::-1], columns, strict=True):
+            ids = np.concatenate(tokenizer.encode(list(lines)))
+            gain = log_p[other][ids] - log_p[side][ids]
+            if len(ids) >= FEWEST and gain.mean() > DIFFERENCE:
+                yield (
+                    f"The held-out {side} text{f' of {name}' if name else ''} seems to be in the "
+                    f"language of the training {other} text: {lines[0]!r}. Check that the files "
+                    "are not swapped"
+                )
+
+
+def token_log_p(store, side, size):
+    """Returns the log-probability of each id on one side of the training text."""
+    counts = np.ones(size)
+    for shard in store.shards:
+        counts += np.bincount(shard.of_side(side)[:SAMPLE], minlength=size)
+    return np.log(counts / counts.sum())
+
+
+def vocabulary_warnings(folder, config):
+    """Yields a warning if data was prepared with a vocabulary of different settings.
+
+    Args:
+        folder: the `Path` of a prepared folder.
+        config: the `VocabularyConfig` of the training.
+    """
+    prepared = read_json(folder / "preparation.json", {}).get("vocabulary", {})
+    for name in ("kind", "size"):
+        ours, theirs = getattr(config, name), prepared.get(name)
+        if theirs is not None and ours != theirs:
+            yield (
+                f"{folder} was prepared with data.vocabulary.{name}={theirs}, which counts. "
+                f"Training has data.vocabulary.{name}={ours}, without effect: perhaps --config is "
+                "not the one of t2t-prepare"
+            )

@@ -1,0 +1,105 @@
+"""The end of a training: averages, chooses, scores and exports the run's weights."""
+
+from absl import logging
+
+from pipelines.atomic_files import digest
+from t2t_keras.runs.exports.engine_exports import export_for_cpus
+from t2t_keras.runs.exports.exporting import is_exported
+from t2t_keras.runs.training.final_weights import AVERAGED, FinalWeights
+from t2t_keras.training.console import example_lines
+
+LAST = 5  # checkpoints to average (§6.1); `Run.average` can average more
+
+
+def finish(run, trainer, export, show):
+    """Finishes a run. Each part of the work is done only if it is missing.
+
+    Averaged weights that t2t-average made after the last step are kept.
+
+    Args:
+        run: a `Run`.
+        trainer: its `Trainer`, at its last step.
+        export: write a SavedModel, and a model for LiteRT beside it.
+        show: called with each line about the outcome.
+
+    Returns:
+        The folder of the SavedModel that was written, or None.
+    """
+    averaged = average_if_missing(run, trainer, show)
+    final = FinalWeights(run, trainer.held_out)
+    chosen = final.choose_if_missing(show)
+    scored = score_if_missing(run, final, show)
+    version = export_if_missing(run, show) if export else None
+    beside = export_for_cpus(run, show) if export and is_exported(run) else False
+    if not any((averaged, chosen, scored, version, beside)):
+        if trainer.stopped_early:
+            show(
+                f"{run.folder} ended at step {trainer.step:,}: {trainer.early_stopping.reason}. "
+                "To train on, increase training.patience"
+            )
+        else:
+            show(f"{run.folder} is already trained to its last step, {trainer.step:,}")
+    return version
+
+
+def average_if_missing(run, trainer, show):
+    if run.averaged.is_of(run.checkpoints.digest(trainer.step)):
+        return False
+    latest = run.latest_steps()
+    missing = run.checkpoints.missing() if len(latest) < LAST else None
+    if missing is not None:
+        logging.warning(
+            "%s is missing. Only the checkpoints after it are averaged",
+            run.checkpoints.path(missing),
+        )
+    steps = run.average(min(LAST, len(latest)), made_by="t2t-train")
+    listed = ", ".join(f"{step:,}" for step in steps)
+    show(f"{run.averaged_weights}: mean of the checkpoints of steps {listed}")
+    return True
+
+
+def score_if_missing(run, final, show):
+    """Measures the BLEU of the chosen weights on held-out sets, unless their record has it.
+
+    Args:
+        run: a `Run`.
+        final: its `FinalWeights`.
+        show: see `finish`.
+    """
+    key, record = run.averaged.digest(), run.averaged.record()
+    if record["made_by"] is None:  # a version without records has scored it
+        return False
+    weights = run.default_weights()
+    which = "" if weights == AVERAGED else weights
+    named = record.get("bleu_by_set", {})
+    missing = []
+    for each in final.held_out:
+        of = f"{[each.sources, each.references]} {run.search()}{which}"
+        of = digest(of.encode())
+        known = named.get(each.name, {}) if each.name else record.get("bleu", {})
+        if known.get("of") != of:
+            missing.append((each, of))
+    for each, of in missing:
+        results = final.translate(each, weights)
+        score, signature = (results.metrics[name] for name in ("bleu", "bleu_signature"))
+        show(f"BLEU {score:.1f}{f' on {each.name}' if each.name else ''} ({signature})")
+        for line in example_lines(results.examples):
+            show(line)
+        facts = {"of": of, "score": score, "signature": signature}
+        if each.name:
+            named[each.name] = facts
+        run.averaged.add(key, **({"bleu_by_set": named} if each.name else {"bleu": facts}))
+    return bool(missing)
+
+
+def export_if_missing(run, show):
+    if is_exported(run):
+        return None
+    try:
+        run.tokenizer()
+    except ValueError as error:
+        show(f"There is no SavedModel yet. {error} in t2t-export")
+        return None
+    version = run.export()
+    show(f"{version}: SavedModel with text in and text out")
+    return version

@@ -1,0 +1,91 @@
+"""The held-out sets of a run: read before training, encoded and translated during it."""
+
+import itertools
+import math
+
+from absl import logging
+
+from pipelines.batches.batch_plan import BatchPlan
+from pipelines.batches.dataset import TrainingData, encoded
+from pipelines.tokenizers.tags import chosen_tag, tagged
+from pipelines.toy.grammar import pairs
+from t2t_keras.evaluation.held_out import HeldOut
+from t2t_keras.training.early_stopping import watched_metric
+from t2t_keras.translating.engines.model import ModelEngine
+from t2t_keras.translating.translator import Translator
+
+
+def held_out_texts(experiment):
+    """Returns the pairs of each held-out set by its name, the main one first."""
+    data = experiment.data
+    texts = {each.name: each.read() for each in data.held_out_files()}
+    if not texts and not data.folder:
+        texts[""] = pairs(300, "test")
+    watched_metric(experiment.training.best, list(texts))  # raises an error for an unknown set
+    return {name: lines[: data.dev_pairs or None] for name, lines in texts.items()}
+
+
+def tags_of_sets(experiment, tags):
+    """Returns the tag of each held-out set in files by its name; None for a set without a tag.
+
+    Args:
+        tags: see `chosen_tag`.
+    """
+    chosen = {}
+    for each in experiment.data.held_out_files():
+        try:
+            chosen[each.name] = chosen_tag(each.to, tags)
+        except ValueError as error:
+            raise ValueError(
+                f"Held-out set {each.name or each.source!r}: {error}, as in "
+                "--dev=NAME=SOURCE,TARGET,TO"
+            ) from error
+    return chosen
+
+
+def held_out_sets(experiment, texts, tags, tokenizer, model):
+    """Returns the `HeldOut` sets for evaluation during training.
+
+    Args:
+        texts: see `held_out_texts`.
+        tags: see `tags_of_sets`.
+        tokenizer: the run's tokenizer without a tag.
+        model: the model in training.
+    """
+    data = experiment.data
+    longest = model.longest if data.batches.too_long == "drop" else None
+    # Greedy search, because evaluations are frequent. The final BLEU uses the run's own search.
+    greedy = experiment.search.greedy()
+    engine = ModelEngine(model, tokenizer, greedy, split="off", tags=[*{None, *tags.values()}])
+    sets = []
+    for name, lines in texts.items():
+        tag = tags.get(name)
+        own = tagged(tokenizer, tag)
+        store = held_out_store(lines, own, longest, name)
+        batches = TrainingData(store, BatchPlan(store.lengths + 1, data.batches, seed=None))
+        translator = Translator(engine, tag)
+        texts_of_set = zip(*lines, strict=True)
+        sets.append(HeldOut(batches, *texts_of_set, translator, name=name, tag=tag))
+    return sets
+
+
+def held_out_store(texts, tokenizer, longest, name=""):
+    """Returns the encoded pairs, except those that are too long for the model's positions."""
+    store = encoded(texts, tokenizer)
+    fits = (store.lengths < (longest or math.inf)).all(axis=1)  # <: begin or end is to be added
+    if fits.all():
+        return store
+    of = f" of {name}" if name else ""
+    counts = f"{len(texts) - fits.sum():,} of {len(texts):,} held-out pairs{of}"
+    if not fits.any():
+        raise ValueError(
+            f"{counts} have more than {longest - 1} pieces on a side, and the model has learned "
+            "positions for no more. Use shorter held-out text, or train without it"
+        )
+    logging.warning(
+        "%s have more than %d pieces on a side, and the model has learned positions for no more. "
+        "They do not count in the held-out loss. In BLEU they do: they are translated in parts",
+        counts,
+        longest - 1,
+    )
+    return encoded(list(itertools.compress(texts, fits)), tokenizer)

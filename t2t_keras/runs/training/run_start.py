@@ -1,0 +1,131 @@
+"""The beginning of a training: a new run's folder, or the check that it may be resumed."""
+
+import contextlib
+import shutil
+
+from absl import logging
+
+from pipelines.atomic_files import check_links, whole_folder, write_text
+from pipelines.tokenizers import load_tokenizer, save_tokenizer
+from t2t_keras.experiment import differences
+from t2t_keras.runs.config_file import read_config
+from t2t_keras.runs.settings_file import check_same_model, write_settings
+
+
+def begin(run, experiment, vocabulary, command=(), init=None):
+    """Creates the run's folder, or checks that an existing one has compatible settings.
+
+    The model, the vocabulary and the seed of a run are fixed; other settings may change, and each
+    change is logged.
+
+    Args:
+        run: the `Run`.
+        experiment: an `Experiment`.
+        vocabulary: folder of the sub-word model.
+        command: the words of the command line.
+        init: folder of the run whose weights this one starts from, or None.
+    """
+    check_folder(run)
+    facts = {"init": str(init)} if init else {}
+    run.folder.mkdir(parents=True, exist_ok=True)
+    if run.config_file.exists():
+        check_unchanged(run, experiment, vocabulary)
+        config, changed = read_config(run.config_file), differences(run.experiment(), experiment)
+        facts = {name: value for name, value in config.items() if name == "init"}
+        for name, (old, new) in changed.items():
+            logging.info("%s: %r -> %r", name, old, new)
+        if not changed:  # the command that made the settings says more than one that kept them
+            command = config.get("command", command)
+    else:
+        for leftover in run.folder.glob("vocabulary.*.unfinished"):  # of a killed process
+            shutil.rmtree(leftover)
+        with whole_folder(run.folder / "vocabulary") as unfinished:
+            save_tokenizer(load_tokenizer(vocabulary), unfinished)
+    write_settings(run.config_file, experiment, command, **facts)
+
+
+def check_folder(run):
+    """Rejects a folder that is no run but has other files, and links that lead outside."""
+    check_links(run.folder)
+    if run.config_file.exists():
+        if system := read_config(run.config_file).get("imported"):
+            raise ValueError(
+                f"{run.folder} holds an imported model ({system}), without the state of its "
+                "training, which cannot be resumed. Give the name of a new folder"
+            )
+        return
+    if not run.folder.exists():
+        return
+    # A process that was killed while it created the run may have left unfinished files.
+    names = {path.name for path in run.folder.iterdir() if path.suffix != ".unfinished"}
+    if others := names - {".lock", "vocabulary"}:
+        raise ValueError(
+            f"{run.folder} is not a run: it has no config.json, but other files "
+            f"({', '.join(sorted(others)[:3])}). Give the name of a new folder"
+        )
+
+
+def join(run, experiment, vocabulary):
+    """Checks that the first machine has created this run, with the same settings."""
+    if not run.config_file.exists():
+        raise ValueError(
+            f"{run.folder} was created by the first machine of this job and is not visible "
+            "here. All machines need the same folder under the same name"
+        )
+    check_unchanged(run, experiment, vocabulary)
+
+
+def check_unchanged(run, experiment, vocabulary):
+    check_same_model(run.config_file, experiment)
+    ours, theirs = (load_tokenizer(path) for path in (run.folder / "vocabulary", vocabulary))
+    if ours.contents() != theirs.contents():
+        raise ValueError(
+            f"{run.folder} was started with a different vocabulary than the one in "
+            f"{vocabulary}. Give the same data, or a different --run"
+        )
+
+
+@contextlib.contextmanager
+def unchanged_on_error(run):
+    """Restores settings and vocabulary of a run if the block raises an error.
+
+    A refused command changes nothing, and keeps what other commands write to the folder meanwhile.
+    """
+    vocabulary = run.folder / "vocabulary"
+    had_vocabulary = vocabulary.exists()
+    settings = run.config_file.read_text("utf-8") if run.config_file.exists() else None
+    try:
+        yield
+    except Exception:
+        if settings is None:
+            run.config_file.unlink(missing_ok=True)
+        elif run.config_file.read_text("utf-8") != settings:
+            write_text(run.config_file, settings)
+        if not had_vocabulary:
+            shutil.rmtree(vocabulary, ignore_errors=True)
+        raise
+
+
+@contextlib.contextmanager
+def moved_text_named(run, experiment, flag, kind=ValueError):
+    """Adds the flag for a different place to an error about the text that a run was trained on.
+
+    Args:
+        run: the `Run`.
+        experiment: the `Experiment` that it is resumed with, or a new run's.
+        flag: the flag.
+        kind: class of the errors.
+    """
+    try:
+        yield
+    except kind as error:
+        if not run.config_file.exists() or places(run.experiment()) != places(experiment):
+            raise
+        raise ValueError(
+            f"{error}. The config.json of {run.folder} names this place. If the text is elsewhere "
+            f"now, give {flag}"
+        ) from error
+
+
+def places(experiment):
+    return experiment.data.folder, experiment.data.held_out_files()

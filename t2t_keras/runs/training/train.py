@@ -1,0 +1,237 @@
+"""Trains a run: builds its data, model and trainer, and finishes it after training."""
+
+import contextlib
+import dataclasses
+import itertools
+import math
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import keras
+import tensorflow as tf
+from absl import logging
+
+from pipelines.atomic_files import whole_folder
+from pipelines.batches.batch_plan import BatchPlan
+from pipelines.batches.corpora import Corpora, read_corpora
+from pipelines.batches.dataset import TrainingData, encoded
+from pipelines.text.sources import SourceError
+from pipelines.tokenizers import load_tokenizer, save_tokenizer
+from pipelines.tokenizers.vocabulary import learn
+from pipelines.toy.grammar import pairs
+from t2t_keras.runs.run import Run
+from t2t_keras.runs.training.data_warnings import swapped_warnings, vocabulary_warnings
+from t2t_keras.runs.training.finishing import finish
+from t2t_keras.runs.training.held_out_sets import held_out_sets, held_out_texts, tags_of_sets
+from t2t_keras.runs.training.initial_weights import (
+    initialize,
+    initialized_search,
+    initialized_settings,
+    rates,
+)
+from t2t_keras.runs.training.run_start import (
+    begin,
+    check_folder,
+    join,
+    moved_text_named,
+    unchanged_on_error,
+)
+from t2t_keras.runs.tree_search import tree_constraint
+from t2t_keras.training.machines import Machines, find_strategy
+from t2t_keras.training.trainer import Trainer
+
+
+class Training(NamedTuple):
+    """The outcome of `train`.
+
+    Args:
+        run: the `Run`.
+        step: total number of steps trained so far.
+        stopped: why training ended before its last step, or None.
+        finished: whether training is complete: at its last step, or by early stopping.
+        is_chief: whether this machine writes the run; False on all but one of several machines.
+        export: folder of the SavedModel that was written, or None.
+    """
+
+    run: Run
+    step: int
+    stopped: str | None
+    finished: bool
+    is_chief: bool = True
+    export: Any = None
+
+
+def train(
+    experiment, folder, tpu=None, export=True, command=(), show=logging.info, init=None, given=()
+):
+    """Trains a run, or resumes it, and finishes it with averaged weights and an export.
+
+    Args:
+        experiment: an `Experiment`. Without `data.folder` the run learns the toy grammar. A run is
+            resumed with its own settings by `Run(folder).experiment()`.
+        folder: path of the run's folder.
+        tpu: name of a Cloud TPU, or None.
+        export: write a SavedModel at the end.
+        command: the words of the command line, recorded in the run's config.json.
+        show: called with each line about averaging, BLEU and the export.
+        init: folder of a run whose weights the training starts from. The model then has its
+            settings, except for dropout, and its search settings where `experiment` has the
+            defaults. None: random weights, or a run to resume, with all settings in `experiment`.
+        given: names of settings, such as "search.beam", that count with `init` even if they have
+            the default value.
+
+    Returns:
+        A `Training`.
+    """
+    experiment.validate()
+    strategy = find_strategy(tpu)
+    machines = Machines(strategy)
+    run = Run(folder)
+    if machines.is_chief:
+        check_folder(run)  # before anything is written there
+    with machines.watched(), run.locked() if machines.is_chief else contextlib.nullcontext():
+        with unchanged_on_error(run) if machines.is_chief else contextlib.nullcontext():
+            trainer = make_trainer(experiment, run, strategy, machines, command, init, given)
+        if trainer.is_chief:
+            run.adopt_averaged_weights()
+        with strategy.scope():
+            stopped = trainer.train()
+        finished = not stopped or trainer.stopped_early
+        version = None
+        if trainer.is_chief and finished:
+            version = finish(run, trainer, export, show)
+    return Training(run, trainer.step, stopped, finished, trainer.is_chief, version)
+
+
+def make_trainer(experiment, run, strategy, machines, command=(), init=None, given=()):
+    """Builds the `Trainer` from data, model and folder."""
+    flags = "--dev_source and --dev_target, or --dev"
+    with moved_text_named(run, experiment, flags, SourceError):
+        texts = held_out_texts(experiment)
+    keras.utils.set_random_seed(experiment.training.seed)
+    with machines.chief_first():
+        with moved_text_named(run, experiment, "--data"):
+            store, vocabulary, mix, tags = training_corpora(experiment, run)
+        tokenizer = load_tokenizer(vocabulary)
+        held_out_tags = tags_of_sets(experiment, tags)
+        initial = initial_run(run, init)
+        set_model(experiment, run, tokenizer, initial, init, given)
+        settings = experiment.data.batches, experiment.training.seed
+        plan = BatchPlan(store.all_lengths + 1, *settings, mix=mix)
+        if machines.is_chief:
+            begin(run, experiment, vocabulary, command, initial and initial.folder)
+        else:
+            join(run, experiment, vocabulary)
+    tree_constraint(run, experiment.search)  # fails now rather than in the final export
+    if machines.is_chief:
+        warnings = [*swapped_warnings(texts, store, tokenizer)]
+        if not initial:  # whose vocabulary counts
+            warnings += vocabulary_warnings(vocabulary.parent, experiment.data.vocabulary)
+        for text in warnings:
+            logging.warning(text)
+    for line in mix.lines(plan.examples) if mix else ():
+        logging.info(line)
+    if plan.too_long:
+        logging.info(
+            "%s of the following pairs have more than %d tokens and are %s (data.batches)",
+            f"{plan.too_long:,}",
+            experiment.data.batches.max_length,
+            "truncated" if plan.cut_at else "left out",
+        )
+    logging.info(
+        "%s pairs, %s batches per epoch in %s shapes, %s replicas",
+        f"{len(store):,}",
+        f"{plan.steps:,}",
+        len(plan.rows),
+        strategy.num_replicas_in_sync,
+    )
+    with strategy.scope():
+        model = experiment.compiled_model(metrics=[], by_products=True)
+        model.optimizer.build(model.trainable_variables)
+        if initial and not run.checkpoints.steps():
+            initialize(model, initial, tokenizer)
+            if experiment.training.schedule == "paper":
+                logging.warning(
+                    "The paper's learning rates are for random weights and may spoil trained ones. "
+                    "Consider --config=finetune, or another training.schedule"
+                )
+        return Trainer(
+            model,
+            TrainingData(store, plan),
+            experiment.training,
+            run.folder,
+            held_out=held_out_sets(experiment, texts, held_out_tags, tokenizer, model),
+            strategy=strategy,
+            rate=sustained_rate() * strategy.num_replicas_in_sync,
+        )
+
+
+def initial_run(run, init):
+    """Returns the `Run` whose weights the training starts from, or None.
+
+    Args:
+        run: the `Run` to train, which keeps the one that it was started from.
+        init: folder of the run to start from, or None.
+    """
+    if not run.config_file.exists():
+        return Run(init) if init else None
+    started = run.init()
+    if init and (started is None or Path(init).resolve() != Path(started).resolve()):
+        raise ValueError(
+            f"{run.folder} was started {f'with --init={started}' if started else 'without --init'}"
+            f". Received: --init={init}. Leave it out to resume the run, or give a different --run"
+        )
+    return Run(started) if started else None
+
+
+def set_model(experiment, run, tokenizer, initial, init, given):
+    """Sets what depends on the vocabulary and on the run to start from: model and search.
+
+    Args:
+        initial: `initial_run(run, init)`.
+        experiment, run, init, given: see `train`.
+    """
+    if initial and not run.config_file.exists():
+        known = initial.experiment()
+        same = tokenizer.contents() == initial.vocabulary().contents()
+        experiment.model = initialized_settings(initial, experiment.model, tokenizer)
+        experiment.search = initialized_search(known.search, experiment.search, same, given)
+    elif initial and init:  # resumed as it was started; the other run may be gone
+        known = run.experiment()
+        settings = rates(experiment.model, known.model)
+        experiment.model = dataclasses.replace(known.model, **settings)
+        experiment.search = initialized_search(known.search, experiment.search, True, given)
+    elif not initial:
+        experiment.model.vocab_size = tokenizer.target.size
+        if tokenizer.source is not tokenizer.target:
+            experiment.model.source_vocab_size = tokenizer.source.size
+    experiment.validate()
+
+
+def training_corpora(experiment, run):
+    """Returns the `Corpora` of a run."""
+    data = experiment.data
+    if data.folder:
+        return read_corpora(data.folder, data.temperature)
+    texts = pairs(data.toy_pairs)
+    vocabulary = run.folder / "vocabulary"
+    if not (vocabulary / "tokenizer.json").exists():
+        tokenizer = learn(itertools.chain.from_iterable(texts), data.vocabulary)
+        with whole_folder(vocabulary) as unfinished:
+            save_tokenizer(tokenizer, unfinished)
+    store = encoded(texts, load_tokenizer(vocabulary), data.encodings)
+    return Corpora(store, vocabulary, mix=None, tags=[None])
+
+
+def sustained_rate(size=2048, rounds=3):
+    """Measures one device's floating-point operations per second in a matrix product."""
+    matrix = tf.random.normal((size, size))
+    product = tf.function(lambda x: tf.reduce_sum(tf.matmul(x, x)))
+    float(product(matrix))
+    best = math.inf
+    for _ in range(rounds):
+        start = time.perf_counter()
+        float(product(matrix))
+        best = min(best, time.perf_counter() - start)
+    return 2 * size**3 / best

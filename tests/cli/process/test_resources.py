@@ -1,0 +1,77 @@
+"""Commands that run out of memory or of space on a disk."""
+
+import errno
+
+import keras
+import pytest
+from support.processes.commands import SMALL_CORPUS, TINY_RUN, command
+
+from t2t_keras.cli.process.resources import memory_advice, message_of
+
+if keras.config.backend() == "tensorflow":
+    import tensorflow as tf
+
+
+def exhausted(text):
+    return tf.errors.ResourceExhaustedError(None, None, text)
+
+
+@pytest.mark.parametrize(
+    ("make_error", "expected"),
+    [
+        (
+            lambda: exhausted("OOM when allocating tensor with shape[4,9] and type float on CPU"),
+            r"^There is not enough memory \(for a tensor with shape\[4,9\] and type float\)\. Do",
+        ),
+        (
+            lambda: MemoryError("Unable to allocate 3.20 GiB for an array"),
+            r"memory \(for a 3\.20 GiB\)\. Do less",
+        ),
+        (lambda: MemoryError(), r"^There is not enough memory\. Do less$"),
+        (lambda: RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 64 bytes."), "Do less"),
+    ],
+)
+def test_an_error_about_memory_becomes_one_line_with_advice(make_error, expected):
+    with pytest.raises(ValueError, match=expected), memory_advice("Do less"):
+        raise make_error()
+
+
+def test_other_errors_stay_as_they_are():
+    for error in (
+        ValueError("out of memory"),
+        KeyError("x"),
+        exhausted("x; No space left on device"),
+    ):
+        with pytest.raises(type(error)) as raised, memory_advice("Do less"):
+            raise error
+        assert raised.value is error
+
+
+@pytest.mark.long
+def test_a_model_that_is_too_large_for_the_memory_ends_with_advice_and_no_folder(tmp_path):
+    large = ["--config.model.d_model=4096", "--config.model.d_ff=8192", f"--run={tmp_path}/run"]
+    result = command("train", *TINY_RUN, *large, limits={"AS": 700_000_000})
+    assert result.returncode == 2 and "Traceback" not in result.stderr, result.stderr
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("train.py: There is not enough memory (for a tensor with shape[")
+    assert "training.accumulate" in last and "data.batches.tokens" in last
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_one_line_with_the_file_and_advice(toy_corpus, tmp_path):
+    files = [f"--source={toy_corpus}/train.en", f"--target={toy_corpus}/train.de"]
+    arguments = ["prepare", *files, f"--output={tmp_path}/data", *SMALL_CORPUS]
+    result = command(*arguments, limits={"FSIZE": 10_000})
+    assert result.returncode == 2
+    expected = (
+        f"prepare.py: {tmp_path}/data/cleaned could not be written: File too large. Make room"
+    )
+    assert result.stderr.splitlines()[-1].startswith(expected)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_message_about_a_full_disk_needs_no_name():
+    error = OSError(errno.ENOSPC, "No space left on device")
+    assert message_of(error).startswith("The output could not be written: No space left")
+    error = FileNotFoundError(errno.ENOENT, "No such file or directory", "x")
+    assert message_of(error) == "x: No such file or directory"

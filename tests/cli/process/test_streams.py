@@ -1,0 +1,89 @@
+"""The process of a command: closed streams, encodings, an early Ctrl-C. Each test starts one."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from support.processes.commands import ROOT
+
+
+def started(name, *arguments, streams="", **environment):
+    """Runs `t2t-NAME`.
+
+    Args:
+        streams: redirections of the shell, such as "<&-".
+        environment: further variables. None removes one.
+    """
+    command = [sys.executable, "-m", f"t2t_keras.cli.{name}", *arguments]
+    variables = {key: value for key, value in {**os.environ, **environment}.items() if value}
+    shell = ["sh", "-c", f'exec "$@" {streams}', "sh"]
+    return subprocess.run([*shell, *command], cwd=ROOT, env=variables, capture_output=True)
+
+
+def test_a_closed_output_is_refused_before_the_work():
+    result = started("parameters", "--config=base", streams=">&-")
+    assert result.returncode == 2
+    assert result.stderr.startswith(b"parameters.py: standard output is closed. ")
+    assert result.stderr.count(b"\n") == 1
+
+
+def test_a_closed_input_is_refused_before_the_work():
+    result = started("translate", "no_such_run", streams="<&-")
+    assert result.returncode == 2
+    assert result.stderr.startswith(b"translate.py: standard input is closed. ")
+    assert result.stderr.count(b"\n") == 1
+
+
+def test_no_file_takes_the_place_of_a_closed_stream(tmp_path):
+    code = """
+import os, sys
+sys.orig_argv[1:] = ["-m", "t2t_keras.cli.train"]
+import t2t_keras
+file = open(sys.argv[1], "w")
+print("to standard error", file=sys.stderr)
+os.write(2, b"of a library")
+file.write(str(file.fileno() > 2))
+"""
+    program = [sys.executable, "-c", code, str(tmp_path / "file")]
+    shell = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"]
+    assert subprocess.run([*shell, *program], cwd=ROOT).returncode == 0
+    assert (tmp_path / "file").read_text() == "True"
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        {"PYTHONIOENCODING": "latin-1"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": None},
+    ],
+)
+def test_text_is_written_in_utf_8_whatever_the_locale(environment):
+    help_text = started("translate", "--help", **environment)
+    assert (help_text.returncode, help_text.stderr) == (0, b"")
+    assert "translation, tab, 0-0 1-2 …" in help_text.stdout.decode()
+
+
+def test_names_that_are_not_utf_8_are_shown_in_messages():
+    result = started("translate", b"--n\xff\xc3\xa4")
+    assert result.stderr == "translate.py: Unknown command line flag 'n\\udcffä'\n".encode()
+
+
+def test_without_a_home_libraries_use_tmp(tmp_path):
+    """A user may have neither the variable HOME nor an entry in the list of users."""
+    unknown = "import pwd\npwd.getpwuid = {}.__getitem__\n"
+    (tmp_path / "sitecustomize.py").write_text(unknown)
+    looked_up = "import os\nraise SystemExit(os.path.expanduser('~'))\n"
+    (tmp_path / "absl.py").write_text(looked_up)
+    result = started("translate", HOME=None, PYTHONPATH=str(tmp_path))
+    assert result.stderr == b"/tmp\n"
+
+
+def test_ctrl_c_during_the_first_import_ends_with_a_message(tmp_path):
+    (tmp_path / "absl").mkdir()
+    pressed = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
+    (tmp_path / "absl" / "__init__.py").write_text(pressed)
+    result = started("translate", "--help", PYTHONPATH=str(tmp_path))
+    assert result.returncode == 130
+    assert result.stderr == b"\ntranslate.py: interrupted\n"

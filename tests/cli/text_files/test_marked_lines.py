@@ -1,0 +1,30 @@
+"""The lines of a page, without a model."""
+
+from t2t_keras.cli.text_files.marked_lines import MarkedLines
+from t2t_keras.translating.translator import Translation
+
+LINES = [
+    *(b"\xef\xbb\xbf<p>A &amp;\xff c<!-- \xfe\r\n", b"\n", b" B\r//-->\r\r\n", b"<b>C</b> {x}"),
+]
+
+
+def as_it_is(pieces):
+    return "".join(each if isinstance(each, str) else each.raw for each in pieces)
+
+
+def texts_of(pieces):
+    return [each.text for each in pieces if not isinstance(each, str)]
+
+
+def test_a_page_keeps_all_bytes_that_are_not_translated():
+    lines = MarkedLines("html", is_page=True)
+    pieces = lines.divided(LINES)
+    assert [texts_of(each) for each in pieces] == [["A &\ufffd c"], [], [], ["C"]]
+    results = [[Translation(as_it_is(each), 0.0, [])] for each in pieces]
+    assert lines.page(results, LINES) == b"".join(LINES)
+
+
+def test_an_output_of_objects_is_utf_8_with_a_line_feed_at_the_end_of_each():
+    lines = MarkedLines("html", is_page=False)
+    output = "".join(f"{as_it_is(each)}\n" for each in lines.divided(LINES))
+    assert output == "<p>A &amp;\ufffd c<!-- \ufffd\n\n B\r//-->\n<b>C</b> {x}\n"

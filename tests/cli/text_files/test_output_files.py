@@ -1,0 +1,87 @@
+"""Outputs of commands: refused if they are inputs, complete or absent."""
+
+import os
+
+import pytest
+
+from t2t_keras.cli.text_files.output_files import (
+    check_output_folder,
+    check_outputs,
+    files_of,
+    output_to,
+)
+
+
+@pytest.fixture
+def text(tmp_path):
+    """A file that is an input."""
+    path = tmp_path / "text"
+    path.write_text("contents")
+    return path
+
+
+def other_name(text, kind):
+    """Returns a different name of the file."""
+    other = text.with_name("other")
+    if kind == "symbolic link":
+        other.symlink_to(text)
+    elif kind == "hard link":
+        other.hardlink_to(text)
+    elif kind == "link to the folder":
+        text.with_name("folder").symlink_to(text.parent)
+        return text.with_name("folder") / "text"
+    elif kind == "relative path":
+        return os.path.relpath(text)
+    return text
+
+
+@pytest.mark.parametrize(
+    "kind", ["same", "symbolic link", "hard link", "link to the folder", "relative path"]
+)
+def test_an_output_that_is_an_input_is_refused_under_every_name(text, kind):
+    output = other_name(text, kind)
+    with pytest.raises(ValueError, match="--output and --source are the same file"):
+        check_outputs({"--output": output}, {"--reference": None, "--source": [text]})
+
+
+def test_the_temporary_name_of_an_output_counts_too(text):
+    unfinished = text.rename(text.with_name("out.unfinished"))
+    with pytest.raises(ValueError, match="same file"):
+        check_outputs({"--output": text.with_name("out")}, {"--input": unfinished})
+
+
+def test_an_open_file_is_known_by_its_descriptor(text):
+    with open(text) as file, pytest.raises(ValueError, match="standard input are the same"):
+        check_outputs({"--output": text}, {"standard input": file.fileno()})
+
+
+def test_other_files_and_devices_are_allowed(text):
+    outputs = {"--output": [text.with_name("new"), text.with_name("new")], "none": None}
+    check_outputs(outputs, {"--input": text, "--missing": text.with_name("missing")})
+    check_outputs({"--output": "/dev/null"}, {"--input": "/dev/null"})
+
+
+def test_the_files_of_a_run_are_inputs_and_other_files_in_its_folder_are_not(tmp_path):
+    names = ["config.json", "vocabulary/tokenizer.json", "export/1/saved_model.pb", "test.out"]
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    files = {str(path.relative_to(tmp_path)) for path in files_of([tmp_path]) if path.is_file()}
+    assert files == set(names) - {"test.out"}
+
+
+def test_a_folder_that_cannot_be_written_is_refused(text):
+    check_output_folder(text.parent)
+    check_output_folder(text.parent / "new" / "folder")
+    assert not (text.parent / "new").exists()
+    for folder in (text, text / "folder"):
+        with pytest.raises(NotADirectoryError, match="text"):
+            check_output_folder(folder)
+
+
+def test_an_output_keeps_its_contents_until_it_is_complete(text):
+    with output_to(text) as file:
+        file.write(b"new")
+        file.flush()
+        assert text.read_text() == "contents"
+    assert text.read_text() == "new"

@@ -1,0 +1,59 @@
+"""Files with a line for each input line: neither fewer nor more."""
+
+import io
+from types import SimpleNamespace
+
+import pytest
+
+from t2t_keras.cli.text_files.parallel_lines import LinesBeside, check_lines
+
+
+class Stream(io.BytesIO):
+    """An input that can be read once, like a pipe."""
+
+    def seekable(self):
+        return False
+
+
+@pytest.fixture
+def beside(tmp_path):
+    (tmp_path / "prefixes").write_text("a\n\nc\n")
+    return LinesBeside(SimpleNamespace(name="prefixes", value=str(tmp_path / "prefixes")))
+
+
+@pytest.mark.parametrize("lines", [2, 4])
+def test_an_input_of_a_different_number_of_lines_is_refused_before_the_work(beside, lines):
+    message = f"--prefixes must have a line for each input .* 3 lines for {lines} input lines"
+    with pytest.raises(ValueError, match=message):
+        check_lines(io.BytesIO(b"x\n" * lines), [beside])
+    check_lines(Stream(b"x\n" * lines), [beside])  # its length is not known yet
+
+
+def test_a_file_is_read_again_from_the_place_where_it_was(beside):
+    source = io.BytesIO(b"read already\nx\ny\nlast without a line feed")
+    source.readline()
+    check_lines(source, [beside, LinesBeside(SimpleNamespace(name="require", value=None))])
+    assert source.readline() == b"x\n"
+
+
+def test_a_stream_is_refused_once_its_number_of_lines_is_known(beside):
+    assert beside.take(2) == ["a", ""]
+    with pytest.raises(ValueError, match="Received: 3 lines for 2 input lines"):
+        beside.check(2)
+    assert beside.take(1) == ["c"]
+    beside.check(3)
+    with pytest.raises(ValueError, match="Received: 3 lines for 4 or more input lines"):
+        beside.take(1)
+
+
+def test_a_digest_of_lines_does_not_read_their_file_again(beside):
+    digest = beside.digest()
+    with open(beside.flag.value, "w") as file:
+        file.write("b\n\nc\n")
+    assert beside.digest() == digest != LinesBeside(beside.flag).digest()
+
+
+def test_a_line_for_all_lines_fits_any_number_of_them():
+    everywhere = LinesBeside(SimpleNamespace(name="prefixes", value=None), everywhere="a")
+    assert everywhere.take(2) == ["a", "a"]
+    everywhere.check(7)

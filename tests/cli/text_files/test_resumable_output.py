@@ -1,0 +1,156 @@
+"""An interrupted output is resumed by the same command with the same input, to the same bytes."""
+
+import gzip
+import os
+
+import pytest
+
+from t2t_keras.cli.text_files.resumable_output import ResumableOutput, is_resumable
+
+COMMAND = {"search": {"banned": (1, 2)}, "prefix": None}
+BLOCKS = [b"a\nb\n", b"c\n", b"d"]
+
+
+class Killed(Exception):
+    pass
+
+
+def write(path, blocks=BLOCKS, command=COMMAND, killed_after=None):
+    """Writes a file of upper-case blocks; returns the blocks that were not kept."""
+    made = []
+    try:
+        with ResumableOutput(path) as output:
+            output.begin(command)
+            for index, block in enumerate(blocks):
+                if index == killed_after:
+                    raise Killed
+                if not output.keep(block):
+                    made.append(block)
+                    output.add(block, block.upper())
+    except Killed:
+        pass
+    return made
+
+
+@pytest.fixture
+def interrupted(tmp_path):
+    """The path of an output that was interrupted after two of three blocks."""
+    path = tmp_path / "out"
+    path.write_bytes(b"earlier contents")
+    assert write(path, killed_after=2) == BLOCKS[:2]
+    assert path.read_bytes() == b"earlier contents"
+    return path
+
+
+def test_a_complete_output_replaces_the_file_and_leaves_no_other(tmp_path):
+    (tmp_path / "out").write_bytes(b"earlier contents")
+    for _ in range(2):
+        assert write(tmp_path / "out") == BLOCKS, "nothing is kept of a finished output"
+        assert (tmp_path / "out").read_bytes() == b"A\nB\nC\nD"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_the_same_command_resumes_after_the_last_block(interrupted, capsys):
+    assert write(interrupted, killed_after=2) == []
+    assert write(interrupted) == BLOCKS[2:]
+    assert interrupted.read_bytes() == b"A\nB\nC\nD"
+    assert [path.name for path in interrupted.parent.iterdir()] == ["out"]
+    assert capsys.readouterr().err == ""
+
+
+def test_a_compressed_output_is_resumed_after_the_last_block(tmp_path):
+    path = tmp_path / "out.gz"
+    assert write(path, killed_after=2) == BLOCKS[:2]
+    assert write(path) == BLOCKS[2:]
+    assert gzip.decompress(path.read_bytes()) == b"A\nB\nC\nD"
+    assert write(path, []) == []
+    assert gzip.decompress(path.read_bytes()) == b""
+
+
+@pytest.mark.parametrize("name", ["out.zst", "out.zip"])
+def test_kinds_of_compression_that_are_not_written_are_refused(tmp_path, name):
+    with pytest.raises(ValueError, match=f"names in .gz, .bz2, .xz only. Received: .*{name}"):
+        write(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("command", [{"search": {"banned": [1]}, "prefix": None}, {}])
+def test_a_different_command_starts_over(interrupted, capsys, command):
+    assert write(interrupted, command=COMMAND | command, killed_after=0) == []
+    assert write(interrupted, command={"prefix": "a", "search": None}) == BLOCKS
+    assert "is from a different command (changed: prefix, search)" in capsys.readouterr().err
+    assert interrupted.read_bytes() == b"A\nB\nC\nD"
+
+
+def test_a_different_input_is_resumed_after_the_blocks_that_are_equal(interrupted, capsys):
+    blocks = [BLOCKS[0], b"C\n", b"d"]
+    assert write(interrupted, blocks) == blocks[1:]
+    assert "from a different input after byte 4. Resuming there" in capsys.readouterr().err
+    assert interrupted.read_bytes() == b"A\nB\nC\nD"
+
+
+def test_a_shorter_input_has_a_shorter_output(interrupted):
+    assert write(interrupted, BLOCKS[:1]) == []
+    assert interrupted.read_bytes() == b"A\nB\n"
+
+
+def unfinished(path, suffix=""):
+    return path.with_name(f"out.unfinished{suffix}")
+
+
+@pytest.mark.parametrize("lost", range(1, 7))
+def test_an_output_that_lost_its_end_is_resumed(interrupted, lost):
+    os.truncate(unfinished(interrupted), 6 - lost)
+    assert write(interrupted) == (BLOCKS if lost > 2 else BLOCKS[1:])
+    assert interrupted.read_bytes() == b"A\nB\nC\nD"
+
+
+def test_a_journal_that_lost_its_end_or_is_damaged_is_resumed(interrupted):
+    journal, output = unfinished(interrupted, ".json"), unfinished(interrupted)
+    whole, written = journal.read_bytes(), output.read_bytes()
+    damaged = [whole[:length] for length in range(0, len(whole), 7)]
+    damaged += [whole.replace(b'"bytes": 2', b'"bytes": ' + value) for value in (b"-1", b'"x"')]
+    damaged += [whole.replace(b"{", b"[{").replace(b"}", b"}]"), b"\xff", b"null\n"]
+    for contents in damaged:
+        journal.write_bytes(contents)
+        output.write_bytes(written)
+        write(interrupted)
+        assert interrupted.read_bytes() == b"A\nB\nC\nD"
+
+
+def test_a_changed_byte_of_the_output_is_noticed(interrupted):
+    unfinished(interrupted).write_bytes(b"A\nb\nC\n")
+    assert write(interrupted) == BLOCKS
+    assert interrupted.read_bytes() == b"A\nB\nC\nD"
+
+
+def test_an_output_without_a_journal_is_not_kept(interrupted):
+    unfinished(interrupted, ".json").unlink()
+    assert write(interrupted) == BLOCKS
+
+
+def test_an_error_before_the_first_block_leaves_no_file(tmp_path):
+    assert write(tmp_path / "out", killed_after=0) == []
+    assert not list(tmp_path.iterdir())
+
+
+def test_two_processes_do_not_write_the_same_file(interrupted):
+    with (
+        ResumableOutput(interrupted) as output,
+        pytest.raises(ValueError, match="is being written by a different process"),
+        ResumableOutput(interrupted),
+    ):
+        pass
+    assert output.path == interrupted
+
+
+def test_the_target_of_a_link_is_written_and_a_read_only_file_is_not(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    write(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "target").read_bytes() == b"A\nB\nC\nD"
+
+
+def test_pipes_and_devices_are_not_resumable(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    assert is_resumable(tmp_path / "new") and not is_resumable(tmp_path / "pipe")
+    assert not is_resumable("/dev/stdout") and not is_resumable(tmp_path)

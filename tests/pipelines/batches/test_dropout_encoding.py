@@ -1,0 +1,95 @@
+import numpy as np
+from support.text.toy_tokenizers import toy_tokenizer
+
+from pipelines.batches import dropout_encoding
+from pipelines.batches.batch_plan import BatchConfig, BatchPlan
+from pipelines.batches.dataset import batches, encoded
+from pipelines.batches.dropout_encoding import encoded_with_dropout
+from pipelines.batches.id_store import SIDES
+from pipelines.tokenizers import SeparateTokenizers
+from pipelines.tokenizers.bpe_dropout import EncodingsConfig
+from pipelines.toy.grammar import pairs
+
+PAIRS = pairs(300)
+DROPOUT = EncodingsConfig(3, 0.2)
+
+
+def test_every_encoding_of_a_store_is_decoded_to_the_text():
+    tokenizer = toy_tokenizer("bpe")
+    separate = SeparateTokenizers(tokenizer, toy_tokenizer("bpe without bytes"))
+    store = encoded(PAIRS, separate, DROPOUT)
+    plain = encoded(PAIRS, separate)
+    assert (store.encodings, plain.encodings, len(store)) == (3, 1, 300)
+    np.testing.assert_array_equal(store.lengths, plain.lengths)
+    for column, side in enumerate(SIDES):
+        width = store.all_lengths.max()
+        texts = []
+        for encoding in range(3):
+            ids = store.gather(side, range(300), width, encoding)
+            assert (ids > 0).sum() == store.all_lengths[encoding, :, column].sum()
+            decoded = getattr(separate, side).decode(ids)
+            assert decoded == [pair[column] for pair in PAIRS]
+            texts.append(ids)
+        np.testing.assert_array_equal(texts[0], plain.gather(side, range(300), width))
+        assert not np.array_equal(texts[1], texts[2])
+
+
+def test_source_and_target_are_encoded_independently():
+    same = [(source, source) for source, _ in PAIRS]
+    store = encoded(same, toy_tokenizer("bpe"), DROPOUT)
+    np.testing.assert_array_equal(*store.lengths.T)
+    assert not np.array_equal(*store.all_lengths[1].T)
+
+
+def test_blocks_of_lines_are_encoded_in_order(monkeypatch):
+    monkeypatch.setattr(dropout_encoding, "BLOCK", 7)
+    store = encoded(PAIRS[:50], toy_tokenizer("bpe"), DROPOUT)
+    ids = store.gather("target", range(50), store.all_lengths.max(), 2)
+    assert toy_tokenizer("bpe").decode(ids) == [target for _, target in PAIRS[:50]]
+
+
+def test_batches_hold_the_chosen_encodings():
+    tokenizer = toy_tokenizer("bpe")
+    store = encoded(PAIRS, tokenizer, DROPOUT)
+    plan = BatchPlan(store.all_lengths + 1, BatchConfig(tokens=1000, max_length=60), seed=1)
+    seen = set()
+    for step, (inputs, labels) in enumerate(batches(store, plan, steps=2 * plan.steps)):
+        examples = plan.batch(step)[0]
+        for ids, column in ((inputs["source"], 0), (inputs["target"], 1), (labels, 1)):
+            rows = tokenizer.decode(ids[: len(examples)])
+            assert rows == [PAIRS[example][column] for example in examples]
+            assert not ids[len(examples) :].any()
+        assert (labels > 0).sum() + (inputs["source"] > 0).sum() == plan.tokens(step)
+        seen.update(map(tuple, plan.encodings_in(step).tolist()))
+    assert len(seen) == 9
+
+
+def test_the_rows_of_two_workers_form_the_batch():
+    store = encoded(PAIRS, toy_tokenizer("bpe"), DROPOUT)
+    plan = BatchPlan(store.all_lengths + 1, BatchConfig(tokens=1000, max_length=60), seed=1)
+    whole, *shares = (
+        [labels for _, labels in batches(store, plan, 3, 5, worker, workers)]
+        for worker, workers in ((0, 1), (0, 2), (1, 2))
+    )
+    for batch, *parts in zip(whole, *shares, strict=True):
+        np.testing.assert_array_equal(np.concatenate(parts)[: len(batch)], batch)
+
+
+def test_a_plan_without_dropout_reads_only_the_first_encoding():
+    tokenizer = toy_tokenizer("bpe")
+    store, plain = encoded(PAIRS, tokenizer, DROPOUT), encoded(PAIRS, tokenizer)
+    plan = BatchPlan(store.lengths + 1, BatchConfig(tokens=1000, max_length=60), seed=None)
+    for (_, labels), (_, expected) in zip(batches(store, plan), batches(plain, plan), strict=True):
+        np.testing.assert_array_equal(labels, expected)
+
+
+def test_encodings_depend_on_the_seed_and_on_the_index_of_the_shard():
+    tokenizer, texts = toy_tokenizer("bpe"), list(zip(*PAIRS[:50], strict=True))
+    plain = encoded(PAIRS[:50], tokenizer).shards[0]
+
+    def ids(seed=1, index=0):
+        config = EncodingsConfig(2, 0.2, seed)
+        return encoded_with_dropout(plain, texts, tokenizer, config, index).ids.tolist()
+
+    assert ids() == ids()
+    assert len({tuple(each) for each in (ids(), ids(seed=2), ids(index=1))}) == 3

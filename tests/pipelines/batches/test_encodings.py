@@ -1,0 +1,145 @@
+"""Batches of a plan whose sentences have several encodings."""
+
+import numpy as np
+import pytest
+
+from pipelines.batches.batch_plan import BatchConfig, BatchPlan
+from pipelines.batches.encodings import Encodings
+from pipelines.batches.mix import Mix
+
+NUMBER, EXAMPLES = 4, 3000
+
+
+def random_lengths(seed=0):
+    """Lengths `[encodings, examples, 2]`; those with dropout are longer."""
+    random = np.random.default_rng(seed)
+    plain = np.exp(random.normal(2.6, 0.5, (EXAMPLES, 2))).astype(int) + 1
+    more = random.binomial(plain, 0.15, (NUMBER, EXAMPLES, 2))
+    more[0] = 0
+    return plain + more
+
+
+LENGTHS = random_lengths()
+CONFIG = BatchConfig(tokens=2000, max_length=50)
+
+
+def new_plan(lengths=LENGTHS, seed=1, mix=None, config=CONFIG):
+    return BatchPlan(lengths, config, seed, mix)
+
+
+def epoch_of(plan, epoch=0):
+    """Returns the examples and encodings of all batches in an epoch."""
+    steps = range(epoch * plan.steps, (epoch + 1) * plan.steps)
+    examples = np.concatenate([plan.batch(step)[0] for step in steps])
+    return examples, np.concatenate([plan.encodings_in(step) for step in steps])
+
+
+def choices_of(plan, epoch=0):
+    """Returns the encodings of each example in an epoch; −1 for those that are not in it."""
+    choices = np.full((EXAMPLES, 2), -1)
+    examples, encodings = epoch_of(plan, epoch)
+    choices[examples] = encodings
+    return choices
+
+
+def test_choices_are_numbers_that_stand_for_examples_and_encodings():
+    encodings, random = Encodings(LENGTHS, longest=1000), np.random.default_rng(1)
+    examples = random.permutation(EXAMPLES)[:500]
+    chosen = encodings.chosen(examples, random)
+    np.testing.assert_array_equal(encodings.examples(chosen), examples)
+    indices = encodings.indices(chosen)
+    assert set(map(tuple, indices.tolist())) == {(s, t) for s in range(4) for t in range(4)}
+    expected = [
+        (LENGTHS[s, e, 0], LENGTHS[t, e, 1]) for e, (s, t) in zip(examples, indices, strict=True)
+    ]
+    np.testing.assert_array_equal(encodings.lengths_of(chosen), expected)
+
+
+def test_an_epoch_has_every_pair_once_except_a_few():
+    plan = new_plan()
+    assert plan.steps * plan.rows.min() > 0
+    fits = int((LENGTHS[0].max(axis=1) <= 50).sum())
+    for epoch in range(4):
+        examples, _ = epoch_of(plan, epoch)
+        assert len(np.unique(examples)) == len(examples)
+        assert 0.98 * fits < len(examples) <= fits
+
+
+def test_batches_are_bucketed_by_the_lengths_of_the_chosen_encodings():
+    plan, full = new_plan(), 0
+    for step in range(2 * plan.steps):
+        examples, width, rows = plan.batch(step)
+        source, target = plan.encodings_in(step).T
+        lengths = np.stack([LENGTHS[source, examples, 0], LENGTHS[target, examples, 1]])
+        assert lengths.max() <= width
+        assert len(examples) <= rows and rows % 8 == 0 and rows * width <= 2000
+        assert plan.tokens(step) == lengths.sum()
+        full += len(examples) / rows
+    assert full / (2 * plan.steps) > 0.98
+
+
+def test_encodings_are_equally_likely_and_independent_for_source_and_target():
+    pairs = np.concatenate([epoch_of(new_plan(), epoch)[1] for epoch in range(4)])
+    counts = np.bincount(pairs @ [NUMBER, 1], minlength=NUMBER**2)
+    np.testing.assert_allclose(counts / len(pairs), 1 / NUMBER**2, atol=0.012)
+
+
+def test_epochs_and_seeds_choose_different_encodings():
+    plan = new_plan()
+    first, second, other = choices_of(plan), choices_of(plan, 1), choices_of(new_plan(seed=2))
+    assert (first == second).mean() == pytest.approx(1 / NUMBER, abs=0.05)
+    assert (first == other).mean() == pytest.approx(1 / NUMBER, abs=0.05)
+    np.testing.assert_array_equal(first, choices_of(new_plan()))
+
+
+def test_batch_s_does_not_depend_on_the_first_step():
+    plan = new_plan()
+    for step in (0, plan.steps - 1, plan.steps, 3 * plan.steps + 2):
+        fresh = new_plan()
+        np.testing.assert_array_equal(fresh.batch(step)[0], plan.batch(step)[0])
+        np.testing.assert_array_equal(fresh.encodings_in(step), plan.encodings_in(step))
+
+
+def test_encodings_that_are_too_long_are_replaced_by_the_one_without_dropout():
+    lengths = LENGTHS.copy()
+    lengths[1:] = 60
+    plan, plain = new_plan(lengths), new_plan(LENGTHS[0])
+    assert plan.too_long == plain.too_long > 0
+    np.testing.assert_array_equal(plan.examples, plain.examples)
+    assert not epoch_of(plan)[1].any()
+
+
+def test_truncation_prefers_the_encoding_without_dropout():
+    lengths = np.full((2, 64, 2), 10)
+    lengths[1, :, 0] = 30
+    lengths[:, 60:] = 40
+    config = BatchConfig(tokens=400, max_length=20, too_long="truncate")
+    plan = new_plan(lengths, config=config)
+    assert plan.boundaries.tolist() == [10, 20]
+    examples, encodings = epoch_of(plan)
+    assert set(examples) >= set(range(60)) - {61}
+    assert not encodings[:, 0].any() and encodings[:, 1].any()
+
+
+def test_a_single_encoding_has_the_plan_of_its_lengths():
+    plan, expected = new_plan(LENGTHS[:1]), new_plan(LENGTHS[0])
+    for step in range(2 * plan.steps):
+        np.testing.assert_array_equal(plan.batch(step)[0], expected.batch(step)[0])
+        assert not plan.encodings_in(step).any()
+
+
+def test_an_evaluation_uses_only_the_encodings_without_dropout():
+    plan = new_plan(seed=None)
+    examples, encodings = epoch_of(plan)
+    assert sorted(examples) == list(range(EXAMPLES)) and not encodings.any()
+    assert sum(map(plan.tokens, range(plan.steps))) == LENGTHS[0].sum()
+
+
+def test_a_pair_that_a_mix_repeats_in_an_epoch_has_several_encodings():
+    mix = Mix(["general", "mine"], (2800, 200), (1, 4))
+    plan = new_plan(mix=mix)
+    examples, encodings = epoch_of(plan)
+    assert (examples >= 2800).mean() == pytest.approx(0.8, abs=0.02)
+    one = np.bincount(examples).argmax()
+    assert (examples == one).sum() > 8
+    assert len(np.unique(encodings[examples == one], axis=0)) > 3

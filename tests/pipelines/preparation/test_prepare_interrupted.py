@@ -1,0 +1,102 @@
+"""A preparation that ends at any moment resumes to the same bytes."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from support.text import small_corpus
+from support.text.small_corpus import CORPUS, config, contents
+
+import pipelines.preparation.prepare as preparation
+import pipelines.text.cleaned_text as cleaned_text
+from pipelines.batches.id_store import IdStore, Shard
+from pipelines.preparation.prepare import prepare
+from pipelines.text.sources import Pairs
+
+
+def interrupt(monkeypatch, owner, name, after):
+    """Replaces a function by one that raises KeyboardInterrupt after some successful calls."""
+    original, calls = getattr(owner, name), []
+
+    def interrupted(*arguments, **named):
+        if len(calls) == after:
+            raise KeyboardInterrupt
+        calls.append(1)
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(owner, name, interrupted)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "after"),
+    [
+        (cleaned_text, "write_part", 0),
+        (cleaned_text, "write_part", 2),
+        (preparation, "learn", 0),
+        (preparation, "save_tokenizer", 0),
+        (Shard, "write", 0),
+        (Shard, "write", 2),
+        (preparation, "make_report", 0),
+        (preparation, "report_text", 0),
+        (shutil, "rmtree", 9),  # the temporary folder of the first shard
+        (shutil, "rmtree", 12),  # the cleaned text, in the end
+    ],
+)
+def test_an_interrupted_preparation_resumes_to_the_same_bytes(
+    prepared, tmp_path, monkeypatch, owner, name, after
+):
+    expected, _ = prepared
+    folder = tmp_path / "toy"
+    with monkeypatch.context() as patch:
+        interrupt(patch, owner, name, after)
+        with pytest.raises(KeyboardInterrupt):
+            prepare(Pairs(CORPUS), folder, config())
+    if owner is Shard:
+        finished = [path for path in folder.glob("shard-*") if path.suffix != ".unfinished"]
+        assert len(finished) == after
+        with pytest.raises(ValueError, match="again if it was interrupted"):
+            IdStore.read(folder)
+    before = {path: path.stat().st_mtime_ns for path in folder.glob("shard-??????/*")}
+    prepare(Pairs(CORPUS), folder, config())
+    assert contents(folder) == contents(expected)
+    for path, time in before.items():
+        assert path.stat().st_mtime_ns == time, "a finished shard was encoded again"
+
+
+def test_leftovers_of_killed_processes_are_removed(prepared, tmp_path):
+    folder = tmp_path / "toy"
+    for name in ("cleaned.0a.unfinished", "vocabulary.0b.unfinished", "shard-000001.0c.unfinished"):
+        (folder / name / "part").mkdir(parents=True)
+    (folder / "store.json.unfinished").write_text("{")
+    prepare(Pairs(CORPUS), folder, config())
+    assert contents(folder) == contents(prepared[0])
+    assert not list(folder.glob("*.unfinished"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("encodings", [1, 3])
+def test_a_killed_preparation_resumes_to_the_same_bytes(prepared, tmp_path, encodings):
+    expected, folder = prepared[0], tmp_path / "toy"
+    if encodings > 1:
+        expected = tmp_path / "expected"
+        prepare(Pairs(CORPUS), expected, config(encodings))
+    code = (
+        f"import sys; sys.path[:0] = {[os.getcwd(), os.path.dirname(small_corpus.__file__)]}\n"
+        f"import small_corpus; small_corpus.prepare_one_part_and_wait({str(folder)!r}, {encodings})"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    with process:
+        assert process.stdout.readline() == b"encoded\n"
+        with pytest.raises(ValueError, match=rf"in use by process {process.pid}. Wait"):
+            prepare(Pairs(CORPUS), folder, config(encodings))
+        process.kill()
+    assert [path.name for path in folder.glob("shard-*")] == ["shard-000000"]
+    prepare(Pairs(CORPUS), folder, config(encodings))
+    assert contents(folder) == contents(expected)

@@ -1,0 +1,116 @@
+import gzip
+
+import pytest
+
+pytest.importorskip("apache_beam")
+
+import pipelines.preparation.prepare as preparation
+import pipelines.text.cleaned_text as cleaned_text
+from pipelines.batches.batch_plan import BatchConfig
+from pipelines.batches.id_store import IdStore, Shard
+from pipelines.data_config import DataConfig
+from pipelines.preparation.prepare import prepare
+from pipelines.preparation.prepare_on_apache_beam import encode_part, prepare_with_beam
+from pipelines.text.sources import Pairs, TabSeparatedFile, TextFiles
+from pipelines.tokenizers.bpe_dropout import EncodingsConfig
+from pipelines.tokenizers.vocabulary import VocabularyConfig
+from pipelines.toy.grammar import pairs
+
+# With duplicates within a part and across parts, and with pairs for other rules.
+CORPUS = [*pairs(300), *pairs(100), ("", "leer"), *pairs(3), ("same", "same"), *pairs(50, seed=2)]
+DROPOUT = EncodingsConfig(2, 0.2)
+# Beam's local runner looks for newer versions of Beam and warns about missing packages.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def contents(folder):
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def config():
+    """Settings with a second encoding of each sentence."""
+    return DataConfig(
+        vocabulary=VocabularyConfig(size=350),
+        encodings=DROPOUT,
+        batches=BatchConfig(tokens=1000, max_length=60),
+    )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_parts():
+    """Cuts the corpus into four parts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cleaned_text, "PART", 130)
+        yield
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("texts")
+    half = len(CORPUS) // 2
+    for name, part in (("1", CORPUS[:half]), ("2", CORPUS[half:])):
+        (folder / f"{name}.en").write_text("".join(f"{s}\n" for s, _ in part))
+    (folder / "all.de").write_text("".join(f"{t}\n" for _, t in CORPUS))
+    (folder / "all.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in CORPUS))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def prepared(files):
+    """The data of the tab-separated file without Beam, and its report."""
+    folder = files / "prepared"
+    return folder, prepare(TabSeparatedFile(files / "all.tsv"), folder, config())
+
+
+@pytest.mark.long
+def test_beam_writes_the_same_store(files, prepared, tmp_path):
+    expected, report = prepared
+    source = TabSeparatedFile(files / "all.tsv")
+    assert prepare_with_beam(source, tmp_path / "beam", config()) == report
+    assert len(IdStore.read(tmp_path / "beam").shards) == 4
+    assert contents(tmp_path / "beam") == contents(expected)
+    assert prepare_with_beam(source, tmp_path / "beam", config()) == report
+
+
+@pytest.mark.long
+def test_beam_reads_line_aligned_files(files, prepared, tmp_path):
+    expected, report = prepared
+    source = TextFiles(files / "*.en", files / "all.de")
+    assert prepare_with_beam(source, tmp_path / "beam", config()) == report
+    same = {name: data for name, data in contents(expected).items() if "shard-" in name}
+    assert same.items() <= contents(tmp_path / "beam").items()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("begun_by", [prepare, prepare_with_beam])
+def test_each_resumes_what_the_other_began(files, prepared, tmp_path, monkeypatch, begun_by):
+    expected, report = prepared
+    source = TabSeparatedFile(files / "all.tsv")
+    with monkeypatch.context() as patch:
+        patch.setattr(preparation, "save_tokenizer", None)
+        with pytest.raises(TypeError):
+            begun_by(source, tmp_path / "data", config())
+    other = prepare if begun_by is prepare_with_beam else prepare_with_beam
+    assert other(source, tmp_path / "data", config()) == report
+    assert contents(tmp_path / "data") == contents(expected)
+
+
+def test_a_part_may_be_encoded_twice(prepared, tmp_path):
+    folder, _ = prepared
+    part = tmp_path / "part-000000"
+    cleaned_text.write_part([("a dog", "ein Hund")], part, {"kept": 1})
+    (tmp_path / "vocabulary").symlink_to(folder / "vocabulary")
+    for _ in range(2):
+        encode_part(part, tmp_path, DROPOUT, start=(3,))
+    store = IdStore([Shard.read(tmp_path / "shard-000000")])
+    assert len(store) == 1 and store.gather("source", [0], 1) == [[3]]
+
+
+def test_sources_that_cannot_be_read_in_parts_are_refused(files, tmp_path):
+    with pytest.raises(ValueError, match=r"text files or a TFDS data set. Received: Pairs"):
+        prepare_with_beam(Pairs(CORPUS), tmp_path / "beam", config())
+    (tmp_path / "a.en.gz").write_bytes(gzip.compress((files / "1.en").read_bytes()))
+    compressed = TextFiles(tmp_path / "a.en.gz", files / "1.en")
+    with pytest.raises(ValueError, match=r"a.en.gz cannot be read in parts. Decompress it"):
+        prepare_with_beam(compressed, tmp_path / "beam", config())

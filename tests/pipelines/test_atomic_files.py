@@ -1,0 +1,215 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+from pipelines.atomic_files import (
+    check_links,
+    locked_folder,
+    only_one,
+    read_json,
+    unfinished_name,
+    whole_file,
+    whole_folder,
+    write_json,
+)
+
+
+def test_a_folder_gets_its_name_when_it_is_complete(tmp_path):
+    with whole_folder(tmp_path / "folder") as unfinished:
+        (unfinished / "file").write_text("contents")
+        assert not (tmp_path / "folder").exists()
+    assert (tmp_path / "folder" / "file").read_text() == "contents"
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_failure_leaves_no_folder(tmp_path):
+    with pytest.raises(KeyboardInterrupt), whole_folder(tmp_path / "folder") as unfinished:
+        (unfinished / "file").write_text("contents")
+        raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
+
+
+def test_two_writers_of_the_same_folder_do_not_disturb_each_other(tmp_path):
+    with whole_folder(tmp_path / "folder") as first, whole_folder(tmp_path / "folder") as second:
+        assert first != second
+        for folder in (first, second):
+            (folder / "file").write_text("contents")
+    assert (tmp_path / "folder" / "file").read_text() == "contents"
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_file_is_replaced_when_it_is_complete(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("old")
+    path.chmod(0o640)
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    with whole_file(link) as file:
+        file.write(b"new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new" and link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+    with pytest.raises(KeyboardInterrupt), whole_file(path) as file:
+        file.write(b"half")
+        raise KeyboardInterrupt
+    assert path.read_text() == "new"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["file", "link"]
+
+
+@pytest.mark.parametrize("existing", ["", "a", "a/b"])
+def test_an_error_leaves_a_locked_folder_and_its_parents_as_they_were(tmp_path, existing):
+    (tmp_path / existing).mkdir(parents=True, exist_ok=True)
+    before = set(tmp_path.rglob("*"))
+    with pytest.raises(ValueError, match="mistake"), locked_folder(tmp_path / "a" / "b"):
+        assert (tmp_path / "a" / "b" / ".lock").exists()
+        raise ValueError("mistake")
+    assert set(tmp_path.rglob("*")) == before
+
+
+def test_an_error_keeps_what_was_written_to_a_locked_folder(tmp_path):
+    with pytest.raises(ValueError, match="mistake"), locked_folder(tmp_path / "a"):
+        (tmp_path / "a" / "file").touch()
+        raise ValueError("mistake")
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {".lock", "file"}
+
+
+def test_a_lock_file_that_was_removed_locks_nothing(tmp_path):
+    with only_one(tmp_path):
+        (tmp_path / ".lock").unlink()
+        with only_one(tmp_path), pytest.raises(ValueError, match="in use"), only_one(tmp_path):
+            pass
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no disk that is always full")
+def test_the_error_of_a_full_disk_names_the_file_or_the_folder(tmp_path):
+    contexts = {
+        "/dev/full": whole_file("/dev/full"),
+        str(tmp_path / "a"): whole_folder(tmp_path / "a"),
+        str(tmp_path): only_one(tmp_path),
+    }
+    for name, context in contexts.items():
+        with pytest.raises(OSError, match="No space left on device") as raised, context:
+            write_to_full_disk()
+        assert raised.value.filename == name
+
+
+def write_to_full_disk():
+    with open("/dev/full", "wb") as file:
+        file.write(b"text")
+
+
+def test_an_unfinished_file_is_kept_on_demand(tmp_path):
+    for contents in (b"", b"half"):
+        with pytest.raises(KeyboardInterrupt), whole_file(tmp_path / "file", keep=True) as file:
+            file.write(contents)
+            raise KeyboardInterrupt
+        assert len(list(tmp_path.iterdir())) == bool(contents)
+    assert unfinished_name(tmp_path / "file").read_bytes() == b"half"
+    with whole_file(tmp_path / "file") as file:
+        file.write(b"all")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"all"]
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(tmp_path):
+    for path in (tmp_path, tmp_path / "none" / "file"):
+        with pytest.raises(OSError, match="directory"), whole_file(path):
+            raise AssertionError("the work has begun")
+
+
+def test_a_pipe_is_written_directly(tmp_path):
+    reader, writer = os.pipe()
+    with whole_file(f"/dev/fd/{writer}") as file:
+        file.write(b"contents")
+    assert os.read(reader, 100) == b"contents"
+    for descriptor in (reader, writer):
+        os.close(descriptor)
+
+
+def test_two_writers_of_one_file_are_refused(tmp_path):
+    with whole_file(tmp_path / "file") as file:
+        file.write(b"first")
+        with pytest.raises(ValueError, match="by a different process"), whole_file(file.name[:-11]):
+            pass
+    assert (tmp_path / "file").read_text() == "first"
+
+
+def test_json_files_are_read_back_and_damaged_ones_are_named(tmp_path):
+    path = tmp_path / "settings.json"
+    assert read_json(path, absent={}) == {}
+    write_json(path, {"a": [1, 2]})
+    assert read_json(path) == {"a": [1, 2]}
+    assert [file.name for file in tmp_path.iterdir()] == ["settings.json"]
+    path.write_text('{"a": ')
+    with pytest.raises(ValueError, match=r"settings.json is damaged .* Delete it"):
+        read_json(path)
+
+
+@pytest.mark.parametrize("text", ["[1]", "[" * 100_000, '{"a": ' * 100_000, "9" * 5000])
+def test_json_that_is_no_object_is_refused(tmp_path, text):
+    (tmp_path / "file.json").write_text(text)
+    with pytest.raises(ValueError, match=r"file.json is damaged .* Delete it"):
+        read_json(tmp_path / "file.json")
+
+
+def test_a_changed_value_does_not_match_the_checksum(tmp_path):
+    path = tmp_path / "file.json"
+    write_json(path, {"a": (1, 2.5), 3: "ü"})
+    assert read_json(path) == {"a": [1, 2.5], "3": "ü"}
+    path.write_text(path.read_text().replace("2.5", "2.7"))
+    with pytest.raises(ValueError, match="do not match its checksum"):
+        read_json(path)
+    path.write_text('{"a": 3}')  # without a checksum, as an earlier version wrote it
+    assert read_json(path) == {"a": 3}
+
+
+def test_nothing_is_written_through_a_link(tmp_path):
+    (tmp_path / "outside").write_text("mine")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in (".lock", "a.json.unfinished", "b.unfinished"):
+        (folder / name).symlink_to(tmp_path / "outside")
+    with pytest.raises(ValueError, match="is a link"), only_one(folder):
+        pass
+    with pytest.raises(ValueError, match="is a link"):
+        write_json(folder / "a.json", {})
+    with pytest.raises(ValueError, match="is a link"), whole_file(folder / "b"):
+        pass
+    assert (tmp_path / "outside").read_text() == "mine"
+
+
+def test_a_link_that_leads_outside_is_refused(tmp_path):
+    folder = tmp_path / "folder"
+    (folder / "real").mkdir(parents=True)
+    (folder / "inside").symlink_to("real")
+    (tmp_path / "whole").symlink_to("folder")
+    check_links(tmp_path / "whole")
+    (folder / "real" / "out").symlink_to(tmp_path / "none")
+    with pytest.raises(ValueError, match="real/out is a link that leads outside"):
+        check_links(tmp_path / "whole")
+
+
+def test_a_second_process_is_refused_until_the_first_one_dies(tmp_path):
+    code = f"""
+from pipelines.atomic_files import only_one
+with only_one({str(tmp_path)!r}):
+    print("locked", flush=True)
+    input()
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.getcwd()},
+    )
+    with process:
+        assert process.stdout.readline() == b"locked\n"
+        with (
+            pytest.raises(ValueError, match=rf"in use by process {process.pid}. Wait"),
+            only_one(tmp_path),
+        ):
+            pass
+        process.kill()
+    with only_one(tmp_path):
+        pass

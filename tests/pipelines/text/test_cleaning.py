@@ -1,0 +1,117 @@
+import dataclasses
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from pipelines.text import cleaning
+from pipelines.text.cleaning import CHANGES, FORMER_NAMES, RULES, CleaningConfig, Seen, clean
+
+LONG = "x" * 2001
+
+
+def cleaned(pairs, **settings):
+    """Returns the kept pairs and the counts, after checking that every pair is counted."""
+    counts = Counter()
+    pairs = [tuple(side if isinstance(side, bytes) else side.encode() for side in p) for p in pairs]
+    kept = list(clean(pairs, CleaningConfig(**settings), counts))
+    assert counts["read"] == len(pairs)
+    assert counts["kept"] == len(kept)
+    assert len(pairs) - len(kept) == sum(counts[rule.name] for rule in RULES)
+    return kept, counts
+
+
+@pytest.mark.parametrize(
+    ("rule", "off", "pair", "kept_as"),
+    [
+        ("empty", False, ("", "b"), ("", "b")),
+        ("empty", False, (" \t\x00", "b"), ("", "b")),
+        ("invalid_utf8", False, (b"a\xff", "b"), ("a\ufffd", "b")),
+        ("identical", False, ("same", "same "), ("same", "same")),
+        ("max_characters", 0, (LONG, "y" * 1500), (LONG, "y" * 1500)),
+        ("max_ratio", 0, ("x" * 81, "short"), ("x" * 81, "short")),
+        ("duplicates", False, ("good", "gut"), ("good", "gut")),
+    ],
+)
+def test_a_rule_drops_and_counts_pairs_unless_it_is_off(rule, off, pair, kept_as):
+    kept, counts = cleaned([("good", "gut"), pair])
+    assert kept == [("good", "gut")]
+    assert counts[rule] == 1
+    assert cleaned([("good", "gut"), pair], **{rule: off})[0] == [("good", "gut"), kept_as]
+
+
+def test_every_setting_is_a_rule_or_a_change():
+    settings = {field.name for field in dataclasses.fields(CleaningConfig)}
+    assert settings == {rule.name for rule in RULES} | (CHANGES.keys() - {"replaced"})
+    assert set(FORMER_NAMES.values()) <= settings
+
+
+def test_fewer_than_twenty_characters_count_as_twenty():
+    assert cleaned([("x" * 80, "y")])[0]
+
+
+@pytest.mark.parametrize(
+    ("setting", "text", "changed"),
+    [("nfc", "e\u0301", "é"), ("control_characters", "a\x00b", "ab")],
+    ids=["nfc", "control_characters"],
+)
+def test_a_change_is_counted_unless_it_is_off(setting, text, changed):
+    kept, counts = cleaned([("x", text), ("y", "z"), (f"{text} {text}", text)])
+    assert kept[0] == ("x", changed)
+    assert counts[setting] == 2
+    kept, counts = cleaned([("x", text)], **{setting: False})
+    assert kept == [("x", text)] and not counts[setting]
+
+
+def test_replaced_bytes_are_counted():
+    assert cleaned([(b"a\xff", "b")], invalid_utf8=False)[1]["replaced"] == 1
+
+
+def test_the_first_of_duplicates_is_kept_at_any_distance(monkeypatch):
+    monkeypatch.setattr(cleaning, "CHUNK", 7)
+    pairs = [(f"s{n % 40}", f"t{n % 40}") for n in range(100)]
+    kept, counts = cleaned(pairs)
+    assert kept == pairs[:40]
+    assert counts["duplicates"] == 60
+    assert cleaned(pairs, duplicates=False)[0] == pairs
+
+
+def test_duplicates_are_equal_on_both_sides_after_normalization():
+    assert len(cleaned([("a", "b"), ("a", "c"), ("d", "b")])[0]) == 3
+    assert len(cleaned([("e\u0301", "b"), ("é", "b "), ("é", "b")])[0]) == 1
+
+
+def test_only_changes_of_kept_pairs_are_counted():
+    _, counts = cleaned([("e\u0301", "b")] * 5)
+    assert counts["nfc"] == 1 and counts["duplicates"] == 4
+
+
+def test_seen_remembers_all_earlier_fingerprints():
+    random, seen, known = np.random.default_rng(0), Seen(), set()
+    for _ in range(200):
+        fingerprints = random.integers(0, 3000, random.integers(1, 40)).astype("uint64")
+        expected = []
+        for fingerprint in fingerprints.tolist():
+            expected.append(fingerprint not in known)
+            known.add(fingerprint)
+        assert seen.first_time(fingerprints).tolist() == expected
+    assert len(seen.runs) < 12
+
+
+def test_without_rules_every_pair_is_kept():
+    pairs = [("", ""), ("a", "a"), ("a", "a"), (LONG, "b"), (b"\xff", "c")]
+    kept, _ = cleaned(pairs, **{rule.name: False for rule in RULES})
+    assert len(kept) == len(pairs)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"empty": 1}, "`empty` must be True or False. Received: empty=1"),
+        ({"max_ratio": 0.5}, r"`max_ratio` must be 0 \(off\) or at least 1"),
+        ({"max_characters": -1}, "`max_characters` must be 0"),
+    ],
+)
+def test_wrong_settings_are_refused_by_name(settings, message):
+    with pytest.raises(ValueError, match=message):
+        CleaningConfig(**settings).validate()

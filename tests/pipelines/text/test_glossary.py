@@ -1,0 +1,91 @@
+import gzip
+
+import pytest
+
+from pipelines.text.glossary import Glossary
+
+TERMS = {
+    "house": "Haus",
+    "red house": "rotes Haus",
+    "house door": "Haustür",
+    "Apple": "Apple",
+    "apple": "Apfel",
+    "C++": "C++",
+    "日本": "Japan",
+    "cafe\u0301": "Café",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        ("a house", ["Haus"]),
+        ("houses, housed, greenhouse", []),
+        ("the house-door (house)", ["Haus", "Haus"]),
+        ("house, then a house", ["Haus", "Haus"]),
+        ("the  red\thouse", ["rotes Haus"]),
+        ("a house and a red house", ["Haus", "Haus", "rotes Haus"]),
+        ("a red house door", ["Haustür"]),
+        ("the house door", ["Haustür"]),
+        ("Apple or apple", ["Apple", "Apfel"]),
+        ("Apple", ["Apple"]),
+        ("»House« of cards", ["Haus"]),
+        ("House of cards. House", ["Haus"]),
+        ("a House", []),
+        ("HOUSE", []),
+        ("C++ and C+++", ["C++", "C++"]),
+        ("東日本語", ["Japan"]),
+        ("a caf\u00e9", ["Café"]),
+        ("", []),
+    ],
+)
+def test_phrases_are_found_as_whole_words_longest_first(text, targets):
+    assert Glossary(TERMS).targets_in(text) == targets
+
+
+def test_a_file_has_a_pair_per_line_and_comments(tmp_path):
+    path = tmp_path / "terms.tsv"
+    path.write_bytes(
+        "\ufeff# terms\n\nhouse\tHaus\r\n red  house \trotes Haus\nhouse\tHaus".encode()
+    )
+    assert Glossary.read(path).targets == {"house": "Haus", "red house": "rotes Haus"}
+    path.write_bytes(gzip.compress(path.read_bytes()))
+    assert Glossary.read(path).targets == {"house": "Haus", "red house": "rotes Haus"}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"house", "a source phrase, a tab and a target phrase. Received: 'house'"),
+        (b"house\tHaus\tn", "a source phrase, a tab"),
+        (b"house\t ", "a phrase is empty"),
+        (b"cat\tHund", "'cat' has two translations, 'Katze' and 'Hund'"),
+        (b"house\t\xff", "is not UTF-8"),
+    ],
+)
+def test_a_mistake_is_reported_with_file_and_line(tmp_path, line, message):
+    path = tmp_path / "terms.tsv"
+    path.write_bytes(b"cat\tKatze\n\n" + line + b"\n")
+    with pytest.raises(ValueError, match=r"terms\.tsv, line 3: .*" + message):
+        Glossary.read(path)
+
+
+def test_phrases_of_many_lengths_cost_few_lookups_in_a_repetitive_text():
+    class Counted(dict):
+        lookups = 0
+
+        def get(self, key):
+            self.lookups += 1
+            return super().get(key)
+
+    glossary = Glossary({" ".join("a" * count): "b" for count in range(1, 100)})
+    glossary.targets = Counted(glossary.targets)
+    assert glossary.targets_in(" ".join("a" * 400)) == ["b"] * 5
+    assert glossary.targets_in(" ".join("a" * 198)) == ["b"] * 2
+    assert glossary.targets.lookups < 20_000, "of 59,000 possible ones"
+
+
+@pytest.mark.parametrize("entries", [{1: "a"}, {"a": None}])
+def test_phrases_are_strings(entries):
+    with pytest.raises(ValueError, match="phrases must be strings"):
+        Glossary(entries)

@@ -1,0 +1,72 @@
+import pytest
+
+from pipelines.data_config import DataConfig
+from pipelines.text.held_out_files import HeldOutFiles, parse_sets
+
+
+def test_sets_are_a_name_and_two_files():
+    sets = parse_sets(["general=a=b.en,a.de", "mine.2=m*.en,m*.de"])  # JSON has lists
+    assert sets == [
+        HeldOutFiles("general", "a=b.en", "a.de"),
+        HeldOutFiles("mine.2", "m*.en", "m*.de"),
+    ]
+    assert DataConfig(dev=("mine=a,b",)).held_out_files() == [HeldOutFiles("mine", "a", "b")]
+
+
+def test_a_set_may_have_a_tag():
+    (files,) = DataConfig(dev=("mine=a,b,de",)).held_out_files()
+    assert files == HeldOutFiles("mine", "a", "b", "de")
+
+
+def test_the_names_of_files_that_exist_may_contain_commas(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a,b.en", "a,b.de", "x,y"):
+        (tmp_path / name).touch()
+    files = HeldOutFiles("mine", "a,b.en", "a,b.de")
+    assert parse_sets(["mine=a,b.en,a,b.de"]) == [files]
+    assert parse_sets(["mine=a,b.en,a,b.de,<2de>"]) == [files._replace(to="<2de>")]
+    assert parse_sets(["mine=x,y"]) == [HeldOutFiles("mine", "x", "y")], "a set has two files"
+
+
+def test_a_single_set_needs_no_name():
+    assert DataConfig(dev_source="a", dev_target="b").held_out_files() == [
+        HeldOutFiles("", "a", "b")
+    ]
+    assert DataConfig().held_out_files() == []
+
+
+@pytest.mark.parametrize(
+    ("dev", "message"),
+    [
+        ("mine=a,b", "`dev` must be a tuple of texts like NAME=SOURCE,TARGET. Received: dev='mine"),
+        (("a.en,a.de",), "must be NAME=SOURCE,TARGET, such as .* Received: dev='a.en,a.de'"),
+        (("mine=a.en",), "must be NAME=SOURCE,TARGET, such as"),
+        (("mine=a,b,",), "must be NAME=SOURCE,TARGET, such as"),
+        (("mine=a,b,de,d",), "must be NAME=SOURCE,TARGET, such as"),
+        ((3,), "must be NAME=SOURCE,TARGET, such as .* Received: dev=3"),
+        (("a/b=a,b",), "a name that has only letters"),
+        (("..=a,b",), "a name that has only letters"),
+        (("Held_Out=a,b",), "a name other than training, held_out, loss, bleu"),
+        (("mine=a,b", "Mine=c,d"), "sets with different names. Received: dev='Mine=c,d'"),
+    ],
+)
+def test_wrong_sets_are_refused(dev, message):
+    with pytest.raises(ValueError, match=message):
+        DataConfig(dev=dev).validate()
+
+
+def test_named_and_unnamed_sets_together_are_refused():
+    with pytest.raises(
+        ValueError, match="`dev_source` and `dev_target` name a single held-out set"
+    ):
+        DataConfig(dev_source="a", dev_target="b", dev=("mine=a,b",)).validate()
+
+
+def test_pairs_are_read_as_text_and_errors_name_the_set(tmp_path):
+    (tmp_path / "en").write_bytes(b"a dog\n\xff\n")
+    (tmp_path / "de").write_bytes(b"ein Hund\n?\n")
+    files = HeldOutFiles("mine", f"{tmp_path}/en", f"{tmp_path}/de")
+    assert files.read() == [("a dog", "ein Hund"), ("\ufffd", "?")]
+    for name, start in (("mine", "Held-out set 'mine': There is no"), ("", "There is no")):
+        with pytest.raises(ValueError, match=f"^{start} target file nowhere"):
+            files._replace(name=name, target="nowhere").read()

@@ -1,0 +1,162 @@
+import importlib
+import shutil
+import sys
+import textwrap
+
+import pytest
+import tensorflow_datasets as tfds
+from support.processes.commands import command
+
+from pipelines.text.sources import SourceError
+from pipelines.text.tfds_source import TfdsPairs
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+BUILDER = """
+    import tensorflow_datasets as tfds
+
+    class Phrasebook(tfds.core.GeneratorBasedBuilder):
+        VERSION = tfds.core.Version("1.0.0")
+
+        def _info(self):
+            return tfds.core.DatasetInfo(
+                builder=self,
+                features=tfds.features.Translation(languages=("de", "en")),
+                supervised_keys=("de", "en"),
+            )
+
+        def _split_generators(self, dl_manager):
+            return {"train": self._generate_examples(25), "validation": self._generate_examples(3)}
+
+        def _generate_examples(self, count):
+            for number in range(count):
+                yield number, {"de": f"Satz {number} ü", "en": f"Sentence {number}"}
+"""
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory):
+    """A folder of prepared data sets with one that its own module has built."""
+    folder = tmp_path_factory.mktemp("tfds")
+    (folder / "phrasebook.py").write_text(textwrap.dedent(BUILDER))
+    sys.path.insert(0, str(folder))
+    try:
+        module = importlib.import_module("phrasebook")
+        module.Phrasebook(data_dir=folder / "data").download_and_prepare()
+        yield folder / "data"
+    finally:
+        sys.path.remove(str(folder))
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return {(f"Sentence {n}".encode(), f"Satz {n} ü".encode()) for n in range(25)}
+
+
+def test_a_prepared_data_set_is_found_by_name_and_by_folder(data_dir, expected):
+    source = TfdsPairs("tfds:phrasebook", ["en", "de"], data_dir=data_dir)
+    assert set(source) == expected
+    assert list(source) == list(source)
+    by_folder = TfdsPairs(data_dir / "phrasebook" / "1.0.0", ["en", "de"])
+    assert list(by_folder) == list(source)
+
+
+def test_a_builder_is_accepted(data_dir, expected):
+    builder = tfds.builder("phrasebook", data_dir=data_dir)
+    assert set(TfdsPairs(builder, ("en", "de"))) == expected
+
+
+def test_languages_and_splits_can_be_chosen(data_dir, expected):
+    default_order = TfdsPairs("phrasebook", data_dir=data_dir)
+    assert set(default_order) == {(german, english) for english, german in expected}
+    assert len(list(TfdsPairs("phrasebook", split="validation", data_dir=data_dir))) == 3
+    assert len(list(TfdsPairs("phrasebook", split="train[:7]", data_dir=data_dir))) == 7
+    both = TfdsPairs("phrasebook", split="train+validation", data_dir=data_dir)
+    assert len(list(both)) == 28
+
+
+def test_chunks_hold_the_pairs_of_the_whole(data_dir):
+    source = TfdsPairs("phrasebook", ["en", "de"], data_dir=data_dir)
+    chunks = [list(chunk) for chunk in source.chunks(10)]
+    assert [len(chunk) for chunk in chunks] == [10, 10, 5]
+    assert [pair for chunk in chunks for pair in chunk] == list(source)
+    with pytest.raises(SourceError, match="Only a whole split"):
+        TfdsPairs("phrasebook", split="train[:7]", data_dir=data_dir).chunks(3)
+
+
+def test_the_fingerprint_depends_on_the_languages(data_dir):
+    first = TfdsPairs("phrasebook", ["en", "de"], data_dir=data_dir).fingerprint()
+    assert first == TfdsPairs("phrasebook", ["en", "de"], data_dir=data_dir).fingerprint()
+    assert first != TfdsPairs("phrasebook", ["de", "en"], data_dir=data_dir).fingerprint()
+
+
+def test_wmt14_is_read():
+    with tfds.testing.mock_data(num_examples=12):
+        source = TfdsPairs("tfds:wmt14_translate/de-en", ["en", "de"])
+        pairs = list(source)
+    assert len(pairs) == 12
+    assert all(isinstance(text, bytes) for pair in pairs for text in pair)
+
+
+def test_a_damaged_record_is_named(data_dir, tmp_path):
+    shutil.copytree(data_dir, tmp_path / "data")
+    source = TfdsPairs("phrasebook", data_dir=tmp_path / "data")
+    (record,) = (tmp_path / "data").rglob("*-train.tfrecord*")
+    contents = bytearray(record.read_bytes())
+    contents[200] ^= 255
+    record.write_bytes(contents)
+    with pytest.raises(SourceError, match=r"phrasebook/1.0.0 is damaged on this disk.*Delete"):
+        list(source)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("no_such_set",), "TFDS has no data set 'no_such_set'"),
+        (
+            ("phrasebook", ["en", "fr"]),
+            r"two of phrasebook/1.0.0's features: de, en. Received: en,fr",
+        ),
+        (("phrasebook", ["en"]), "two of phrasebook/1.0.0's features: .* Received: en"),
+        (("phrasebook", None, "test"), "has no split 'test'.* It has: train, validation"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(data_dir, arguments, message):
+    with pytest.raises(SourceError, match=message):
+        list(TfdsPairs(*arguments, data_dir=data_dir))
+
+
+def test_the_error_for_a_failed_download_suggests_solutions(tmp_path):
+    class Down(tfds.core.GeneratorBasedBuilder):
+        VERSION = tfds.core.Version("1.0.0")
+
+        def _info(self):
+            features = tfds.features.Translation(languages=("de", "en"))
+            return tfds.core.DatasetInfo(builder=self, features=features)
+
+        def _split_generators(self, dl_manager):
+            raise ConnectionError("the mirror is down")
+
+        def _generate_examples(self):
+            yield from ()
+
+    source = TfdsPairs(Down(data_dir=tmp_path), ["en", "de"])
+    message = r"could not prepare down/1.0.0: ConnectionError: the mirror is down.*one sentence per"
+    with pytest.raises(SourceError, match=message):
+        list(source)
+
+
+@pytest.mark.long
+def test_table_3_is_reproduced_on_the_splits_of_a_data_set(data_dir, tmp_path):
+    small = ["model.d_model=16", "model.d_ff=16", "model.num_layers=1", "search.extra_length=0"]
+    small += ["data.vocabulary.size=280", "data.batches.tokens=512", "data.batches.max_length=64"]
+    arguments = [
+        *("table3", "--rows=base", "--steps=1", f"--output={tmp_path}", "--tfds=tfds:phrasebook"),
+        *(f"--data_dir={data_dir}", *(f"--config.{setting}" for setting in small)),
+    ]
+    result = command("reproduce", *arguments, at_stage={})
+    assert result.returncode == 0, result.stderr
+    assert "Trained on 25 sentence pairs" in result.stdout and "3 lines" in result.stdout
+    assert (tmp_path / "tfds_phrasebook-validation.en").read_text().count("Sentence") == 3
+    again = command("reproduce", *arguments, at_stage={})
+    assert again.returncode == 0 and ", see " not in again.stderr

@@ -1,0 +1,142 @@
+import itertools
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+from support.text.toy_tokenizers import TOY_TEXTS, UGLY_TEXTS, toy_tokenizer
+
+from pipelines.tokenizers import bpe_dropout
+from pipelines.tokenizers.bpe_dropout import BpeDropout, EncodingsConfig, refuse_other_kinds
+from pipelines.tokenizers.vocabulary import VocabularyConfig, learn
+
+WORDS = "Regenschirm gezeichnet grandmothers"
+
+
+def new_random(seed=0):
+    return np.random.default_rng(seed)
+
+
+def normalized(tokenizer, texts):
+    return [tokenizer.normalization(text) for text in texts]
+
+
+def sentences(ids, lengths):
+    return np.split(ids, np.cumsum(lengths.ravel())[:-1])
+
+
+@pytest.fixture(scope="module")
+def with_symbols():
+    """A tokenizer with symbols, one of them the beginning of another."""
+    texts = ["(S (NP XX )NP (VP XX )VP )S", *TOY_TEXTS[:500]]
+    symbols = ("(S", "(S2", "(NP", ")NP", "XX", "dog")
+    return learn(texts, VocabularyConfig(size=400, symbols=symbols))
+
+
+@pytest.mark.parametrize("kind", ["bpe", "bpe without bytes"])
+def test_without_dropout_the_ids_are_those_of_the_tokenizer(kind):
+    tokenizer = toy_tokenizer(kind)
+    texts = normalized(tokenizer, UGLY_TEXTS + TOY_TEXTS[:300])
+    ids, lengths = BpeDropout(tokenizer, 0).encode(texts, new_random())
+    for found, expected in zip(sentences(ids, lengths), tokenizer.encode(texts), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_symbols_remain_one_piece(with_symbols):
+    texts = ["(S (NP XX )NP", "(S2 (S (NPX XXL a dogma dog", "old dog", "(S(S )NP)NP"]
+    for dropout in (0, 1):
+        ids, lengths = BpeDropout(with_symbols, dropout).encode(texts, new_random())
+        if not dropout:
+            np.testing.assert_array_equal(ids, np.concatenate(with_symbols.encode(texts)))
+        assert with_symbols.pieces(sentences(ids, lengths)[0]) == ["▁(S", "▁(NP", "▁XX", "▁)NP"]
+
+
+def test_every_encoding_is_decoded_to_the_same_text():
+    tokenizer = toy_tokenizer("bpe")
+    texts = normalized(tokenizer, UGLY_TEXTS + TOY_TEXTS[:100])
+    ids, lengths = BpeDropout(tokenizer, 0.3).encode(texts, new_random(), times=3)
+    assert tokenizer.decode(sentences(ids, lengths)) == 3 * tokenizer.decode(
+        tokenizer.encode(texts)
+    )
+
+
+def test_with_every_merge_left_out_each_character_is_a_piece():
+    ids, lengths = BpeDropout(toy_tokenizer("bpe"), 1).encode(["a dog", "", "two"], new_random())
+    assert lengths.tolist() == [[6, 0, 4]]
+    assert toy_tokenizer("bpe").pieces(ids) == list("▁a▁dog▁two")
+
+
+def algorithm_1(scores, word, dropout, random):
+    """Returns the pieces of a word, by the algorithm as the paper writes it."""
+    pieces = list(word)
+    while True:
+        merges = [
+            (-scores[left + right], place)
+            for place, (left, right) in enumerate(itertools.pairwise(pieces))
+            if left + right in scores
+        ]
+        merges = [merge for merge in merges if random.random() >= dropout]
+        if not merges:
+            return tuple(pieces)
+        place = min(merges)[1]
+        pieces[place : place + 2] = [pieces[place] + pieces[place + 1]]
+
+
+@pytest.mark.parametrize("word", WORDS.split())
+def test_encodings_are_as_likely_as_by_the_algorithm_of_the_paper(word):
+    tokenizer, times, random = toy_tokenizer("bpe"), 3000, new_random(1)
+    processor = tokenizer.processor
+    scores = {processor.id_to_piece(id): processor.get_score(id) for id in range(tokenizer.size)}
+    expected = Counter(algorithm_1(scores, f"▁{word}", 0.4, random) for _ in range(times))
+    ids, lengths = BpeDropout(tokenizer, 0.4).encode([word], new_random(2), times)
+    found = Counter(tuple(tokenizer.pieces(each)) for each in sentences(ids, lengths))
+    assert len(expected) > 10
+    for pieces in expected | found:
+        assert found[pieces] / times == pytest.approx(expected[pieces] / times, abs=0.04)
+
+
+def test_encodings_are_determined_by_the_state_of_the_generator(monkeypatch):
+    encoder, texts = BpeDropout(toy_tokenizer("bpe"), 0.2), TOY_TEXTS[:50]
+    first, again, other = (encoder.encode(texts, new_random(s), times=2) for s in (1, 1, 2))
+    np.testing.assert_array_equal(first[0], again[0])
+    np.testing.assert_array_equal(first[1], again[1])
+    assert not np.array_equal(first[1], other[1])
+    assert not np.array_equal(*first[1])
+
+
+def test_words_are_merged_in_several_arrays_with_the_same_result(monkeypatch):
+    monkeypatch.setattr(bpe_dropout, "CELLS", 50)
+    encoder = BpeDropout(toy_tokenizer("bpe"), 0)
+    ids, _ = encoder.encode(TOY_TEXTS[:50], new_random(), times=2)
+    expected = np.concatenate(toy_tokenizer("bpe").encode(TOY_TEXTS[:50]))
+    np.testing.assert_array_equal(ids, np.tile(expected, 2))
+
+
+def test_no_texts_have_no_ids():
+    ids, lengths = BpeDropout(toy_tokenizer("bpe"), 0.5).encode([], new_random(), times=2)
+    assert (len(ids), lengths.shape) == (0, (2, 0))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"number": 0}, "`encodings.number` must be a whole number of at least 1"),
+        ({"seed": -1}, "`encodings.seed` must be a whole number of at least 0"),
+        ({"number": 8, "bpe_dropout": 1.5}, "`encodings.bpe_dropout` must be from 0 to 1"),
+        ({"number": 8, "bpe_dropout": "0,1"}, "`encodings.bpe_dropout` must be from 0 to 1"),
+        ({"number": 8}, r"for example to 8 and 0.1.* Received: encodings.number=8, .*=0.0"),
+        ({"bpe_dropout": 0.1}, r"or neither of them.* encodings.number=1, .*bpe_dropout=0.1"),
+    ],
+)
+def test_wrong_settings_are_refused_by_name(settings, message):
+    with pytest.raises(ValueError, match=message):
+        EncodingsConfig(**settings).validate()
+
+
+def test_vocabularies_without_merges_are_refused():
+    dropout = EncodingsConfig(8, 0.1)
+    refuse_other_kinds(dropout, ["bpe", "bpe"])
+    refuse_other_kinds(EncodingsConfig(), ["word_pieces", "tokens"])
+    message = re.escape("of kind 'bpe', whose pieces are merged. Leave them out")
+    with pytest.raises(ValueError, match=f"{message}.* a vocabulary of kind 'word_pieces'"):
+        refuse_other_kinds(dropout, ["bpe", "word_pieces"])

@@ -1,0 +1,141 @@
+"""Tags: before every source of prepared data, and never in a text."""
+
+import numpy as np
+import pytest
+from support.text.small_corpus import CORPUS, config
+
+from pipelines.batches.corpora import read_corpora
+from pipelines.batches.id_store import IdStore, Shard
+from pipelines.preparation.prepare import prepare
+from pipelines.text.sources import Pairs
+from pipelines.tokenizers import load_tokenizer, save_tokenizer, words
+from pipelines.tokenizers.tags import chosen_tag, tagged
+from pipelines.tokenizers.vocabulary import VocabularyConfig, learn
+from pipelines.toy.grammar import pairs
+
+TAGS = ("<2de>", "<2fr>")
+TEXTS = ["The dog sleeps.", "<2de> <2fr>", ""]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    texts = [text for pair in pairs(200) for text in pair]
+    return learn(texts, VocabularyConfig(size=450, tags=TAGS))
+
+
+def test_a_source_begins_with_its_tag_and_a_text_never_contains_one(tokenizer):
+    plain, german = tokenizer.encode(TEXTS), tagged(tokenizer, "<2de>")
+    ids = set(tokenizer.tags.values())
+    assert len(ids) == 2 and not ids & set(np.concatenate(plain))
+    for with_tag, without in zip(german.source.encode(TEXTS), plain, strict=True):
+        assert with_tag.tolist() == [tokenizer.tags["<2de>"], *without]
+    assert [each.tolist() for each in german.target.encode(TEXTS)] == [x.tolist() for x in plain]
+    assert tokenizer.decode(german.source.encode(TEXTS)) == TEXTS
+    assert tagged(tokenizer, None) is tokenizer
+
+
+def test_graphs_do_not_find_tags_in_texts_either(tokenizer):
+    found = tokenizer.in_graph().tokenize(TEXTS).to_list()
+    assert found == [ids.tolist() for ids in tokenizer.encode(TEXTS)]
+
+
+def test_a_tag_is_labeled_like_begin_and_is_no_part_of_a_word(tokenizer):
+    (ids,) = tagged(tokenizer, "<2fr>").source.encode(["The dog"])
+    assert [text for text, _ in words(tokenizer, ids)] == ["<2fr>", "The", "dog"]
+
+
+def test_a_vocabulary_is_stored_with_all_tags_and_without_the_chosen_one(tokenizer, tmp_path):
+    save_tokenizer(tagged(tokenizer, "<2de>"), tmp_path)
+    stored = load_tokenizer(tmp_path)
+    assert stored.contents() == tagged(tokenizer, "<2de>").contents() == tokenizer.contents()
+    assert stored.tags == tokenizer.tags and stored.source.start == ()
+
+
+@pytest.mark.parametrize(
+    ("to", "tags", "expected"),
+    [
+        (None, [], None),
+        (None, [None], None),
+        (None, ["<2de>"], "<2de>"),
+        (None, ["<2de>", "<2de>"], "<2de>"),
+        (None, ["<bt>", None], None),
+        ("de", ["<2fr>", "<2de>"], "<2de>"),
+        ("<2de>", ["<2fr>", "<2de>"], "<2de>"),
+        ("<bt>", ["<bt>", None], "<bt>"),
+    ],
+)
+def test_the_tag_is_the_one_asked_for_or_the_only_one(to, tags, expected):
+    assert chosen_tag(to, tags) == expected
+
+
+@pytest.mark.parametrize(
+    ("to", "tags", "message"),
+    [
+        (None, ["<2de>", "<2fr>"], "has several tags: choose --to=de or --to=fr"),
+        ("es", ["<2de>", "<2fr>"], "has no tag 'es'. It has de, fr"),
+        ("de", [None], "has no tag 'de'. It has none: leave --to out"),
+    ],
+)
+def test_an_unknown_or_ambiguous_tag_is_refused_with_the_choices(to, tags, message):
+    with pytest.raises(ValueError, match=message):
+        chosen_tag(to, tags)
+
+
+def test_ids_begin_every_source_in_every_encoding():
+    shard = Shard.of([([5, 6], [7]), ([], [8, 9]), ([4], [])])
+    shard = shard.with_encodings(np.array([5, 6, 4, 4, 7, 8, 9]), [[2, 0, 2], [1, 2, 0]])
+    store = IdStore([shard.with_start((3,))])
+    first, second = (
+        store.gather("source", [0, 1, 2], 3, np.array([encoding] * 3)) for encoding in (0, 1)
+    )
+    assert first.tolist() == [[3, 5, 6], [3, 0, 0], [3, 4, 0]]
+    assert second.tolist() == [[3, 5, 6], [3, 0, 0], [3, 4, 4]]
+    targets = store.gather("target", [0, 1, 2], 2, np.array([1, 1, 1]))
+    assert targets.tolist() == [[7, 0], [8, 9], [0, 0]]
+    assert shard.with_start(()) is shard
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_prepared_data_has_its_tag_before_every_source(tmp_path):
+    settings = config()
+    prepare(Pairs(CORPUS), tmp_path / "plain", settings)
+    prepare(Pairs(CORPUS), tmp_path / "tagged", settings, tag="<2de>")
+    corpora = read_corpora(f"{tmp_path}/tagged")
+    tokenizer = load_tokenizer(corpora.vocabulary)
+    rows = corpora.store.gather("source", range(len(corpora.store)), 1)
+    assert set(rows.ravel()) == {tokenizer.tags["<2de>"]} and corpora.tags == ["<2de>"]
+    targets = corpora.store.gather("target", range(len(corpora.store)), 1)
+    assert not set(targets.ravel()) & set(tokenizer.tags.values())
+    assert read_corpora(f"{tmp_path}/plain").tags == [None]
+    with pytest.raises(ValueError, match="Changed: tag"):
+        prepare(Pairs(CORPUS), tmp_path / "tagged", settings)
+    with pytest.raises(ValueError, match=r"no tag '<2fr>'\. Its tags are <2de>"):
+        prepare(Pairs(CORPUS), tmp_path / "other", settings, tokenizer, tag="<2fr>")
+
+
+def test_temperature_shows_small_corpora_more_often(tmp_path):
+    tokenizer = None
+    for name, size in (("large", 160), ("small", 10)):
+        prepare(Pairs(pairs(size)), tmp_path / name, config(), tokenizer)
+        tokenizer = load_tokenizer(tmp_path / name / "vocabulary")
+    both = f"{tmp_path}/large,{tmp_path}/small"
+    sizes = [len(shard) for shard in read_corpora(both).store.shards]
+    weights = read_corpora(both, temperature=2).mix.weights
+    assert weights == pytest.approx(np.sqrt(sizes))
+    assert read_corpora(both, temperature=1).mix.weights is None
+    for wrong in (f"{tmp_path}/large:1,{tmp_path}/small:2", f"{tmp_path}/large"):
+        with pytest.raises(ValueError, match=r"is for several corpora without weights"):
+            read_corpora(wrong, temperature=2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"tags": ("a b",)}, "`tags` must be normalized words"),
+        ({"tags": "<2de>"}, "`tags` must be a tuple"),
+        ({"tags": TAGS, "kind": "word_pieces"}, "`tags` need a vocabulary of kind 'bpe'"),
+    ],
+)
+def test_wrong_tags_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        VocabularyConfig(**settings).validate()

@@ -1,0 +1,173 @@
+"""tensor2tensor's sub-words, in Python and as a graph."""
+
+import random
+
+import pytest
+import tensorflow as tf
+from support.text.toy_tokenizers import TOY_TEXTS, UGLY_TEXTS
+
+from pipelines.text.normalization import Normalization
+from pipelines.tokenizers import load_tokenizer, save_tokenizer, words
+from pipelines.tokenizers.tensor2tensor_subwords import SubwordTokenizer
+
+PLAIN = Normalization(nfc=False, control_characters=False, space_sign=False)
+LETTERS = sorted({c for text in TOY_TEXTS for c in text} | set("\\_u;0123456789éß日'<>( pad"))
+LONGER = ["the_", "th", "he_", "._", ", _", " (_", "ing_", "日_", "\\8364;_", "\\u_", "12", "ab_"]
+VOCABULARY = ["<pad>", "<s>", "<EOS>", "<unk>", *LETTERS, *LONGER, "", ""]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return SubwordTokenizer(VOCABULARY, PLAIN)
+
+
+@pytest.fixture(scope="module")
+def graph(tokenizer):
+    return tokenizer.in_graph()
+
+
+def pieces(tokenizer, text):
+    return tokenizer.pieces(tokenizer.encode([text])[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("the thing", ["the_", "th", "ing_"]),
+        ("the, (the.", ["the_", ",", " (_", "the_", "._"]),
+        ("the (the", ["the_", " (_", "the_"]),
+        ("the , the", ["the_", " ", ", _", "the_"]),
+        ("a1b", ["a", "1", "b", "_"]),
+        ("_\\", ["\\", "u", "\\", "\\", "_"]),
+        ("the_the", ["the_", "\\u_", "the_"]),
+        ("€", ["\\8364;_"]),
+        ("a€", ["a", "_", "\\8364;_"]),
+        ("\u0416", ["\\", "1", "0", "4", "6", ";", "_"]),
+        ("日", ["日_"]),
+        ("<pad>", ["<", "_", "p", "a", "d", "_", ">", "_"]),
+        ("  the \n the ", ["the_", "the_"]),
+        ("", []),
+    ],
+)
+def test_tokens_are_split_escaped_and_taken_longest_first(tokenizer, text, expected):
+    assert pieces(tokenizer, text) == expected
+    assert tokenizer.decode(tokenizer.encode([text])) == [" ".join(text.split())]
+
+
+def test_every_text_is_restored(tokenizer):
+    texts = [*UGLY_TEXTS, *TOY_TEXTS[:50], *fuzz(100, seed=1)]
+    assert tokenizer.decode(tokenizer.encode(texts)) == [PLAIN(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("joined", "text"),
+    [
+        ("a_b_", "a b"),
+        ("a_,_b_", "a,b"),
+        ("a_, _b_", "a, b"),
+        ("ab", "ab"),
+        ("__a____b_", "a b"),
+        (" _a_ _", "a"),
+        ("\\8364;_", "€"),
+        ("\\0008364;_", "€"),
+        ("\\0;a_", "\0a"),
+        ("\\u\\\\u_", "_\\u"),
+        ("\\\\8364;_", "\\8364;"),
+        ("\\_u_", "\\u"),
+        ("\\1114111;_", "\U0010ffff"),
+        ("\\1114112;_", "\u3013"),
+        ("\\55296;_", "\u3013"),
+        ("\\57343;\\57344;_", "\u3013\ue000"),
+        ("\\65534;\\64976;_", "\ufffe\ufdd0"),
+        ("\\99999999999999999999;_", "\u3013"),
+        ("\\00000000000000000065;_", "A"),
+        ("\\66;_\\67;_", "B C"),
+        ("\\;a_", "\\;a"),
+    ],
+)
+def test_escapes_are_resolved_and_words_get_a_space_between_them(tokenizer, graph, joined, text):
+    ids = [VOCABULARY.index(character) for character in joined]
+    assert tokenizer.decode([ids]) == [text]
+    assert graph.detokenize(tf.constant([ids])).numpy()[0].decode() == text
+
+
+def fuzz(count, seed):
+    """Returns random texts: of all of Unicode, of characters with a meaning here, and of pieces."""
+    choices = random.Random(seed)
+    unicode = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    special = "ab _\\u;190,.' \u0301é日\u2581\u0085🙂²Ⅷ\u00a0"
+    texts = []
+    for number in range(count):
+        length = choices.randrange(40)
+        kinds = unicode, special, VOCABULARY[4:], [chr(code) for code in range(0x20, 0x2FF)]
+        texts.append("".join(choices.choices(kinds[number % len(kinds)], k=length)))
+    return texts
+
+
+def test_ids_in_a_graph_equal_those_outside(tokenizer, graph):
+    texts = [text for text in UGLY_TEXTS if len(text) < 1000]
+    texts += [*TOY_TEXTS[:50], *fuzz(300, seed=2), *every_kind_of_character()]
+    expected = [ids.tolist() for ids in tokenizer.encode(texts)]
+    texts = tf.constant([text if isinstance(text, bytes) else text.encode() for text in texts])
+    assert tf.function(graph.tokenize)(texts).to_list() == expected
+    assert graph.tokenize(tf.constant([], tf.string)).shape[0] == 0
+    assert graph.tokenize(tf.constant(["", "a", " "])).to_list() == [[], expected_of("a"), []]
+
+
+def expected_of(text):
+    return SubwordTokenizer(VOCABULARY, PLAIN).encode([text])[0].tolist()
+
+
+def every_kind_of_character():
+    """Returns texts with the characters at which letters and digits begin or stop."""
+    kinds = [chr(code).isalnum() for code in range(0x110000)]
+    edges = [code for code in range(1, len(kinds)) if kinds[code] != kinds[code - 1]]
+    codes = [near for code in edges for near in (code - 1, code) if not 0xD800 <= near < 0xE000]
+    return ["a".join(map(chr, codes[first : first + 50])) for first in range(0, len(codes), 50)]
+
+
+def test_texts_in_a_graph_equal_those_outside(tokenizer, graph):
+    choices = random.Random(3)
+    escapes = [VOCABULARY.index(character) for character in "\\\\\\u_;0165"]
+    sequences = [choices.choices(range(tokenizer.size), k=12) for _ in range(200)]
+    sequences += [choices.choices(escapes, k=choices.randrange(14)) for _ in range(400)]
+    expected = tokenizer.decode(sequences)
+    ids = tf.ragged.constant(sequences, dtype="int32", ragged_rank=1)
+    for tensor in (ids, ids.to_tensor()):
+        assert [text.decode() for text in graph.detokenize(tensor).numpy()] == expected
+
+
+def test_words_are_the_tokens_of_the_text(tokenizer):
+    ids = tokenizer.encode(["the thing, (the."])[0].tolist()
+    assert words(tokenizer, [*ids, 2, 0]) == [
+        *[("the", 1), ("thing", 2), (", (", 2), ("the", 1), (".", 1), ("</s>", 1), ("<pad>", 1)]
+    ]
+
+
+def test_long_texts_may_be_cut_before_punctuation(tokenizer):
+    cuts = [
+        piece for piece, begins in zip(VOCABULARY, tokenizer.begins_word, strict=True) if begins
+    ]
+    assert {", _", " (_", "._", "'"} <= set(cuts)
+    assert not {"the_", "a", "\\8364;_", "\\u_", "_", "12", "", "<pad>"} & set(cuts)
+
+
+def test_a_saved_tokenizer_is_the_same(tokenizer, tmp_path):
+    save_tokenizer(tokenizer, tmp_path)
+    loaded = load_tokenizer(tmp_path)
+    assert isinstance(loaded, SubwordTokenizer)
+    assert loaded.vocabulary == VOCABULARY and loaded.normalization == PLAIN
+    assert loaded.contents() == tokenizer.contents()
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "message"),
+    [
+        ([*VOCABULARY, "xÖ_"], "none for Ö"),
+        (VOCABULARY[:4], "none for 0 1 2 3"),
+        ([*VOCABULARY, "\n"], "must not contain a line feed"),
+    ],
+)
+def test_a_vocabulary_that_cannot_encode_every_text_is_refused(vocabulary, message):
+    with pytest.raises(ValueError, match=message):
+        SubwordTokenizer(vocabulary)

@@ -1,0 +1,95 @@
+import functools
+
+import pytest
+
+from pipelines.text.normalization import SPACE_SIGN, Normalization
+from pipelines.tokenizers.vocabulary import KINDS, VocabularyConfig, learn
+from pipelines.toy.grammar import pairs
+
+TEXTS = [Normalization()(side) for pair in pairs(800) for side in pair]
+
+
+@functools.cache
+def learned(kind, size):
+    return learn(TEXTS, VocabularyConfig(kind=kind, size=size))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_texts_yield_equal_vocabularies(kind):
+    again = learn(iter(TEXTS), VocabularyConfig(kind=kind, size=420))
+    assert again.contents() == learned(kind, 420).contents()
+
+
+def test_byte_pairs_have_exactly_the_requested_size(capfd):
+    assert learn(TEXTS, VocabularyConfig(size=450)).size == 450
+    assert "learning byte pairs: 450 of 450 pieces (100%)" in capfd.readouterr().err
+
+
+def test_word_pieces_have_almost_the_requested_size(capfd):
+    size = learn(TEXTS, VocabularyConfig(kind="word_pieces", size=450)).size
+    assert 0.98 * 450 <= size <= 450
+    assert "learning word pieces: " in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_more_pieces_make_shorter_sentences(kind):
+    lengths = [sum(map(len, learned(kind, size).encode(TEXTS))) for size in (420, 600)]
+    assert lengths[1] < 0.95 * lengths[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_symbol_is_one_piece(kind):
+    lines = ["(S (NP XX )NP (VP XX )VP )S", "The dog sees the cat ."] * 50
+    config = VocabularyConfig(kind=kind, size=300 if kind == "bpe" else 52)
+    config.symbols = ("(S", "(NP", ")NP", "(VP", ")VP", ")S")
+    tokenizer = learn(lines, config)
+    pieces = tokenizer.pieces(tokenizer.encode(["(S (NP XX )NP )S"])[0])
+    assert [piece for piece in pieces if piece[1:] in config.symbols] == [
+        SPACE_SIGN + symbol for symbol in ("(S", "(NP", ")NP", ")S")
+    ]
+    assert tokenizer.decode(tokenizer.encode(lines)) == lines
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_error_for_a_large_size_names_the_largest(kind):
+    with pytest.raises(
+        ValueError, match=r"too small .* 100,000 pieces: .* at most ([\d,]+)\."
+    ) as error:
+        learn(TEXTS[:40], VocabularyConfig(kind=kind, size=100_000))
+    most = int(str(error.value).split("at most ")[1].split(".")[0].replace(",", ""))
+    assert learn(TEXTS[:40], VocabularyConfig(kind=kind, size=most)).size == most
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_error_for_a_small_size_names_the_smallest(kind):
+    with pytest.raises(ValueError, match=r"cannot hold .* at least \d+, or a smaller") as error:
+        learn(TEXTS, VocabularyConfig(kind=kind, size=20))
+    least = int(str(error.value).split("at least ")[1].split(",")[0])
+    assert learn(TEXTS, VocabularyConfig(kind=kind, size=least)).size <= least
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_empty_text_is_refused(kind):
+    for nothing in ([], ["", ""]):
+        with pytest.raises(ValueError, match="There is no text to learn"):
+            learn(nothing, VocabularyConfig(kind=kind, size=300))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"kind": "unigram"}, "`kind` must be one of .* Received: kind='unigram'"),
+        ({"size": 0}, "`size` must be a whole number of at least 1"),
+        ({"size": True}, "`size` must be a whole number of at least 1"),
+        ({"seed": "q"}, "`seed` must be a whole number of at least 0"),
+        ({"symbols": "(S"}, "`symbols` must be a tuple of distinct words"),
+        ({"symbols": ("a", "a")}, "`symbols` must be a tuple of distinct words"),
+        ({"character_coverage": "x"}, "from 0.9 to 1"),
+        ({"sample_pairs": 1.5}, "`sample_pairs` must be a whole number"),
+        ({"character_coverage": 0.5}, r"from 0.9 to 1. Received: character_coverage=0.5"),
+        ({"symbols": ("a b",)}, "`symbols` must be normalized words without spaces"),
+    ],
+)
+def test_wrong_settings_are_refused_by_name(settings, message):
+    with pytest.raises(ValueError, match=message):
+        VocabularyConfig(**settings).validate()

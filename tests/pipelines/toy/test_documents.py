@@ -1,0 +1,130 @@
+import itertools
+import re
+
+import pytest
+
+from pipelines.text.sources import SourceError
+from pipelines.toy import documents as toy_documents
+from pipelines.toy.documents import ToyDocuments, documents
+from pipelines.toy.grammar import SPLITS, held_out
+from pipelines.toy.words import THINGS, WITH_THING
+
+DOCUMENTS = list(itertools.islice(documents(200), 60))
+
+
+def sentences(document):
+    return re.findall(r"[^.?]+[.?]", document)
+
+
+def test_a_document_ends_with_the_sentence_that_reaches_its_length():
+    for english, german in DOCUMENTS:
+        assert len(sentences(english)) == len(sentences(german))
+        assert 200 <= len(english.split()) < 240
+        before = " ".join(sentences(english)[:-2])  # the last two may be a thing and its reference
+        assert len(before.split()) < 200
+
+
+def references():
+    """Yields the English sentence with a reference, its translation and the ones before them."""
+    for document in DOCUMENTS:
+        sides = [[each.strip() for each in sentences(side)] for side in document]
+        for before, (english, german) in itertools.pairwise(zip(*sides, strict=True)):
+            if re.search(r"\bit\b", english, re.IGNORECASE):
+                yield english, german, *before
+
+
+def test_a_reference_has_the_gender_of_the_only_thing_in_the_sentence_before():
+    genders, forms = {thing.english: thing.gender for thing in THINGS}, set()
+    plurals = {thing.english_plural for thing in THINGS}
+    for english, german, before, _ in references():
+        words = re.findall(r"[a-z]+", before)
+        (thing,) = [word for word in words if word in genders]
+        assert not plurals & set(words)
+        pronoun = german.split()[0] if english.startswith("It ") else german.split()[-1][:-1]
+        case = "nominative" if english.startswith("It ") else "accusative"
+        forms.add((case, genders[thing], pronoun))
+    assert forms == {
+        *(("nominative", "m", "Er"), ("nominative", "f", "Sie"), ("nominative", "n", "Es")),
+        *(("accusative", "m", "ihn"), ("accusative", "f", "sie"), ("accusative", "n", "es")),
+    }
+
+
+def test_references_are_frequent_and_cannot_be_translated_alone():
+    found = list(references())
+    words = sum(len(english.split()) for english, _ in DOCUMENTS)
+    assert 0.01 < len(found) / words < 0.1
+    translations = {english: set() for english, *_ in found}
+    for english, german, *_ in found:
+        translations[english].add(german)
+    assert len(translations["It is old."]) == 3
+
+
+def test_documents_are_a_function_of_seed_and_split():
+    assert list(itertools.islice(documents(200), 3)) == DOCUMENTS[:3]
+    assert next(documents(200, seed=1)) != DOCUMENTS[0]
+    assert next(documents(200, split="test")) != DOCUMENTS[0]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_all_sentences_are_of_the_split(split, monkeypatch):
+    made = {}
+
+    class Recorded(toy_documents.Sentence):
+        def make(self):
+            pair = super().make()
+            made[pair] = self.combinations
+            return pair
+
+    monkeypatch.setattr(toy_documents, "Sentence", Recorded)
+    document = next(documents(400, split))
+    sides = ([each.strip() for each in sentences(side)] for side in document)
+    known = [made[pair] for pair in zip(*sides, strict=True) if pair in made]
+    assert len(known) > 30
+    for combinations in known:
+        assert any(map(held_out, combinations)) == (split == "test")
+
+
+def test_references_in_training_have_no_held_out_combination_of_verb_and_thing():
+    infinitives = {form: verb.german[0] for verb in WITH_THING for form in verb.german[:4]}
+    german = {thing.english: thing.german for thing in THINGS}
+    combinations = {
+        (infinitives[translation.split()[-2]], german[word])
+        for english, translation, before, _ in references()
+        for word in re.findall(r"[a-z]+", before)
+        if word in german and not english.startswith("It ")
+    }
+    assert len(combinations) > 30
+    assert not any(map(held_out, combinations))
+
+
+@pytest.mark.long
+def test_random_lengths_share_the_words_equally_between_short_and_long_documents():
+    source = ToyDocuments(count=600, words=240, shortest=30)
+    lengths = [len(english.split()) for english, _ in source]
+    assert len(lengths) == 600 and min(lengths) >= 30 and max(lengths) > 200
+    shares = [sum(n for n in lengths if low <= n < 2 * low) for low in (30, 60, 120)]
+    assert max(shares) < 1.6 * min(shares)
+
+
+def test_a_source_has_pairs_of_bytes_and_a_fingerprint_of_its_settings():
+    source = ToyDocuments(count=2, words=30, seed=5)
+    assert list(source) == list(source)
+    assert [tuple(text.decode() for text in pair) for pair in source] == list(
+        itertools.islice(documents(30, seed=5), 2)
+    )
+    others = [ToyDocuments(2, 30, seed=6), ToyDocuments(3, 30, seed=5), ToyDocuments(2, 31, seed=5)]
+    assert source.fingerprint() not in [other.fingerprint() for other in others]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"count": 0}, "whole number of at least 1. Received: count=0"),
+        ({"words": 2.5}, "Received: words=2.5"),
+        ({"shortest": 31}, "at most words=30 words. Received: shortest=31"),
+        ({"split": "dev"}, "splits train and test. Received: split='dev'"),
+    ],
+)
+def test_wrong_settings_are_refused(settings, message):
+    with pytest.raises(SourceError, match=message):
+        ToyDocuments(**{"count": 2, "words": 30, **settings})

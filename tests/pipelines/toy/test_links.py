@@ -1,0 +1,73 @@
+import hashlib
+import json
+from itertools import islice
+
+import pytest
+
+from pipelines.toy.grammar import aligned_sentences, pairs
+from pipelines.toy.links import Linked, alignment, linked
+
+ALIGNED = list(islice(aligned_sentences("test", 5), 500))
+# Digests of the pairs before the grammar knew alignments.
+DIGESTS = {
+    "train": "d74ce69c34175b7cfe722004a671c64a3b49f55718e34cd7ce708d9a13b97d4a",
+    "test": "4f014415d788f88e0208e0b4eae58382a8feddcac51bc8e0ab9dfa65508245c9",
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("split", DIGESTS)
+def test_alignments_change_no_pair(split):
+    made = pairs(3000, split, 5)
+    assert hashlib.sha256(json.dumps(made).encode()).hexdigest() == DIGESTS[split]
+
+
+def test_aligned_sentences_are_the_pairs():
+    assert [(english, german) for english, german, _ in ALIGNED] == pairs(500, "test", 5)
+
+
+@pytest.mark.parametrize(
+    ("english", "german", "expected"),
+    [
+        (
+            "Good neighbours thanked a child.",
+            "Gute Nachbarinnen haben einem Kind gedankt.",
+            "0-0 1-1 2p2 2-5 3-3 4-4",
+        ),
+        (
+            "The women do not forget my big bags although he forgets books.",
+            "Die Frauen vergessen meine großen Taschen nicht, obwohl er Bücher vergisst.",
+            "0-0 1-1 2p2 3-6 4-2 5-3 6-4 7-5 8-7 9-8 10-10 11-9",
+        ),
+        (
+            "Our old woman does not want to give the small bird the lamp.",
+            "Unsere alte Frau will dem kleinen Vogel die Lampe nicht geben.",
+            "0-0 1-1 2-2 3p3 4-9 5-3 6p3 7-10 8-4 9-5 10-6 11-7 12-8",
+        ),
+        (
+            "The bird found these small gifts in the garden.",
+            "Der Vogel hat diese kleinen Geschenke im Garten gefunden.",
+            "0-0 1-1 2p2 2-8 3-3 4-4 5-5 6-6 6p7 7p6 7p7 8p6 8-7",
+        ),
+    ],
+)
+def test_words_of_one_meaning_are_linked(english, german, expected):
+    assert (english, german, expected) in ALIGNED
+
+
+def test_every_word_has_a_link_and_every_index_a_word():
+    for english, german, links in ALIGNED:
+        places = [link.replace("p", "-").split("-") for link in links.split()]
+        for side, text in enumerate((english, german)):
+            assert {int(place[side]) for place in places} == set(range(len(text.split())))
+
+
+def test_commas_have_no_index():
+    (now, jetzt), (he, er) = linked("now", "jetzt"), linked("he", "er")
+    assert alignment([now, ",", he], [er, jetzt]) == "0-1 1-0"
+
+
+def test_phrases_of_different_lengths_are_surely_linked_at_their_ends():
+    assert alignment(*([word] for word in linked("a b c", "x z"))) == "0-0 0p1 1p0 1p1 2p0 2-1"
+    assert alignment(*([word] for word in linked("looks for", "sucht"))) == "0-0 1p0"
+    assert alignment([Linked("did", possible="f")], [Linked("hat", possible="f")]) == "0p0"

@@ -1,0 +1,207 @@
+"""A run translates with LiteRT if an export belongs to its weights and its search."""
+
+import json
+import shutil
+from types import SimpleNamespace
+
+import pytest
+from support.runs.untrained import save_checkpoint
+
+from pipelines.atomic_files import read_json, write_json
+from t2t_keras.export.formats import LITERT_MODEL, LITERT_RECORD
+from t2t_keras.runs import Run, RunEnsemble
+from t2t_keras.runs.exports import engine_choice, engine_exports
+from t2t_keras.runs.exports.engine_choice import NoExport, chosen_engine, fitting, has_gpu
+from t2t_keras.runs.exports.engine_exports import export_for_cpus
+from t2t_keras.runs.run_folder import RunFolder
+from t2t_keras.translating.engines import litert
+from t2t_keras.translating.engines.litert import LiteRTEngine
+from t2t_keras.translating.engines.model import ModelEngine
+from t2t_keras.translating.engines.preferred import PreferredEngine
+
+LAYOUT = {"caches": {}, "kept": None, "attention": {"cross": [2, 4]}}
+MODEL_WITH_STEPS = SimpleNamespace(has_step=lambda beams: True)
+
+
+@pytest.fixture(autouse=True)
+def quick_exports(monkeypatch):
+    """Makes models for LiteRT without programs, and hides this machine's GPU."""
+    monkeypatch.setattr(engine_exports, "save_litert", written)
+    monkeypatch.setattr(litert, "loaded_models", lambda *_: [MODEL_WITH_STEPS])
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+
+
+def written(folder, *_):
+    (folder / LITERT_MODEL).write_bytes(b"flatbuffer")
+    return LAYOUT
+
+
+def fits(run, dtype="float32", weights=None):
+    """Returns the number of the version that fits, or the reason why none does."""
+    try:
+        return int(fitting(RunFolder(run.folder), "litert", dtype, weights).name)
+    except NoExport as error:
+        return str(error)
+
+
+def test_the_newest_export_of_these_weights_this_search_and_this_type_fits(copied):
+    assert "has no export with weights in float32. t2t-export" in fits(copied)
+    copied.export(format="litert", dtype="int8")
+    copied.export(format="litert")
+    copied.export(format="litert")
+    copied.export(format="litert", alpha=1.0)
+    copied.export(format="litert", weights="2")
+    assert (fits(copied), fits(copied, "int8"), fits(copied, weights="2")) == (3, 1, 5)
+    assert "has the weights of" in fits(copied, weights="4")
+    copied.average(last=2)
+    assert "no export in" in fits(copied) and "has the weights" in fits(copied)
+
+
+def test_another_search_in_the_settings_makes_exports_unfit(copied):
+    copied.export(format="litert", n_best=2)
+    assert fits(copied) == 1, "the number of results may differ"
+    settings = read_json(copied.config_file)
+    settings["experiment"]["search"]["alpha"] = 0.9
+    write_json(copied.config_file, settings)
+    assert "has the search of" in fits(copied)
+
+
+@pytest.mark.parametrize("change", ["model", "tags", "leaves", "vocabulary"])
+def test_all_that_translations_depend_on_must_be_that_of_the_export(copied, change):
+    copied.export(format="litert")
+    settings = read_json(copied.config_file)
+    if change == "model":
+        settings["experiment"]["model"]["activation"] = "gelu"
+    elif change == "tags":
+        settings["tags"] = ["<2de>"]
+    elif change == "leaves":
+        settings["preparation"] = {"leaves": ["XX", True]}
+    else:
+        (copied.folder / "vocabulary" / "another").touch()
+    write_json(copied.config_file, settings)
+    assert "has the model, the vocabulary and the tags of" in fits(copied)
+
+
+def test_averaged_weights_that_their_record_does_not_describe_are_refused(copied):
+    copied.export(format="litert")
+    write_json(copied.averaged.record_path, {"0" * 32: {"steps": [2]}})
+    with pytest.raises(ValueError, match=r"is not the file that averaged\.json describes"):
+        chosen_engine(copied.folder)
+
+
+def test_the_engine_follows_the_run(copied):
+    copied.export(format="litert")
+    (copied.folder / "alignment.json").write_text(json.dumps({"head": {"layer": 1, "head": 3}}))
+    engine = chosen_engine(copied.folder).engine
+    assert type(engine) is LiteRTEngine and (engine.name, engine.dtype) == (
+        copied.folder,
+        "float32",
+    )
+    assert (engine.alignment.layer, engine.alignment.head) == (1, 3)
+
+
+def test_tensorflow_is_the_choice_for_a_reason(copied, monkeypatch, caplog):
+    def reason(*options):
+        choice = chosen_engine(copied.folder, *options)
+        assert choice.engine is None
+        return choice.reason
+
+    assert "has no export" in reason()
+    copied.export(format="litert")
+    assert reason("tensorflow") == "--engine=tensorflow"
+    assert "has the weights" in reason("auto", None, "2")
+    monkeypatch.setattr(engine_choice, "has_gpu", lambda: True)
+    assert reason() == "there is a GPU"
+    assert chosen_engine(copied.folder, "litert").engine, "but who asks for it gets it"
+
+
+def test_a_damaged_export_is_reported_and_tensorflow_used(copied, caplog):
+    version = copied.export(format="litert")
+    (version / LITERT_MODEL).write_bytes(b"other")
+    choice = chosen_engine(copied.folder)
+    assert choice.engine is None and choice.is_damaged
+    choice.tell()
+    assert "does not match its SHA-256" in caplog.text and caplog.records[-1].levelname == "WARNING"
+    with pytest.raises(ValueError, match="does not match its SHA-256"):
+        chosen_engine(copied.folder, "litert")
+
+
+@pytest.mark.parametrize("record", [{}, {"dtype": "float32", "weights": 3}, {"dtype": 7}])
+def test_a_wrong_record_fits_nothing(copied, record):
+    version = copied.export(format="litert")
+    write_json(version / LITERT_RECORD, record)
+    assert "no export" in fits(copied)
+    (version / LITERT_RECORD).write_text("{")
+    assert chosen_engine(copied.folder).is_damaged
+    copied.export(format="litert")
+    assert fits(copied) == 2, "a damaged one harms no other"
+    shutil.rmtree(copied.folder / "export_litert" / "2")
+    (version / LITERT_RECORD).unlink()
+    (version / LITERT_RECORD).mkdir()
+    assert "is no file" in fits(copied)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("litert",), "has no export with weights in float32. t2t-export .* --format=litert"),
+        (("auto", "int8"), "has no export with weights in int8. t2t-export .* --dtype=int8"),
+        (("ctranslate2",), "--format=ctranslate2 --dtype=float32 --force writes one"),
+        (("tensorflow", "int8"), "--engine=tensorflow computes with weights in float32"),
+        (("litert", "float16"), "`dtype` must be one of 'float32', 'int8'"),
+        (("lite",), "`engine` must be one of .*did you mean 'litert'"),
+    ],
+)
+def test_what_is_asked_for_and_missing_is_an_error(copied, options, message):
+    with pytest.raises(ValueError, match=message):
+        chosen_engine(copied.folder, *options)
+
+
+def test_python_prefers_litert_and_keeps_tensorflow_for_the_rest(copied):
+    assert type(copied.translator().engine) is ModelEngine
+    copied.export(format="litert")
+    run = Run(copied.folder)
+    engine = run.translator().engine
+    assert type(engine) is PreferredEngine and type(engine.first) is LiteRTEngine
+    assert type(run.translator(engine="tensorflow").engine) is ModelEngine
+    assert type(run.translator(engine="litert").engine) is LiteRTEngine
+    assert type(run.translator(beam=2).engine) is ModelEngine
+    assert engine.engine_for(engine.config, False, False) is engine.first
+    wide = engine.config.changed(beam=8)
+    assert engine.engine_for(wide, False, False) is run.engine()
+    with pytest.raises(ValueError, match="an ensemble translates with TensorFlow"):
+        RunEnsemble([run.folder] * 2).translator(engine="litert")
+
+
+@pytest.mark.parametrize(
+    ("visible", "devices", "expected"),
+    [(None, ["/dev/nvidia0"], True), (None, [], False), ("", ["/dev/nvidia0"], False)],
+)
+def test_a_gpu_is_one_that_tensorflow_may_see(monkeypatch, visible, devices, expected):
+    monkeypatch.setattr(engine_choice.glob, "glob", lambda pattern: devices)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert has_gpu() is expected
+
+
+def test_an_export_is_left_beside_new_weights_once(copied, monkeypatch):
+    lines = []
+    assert export_for_cpus(copied, lines.append)
+    assert not export_for_cpus(copied, lines.append)
+    save_checkpoint(copied, 8)
+    copied.average(last=1)
+    assert export_for_cpus(copied, lines.append)
+    assert [line.partition(":")[0][-1] for line in lines] == ["1", "2"]
+    copied.average(last=2)
+
+    def fail(*arguments):
+        raise ValueError("this MoE cannot be exported for LiteRT: LiteRT has no UpperBound")
+
+    monkeypatch.setattr(engine_exports, "save_litert", fail)
+    assert not export_for_cpus(copied, lines.append)
+    assert lines[2:] == [
+        "There is no export for LiteRT, so TensorFlow translates: this MoE cannot be exported for "
+        "LiteRT: LiteRT has no UpperBound"
+    ]
+    assert len([*copied.folder.glob("export_litert/[0-9]*")]) == 2

@@ -1,0 +1,112 @@
+import json
+
+import pytest
+
+from pipelines.atomic_files import read_json
+from t2t_keras.runs.exports import exporting
+from t2t_keras.runs.exports.export_record import weights_digest
+from t2t_keras.translating.export_folders import find_export
+
+TEXTS = ["The dog sleeps.", "", "The cat sleeps."]
+
+
+@pytest.fixture
+def empty_models(monkeypatch):
+    """Makes the export of ids write an empty SavedModel; returns the arguments of each call."""
+    calls = []
+
+    def save(folder, *arguments):
+        (folder / "saved_model.pb").touch()
+        calls.append(arguments)
+
+    monkeypatch.setattr(exporting, "save_ids_model", save)
+    return calls
+
+
+def test_each_export_is_the_next_version(run, tmp_path, empty_models):
+    (tmp_path / "7").mkdir()
+    for version in (8, 9):
+        path = run.export(tmp_path, ids_only=True, dtype="int8", beam=3, alpha=1.0)
+        assert path == tmp_path / str(version)
+    names = {"saved_model.pb", "vocabulary", "config.json", "assets.extra"}
+    assert {each.name for each in path.iterdir()} == names
+    settings = json.loads((path / "config.json").read_text())
+    assert settings["export"]["dtype"] == "int8"
+    search = settings["export"]["search"]
+    assert (search["beam"], search["alpha"], search["n_best"]) == (3, 1.0, 3)
+    assert settings["experiment"] == json.loads(run.config_file.read_text())["experiment"]
+    expected = {"steps": None, "digest": weights_digest(run.model())}
+    assert settings["export"]["weights"] == expected
+    _, config, dtype, trees = empty_models[-1]
+    assert (config.beam, config.n_best, dtype, trees) == (3, 3, "int8", None)
+
+
+def test_an_export_of_a_checkpoint_names_its_step(copied, empty_models):
+    path = copied.export(ids_only=True, weights="4")
+    weights = json.loads((path / "config.json").read_text())["export"]["weights"]
+    assert weights == {"steps": [4], "digest": weights_digest(copied.model("4"))}
+
+
+def test_leftovers_of_a_killed_export_are_removed(run, tmp_path, empty_models):
+    for name in ("1.0a1b.unfinished", "notes.unfinished"):
+        (tmp_path / name).mkdir()
+    run.export(tmp_path, ids_only=True)
+    assert {path.name for path in tmp_path.iterdir()} == {".lock", "1", "notes.unfinished"}
+
+
+def test_an_export_that_fails_leaves_no_version(run, tmp_path, monkeypatch):
+    def fail(folder, *arguments):
+        (folder / "saved_model.pb").touch()
+        raise OSError("no space left")
+
+    monkeypatch.setattr(exporting, "save_ids_model", fail)
+    with pytest.raises(OSError, match="no space left"):
+        run.export(tmp_path, ids_only=True)
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
+
+
+def test_exports_are_written_inside_the_run_by_default(copied, empty_models, monkeypatch):
+    assert copied.export(ids_only=True) == copied.folder / "export_ids" / "1"
+    monkeypatch.setattr(exporting, "save_text_model", lambda *arguments: None)
+    assert copied.export() == copied.folder / "export" / "1"
+    folder = copied.export(format="ctranslate2", force=True, alpha=1.0)
+    assert folder == copied.folder / "export_ctranslate2"
+    record = read_json(folder / "export.json")
+    digest, file = weights_digest(copied.model()), copied.averaged.digest()
+    assert record["weights"] == {"steps": None, "digest": digest, "file": file}
+    assert (record["dtype"], record["search"]["alpha"]) == ("float32", 1.0)
+    assert copied.export(format="keras") == copied.folder / "model.keras"
+    assert [path.name for path in copied.folder.glob("*.keras")] == ["model.keras"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "options", "message"),
+    [
+        (
+            "",
+            {"format": "onnx"},
+            "`format` must be one of 'saved_model', 'litert',",
+        ),
+        ("", {"n_best": 9}, r"`n_best` must be at most the beam width"),
+        ("", {"weights": "oldest"}, r"no weights 'oldest'"),
+        ("", {"bean": 4}, r"no search setting 'bean'"),
+        ("", {"method": "sample"}, "cannot sample"),
+        ("model.h5", {"format": "keras"}, r"must name a file that ends in .keras"),
+    ],
+)
+def test_wrong_options_are_refused(run, tmp_path, folder, options, message):
+    with pytest.raises(ValueError, match=message):
+        run.export(tmp_path / folder, **options)
+    assert not find_export(tmp_path) and not (tmp_path / "1").exists()
+
+
+def test_the_newest_complete_version_is_found(tmp_path):
+    assert find_export(tmp_path) is None
+    assert find_export(tmp_path / "none") is None
+    for version in (2, 9, 10, 11):
+        (tmp_path / str(version)).mkdir()
+    assert find_export(tmp_path) is None
+    for version in (2, 9, 10):
+        (tmp_path / str(version) / "saved_model.pb").touch()
+    assert find_export(tmp_path) == tmp_path / "10"
+    assert find_export(tmp_path / "9") == tmp_path / "9"

@@ -1,0 +1,242 @@
+"""A training that starts from another run's weights, with its vocabulary or another one."""
+
+import dataclasses
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.processes.commands import TINY_RUN, command
+from support.runs.untrained import toy_tokenizer, untrained_run
+
+from pipelines.atomic_files import read_json, write_json
+from pipelines.batches.dataset import encoded
+from pipelines.special_ids import CONTINUES, SPECIAL_PIECES
+from pipelines.text.normalization import Normalization
+from pipelines.tokenizers import SeparateTokenizers, load_tokenizer
+from pipelines.tokenizers.separated_tokens import TokenTokenizer
+from pipelines.tokenizers.word_pieces import WordPieceTokenizer
+from pipelines.toy.grammar import pairs
+from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.experiment import Experiment, load_experiment
+from t2t_keras.rivals.gnmt import GNMTConfig
+from t2t_keras.runs import Run
+from t2t_keras.runs.settings_file import write_settings
+from t2t_keras.runs.training.initial_weights import (
+    initialize,
+    initialized_search,
+    initialized_settings,
+    means,
+    origins,
+    rates,
+)
+from t2t_keras.runs.training.train import initial_run, set_model
+from t2t_keras.transformer_config import TransformerConfig
+
+
+@pytest.fixture(scope="module")
+def initial(tmp_path_factory):
+    """An untrained run with a bias, and its tokenizer."""
+    folder = tmp_path_factory.mktemp("initial")
+    tokenizer = toy_tokenizer(folder / "vocabulary")
+    return untrained_run(folder / "run", folder / "vocabulary", tokenizer), tokenizer
+
+
+def weights_of(model):
+    return {weight.path.split("/", 1)[1]: weight.numpy() for weight in model.trainable_weights}
+
+
+def started(initial, tokenizer):
+    """Returns the weights of a new model that starts from a run."""
+    model = initialized_settings(initial, TransformerConfig(dropout=0.3), tokenizer)
+    assert model.dropout == 0.3 and model.d_model == 16
+    model = Experiment(model=model).new_model()
+    initialize(model, initial, tokenizer)
+    return weights_of(model)
+
+
+def test_with_the_same_vocabulary_all_weights_are_those_of_the_run(initial):
+    run, tokenizer = initial
+    expected = weights_of(run.model())
+    for path, array in started(run, tokenizer).items():
+        np.testing.assert_array_equal(array, expected[path], err_msg=path)
+
+
+def test_pieces_of_both_vocabularies_keep_their_rows_and_new_ones_get_a_mean(initial):
+    run, known = initial
+    new = WordPieceTokenizer([*SPECIAL_PIECES, "dog", "sleepsdog"], Normalization())
+    expected, result = weights_of(run.model()), started(run, new)
+    assert result["embedding/matrix"].shape == (6, 16)
+    made_of = known.encode(["dog", "sleepsdog"])
+    assert len(made_of[1]) > 1
+    for name in ("matrix", "bias"):
+        theirs, ours = expected[f"embedding/{name}"], result[f"embedding/{name}"]
+        np.testing.assert_array_equal(ours[:4], theirs[:4])
+        for row, ids in zip(ours[4:], made_of, strict=True):
+            np.testing.assert_allclose(row, theirs[ids].mean(axis=0), rtol=1e-5)
+    path = "decoder/block_0/cross_attention/attention/query/kernel"
+    np.testing.assert_array_equal(result[path], expected[path])
+
+
+def test_a_second_vocabulary_starts_from_the_shared_matrix(initial):
+    run, known = initial
+    source, target = (TokenTokenizer([*known.pieces(range(4)), word]) for word in ("dog", "Hund"))
+    result = started(run, SeparateTokenizers(source, target))
+    theirs = weights_of(run.model())["embedding/matrix"]
+    for path, word in (("source_embedding/matrix", "dog"), ("embedding/matrix", "Hund")):
+        ids = known.encode([word])[0]
+        np.testing.assert_allclose(result[path][4], theirs[ids].mean(axis=0), rtol=1e-5)
+
+
+def test_a_piece_that_the_known_vocabulary_cannot_split_is_made_of_unknown():
+    known = WordPieceTokenizer([*SPECIAL_PIECES, "a", f"{CONTINUES}b"])
+    new = WordPieceTokenizer([*SPECIAL_PIECES, "ab", f"{CONTINUES}b", "xa"])
+    assert origins(new, known) == [[0], [1], [2], [3], [4, 5], [5], [3, 3]]
+    assert origins(known, known) == [[id] for id in range(6)]
+
+
+def test_means_of_rows():
+    array = np.array([[1.0, 2.0], [3.0, 6.0], [5.0, 0.0]], "float32")
+    expected = [[1, 2], [4, 3], [3, 8 / 3]]
+    np.testing.assert_allclose(means(array, [[0], [1, 2], [0, 1, 2]]), expected, rtol=1e-6)
+    np.testing.assert_allclose(means(array[:, 0], [[2, 1], [0]]), [4, 1])
+
+
+def test_the_begin_of_a_source_is_no_part_of_new_pieces():
+    known = TokenTokenizer([*SPECIAL_PIECES, "a", "b"], begin=True)
+    assert origins(TokenTokenizer([*SPECIAL_PIECES, "b", "c"]), known)[4:] == [[5], [3]]
+
+
+def test_the_search_is_the_runs_where_the_config_has_the_defaults():
+    known = SearchConfig(beam=6, alpha=1.0, penalty="marian", banned=(3, 17), first=(20,))
+    search = initialized_search(known, SearchConfig(extra_length=10), same_vocabulary=True)
+    assert search == dataclasses.replace(known, extra_length=10)
+    search = initialized_search(known, SearchConfig(beam=2), same_vocabulary=False)
+    assert search == dataclasses.replace(known, beam=2, banned=(3,), first=())
+
+
+def test_a_given_search_setting_counts_even_if_it_is_the_default():
+    known = SearchConfig(beam=6, alpha=1.0, first=(20,))
+    search = initialized_search(known, SearchConfig(), True, ["search.beam", "search.first"])
+    assert search == dataclasses.replace(known, beam=4, first=())
+
+
+def test_a_run_with_initial_weights_is_resumed_as_it_was_started_or_with_all_its_settings(tmp_path):
+    run, tokenizer = Run(tmp_path), None
+    known = Experiment(TransformerConfig(d_model=16, num_heads=2), search=SearchConfig(beam=6))
+    write_settings(run.config_file, known, init="gone")
+    config = load_experiment("finetune")
+    set_model(config, run, tokenizer, initial_run(run, "gone"), "gone", ())
+    assert (config.model, config.search) == (known.model, known.search)
+    resumed = run.experiment()
+    resumed.search.beam = SearchConfig().beam
+    set_model(resumed, run, tokenizer, initial_run(run, None), None, ())
+    assert resumed.search == SearchConfig()
+
+
+def test_a_rival_takes_only_the_rates_that_it_has():
+    assert rates(TransformerConfig(dropout=0.3), GNMTConfig()) == {"dropout": 0.3}
+    assert rates(GNMTConfig(dropout=0.3), TransformerConfig()) == {"dropout": 0.3}
+
+
+def test_a_run_goes_on_only_from_the_weights_that_it_was_started_with(tmp_path):
+    run = Run(tmp_path / "run")
+    assert initial_run(run, None) is None
+    assert initial_run(run, "a").folder == Path("a")
+    run.folder.mkdir()
+    write_json(run.config_file, {"experiment": {}, "init": "a"})
+    assert initial_run(run, None).folder == initial_run(run, "x/../a").folder == Path("a")
+    with pytest.raises(ValueError, match=r"was started with --init=a\. Received: --init=b"):
+        initial_run(run, "b")
+    write_json(run.config_file, {"experiment": {}})
+    assert initial_run(run, None) is None
+    for init in ("a", run.folder):
+        with pytest.raises(ValueError, match=r"was started without --init\. .* different --run"):
+            initial_run(run, init)
+
+
+FLAGS = [flag for flag in TINY_RUN if "model" not in flag]
+FINE_TUNING = ["--config.training.schedule=constant", "--config.training.learning_rate=1e-3"]
+
+
+@pytest.fixture(scope="module")
+def tuned(toy_run, tmp_path_factory):
+    """A function that trains a run from the toy run's weights; returns its arrays."""
+
+    def train(name, steps, *flags):
+        folder = tmp_path_factory.getbasetemp() / f"tuned-{name}"
+        flags = [f"--config.training.steps={steps}", *FLAGS, *FINE_TUNING, *flags]
+        arguments = [f"--run={folder}", f"--init={toy_run[1]}", "--noexport", *flags]
+        result = command("train", *arguments)
+        assert result.returncode == 0, result.stderr
+        state, _ = Run(folder).checkpoints.load(steps)
+        return Run(folder), state
+
+    return train
+
+
+@pytest.mark.long
+def test_a_resumed_training_from_initial_weights_ends_with_the_same_bits(tuned, toy_run):
+    run, whole = tuned("whole", 4, "--freeze=encoder,embedding")
+    tuned("resumed", 2, "--freeze=encoder,embedding")
+    _, resumed = tuned("resumed", 4, "--freeze=encoder,embedding")
+    assert whole.keys() == resumed.keys()
+    for name, array in whole.items():
+        np.testing.assert_array_equal(resumed[name], array, err_msg=name)
+    # The frozen layers have the initial weights, and the others do not.
+    before, after = weights_of(Run(toy_run[1]).model()), weights_of(run.model("4"))
+    for path, array in after.items():
+        same = np.array_equal(array, before[path])
+        assert same == path.startswith(("encoder", "embedding")), path
+    config = read_json(run.config_file)
+    assert config["init"] == str(toy_run[1])
+    assert run.experiment().model.d_model == Run(toy_run[1]).experiment().model.d_model
+
+
+@pytest.fixture(scope="module")
+def corpora(toy_run, tmp_path_factory):
+    """Two folders of data with the vocabulary of the toy run, as --data with weights."""
+    folder, vocabulary = tmp_path_factory.mktemp("corpora"), toy_run[1] / "vocabulary"
+    tokenizer = load_tokenizer(vocabulary)
+    for name, texts in {"general": pairs(200), "mine": pairs(40, "test")}.items():
+        encoded(texts, tokenizer).shards[0].write(folder / name / "shard-00000-of-00001")
+        shutil.copytree(vocabulary, folder / name / "vocabulary")
+    return f"{folder}/general:1,{folder}/mine:4"
+
+
+@pytest.mark.long
+def test_a_resumed_training_on_weighted_corpora_ends_with_the_same_bits(tuned, corpora):
+    flags = [f"--data={corpora}", "--config.data.batches.tokens=2100"]
+    whole, expected = tuned("mixed", 8, *flags)
+    tuned("interrupted", 6, *flags)
+    (Run(whole.folder.with_name("tuned-interrupted")).checkpoints.path(6)).unlink()  # as if killed
+    resumed, state = tuned("interrupted", 8, *flags)
+    for name, array in expected.items():
+        np.testing.assert_array_equal(state[name], array, err_msg=name)
+    passes = [[each["passes"] for each in run.evaluations()] for run in (whole, resumed)]
+    assert passes[0] == passes[1] and len(passes[0]) == 2
+    # A pair of the small corpus is seen 4 · 200 / 40 times as often.
+    assert passes[0][-1]["mine"] / passes[0][-1]["general"] == pytest.approx(20, rel=0.3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--init={toy}", "--config.model.d_model=32"], "--config.model.d_model: the model's"),
+        (["--init={folder}"], "is not a run: it has no config.json"),
+        (["--init={toy}", "--freeze=encodr"], "`training.freeze` must be among .*encoder"),
+        (
+            ["--init={toy}", "--freeze=encoder,decoder,embedding"],
+            "names that leave a layer",
+        ),
+        (["--data=general:1,mine"], "Give a weight to each corpus or to none"),
+        (["--config.training.schedule=constant"], "`learning_rate` must be below"),
+    ],
+)
+def test_mistakes_are_refused(toy_run, tmp_path, arguments, message):
+    arguments = [each.format(toy=toy_run[1], folder=tmp_path) for each in arguments]
+    result = command("train", f"--run={tmp_path}/run", *FLAGS, *arguments)
+    assert result.returncode == 2, result.stderr
+    assert "Traceback" not in result.stderr
+    assert re.search(message, result.stderr.splitlines()[-1]), result.stderr

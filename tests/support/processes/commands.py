@@ -1,0 +1,306 @@
+"""Runs the package's commands, each in a process that starts at once.
+
+Importing TensorFlow takes seconds. One process imports it, and every command is a fork of that
+process with its own arguments, flags, streams and exit code, as if a shell had started it.
+"""
+
+import atexit
+import contextlib
+import importlib
+import itertools
+import json
+import os
+import resource
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+HELPERS = "support.processes."  # package of the modules beside this one
+PARENT = None
+# Flags for data of 1,200 sentences, and for a run that takes seconds.
+SMALL_CORPUS = ["--config.data.vocabulary.size=400", "--config.data.batches.tokens=4000"]
+TINY_RUN = [
+    "--config.model.num_layers=1",
+    "--config.model.d_model=16",
+    "--config.model.d_ff=16",
+    "--config.data.toy_pairs=300",
+    "--config.data.vocabulary.size=400",
+    "--config.data.dev_pairs=20",
+    "--config.search.beam=2",
+    "--config.search.extra_length=0",
+    "--config.training.log_every=2",
+    "--config.training.evaluate_every=4",
+    "--config.training.checkpoint_every=2",
+]
+# Unusual lines that a user may translate.
+UGLY = [
+    "The dog sleeps.",
+    "",
+    "   ",
+    "\u00e9\U0001f600\u4e2d",
+    "a\0b",
+    "dog " * 300,
+    "The cat sleeps.",
+]
+
+
+def command(
+    name, *arguments, stdin="", interrupt_after=None, read=True, at_stage=None, limits=None
+):
+    """Runs `t2t-NAME` as `python -m t2t_keras.cli.NAME` does.
+
+    Args:
+        stdin: text. None: an open pipe without a writer.
+        interrupt_after: seconds until Ctrl-C. None: no Ctrl-C.
+        read: False closes standard output's reader, as `head` does.
+        at_stage: for t2t-reproduce, whose stages are then forks, too. {index: "SIGNAL"} sends it a
+            signal as soon as the stage of that index, a training, has written a checkpoint.
+        limits: {"FSIZE": maximum bytes of a file, "AS": bytes of memory beyond those in use now}.
+
+    Returns:
+        A `subprocess.CompletedProcess` with text.
+    """
+    changes = {"interrupt_after": interrupt_after, "read": read, "at_stage": at_stage}
+    changes["limits"] = limits or {}
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "stdin").write_text(stdin or "", encoding="utf-8")
+        request = request_of(name, arguments, folder) | {"wait_for_input": stdin is None}
+        return completed(request | changes)
+
+
+def script(path, cwd):
+    """Runs a Python file in the folder `cwd`; returns a `subprocess.CompletedProcess` with text."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "stdin").touch()
+        return completed(request_of("", [], folder) | {"module": str(path), "cwd": str(cwd)})
+
+
+def completed(request):
+    """Sends a request and returns the `subprocess.CompletedProcess`."""
+    code = answer_to(request)
+    out, err = (
+        (Path(request["folder"]) / name).read_text(encoding="utf-8")
+        for name in ("stdout", "stderr")
+    )
+    return subprocess.CompletedProcess(request["argv"], code, out, err)
+
+
+class Running:
+    """A command that runs beside the test until it is stopped."""
+
+    def __init__(self, request):
+        self.pid = answer_to(request | {"background": True})
+        self.folder, self.code = Path(request["folder"]), None
+
+    def line(self, seconds=60):
+        """Waits for the first line of output and returns it."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            text = (self.folder / "stdout").read_text(encoding="utf-8")
+            if "\n" in text:
+                return text.partition("\n")[0]
+            time.sleep(0.05)
+        raise TimeoutError((self.folder / "stderr").read_text(encoding="utf-8"))
+
+    def errors(self):
+        return (self.folder / "stderr").read_text(encoding="utf-8")
+
+    def stop(self, number=signal.SIGTERM):
+        """Sends a signal, unless the command has ended, and returns the exit code."""
+        if self.code is None:
+            os.kill(self.pid, number)
+        return self.wait()
+
+    def wait(self):
+        """Waits for the end and returns the exit code."""
+        if self.code is None:
+            self.code = answer_to({"wait_for": self.pid, "interrupt_after": None})
+        return self.code
+
+
+@contextlib.contextmanager
+def running(name, *arguments, package="t2t_keras.cli."):
+    """Starts `t2t-NAME`, or a module of a different package, and yields a `Running`."""
+    with tempfile.TemporaryDirectory() as folder:
+        for stream in ("stdin", "stdout"):
+            (Path(folder) / stream).touch()
+        process = Running(request_of(name, arguments, folder) | {"module": f"{package}{name}"})
+        try:
+            yield process
+        finally:
+            process.stop(signal.SIGKILL)
+
+
+def request_of(name, arguments, folder):
+    return {
+        "argv": [f"{name}.py", *map(str, arguments)],
+        "module": f"t2t_keras.cli.{name}",
+        "folder": folder,
+        "cwd": os.getcwd(),
+        "wait_for_input": False,
+        "interrupt_after": None,
+        "read": True,
+    }
+
+
+def answer_to(request):
+    """Sends a request to the parent process and returns the integer that it answers."""
+    process = parent_process()
+    process.stdin.write(json.dumps(request) + "\n")
+    process.stdin.flush()
+    return int(process.stdout.readline())
+
+
+def parent_process():
+    global PARENT
+    if PARENT is None:
+        PARENT = subprocess.Popen(
+            [sys.executable, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"},
+        )
+        atexit.register(PARENT.kill)
+    return PARENT
+
+
+def serve():
+    """Imports what commands need, then forks a command for each request."""
+    for module in ("tensorflow_text", "t2t_keras.runs"):
+        importlib.import_module(module)
+    for line in sys.stdin:
+        request = json.loads(line)
+        child = request.get("wait_for") or os.fork()
+        if not child:
+            run(request)
+        if request.get("background"):
+            print(child, flush=True)
+            continue
+        if request["interrupt_after"] is not None:
+            with contextlib.suppress(ChildProcessError):
+                signal.sigtimedwait([signal.SIGCHLD], request["interrupt_after"])
+                os.kill(child, signal.SIGINT)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+def run(request):
+    """Redirects the streams of a fork and becomes the command. Never returns."""
+    folder = Path(request["folder"])
+    streams = [os.open(folder / "stdin", os.O_RDONLY)]
+    if request["wait_for_input"]:
+        streams = [os.pipe()[0]]
+    for name in ("stdout", "stderr"):
+        streams.append(os.open(folder / name, os.O_CREAT | os.O_WRONLY | os.O_TRUNC))
+    if not request["read"]:
+        reader, streams[1] = os.pipe()
+        os.close(reader)
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+    os.chdir(request["cwd"])
+    for name, value in request.get("limits", {}).items():
+        limit(name, value)
+    # Python's own streams do not close their descriptors, either, when they are replaced.
+    sys.stdin, sys.stdout, sys.stderr = (
+        os.fdopen(n, "w" if n else "r", closefd=False) for n in range(3)
+    )
+    if request.get("at_stage") is not None:
+        start_stages_from(stage_server(), request["at_stage"])
+    become(request["argv"], request["module"])
+
+
+def limit(name, value):
+    """Limits a resource of this process. A write beyond the limit fails as on a full disk."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    if name == "AS":
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        value += pages * resource.getpagesize()
+    resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
+
+
+def become(argv, module):
+    """Runs a module, or a file, as a command and exits with its code. Never returns."""
+    sys.argv = argv
+    code = 0
+    try:
+        if module.endswith(".py"):
+            runpy.run_path(module, run_name="__main__")
+        else:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as exit:
+        code = exit.code if isinstance(exit.code, int) else int(exit.code is not None)
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+        code = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def stage_server():
+    """Starts a process that forks stages from the modules loaded now; returns a socket to it."""
+    ours, theirs = socket.socketpair()
+    if os.fork():
+        theirs.close()
+        return ours
+    ours.close()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for line in theirs.makefile():
+        argv, module, log = json.loads(line)
+        child = os.fork()
+        if not child:
+            theirs.close()
+            output = os.open(log, os.O_WRONLY | os.O_APPEND)
+            for stream in (1, 2):
+                os.dup2(output, stream)
+            become(argv, module)
+        theirs.sendall(f"{child}\n".encode())
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        with contextlib.suppress(BrokenPipeError):
+            theirs.sendall(f"{code}\n".encode())
+    os._exit(0)
+
+
+def start_stages_from(server, at_stage):
+    """Makes t2t-reproduce, in this process, start its stages as forks of the server."""
+    from t2t_keras.reproduction import stages
+
+    indices = itertools.count()
+    answers = server.makefile()
+
+    class Stage:
+        """The process of a stage, with the interface of `subprocess.Popen` that `Stages` uses."""
+
+        def __init__(self, name, arguments, log):
+            self.signal = at_stage.get(str(next(indices)))
+            self.runs = [Path(a.removeprefix("--run=")) for a in arguments if a[:6] == "--run="]
+            request = [f"{name}.py", *arguments], f"t2t_keras.cli.{name}", log.name
+            server.sendall(f"{json.dumps(request)}\n".encode())
+            self.pid = int(answers.readline())
+
+        def wait(self, timeout):
+            if self.signal:
+                while not list(self.runs[0].glob("checkpoints/*.npz")):
+                    time.sleep(0.01)
+                os.kill(os.getpid(), signal.Signals[self.signal])
+            return int(answers.readline())
+
+        def send_signal(self, number):
+            os.kill(self.pid, number)
+
+    stages.start_command = Stage
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    serve()

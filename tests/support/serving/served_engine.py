@@ -1,0 +1,146 @@
+"""An engine for tests of the server, and a client of it, both without HTTP and TensorFlow."""
+
+import asyncio
+import functools
+import json
+import threading
+import time
+from types import SimpleNamespace
+
+import numpy as np
+
+from pipelines.text.normalization import Normalization
+from pipelines.tokenizers.vocabulary import VocabularyConfig, learn
+from pipelines.toy.grammar import pairs
+from t2t_keras.decoding.rows import END, PADDING, Hypotheses
+from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.export.signature_names import OPTIONS
+from t2t_keras.serving.batching import Workers
+from t2t_keras.serving.engine_model import EngineModel
+from t2t_keras.serving.limits import Limits
+from t2t_keras.serving.metrics import Metrics
+from t2t_keras.serving.predictor import Predictor
+from t2t_keras.serving.rest import Query
+from t2t_keras.serving.versions import Version
+from t2t_keras.translating.engines.engine import Engine
+
+TAGS = "<2de>", "<2fr>"
+
+
+@functools.cache
+def tokenizer():
+    """Returns a tokenizer with 400 pieces and bytes, and with tags for two languages."""
+    texts = [text for pair in pairs(200) for text in pair]
+    return learn(map(Normalization(), texts), VocabularyConfig(size=400, tags=TAGS))
+
+
+class EchoEngine(Engine):
+    """Translates a text to itself, after its prefix and its phrases.
+
+    Later hypotheses end in exclamation marks. The scores of hypotheses are −α, −2α, and so on.
+    Words are aligned in order, and have a confidence of 0.5. A text with the word "fail" raises an
+    error.
+
+    Args:
+        seconds: time of each call.
+        **attributes: those of `Engine`.
+
+    Attributes:
+        calls: (method, names of the columns, number of rows) of each batch.
+        sources: the ids of each batch that is searched for.
+        may_go_on: calls wait until this event is set.
+    """
+
+    varies, offers, most = frozenset({"alpha", "beam", "n_best"}), ("alpha", "beam", "n_best"), 4
+    name = "this model"
+
+    def __init__(self, seconds=0.0, **attributes):
+        self.config, self.tokenizer, self.seconds = SearchConfig(), tokenizer(), seconds
+        self.calls, self.sources, self.may_go_on = [], [], threading.Event()
+        self.may_go_on.set()
+        vars(self).update(attributes)
+
+    def wait(self, method, names, rows):
+        self.calls.append((method, names, rows))
+        assert self.may_go_on.wait(30)
+        time.sleep(self.seconds)
+
+    def search(self, rows):
+        given = [name for name in ("prefix", "phrases") if getattr(rows, name) is not None]
+        self.wait("search", [*given, *rows.options], len(rows.source))
+        self.sources.append(rows.source)
+        found = [self.found(row, rows) for row in range(len(rows.source))]
+        width = max(len(ids) for each in found for ids in each)
+        tokens = np.full((len(found), self.most, width), PADDING, "int32")
+        scores = np.full((len(found), self.most), -np.inf)
+        for row, each in enumerate(found):
+            alpha = rows.options.get("alpha", [self.config.alpha] * len(found))[row]
+            for rank, ids in enumerate(each):
+                tokens[row, rank, : len(ids)], scores[row, rank] = ids, -alpha * (rank + 1)
+        return Hypotheses(tokens, scores)
+
+    def found(self, row, rows):
+        """Returns the hypotheses of a row, as ids with their end."""
+        source = rows.source[row]
+        parts = [each[row].ravel() for each in (rows.prefix, rows.phrases) if each is not None]
+        begin = [*np.concatenate([*parts, source])]
+        skipped = {PADDING, END, *self.tokenizer.tags.values()}
+        begin = [id for id in begin if id not in skipped]
+        if "fail" in self.tokenizer.decode([begin])[0]:
+            raise ValueError("a secret of the engine")
+        (mark,) = self.tokenizer.encode(["!"])
+        count = rows.options.get("n_best", [self.most] * len(rows.source))[row]
+        return [[*begin, *mark[-1:].tolist() * rank, END] for rank in range(count)]
+
+    def log_p(self, source, target):
+        self.wait("log_p", [], len(source))
+        return np.full(target.shape, np.log(0.5), "float32")
+
+    def attention(self, source, target):
+        self.wait("attention", [], len(source))
+        return np.tile(np.eye(target.shape[1], source.shape[1]), (len(source), 1, 1))
+
+
+class Client:
+    """Requests predictions from a model with an engine, in this process and without HTTP.
+
+    Args:
+        engine: the engine.
+        split: of the `Predictor`.
+        **limits: those of `Limits`.
+    """
+
+    def __init__(self, engine, split=None, **limits):
+        limits = Limits(**limits)
+        self.workers = Workers(limits, Metrics())
+        self.predictor, self.version = Predictor(limits, self.workers, split), Version(1, ())
+        self.version.activate(EngineModel(engine), self.workers)
+
+    async def __call__(self, *rows, signature=OPTIONS, client="a", connection=None):
+        """Returns the predictions for rows. Without a connection, one of `client` is made up."""
+        connection = connection or SimpleNamespace(client=client, hold=lambda size: None)
+        query = Query(signature, "instances", [*rows])
+        with self.version.in_use() as version:
+            return json.loads(await self.predictor(query, version, connection))["predictions"]
+
+    async def close(self):
+        """Waits until no row is in flight and nothing runs in a thread."""
+        steps, workers = self.predictor.steps, self.workers
+        async with asyncio.timeout(30):
+            while workers.rows or workers.places.works_for or steps.places.works_for:
+                await asyncio.sleep(0.01)
+        for batcher in self.version.calls.values():
+            batcher.close()
+
+
+def predictions(*rows, engine=None, signature=OPTIONS, **settings):
+    """Returns the predictions of a `Client` for one request."""
+
+    async def ask():
+        client = Client(engine or EchoEngine(), **settings)
+        try:
+            return await client(*rows, signature=signature)
+        finally:
+            await client.close()
+
+    return asyncio.run(ask())

@@ -1,0 +1,150 @@
+"""A SavedModel that takes text alone, built from plain operations in a second.
+
+Its signatures are named as those of an exported run. It "translates" by reversing the order of the
+words, so that answers are quick to compute and to check. Some words in a text have a special
+effect: "slow" takes a while, "nan" has no score, "refuse" fails an assertion of the model, and
+"fail" raises an error.
+"""
+
+import os
+from pathlib import Path
+
+import tensorflow as tf
+
+from t2t_keras.export.signature_names import NO_SCORE, write_batchable
+
+LAYERS, HEADS, N_BEST = 2, 3, 4
+TEXT = tf.TensorSpec([None], tf.string)
+BATCHABLE = ("serving_default", "translate_n_best", "score", "translate_with_options")
+# Defaults of split, prefix, beam, n_best and alpha.
+OPTIONS = [tf.constant([value]) for value in (True, "", N_BEST, 1, 0.5)]
+
+
+class Backwards(tf.Module):
+    """Reverses the order of words.
+
+    Args:
+        mark: first word of every translation, which identifies the version.
+    """
+
+    def __init__(self, mark):
+        super().__init__()
+        self.mark = mark
+
+    @tf.function(input_signature=[TEXT])
+    def translate(self, text):
+        translations, scores = self.n_best(text)
+        return {"translations": translations[:, 0], "scores": scores[:, 0]}
+
+    @tf.function(input_signature=[TEXT])
+    def translate_n_best(self, text):
+        translations, scores = self.n_best(text)
+        return {"translations": translations, "scores": scores}
+
+    @tf.function(input_signature=[TEXT, *(tf.TensorSpec([None], x.dtype) for x in OPTIONS)])
+    def translate_with_options(
+        self,
+        text,
+        split=OPTIONS[0],
+        prefix=OPTIONS[1],
+        beam=OPTIONS[2],
+        n_best=OPTIONS[3],
+        alpha=OPTIONS[4],
+    ):
+        """Writes the prefix first; the best one's score is −alpha, and `split` has no effect."""
+        refused = tf.debugging.assert_less_equal(beam, N_BEST, f"`beam` must be from 1 to {N_BEST}")
+        with tf.control_dependencies([refused]):
+            translations, scores = self.n_best(text)
+        found = tf.range(N_BEST) < tf.minimum(beam, n_best)[:, None]
+        marked = prefix[:, None] + translations
+        changed = scores + 0.1 - alpha[:, None] + 0.0 * tf.cast(split, tf.float32)[:, None]
+        return {
+            "translations": tf.where(found, marked, ""),
+            "scores": tf.where(found, changed, NO_SCORE),
+        }
+
+    @tf.function(input_signature=[TEXT, TEXT])
+    def score(self, source, target):
+        lengths = tf.strings.length(source) + tf.strings.length(target)
+        return {"log_probabilities": -tf.cast(lengths, tf.float32)}
+
+    @tf.function(input_signature=[TEXT, TEXT])
+    def attention(self, text, translation):
+        source, target = pieces(text), pieces(translation)
+        s, t = source.row_lengths(), target.row_lengths()
+        return {
+            "source_pieces": source.to_tensor(),
+            "target_pieces": target.to_tensor(),
+            "encoder": weights(s, s),
+            "decoder": weights(t, t, causal=True),
+            "cross": weights(t, s),
+        }
+
+    def n_best(self, text):
+        text = slowly(text)
+        refused = tf.debugging.assert_equal(contains(text, "refuse"), False, "not this word")
+        one = tf.strings.to_number(tf.where(contains(text, "fail"), "none", "1"))
+        with tf.control_dependencies([refused]):
+            words = tf.strings.split(text)[:, ::-1]
+        best = tf.strings.reduce_join(words, axis=-1, separator=" ")
+        endings = tf.constant(["", "!", "?", " …"][:N_BEST])
+        translations = self.mark + " " + best[:, None] + endings
+        scores = -0.1 * one[:, None] * tf.range(1, N_BEST + 1, dtype=tf.float32)
+        return translations, tf.where(contains(text, "nan")[:, None], float("nan"), scores)
+
+
+def contains(text, word):
+    return tf.strings.regex_full_match(text, f"(?s).*{word}.*")
+
+
+def slowly(text):
+    """Returns the text, after about half a second of matrix products if it contains "slow"."""
+    rounds = tf.where(tf.reduce_any(contains(text, "slow")), 400, 0)
+
+    def product(n, matrix):
+        return n + 1, matrix @ matrix
+
+    _, matrix = tf.while_loop(
+        lambda n, _: n < rounds, product, (0, 0.9 * tf.eye(400)), parallel_iterations=1
+    )
+    return text + tf.where(matrix[0, 0] > 2, "never", "")
+
+
+def pieces(text):
+    """Splits words into pieces of up to five letters and appends the end token."""
+    words = "▁" + tf.strings.split(text)
+    cut = tf.strings.regex_replace(words.flat_values, r"(\S{5})", r"\1 ")
+    of_words = tf.RaggedTensor.from_row_splits(tf.strings.split(cut), words.row_splits)
+    of_texts = of_words.merge_dims(1, 2)
+    end = tf.fill([of_texts.nrows(), 1], "</s>")
+    return tf.concat([of_texts, end], axis=1)
+
+
+def weights(rows, columns, causal=False):
+    """Returns weights `[batch, layers, heads, rows, columns]` whose rows sum to 1."""
+    i = tf.range(tf.reduce_max(rows))[:, None]
+    j = tf.range(tf.reduce_max(columns))[None]
+    near = -tf.abs(tf.cast(i - j, tf.float32))
+    sharpness = 0.5 + tf.reshape(tf.range(LAYERS * HEADS, dtype=tf.float32), [LAYERS, HEADS, 1, 1])
+    visible = tf.sequence_mask(columns, tf.reduce_max(columns))[:, None, None, None]
+    if causal:
+        visible &= j <= i
+    scores = tf.where(visible, near * sharpness, -1e9)
+    return tf.nn.softmax(scores)
+
+
+def write_version(export, number, mark=None, signatures=None):
+    """Writes a complete version into an export folder. Its translations begin with `mark`."""
+    model = Backwards(mark or f"v{number}:")
+    offered = {
+        "serving_default": model.translate,
+        "translate_n_best": model.translate_n_best,
+        "translate_with_options": model.translate_with_options,
+        "score": model.score,
+        "attention": model.attention,
+    }
+    unfinished = Path(export) / f".{number}"
+    offered = {name: offered[name] for name in signatures or offered}
+    tf.saved_model.save(model, str(unfinished), signatures=offered)
+    write_batchable(unfinished, BATCHABLE)
+    os.rename(unfinished, Path(export) / str(number))

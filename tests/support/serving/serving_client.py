@@ -1,0 +1,61 @@
+"""A server of the tests' own SavedModel, and client functions that send it requests."""
+
+import contextlib
+import json
+import re
+import time
+import urllib.error
+import urllib.request
+
+from support.processes.commands import running
+
+
+@contextlib.contextmanager
+def served(folder, *flags):
+    """Runs a server of a folder and yields its process and address."""
+    with running("serve", folder, "--port=0", *flags) as process:
+        yield process, re.search(r"http://[^/]+", process.line()).group()
+
+
+def predict(address, body, path="v1/models/backwards:predict", seconds=60, **headers):
+    """Posts `body`, bytes or a value for JSON, and returns the status and the parsed answer."""
+    body = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return opened(urllib.request.Request(f"{address}/{path}", body, headers), seconds)
+
+
+def get(address, path, method="GET"):
+    return opened(urllib.request.Request(f"{address}/{path}", method=method))
+
+
+def opened(request, seconds=60):
+    try:
+        with urllib.request.urlopen(request, timeout=seconds) as response:
+            text = response.read().decode()
+            is_json = response.headers.get_content_type() == "application/json"
+            return response.status, json.loads(text, parse_constant=not_json) if is_json else text
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.loads(error.read())
+
+
+def not_json(word):
+    raise AssertionError(f"{word} is not JSON")
+
+
+def backwards(text, mark="v1:"):
+    """Returns the translation that the served model gives for a text."""
+    return " ".join([mark, *reversed(text.split())])
+
+
+def metric(address, name):
+    """Returns the value of a metric, with its labels in `name`; 0 if it is absent."""
+    match = re.search(rf"^{re.escape(name)} (\S+)$", get(address, "metrics")[1], re.M)
+    return float(match.group(1)) if match else 0.0
+
+
+def until(condition, seconds=60):
+    """Waits until a condition holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "the condition does not hold in time"
+        time.sleep(0.05)
