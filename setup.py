@@ -49,7 +49,7 @@ setup(
     # versions, so a new one is allowed only after it has been tested.
     install_requires=[
         "absl-py>=2.3,<3",
-        # LiteRT. Its calls for signatures without copies are not public: see litert_programs.py.
+        # LiteRT. Its calls without copies are private: see translating/engines/litert_runtime.py.
         "ai-edge-litert>=2.3,<2.4; sys_platform != 'darwin' or platform_machine == 'arm64'",
         "aiohttp>=3.14,<4",
         "flatbuffers>=25,<26",
@@ -71,13 +71,16 @@ setup(
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],
         "beam": ["apache-beam>=2.77,<3"],
         "ctranslate2": ["ctranslate2>=4.8,<5"],
-        # JAX is a second backend for the model's tests, build makes the wheel in CI, and selenium
-        # tests the server's page in a browser, if one is installed.
+        # JAX is a second backend for the model's tests, build makes the wheel in CI, nbclient and
+        # ipykernel run the notebook, and selenium tests the server's page in a browser, if one is
+        # installed.
         "test": [
             "apache-beam>=2.77,<3",
             "build>=1.2,<2",
             "ctranslate2>=4.8,<5",
+            "ipykernel>=7.4,<8",
             "jax>=0.10,<0.11",
+            "nbclient>=0.11,<0.12",
             "pytest>=9,<10",
             "pytest-xdist>=3.8,<4",
             "ruff>=0.17,<0.18",

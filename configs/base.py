@@ -2,7 +2,7 @@
 
     t2t-parameters --config=base
 
-Every other config starts from it, or from one that does, and sets only the differences.
+Every other config is derived from it, directly or indirectly, and sets only the differences.
 """
 
 from t2t_keras.checks import check

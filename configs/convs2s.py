@@ -6,10 +6,10 @@
     t2t-train --config=convs2s:multi30k --data=data/multi30k --run=runs/convs2s_multi30k \\
         --dev_source=val.en --dev_target=val.de
 
-`data/multi30k` is prepared with `--config=multi30k`. The training is that of the Transformer's
-configs. Gehring et al. 2017 report 25.16 BLEU on newstest2014 (Table 2).
-Measured with little text and at the cost of the Transformer: see "Table 2" in
-t2t_keras/reproduction/README.md.
+Prepare `data/multi30k` with `--config=multi30k`. Training is as in the Transformer's configs.
+Gehring et al. 2017 report 25.16 BLEU on newstest2014 (Table 2). For results on little text at the
+Transformer's training cost, see "The Transformer and its rivals" in
+t2t_keras/reproduction/RESULTS.md.
 """
 
 from t2t_keras.checks import check_choice

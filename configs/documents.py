@@ -27,5 +27,5 @@ def get_config(variant=""):
     training.checkpoint_every = 100
     experiment.search.extra_length = 600  # the German documents have a fifth more tokens
     data.cleaning = CleaningConfig(max_characters=0)
-    data.batches = BatchConfig(tokens=4096, buckets=10, max_length=3072, multiple=1)
+    data.batches = BatchConfig(tokens=4096, buckets=10, max_length=3072, row_multiple=1)
     return experiment

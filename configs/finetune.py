@@ -4,9 +4,9 @@
         --output=data/mine
     t2t-train --init=runs/general --data=data/mine --run=runs/mine
 
-The model is that of --init, and only its dropout is set here. The learning rate is a hundredth to a
-tenth of that for random weights, because these weights are already trained. For measured results,
-see "A recipe" in t2t_keras/training/README.md.
+The model is that of --init; only its dropout is set here. The learning rate is a hundredth to a
+tenth of the rate for random weights, because the weights are already trained. For measured results,
+see "Fine-tuning" in t2t_keras/training/RESULTS.md.
 """
 
 from pipelines.batches.batch_plan import BatchConfig

@@ -5,7 +5,7 @@
         --dev_source=dev.en --dev_target=dev.de
 
 Measured with half its widths and a quarter of its steps: sacreBLEU 32.9 on short everyday
-sentences and 7.5 on news (see "Table 2" in t2t_keras/reproduction/README.md).
+sentences and 7.5 on news (see "Table 2" in t2t_keras/reproduction/RESULTS.md).
 """
 
 from t2t_keras.checks import check

@@ -5,12 +5,11 @@
     t2t-train --config=moe:multi30k --data=data/multi30k --run=runs/moe_multi30k \\
         --dev_source=val.en --dev_target=val.de
 
-`data/multi30k` is prepared with `--config=multi30k`. At the paper's size, the model has 8.7 billion
-weights. Every GPU has all of them; with their gradients and Adam's moments, they take 139 GB. The
-training is that of the Transformer's configs.
-Shazeer et al. 2017 report 26.03 BLEU on newstest2014 (Table 2).
-Measured with little text and at the cost of the Transformer: see "Table 2" in
-t2t_keras/reproduction/README.md.
+Prepare `data/multi30k` with `--config=multi30k`. Training is as in the Transformer's configs. At
+the paper's size, the model has 8.7 billion weights. Every GPU holds all of them; with gradients and
+Adam's moments, they take 139 GB. Shazeer et al. 2017 report 26.03 BLEU on newstest2014 (Table 2).
+For results on little text at the Transformer's training cost, see "The Transformer and its rivals"
+in t2t_keras/reproduction/RESULTS.md.
 """
 
 from t2t_keras.checks import check_choice

@@ -5,8 +5,8 @@
         --dev_source=val.en --dev_target=val.de
 
 Measured: sacreBLEU 39.8 on test_2016_flickr, with the last 5 checkpoints averaged and beam 4,
-after 70 minutes on two CPU cores (see "Multi30k" in configs/README.md). `multi30k:shallow` has half
-the layers, for trainings of less than an hour: the deeper model begins to learn later.
+after 70 minutes on two CPU cores (see "Multi30k" in configs/RESULTS.md). `multi30k:shallow` has
+half the layers, for training in less than an hour: the deeper model begins to learn later.
 """
 
 from t2t_keras.checks import check_choice
@@ -14,7 +14,7 @@ from t2t_keras.experiment import Experiment
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
 
-VARIANTS = {"": 4, "shallow": 2}  # layers of encoder and decoder
+VARIANTS = {"": 4, "shallow": 2}  # {variant: number of layers of encoder and decoder}
 
 
 def get_config(variant=""):
@@ -28,7 +28,7 @@ def get_config(variant=""):
             num_heads=4,
             dropout=0.3,
         ),
-        # With 12,500 tokens a batch, 50 epochs are 2,400 steps; smaller batches learn faster here.
+        # With 12,500 tokens per batch, 50 epochs are 2,400 steps. Smaller batches learn faster.
         training=TrainingConfig(
             steps=7000,
             warmup_steps=2000,

@@ -1,4 +1,4 @@
-"""The settings of an existing run, as its config.json records them.
+"""The settings of an existing run, from its config.json.
 
     t2t-train --run=runs/mine                                   resumes it with its own settings
     t2t-train --config=settings_of:runs/mine --run=runs/second --config.training.seed=2

@@ -7,10 +7,11 @@
     t2t-train --config=small_treebank --init=runs/short --data=data/trees --run=runs/trees
     t2t-evaluate runs/trees --treebank=dev.trees --constrain=tree
 
-The first training has short sentences only, and the words are the leaves of the trees: with XX for
-every word, or with long sentences from the start, a post-norm model of this size soon wrote trees
-but ignored the sentence for thousands of steps. With their norms in front, four layers begin to
-learn as soon as two. For a run and its scores, see "Table 4" in t2t_keras/reproduction/README.md.
+The first training uses only short sentences, and the leaves of the trees are the words. With XX for
+every word, or with long sentences from the start, a post-norm model of this size soon wrote trees,
+but ignored the sentence for thousands of steps. With pre-norm, a model with four layers begins to
+learn as early as one with two. For a run and its scores, see "Table 4" in
+t2t_keras/reproduction/RESULTS.md.
 """
 
 from t2t_keras.checks import check

@@ -36,7 +36,7 @@ MODELS = {
 STEPS = {"big": 300_000}  # other rows: 100,000
 LABEL_SMOOTHING = {"D_smoothing0.0": 0.0, "D_smoothing0.2": 0.2}  # other rows: 0.1
 
-# Column "params ×10⁶", for the rows that have it.
+# Column "params ×10⁶", for the rows that have a value.
 PRINTED_MILLIONS = {
     "base": 65,
     "B_dk16": 58,

@@ -2,11 +2,12 @@
 
     t2t-reproduce table3 --seeds=3
 
-Without a training text, this command uses this config, an eighth of the paper's widths and half its
-layers. 5,000 sentence pairs, read some 55 times, are so few that dropout and label smoothing
-matter. The paper's own schedule, with a warm-up of 4 % of the steps and a factor of 1, would reach
-a learning rate of 0.011 at this width. Here it reaches 0.0016, after a third of the steps, because
-deep and wide post-norm models need that. Smaller batches allow more steps in the same time.
+Without a training text, this command uses this config, which has an eighth of the paper's widths
+and half its layers. 5,000 sentence pairs, seen about 55 times, are few enough for dropout and label
+smoothing to matter. The paper's schedule, with a warm-up of 4 % of the steps and a factor of 1,
+would reach a learning rate of 0.011 at this width. Here the peak is 0.0016, after a third of the
+steps, because deep and wide post-norm models need that. Smaller batches allow more steps in the
+same time.
 """
 
 from t2t_keras.checks import check

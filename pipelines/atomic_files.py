@@ -1,8 +1,7 @@
 """Files and folders that are either complete or absent, and locks.
 
-Files and folders are written under a temporary name and then renamed. So under
-their final names they are complete, even if the process was killed. Checksums detect damage that
-happens later.
+They are written under a temporary name and then renamed, so a file or folder under its final name
+is complete even if the process was killed. Checksums detect later damage.
 """
 
 import contextlib
@@ -17,15 +16,12 @@ from pathlib import Path
 
 CHECKSUM = "checksum"  # key of a JSON file's checksum
 RUN_AGAIN = "Delete it and run the same command again"
-FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no space, quota or size of a file is left
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # disk full, quota used up, file too large
 
 
 @contextlib.contextmanager
 def full_disk_named(path):
-    """Adds a path to the `OSError` of a full disk, which does not name a file by itself.
-
-    It also replaces the temporary name of a file or folder in it.
-    """
+    """Adds `path` to the `OSError` of a full disk, which names no file or only a temporary one."""
     try:
         yield
     except OSError as error:
@@ -38,8 +34,8 @@ def full_disk_named(path):
 def whole_folder(folder):
     """Yields a temporary folder, which is renamed to `folder` when the block ends without error.
 
-    If a different process has finished the same folder in the meantime, that one is kept: both
-    have the same contents.
+    If a different process has created the same folder in the meantime, the existing folder is kept,
+    because both have the same contents.
     """
     folder = Path(folder)
     unfinished = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}.unfinished")
@@ -66,7 +62,7 @@ def whole_file(path, keep=False):
 
     Args:
         path: the file to write.
-        keep: after an error, keep what was written under `unfinished_name(path)`.
+        keep: whether to keep the partial file, `unfinished_name(path)`, after an error.
     """
     path = Path(path)
     if path.exists() and (not path.is_file() or path.is_relative_to("/dev")):
@@ -99,7 +95,7 @@ def unfinished_name(path):
 
 
 def not_through_link(path, flags):
-    """Opens a file like `os.open`, but rejects a link, whose target would be overwritten."""
+    """Opens a file like `os.open`, but rejects links, because their target would be overwritten."""
     if os.path.islink(path):
         raise ValueError(f"{path} is a link: writing it would overwrite its target. Delete it")
     return os.open(path, flags | os.O_NOFOLLOW, 0o666)
@@ -109,12 +105,12 @@ def lock(file, path):
     """Locks the unfinished file of `path` against other processes that write `path`.
 
     Args:
-        file: `unfinished_name(path)`, open.
+        file: the open file `unfinished_name(path)`.
         path: the file to write.
     """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # After this process opened the file, a different one may have completed and renamed it.
+        # A different process may have completed and renamed the file after this one opened it.
         if os.path.samestat(os.fstat(file.fileno()), os.stat(unfinished_name(path))):
             return
     except (BlockingIOError, FileNotFoundError):
@@ -183,7 +179,7 @@ def file_digest(path):
 
 
 def check_links(folder):
-    """Rejects a folder to write to if a link in it leads outside; it may be a link itself."""
+    """Rejects an output folder with a link that leads outside. The folder itself may be a link."""
     folder = Path(os.path.realpath(folder))
     for path in folder.rglob("*"):
         if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(folder):
@@ -195,9 +191,9 @@ def check_links(folder):
 
 @contextlib.contextmanager
 def only_one(folder):
-    """Locks a folder against other processes. The system releases the lock if this one dies.
+    """Locks a folder against other processes. The system releases the lock if the process dies.
 
-    The error of a full disk in the block names the folder.
+    If the disk gets full in the block, the error names the folder.
     """
     path = Path(folder) / ".lock"
     with open(path, "a+", opener=not_through_link) as file:
@@ -223,8 +219,7 @@ def only_one(folder):
 def locked_folder(folder):
     """Creates a folder and locks it like `only_one`.
 
-    If the block raises an error and has not written anything, the folder and its parents are as
-    before.
+    If the block raises an error before it writes anything, folders created here are removed again.
     """
     folder = Path(folder)
     created = [path for path in (folder, *folder.parents) if not path.exists()]

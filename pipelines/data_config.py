@@ -5,12 +5,14 @@ import math
 
 from pipelines.batches.batch_plan import BatchConfig
 from pipelines.checks import check_whole_number
+from pipelines.old_names import accepts_old_names
 from pipelines.text.cleaning import CleaningConfig
 from pipelines.text.held_out_files import HeldOutFiles, parse_sets
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from pipelines.tokenizers.vocabulary import VocabularyConfig
 
 
+@accepts_old_names("data")
 @dataclasses.dataclass
 class DataConfig:
     """Settings for the data of a run.
@@ -18,17 +20,18 @@ class DataConfig:
     Args:
         folder: folder of training data from t2t-prepare, or a mix of several with the shares of
             their pairs, such as "general:1,mine:4". "": the toy grammar.
-        temperature: of the shares of several corpora without weights, see `read_corpora`.
+        corpus_temperature: temperature of the shares of several corpora without weights, see
+            `read_corpora`.
         toy_pairs: number of training pairs from the toy grammar.
         dev_source, dev_target: text files for evaluation during training. "": none, or the test
             split if the toy grammar is the training data.
-        dev: in their place, several held-out sets with names, "NAME=SOURCE,TARGET" each, or
-            "NAME=SOURCE,TARGET,TO" with a tag. The first is the main one.
+        dev: several named held-out sets instead of `dev_source` and `dev_target`, each
+            "NAME=SOURCE,TARGET", or "NAME=SOURCE,TARGET,TO" with a tag. The first is the main one.
         dev_pairs: number of lines to use from the start of the files of each set. 0: all.
     """
 
     folder: str = ""
-    temperature: float = 1.0
+    corpus_temperature: float = 1.0
     toy_pairs: int = 20_000
     dev_source: str = ""
     dev_target: str = ""
@@ -41,16 +44,18 @@ class DataConfig:
 
     def validate(self):
         """Raises `ValueError` for the first wrong setting."""
-        is_number = isinstance(self.temperature, int | float)
-        if not is_number or self.temperature is True or not 1 <= self.temperature < math.inf:
+        temperature = self.corpus_temperature
+        is_number = isinstance(temperature, int | float) and temperature is not True
+        if not is_number or not 1 <= temperature < math.inf:
             raise ValueError(
-                "`temperature` must be at least 1: 1 shows every pair equally often, larger values "
-                f"show small corpora more often. Received: temperature={self.temperature!r}"
+                "`corpus_temperature` must be at least 1: 1 shows every pair equally often, larger "
+                "values show small corpora more often. Received: "
+                f"corpus_temperature={temperature!r}"
             )
-        if self.temperature != 1 and not self.folder:
+        if temperature != 1 and not self.folder:
             raise ValueError(
-                "`temperature` is for several corpora, such as --data=data/a,data/b. Received: "
-                f"temperature={self.temperature!r} without data"
+                "`corpus_temperature` is for several corpora, such as --data=data/a,data/b. "
+                f"Received: corpus_temperature={temperature!r} without data"
             )
         check_whole_number("toy_pairs", self.toy_pairs)
         check_whole_number("dev_pairs", self.dev_pairs, at_least=0)

@@ -1,7 +1,7 @@
 """The Transformer of "Attention Is All You Need", for Keras 3.
 
-Importing this package loads neither Keras nor TensorFlow. Once Keras is loaded, by whomever, all
-classes are registered with it, so that `keras.saving.load_model` finds them.
+Importing this package loads neither Keras nor TensorFlow. When any module loads Keras, all classes
+are registered with it, so that `keras.saving.load_model` finds them.
 """
 
 import importlib
@@ -44,8 +44,8 @@ def _register():
     globals().update({name: __getattr__(name) for name in __all__})
 
 
-# A command loads Keras later, after it has handled --help and wrong flags, and needs no classes
-# but those that it imports.
+# A command loads Keras later, after it has handled --help and wrong flags, and needs only the
+# classes that it imports.
 if _is_command():
     importlib.import_module("t2t_keras.cli.process.streams").begin()
 elif sys.modules.get("keras") is not None:

@@ -50,7 +50,7 @@ def check_sequence(name, shape, width=None):
 
 
 def check_choice(name, value, choices):
-    """Checks for one of `choices`; the message suggests the nearest one for a misspelled value."""
+    """Checks for one of `choices`. The message suggests the nearest one for a misspelled value."""
     if value in choices:
         return
     allowed = "one of " + ", ".join(repr(choice) for choice in choices)

@@ -11,20 +11,20 @@ from keras import ops
 from t2t_keras.layers.numerics import at_least_float32, upstream_gradient
 from t2t_keras.losses import put_along_last_axis
 
-# Logits per chunk, 128 MiB in float32. training/README.md has the measurements.
+# Maximum number of logits in a chunk: 128 MiB in float32. Measured in training/RESULTS.md.
 MOST_LOGITS = 2**25
 
 
 def chunked_loss(
     x, projection, labels, weights, label_smoothing, count_right=False, train_projection=True
 ):
-    """Returns sums over tokens, see `chunked_sums`. The first can be differentiated.
+    """Returns sums over tokens, see `chunked_sums`. The first sum can be differentiated.
 
-    Its gradients are computed together with it. Otherwise the backward pass would have to compute
+    Its gradients are computed together with it. Otherwise, the backward pass would have to compute
     the logits again.
 
     Args:
-        train_projection: whether matrix and bias need gradients; otherwise these are 0.
+        train_projection: whether matrix and bias need gradients. If not, these are 0.
         x, projection, labels, weights, label_smoothing, count_right: see `chunked_sums`.
     """
 
@@ -58,15 +58,15 @@ def chunked_sums(x, projection, labels, weights, label_smoothing, count_right=Fa
         labels: integers `[...]`.
         weights: weight of each position, `[...]`; 0 for padding. See `token_weights`.
         label_smoothing: ε.
-        count_right: also return the number of tokens whose label has the largest logit; each
-            counts as much as its weight.
+        count_right: whether to also return the weighted number of tokens whose label has the
+            largest logit.
     """
     loss = ChunkedLoss(tensors(projection), label_smoothing)
     return loss.sums(x, labels, weights, count_right)
 
 
 def tensors(projection):
-    """Returns matrix and bias as tensors; TensorFlow does not accept variables in their place."""
+    """Returns matrix and bias as tensors, because custom gradients do not accept variables."""
     return [ops.reshape(each, each.shape) for each in projection if each is not None]
 
 
@@ -74,10 +74,10 @@ class ChunkedLoss:
     """Sums and gradients of the loss, chunk by chunk.
 
     The target distribution q is ε / (V − 1) everywhere (`share`), with a `surplus` on the label.
-    So the loss of a token is log Σ exp z − share · Σ z − surplus · z_label, and its gradient by the
-    logits z is p − q. With e = exp(z − max z), this is (e − share · Σ e − surplus · Σ e on the
-    label) / Σ e. The division and the constant `share` are applied to the products of e instead of
-    e itself, because those are much smaller.
+    So the loss of a token is log Σ exp z − share · Σ z − surplus · z_label, and its gradient with
+    respect to the logits z is p − q. With e = exp(z − max z), this is (e − share · Σ e − surplus ·
+    Σ e on the label) / Σ e. The division and the constant `share` are applied to the products of e
+    instead of e itself, because the products are much smaller.
     """
 
     def __init__(self, projection, label_smoothing):
@@ -86,12 +86,12 @@ class ChunkedLoss:
         self.share = label_smoothing / (matrix.shape[0] - 1)
         self.surplus = 1 - label_smoothing - self.share
         self.matrix_sum = ops.sum(matrix, axis=0)
-        # Once for all chunks: TensorFlow's product with a transposed matrix is much slower. It
-        # would fold `ops.transpose` into each product, but not an einsum.
+        # Transposed once for all chunks, because TensorFlow's product with a transposed matrix is
+        # much slower. TensorFlow would fold `ops.transpose` into each product, but not an einsum.
         self.transposed = ops.einsum("vd->dv", matrix)
 
     def sums(self, x, labels, weights, count_right):
-        """Returns the sums of losses, of unsmoothed losses and, if wanted, of right tokens."""
+        """Returns the sums of losses, of unsmoothed losses and, if requested, of right tokens."""
         chunks = Chunks(x, labels, weights, self.matrix)
 
         def add_chunk(index, *so_far):
@@ -102,12 +102,12 @@ class ChunkedLoss:
         return chunks.loop(add_chunk)
 
     def sums_and_gradients(self, x, labels, weights, count_right, train_projection):
-        """Returns the sums, and the gradients of the first by x, matrix and bias."""
+        """Returns the sums, and the gradients of the first sum for x, matrix and bias."""
         chunks = Chunks(x, labels, weights, self.matrix)
 
         def add_chunk(index, d_x=chunks.vectors, *so_far):
-            # The gradients replace the vectors that they belong to. So a chunk depends on those
-            # before it, and TensorFlow does not compute several of them at once.
+            # The gradients replace the vectors of the chunk. So a chunk depends on earlier chunks,
+            # and TensorFlow does not compute several of them at once.
             x, labels, weights = chunks.get(index, d_x)
             results, exps, normalizer = self.of_chunk(x, labels, weights, count_right)
             at_label = ops.take_along_axis(exps, labels, axis=-1) - self.surplus * normalizer
@@ -130,7 +130,7 @@ class ChunkedLoss:
         return sums, gradients
 
     def of_chunk(self, x, labels, weights, count_right):
-        """Returns the sums of a chunk, exp(z − max z), and its sum for each token."""
+        """Returns the sums of a chunk, exp(z − max z), and the sum of the latter for each token."""
         logits = ops.matmul(x, self.transposed)
         if self.bias is not None:
             logits += self.bias
@@ -152,15 +152,15 @@ class ChunkedLoss:
 
 
 def added(sums, more):
-    """Adds two tuples; the first is empty before the first chunk."""
+    """Adds two tuples. The first one is empty before the first chunk."""
     return tuple(a + b for a, b in zip(sums, more, strict=True)) if sums else more
 
 
 class Chunks:
     """Vectors, labels and weights, split into chunks of equal size.
 
-    Chunk i of n has the tokens i, i + n, i + 2 n, … So if the batch is spread over devices, each of
-    them computes a part of every chunk.
+    Chunk i of n contains the tokens i, i + n, i + 2 n, … So if the batch is spread over devices,
+    each device computes a part of every chunk.
     """
 
     def __init__(self, x, labels, weights, matrix):
@@ -188,7 +188,7 @@ class Chunks:
 
     def put(self, index, rows, new):
         """Replaces the rows of a chunk."""
-        # One index per row: TensorFlow updates those in place. For a slice it copies all rows.
+        # With an index for each row, TensorFlow updates in place. For a slice, it copies all rows.
         indices = index + self.count * ops.arange(self.size)
         return ops.scatter_update(rows, indices[:, None], new)
 
@@ -196,7 +196,7 @@ class Chunks:
         return ops.reshape(rows[: self.tokens], self.shape)
 
     def loop(self, add_chunk):
-        """Returns `add_chunk(index, *results of the chunks before)` of the last chunk."""
+        """Calls `add_chunk(index, *previous results)` for each chunk. Returns the last results."""
         results = add_chunk(0)
         if isinstance(self.count, int) and self.count == 1:
             return results

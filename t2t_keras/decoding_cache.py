@@ -1,20 +1,20 @@
 """The cache that lets a decoder compute one position at a time.
 
 A cache has one row per sentence. All hypotheses of a sentence share that row: beam b writes its
-keys and values at position p into slot `p · beams + b`, and nothing is ever moved. A mask says
-which slots each hypothesis can see.
+keys and values at position p into slot `p · beams + b`, and nothing is ever moved. A mask marks the
+slots that each hypothesis can see.
 
 Restricted self-attention (§4) has a rolling cache, which holds only the newest positions. Position
-p takes the slots of position `p mod length` and overwrites the oldest one. So the cost of a step
+p is written to the slots of position `p mod length`, over the oldest one. So the cost of a step
 does not grow.
 
-A program that computes a single step, such as one of LiteRT, need not copy the cache: a `KeptCache`
-stays where it is, and the step returns only the new keys and values. The program's caller writes
-them into it.
+A program for a single step, such as a LiteRT program, need not copy the cache: a `KeptCache` stays
+outside of the program. The step returns only the new keys and values, and the caller writes them
+into the cache.
 
 The arrays of a decoding step have two layouts. Projections work on *rows*, `[sentences · beams,
-width]`; the hypotheses of a sentence are adjacent. Attention works on *heads*, `[sentences, heads,
-beams, width of a head]`.
+width]`, where the hypotheses of a sentence are adjacent. Attention works on *heads*, `[sentences,
+heads, beams, width of a head]`.
 """
 
 from typing import Any, NamedTuple
@@ -32,7 +32,7 @@ class KeysValues(NamedTuple):
 
 
 class KeptCache(KeysValues):
-    """Keys and values that a step only reads. They are kept outside of its program."""
+    """Keys and values outside of a step's program, which only reads them."""
 
 
 def empty_cache(sentences, slots, num_heads, d_k, d_v, dtype):
@@ -69,7 +69,7 @@ class DecodingStep(NamedTuple):
         Args:
             attention: the `MultiHeadAttention`.
             queries: heads.
-            keys, values: those of this position, as rows.
+            keys, values: the keys and values of this position, as rows.
             cache: see `MultiHeadAttention.decode_step`.
 
         Returns:
@@ -89,7 +89,8 @@ class DecodingStep(NamedTuple):
             keys: `[sentences · beams · heads, d_k]`.
             values: `[sentences · beams · heads, d_v]`.
         """
-        # One index per vector: TensorFlow updates those in place. For a slice it copies the cache.
+        # With an index for each vector, TensorFlow updates in place. For a slice, it copies the
+        # cache.
         return KeysValues(
             ops.scatter_update(cache.keys, self.new_slots, keys),
             ops.scatter_update(cache.values, self.new_slots, values),
@@ -97,7 +98,7 @@ class DecodingStep(NamedTuple):
 
     def split_heads(self, x, num_heads):
         """Reshapes rows to heads: `[sentences, heads, beams, width of a head]`."""
-        # A row lookup and few axes keep the overhead low: for a single position, TensorFlow spends
+        # A row lookup and few axes keep the overhead low. For a single position, TensorFlow spends
         # more time on overhead than on products.
         width = x.shape[-1] // num_heads
         x = ops.reshape(x, (-1, width))
@@ -116,7 +117,7 @@ class DecodingStep(NamedTuple):
 class KeptStep(NamedTuple):
     """A step that reads a `KeptCache`.
 
-    All its shapes are known as soon as those of its inputs are, so LiteRT can plan it.
+    All its shapes follow from the shapes of its inputs, so that LiteRT can plan it.
     """
 
     position: Any  # int32 scalar
@@ -127,7 +128,7 @@ class KeptStep(NamedTuple):
         return self.bias.shape[2]
 
     def attend(self, attention, queries, keys, values, cache):
-        """See `DecodingStep.attend`; returns the new keys and values instead of the cache."""
+        """See `DecodingStep.attend`. Returns the new keys and values instead of the cache."""
         new = KeysValues(*(self.split_heads(x, attention.num_heads) for x in (keys, values)))
         only_own = np.where(np.eye(self.beams), 0.0, -np.inf).astype("float32")
         scores = [
@@ -155,9 +156,10 @@ def decoding_step(cache, position, beams, visible=None, rolling=False):
         position: index of the position, from 0.
         beams: hypotheses per sentence.
         visible: boolean `[sentences, beams, slots]`: the slots that each hypothesis consists of,
-            including the one it writes now. None: each beam sees its own slots. For a `KeptCache`,
+            including the slot of this step. None: each beam sees its own slots. For a `KeptCache`,
             the `bias` of `KeptStep` without its axis of heads.
-        rolling: whether the cache holds only the newest positions. `visible` has the slots of all.
+        rolling: whether the cache holds only the newest positions. `visible` is still for all
+            positions.
     """
     position = ops.cast(position, "int32")
     if isinstance(cache, KeptCache):

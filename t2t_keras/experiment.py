@@ -12,6 +12,7 @@ from typing import Any
 import keras
 
 from pipelines.data_config import DataConfig
+from pipelines.old_names import CONFIGS, accepts_old_names
 from t2t_keras.checks import check, nearest
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.losses import LabelSmoothedCrossEntropy
@@ -21,6 +22,9 @@ from t2t_keras.schedules import PeakSchedule, TransformerSchedule
 from t2t_keras.training.trainable_models import Adam, trainable
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
+
+# `training` imports nothing of `pipelines`.
+accepts_old_names("training")(TrainingConfig)
 
 
 @dataclasses.dataclass
@@ -56,14 +60,14 @@ class Experiment:
         self.search.validate()
 
     def flat(self):
-        """Returns all settings by their names in --config.NAME=VALUE, such as "model.d_ff"."""
+        """Returns {NAME in --config.NAME=VALUE, such as "model.d_ff": value} of all settings."""
         return dict(flat(dataclasses.asdict(self)))
 
     def new_model(self, dtype=None):
         """Returns the model with newly initialized weights.
 
         Args:
-            dtype: a Keras dtype policy. None: that of training, `training.precision`.
+            dtype: a Keras dtype policy. None: `training.precision`.
         """
         make = trainable(model_class(self.model))
         return make(self.model, dtype=dtype or self.training.precision)
@@ -161,7 +165,7 @@ def find_config(name):
     """Returns the file at the path `name` or, if there is none, the shipped config `name`."""
     if Path(name).is_file():
         return Path(name)
-    shipped = shipped_configs()
+    shipped, name = shipped_configs(), CONFIGS.get(name, name)
     if name in shipped:
         return shipped[name]
     raise ValueError(
@@ -171,7 +175,7 @@ def find_config(name):
 
 
 def shipped_configs():
-    """Returns the paths of the configs that are shipped with the package, by name."""
+    """Returns {name: path} of the configs that are shipped with the package."""
     package = Path(__file__).parent
     # An installed package contains the configs; in a checkout they are next to it (see setup.py).
     for folder in (package / "configs", package.parent / "configs"):

@@ -61,7 +61,7 @@ def token_losses(labels, logits, label_smoothing):
 
 
 def put_along_last_axis(x, indices, values):
-    """Replaces one element along the last axis; `indices` and `values` are `[..., 1]`."""
+    """Replaces one element along the last axis. `indices` and `values` are `[..., 1]`."""
     shape, width = ops.shape(x), x.shape[-1]
     rows = ops.reshape(x, (-1, width))
     elements = ops.stack([ops.arange(ops.shape(rows)[0]), ops.reshape(indices, (-1,))], axis=-1)
@@ -95,7 +95,7 @@ class LabelSmoothedCrossEntropy(keras.losses.Loss):
     means as `loss`; `Perplexity` is exact over all tokens.
 
     A subclass may override `call`, which returns the loss of each position, `sum_and_count`, or
-    `__call__`. Training obeys each of them, from the logits of all tokens instead of chunks.
+    `__call__`. Training then uses them, with the logits of all tokens instead of chunks.
 
     Args:
         label_smoothing: ε. The paper uses 0.1.
@@ -164,7 +164,7 @@ class Quotient(keras.losses.Loss):
 
 
 def check_losses(losses, labels):
-    """Rejects losses that are not one per position; they would be multiplied by wrong weights."""
+    """Rejects losses unless there is one per position. Others would get wrong weights."""
     if len(losses.shape) != len(labels.shape):
         raise ValueError(
             "`call` of a LabelSmoothedCrossEntropy must return one loss for each position, of the "

@@ -1,4 +1,4 @@
-"""The models that this package trains, by the names in config.json."""
+"""The models that this package trains, and their names in config.json."""
 
 from t2t_keras.rivals.bytenet import ByteNet
 from t2t_keras.rivals.convs2s import ConvS2S
@@ -30,7 +30,7 @@ def model_class(config):
 
 
 def config_class(architecture):
-    """Returns the class of the settings of a model, by its name in `MODELS`."""
+    """Returns the class of the settings of a model, given its name in `MODELS`."""
     if architecture not in MODELS:
         raise ValueError(
             f"`architecture` must be one of {', '.join(MODELS)}. Received: {architecture!r}"

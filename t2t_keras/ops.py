@@ -1,8 +1,8 @@
 """Array operations for code that also runs without Keras, on NumPy arrays.
 
-`ops` offers the operations of `keras.ops`. Inside `on_numpy()` they are computed by NumPy, with the
-same results. So one search serves Keras models, in graphs of any backend, and programs that only
-compute the logits of a step.
+`ops` offers the operations of `keras.ops`. Inside `on_numpy()`, NumPy computes them, with the same
+results. So the same search works with Keras models, in graphs of any backend, and with programs
+that only compute the logits of a step.
 """
 
 import contextlib
@@ -12,8 +12,8 @@ import threading
 import numpy as np
 
 THREAD = threading.local()
-NARROW = {"d": "float32", "l": "int32", "q": "int32"}  # Keras has numbers of 32 bits
-FEW = 64  # so many numbers are sorted at once
+NARROW = {"d": "float32", "l": "int32", "q": "int32"}  # {NumPy type code: 32-bit type, as in Keras}
+FEW = 64  # up to this size, `top_k` sorts all numbers
 
 
 @contextlib.contextmanager
@@ -28,7 +28,7 @@ def on_numpy():
 
 
 class Operations:
-    """Operations by name."""
+    """The operations as attributes: NumPy's inside `on_numpy()`, else those of `keras.ops`."""
 
     def __getattr__(self, name):
         if getattr(THREAD, "on_numpy", False):
@@ -45,7 +45,7 @@ def map_structure(function, *structures):
     """Applies a function to the arrays of a structure of dicts, lists and tuples.
 
     Args:
-        function: of one array of each structure.
+        function: function of one array from each structure.
         *structures: structures of the same form. None stays None.
     """
     first = structures[0]
@@ -64,7 +64,7 @@ def narrow(x):
 
 
 def narrowed(function):
-    """Returns a function whose result has numbers of 32 bits."""
+    """Returns a function whose result has 32-bit numbers."""
     return lambda *args, **kwargs: narrow(np.asarray(function(*args, **kwargs)))
 
 
@@ -78,7 +78,7 @@ def of_type(function):
 @functools.lru_cache(1000)
 def arange(*limits, dtype=None):
     numbers = narrow(np.arange(*limits, dtype=dtype))
-    numbers.flags.writeable = False  # others have the same
+    numbers.flags.writeable = False  # the array is cached and shared by all callers
     return numbers
 
 

@@ -1,4 +1,4 @@
-"""Counts of a model's weights and of its multiplications, without allocating the weights."""
+"""Counts a model's weights and its multiplications, without allocating the weights."""
 
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -7,7 +7,7 @@ import keras
 
 from t2t_keras.models import model_class
 
-# Layers whose tables are looked up. A tied embedding matrix also computes the logits.
+# Layers whose tables are looked up, not multiplied. A tied embedding matrix also computes logits.
 LOOKED_UP = {"embedding", "source_embedding", "source_positions", "target_positions"}
 
 
@@ -18,8 +18,7 @@ def parameter_counts(config):
         config: the settings of any model in `MODELS`.
 
     Returns:
-        A dict from the path of each weight, such as "encoder/block_0/feed_forward/norm/gamma",
-        to the number of its elements.
+        {path of a weight, such as "encoder/block_0/feed_forward/norm/gamma": number of elements}.
     """
     model = without_values(lambda: model_class(config)(config, name="model"))
     return {
@@ -29,7 +28,7 @@ def parameter_counts(config):
 
 
 def without_values(make):
-    """Returns the model that a function makes, with weights that have shapes and no values."""
+    """Returns the model that a function makes, with weights that have shapes but no values."""
 
     def in_scope():
         with keras.StatelessScope(initialize_variables=False):

@@ -1,10 +1,10 @@
 """Registers this package's classes with Keras once Keras is loaded, so `load_model` finds them.
 
 A program that translates on LiteRT or CTranslate2 never loads Keras, which takes seconds. So
-`import t2t_keras` waits until somebody else has loaded it: the program itself, or a module of this
-package that needs it. A module of ours may not yet be complete when it loads Keras, and importing
-others then would meet its incomplete half. So the classes are registered when the outermost import
-of a module of ours ends.
+`import t2t_keras` does not load it, but waits until the program, or a module of this package that
+needs Keras, does. At that moment, the module may be incomplete, and importing other modules could
+fail because of it. So the classes are registered when the outermost import of a module of this
+package ends.
 """
 
 import importlib.machinery
@@ -41,8 +41,10 @@ class RegisteringFinder:
             self.loading += count
 
     def ended(self):
-        """Registers the classes after a module was loaded, or has failed, if Keras is loaded and
-        nothing else is being loaded."""
+        """Registers the classes if Keras is loaded and no module is being loaded any more.
+
+        Called after a module was loaded or has failed.
+        """
         with self.lock:
             self.loading -= 1
             if self.loading or self.is_registered or not is_complete(sys.modules.get(KERAS)):
@@ -56,12 +58,12 @@ class RegisteringFinder:
 
 
 def is_complete(module):
-    """Returns whether a module is loaded. One that fails is removed only later."""
-    return hasattr(module, "Model")  # Keras'
+    """Returns whether the module Keras is completely loaded. If it fails, it is removed later."""
+    return hasattr(module, "Model")  # an attribute of Keras
 
 
 class WatchedLoader:
-    """Loads a module as its own loader does, and tells the finder when that begins and ends."""
+    """Loads a module with its own loader, and notifies the finder of the beginning and the end."""
 
     def __init__(self, finder, loader):
         self.finder, self.loader = finder, loader

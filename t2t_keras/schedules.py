@@ -1,4 +1,4 @@
-"""The learning rate: the paper's (§5.3), and one with a given peak."""
+"""Learning rate schedules: the paper's (§5.3), and one with a given peak."""
 
 import keras
 from keras import ops
@@ -55,8 +55,8 @@ class TransformerSchedule(keras.optimizers.schedules.LearningRateSchedule):
 class PeakSchedule(keras.optimizers.schedules.LearningRateSchedule):
     """Linear warm-up to a peak, and a decay after it.
 
-    Steps are counted as in `TransformerSchedule`. With "inverse_sqrt", both are the same curve:
-    this one is named by its peak, which for fine-tuning is easier to choose than a factor.
+    Steps are counted as in `TransformerSchedule`. With "inverse_sqrt", both schedules are the same
+    curve. This one is specified by its peak, which is easier to choose for fine-tuning.
 
     Args:
         peak: the learning rate after the warm-up.

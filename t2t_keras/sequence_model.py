@@ -1,7 +1,7 @@
 """Base class of all models: embeddings, input checks, serialization.
 
 A model of this package derives from `SequenceModel`. Then the trainer, the searches, the exports,
-the pictures and the server take it. `Transformer` is the first; `rivals/` has the others.
+the pictures and the server accept it. The models are `Transformer` and those in `rivals/`.
 """
 
 import dataclasses
@@ -19,15 +19,15 @@ END = 2  # the id that ends every source
 
 
 class SequenceModel(keras.Model):
-    """Base of the models that map source ids to logits of target tokens.
+    """Base class of the models that map source ids to logits of target tokens.
 
-    Its weights are created with the model; it needs no first call. A subclass creates its layers in
-    `__init__`, ends that with `self.create_weights()`, and defines:
+    The weights are created with the model, without a first call. A subclass creates its layers in
+    `__init__`, calls `self.create_weights()` at its end, and defines:
 
     - `config_class`: the dataclass of its settings. It has `vocab_size`, `source_vocab_size`,
       `tie_output`, `source_end`, `d_model`, `num_heads`, `layers` (of encoder and decoder),
       `attention_layers` (of encoder, decoder and between them), `longest`, `validate()`,
-      `resolved()`, `divided(widths, layers)`, and for `operations.py` `attention_products(length)`
+      `resolved()`, `divided(widths, layers)`, and for `parameters.py` `attention_products(length)`
       and `use_of(path)`.
     - `embedding_options`: further arguments of its `SharedEmbedding`s.
     - `build_layers()`.
@@ -43,7 +43,7 @@ class SequenceModel(keras.Model):
 
     Call arguments:
         inputs: `{"source": [batch, source_length], "target": [batch, target_length]}`,
-            integer ids. `target` is the decoder's input: begin (1), then the tokens. Id 0 is
+            integer ids. `target` is the decoder's input: the begin id (1), then the tokens. Id 0 is
             padding; it must come after the tokens.
         project: False returns the vectors from which `output_embedding` would compute the logits,
             `[batch, target_length, d_model]`.
@@ -128,7 +128,7 @@ class SequenceModel(keras.Model):
     def extend_cache(self, cache, max_length, beams=1):
         """Returns a cache with the same content, for up to `max_length` tokens.
 
-        Here the cache itself: its size does not depend on the length.
+        Here, this is the same cache, because its size does not depend on the length.
         """
         return cache
 
@@ -160,7 +160,7 @@ class SequenceModel(keras.Model):
 
 
 def freeze_weights(model, indices):
-    """Excludes weights from training, and the layers that have no others."""
+    """Excludes weights from training, and also layers that have no other weights."""
     weights = model.weights
     for index in indices:
         weights[index].trainable = False
@@ -170,7 +170,7 @@ def freeze_weights(model, indices):
 
 
 def refuse_class_weight(method, model, args, kwargs):
-    """Rejects class weights: Keras would take rows of ids for one-hot classes of sentences."""
+    """Rejects class weights, because Keras would interpret rows of ids as one-hot classes."""
     class_weight = (
         inspect.signature(method).bind(model, *args, **kwargs).arguments.get("class_weight")
     )
@@ -183,7 +183,7 @@ def refuse_class_weight(method, model, args, kwargs):
 
 
 def check_inputs(inputs):
-    """Returns source and target ids; raises `ValueError` if one is missing or malformed."""
+    """Returns source and target ids. Raises `ValueError` if one is missing or malformed."""
     if not isinstance(inputs, dict) or not {"source", "target"} <= inputs.keys():
         received = list(inputs) if isinstance(inputs, dict) else type(inputs).__name__
         raise ValueError(
@@ -216,7 +216,7 @@ def check_step(tokens, position, cache, visible, rolling=False):
 
     Args:
         cache: any array of the cache: `[sentences, any, slots, …]`.
-        rolling: whether it holds only the newest positions.
+        rolling: whether the cache holds only the newest positions.
 
     Returns:
         The number of hypotheses per sentence.

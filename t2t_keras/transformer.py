@@ -1,12 +1,13 @@
 """The Transformer as a Keras model: encoder, decoder and one shared embedding matrix (§3)."""
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import keras
 from keras import ops
 
 from t2t_keras.decoding_cache import decoding_step
-from t2t_keras.layers.block import BLOCK_SETTINGS
+from t2t_keras.layers.block import BlockConfig
 from t2t_keras.layers.decoder import Decoder
 from t2t_keras.layers.encoder import Encoder
 from t2t_keras.layers.masks import over_heads
@@ -26,14 +27,14 @@ class DecodingMemory(NamedTuple):
 class Transformer(SequenceModel):
     """The model of "Attention Is All You Need".
 
-    Its weights are created with the model; it needs no first call.
+    The weights are created with the model, without a first call.
 
     Args:
         config: a `TransformerConfig`; its defaults are the paper's base model.
 
     Call arguments:
         inputs: `{"source": [batch, source_length], "target": [batch, target_length]}`,
-            integer ids. `target` is the decoder's input: begin (1), then the tokens. Id 0 is
+            integer ids. `target` is the decoder's input: the begin id (1), then the tokens. Id 0 is
             padding; in the target it must come after the tokens.
         project: False returns the vectors from which `output_embedding` would compute the logits,
             `[batch, target_length, d_model]`.
@@ -64,7 +65,7 @@ class Transformer(SequenceModel):
         self.source_dropout = keras.layers.Dropout(config.dropout, dtype=dtype)
         self.target_dropout = keras.layers.Dropout(config.dropout, dtype=dtype)
 
-        block = {name: getattr(config, name) for name in BLOCK_SETTINGS} | {"dtype": dtype}
+        block = dataclasses.asdict(BlockConfig.of(config)) | {"dtype": dtype}
         self.encoder = Encoder(config.num_layers, **block, name="encoder")
         block["neighbourhood"] = config.decoder_neighbourhood
         self.decoder = Decoder(config.decoder_layers, **block, name="decoder")
@@ -113,8 +114,8 @@ class Transformer(SequenceModel):
             inputs: the inputs of the model.
 
         Returns:
-            A dict from the name of a sub-layer to float32 `[batch, heads, queries, keys]`. The
-            names are `"encoder/0/self_attention"`, …, `"decoder/0/self_attention"`,
+            {name of a sub-layer: float32 `[batch, heads, queries, keys]`}. The names are
+            `"encoder/0/self_attention"`, …, `"decoder/0/self_attention"`,
             `"decoder/0/cross_attention"`, ….
         """
         source, target = check_inputs(inputs)
@@ -162,10 +163,10 @@ class Transformer(SequenceModel):
         The keys and values that beam b writes stay in slot `position · beams + b` of the
         sentence's cache. When a beam search replaces hypothesis 0 with a continuation of
         hypothesis 2, it changes `visible`; no cache is copied. With `decoder_neighbourhood`, the
-        cache holds only so many of the newest positions.
+        cache holds only that number of newest positions.
 
         Args:
-            tokens: ids `[rows]`, the tokens at `position`: begin (1) at position 0, then the
+            tokens: ids `[rows]`, the tokens at `position`: the begin id (1) at position 0, then the
                 tokens chosen after the previous step. Row = sentence · beams + beam.
             position: index of the position, from 0; an int or a scalar tensor.
             cache: from `start_decoding` or the previous step.

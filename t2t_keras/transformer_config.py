@@ -15,7 +15,7 @@ from t2t_keras.layers.attention_scores import scores_named
 from t2t_keras.layers.feed_forward import ACTIVATIONS
 from t2t_keras.layers.positional_encoding import kind_of_positions
 
-# Limits far beyond any use, so that settings from elsewhere cannot allocate all memory.
+# Maximum values, far beyond any use, so that settings from other sources cannot exhaust the memory.
 MOST = {"num_layers": 1000, "decoder_layers": 1000, "position_offset": 10_000}
 
 
@@ -23,8 +23,41 @@ MOST = {"num_layers": 1000, "decoder_layers": 1000, "position_offset": 10_000}
 class TransformerConfig:
     """The settings of a model, named as in the paper. The defaults are its base model.
 
-    The first group contains the settings that the paper varies. The second group allows models as
-    in other systems; its defaults are the paper's model.
+    The first group contains the settings that the paper varies. The second group, from
+    `decoder_layers` on, allows models of other systems; its defaults are the paper's model.
+
+    Args:
+        vocab_size: number of ids of the target, and of the source unless `source_vocab_size` is
+            set.
+        num_layers: N, layers of the encoder, and of the decoder unless `decoder_layers` is set.
+        d_model: width of the embeddings and of every sub-layer's output.
+        d_ff: inner width of the feed-forward networks.
+        num_heads: h, attention heads.
+        d_k: width of a head's queries and keys. None: d_model / num_heads.
+        d_v: width of a head's values. None: d_model / num_heads.
+        dropout: rate of dropout on embeddings and on sub-layers' outputs.
+        attention_dropout: rate of dropout on the attention weights; the paper has some in parsing.
+        positions: "sinusoidal", "learned", "none", "concatenated" or "hugging_face".
+        max_length: rows in the table of learned positions.
+        attention: computation of attention scores: "scaled", "unscaled" or "additive".
+        residual: False leaves out all residual connections.
+        layer_norm: False leaves out all norms.
+        neighbourhood: r of restricted self-attention (§4) in the encoder: positions that each
+            position sees around itself. None: all.
+        decoder_neighbourhood: r of restricted self-attention in the decoder: positions that each
+            position sees, the last of which is itself. None: all.
+        decoder_layers: layers of the decoder. None: `num_layers`.
+        source_vocab_size: number of ids of the source. None: source and target share one embedding
+            matrix.
+        tie_output: whether the target's embedding matrix also computes the logits.
+        embedding_scale: factor on the embeddings. None: √d_model.
+        source_end: whether the model sees the end token of the source.
+        activation: "relu", "swish", "gelu", "gelu_tanh" or "gelu_sigmoid".
+        attention_bias: whether the projections of attention have biases.
+        output_bias: whether the logits have a bias.
+        position_offset: index of the first position.
+        pre_norm: norms before the sub-layers instead of after them.
+        norm_epsilon: ε of the norms.
     """
 
     vocab_size: int = 37000
@@ -32,28 +65,27 @@ class TransformerConfig:
     d_model: int = 512
     d_ff: int = 2048
     num_heads: int = 8
-    d_k: int | None = None  # None: d_model / num_heads
-    d_v: int | None = None  # None: d_model / num_heads
+    d_k: int | None = None
+    d_v: int | None = None
     dropout: float = 0.1
-    attention_dropout: float = 0.0  # on the attention weights; the paper uses it in parsing
-    positions: str = "sinusoidal"  # or "learned", "none", "concatenated", "hugging_face"
-    max_length: int = 1024  # rows of the table of learned positions
-    attention: str = "scaled"  # or "unscaled", "additive"
-    residual: bool = True  # False leaves out all residual connections
-    layer_norm: bool = True  # False leaves out all norms
-    # Restricted self-attention (§4): r, the number of positions that each position sees.
-    neighbourhood: int | None = None  # around a position of the encoder; None: all
-    decoder_neighbourhood: int | None = None  # up to a position of the decoder; None: all
+    attention_dropout: float = 0.0
+    positions: str = "sinusoidal"
+    max_length: int = 1024
+    attention: str = "scaled"
+    residual: bool = True
+    layer_norm: bool = True
+    neighbourhood: int | None = None
+    decoder_neighbourhood: int | None = None
 
-    decoder_layers: int | None = None  # None: num_layers, the encoder's
-    source_vocab_size: int | None = None  # None: source and target share one embedding matrix
-    tie_output: bool = True  # whether the target's embedding matrix also computes the logits
-    embedding_scale: float | None = None  # factor on the embeddings. None: √d_model
-    source_end: bool = True  # whether the model reads the end of the source, or ignores it
-    activation: str = "relu"  # or "swish", "gelu", "gelu_tanh", "gelu_sigmoid"
+    decoder_layers: int | None = None
+    source_vocab_size: int | None = None
+    tie_output: bool = True
+    embedding_scale: float | None = None
+    source_end: bool = True
+    activation: str = "relu"
     attention_bias: bool = False
     output_bias: bool = False
-    position_offset: int = 0  # index of the first position
+    position_offset: int = 0
     pre_norm: bool = False
     norm_epsilon: float = 1e-6
 
@@ -108,7 +140,7 @@ class TransformerConfig:
         return encoder, decoder, decoder
 
     def attention_products(self, length):
-        """Returns the multiplications of a token with all that it attends to."""
+        """Returns the number of multiplications of a token with keys and values of others."""
         config, layers = self.resolved(), self.attention_layers
         seen = [
             min(length, r or length) for r in (self.neighbourhood, self.decoder_neighbourhood, None)
@@ -117,7 +149,7 @@ class TransformerConfig:
         return pairs * config.num_heads * (config.d_k + config.d_v)
 
     def use_of(self, path):
-        """Returns how often a token is multiplied by a matrix: once."""
+        """Returns the number of times that a token is multiplied by a matrix: 1."""
         return 1
 
     @property

@@ -1,6 +1,7 @@
 import fcntl
 import os
 import pickle
+from pathlib import Path
 
 # Fast compilation matters more here than fast code. Must be set before a backend is imported.
 os.environ.setdefault(
@@ -42,10 +43,12 @@ def same_start():
 def shared(tmp_path_factory, worker_id):
     """A function that makes a folder once for all test processes.
 
-    It takes a name and a function of the folder, and returns that function's result.
+    It takes a name and a function of the folder, and returns that function's result. CI names a
+    folder in T2T_SHARED_FIXTURES, in which later test runs find what the first one has made.
     """
     base = tmp_path_factory.getbasetemp()
     base = base if worker_id == "master" else base.parent
+    base = Path(os.environ.get("T2T_SHARED_FIXTURES", base))
 
     def made_once(name, make):
         folder, result = base / "shared" / name, base / f"{name}.pickle"

@@ -124,5 +124,59 @@ def test_python_blocks_run(path, workplace, tmp_path, request):
         assert (workplace / "copy.keras").exists()
 
 
-def test_the_main_readme_is_short():
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 230
+def commands_in(text):
+    """Yields the words of each t2t- command in the shell blocks of a Markdown text."""
+    blocks = re.findall(
+        r"^(?: {4}.*\n)+|^```(?:sh|bash|shell|console)?\n.*?^```", text, re.M | re.S
+    )
+    for block in blocks:
+        for line in block.replace("\\\n", " ").splitlines():
+            line = re.split(r"\s# |[|<>;&]", line.strip().removeprefix("$ "))[0]
+            if found := re.match(r"(?:[A-Z_0-9]+=\S+ )*(?:\S*/)?(t2t-[a-z]+)\b(.*)", line):
+                yield found[1], re.split(r"\s+", found[2].replace("'", "").replace('"', "").strip())
+
+
+@pytest.fixture(scope="module")
+def known_flags():
+    """{command: its flags}, and the flags that all commands have."""
+    page = (ROOT / "t2t_keras/cli/FLAGS.md").read_text(encoding="utf-8")
+    sections = re.split(r"^## ", page, flags=re.M)[1:]
+    common = {"help", "verbosity", "config"}
+    return {
+        section.split("\n")[0]: set(re.findall(r"^\| `--(\w+)`", section, re.M)) | common
+        for section in sections
+    }
+
+
+@pytest.mark.parametrize("path", READMES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_commands_in_shell_blocks_have_such_flags_settings_and_configs(path, known_flags):
+    settings = (ROOT / "configs/SETTINGS.md").read_text(encoding="utf-8")
+    settings = set(re.findall(r"^\| `([\w.]+)`", settings, re.M))
+    for command, words in commands_in(path.read_text(encoding="utf-8")):
+        assert command in known_flags, command
+        for word in words:
+            word = word.strip("[]()")
+            if not (flag := re.match(r"--([\w.]+)(?:=(.*))?", word)):
+                continue
+            name, value = flag.groups()
+            if name.startswith("config."):
+                assert name.removeprefix("config.") in settings, f"{command} {word}"
+                continue
+            known = known_flags[command]
+            assert name in known or name.removeprefix("no") in known, f"{command} {word}"
+            config = (value or "").partition(":")[0]
+            if name == "config" and config.isidentifier() and config.islower():
+                assert (ROOT / "configs" / f"{config}.py").exists(), f"{command} {word}"
+
+
+def test_commands_are_found_in_shell_blocks():
+    text = "x\n\n    $ t2t-train --run=a \\\n        --steps=3  # why\n    cat a | t2t-score b\n"
+    assert list(commands_in(text)) == [("t2t-train", ["--run=a", "--steps=3"])]
+
+
+def test_the_readmes_are_short():
+    readmes = [path for path in READMES if path.name == "README.md"]
+    lines = {path: path.read_text(encoding="utf-8").splitlines() for path in readmes}
+    assert not {path: len(found) for path, found in lines.items() if len(found) > 250}
+    assert len(lines[ROOT / "README.md"]) <= 150
+    assert sum(len(line.split()) for found in lines.values() for line in found) < 28_000

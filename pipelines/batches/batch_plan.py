@@ -16,8 +16,10 @@ import numpy as np
 from pipelines.batches.encodings import Encodings
 from pipelines.batches.mix import drawn
 from pipelines.checks import check_whole_number
+from pipelines.old_names import accepts_old_names
 
 
+@accepts_old_names("data.batches")
 @dataclasses.dataclass
 class BatchConfig:
     """Settings for grouping examples into batches.
@@ -27,32 +29,34 @@ class BatchConfig:
         buckets: maximum number of batch shapes.
         max_length: maximum length of a sequence on either side, including its begin or end.
         too_long: treatment of pairs with a longer sequence: "drop" or "truncate".
-        multiple: the number of rows is a multiple of this. The number of replicas should divide it.
+        row_multiple: the number of rows is a multiple of this. The number of replicas should
+            divide it.
     """
 
     tokens: int = 25000
     buckets: int = 10
     max_length: int = 256
     too_long: str = "drop"
-    multiple: int = 8
+    row_multiple: int = 8
 
     def __post_init__(self):
         self.validate()
 
     def validate(self):
         """Raises `ValueError` for the first wrong setting."""
-        for name in ("tokens", "buckets", "max_length", "multiple"):
+        for name in ("tokens", "buckets", "max_length", "row_multiple"):
             check_whole_number(name, getattr(self, name))
         if self.too_long not in ("drop", "truncate"):
             raise ValueError(
                 "`too_long` must be one of 'drop', 'truncate'. "
                 f"Received: too_long={self.too_long!r}"
             )
-        if self.tokens < self.multiple * self.max_length:
+        if self.tokens < self.row_multiple * self.max_length:
             raise ValueError(
-                f"`tokens` must be at least multiple · max_length = {self.multiple} · "
-                f"{self.max_length} = {self.multiple * self.max_length}, so that a batch of the "
-                f"longest sequences has {self.multiple} rows. Received: tokens={self.tokens}"
+                f"`tokens` must be at least row_multiple · max_length = {self.row_multiple} · "
+                f"{self.max_length} = {self.row_multiple * self.max_length}, so that a batch of "
+                f"the longest sequences has {self.row_multiple} rows. Received: "
+                f"tokens={self.tokens}"
             )
 
 
@@ -66,14 +70,14 @@ def best_boundaries(lengths, buckets, often=None):
     Args:
         lengths: integers of at least 1, one per sequence.
         buckets: maximum number of widths.
-        often: how often each sequence is seen. None: all equally often.
+        often: relative frequency of each sequence. None: all are equally frequent.
 
     Returns:
         An increasing list of integers that ends with the largest length.
     """
     present, inverse = np.unique(lengths, return_inverse=True)
     counts = np.bincount(inverse, weights=often)
-    until = np.concatenate([[0], np.cumsum(counts)])  # sequences with a length in present[:i]
+    until = np.concatenate([[0], np.cumsum(counts)])  # sequences whose length is in present[:i]
     width = np.concatenate([[0], present])
     # cost[i, j]: positions of one bucket that holds the lengths present[i:j].
     cost = (until[None, :] - until[:, None]) * width[None, :]
@@ -98,13 +102,12 @@ class BatchPlan:
 
     Args:
         lengths: integers `[examples, 2]`: the lengths of source and target in a batch, including
-            begin or end. If they have several encodings, `[encodings, examples, 2]`. Then the first
-            one decides which examples are too long, and an evaluation uses no other.
+            begin or end. If the examples have several encodings, `[encodings, examples, 2]`; then
+            the first encoding decides which examples are too long, and an evaluation uses only it.
         config: a `BatchConfig`.
-        seed: random seed for the order. None: the order of lengths, for evaluation. An evaluation
-            keeps every example, however long, and fills the last batch of a bucket with rows of
-            padding.
-        mix: a `Mix`, if the examples are several corpora. An evaluation disregards it.
+        seed: random seed for the order. None: sorted by length, for evaluation. An evaluation keeps
+            every example, however long, and fills the last batch of a bucket with rows of padding.
+        mix: a `Mix`, if the examples are from several corpora. Ignored in an evaluation.
 
     Attributes:
         examples: indices of the examples that are in the plan.
@@ -115,7 +118,7 @@ class BatchPlan:
         steps: number of batches per epoch.
         too_long: number of examples longer than `config.max_length`.
         cut_at: length at which sequences are truncated, or None.
-        left_over: number of examples that an epoch leaves out, less than one batch.
+        left_over: number of examples that an epoch leaves out, fewer than one batch.
     """
 
     def __init__(self, lengths, config=None, seed=None, mix=None):
@@ -162,38 +165,40 @@ class BatchPlan:
         self.boundaries = np.array(best_boundaries(present, config.buckets, counts[present]))
         by_length = kept[np.argsort(longer[kept], kind="stable")]
         ends = np.searchsorted(longer[by_length], self.boundaries[:-1], "right")
-        # For each bucket, groups of its examples, shortest first, with their draws in an epoch.
+        # For each bucket: [(examples, shortest first; number of draws per epoch)].
         self.groups = [
             [(members, len(members))] if self.mix is None else self.mix.groups(members, passes)
             for members in np.split(by_length, ends)
         ]
         sizes = np.array([sum(count for _, count in groups) for groups in self.groups])
-        if self.encodings.number > 1:  # the sizes differ from epoch to epoch; these are expected
+        if self.encodings.number > 1:  # the expected sizes, because they differ between epochs
             until = np.cumsum(counts)[self.boundaries]
             sizes = np.rint(np.diff(until, prepend=0)).astype(int)
-        most = config.tokens // self.boundaries // config.multiple * config.multiple
+        most = config.tokens // self.boundaries // config.row_multiple * config.row_multiple
         # In an evaluation, a single example may exceed the budget.
-        most = np.maximum(most, config.multiple)
+        most = np.maximum(most, config.row_multiple)
         if seed is None:
             self.batches_of = -(-sizes // most)
             even = -(-sizes // self.batches_of)
-            self.rows = -(-even // config.multiple) * config.multiple
+            self.rows = -(-even // config.row_multiple) * config.row_multiple
             self.left_over = 0
         else:
-            self.rows, self.batches_of, self.left_over = even_batches(sizes, most, config.multiple)
+            self.rows, self.batches_of, self.left_over = even_batches(
+                sizes, most, config.row_multiple
+            )
         self.steps = int(self.batches_of.sum())
         if not self.steps:
             raise ValueError(
                 f"{len(kept)} examples do not fill one batch, which needs a multiple of "
-                f"{config.multiple} rows. Add text, or decrease data.batches.multiple"
+                f"{config.row_multiple} rows. Add text, or decrease data.batches.row_multiple"
             )
         self.epochs = {}  # the batches of the two epochs requested last
 
     def batch(self, step):
         """Returns one batch as (example indices, width, number of rows).
 
-        There are more rows than examples only at the end of a bucket in an evaluation, and if the
-        examples have several encodings.
+        There are more rows than examples only in the last batch of a bucket in an evaluation, or if
+        the examples have several encodings.
 
         Args:
             step: index of the batch, counted from 0 across all epochs.
@@ -237,7 +242,7 @@ class BatchPlan:
         for own, rows, count, width in zip(*buckets, strict=True):
             members = random.permutation(np.concatenate([left_over, own]))
             left_over = members[count * rows :]
-            # Equal parts, so that a bucket with too few members has no much smaller batch.
+            # Equal parts, so that no batch is much smaller if a bucket has too few members.
             for chosen in np.array_split(members[: count * rows], max(1, count))[:count]:
                 batches.append((chosen, int(width), int(rows)))
         return [batches[i] for i in random.permutation(len(batches))]

@@ -1,4 +1,4 @@
-"""Several folders of prepared data, read as one store with the share of each corpus.
+"""Reads several folders of prepared data as one store, with a share for each corpus.
 
 corpora = read_corpora("data/general:1,data/mine:4")
 plan = BatchPlan(corpora.store.all_lengths + 1, config, seed=1, mix=corpora.mix)
@@ -89,8 +89,8 @@ def read_corpora(text, temperature=1.0):
     corpora = corpora_in(text)
     if temperature != 1 and (len(corpora) == 1 or corpora[0].weight is not None):
         raise ValueError(
-            "`data.temperature` is for several corpora without weights, such as data/a,data/b. "
-            f"Received: data.temperature={temperature}, {text}"
+            "`data.corpus_temperature` is for several corpora without weights, such as "
+            f"data/a,data/b. Received: data.corpus_temperature={temperature}, {text}"
         )
     stores = [IdStore.read(corpus.folder) for corpus in corpora]
     vocabularies = [Path(corpus.folder) / "vocabulary" for corpus in corpora]

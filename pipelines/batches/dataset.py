@@ -24,13 +24,13 @@ def encoded(pairs, tokenizer, encodings=None):
 
     Args:
         pairs: an iterable of (source, target), strings or bytes.
-        tokenizer: a tokenizer of `tokenizers.py`.
+        tokenizer: a tokenizer, see `pipelines.tokenizers`.
         encodings: an `EncodingsConfig`. None: one encoding of each sentence.
     """
     sources, targets = zip(*pairs, strict=True)
     sides = tokenizer.source.encode(sources), tokenizer.target.encode(targets)
     shard = Shard.of(zip(*sides, strict=True))
-    if encodings and encodings.number > 1:
+    if encodings and encodings.per_sentence > 1:
         refuse_other_kinds(encodings, [tokenizer.source.kind, tokenizer.target.kind])
         texts = [map(tokenizer.normalization, side) for side in (sources, targets)]
         shard = encoded_with_dropout(shard, texts, tokenizer, encodings)
@@ -119,7 +119,7 @@ def dataset(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas
         output_signature=({"source": ids, "target": ids}, ids),
     )
     options = tf.data.Options()
-    # The rows are already this worker's own. TensorFlow must not divide them again.
+    # The rows are already this worker's share. TensorFlow must not divide them again.
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
     return generated.prefetch(tf.data.AUTOTUNE).with_options(options)
 
@@ -160,11 +160,11 @@ class TrainingData:
 
     @property
     def corpora(self):
-        """The number of pairs in each corpus of a mix, by its name; empty for a single corpus."""
+        """{corpus: number of its pairs}. Empty for a single corpus."""
         return self.counts(self.plan.examples)
 
     def seen(self, step):
-        """Returns the number of pairs from each corpus of a mix in a batch, by its name."""
+        """Returns {corpus: number of its pairs in a batch}. Empty for a single corpus."""
         return self.counts(self.examples(step))
 
     def counts(self, examples):

@@ -15,19 +15,19 @@ BLOCK = 512  # lines encoded together
 def with_dropout(shard, part, tokenizer, config):
     """Returns a shard with further encodings of its sentences.
 
-    The random merges are a function of the seed, the index of the part, and the side: the same on
-    every machine, whichever parts have been encoded before.
+    The random merges are a function of the seed, the index of the part, and the side. So they are
+    the same on every machine and in whatever order the parts are encoded.
 
     Args:
         shard: a `Shard` with the encodings without dropout.
         part: the folder of the cleaned text of the shard.
-        tokenizer: a tokenizer of `tokenizers.py`.
+        tokenizer: a tokenizer, see `pipelines.tokenizers`.
         config: an `EncodingsConfig`.
     """
-    if config.number == 1 or not len(shard):
+    if config.per_sentence == 1 or not len(shard):
         return shard
     texts = [lines_of(part / side) for side in SIDES]
-    total = 2 * len(shard) * (config.number - 1)
+    total = 2 * len(shard) * (config.per_sentence - 1)
     with Progress("encoding with dropout", total, unit="sentences") as progress:
         return encoded_with_dropout(shard, texts, tokenizer, config, index_of(part), progress)
 
@@ -41,7 +41,7 @@ def encoded_with_dropout(shard, texts, tokenizer, config, index=0, progress=None
         index: index of the shard.
         progress: a `Progress` that counts sentences, or None.
     """
-    times = config.number - 1
+    times = config.per_sentence - 1
     ids, lengths = ([[[] for _ in SIDES] for _ in range(times)] for _ in range(2))
     for side, lines in enumerate(texts):
         encoder = BpeDropout(getattr(tokenizer, SIDES[side]), config.bpe_dropout)
@@ -59,7 +59,7 @@ def encoded_with_dropout(shard, texts, tokenizer, config, index=0, progress=None
 
 
 def in_blocks(lines):
-    """Yields lists of `BLOCK` lines, the last one perhaps shorter."""
+    """Yields lists of `BLOCK` lines. The last list may be shorter."""
     lines = iter(lines)
     while block := list(itertools.islice(lines, BLOCK)):
         yield block

@@ -1,4 +1,4 @@
-"""The choice among the encodings of each sentence, at random for each epoch.
+"""A random choice among the encodings of each sentence in each epoch.
 
 Source and target are chosen independently. A choice is a single number, so that it can be shuffled
 and sorted like the index of an example.
@@ -36,13 +36,13 @@ class Encodings:
         return self.numbers(examples, drawn)
 
     def numbers(self, examples, indices):
-        """Returns the integers that stand for examples in these encodings, unless too long."""
+        """Returns the choices for given encodings. Encoding 0 replaces those that are too long."""
         too_long = self.lengths[indices, examples[:, None], (0, 1)] > self.longest
         source, target = np.where(too_long, 0, indices).T
         return (examples * self.number + source) * self.number + target
 
     def spread(self, examples, random):
-        """Yields choices for all examples, in which each has all its encodings equally often."""
+        """Yields arrays of choices that together contain every encoding equally often."""
         if self.number == 1:
             yield examples
             return
@@ -52,11 +52,11 @@ class Encodings:
             yield self.numbers(examples, np.stack([np.full_like(shift, source), target], axis=1))
 
     def counts(self, examples, random, often=None):
-        """Returns how many examples of each length an epoch has on average, `[length]`.
+        """Returns the expected number of examples of each length in an epoch, `[length]`.
 
         Args:
             examples, random: see `chosen`. The length of an example is that of its longer side.
-            often: how often an epoch has each example. None: once.
+            often: how often an epoch contains each example. None: once.
         """
         longest = self.lengths.max() if self.cut_at is None else self.cut_at
         total = sum(
@@ -66,7 +66,7 @@ class Encodings:
         return total / self.number
 
     def examples(self, numbers):
-        """Returns the indices of the examples in some choices."""
+        """Returns the indices of the examples in choices."""
         return numbers // self.number**2
 
     def indices(self, numbers):

@@ -1,4 +1,4 @@
-"""The id store: an encoded corpus that is read at random and may be larger than memory.
+"""The id store: an encoded corpus with random access, which may be larger than memory.
 
 A store is a folder of shards. A shard is a folder of two arrays: the ids of all its sentences, one
 after another and all sources first, and the position at which each sentence ends. Reading maps the
@@ -7,7 +7,7 @@ the arrays' digests, which are verified when a shard is opened.
 
 A shard may have several encodings of its sentences. The first one is without dropout.
 
-Sentences are stored without begin and end, which are added when a batch is made.
+Sentences are stored without begin and end ids, which are added when a batch is made.
 """
 
 import errno
@@ -28,8 +28,8 @@ class Shard:
 
     Args:
         ids: the ids of all sentences: the sources and the targets of each encoding.
-        ends: `[2 · encodings, pairs + 1]`. Row 2e is about the sources in encoding e, row 2e + 1
-            about the targets. Sentence i has the ids `ids[ends[row, i] : ends[row, i + 1]]`.
+        ends: `[2 · encodings, pairs + 1]`. Row 2e is for the sources in encoding e, row 2e + 1 for
+            the targets. Sentence i has the ids `ids[ends[row, i] : ends[row, i + 1]]`.
 
     Attributes:
         encodings: number of encodings.
@@ -138,7 +138,7 @@ def check_digests(folder):
 
 
 def check_arrays(ids, ends):
-    """Rejects arrays that do not describe sentences, as no digest can."""
+    """Rejects arrays that do not describe sentences, even if their digests are right."""
     if ids.ndim != 1 or ids.dtype not in ("uint16", "int32") or (len(ids) and ids.min() < 0):
         raise ValueError(f"ids.npy holds no ids: {ids.dtype} of shape {ids.shape}")
     if ends.ndim != 2 or not len(ends) or len(ends) % 2 or ends.dtype != "int64":
@@ -156,7 +156,7 @@ class IdStore:
 
     Attributes:
         lengths: `[pairs, 2]`, number of ids of each source and target without dropout.
-        encodings: number of encodings of each sentence. A shard with fewer of them repeats them.
+        encodings: number of encodings of each sentence. A shard with fewer encodings repeats them.
     """
 
     def __init__(self, shards):
@@ -209,10 +209,10 @@ class IdStore:
         return cls(shards.values())
 
     def check_ids(self, tokenizer, name="The data"):
-        """Raises `ValueError` if the store has an id that the vocabulary does not have.
+        """Raises `ValueError` if the store contains an id outside the vocabulary.
 
         Args:
-            tokenizer: a tokenizer of `tokenizers.py`.
+            tokenizer: a tokenizer, see `pipelines.tokenizers`.
             name: name of the store in the message.
         """
         for side in SIDES:
@@ -232,7 +232,7 @@ class IdStore:
                 )
 
     def gather(self, side, examples, width, encodings=0):
-        """Returns the ids of one side of some pairs, padded or cut: int32 `[examples, width]`.
+        """Returns the ids of one side of pairs, padded or truncated: int32 `[examples, width]`.
 
         Args:
             side: "source" or "target".
@@ -263,10 +263,10 @@ def shards_in(folder):
 
 
 def contents_of(folder):
-    """Returns the number of pairs of each shard of a finished store, by its name, or None."""
+    """Returns {shard: number of pairs} of a finished store; None for an unfinished one."""
     return read_json(Path(folder) / "store.json")
 
 
 def compact(ids):
-    """Stores ids in two bytes each if they fit."""
+    """Returns ids as two-byte integers if they fit."""
     return ids.astype("uint16") if not len(ids) or ids.max() < 2**16 else ids

@@ -1,4 +1,4 @@
-"""A mix of corpora: the share of each in the batches, whatever their sizes."""
+"""A mix of corpora, each with a share of the batches that does not depend on its size."""
 
 import numpy as np
 
@@ -23,12 +23,12 @@ class Mix:
         return np.searchsorted(self.ends, examples, side="right")
 
     def counts(self, examples):
-        """Returns the number of examples of each corpus, by its name."""
+        """Returns {corpus: number of examples}."""
         counts = np.bincount(self.corpus_of(examples), minlength=len(self.names))
         return dict(zip(self.names, counts.tolist(), strict=True))
 
     def passes(self, kept):
-        """Returns how often an epoch contains each pair of a corpus, by the name of the corpus.
+        """Returns {corpus: number of times that an epoch contains each of its pairs}.
 
         An epoch has as many pairs as all corpora together.
 
@@ -50,7 +50,7 @@ class Mix:
         }
 
     def groups(self, members, passes):
-        """Returns the members of each corpus in a bucket, with the number that an epoch draws.
+        """Returns (examples, number of draws per epoch) for each corpus in a bucket.
 
         Args:
             members: examples of a bucket.
@@ -66,7 +66,7 @@ class Mix:
         ]
 
     def lines(self, kept):
-        """Returns a line about each corpus: its pairs, its share, how often an epoch has a pair."""
+        """Returns a line about each corpus: pairs, share, occurrences of each pair per epoch."""
         counts, passes = self.counts(kept), self.passes(kept)
         return [
             f"{name}: {counts[name]:,} pairs, {passes[name] * counts[name] / len(kept):.1%} of "
@@ -76,10 +76,10 @@ class Mix:
 
 
 def drawn(members, count, epoch, seed):
-    """Returns an epoch's draws: the next members of a sequence of shuffled passes over them.
+    """Returns an epoch's draws: the next part of an endless sequence of shuffled passes.
 
-    So after any number of epochs, all members have been drawn equally often, up to a difference
-    of one.
+    So after any number of epochs, the members have been drawn equally often, up to a difference of
+    one.
 
     Args:
         members: array of examples.

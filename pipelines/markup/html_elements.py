@@ -1,7 +1,8 @@
-"""Elements of HTML and XML that are open at a place in a text, and whether they are translated.
+"""The elements of HTML and XML that are open at a place in a text, and whether to translate them.
 
-HTML leaves out end tags: `<li>` ends at the next `<li>`, `<p>` at the next block or at the end of
-what is around it. Without that, `<li translate="no">` would keep the rest of a page untranslated.
+HTML may omit end tags: `<li>` ends at the next `<li>`, and `<p>` at the next block or with its
+parent. If these rules were ignored, `<li translate="no">` would leave the rest of a page
+untranslated.
 """
 
 import re
@@ -13,7 +14,7 @@ def names(text):
 
 
 UNTRANSLATED = {"script", "style", "pre", "code", "kbd", "samp", "textarea", "svg", "math"}
-RAW = {"script", "style", "textarea"}  # only their own closing tag ends them
+RAW = {"script", "style", "textarea"}  # elements that only their own end tag closes
 VOID = names("area base br col embed hr img input link meta param source track wbr")
 BLOCKS = names(
     """address article aside blockquote body br button caption center col colgroup dd details
@@ -22,9 +23,9 @@ BLOCKS = names(
     pre script section select style summary table tbody td template textarea tfoot th thead
     title tr ul"""
 )
-# Their end tags also close the blocks inside them.
+# Inline elements whose end tags also close the blocks inside them.
 FORMATTING = names("a b big code em font i nobr s small strike strong tt u")
-# Each element whose end tag is optional, and the tags that end it by beginning.
+# {element whose end tag is optional: start tags that end it}
 ENDED_BY = {
     "li": "li",
     "dt": "dt dd",
@@ -49,24 +50,25 @@ ENDED_BY = {
     "head": "body",
 }
 OPTIONAL = ENDED_BY.keys() | {"body", "html"}
-ENDS = {}  # of each tag, the elements that it ends by beginning
+ENDS = {}  # {start tag: elements that it ends}
 for element, tags in ENDED_BY.items():
     for tag in tags.split():
         ENDS.setdefault(tag, set()).add(element)
 IN_HEAD = {"base", "link", "meta", "noscript", "script", "style", "template", "title"}
 TABLE_PARTS = names("caption colgroup col thead tbody tfoot tr td th table")
-# No tag ends an element around one of these, except that parts of tables end cells.
+# A tag inside one of these elements does not end an element outside, except that table parts end
+# cells.
 LIMITS_IN_TABLES = frozenset(["table", "template"])
 LIMITS = LIMITS_IN_TABLES | {"td", "th", "caption", "button", "object"}
 LIMITS_IN_LISTS = LIMITS | names("ul ol menu dir dl select ruby")
-LIMITS_IN_LINES = LIMITS | BLOCKS  # of end tags such as `</span>`
+LIMITS_IN_LINES = LIMITS | BLOCKS  # used for end tags such as `</span>`
 CONTAINERS = BLOCKS - VOID - {"p"}
-DEEPEST = 256  # elements that are searched for the one that a tag ends
+DEEPEST = 256  # maximum number of open elements searched for the one that a tag ends
 ATTRIBUTE = re.compile(r"([^\s=>\"'/]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+)))?")
 
 
 class OpenElement(NamedTuple):
-    """An element that has begun, and whether its text is translated."""
+    """An open element, and whether its text is translated."""
 
     name: str
     translated: bool
@@ -94,7 +96,7 @@ class OpenElements:
         return len(self.stack)
 
     def end_before(self, name):
-        """Closes the elements that end where a tag begins."""
+        """Closes the elements that a start tag ends."""
         if not self.is_html:
             return
         if (self.innermost == "head" and name not in IN_HEAD) or (
@@ -118,7 +120,7 @@ class OpenElements:
         self.stack.append(OpenElement(name, choice and name not in RAW))
 
     def close(self, name):
-        """Closes the element of an end tag and those inside it.
+        """Closes the element of an end tag and the elements inside it.
 
         Returns:
             The `OpenElement`, or None for a stray end tag.
@@ -131,7 +133,7 @@ class OpenElements:
                 return element
             if element.name in limits:
                 return None
-        # Elements that end with their parent, which began before the text.
+        # The end tag is for a parent that was opened before the text. It closes all elements.
         bottom = self.stack[0].name if self.stack else ""
         if self.is_html and name in CONTAINERS and bottom in OPTIONAL and len(self) < DEEPEST:
             self.stack.clear()
@@ -143,7 +145,7 @@ class OpenElements:
 
 
 def limits_of(name):
-    """Returns the elements of HTML across which an end tag has no effect."""
+    """Returns the HTML elements across which an end tag has no effect."""
     if name in TABLE_PARTS:
         return LIMITS_IN_TABLES
     if name == "li":
@@ -152,7 +154,7 @@ def limits_of(name):
 
 
 def translation_choice(attributes):
-    """Returns whether attributes say that an element is translated, or None if they do not."""
+    """Returns whether attributes request or forbid translation; None if they do neither."""
     if "translate" not in attributes.lower():
         return None
     choice = None

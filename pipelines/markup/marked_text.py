@@ -8,7 +8,7 @@ from pipelines.markup.html_elements import BLOCKS
 from pipelines.markup.markup_tokens import Tokenizer, tokens_of
 
 MARKUP = ("html", "xml", "placeholders")
-DEEPEST = 50  # nested elements; deeper ones divide the text
+DEEPEST = 50  # maximum nesting of elements in a segment; deeper elements divide the text
 CLOSING = tuple(",.;:!?)]}%»”…、。，")
 
 
@@ -16,11 +16,12 @@ class Mark(NamedTuple):
     """Markup inside a segment.
 
     Args:
-        start, end: offsets in the segment's text of what the mark encloses. Equal: nothing.
-        before, after: what stands before and after it.
+        start, end: offsets of the enclosed text in the segment's text. They are equal if the mark
+            encloses nothing.
+        before, after: the markup before and after the enclosed text.
         kind: "element", "placeholder", "space" (instead of a space), or "hidden" (inside a word).
         edge: "start" if the element was opened before the segment, "end" if it is closed after it.
-        spaced: whether a space stands before and after a placeholder.
+        spaced: (whether a space precedes a placeholder, whether a space follows it).
         children: `Mark`s inside, in order.
     """
 
@@ -34,7 +35,7 @@ class Mark(NamedTuple):
     children: tuple = ()
 
     def moved(self, offset):
-        """Returns the mark of a text without its first `offset` characters."""
+        """Returns the mark for the text without its first `offset` characters."""
         return self._replace(
             start=max(self.start - offset, 0),
             end=max(self.end - offset, 0),
@@ -81,7 +82,7 @@ def pieces_of(text, markup):
 class Document:
     """A document with markup that is read line by line.
 
-    Comments, tags and elements may span lines: a line is divided as the lines before it demand.
+    Comments, tags and elements may span lines, so how a line is divided depends on earlier lines.
 
     Args:
         markup: "html", "xml" or "placeholders".
@@ -91,7 +92,7 @@ class Document:
         self.tokenizer = Tokenizer(markup)
 
     def pieces_of(self, line):
-        """Divides the next line, like `pieces_of`. A line break at its end is one of its spaces."""
+        """Divides the next line, like `pieces_of`. A line break at its end counts as a space."""
         return pieces_of_tokens(self.tokenizer.tokens(line), self.tokenizer.markup)
 
 
@@ -108,9 +109,9 @@ def pieces_of_tokens(tokens, markup):
 
 
 def inline_tokens(tokens, markup):
-    """Returns the tokens, those of XML elements outside running text as dividers.
+    """Returns the tokens, with the tags of XML elements outside running text as dividers.
 
-    An element of XML is part of running text if text stands beside it in the same element.
+    An XML element is part of running text if its parent contains text beside it.
     """
     if markup != "xml":
         return tokens
@@ -146,7 +147,7 @@ def pieces_between(tokens):
 
 
 def is_outside(token):
-    """Returns whether a token at the end of a segment can stay outside: a comment, an image."""
+    """Returns whether a token at the edge of a segment, such as a comment, can stay outside it."""
     return token.kind == "empty" or (token.kind == "text" and not token.raw.strip())
 
 
@@ -169,7 +170,7 @@ def pieces_inside(tokens):
 
 
 def well_nested(tokens):
-    """Returns whether elements lie inside each other, not too deep; tags may lack a partner."""
+    """Returns whether elements are properly nested and not too deep. Tags may lack a partner."""
     names, closed = [], 0
     for token in tokens:
         if token.kind == "open":
@@ -188,7 +189,7 @@ class Builder:
 
     def __init__(self):
         self.parts, self.length = [], 0
-        self.open = [("", 0, [])]  # each open tag, its offset, and the marks inside it
+        self.open = [("", 0, [])]  # (open tag, its offset, the marks inside it)
 
     def add(self, token):
         if token.kind == "text":
@@ -235,9 +236,9 @@ def segment_of(tokens):
 
 
 def spaces_outside(segment):
-    """Returns a segment with the spaces around its text apart.
+    """Moves the spaces around a segment's text to its `before` and `after`.
 
-    The space between a placeholder and a comma is removed, and written again with the placeholder.
+    The space between a placeholder and a comma is removed, and restored with the placeholder.
     """
     text = segment.text
     first, last = len(text) - len(text.lstrip()), len(text.rstrip())
@@ -245,7 +246,7 @@ def spaces_outside(segment):
     dropped.update(at for at in gaps(segment.marks, text) if first <= at < last)
     kept = "".join(each for at, each in enumerate(text) if at not in dropped)
     marks = moved(segment.marks, text, sorted(dropped))
-    # A space between a placeholder and the text is not outside.
+    # A space between a placeholder and the text is not one of the outer spaces.
     points = [*empty_marks(segment.marks)]
     before, after = text[: min([first, *points])], text[max([last, *points]) :]
     return Segment(kept, marks, before=before, after=after)
@@ -260,7 +261,7 @@ def empty_marks(marks):
 
 
 def gaps(marks, text):
-    """Yields the offsets of spaces that would be left before punctuation."""
+    """Yields the offsets of spaces that would precede punctuation without the placeholders."""
     for mark in marks:
         yield from gaps(mark.children, text)
         word, space = (
@@ -273,7 +274,7 @@ def gaps(marks, text):
 
 
 def moved(marks, text, removed):
-    """Returns marks with their offsets in the text without its removed characters."""
+    """Returns marks with offsets for the text without its removed characters."""
     return tuple(
         mark._replace(
             start=mark.start - bisect.bisect_left(removed, mark.start),

@@ -1,4 +1,4 @@
-"""HTML and XML as a sequence of tokens, which joined are the text again."""
+"""HTML and XML as a sequence of tokens. Joined, the tokens are the text again."""
 
 import html
 import re
@@ -10,26 +10,26 @@ from pipelines.markup.placeholders import ENTITY, PLACEHOLDERS, decoded_entity, 
 COMMENT = r"<!--(?:-?>|.*?--!?>)"
 DECLARATION = r"<![A-Za-z](?>(?:\"[^\"]*\"|'[^']*'|[^\"'\[>])*)"
 DOCTYPE = rf"{DECLARATION}(?:\[(?>(?:\"[^\"]*\"|'[^']*'|<!--.*?-->|[^\"'\]])*)\]\s*)?>"
-# Word writes "<![if !mso]>" and "<?xml:namespace prefix=o />", which end like tags.
+# Microsoft Word writes "<![if !mso]>" and "<?xml:namespace prefix=o />", which end like tags.
 WORD = r"<!\[(?!CDATA\[)[^>]*>|<\?xml:[^>]*>"
 OTHER = rf"{COMMENT}|<!\[CDATA\[.*?\]\]>|{DOCTYPE}|{WORD}|<\?.*?\?>"
 NAME = r"[A-Za-z_][^\s/>]*+"
 ATTRIBUTES = r"(?>(?:=\s*\"[^\"]*\"|=\s*'[^']*'|[^>])*)"
 TAG = rf"<(?P<close>/?)(?P<name>{NAME})(?P<rest>{ATTRIBUTES})>"
-# Markup that the text ends in the middle of is kept whole.
+# Markup that the end of the text cuts off is one token.
 UNFINISHED = (
     rf"<!--.*|<!\[CDATA\[.*|<\?.*|{DECLARATION}\[[^\]]*\Z|</?{NAME}{ATTRIBUTES}\Z|<![^>]*\Z"
 )
-# In a tag that goes on in the next line, an open quote may contain ">".
+# In a tag that continues in the next line, an open quote may contain ">".
 OPEN_QUOTE = (
     rf"<{NAME}(?>(?:=\s*\"[^\"]*\"|=\s*'[^']*'|(?!=\s*[\"'])[^>])*)=\s*(?:\"[^\"]*|'[^']*)\Z"
 )
 IN_TEXT = re.compile(f"(?P<other>{OTHER})|{TAG}|(?P<unfinished>{UNFINISHED})", re.DOTALL)
 IN_LINE = re.compile(f"(?!{OPEN_QUOTE})(?:{IN_TEXT.pattern})|(?P<quote>{OPEN_QUOTE})", re.DOTALL)
 VALUE = re.compile(r"(=\s*)(\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z))")
-LONGEST_VALUE = 300  # characters of an attribute; what is longer is no `class` or `translate`
+LONGEST_VALUE = 300  # characters kept of an attribute; `class` and `translate` are never longer
 LONGEST_TAG = 2000  # characters kept of a tag that spans lines
-UNQUOTED_END = re.compile(r"=\s*[^\s\"'=]+\Z")  # <a href=http://a.example/> encloses text
+UNQUOTED_END = re.compile(r"=\s*[^\s\"'=]+\Z")  # <a href=http://a.example/>: a slash of the URL
 
 
 class Token(NamedTuple):
@@ -68,7 +68,7 @@ class Tokenizer:
     def __init__(self, markup, pattern=None):
         self.markup, self.pattern = markup, pattern or IN_LINE
         self.elements = OpenElements(markup)
-        self.begun = ""  # markup that earlier lines have begun, shortened
+        self.begun = ""  # unfinished markup of earlier lines, shortened
 
     def tokens(self, text):
         """Returns the tokens of the text or of the next line."""
@@ -76,7 +76,7 @@ class Tokenizer:
             return [*text_tokens(text, self.markup)]
         begun, self.begun = self.begun, ""
         if begun and not self.pattern.match(begun + text):
-            begun = ""  # it cannot end any more: the text is text
+            begun = ""  # the markup can no longer end, so the line is ordinary text
         scan = Scan(self, begun, text)
         while match := scan.next_match():
             scan.text_before(match)
@@ -93,7 +93,7 @@ class Tokenizer:
 
 
 class Scan:
-    """The tokens of one text, while it is read.
+    """Collects the tokens of one text.
 
     Args:
         tokenizer: the `Tokenizer`, whose open elements change.
@@ -105,8 +105,8 @@ class Scan:
         self.tokenizer, self.elements = tokenizer, tokenizer.elements
         self.text, self.first, self.at = begun + text, len(begun), 0
         self.written = []
-        # The stretch that is not translated: its start, the number of elements around it, and
-        # whether it contains a block.
+        # The current untranslated stretch: its start, the number of elements around it, and whether
+        # it contains a block.
         self.start, self.around, self.has_block = None, 0, False
         if not self.elements.translated:
             self.start, self.has_block = 0, True
@@ -127,14 +127,14 @@ class Scan:
         self.at = match.end()
 
     def add(self, kind, start, end, name=""):
-        """Adds the token of a stretch, without what earlier lines contain of it."""
+        """Adds the token of a stretch, without the part of it in earlier lines."""
         if start < self.first:
             kind, start = "divider", self.first
         if start < end:
             self.written.append(Token(kind, self.text[start:end], name))
 
     def other(self, match):
-        """Adds a comment, a declaration, or markup that is not finished."""
+        """Adds a comment, a declaration, or unfinished markup."""
         is_finished = match["other"] is not None
         if not is_finished:
             self.tokenizer.begun = shortened(match[0])
@@ -187,7 +187,7 @@ class Scan:
         return void or (rest.endswith("/") and not UNQUOTED_END.search(rest))
 
     def end_stretch(self, end, is_whole):
-        """Adds what is not translated: one that is whole elements can move inside a sentence."""
+        """Adds the untranslated stretch. If it is whole elements, it may move in a sentence."""
         self.add("placeholder" if is_whole and not self.has_block else "divider", self.start, end)
         self.start = None
 
@@ -202,7 +202,7 @@ class Scan:
 def shortened(begun):
     """Returns unfinished markup with a line break, as short as the next line allows.
 
-    So the time for a comment, or for an image inside an attribute, grows with its length only.
+    So the time for a long comment, or for an image inside an attribute, is linear in its length.
     """
     for beginning in ("<!--", "<![CDATA[", "<?xml:", "<?"):
         if begun.startswith(beginning):

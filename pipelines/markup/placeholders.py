@@ -6,7 +6,7 @@ import unicodedata
 
 from pipelines.text.normalization import is_edge
 
-# Letters of languages without spaces, or with endings joined to Latin words: they end an address.
+# Letters of languages that have no spaces or that join endings to Latin words. They end an address.
 JOINED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\uff00-\uffef"
@@ -27,11 +27,11 @@ BRACES = (
     r"\{\{[^{}]{0,200}\}\}|\{%[^{}]{0,200}%\}|[$%\#]\{[^{}]{0,200}\}"
     r"|\{\s*+[\w.\[\]'\"-]*+\s*+(?:[!:,][^{}]{0,100})?\}"
 )
-# printf: a percent sign after a digit means percent: "100%ige", "50%-discount", "10%p", "50%s". So
-# does one that Latin letters follow, as in "%age" and "50 %igen", unless the letters are a unit
-# ("%dpx") or the format has digits that words never have ("%.2fx"). A minus without a width is a
-# hyphen: "%-os". Basque and Turkish write "%50a", "%20e"; URLs, "%2F". "%%", "%(name)s" and "%1$s"
-# are placeholders anywhere.
+# printf formats. A percent sign after a digit means percent: "100%ige", "50%-discount", "10%p",
+# "50%s". So does a percent sign before Latin letters, as in "%age" and "50 %igen", unless the
+# letters are a unit ("%dpx") or the format has digits that words never have ("%.2fx"). A minus
+# without a width is a hyphen: "%-os". Basque and Turkish write "%50a" and "%20e", and URLs contain
+# "%2F". "%%", "%(name)s" and "%1$s" are placeholders anywhere.
 LATIN = "A-Za-z\u00c0-\u024f"
 SIGNS = r"[+0\#]*(?:-[+0\#]*(?=[1-9*]))?"
 SIZE = rf"{SIGNS}(?:[0-9]+|\*)?(?:\.(?:[0-9]+|\*))?(?:hh?|ll?|[Lzjt])?"
@@ -55,7 +55,7 @@ NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def decoded_entity(entity, markup):
     """Returns the character of an entity, or None if it must stay as it is.
 
-    Unknown entities, spaces, and invisible characters stay: a translation would lose them.
+    Unknown entities, spaces, and invisible characters stay, because a translation would lose them.
     """
     character = XML_ENTITIES.get(entity)
     if character is None and (markup == "html" or entity.startswith("&#")):
@@ -76,9 +76,9 @@ def without_placeholders(text, source="", required=()):
 
     Args:
         text: the translation.
-        source: the text that the model has read. Its own placeholders were cut out, so what looks
-            like one, such as a decoded `me&#64;example.org` or "{the dog, a cat}", is text.
-        required: phrases that the translation must contain, and its prefix.
+        source: the model's input, from which the placeholders were cut out. So a string in it that
+            looks like one, such as a decoded `me&#64;example.org` or "{the dog, a cat}", is text.
+        required: phrases that the translation must contain, including its prefix.
     """
     if not PLACEHOLDERS.search(text):
         return text
@@ -94,14 +94,14 @@ def without_placeholders(text, source="", required=()):
 
 
 def places(phrase, text):
-    """Yields the (start, end) of a phrase where it stands in a text as whole words."""
+    """Yields the (start, end) of each occurrence of a phrase as whole words of a text."""
     for match in re.finditer(re.escape(phrase), text) if phrase else ():
         if is_edge(text, match.start()) and is_edge(text, match.end()):
             yield match.span()
 
 
 def escaped(text, markup):
-    """Returns text as it must be written in a kind of markup."""
+    """Escapes the characters of a text that are special in the markup."""
     if markup == "placeholders":
         return text
     if markup == "xml":

@@ -18,7 +18,7 @@ def encode_parts(folder, tokenizer, encodings):
 
     Args:
         folder: the prepared folder, see `prepare.py`.
-        tokenizer: a tokenizer of `tokenizers.py`.
+        tokenizer: a tokenizer, see `pipelines.tokenizers`.
         encodings: an `EncodingsConfig`.
     """
     graphs = graphs_of(tokenizer)
@@ -43,7 +43,7 @@ def encode_parts(folder, tokenizer, encodings):
                 )
                 .prefetch(tf.data.AUTOTUNE)
             )
-            ids, lengths = ([], []), ([], [])  # of source and target
+            ids, lengths = ([], []), ([], [])  # for source and target
             for sides in encoded:
                 for side, ragged in enumerate(sides):
                     ids[side].append(ragged.flat_values.numpy())

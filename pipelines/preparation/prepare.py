@@ -70,7 +70,7 @@ def prepare_by(clean_into, encode_into, source, folder, config=None, tokenizer=N
         clean_into: function of (source, folder, cleaning config, normalization) that writes the
             parts of the cleaned text.
         encode_into: function of (folder, tokenizer, encodings config) that writes the missing
-            shards. The tokenizer has the tag.
+            shards. The tokenizer adds the tag.
         source, folder, config, tokenizer, tag: see `prepare`.
     """
     config = DataConfig() if config is None else config
@@ -119,7 +119,7 @@ def finish(clean_into, encode_into, source, folder, config, tokenizer, origin, t
             f"{advice(most)}"
         )
     if not (folder / "preparation.json").exists():
-        # From a different text, if its preparation.json was deleted: shards are made after it.
+        # Without preparation.json, an existing vocabulary or shard may be from a different text.
         for stale in [folder / "vocabulary", *(folder / name for name in shards_in(folder))]:
             shutil.rmtree(stale, ignore_errors=True)
         if tokenizer is None:
@@ -147,7 +147,7 @@ def encode_all(folder, tokenizer, encodings):
 
 
 def is_finished(folder):
-    """Returns whether all results exist. If so, removes the cleaned text, which may be left."""
+    """Returns whether all results exist. If so, removes the cleaned text if it is still there."""
     if not (folder / "report.json").exists() or not (folder / "store.json").exists():
         return False
     if set(contents_of(folder)) - set(shards_in(folder)):

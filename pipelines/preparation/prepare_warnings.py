@@ -11,11 +11,12 @@ from pipelines.text.cleaned_text import lines_of_side
 from pipelines.text.cleaning import RULES, active_rules, fingerprint, judge, with_current_names
 from pipelines.text.sources import shown
 
-# The share of the pairs that a single rule may drop without a warning. Of duplicates, one is kept.
+# {rule: share of the pairs that it may drop without a warning}. One of each set of duplicates is
+# kept.
 DROPPED = {rule.name: 0.01 for rule in RULES} | {"duplicates": 0.3}
-COMPARED = 10_000  # pairs whose sides are compared
+COMPARED = 10_000  # maximum number of pairs whose sides are compared
 ALIKE = 0.75  # share of common words that makes two sides alike
-RARE = 5  # occurrences; a piece with fewer of them is rare
+RARE = 5  # a piece that occurs fewer times is rare
 
 ADVICE = {
     "invalid_utf8": "Convert the text first, for example with `iconv -f latin1 -t utf-8`",
@@ -53,7 +54,7 @@ def drop_warnings(source, counts, config, normalization):
 
 
 def first_dropped(source, names, config, normalization):
-    """Returns {name: (number of the pair, pair)} of the first pair that each rule drops."""
+    """Returns {rule name: (number of the pair, pair)} for the first pair that each rule drops."""
     rules, seen, found = active_rules(config), set(), {}
     for number, pair in enumerate(source, start=1):
         dropped = Counter()
@@ -80,7 +81,7 @@ def shown_pair(pair):
 
 
 def advice(name):
-    """Returns what to do about the pairs that a rule drops."""
+    """Returns advice on the pairs that a rule drops."""
     if name == "invalid_utf8":
         return ADVICE[name]
     off = 0 if name.startswith("max_") else False

@@ -4,6 +4,7 @@ import dataclasses
 import json
 
 from pipelines.atomic_files import digest, read_json
+from pipelines.old_names import with_current_names
 
 FORMAT = 1  # format of a prepared folder; folders in other formats are rejected
 
@@ -40,7 +41,7 @@ def origin_of(source, config, tokenizer, tag=None):
         cleaning |= {"nfc": "the vocabulary's", "control_characters": "the vocabulary's"}
         vocabulary = {"contents": digest(tokenizer.contents()), **normalization}
     origin = {"format": FORMAT, **source.fingerprint(), "cleaning": cleaning}
-    if config.encodings.number > 1:  # absent from the records of earlier versions
+    if config.encodings.per_sentence > 1:  # absent from the records of earlier versions
         origin["encodings"] = dataclasses.asdict(config.encodings)
     if tag is not None:  # likewise
         origin["tag"] = tag
@@ -63,6 +64,8 @@ def is_begun(folder, origin):
     known = read_json(folder / "preparation.json")
     if known is None:
         return False
+    if "encodings" in known:
+        known["encodings"] = with_current_names(known["encodings"], "data.encodings")
     changes = []
     for name in sorted(known.keys() | origin.keys()):
         before, now = known.get(name), origin.get(name)

@@ -111,12 +111,12 @@ def dropout_line(report):
 
 
 def dropped_text(counts):
-    """Returns how many pairs each rule dropped, in words."""
+    """Returns the number of pairs that each rule dropped, in words."""
     return listed(with_current_names(counts), {rule.name: rule.reason for rule in RULES})
 
 
 def listed(counts, words):
-    """Returns the counts that are not 0, each with its words."""
+    """Returns the counts that are not 0, each followed by its words."""
     items = [f"{counts[name]:,} {words[name]}" for name in words if counts.get(name)]
     return ", ".join(items) or "nothing"
 

@@ -1,4 +1,4 @@
-"""Lists of files in a single text: a path, a glob, or several of them separated by commas.
+"""Lists of files in one string: a path, a glob, or several of them separated by commas.
 
 A path that exists denotes that file, even if its name contains commas or brackets. Everything else
 is divided at commas and matched as a glob.
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pipelines.checks import SourceError
 
-LONGEST = 1000  # characters of a path with commas
+LONGEST = 1000  # maximum length of a path that contains commas, in characters
 
 
 def split_list(text, exists=os.path.exists):
@@ -51,5 +51,5 @@ def find_files(name, paths):
 
 
 def as_pattern(item):
-    """Returns an item of a list as a glob, which matches nothing but the item if that exists."""
+    """Returns an item of a list as a glob. The glob of an existing item matches only the item."""
     return glob.escape(item) if os.path.exists(item) else item

@@ -24,7 +24,7 @@ class Glossary:
     def __init__(self, entries, normalization=None):
         self.normalization = Normalization() if normalization is None else normalization
         self.targets = {}
-        self.lengths = collections.defaultdict(set)  # of the phrases, by their first token
+        self.lengths = collections.defaultdict(set)  # {first word: lengths of the phrases}
         for source, target in entries.items():
             self.add(source, target)
 
@@ -36,7 +36,7 @@ class Glossary:
 
     @classmethod
     def parse(cls, contents, name, normalization=None):
-        """Returns the glossary in the bytes of a file, whose name is for errors."""
+        """Returns the glossary in the bytes of a file. `name` is for error messages."""
         glossary = cls({}, normalization)
         lines = contents.removeprefix(BYTE_ORDER_MARK).split(b"\n")
         for number, line in enumerate(lines, 1):
@@ -69,8 +69,8 @@ class Glossary:
     def targets_in(self, text):
         """Returns the target phrases that a translation of a text must contain.
 
-        A phrase is listed as often as it must occur. If it is part of another one, as "Haus" is
-        of "rotes Haus", it must occur once more for each of these.
+        A phrase is listed as often as it must occur. If it is part of a longer phrase, as "Haus" is
+        part of "rotes Haus", it must occur once more for each of those.
 
         Args:
             text: a sentence.
@@ -86,7 +86,8 @@ class Glossary:
     def chosen(self, text):
         """Returns (start, end, target phrase) of the phrases that apply, from left to right.
 
-        Of phrases that overlap in the text, the longest one applies, or else the first.
+        Of phrases that overlap in the text, the longest one applies; of equally long ones, the
+        first.
         """
         taken, chosen, waiting = set(), [], []
         for order, matches in enumerate(self.matches(text)):
@@ -106,8 +107,8 @@ class Glossary:
     def matches(self, text):
         """Yields the matches at each index at which a phrase may begin, as iterators.
 
-        The first word of a sentence may begin with a capital letter only because of its place, so
-        it is looked up in lower case too.
+        The first word of a sentence may have a capital letter only because of its position. So it
+        is also looked up in lower case.
         """
         beginning = next((i for i, each in enumerate(text) if is_word_character(each)), None)
         for start in range(len(text)):
@@ -129,7 +130,7 @@ class Glossary:
 
 
 def push_next(waiting, order, matches):
-    """Adds the next of some matches to a heap: the longest of all come first, then by order."""
+    """Adds the next match of an iterator to a heap, which yields the longest and leftmost first."""
     for match in matches:
         start, end, _ = match
         heapq.heappush(waiting, (start - end, start, order, match, matches))
@@ -145,7 +146,7 @@ def columns(line):
 
 
 def first_word(text, start):
-    """Returns the word that begins at an index, or the character there if it is none."""
+    """Returns the word that begins at an index, or the character there if it begins none."""
     end = start
     while end < len(text) and is_word_character(text[end]):
         end += 1

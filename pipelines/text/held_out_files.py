@@ -7,7 +7,7 @@ from pipelines.text.file_lists import split_list
 from pipelines.text.sources import SourceError, TextFiles
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-# Folders of TensorBoard's logs, and values of the setting training.best.
+# Names that a set cannot have: folders of TensorBoard's logs, and values of training.best_metric.
 RESERVED = ("training", "held_out", "loss", "bleu")
 
 

@@ -38,7 +38,7 @@ def write_mixed(path, gold, automatic, ratio=None):
 
 
 def amounts(gold, automatic, ratio):
-    """Returns how many trees of each treebank the mixture contains, given their sizes."""
+    """Returns the number of trees of each treebank in the mixture, given their sizes."""
     if ratio is None:
         return gold, automatic
     if automatic >= ratio * gold:

@@ -10,11 +10,11 @@ import dataclasses
 import re
 import unicodedata
 
-# SentencePiece's sign for a space.
+# SentencePiece's symbol for a space.
 SPACE_SIGN = "\u2581"
 # Unicode's control characters (Cc), except those that are white space.
 CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
-JOINERS = "_\u200c\u200d"  # the last two join letters, as in Persian
+JOINERS = "_\u200c\u200d"  # the last two are invisible and stand inside words, as in Persian
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Normalization:
     Args:
         nfc: whether to compose characters (Unicode NFC).
         control_characters: whether to remove control characters.
-        space_sign: whether SentencePiece's sign for a space counts as a space. False is for
-            imported models: some read text that SentencePiece has split already.
+        space_sign: whether SentencePiece's symbol for a space counts as a space. False is for
+            imported models that expect text already split by SentencePiece.
 
     Runs of white space always become one space.
     """
@@ -51,9 +51,10 @@ class Normalization:
 
 
 def is_word_character(character):
-    """Returns whether a character is part of a word together with its neighbours.
+    """Returns whether a character is part of a word together with its neighbors.
 
-    Letters, digits and accents are, but not wide letters: Chinese and Japanese have no spaces.
+    Letters, digits and accents are. Wide letters are not, because Chinese and Japanese have no
+    spaces.
     """
     if unicodedata.east_asian_width(character) in "WF":
         return False
@@ -62,7 +63,7 @@ def is_word_character(character):
 
 
 def is_edge(text, index):
-    """Returns whether no word goes on from the character before `index` to the one after it."""
+    """Returns whether `index` is not inside a word of the text."""
     if not 0 < index < len(text):
         return True
     return not (is_word_character(text[index - 1]) and is_word_character(text[index]))

@@ -17,17 +17,17 @@ from pathlib import Path
 
 from pipelines.checks import SourceError
 
-START = 4096  # bytes that tell text from UTF-16 and other files
-MAGIC = 16  # bytes that tell compressed files; a pipe's first line may have fewer
-BUFFER = 1 << 17  # bytes that are decompressed at a time
+START = 4096  # bytes examined to tell UTF-8 text from UTF-16 and other files
+MAGIC = 16  # bytes that are enough to detect compression; the first line of a pipe may be shorter
+BUFFER = 1 << 17  # bytes decompressed at a time
 
-# {name: (the first bytes, function from an open file to its decompressed contents)}
+# {name: (pattern of the first bytes, function that opens the contents of a compressed file)}
 READABLE = {
     "gzip": (rb"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),
     "bzip2": (rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", bz2.BZ2File),
     "xz": (rb"\xfd7zXZ\0|\x5d\0\0", lzma.LZMAFile),
 }
-# {name: (the first bytes, a program that decompresses to its standard output)}
+# {name: (pattern of the first bytes, command that decompresses to standard output)}
 UNREADABLE = {
     "zstd": (rb"\x28\xb5\x2f\xfd", "zstd -dc"),
     "zip": (rb"PK\x03\x04", "unzip -p"),
@@ -35,8 +35,8 @@ UNREADABLE = {
     "7z": (rb"7z\xbc\xaf\x27\x1c", "7z x -so"),
     "compress": (rb"\x1f\x9d", "zcat"),
 }
-# {suffix: (function of bytes, function from an open file to one that compresses to it)}; the
-# results of the function of bytes may be joined. The same text has the same bytes.
+# {suffix: (function that compresses bytes, function that wraps an open file in a compressing one)}.
+# Compressed bytes may be joined. The same text always has the same compressed bytes.
 WRITABLE = {
     ".gz": (
         lambda contents: gzip.compress(contents, 6, mtime=0),
@@ -86,7 +86,7 @@ def is_compressed(path):
 
 
 def with_start(file):
-    """Returns the first bytes of a file, and the file from the same position on."""
+    """Returns the first bytes of a file, and the file at its previous position."""
     if not file.seekable():
         start = b""
         while len(start) < MAGIC and b"\n" not in start and (part := file.read1(START)):
@@ -99,7 +99,7 @@ def with_start(file):
 
 
 def form_of(start, forms):
-    """Returns the name of the form that a file with these first bytes has, or None."""
+    """Returns the name of the format of a file with these first bytes, or None."""
     return next((name for name, (magic, _) in forms.items() if re.match(magic, start)), None)
 
 
@@ -122,11 +122,11 @@ def is_utf_16(start):
     """Returns whether a file with these first bytes is UTF-16 or UTF-32, or not text at all."""
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)):
         return True
-    # Their zero bytes stand in some of four positions; those of other files stand anywhere.
+    # In UTF-16 and UTF-32, zero bytes prefer some positions modulo 4; in other files, none.
     zeros = [start[position::4].count(0) / len(start[position::4] or b"x") for position in range(4)]
     if 4 * start.count(0) > len(start) > 1 and max(zeros) > 2 * min(zeros):
         return True
-    # Chinese has few zero bytes, but those of its line feeds.
+    # Chinese text has few zero bytes except those of its line feeds.
     ends = max(start.count(b"\n\0"), start.count(b"\0\n"))
     return 2 * ends >= start.count(b"\n") > 0 and not is_utf_8(start)
 
@@ -144,8 +144,8 @@ class Rejoined(io.RawIOBase):
     """A stream whose first bytes have already been read.
 
     Args:
-        start: these bytes.
-        rest: the stream after them, a binary file.
+        start: the first bytes.
+        rest: the rest of the stream, a binary file.
     """
 
     def __init__(self, start, rest):
@@ -167,7 +167,7 @@ class Decompressed(io.RawIOBase):
     Args:
         file: a file that decompresses, such as a `gzip.GzipFile`.
         compressed: the file that it reads.
-        name: its name in messages.
+        name: name of the compressed file in messages.
     """
 
     def __init__(self, file, compressed, name):
@@ -200,7 +200,7 @@ def damage_reported(name):
         yield
     except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         if getattr(error, "errno", None) is not None:
-            raise  # the disk's
+            raise  # an error of the disk
         raise SourceError(
             f"{name} is compressed, but incomplete or damaged ({error}). Download or compress it "
             "again"
@@ -208,11 +208,11 @@ def damage_reported(name):
 
 
 def compressing(file, path):
-    """Returns a context of the file to write to: `file`, or one that compresses to it.
+    """Returns a context manager: the file to write to, which compresses into `file` if necessary.
 
     Args:
         file: a binary file.
-        path: the path that decides, such as "out.gz".
+        path: the path whose suffix decides on compression, such as "out.gz".
     """
     _, opened_to_write = writable(path)
     return opened_to_write(file)
@@ -225,7 +225,7 @@ def compressed(contents, path):
 
 
 def writable(path):
-    """Returns the entry of `WRITABLE` for a path, and rejects the suffixes of other programs."""
+    """Returns the entry of `WRITABLE` for a path. Rejects the suffixes of unsupported formats."""
     suffix = Path(path).suffix.lower()
     if suffix in UNWRITABLE:
         raise ValueError(

@@ -15,13 +15,13 @@ STOP = ".!?…‼⁇⁈⁉؟۔।॥։።"
 WIDE_STOP = "。！？｡"  # often without a space after it
 CLOSING = "\"'”’“‘»«›‹)\\]}」』）】》〉〕\u00a0\u202f"
 OPENING = "\"'“„‚‘»«›‹”’(\\[{「『（【《〈〔¿¡*–—\\-"
-# The word's end, if it ends without white space; then the white space.
+# The stop that ends a word without white space, then optional white space; or only white space.
 BREAK = f"([{WIDE_STOP}]+[{CLOSING}]*)([{SPACE}]*)|([{SPACE}]+)"
 
 LETTERS = "A-Za-zÀ-ÖØ-öø-ɏΑ-Ωα-ωЁА-яё"
 LAST_LOWER_CASE = 0x1E943
 
-# Abbreviations after which a sentence goes on.
+# Abbreviations after which a sentence continues.
 TITLES = (
     "Mr Mrs Ms Mx Messrs Dr Drs Prof Rev Hon Gen Lt Col Maj Capt Cpt Sgt Cmdr Gov Sen Rep Pres St "
     "Ste Mt Hr Hrn Fr Frl Dipl Ing Mag Mme Mlle MM Mgr Sra Srta Sig"
@@ -30,13 +30,13 @@ UNFINISHED = (
     "e\\.?g i\\.e cf viz vs approx resp z\\.b d\\.h bzw ca vgl evtl ggf sog inkl exkl zzgl bspw "
     "z\\.\u00a0b d\\.\u00a0h i\\.d\\.r u\\.u z\\.t p\\.ex ej"
 )
-# Abbreviations after which a sentence goes on with a number.
+# Abbreviations after which a sentence continues with a number.
 BEFORE_NUMBERS = (
     "no nos nr nrn p pp s vol fig figs eq sec sect ch chap art abs abschn bd kap abb tab ziff § "
     "tel op n n° num ref approx born"
 )
-# Abbreviations after which only a word that often begins a sentence begins one. Initials and short
-# numbers count as such abbreviations.
+# Abbreviations after which a new sentence is assumed only before a word that often begins one.
+# Initials and short numbers count as such abbreviations.
 AMBIGUOUS = (
     "Inc Ltd Corp Co Bros Jr Sr Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Okt Nov Dec Dez Mio Mrd "
     "Tsd Std Str Ave Blvd Rd geb gest"
@@ -58,7 +58,8 @@ class Sentences(NamedTuple):
     Args:
         sentences: one or more. The first one keeps the white space before it, and the last one
             the white space after it.
-        separators: one fewer; empty after a wide full stop without a space.
+        separators: the white space between the sentences. Empty after a wide full stop without a
+            space.
     """
 
     sentences: list
@@ -74,8 +75,8 @@ class Patterns(NamedTuple):
     dash: str
     digit: str  # begins with a digit
     starter: str  # often begins a sentence
-    unfinished: str  # abbreviation after which a sentence goes on
-    before_number: str  # abbreviation after which a sentence goes on with a number
+    unfinished: str  # abbreviation after which a sentence continues
+    before_number: str  # abbreviation after which a sentence continues with a number
     ambiguous: str  # abbreviation after which only a starter begins a sentence
     quoted: str  # ends with a closing bracket
     speaks_on: str  # continues a sentence after a quotation
@@ -84,7 +85,7 @@ class Patterns(NamedTuple):
 
 @functools.cache
 def patterns():
-    """Returns the `Patterns`; the first call takes milliseconds, for the lower-case letters."""
+    """Returns the `Patterns`. The first call needs milliseconds to find the lower-case letters."""
     opening, after = f"[{OPENING}]*", f"\\.[{CLOSING}]*"
     number = "[0-9]{1,3}|[IVX]{2,6}"  # ordinal, or item of a list
     initials = f"([{LETTERS}]\\.[\u00a0\\-]?)*[{LETTERS}]"
@@ -110,7 +111,7 @@ def one_of(words):
 
 
 def lower_case():
-    """Returns the ranges of a class of characters: all lower-case letters."""
+    """Returns all lower-case letters, as ranges for a character class."""
     ranges, begin = [], None
     for code in range(LAST_LOWER_CASE + 2):
         if chr(code).islower():

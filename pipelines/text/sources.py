@@ -1,9 +1,9 @@
 """Sources of sentence pairs: text files, tab-separated files, Python iterables.
 
 A source is an iterable of pairs of bytes, one pair per line, that can be read repeatedly. Its
-`fingerprint()` changes when the text changes. Pairs are bytes, because a line
-that is not UTF-8 must not stop the reading; the cleaning drops and counts it. Wrong input raises a
-`SourceError` with the file and the line. TensorFlow Datasets are read by `tfds_source.py`.
+`fingerprint()` changes when the text changes. Pairs are bytes, so that a line that is not UTF-8
+does not stop the reading; the cleaning drops and counts it. Wrong input raises a `SourceError` with
+the file and the line. `tfds_source.py` reads TensorFlow Datasets.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from pipelines.checks import SourceError
 from pipelines.text.file_lists import find_files
 from pipelines.text.opened_text import is_compressed, opened
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8, with which some programs begin a file
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some programs write it at the start of a UTF-8 file
 
 
 class TextFiles:

@@ -15,8 +15,8 @@ class TfdsPairs:
     Args:
         name: TFDS name of the data set, with or without the prefix "tfds:"; or the folder of a
             prepared data set; or a builder.
-        languages: names of the source and target features, such as ("en", "de"). None: the order
-            of the data set.
+        languages: names of the source and target features, such as ("en", "de"). None: the data
+            set's first two, in its order.
         split: split to read, such as "train" or "train[:1%]".
         data_dir: folder of prepared data sets. None: TFDS's default.
     """
@@ -117,7 +117,7 @@ class TfdsPairs:
 
 
 def find_builder(name, data_dir):
-    """Returns the TFDS builder of a name, a folder or a builder."""
+    """Returns the TFDS builder for a name or a folder. A builder is returned unchanged."""
     if isinstance(name, tfds.core.DatasetBuilder):
         return name
     name = str(name).removeprefix("tfds:")

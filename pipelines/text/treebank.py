@@ -94,7 +94,7 @@ def trees_of(lines, path):
         path: name of the file, for messages.
     """
     open_trees = []  # [label, children] of each constituent that is not closed yet
-    first_line = 0  # line number of the outermost of them
+    first_line = 0  # line number at which the outermost of them begins
     for number, line in lines:
         where = f"{path}, line {number}"
         tokens = re.findall(r"[()]|[^\s()]+", line)
@@ -265,7 +265,7 @@ def in_order(written, words):
     """Assigns words to leaves one by one.
 
     Returns:
-        For each leaf, a list with its word or none, and at the end a list of the other words.
+        A list for each leaf, with its word or empty, and finally a list of the remaining words.
     """
     count = len(written)
     return [words[i : i + 1] for i in range(count)] + [words[count:]]
@@ -277,7 +277,7 @@ def aligned(written, words):
     Words that were not written go to the leaf before them.
 
     Returns:
-        For each leaf, a list of its words. At the end an empty list, or all words if there are no
+        A list of words for each leaf, and finally an empty list, or all words if there are no
         leaves.
     """
     groups = [[] for _ in [*written, None]]

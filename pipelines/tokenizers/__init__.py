@@ -55,7 +55,7 @@ class SeparateTokenizers:
 
 
 def graphs_of(tokenizer):
-    """Returns the tokenizers of source and target as graphs; one if they share a vocabulary.
+    """Returns the tokenizers of source and target as graphs, one object if they share a vocabulary.
 
     The graphs add no tag.
     """
@@ -66,9 +66,9 @@ def graphs_of(tokenizer):
 
 
 def words(tokenizer, ids):
-    """Joins ids to words and returns a list of (text, number of pieces).
+    """Joins ids into words and returns a list of (text, number of pieces).
 
-    Padding, begin, end and tags are words of their own, written as in `tokenizer.marks`.
+    The ids of padding, begin, end and tags are separate words, written as in `tokenizer.marks`.
     """
     groups, marks = [], tokenizer.marks
     for id in map(int, ids):
@@ -92,7 +92,7 @@ def lone_pieces(tokenizer, ids):
 
 
 def save_tokenizer(tokenizer, folder):
-    """Writes a tokenizer to a folder, `tokenizer.json` last. A tag is not part of it."""
+    """Writes a tokenizer to a folder, `tokenizer.json` last. A tag is not saved."""
     folder, tokenizer = Path(folder), untagged(tokenizer)
     if isinstance(tokenizer, SeparateTokenizers):
         for side in SIDES:
@@ -117,7 +117,7 @@ def load_tokenizer(folder, prefix=""):
         folder: the folder with its files. The files of separate vocabularies are in its subfolders
             `source` and `target`, or in the folder itself, where their names begin with "source."
             and "target.".
-        prefix: beginning of the names of the files.
+        prefix: prefix of the file names.
     """
     folder = Path(folder)
     if any((folder / side).exists() for side in SIDES):

@@ -13,30 +13,32 @@ import re
 import numpy as np
 
 from pipelines.checks import check_whole_number
+from pipelines.old_names import accepts_old_names
 from pipelines.special_ids import UNKNOWN
 from pipelines.text.normalization import SPACE_SIGN
 from pipelines.tokenizers.byte_pairs import BytePairTokenizer
 
-CELLS = 2**16  # characters merged together, with padding
+CELLS = 2**16  # characters in one array, including padding
 
 
+@accepts_old_names("data.encodings")
 @dataclasses.dataclass
 class EncodingsConfig:
     """Settings for several encodings of each sentence, from which training chooses.
 
     Args:
-        number: number of encodings of each sentence: one without dropout, all others with it.
+        per_sentence: number of encodings of each sentence: one without dropout, all others with it.
         bpe_dropout: probability of leaving out a merge.
         seed: random seed for the merges that are left out.
     """
 
-    number: int = 1
+    per_sentence: int = 1
     bpe_dropout: float = 0.0
     seed: int = 1
 
     def validate(self):
         """Raises `ValueError` for the first wrong setting."""
-        check_whole_number("encodings.number", self.number)
+        check_whole_number("encodings.per_sentence", self.per_sentence)
         check_whole_number("encodings.seed", self.seed, at_least=0)
         rate = self.bpe_dropout
         if not isinstance(rate, int | float) or isinstance(rate, bool) or not 0 <= rate <= 1:
@@ -44,33 +46,34 @@ class EncodingsConfig:
                 "`encodings.bpe_dropout` must be from 0 to 1. "
                 f"Received: encodings.bpe_dropout={rate!r}"
             )
-        if (self.number > 1) != (rate > 0):
+        if (self.per_sentence > 1) != (rate > 0):
             raise ValueError(
-                "Set `encodings.number` to at least 2 and `encodings.bpe_dropout` above 0, for "
-                "example to 8 and 0.1, or neither of them: dropout yields different encodings. "
-                f"Received: encodings.number={self.number}, encodings.bpe_dropout={rate}"
+                "Set `encodings.per_sentence` to at least 2 and `encodings.bpe_dropout` above 0, "
+                "for example to 8 and 0.1, or neither of them: dropout yields different encodings. "
+                f"Received: encodings.per_sentence={self.per_sentence}, "
+                f"encodings.bpe_dropout={rate}"
             )
 
 
 def refuse_other_kinds(config, kinds):
-    """Raises `ValueError` if there is to be dropout and the vocabulary is not of byte pairs.
+    """Raises `ValueError` if dropout is requested for a vocabulary other than byte pairs.
 
     Args:
         config: an `EncodingsConfig`.
         kinds: kinds of the tokenizers of source and target.
     """
     others = sorted(set(kinds) - {BytePairTokenizer.kind})
-    if config.number > 1 and others:
+    if config.per_sentence > 1 and others:
         raise ValueError(
-            f"`encodings.number` and `encodings.bpe_dropout` need a vocabulary of kind "
+            f"`encodings.per_sentence` and `encodings.bpe_dropout` need a vocabulary of kind "
             f"{BytePairTokenizer.kind!r}, whose pieces are merged. Leave them out, or use such a "
-            f"vocabulary. Received: encodings.number={config.number}, a vocabulary of kind "
-            f"{others[0]!r}"
+            f"vocabulary. Received: encodings.per_sentence={config.per_sentence}, a vocabulary of "
+            f"kind {others[0]!r}"
         )
 
 
 class BpeDropout:
-    """Encodes texts with the merges of a byte-pair tokenizer, of which random ones are left out.
+    """Encodes texts with the merges of a byte-pair tokenizer, leaving out random ones.
 
     Args:
         tokenizer: a `BytePairTokenizer`.
@@ -85,7 +88,7 @@ class BpeDropout:
             if not (processor.is_control(id) or processor.is_unknown(id) or processor.is_byte(id)):
                 pieces[processor.id_to_piece(id)] = id
         scores = np.array([processor.get_score(id) for id in range(tokenizer.size)], "float32")
-        # The user's symbols have the score 0, and so has the best merge, which follows them.
+        # The user's symbols have score 0. So does the best merge, which follows them.
         *symbols, _ = (piece for piece, id in pieces.items() if scores[id] == 0)
         longest_first = sorted(map(re.escape, symbols), key=len, reverse=True)
         self.symbols = re.compile(f"({'|'.join(longest_first)})") if symbols else None
@@ -107,7 +110,7 @@ class BpeDropout:
         self.merged = np.array([pairs[key] for key in self.keys.tolist()])
 
     def merges(self, left, right):
-        """Returns the id of each pair of ids when merged, or 0."""
+        """Returns the id that each pair of ids merges into, or 0 for none."""
         keys = left * len(self.cost) + right
         found = np.searchsorted(self.keys, keys)
         return np.where(self.keys[found] == keys, self.merged[found], 0)
@@ -143,7 +146,7 @@ class BpeDropout:
         return ids, np.diff(ends_of_units[ends_of_texts]).reshape(times, len(texts))
 
     def units(self, word):
-        """Splits a word into units that are merged alone: the user's symbols and all between them.
+        """Splits a word into units that are merged separately: the user's symbols and the rest.
 
         Returns:
             A list with the ids of the characters of each unit.
@@ -157,7 +160,7 @@ class BpeDropout:
         ]
 
     def characters(self, text):
-        """Returns the id of each character, or its bytes. Unknown characters in a row are one."""
+        """Returns the ids of characters or their bytes. A run of unknown characters has one id."""
         ids = []
         for character in text:
             if character in self.ids:
@@ -201,7 +204,7 @@ class BpeDropout:
         if not merged.size:
             return ids
         while len(rows):
-            costs = self.cost[merged]  # of the merge of each position with the next one
+            costs = self.cost[merged]  # cost of merging each position with the next one
             costs[random.random(costs.shape, "float32") < self.dropout] = np.inf
             best = costs.argmin(axis=1)
             unfinished = costs[np.arange(len(rows)), best] < np.inf
@@ -215,7 +218,7 @@ class BpeDropout:
 
         Args:
             ids: `[rows, width]`.
-            merged: the id of each position merged with the next one, `[rows, width − 1]`.
+            merged: the id that each position and the next one merge into, `[rows, width − 1]`.
             best: the position to merge with the next one, `[rows]`.
         """
         rows, columns = np.arange(len(ids)), np.arange(ids.shape[1])

@@ -1,4 +1,4 @@
-"""Byte pairs by SentencePiece: the paper's English–German sub-words (§5.1)."""
+"""SentencePiece's byte pairs: the paper's English–German sub-words (§5.1)."""
 
 import numpy as np
 import sentencepiece
@@ -35,7 +35,7 @@ class BytePairTokenizer(Tokenizer):
         self.tags = {self.processor.id_to_piece(id): id for id in control}
 
     def encode(self, texts):
-        """Returns an int32 array of ids for each text, without begin and end."""
+        """Returns an int32 array of ids for each text, without begin and end ids."""
         normalized = [self.normalization(text) for text in check_is_list(texts)]
         encoded = self.processor.encode(normalized, num_threads=-1)
         return [np.array([*self.start, *ids], "int32") for ids in encoded]

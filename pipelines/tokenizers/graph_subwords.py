@@ -6,10 +6,10 @@ import tensorflow_text
 from pipelines.special_ids import UNKNOWN
 from pipelines.tokenizers.graph_tokenizers import normalize
 
-# Characters that TensorFlow does not encode: Unicode's noncharacters.
+# Unicode's noncharacters, which TensorFlow does not encode.
 NONCHARACTERS = [*range(0xFDD0, 0xFDF0)]
 NONCHARACTERS += [plane << 16 | low for plane in range(17) for low in (0xFFFE, 0xFFFF)]
-LINE_FEED = "\n"  # in no normalized text and in no piece, so it separates
+LINE_FEED = "\n"  # usable as a separator: no normalized text and no piece contains it
 
 
 class GraphSubwordTokenizer(tf.Module):
@@ -35,8 +35,8 @@ class GraphSubwordTokenizer(tf.Module):
         escaped = {ord(c): tokenizer.escaped_character(c) for c in tokenizer.alphabet}
         self.escaped = strings_of_codes(escaped)
         self.noncharacters = strings_of_codes({code: chr(code) for code in NONCHARACTERS})
-        # The codes at which letters and digits begin and stop. TensorFlow's own classes of
-        # characters may be of another version of Unicode than Python's.
+        # The codes at which a range of letters and digits begins or ends. TensorFlow's character
+        # classes may follow a different version of Unicode than Python's.
         kinds = [chr(code).isalnum() for code in range(0x110000)]
         changes = [code for code in range(1, len(kinds)) if kinds[code] != kinds[code - 1]]
         self.changes = tf.constant(changes)
@@ -89,7 +89,7 @@ class GraphSubwordTokenizer(tf.Module):
         """Replaces the escapes in each of the tokens `[tokens]`."""
         escape = r"(\\u|\\\\|\\[0-9]+;)"
         parts = tf.strings.regex_replace(tokens, escape, rf"{LINE_FEED}\1{LINE_FEED}")
-        parts = tf.strings.split(parts, LINE_FEED)  # [tokens, (parts)], escapes alone
+        parts = tf.strings.split(parts, LINE_FEED)  # [tokens, (parts)]; each escape is a part
         flat = parts.flat_values
         is_number = tf.strings.regex_full_match(flat, r"\\[0-9]+;")
         digits = tf.strings.regex_replace(flat, r"^\\0*([0-9]+);$", r"\1")
@@ -106,7 +106,7 @@ class GraphSubwordTokenizer(tf.Module):
 
 
 def strings_of_codes(strings):
-    """Returns a table from character codes to strings; the others have the empty string."""
+    """Returns a table {character code: string}. All other codes have the empty string."""
     keys, values = tf.constant(list(strings), tf.int64), tf.constant(list(strings.values()))
     initializer = tf.lookup.KeyValueTensorInitializer(keys, values)
     return tf.lookup.StaticHashTable(initializer, default_value="")

@@ -1,4 +1,4 @@
-"""The tokenizers of `tokenizers.py` as TensorFlow graphs, for batches of strings.
+"""The learned tokenizers as TensorFlow graphs, for batches of strings.
 
 They run in `tf.data` and in SavedModels. Each tokenizer is a `tf.Module` that owns its tables and
 models, so that they are exported with it.
@@ -68,7 +68,7 @@ class GraphWordPieceTokenizer(tf.Module):
             unknown_token=SPECIAL_PIECES[UNKNOWN],
             split_unknown_characters=True,
         )
-        surfaces = ["", "", "", f" {UNKNOWN_SURFACE} "]  # of padding, begin, end and unknown
+        surfaces = ["", "", "", f" {UNKNOWN_SURFACE} "]  # texts of padding, begin, end and unknown
         surfaces += [
             piece.removeprefix(CONTINUES) if piece.startswith(CONTINUES) else f" {piece}"
             for piece in vocabulary[len(SPECIAL_PIECES) :]

@@ -9,7 +9,7 @@ from pipelines.tokenizers.graph_tokenizers import normalize
 
 
 class ImportedTokenizer(tf.Module):
-    """Base of the tokenizers here: what may stand before the text of a source."""
+    """Base class of these tokenizers, for the ids that may precede the text of a source."""
 
     def __init__(self, tokenizer):
         super().__init__()
@@ -21,7 +21,7 @@ class ImportedTokenizer(tf.Module):
         self.is_space = tf.constant([piece == SPACE_SIGN for piece in pieces])
 
     def leads(self, ids):
-        """Returns how many ids of each row apply to all parts of a source; see `Tokenizer.lead`.
+        """Returns the number of ids in each row that apply to all parts; see `Tokenizer.lead`.
 
         Args:
             ids: ragged int32 `[batch, (length)]`, as `tokenize` returns them.
@@ -83,17 +83,17 @@ class GraphMappedSentencePiece(ImportedTokenizer):
 
 
 def code_of(texts):
-    """Returns the beginning of each text that has the form of a language code, or the text."""
+    """Returns the start of each text if it looks like a language code, else the whole text."""
     return tf.strings.regex_replace(texts, "(?s)^(>>.*?<<).*$", r"\1")
 
 
 def any_of(chosen, ids):
-    """Returns whether each row of ragged ids contains one that is chosen."""
+    """Returns whether each row of ragged ids contains a chosen id."""
     return tf.reduce_any(tf.ragged.map_flat_values(lambda flat: tf.gather(chosen, flat), ids), 1)
 
 
 def lookup_table(ids):
-    """Returns a table from strings to ids; all others are unknown."""
+    """Returns a table {string: id}. All other strings have the unknown id."""
     # A table needs an entry. Normalized text contains no line feed.
     entries = {"\n": UNKNOWN, **ids}
     keys, values = tf.constant(list(entries)), tf.constant(list(entries.values()), tf.int32)
@@ -102,7 +102,7 @@ def lookup_table(ids):
 
 
 def with_begin(ids):
-    """Puts begin before each row that is not empty."""
+    """Puts the begin id before each row that is not empty."""
     filled = tf.cast(ids.row_lengths() > 0, tf.int32)
     begins = tf.fill([tf.reduce_sum(filled)], BEGIN)
     begins = tf.RaggedTensor.from_row_lengths(begins, filled)
@@ -110,7 +110,7 @@ def with_begin(ids):
 
 
 def joined_surfaces(surfaces, ids):
-    """Joins the bytes of ids to texts; malformed UTF-8 becomes U+FFFD."""
+    """Joins the bytes of ids into texts. Malformed UTF-8 becomes U+FFFD."""
     pieces = tf.ragged.map_flat_values(tf.gather, surfaces, ids)
     texts = tf.strings.reduce_join(pieces, axis=-1)
     texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")

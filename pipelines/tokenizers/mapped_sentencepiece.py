@@ -1,9 +1,9 @@
-"""SentencePiece models whose pieces have other ids in the model's vocabulary.
+"""SentencePiece models whose pieces have different ids in the translation model's vocabulary.
 
-In Marian models, SentencePiece splits the text, and a table of its own gives each piece its id.
+In Marian models, SentencePiece splits the text, and a separate table gives each piece its id.
 Pieces without an entry are unknown; they stay in the SentencePiece model, because the segmentation
-depends on them. Conversely, the table may have characters that the SentencePiece model does not
-know: that model returns them as they are in the text, and so they get their ids.
+depends on them. Conversely, the table may contain characters that are not SentencePiece pieces.
+SentencePiece returns such characters unchanged, so they still get their ids.
 """
 
 import json
@@ -23,12 +23,12 @@ class MappedSentencePiece(Tokenizer):
 
     Args:
         model: a serialized SentencePiece model of any kind, as bytes.
-        vocabulary: the pieces in the order of their ids. The first four are the names of padding,
-            begin, end and unknown.
+        vocabulary: the pieces in the order of their ids. The first four are the names of the
+            padding, begin, end and unknown ids.
         normalization: the `Normalization` of every text.
-        codes: whether a language code such as >>de<< at the beginning of a text is one token that
-            the SentencePiece model does not know.
-        begin: whether the ids of a text that is not empty start with begin.
+        codes: whether a language code such as >>de<< at the beginning of a text is one token
+            without a SentencePiece piece.
+        begin: whether the ids of a text that is not empty start with the begin id.
     """
 
     kind = "sentencepiece"
@@ -62,7 +62,7 @@ class MappedSentencePiece(Tokenizer):
         self.kept_surfaces = self.surfaces()
 
     def encode(self, texts):
-        """Returns an int32 array of ids for each text, without the end."""
+        """Returns an int32 array of ids for each text, without the end id."""
         texts = [self.normalization(text) for text in check_is_list(texts)]
         found = [CODE.match(text) if self.splits_codes else None for text in texts]
         rests = [
@@ -77,7 +77,7 @@ class MappedSentencePiece(Tokenizer):
         return result
 
     def code_before(self, text):
-        """Returns the beginning of a normalized text that has the form of a language code."""
+        """Returns the start of a normalized text if it looks like a language code, else ""."""
         match = CODE.match(text)
         return match[0] if match else ""
 

@@ -1,4 +1,4 @@
-"""Tokens between spaces: the vocabulary of models whose text is split elsewhere."""
+"""The tokenizer of models that expect text already split into tokens by another program."""
 
 import json
 
@@ -10,13 +10,13 @@ from pipelines.tokenizers.tokenizer_base import CODE, Tokenizer, check_is_list
 
 
 class TokenTokenizer(Tokenizer):
-    """A tokenizer for text that is a sequence of tokens with spaces between them.
+    """Splits text at spaces and looks up the id of each token.
 
     Args:
-        vocabulary: the tokens in the order of their ids. The first four are the names of padding,
-            begin, end and unknown.
+        vocabulary: the tokens in the order of their ids. The first four are the names of the
+            padding, begin, end and unknown ids.
         normalization: the `Normalization` of every text.
-        begin: whether the ids of a text that is not empty start with begin.
+        begin: whether the ids of a text that is not empty start with the begin id.
     """
 
     kind = "tokens"
@@ -31,14 +31,14 @@ class TokenTokenizer(Tokenizer):
                 "The tokens must be distinct, and at least the four special ones. Received: "
                 f"{len(self.vocabulary)} tokens, {len(self.ids)} of them distinct"
             )
-        for id in (PADDING, BEGIN, END):  # not to be had by writing them in a text
+        for id in (PADDING, BEGIN, END):  # no text may contain these ids
             del self.ids[self.vocabulary[id]]
         self.codes = {token: id for token, id in self.ids.items() if CODE.fullmatch(token)}
         self.size = len(self.vocabulary)
         self.begins_word = np.ones(self.size, bool)
 
     def encode(self, texts):
-        """Returns an int32 array of ids for each text, without the end."""
+        """Returns an int32 array of ids for each text, without the end id."""
         texts = (self.normalization(text).split() for text in check_is_list(texts))
         prefix = [BEGIN] if self.begin else []
         return [
@@ -58,7 +58,7 @@ class TokenTokenizer(Tokenizer):
         return ["".join(surfaces[id] for id in ids).strip(" ") for ids in sequences]
 
     def surfaces(self):
-        """Returns the text of each id, with a leading space."""
+        """Returns the text of each id with a leading space, "" for padding, begin and end."""
         return ["", "", "", f" {UNKNOWN_SURFACE}", *(f" {token}" for token in self.vocabulary[4:])]
 
     def pieces(self, ids):

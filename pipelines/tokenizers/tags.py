@@ -1,8 +1,8 @@
-"""Tags: a piece before each source that tells the model what is wanted, such as a language.
+"""Tags: a piece before each source that tells the model what to write, such as a language.
 
 Johnson et al. 2017 (arXiv 1611.04558): with a token for the target language before each source, one
-model translates into several languages. A tag is an id of the vocabulary that no text contains: a
-text with the same characters is encoded as text.
+model translates into several languages. A tag is a piece of the vocabulary that no text is encoded
+to: a text that contains the tag's characters is encoded as ordinary text.
 """
 
 import copy
@@ -12,7 +12,7 @@ class TaggedTokenizer:
     """A tokenizer whose sources begin with a tag.
 
     Args:
-        tokenizer: a tokenizer of `tokenizers.py`.
+        tokenizer: a tokenizer without a tag.
         tag: name of the tag.
     """
 
@@ -30,7 +30,7 @@ def tag_before(tokenizer):
 
 
 def tagged(tokenizer, tag):
-    """Returns a tokenizer whose sources begin with a tag; None: the same tokenizer."""
+    """Returns a tokenizer whose sources begin with a tag; the same tokenizer if the tag is None."""
     return tokenizer if tag is None else TaggedTokenizer(tokenizer, tag)
 
 
@@ -55,8 +55,8 @@ def chosen_tag(to, tags):
     """Returns the tag of a source, or None.
 
     Args:
-        to: what the user asks for: "<2de>", or "de" for the same. None: the tag of all corpora, if
-            they have the same one.
+        to: the requested tag: "<2de>", or "de" for short. None: the tag of all corpora, if they
+            have the same one.
         tags: the tag of each corpus of the training data; None for one without a tag.
     """
     known = {short_name(tag): tag for tag in tags if tag}

@@ -1,8 +1,8 @@
 """The sub-words of tensor2tensor: its SubwordTextEncoder.
 
 A text is split where letters or digits meet other characters. A single space between two such
-tokens is dropped. Each token ends with `_`, and characters that no piece has are written as their
-numbers. Then the longest piece that the token begins with is taken, again and again.
+tokens is dropped. Each token ends with `_`, and characters that occur in no piece are replaced by
+their code numbers. Then the longest piece that the token begins with is split off, repeatedly.
 """
 
 import itertools
@@ -17,17 +17,17 @@ from pipelines.tokenizers.tokenizer_base import Tokenizer, check_is_list
 
 SPECIAL = 4
 ESCAPE_CHARACTERS = "\\_u;0123456789"
-TOKEN = re.compile(r"[^\W_]+|[\W_]+")  # letters and digits of Unicode, or none of them
+TOKEN = re.compile(r"[^\W_]+|[\W_]+")  # a run of Unicode letters and digits, or of other characters
 ESCAPE = re.compile(r"\\u|\\\\|\\([0-9]+);")
-UNDEFINED = "\u3013"  # stands for a number that is no character
+UNDEFINED = "\u3013"  # replaces a number that is not the code of a character
 
 
 class SubwordTokenizer(Tokenizer):
     """A tokenizer with the vocabulary of a SubwordTextEncoder.
 
     Args:
-        vocabulary: the pieces in the order of their ids. The first four are the names of padding,
-            begin, end and unknown. Unused ids have empty pieces.
+        vocabulary: the pieces in the order of their ids. The first four are the names of the
+            padding, begin, end and unknown ids. Unused ids have empty pieces.
         normalization: the `Normalization` of every text.
     """
 
@@ -56,7 +56,7 @@ class SubwordTokenizer(Tokenizer):
         self.ids_of_tokens = {}  # cache
 
     def encode(self, texts):
-        """Returns an int32 array of ids for each text, without the end."""
+        """Returns an int32 array of ids for each text, without the end id."""
         texts = (self.normalization(text) for text in check_is_list(texts))
         return [
             np.array(
@@ -102,7 +102,7 @@ class SubwordTokenizer(Tokenizer):
         return [joined("".join(surfaces[id] for id in ids)).strip(" ") for ids in sequences]
 
     def surfaces(self):
-        """Returns the piece of each id as it is joined to tokens."""
+        """Returns the string of each id that is joined into tokens."""
         return ["", "", "", f"{UNKNOWN_SURFACE}_", *self.vocabulary[SPECIAL:]]
 
     def pieces(self, ids):
@@ -129,7 +129,7 @@ def begins_with_mark(piece):
 
 
 def joined(pieces):
-    """Returns the text of joined pieces: a space between two tokens of letters or digits."""
+    """Returns the text of joined pieces, with a space between two tokens of letters or digits."""
     tokens = [ESCAPE.sub(unescaped, token) for token in pieces.split("_") if token]
     texts, word = [], False
     for token in tokens:

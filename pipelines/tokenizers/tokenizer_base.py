@@ -11,22 +11,22 @@ CODE = re.compile(r">>.*?<<", re.DOTALL)  # a language code at the beginning of 
 
 
 class Tokenizer:
-    """Base of the tokenizers: one vocabulary, used for both languages unless in a pair.
+    """Base class of the tokenizers: one vocabulary, for both languages or one of a pair.
 
     A subclass has `kind`, its name in tokenizer.json; `size`, `normalization` and `begins_word`, a
     boolean array `[size]`; and the methods `encode`, `decode`, `pieces` and `in_graph`. `files()`
-    returns the bytes of each file by name. The class method `from_files(read, normalization)`
-    returns the tokenizer in files; `read` is a function from a file's name to its bytes. If it has
-    `codes`, `code_before(text)` returns the beginning of a normalized text that may be one of them.
+    returns {file name: bytes}. The class method `from_files(read, normalization)` creates the
+    tokenizer from files; `read(name)` returns the bytes of a file. A tokenizer with `codes` also
+    has `code_before(text)`: the beginning of a normalized text that may be a language code.
     """
 
     byte_ids = ()  # ids of the pieces that stand for a byte
-    # For each id, whether its piece ends a word, where pieces show this instead of the beginning.
+    # Boolean array [size]: whether a piece ends a word. None if pieces show where words begin.
     ends_word = None
-    tags = {}  # ids of the tags by name: pieces that no text contains, see `tags.py`
+    tags = {}  # {tag: id}; see `tags.py`
     start = ()  # ids that begin every source
-    begin = False  # whether begin is put before every text that is not empty
-    codes = {}  # ids of the language codes by name, such as >>de<<, that may begin a text
+    begin = False  # whether the begin id precedes every text that is not empty
+    codes = {}  # {language code: id}; a text may begin with a code such as >>de<<
 
     @property
     def marks(self):
@@ -44,17 +44,17 @@ class Tokenizer:
         return self
 
     def split_code(self, text):
-        """Returns the language code at the beginning of a text, "" if there is none, and the rest.
+        """Returns the language code at the beginning of a text, or "", and the rest of the text.
 
-        The rest follows the first "<<", with which the code ends, and white space.
+        The rest begins after the "<<" that ends the code and after the white space that follows it.
         """
         code = self.code_before(self.normalization(text)) if self.codes and ">>" in text else ""
         return (code, text.partition("<<")[2].lstrip()) if code in self.codes else ("", text)
 
     def lead(self, ids):
-        """Returns how many ids before the text of a source apply to all of its parts.
+        """Returns the number of ids before the text of a source, which apply to all of its parts.
 
-        They are the tag, begin and a language code.
+        They are the tag, the begin id and a language code.
 
         Args:
             ids: ids of a source, which may be empty.
@@ -75,7 +75,7 @@ class Tokenizer:
     def ends_phrase(self):
         """Returns a boolean array `[size]`: whether a piece ends the word of the piece before it.
 
-        A piece of bytes does not, as it may continue a letter.
+        A byte piece does not, because it may continue a letter.
         """
         if self.ends_word is not None:
             raise ValueError("the pieces of this vocabulary do not show where words begin")
@@ -91,7 +91,7 @@ def begins_word(tokenizer):
 
 
 def check_is_list(texts):
-    """Returns `texts`; rejects a single string, whose characters would be encoded one by one."""
+    """Returns `texts`. Rejects a single string, whose characters would be encoded one by one."""
     if isinstance(texts, str | bytes):
         raise ValueError(f"`texts` must be a list of texts. Received: texts={texts!r}")
     return texts

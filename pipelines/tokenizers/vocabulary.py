@@ -142,7 +142,7 @@ def run_sentencepiece(options, size, folder):
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        encoding="utf-8",  # whatever the locale
+        encoding="utf-8",  # independent of the locale
         errors="replace",
         cwd=folder,
     )

@@ -10,7 +10,7 @@ from pipelines.progress import Progress
 from pipelines.special_ids import CONTINUES, SPECIAL_PIECES
 from pipelines.tokenizers import WordPieceTokenizer
 
-CLOSE_ENOUGH = 0.98  # of the requested size
+CLOSE_ENOUGH = 0.98  # share of the requested size at which the search stops
 
 
 def learn_word_pieces(texts, config, normalization):

@@ -18,7 +18,7 @@ from pipelines.tokenizers.tokenizer_base import Tokenizer, begins_word, check_is
 
 
 class WordPieceTokenizer(Tokenizer):
-    """A word-piece tokenizer, which repeatedly takes the longest piece that the word begins with.
+    """A word-piece tokenizer: repeatedly splits off the longest piece that a word begins with.
 
     Args:
         vocabulary: the pieces in the order of their ids, beginning with `SPECIAL_PIECES`.
@@ -49,7 +49,7 @@ class WordPieceTokenizer(Tokenizer):
         self.ids_of_words = {}  # cache
 
     def encode(self, texts):
-        """Returns an int32 array of ids for each text, without begin and end."""
+        """Returns an int32 array of ids for each text, without begin and end ids."""
         texts = (self.normalization(text).split(" ") for text in check_is_list(texts))
         return [
             np.array(list(itertools.chain.from_iterable(map(self.encode_word, text))), "int32")

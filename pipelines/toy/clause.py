@@ -50,8 +50,8 @@ class Clause:
             tenses.remove("modal")
         self.tense = choose.choice(tenses)
         self.modal = choose.choice(MODALS) if self.tense == "modal" else None
-        # Only definite objects are negated, because others need "kein", and "must" is not, because
-        # "must not" is "darf nicht".
+        # Only definite objects are negated, because others need "kein". "Must" is never negated,
+        # because "must not" is "darf nicht".
         definite = all(phrase.definite for phrase in self.objects)
         duty = self.modal and self.modal[0][0] == "must"
         self.negated = definite and not duty and sentence.chance(0.15)

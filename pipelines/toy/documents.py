@@ -21,11 +21,11 @@ def documents(words, split="train", seed=0, shortest=None):
     """Yields an unlimited number of pairs (English, German) of documents on one line.
 
     Args:
-        words: number of English words at which a document ends, after the sentence that reaches it.
-        split: see `toy_grammar.aligned_sentences`; all sentences of a document are of this split.
+        words: minimum number of English words. A document ends after the sentence that reaches it.
+        split: see `grammar.aligned_sentences`; all sentences of a document are of this split.
         seed: random seed.
-        shortest: the documents have random lengths from this one to `words`, and each doubling of
-            the length has the same share of the words. None: all have `words`.
+        shortest: minimum of `words`, which then differs at random between documents. Each doubling
+            of the length has the same share of the words. None: `words` for all documents.
     """
     if split not in SPLITS:
         raise ValueError(f"`split` must be one of {SPLITS}. Received: split={split!r}")
@@ -61,7 +61,7 @@ def only_thing(sentence):
 
 
 def reference(choices, split, thing):
-    """Returns a sentence about a thing that it calls "it"."""
+    """Returns a sentence that refers to a thing as "it"."""
     while True:
         sentence = Sentence(choices)
         if sentence.chance(0.5):

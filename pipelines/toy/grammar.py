@@ -194,7 +194,7 @@ class Sentence:
 
 
 def written(words, end):
-    """Joins words to a sentence with a capital letter, spacing of commas and an end."""
+    """Joins words into a sentence with a capital letter, spacing of commas and a final mark."""
     text = " ".join([*words, end]).replace(" ,", ",").replace(",,", ",")
     text = text.replace(f", {end}", end).replace(f" {end}", end)
     return text[0].upper() + text[1:]

@@ -22,7 +22,7 @@ class Linked(str):
 
 
 def linked(english, german, key=None):
-    """Returns the words of two languages with one key. None: a new one."""
+    """Returns the words of two languages with the same key. None: a new key."""
     key = object() if key is None else key
     return Linked(english, [key]), Linked(german, [key])
 
@@ -31,7 +31,7 @@ def alignment(english, german):
     """Returns the links between two sentences, such as `0-0 1-2 1p1`.
 
     Args:
-        english, german: lists of `Linked`. Commas, which belong to the word before, have no index.
+        english, german: lists of `Linked`. Commas belong to the word before and have no index.
     """
     sure, possible = set(), set()
     for source, read in placed(english):

@@ -131,7 +131,7 @@ WITH_CLAUSE = table(
     """,
     verb,
 )
-STATES = ("kennen", "lieben", "brauchen", "vergessen")  # without modal verb and time
+STATES = ("kennen", "lieben", "brauchen", "vergessen")  # verbs used without modal verb and time
 HAVE = ("haben", "habe", "hast", "hat")
 BE = ("sein", "bin", "bist", "ist")
 MODALS = [
@@ -175,7 +175,7 @@ TIMES = {
 }
 CONJUNCTIONS = {"because": "weil", "when": "wenn", "if": "wenn", "although": "obwohl"}
 
-# Endings by case, and by gender or p for plural.
+# Endings: {case: {gender, or p for plural: ending}}.
 DER = {
     "nominative": {"m": "der", "f": "die", "n": "das", "p": "die"},
     "accusative": {"m": "den", "f": "die", "n": "das", "p": "die"},

@@ -103,7 +103,7 @@ def choose_alignment(arguments):
 
 
 def line_of(rated):
-    """Returns the line about a head; layers and heads count from 1."""
+    """Returns the line about a head. Layers and heads are counted from 1."""
     head = "mean of heads" if rated.head.head is None else f"head {rated.head.head + 1}"
     step = "reading step" if rated.head.shifted else "writing step"
     error = "" if rated.error_rate is None else f"AER {rated.error_rate:6.1%}  "

@@ -4,7 +4,7 @@ t2t-benchmark attention                    full and restricted self-attention at
 t2t-benchmark attention --neighbourhood=129 --lengths=1024,2048
 t2t-benchmark data --data=data/ende        batches from prepared data, tokens per second
 t2t-benchmark decode --config=base --rows=32 --length=32     greedy and beam search, batch 1 and 32
-t2t-benchmark decode --config=base --beside=ctranslate2      the same, in turn with CTranslate2
+t2t-benchmark decode --config=base --beside=ctranslate2      also LiteRT and CTranslate2, in turn
 t2t-benchmark decode --run=runs/ende --input=test.en --beside=ctranslate2    on real text
 t2t-benchmark documents --runs=runs/full,runs/restricted     documents of the toy grammar, by length
 t2t-benchmark train --config=base --rows=32 --length=32      a full training step
@@ -29,7 +29,7 @@ SUBJECTS = {
     "serve": serve,
     "train": train,
 }
-ON_JAX = ("attention", "decode", "train")  # measure Keras' current backend
+ON_JAX = ("attention", "decode", "train")  # subjects that measure Keras' current backend
 
 
 def main(arguments):
@@ -46,7 +46,7 @@ def main(arguments):
 
 
 def check_unused(subject):
-    """Rejects flags and settings that a subject does not read."""
+    """Rejects flags and settings that a subject does not use."""
     flags_of = {name: module.FLAGS for name, module in SUBJECTS.items()}
     others = {flag.name: flag for each in flags_of.values() for flag in each}
     for flag in flags_of[subject]:

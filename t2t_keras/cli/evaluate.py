@@ -124,7 +124,7 @@ def translated(folders, references):
 
 @contextlib.contextmanager
 def opened_output():
-    """Opens --output before the work and yields a function that writes lines to it, if given."""
+    """Opens --output, if given, before the work, and yields a function that writes lines to it."""
     if OUTPUT.value is None:
         yield lambda lines: None
         return
@@ -192,7 +192,7 @@ def show_brackets(result):
         ("complete match", ".2f", [score.complete_match for score in scores]),
         ("average crossing", ".2f", [score.average_crossing for score in scores]),
     ]
-    if scores[0].tagged:  # if every leaf is XX, no tag is right
+    if scores[0].tagged:  # if every leaf is XX, tagging accuracy has no meaning
         rows.append(("tagging accuracy", ".2f", [score.tagging_accuracy for score in scores]))
     rows.append(("sentences", ",", [score.sentences for score in scores]))
     if scores[0].skipped:

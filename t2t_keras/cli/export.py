@@ -60,8 +60,8 @@ N_BEST = flags.DEFINE_integer(
     "Translations per text in translate_n_best, as served. Default: the beam width.",
     lower_bound=1,
 )
-# The flags that have no effect on a format. A CTranslate2 folder records a search without
-# constraints, which are beyond CTranslate2.
+# {format: flags that have no effect on it}. A CTranslate2 folder records a search without
+# constraints, because CTranslate2 does not support them.
 UNUSED = {
     "saved_model": (FORCE, PORTABLE, *SAMPLING_FLAGS),
     "litert": (FORCE, IDS_ONLY, *SAMPLING_FLAGS),

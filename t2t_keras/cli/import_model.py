@@ -71,7 +71,7 @@ def main(arguments):
 
 
 def lines_about(result):
-    """Yields lines about what was found."""
+    """Yields lines that describe the imported model."""
     model = result.model
     config = model.config
     yield f"{model.system}: {' + '.join(map(str, config.layers))} layers, d_model {config.d_model},"

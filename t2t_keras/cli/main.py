@@ -15,6 +15,7 @@ from pathlib import Path
 
 from absl import app, flags, logging
 
+from pipelines.old_names import current_arguments
 from t2t_keras.cli.process import streams
 from t2t_keras.cli.process.resources import memory_advice, message_of
 
@@ -54,6 +55,14 @@ def run(main, resolve=lambda arguments, known: arguments):
         signal.signal(signal.SIGINT, interrupted)
         try:
             streams.check_output()
+            name = Path(argv[0]).stem
+            name = (
+                name if name.startswith("t2t-") else f"t2t-{name}"
+            )  # python -m t2t_keras.cli.NAME
+            given, notes = current_arguments(name, argv[1:])
+            for note in notes:
+                print(printable(f"{command}: {note}"), file=sys.stderr)
+            argv = [argv[0], *given]
             known = check_flags(argv)
             # ml_collections reads overrides from sys.argv, not from the list passed to absl.
             sys.argv = [argv[0], *resolve(argv[1:], known)]

@@ -24,117 +24,46 @@ paper's recipes. The notes below the table list every difference from the paper.
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from absl import flags
 
 from t2t_keras.cli.flags.config_flag import CONFIG, config_is, overrides, run_with_config
+from t2t_keras.cli.flags.field_flags import type_of
 from t2t_keras.cli.main import will_resume
 from t2t_keras.cli.process.backend import load_backend
+from t2t_keras.reproduction.plan import TABLES, settings
 
-# Each flag has the name and default of a field of `Plan`. Its help begins with its tables.
-flags.DEFINE_string(
-    "output", None, "All tables: folder for all files. Default: reproduced/ and the table's name."
-)
+DEFINE = {
+    bool: flags.DEFINE_bool,
+    int: flags.DEFINE_integer,
+    float: flags.DEFINE_float,
+    str: flags.DEFINE_string,
+    Sequence[int]: flags.DEFINE_list,
+    Sequence[str]: flags.DEFINE_list,
+}
 
-flags.DEFINE_integer("d_model", 256, "table1: width d of the layers.")
-flags.DEFINE_integer("heads", 4, "table1: heads h of both attention layers.")
-flags.DEFINE_integer("neighbourhood", 65, "table1: neighbourhood r of restricted self-attention.")
-flags.DEFINE_integer("kernel", 3, "table1: kernel width k of the convolutions.")
-flags.DEFINE_list(
-    "lengths", ["1024", "2048", "4096", "8192", "16384"], "table1: sequence lengths n."
-)
-flags.DEFINE_integer("rounds", 7, "table1: timed calls for each layer and length.")
 
-flags.DEFINE_integer("divide", None, "table2, table3, table4: divisor of all widths of the models.")
-flags.DEFINE_integer(
-    "divide_layers", None, "table2, table3, table4: divisor of the number of layers."
-)
-flags.DEFINE_integer(
-    "steps",
-    None,
-    "table2, table3, table4, claims: training steps; the warm-up shrinks in proportion.",
-)
-flags.DEFINE_string(
-    "reduced",
-    None,
-    "table2, table3, table4: config with settings for less data or less time. In table2, one for "
-    "each row, separated by commas; in table3, for all rows.",
-)
+def plan_flags():
+    """Defines a flag for each field of `Plan` with a description. Its help begins with the tables.
 
-flags.DEFINE_float(
-    "operations",
-    None,
-    "table2: floating-point operations to train each row for, instead of --steps. So the rows cost "
-    "the same.",
-)
-flags.DEFINE_list(
-    "rows",
-    None,
-    "table2, table3, claims: names of the rows or experiments. Default: all; in table2, base "
-    "and big, without the rivals.",
-)
-flags.DEFINE_string(
-    "source",
-    None,
-    "table2, table3: source text to train on: a file, a glob, or several separated by commas. "
-    "Default: WMT 2014 for table2, the toy grammar for table3.",
-)
-flags.DEFINE_string("target", None, "table2, table3: translations of --source.")
-flags.DEFINE_string(
-    "data", None, "table2, table3: folder written by t2t-prepare, to train on instead of --source."
-)
-flags.DEFINE_string(
-    "tfds",
-    None,
-    "table2, table3: name or folder of a TensorFlow data set to train on instead of --source. Its "
-    "validation and test splits are the held-out text and the test set.",
-)
-flags.DEFINE_string(
-    "data_dir",
-    None,
-    "table2, table3: folder of prepared TensorFlow data sets. Default: ~/tensorflow_datasets.",
-)
-flags.DEFINE_string(
-    "dev_source",
-    None,
-    "table2, table3: held-out source text, evaluated during training in table2, scored in table3.",
-)
-flags.DEFINE_string("dev_target", None, "table2, table3: translations of --dev_source.")
-flags.DEFINE_integer(
-    "seeds",
-    1,
-    "table3: number of trainings of base, each with a different seed. Their spread is the noise: "
-    "smaller differences from base do not count.",
-)
-flags.DEFINE_string(
-    "language", "de", "table3: target language, for the paper's BLEU and for --tfds."
-)
+    Returns:
+        The flags.
+    """
+    defined = []
+    for field in settings():
+        if description := field.metadata["description"]:
+            tables, default = field.metadata["tables"], field.default
+            tables = "All tables" if len(tables) == len(TABLES) else ", ".join(tables)
+            if isinstance(default, tuple):
+                default = [str(value) for value in default]
+            define = DEFINE[type_of(field)]
+            defined.append(define(field.name, default, f"{tables}: {description}"))
+    return defined
 
-flags.DEFINE_list("test_source", None, "table2: source files of the test sets, one per test set.")
-flags.DEFINE_list("test_target", None, "table2: translations of the files of --test_source.")
-flags.DEFINE_bool(
-    "evaluate_only", False, "table2: score the runs in --output as they are; train nothing."
-)
-flags.DEFINE_string("run", None, "table2, table4: existing run to score; nothing is trained.")
 
-flags.DEFINE_string(
-    "train",
-    None,
-    "table4: trees to train on, or that --run was trained on: a file, a glob, or several separated "
-    "by commas.",
-)
-flags.DEFINE_string("automatic", None, "table4: automatically parsed trees to mix with --train.")
-flags.DEFINE_float(
-    "ratio", None, "table4: automatic trees per gold tree. Default: all trees of both, once."
-)
-flags.DEFINE_string("dev", None, "table4: gold trees to score; section 22 in the paper.")
-flags.DEFINE_string("test", None, "table4: gold trees to score; section 23 in the paper.")
-flags.DEFINE_string(
-    "leaves",
-    None,
-    "table4: symbol for a word among the brackets: XX, tag or word. Default: from --run, else XX.",
-)
+FLAGS_OF_PLAN = plan_flags()
 
 
 def main(arguments):
@@ -155,11 +84,7 @@ def main(arguments):
         arguments[0],
         command=shlex.join([command, *words]),
         overrides=config_overrides(),
-        **{
-            flag.name: flag.value
-            for flag in flags.FLAGS.get_flags_for_module(__name__)
-            if flag.present
-        },
+        **{flag.name: flag.value for flag in FLAGS_OF_PLAN if flag.present},
     )
     try:
         print(reproduce(plan), end="")
@@ -170,7 +95,7 @@ def main(arguments):
 
 
 def config_overrides():
-    """Returns the values of --config.part.field, by "part.field"."""
+    """Returns {"part.field": value} of the given --config.part.field=value."""
     if not config_is("base"):
         raise ValueError(
             "--config cannot be set as a whole, because each row of a table has its own config. "

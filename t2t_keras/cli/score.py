@@ -91,7 +91,7 @@ def given_pairs(files):
 
 
 def typed_or_piped():
-    """Yields the lines of standard input, and waits for none of them earlier."""
+    """Yields the lines of standard input. Does not wait for input before the first is requested."""
     yield from text_in(standard_input())
 
 
@@ -128,7 +128,7 @@ def many_at_a_time(pairs, scorer):
 
 
 def write(output, scored_pairs, tokenizer):
-    """Writes a line for each pair; returns the totals: number of pairs, number of pieces, log P."""
+    """Writes a line for each pair. Returns the totals: number of pairs, number of pieces, log P."""
     count, tokens, log_p = 0, 0, 0.0
     for pair, score in scored_pairs:
         output.write(f"{formatted(pair, score, tokenizer)}\n".encode())

@@ -26,11 +26,13 @@ import socket
 
 from absl import flags, logging
 
-from t2t_keras.cli.flags.engine_flags import DTYPE, ENGINE
+from t2t_keras.cli.flags.shared_flags import dtype_flag, engine_flag
 from t2t_keras.cli.main import one_run, run, show_info
 from t2t_keras.cli.process.backend import load_backend, stderr_filter
 from t2t_keras.serving.limits import Limits
 
+DTYPE = dtype_flag()
+ENGINE = engine_flag()
 HOST = flags.DEFINE_string("host", "127.0.0.1", "Address to listen on; 0.0.0.0: all.")
 PORT = flags.DEFINE_integer("port", 8501, "Port to listen on; 0 chooses a free one.", 0, 65535)
 ALLOWED_HOSTS = flags.DEFINE_list(
@@ -66,43 +68,48 @@ def limit(name, purpose):
 
 
 LIMITS = (
-    limit("batch", "Maximum number of texts in a batch."),
-    limit("wait", "Time that a batch waits for more texts, in milliseconds."),
+    limit("max_batch_rows", "Maximum number of texts in a batch."),
+    limit("batch_wait_ms", "Time that a batch waits for more texts, in milliseconds."),
     limit("workers", "Number of batches computed at the same time."),
     limit(
-        "queue",
+        "max_rows_in_flight",
         "Maximum number of texts in flight, twice the maximum of a request; further requests get "
         "HTTP 429.",
     ),
-    limit("body", "Maximum size of a request in bytes; larger ones get HTTP 413."),
-    limit("line", "Maximum size of a text in bytes; requests with a larger one get HTTP 413."),
+    limit("max_body_bytes", "Maximum size of a request in bytes; larger ones get HTTP 413."),
     limit(
-        "row",
+        "max_text_bytes",
+        "Maximum size of a text in bytes; requests with a larger one get HTTP 413.",
+    ),
+    limit(
+        "max_row_values",
         "Maximum number of values in a row, such as the ids of a sentence in a SavedModel of "
         "--ids_only; requests with a longer row get HTTP 413.",
     ),
     limit(
-        "attention_line",
+        "max_attention_text_bytes",
         "Maximum size in bytes of a text in an attention request, whose answer grows with the "
         "square of the text's length; requests with a larger text get HTTP 413.",
     ),
     limit(
-        "memory",
+        "max_memory_mb",
         "Maximum memory for requests, results and answers that are not read yet, of all clients, "
         "in megabytes. Beyond it, connections that do not read are closed; if there are none, "
         "requests get HTTP 503.",
     ),
     limit(
-        "connections",
+        "max_connections",
         "Maximum number of open connections. Beyond it, a new one replaces the one that has "
         "waited longest for its client.",
     ),
     limit(
-        "patience",
+        "client_timeout_seconds",
         "Time in seconds that a client may take to send a request, to begin the next one on the "
         "same connection, or to read a part of its answer.",
     ),
-    limit("grace", "Time to finish the requests in flight when the server stops, in seconds."),
+    limit(
+        "grace_seconds", "Time to finish the requests in flight when the server stops, in seconds."
+    ),
 )
 
 
@@ -155,7 +162,7 @@ def main(arguments):
 
 
 def add_thread():
-    """Gives TensorFlow one thread more than cores, so that compilation does not block requests."""
+    """Gives TensorFlow one more thread than cores, so that compilation does not block requests."""
     import tensorflow as tf
 
     tf.config.threading.set_inter_op_parallelism_threads(os.cpu_count() + 1)

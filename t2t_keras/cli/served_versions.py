@@ -1,4 +1,4 @@
-"""Finds what t2t-serve serves: the versions in a run or in a folder, for an engine."""
+"""Finds the model versions that t2t-serve serves, in a run or in a folder, for an engine."""
 
 import functools
 from pathlib import Path
@@ -12,7 +12,7 @@ from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine, is_ctranslate2
 from t2t_keras.translating.export_folders import EXPORT_AGAIN, is_litert
 
-LITERT = "export_litert"  # inside a run
+LITERT = "export_litert"  # folder inside a run
 
 
 def find_versions(folder, engine="auto", dtype=None):
@@ -46,14 +46,15 @@ def find_versions(folder, engine="auto", dtype=None):
 def in_run(folder, engine, dtype):
     """Returns the folder of versions inside a run's folder and arguments of `Server`, or None."""
     saved_models, litert = folder / "export", folder / LITERT
+    must = engine == "litert" or dtype not in (None, "float32")
     if engine in ("auto", "litert") and versions_for("litert", dtype or "float32", litert):
         find = functools.partial(versions_of_run, RunFolder(folder), dtype or "float32")
         try:
-            if engine == "auto" and not dtype and has_gpu():
+            if not must and has_gpu():
                 raise NoExport("there is a GPU")
             find.func(*find.args)
         except NoExport as error:
-            if engine == "litert" or dtype:
+            if must:
                 raise
             logging.info("TensorFlow is used: %s", error)
         else:
@@ -65,15 +66,16 @@ def in_run(folder, engine, dtype):
 def versions_of_run(run, dtype, folder=None):
     """Returns {number: folder} of the models for LiteRT that belong to a run's weights.
 
-    In a copy that has only exports, they have the weights of the newest SavedModel, if any.
+    In a copy that contains only exports, these are the models with the weights of the newest
+    SavedModel, if there is one.
 
     Args:
         run: a `RunFolder`.
         dtype: type of their weights.
-        folder: not needed.
+        folder: ignored.
 
     Raises:
-        NoExport: there are none.
+        NoExport: the run has no such model.
     """
     if run.config_file.exists():
         return fitting_versions(run, "litert", dtype)
@@ -101,7 +103,7 @@ def without_errors(find, folder):
 
 
 def load_litert(run, folder):
-    """Returns the model in a version's folder, which aligns words as the run does now."""
+    """Returns the model in a version's folder, with the run's current alignment head."""
     from t2t_keras.serving.engine_model import EngineModel
     from t2t_keras.translating.engines.litert import LiteRTEngine
 
@@ -128,7 +130,7 @@ def versions_for(engine, dtype, folder):
 
 
 def facts_of(version):
-    """Returns what the record of a version says of its weights, a dict."""
+    """Returns the recorded facts about the weights of a version, as a dict."""
     if is_litert(version):
         return read_json(version / LITERT_RECORD, {}, EXPORT_AGAIN)
     return read_json(version / "config.json", {}, EXPORT_AGAIN).get("export", {})

@@ -104,11 +104,11 @@ def main(arguments):
 
 
 def set_from_flags(experiment, replace):
-    """Sets the settings that have a flag of their own.
+    """Changes the settings that have their own flags.
 
     Args:
         experiment: the `Experiment` to change.
-        replace: whether held-out sets that are given in one way replace those in the other.
+        replace: whether --dev replaces the sets of --dev_source and --dev_target, and vice versa.
     """
     data = experiment.data
     if replace and DEV.present:
@@ -125,7 +125,7 @@ def set_from_flags(experiment, replace):
 
 
 def warn_of_random_weights(init):
-    """Warns that a new run has the settings, but not the start, of a run that began with --init."""
+    """Warns that a new run has the settings, but not the initial weights, of a run with --init."""
     if init:
         logging.warning(
             "The run with these settings was started from the weights of %s. This one starts from "
@@ -135,7 +135,7 @@ def warn_of_random_weights(init):
 
 
 def check_overrides(given):
-    """Rejects changes to settings that come from the run to start from."""
+    """Rejects changes to settings that are taken from the run in --init."""
     for name in given:
         if name.startswith("model.") and not name.endswith("dropout"):
             raise ValueError(

@@ -74,7 +74,7 @@ OUTPUT = flags.DEFINE_string(
 LINES = flags.DEFINE_integer(
     "lines", 5000, "Number of input lines that are sorted and batched by length together.", 1
 )
-# What records of earlier versions, which do not say it, used.
+# The engine in records of earlier versions, which do not contain it.
 EARLIER = {"asked": ["auto", None], "engine": "tensorflow", "dtype": "float32"}
 
 
@@ -105,7 +105,7 @@ def main(arguments):
         beside = {each.flag.name: each.digest() for each in (prefixes, required)}
         output.begin(model.identity | output_format() | beside, EARLIER)
         if is_stream:
-            source = text_in(source)  # may wait for a pipe's first bytes, so the model is loaded
+            source = text_in(source)  # after loading the model: may wait for a pipe's first bytes
         if interactive:
             print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr, flush=True)
         progress = Progress("translating", unit="lines")

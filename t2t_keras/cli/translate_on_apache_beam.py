@@ -41,7 +41,7 @@ BEAM_OPTIONS = flags.DEFINE_list(
     "Comma-separated pipeline options for --apache_beam, such as --runner=NAME.",
 )
 
-# Files with a line for each input line, and documents whose elements span lines.
+# Flags for files with a line for each input line, and for documents whose elements span lines.
 NOT_ON_BEAM = (PREFIXES, REQUIRE, MARKUP)
 
 
@@ -76,7 +76,7 @@ def translate_on_beam(arguments, patterns, folder, settings):
 
 
 def begin(files, command):
-    """Divides the files into blocks, and tells how many are complete."""
+    """Divides the files into blocks, and prints how many are complete."""
     with Progress("reading", len(files), "files") as reading:
         for index, file in enumerate(files, 1):
             file.begin(command)
@@ -126,7 +126,7 @@ def files_to_translate(arguments, patterns, folder):
 
 
 def check_folder(folder, patterns, sources):
-    """Rejects an output folder that --input matches, or whose files it would match later."""
+    """Rejects an output folder that --input matches, or whose files --input would match later."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--output must be a folder with --apache_beam. Received: {folder}")
     here = Path(glob.escape(str(Path.cwd())))
@@ -159,7 +159,8 @@ def check_installed():
 def beam_messages_dropped():
     """Drops Beam's messages unless --verbosity is 1.
 
-    It logs all that a machine lacks, and the traceback of an error that the command reports.
+    Beam logs everything that a machine lacks, and the traceback of an error that the command
+    reports.
     """
     if flags.FLAGS["verbosity"].value < 1:
         logging.disable(logging.ERROR)

@@ -1,4 +1,4 @@
-"""What t2t-translate translates with: runs or an export, and the options of all lines."""
+"""The model of t2t-translate, runs or an export, and the options of all lines."""
 
 import dataclasses
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from t2t_keras.translating.request import SEARCH, Request
 TO = to_flag()
 
 N_BEST = flags.DEFINE_integer("n_best", None, "Translations per input line. Default: 1.")
-# The fields of a request that hold for all lines. --to is a flag of other commands, too.
+# The fields of a request that apply to all lines. Other commands define --to as well.
 OF_ALL_LINES = define_flags(
     Request,
     leave_out=(*SEARCH, "to"),

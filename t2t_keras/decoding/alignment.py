@@ -1,11 +1,11 @@
-"""The cross-attention from which source and target words are aligned."""
+"""Cross-attention weights that align source and target words."""
 
 import dataclasses
 
 from t2t_keras.decoding.rows import BEGIN
 from t2t_keras.ops import ops
 
-# The kinds of attention, and the names of their layers in a model.
+# {kind of attention: name of its sub-layer in a model; {} is the index of the layer}
 ATTENTIONS = {
     "encoder": "encoder/{}/self_attention",
     "decoder": "decoder/{}/self_attention",
@@ -15,14 +15,14 @@ ATTENTIONS = {
 
 @dataclasses.dataclass(frozen=True)
 class AlignmentHead:
-    """A choice of the cross-attention that aligns words. Layers and heads count from 0.
+    """Selects the cross-attention weights that align words. Layers and heads are counted from 0.
 
     Args:
-        layer: decoder layer. None: the penultimate one, which aligns words better than its
-            neighbors (Garg et al. 2019, arXiv 1909.02074), or the only one.
-        head: attention head. None: the mean of all heads.
-        shifted: use the weights of the step that reads a token instead of those of the step that
-            writes it (Chen et al. 2020, arXiv 2004.14837).
+        layer: index of the decoder layer. None: the penultimate layer, which aligns words better
+            than its neighbors (Garg et al. 2019, arXiv 1909.02074), or the only layer.
+        head: index of the attention head. None: the mean of all heads.
+        shifted: align a token by the step that takes it as input, not by the step that predicts
+            it (Chen et al. 2020, arXiv 2004.14837).
     """
 
     layer: int | None = None
@@ -30,7 +30,7 @@ class AlignmentHead:
     shifted: bool = False
 
     def layer_of(self, layers):
-        """Returns the layer among so many decoder layers."""
+        """Returns the index of the layer in a model with `layers` decoder layers."""
         return max(layers - 2, 0) if self.layer is None else self.layer
 
     def check(self, config):
@@ -49,7 +49,7 @@ class AlignmentHead:
 
 
 def alignment_heads(config):
-    """Returns every `AlignmentHead` of a model: each head and the mean of each layer."""
+    """Returns all `AlignmentHead`s of a model: every head and layer mean, shifted or not."""
     heads = [None, *range(config.num_heads)]
     return [
         AlignmentHead(layer, head, shifted)
@@ -65,8 +65,8 @@ def attention_between(model, source, target, choice=None):
     Args:
         model: a `SequenceModel` with cross-attention.
         source: ids `[rows, source_length]`.
-        target: ids of the translations, each with its end: `[rows, target_length]`.
-        choice: an `AlignmentHead`. None: the default one.
+        target: ids of the translations, including the end token: `[rows, target_length]`.
+        choice: an `AlignmentHead`. None: the default.
 
     Returns:
         Weights `[rows, target_length, source_length]`, which sum to 1 over the source.
@@ -77,22 +77,21 @@ def attention_between(model, source, target, choice=None):
 
 
 def cross_attention(model, source, target):
-    """Returns `[rows, heads, target_length, source_length]` for each decoder layer."""
+    """Returns the weights of each decoder layer: `[rows, heads, target_length, source_length]`."""
     check_attends(model)
     weights = all_attention(model, source, target)["cross"]
     return [weights[:, layer] for layer in range(model.config.attention_layers[2])]
 
 
 def all_attention(model, source, target):
-    """Returns the weights of all heads that a model reads a source and writes a target with.
+    """Returns the attention weights of all heads of a model, for a source and a target.
 
     Args:
         model, source, target: see `attention_between`.
 
     Returns:
-        `encoder`, `decoder` and `cross`, each `[rows, layers, heads, queries, keys]`. Row i of the
-        queries of `decoder` and `cross` writes target token i. Kinds that the model lacks are left
-        out.
+        {kind of attention: weights `[rows, layers, heads, queries, keys]`}, for the kinds in
+        `ATTENTIONS` that the model has. In "decoder" and "cross", query i predicts target token i.
     """
     read = ops.pad(target[:, :-1], [(0, 0), (1, 0)], constant_values=BEGIN)
     weights = model.attention_weights({"source": source, "target": read})
@@ -114,10 +113,10 @@ def check_attends(model):
 
 
 def chosen(layers, choice):
-    """Returns the weights of an `AlignmentHead` among those of all layers."""
+    """Selects the weights of an `AlignmentHead` from the weights of all layers."""
     weights = layers[choice.layer_of(len(layers))]
     weights = ops.mean(weights, axis=1) if choice.head is None else weights[:, choice.head]
     if not choice.shifted:
         return weights
-    # No step reads the last token, which is the end unless the output was cut off.
+    # No step takes the last token as input: it is the end token, or the output was cut off.
     return ops.concatenate([weights[:, 1:], weights[:, -1:]], axis=1)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-LONGEST = 1024  # tokens of a source, including its end
+LONGEST = 1024  # maximum tokens of a source, including the end token
 WIDTH_MULTIPLE = 8  # batch widths are multiples of this, so that few shapes are compiled
 
 
@@ -11,7 +11,7 @@ def batches(lengths, tokens):
 
     Args:
         lengths: {index: length of the sequence}.
-        tokens: maximum rows × width of a batch. A longer sequence is a batch of its own.
+        tokens: maximum rows × width of a batch. A longer sequence forms a batch alone.
     """
     order = sorted(lengths, key=lambda index: -lengths[index])
     while order:
@@ -39,18 +39,18 @@ def padded(sequences, longest=None):
 
 
 def stacked(arrays, shape=None):
-    """Returns arrays as one, each padded with zeros at its end.
+    """Stacks arrays of different shapes, padding each with zeros at the end.
 
     Args:
-        arrays: a list, not empty unless there is a `shape`.
-        shape: their common shape. None: the smallest that has room for each.
+        arrays: a list. It may be empty only if `shape` is given.
+        shape: shape of each array after padding. None: the smallest that fits all arrays.
     """
     if shape is None:
         shape = np.max([array.shape for array in arrays], axis=0)
     dtype = arrays[0].dtype if arrays else "float32"
     whole = np.zeros((len(arrays), *shape), dtype)
     for row, array in enumerate(arrays):
-        whole[(row, *map(slice, array.shape))] = array  # numbers, too
+        whole[(row, *map(slice, array.shape))] = array  # also for scalars
     return whole
 
 

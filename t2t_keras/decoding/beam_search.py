@@ -3,12 +3,12 @@
 Each sentence has two sets of up to `beam` hypotheses. Live hypotheses are still being written
 and are ranked by log P. Finished hypotheses have ended and are ranked by their score:
 
-    log P / ((5 + length) / 6)^α        length: tokens of the hypothesis, including its end
+    log P / ((5 + length) / 6)^α        length: tokens of the hypothesis, including the end token
 
-Each step considers the 2 · beam most likely continuations of the live hypotheses. Those that end
-become finished if they are among the `beam` most likely. The `beam` most likely of the others
-become the next live hypotheses. There are always enough of these: a live hypothesis has only one
-continuation that ends, so at most `beam` of the candidates end.
+Each step considers the 2 · beam most likely continuations of the live hypotheses as candidates.
+A candidate with the end token becomes a finished hypothesis if it is among the `beam` most likely.
+The `beam` most likely of the other candidates become the next live hypotheses. There are always
+enough: each live hypothesis has only one continuation that ends, so at most `beam` candidates end.
 
 **When to stop.** A live hypothesis can only lose probability, and the penalty is largest at the
 length limit. Since log P ≤ 0 and α ≥ 0, no continuation of a live hypothesis can score more than
@@ -38,12 +38,12 @@ from t2t_keras.ops import map_structure, ops
 class BeamState(NamedTuple):
     """The state between two steps. The first axis of arrays is the sentence."""
 
-    position: Any  # tokens written so far
+    position: Any  # number of tokens generated so far
     limits: Any  # maximum length of each sentence's output: [sentences]
     live: Hypotheses  # scores: log P
     finished: Hypotheses
     visible: Any  # [sentences, beam, room · beam]: see `Transformer.decode_step`
-    # May hold "prefix" (see `next_tokens`) and "leaves"; more in `ConstrainedBeamSearch`.
+    # Optional entries: "prefix" (see `next_tokens`), "leaves", those of `ConstrainedBeamSearch`.
     extras: dict
     memory: Any
     cache: Any
@@ -53,10 +53,10 @@ class Candidates(NamedTuple):
     """Continuations of a step's live hypotheses: `[sentences, candidates]`."""
 
     hypotheses: Hypotheses  # scores: log P
-    parents: Any  # indices of the live hypotheses that they continue
-    newest: Any  # their new tokens
-    may_end: Any  # whether an end finishes them, and the limit if no hypothesis has ended
-    extras: dict  # entries of the state's `extras` for each of them
+    parents: Any  # index of the live hypothesis that each candidate continues
+    newest: Any  # new token of each candidate
+    may_end: Any  # whether the end token, or the limit if no hypothesis has ended, finishes it
+    extras: dict  # new entries of the state's `extras`, with a value for each candidate
 
 
 class BeamSearch:
@@ -77,8 +77,8 @@ class BeamSearch:
         Args:
             source: ids `[sentences, source_length]`.
             room: initial capacity of the arrays, in tokens.
-            longest: maximum output length, including the end. None: no maximum. Each sentence
-                also has its own limit: its source length plus `config.extra_length`.
+            longest: maximum output length, including the end token. None: no maximum. Each
+                sentence also has its own limit: its source length plus `config.extra_length`.
             extras: {"prefix": see `next_tokens`}, or None.
         """
         beam = self.config.beam
@@ -88,7 +88,7 @@ class BeamSearch:
         memory, cache = self.model.start_decoding(source, room, beam)
         sentences = ops.shape(source)[0]
         no_tokens = ops.zeros((sentences, beam, room), "int32")
-        # Only one hypothesis is live at first: `beam` empty ones would have equal continuations.
+        # Only one hypothesis is live at first: `beam` empty ones would have the same continuations.
         first_only = ops.where(ops.arange(beam) == 0, 0.0, IMPOSSIBLE)
         return BeamState(
             ops.convert_to_tensor(0, "int32"),
@@ -161,7 +161,7 @@ class BeamSearch:
             logits: `[sentences, beam, vocabulary]`.
 
         Returns:
-            `Candidates`. The `beam` most likely may end.
+            `Candidates`, most likely first. Only the first `beam` may end.
         """
         beam, live, position = self.config.beam, state.live, state.position
         prefix = state.extras.get("prefix")
@@ -180,11 +180,11 @@ class BeamSearch:
         return Candidates(hypotheses, parents, newest, may_end, {})
 
     def constraint(self, state):
-        """Returns the function from the logits to those under a further constraint, or None."""
+        """Returns a function that applies a further constraint to logits, or None."""
         return tree_logits(self.trees, state, state.live.tokens)
 
     def continued(self, state, parents, newest):
-        """Returns the tokens of live hypotheses, chosen by their indices, with new tokens."""
+        """Returns the tokens of the live hypotheses `parents`, extended by the tokens `newest`."""
         before = ops.take_along_axis(state.live.tokens, parents[..., None], axis=1)
         return with_token(before, state.position, newest)
 

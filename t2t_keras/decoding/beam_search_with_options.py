@@ -2,7 +2,7 @@
 
 The arrays have room for the widest beam. A narrower beam of width k uses the first k places and the
 2k most likely continuations, so its results are those of a search with this width. A beam of 1 is
-greedy, as in `search.method_of`. A search for phrases has the widest beam only.
+greedy, as in `search.method_of`. A search with required phrases always uses the widest beam.
 """
 
 import copy
@@ -16,15 +16,15 @@ from t2t_keras.ops import ops
 
 
 class WithOptions:
-    """A number of results, α and n-grams for each sentence, to be mixed into a beam search.
+    """Beam search mixin that gives each sentence its own n_best, α and length of n-grams.
 
-    The `extras` of `start` must have "n_best", "alpha" and "no_repeat_ngram" `[sentences]`. No
-    sentence may have more results than the beam is wide.
+    The `extras` of `start` must contain "n_best", "alpha" and "no_repeat_ngram", each
+    `[sentences]`. "n_best" must not exceed the beam width.
 
     Args:
         model: a `Transformer` or an `Ensemble`.
-        config: a `SearchConfig`. Each sentence has as many hypotheses as its beam is wide; the
-            score of those that it does not ask for is −∞.
+        config: a `SearchConfig`. The search returns `config.beam` hypotheses for each sentence;
+            hypotheses beyond the sentence's "n_best" have the score −∞.
         *arguments: further arguments of the beam search.
     """
 
@@ -60,23 +60,24 @@ class WithOptions:
         return first(super().hypotheses(state), state.extras["n_best"][:, None])
 
     def with_alpha(self, alpha):
-        """Returns the search with another α, given as an array."""
+        """Returns a copy of the search with a different α, given as an array."""
         search = copy.copy(self)
         search.config = dataclasses.replace(self.config, alpha=alpha)
         return search
 
 
 class BeamSearchWithOptions(WithOptions, BeamSearch):
-    """Beam search with options for each sentence, among them the width of its beam.
+    """Beam search with options for each sentence, including the beam width.
 
-    The `extras` of `start` must also have "prefix" and "beam" `[sentences]`, at most `config.beam`.
+    The `extras` of `start` must also contain "prefix", and "beam" `[sentences]`, which must not
+    exceed `config.beam`.
     """
 
     def step(self, state):
         beam = state.extras["beam"][:, None]
         state = super().step(state)
         live, finished = first(state.live, beam), first(state.finished, beam)
-        # Greedy search stops at the first end; a beam goes on while a better one is possible.
+        # Greedy search stops at the first end token; a wider beam continues while it can improve.
         ended = (beam == 1) & (finished.scores[:, :1] > IMPOSSIBLE)
         live = live._replace(scores=ops.where(ended, IMPOSSIBLE, live.scores))
         return state._replace(live=live, finished=finished)
@@ -87,7 +88,7 @@ class BeamSearchWithOptions(WithOptions, BeamSearch):
         masks = ops.any(here & (prefix != PADDING)) | ops.any(state.extras["no_repeat_ngram"] > 0)
         likeliest, masking = super().continuations, ("prefix", "no_repeat_ngram")
         without = {name: each for name, each in state.extras.items() if name not in masking}
-        candidates = ops.cond(  # prefixes end soon, and masking is expensive
+        candidates = ops.cond(  # masking is expensive, and prefixes are short
             masks,
             lambda: likeliest(state, logits),
             lambda: likeliest(state._replace(extras=without), logits),
@@ -100,10 +101,10 @@ class BeamSearchWithOptions(WithOptions, BeamSearch):
 
 
 class ConstrainedBeamSearchWithOptions(WithOptions, ConstrainedBeamSearch):
-    """`ConstrainedBeamSearch` with options for each sentence. All have the widest beam."""
+    """`ConstrainedBeamSearch` with options for each sentence. All use the widest beam."""
 
 
 def first(hypotheses, count):
-    """Returns `Hypotheses` without those beyond the first `count`, `[sentences, 1]`."""
+    """Returns `Hypotheses` with the score −∞ beyond the first `count`, `[sentences, 1]`."""
     rank = ops.arange(hypotheses.scores.shape[1], dtype="int32")
     return hypotheses._replace(scores=ops.where(rank < count, hypotheses.scores, IMPOSSIBLE))

@@ -1,10 +1,10 @@
-"""Shapes of batches for which XLA compiles a search of its own.
+"""Batch shapes for which XLA compiles the search.
 
-On a CPU, the search of a small batch or a small model spends most of its time between small
-operations. XLA joins many of them, but needs seconds to compile each shape. So batches are padded
-to one of a few shapes. Commands compile a shape once the search without XLA has taken as long as
-compilation takes: then the loss is small if no more sentences follow, and the gain is large if
-many do. A server compiles in the background, where nobody waits, so it begins sooner.
+On a CPU, a search with a small batch or a small model spends most of its time between small
+operations. XLA fuses many of them, but takes seconds to compile each shape, so batches are padded
+to one of a few shapes. Commands compile a shape once searches without XLA have taken as long as
+a compilation takes: little is lost if no more sentences follow, and much is gained if many do.
+A server compiles in the background, where no request waits, so it starts earlier.
 """
 
 import collections
@@ -16,11 +16,12 @@ from absl import logging
 
 from t2t_keras.decoding.rows import PADDING
 
-ROWS, LENGTHS = (1, 2, 4), (16, 32, 64)
-ROOM = 16  # tokens by which an output of a compiled search may be longer than its padded source
-PAYS_AFTER = 10.0  # seconds; compilation takes 5 to 15
-MOST_PADDING = 4  # rows of a shape for each sentence
-BACKGROUND = 0.1  # of these seconds, if another thread compiles
+ROWS = (1, 2, 4)  # sentences in the batches that are compiled
+LENGTHS = (16, 32, 64)  # source tokens in the batches that are compiled
+ROOM = 16  # maximum tokens by which an output of a compiled search exceeds its padded source
+PAYS_AFTER = 10.0  # seconds without XLA after which a shape is compiled, which takes 5 to 15
+MOST_PADDING = 4  # maximum rows of a shape for each sentence in the batch
+BACKGROUND = 0.1  # factor of `PAYS_AFTER` if another thread compiles
 
 
 class Shape(NamedTuple):
@@ -31,13 +32,13 @@ class Shape(NamedTuple):
 
 
 class CompiledShapes:
-    """The shapes that are compiled so far.
+    """Tracks which shapes are compiled, and which are used often enough to be compiled.
 
     Args:
-        compile_shape: function that calls the compiled search with a batch of a `Shape`.
+        compile_shape: function that takes a `Shape` and runs the compiled search on such a batch.
         longest: maximum length of a source. None: no maximum.
         pays_after: seconds without XLA after which a shape is compiled. None: `PAYS_AFTER`.
-        in_background: seconds are only counted; another thread compiles the shapes of `wanted`.
+        in_background: only count seconds; another thread compiles the shapes that `wanted` returns.
     """
 
     def __init__(
@@ -56,12 +57,12 @@ class CompiledShapes:
             if longest is None or length <= longest
         ]
         self.ready, self.failed = set(), False
-        self.seconds = collections.Counter()  # taken without XLA, by shape
+        self.seconds = collections.Counter()  # {shape: seconds of its searches without XLA}
 
     def shape_for(self, rows, length):
         """Returns the smallest shape that a batch fits into, or None.
 
-        A shape that is compiled is faster than a smaller one that is not.
+        A compiled shape is preferred to a smaller one that is not compiled, because it is faster.
         """
         fitting = [s for s in self.shapes if s.rows >= rows and s.length >= length]
         compiled = (s for s in fitting if s in self.ready and s.rows <= MOST_PADDING * rows)
@@ -88,18 +89,18 @@ class CompiledShapes:
         return True
 
     def add_seconds(self, shape, seconds):
-        """Counts time without XLA, and compiles the shape once compilation pays."""
+        """Adds the time of a search without XLA, and compiles the shape once that pays."""
         self.seconds[shape] += seconds
         if not self.in_background and self.pays(self.seconds[shape]):
             self.compile(shape)
 
     def pays(self, seconds):
-        """Returns whether a shape pays after so many seconds without XLA."""
+        """Returns whether it pays to compile a shape after `seconds` without XLA."""
         default = PAYS_AFTER * BACKGROUND if self.in_background else PAYS_AFTER
         return seconds >= (default if self.pays_after is None else self.pays_after)
 
     def wanted(self):
-        """Returns the shapes that pay but are not compiled, the most frequent first."""
+        """Returns the shapes to compile next, those with the most search time first."""
         if self.failed:
             return []
         met = [shape for shape in self.shapes if shape in self.seconds and shape not in self.ready]
@@ -107,7 +108,7 @@ class CompiledShapes:
         return sorted(paying, key=lambda shape: -self.seconds[shape])
 
     def expect(self, seconds):
-        """Counts time that would have passed without XLA, by shape."""
+        """Adds the expected time of searches without XLA, {shape: seconds}."""
         self.seconds.update(seconds)
 
 

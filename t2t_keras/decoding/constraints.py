@@ -18,19 +18,20 @@ def next_tokens(logits, count, tokens, position, config, prefix=None, constraine
 
     Args:
         logits: `[sentences, hypotheses, vocabulary]`.
-        count: number of tokens for each hypothesis; fewer may be allowed.
-        tokens: tokens written so far, `[sentences, hypotheses, length]`.
-        position: number of tokens written so far.
+        count: number of tokens to return for each hypothesis.
+        tokens: tokens generated so far, `[sentences, hypotheses, length]`.
+        position: number of tokens generated so far.
         config: a `SearchConfig`.
         prefix: ids `[sentences, prefix_length]` that the outputs must begin with, padded at
             the end. None: no prefix.
-        constrained: function from the logits to those under a further constraint, with −∞ for
-            every forbidden token. None: no further constraint.
+        constrained: function that takes the logits and returns them with −∞ for the tokens that
+            a further constraint forbids. None: no further constraint.
 
     Returns:
-        Their log P, −∞ where not allowed, and their ids; `[sentences, hypotheses, count]`.
+        log P and ids of the tokens, each `[sentences, hypotheses, count]`. log P is −∞ for
+        forbidden tokens, which fill the array if fewer than `count` are allowed.
     """
-    # Two extra candidates replace padding and begin: cheaper than masking the whole vocabulary.
+    # Two extra candidates make up for the padding and begin tokens; masking would cost more.
     values, ids = likeliest(logits, min(count + 2, logits.shape[-1]))
     normalizer = log_normalizer(logits, values[..., 0])[..., None]
     if config.constrained or prefix is not None or constrained is not None:
@@ -53,7 +54,7 @@ def mask_forbidden(logits, tokens, position, config, prefix=None, constrained=No
     logits = ops.where(forbidden, IMPOSSIBLE, logits)
     if prefix is None:
         return logits
-    # A prefix precedes all other constraints.
+    # A prefix takes precedence over all other constraints.
     index = ops.minimum(position, ops.shape(prefix)[1] - 1)
     required = ops.take(prefix, index, axis=1)[:, None, None]
     forced = (position < ops.shape(prefix)[1]) & (required != PADDING)
@@ -80,18 +81,18 @@ def repeats_ngram(tokens, position, n, vocabulary):
     for i in range(n - 1):
         newest = ops.take(tokens, ops.maximum(position - n + 1 + i, 0), axis=2)[..., None]
         same = same & (rotated(tokens, i) == newest)
-    # Its last token would repeat it. Other n-grams mark padding, which is forbidden anyway.
+    # Its last token would repeat it. The other n-grams mark padding, which is forbidden anyway.
     last = ops.where(same, rotated(tokens, n - 1), PADDING)
     return id_marks(last, vocabulary)
 
 
 def rotated(tokens, count):
-    """Returns the tokens with the first `count` at the end. LiteRT cannot roll."""
+    """Moves the first `count` tokens to the end. LiteRT has no operation `roll`."""
     return ops.concatenate([tokens[:, :, count:], tokens[:, :, :count]], axis=2)
 
 
 def id_marks(ids, vocabulary):
-    """Returns booleans `[sentences, hypotheses, vocabulary]`, True at `[.., .., length]` ids."""
+    """Returns booleans `[sentences, hypotheses, vocabulary]`, True at ids `[.., .., length]`."""
     sentences, hypotheses, length = ops.shape(ids)
     ids = ops.reshape(ids, (-1, length))
     rows = ops.arange(ops.shape(ids)[0], dtype="int32")[:, None] + ops.zeros_like(ids)
@@ -102,19 +103,19 @@ def id_marks(ids, vocabulary):
 
 
 def without_repeats(logits, tokens, position, n):
-    """Returns the logits with −∞ for tokens that would repeat an n-gram of their sentence's length.
+    """Returns the logits with −∞ for tokens that would repeat an n-gram; n differs by sentence.
 
     Args:
         logits, tokens, position: see `next_tokens`.
-        n: int32 `[sentences]`; 0: any n-gram may be repeated.
+        n: int32 `[sentences]`; 0: no constraint.
     """
     length = ops.shape(tokens)[2]
-    n = ops.minimum(ops.reshape(n, (-1, 1, 1)), length + 1)  # no longer ones can be repeated
+    n = ops.minimum(ops.reshape(n, (-1, 1, 1)), length + 1)  # longer n-grams do not fit
     starts = ops.arange(length, dtype="int32")
     same = ops.broadcast_to((n > 0) & (starts + n <= position), ops.shape(tokens))
 
     def compared(i, same):
-        """Compares token i of each earlier n-gram with token i of the newest n − 1."""
+        """Compares token i of each earlier n-gram with token i of the newest n − 1 tokens."""
         at = ops.clip(position - n + 1 + i, 0, length - 1)
         at = ops.broadcast_to(at, ops.shape(tokens[:, :, :1]))
         newest = ops.take_along_axis(tokens, at, axis=2)

@@ -1,11 +1,11 @@
-"""An ensemble of models, which decodes with the mean of their log-probabilities."""
+"""An ensemble of models that decodes with the mean of their log-probabilities."""
 
 from t2t_keras.checks import check
 from t2t_keras.ops import ops
 
 
 class Ensemble:
-    """Decodes as a `Transformer` does, with the mean of its models' log-probabilities as logits.
+    """Decodes like a `Transformer`. The logits are the mean of the models' log-probabilities.
 
     The mean is a log-probability up to a constant, which the search removes when it normalizes the
     logits.
@@ -22,7 +22,7 @@ class Ensemble:
 
     @property
     def longest(self):
-        """The smallest `longest` of the models; None: no model has a limit."""
+        """The smallest `longest` of the models, or None if no model has a limit."""
         limits = [model.longest for model in self.models if model.longest is not None]
         return min(limits, default=None)
 

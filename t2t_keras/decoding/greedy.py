@@ -13,11 +13,11 @@ from t2t_keras.ops import ops
 class GreedyState(NamedTuple):
     """The state between two steps. The first axis of arrays is the sentence."""
 
-    position: Any  # tokens written so far
+    position: Any  # number of tokens generated so far
     limits: Any  # maximum length of each sentence's output: [sentences]
     hypotheses: Hypotheses  # scores: log P
     live: Any  # which hypotheses have not ended: [sentences, hypotheses]
-    extras: dict  # may hold "prefix" (see `next_tokens`), "draws" (see `draws_of`), "leaves"
+    extras: dict  # optional: "prefix" (see `next_tokens`), "draws" (see `draws_of`), "leaves"
     memory: Any
     cache: Any
 
@@ -88,7 +88,7 @@ class Greedy:
         log_p, ids = next_tokens(
             logits, 1, tokens, state.position, self.config, prefix, constrained
         )
-        log_p, likeliest = ops.top_k(log_p, 1)  # LiteRT does not have all operations of argmax
+        log_p, likeliest = ops.top_k(log_p, 1)  # LiteRT lacks some operations of argmax
         return log_p[..., 0], ops.take_along_axis(ids, likeliest, axis=-1)[..., 0]
 
     def with_room(self, state, room):

@@ -5,16 +5,16 @@ from t2t_keras.ops import ops
 
 
 def length_limits(source, longest, config):
-    """Returns the maximum output length of each sentence, including the end: `[sentences]`."""
+    """Returns the maximum output length of each sentence, with the end token: `[sentences]`."""
     lengths = ops.sum(ops.cast(ops.not_equal(source, PADDING), "int32"), axis=1)
     limits = lengths + config.extra_length
     return limits if longest is None else ops.minimum(limits, longest)
 
 
 def length_penalty(length, config):
-    """Returns the number that log P is divided by; `length` counts the end."""
+    """Returns the length penalty, by which log P is divided; `length` includes the end token."""
     length = ops.cast(length, "float32")
-    return config.length_penalty(ops.maximum(length, 1.0))  # it is 0 in a row of padding
+    return config.length_penalty(ops.maximum(length, 1.0))  # a row of padding has length 0
 
 
 def best(hypotheses, count):
@@ -25,7 +25,7 @@ def best(hypotheses, count):
 
 
 def newest_tokens(tokens, position):
-    """Returns the tokens at `position − 1`, or begin at position 0."""
+    """Returns the tokens at `position − 1`, or the begin token at position 0."""
     last = ops.take(tokens, ops.maximum(position - 1, 0), axis=-1)
     return ops.where(position == 0, BEGIN, last)
 

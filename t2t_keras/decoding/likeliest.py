@@ -8,11 +8,11 @@ from t2t_keras.ops import ops
 
 
 class Logits(np.ndarray):
-    """Logits whose likeliest tokens the program that computed them has found, too.
+    """Logits with their likeliest tokens, which the program that computed the logits also found.
 
     Attributes:
-        likeliest: the largest logits, their ids, `[rows, count]`, and the logarithm of the
-            normalizer, `[rows]`.
+        likeliest: the largest logits and their ids, each `[rows, count]`, and the logarithm of
+            the normalizer, `[rows]`.
     """
 
     likeliest = None
@@ -24,7 +24,7 @@ class Logits(np.ndarray):
 
 
 def likeliest(logits, count):
-    """Equals `ops.top_k`, but is six times as fast for a large vocabulary.
+    """Equivalent to `ops.top_k`, but six times as fast for a large vocabulary.
 
     The vocabulary is split into groups. The `count` largest logits are all in the `count` groups
     with the largest maxima, so only these groups are searched.

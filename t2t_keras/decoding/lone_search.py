@@ -1,8 +1,8 @@
-"""The plain search for one sentence, in as few operations as possible.
+"""Search for one sentence without constraints, in as few operations as possible.
 
-A small model's step takes as long as a hundred operations of NumPy. So the steps of `BeamSearch`
-and of `Greedy` are written again here for one sentence without constraints, and nothing is computed
-that does not change: most steps finish no hypothesis. The results are the same to the bit.
+A step of a small model takes as long as a hundred NumPy operations. So this module implements the
+steps of `BeamSearch` and `Greedy` again for a single sentence. It skips work that a step does not
+need: for example, most steps finish no hypothesis. The results are bit-for-bit the same.
 """
 
 import numpy as np
@@ -13,11 +13,11 @@ from t2t_keras.decoding.numpy_search import SPARE, until_stage
 from t2t_keras.decoding.rows import BEGIN, END, PADDING, Hypotheses
 from t2t_keras.ops import on_numpy, top_k
 
-WIDEST = 32  # beam; `top_k` finds more candidates in another way, with another order of ties
+WIDEST = 32  # maximum beam; for more candidates, `top_k` orders ties differently
 
 
 def lone_search(model, config, source, longest=None):
-    """Returns what `numpy_search` returns for one sentence.
+    """Returns the `Hypotheses` of one sentence, equal to those of `numpy_search`.
 
     Args:
         model: as in `numpy_search`. Its logits are `Logits`.
@@ -43,7 +43,7 @@ class Steps:
 
     Args:
         model, memory, cache: see `numpy_search`.
-        room: tokens that fit into the cache.
+        room: capacity of the cache, in tokens.
         longest: see `lone_search`.
         beam: width of the beam.
     """
@@ -55,7 +55,7 @@ class Steps:
         self.visible = np.zeros((1, beam, room * beam), "bool")
 
     def likeliest(self, newest, count):
-        """Returns log P and the ids of the likeliest next tokens, `[beam, count]`, after a step.
+        """Runs a step and returns log P and ids of the likeliest next tokens, `[beam, count]`.
 
         Args:
             newest: the last token of each hypothesis.
@@ -72,7 +72,7 @@ class Steps:
         )
         self.position += 1
         values, ids, normalizer = logits.likeliest
-        # Padding and begin may be among them, see `next_tokens`.
+        # They may include the padding and begin tokens; see `next_tokens`.
         values, ids = values[:, : count + 2], ids[:, : count + 2]
         allowed = ids > BEGIN
         if not allowed.all():
@@ -80,7 +80,7 @@ class Steps:
         return values - normalizer[:, None], ids
 
     def follow(self, parents):
-        """Makes hypotheses the continuations of these."""
+        """Makes hypothesis i continue hypothesis `parents[i]`."""
         self.visible = self.visible[:, parents]
 
 

@@ -1,4 +1,4 @@
-"""The search on NumPy, for models whose steps are computed by a program without Keras."""
+"""Search on NumPy, for models whose steps run in a program without Keras."""
 
 import numpy as np
 
@@ -6,18 +6,18 @@ from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.ops import map_structure, on_numpy
 
-STAGE = 16  # tokens
-SPARE = 8  # tokens that an output is expected to be longer than its source, at most
+STAGE = 16  # tokens by which the arrays grow
+SPARE = 8  # tokens of initial capacity beyond the source length
 
 
 def numpy_search(method, source, longest=None, extras=None):
-    """Returns the same hypotheses as `search`, step by step.
+    """Returns the same hypotheses as `search`.
 
-    Sentences leave the batch when half of it is finished, so a finished one costs little.
+    Finished sentences are removed from the batch once they are half of it, so they cost little.
 
     Args:
-        method: a search, from `method_of`. Besides the methods that it calls, its model has
-            `chosen(memory, cache, rows)`, which returns the memory and the cache of some sentences.
+        method: a search method, from `method_of`. Its model must also have the method
+            `chosen(memory, cache, rows)`, which returns the memory and cache of some sentences.
         source, longest, extras: see the `start` method of the search.
     """
     with on_numpy():
@@ -39,16 +39,16 @@ def numpy_search(method, source, longest=None, extras=None):
 
 
 def until_stage(length, longest):
-    """Returns the end of the stage in which an output gets this length."""
+    """Rounds a length up to a multiple of `STAGE`, but not beyond `longest`."""
     room = -(-length // STAGE) * STAGE
     return room if longest is None else min(room, longest)
 
 
 def advanced(method, state, room):
-    """Steps until there is no room, or half of the sentences are finished.
+    """Steps until the arrays are full or half of the sentences are finished.
 
     Returns:
-        The state, and which sentences are unfinished.
+        The state, and booleans `[sentences]`: which sentences are unfinished.
     """
     while True:
         unfinished = method.unfinished(state)

@@ -1,4 +1,4 @@
-"""The inputs and results of a search, and the ids of special tokens. This file loads no Keras."""
+"""The inputs and results of a search, and the ids of special tokens. Does not import Keras."""
 
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -7,11 +7,11 @@ PADDING, BEGIN, END = 0, 1, 2
 
 
 class Rows(NamedTuple):
-    """A row for each sentence that is searched for, or for each part of one.
+    """The inputs of a search. A row is a sentence or a part of one.
 
     Args:
-        source: ids `[rows, length]`: tokens, end, padding.
-        index: the index of each row's text, which selects its random numbers in sampling.
+        source: ids `[rows, length]`: tokens, end token, padding.
+        index: index of each row's text, which selects its random numbers in sampling.
         prefix: ids `[rows, length]` that the outputs must begin with, padded at the end. None: no
             prefixes.
         phrases: ids `[rows, phrases, length]` that the outputs must contain, padded at the end.
@@ -29,5 +29,5 @@ class Rows(NamedTuple):
 class Hypotheses(NamedTuple):
     """The hypotheses of each row, best first."""
 
-    tokens: Any  # [rows, hypotheses, length]: tokens, end (2), padding (0)
+    tokens: Any  # [rows, hypotheses, length]: tokens, end token (2), padding (0)
     scores: Any  # [rows, hypotheses]; −∞ for a missing hypothesis

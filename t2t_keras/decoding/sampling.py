@@ -13,7 +13,7 @@ class Sampling(Greedy):
     """Draws `config.n_best` hypotheses for each sentence.
 
     The random numbers are an input, `extras["draws"]` from `draws_of`. So a sample depends
-    neither on the backend nor on the other sentences of its batch.
+    neither on the backend nor on the other sentences in its batch.
     """
 
     def __init__(self, model, config, trees=None):

@@ -11,8 +11,8 @@ def log_probabilities(model, source, target):
 
     Args:
         model: a `Transformer` or an `Ensemble`.
-        source: ids `[rows, source_length]`: tokens, end, padding.
-        target: ids `[rows, target_length]`: tokens, end, padding.
+        source: ids `[rows, source_length]`: tokens, end token, padding.
+        target: ids `[rows, target_length]`: tokens, end token, padding.
 
     Returns:
         float32 `[rows, target_length]`, natural logarithms; 0 at padding.

@@ -2,8 +2,8 @@
 
 A search method is a class with five methods. `start` returns the initial state, `step` the state
 after one more token, and `with_room` the state with room for more tokens. `unfinished` returns
-which sentences are not finished, and `hypotheses` the result. The first axis of every array in a
-state is the sentence; only `position` is a scalar.
+which sentences are not finished, and `hypotheses` returns the result. The first axis of every array
+in a state is the sentence; only `position` is a scalar.
 """
 
 from t2t_keras.checks import check
@@ -20,7 +20,7 @@ def method_of(model, config, trees=None):
     Args:
         model: a `Transformer` or an `Ensemble`.
         config: a `SearchConfig`.
-        trees: the `TreeConstraint` that `config.constrain="tree"` needs. None: no such constraint.
+        trees: the `TreeConstraint`, if `config.constrain` is "tree". None: no such constraint.
     """
     if bool(config.constrain) != (trees is not None):
         raise ValueError(
@@ -40,8 +40,8 @@ def search(model, source, max_length, config, prefix=None, indices=None, phrases
     Args:
         model: a `Transformer` or an `Ensemble`.
         source: ids `[sentences, source_length]`.
-        max_length: maximum output length, including the end. Each sentence also has its own
-            limit: its source length plus `config.extra_length`.
+        max_length: maximum output length, including the end token. Each sentence also has its
+            own limit: its source length plus `config.extra_length`.
         config: a `SearchConfig`.
         prefix: ids `[sentences, prefix_length]` that the outputs must begin with, padded at
             the end. None: no prefix.
@@ -53,7 +53,7 @@ def search(model, source, max_length, config, prefix=None, indices=None, phrases
         trees: see `method_of`.
 
     Returns:
-        `Hypotheses`, as many for each sentence as `config` says.
+        `Hypotheses`, `config.n_best` for each sentence.
     """
     extras = {} if prefix is None else {"prefix": ops.convert_to_tensor(prefix, "int32")}
     method = method_of(model, config, trees)
@@ -71,7 +71,7 @@ def search(model, source, max_length, config, prefix=None, indices=None, phrases
 
 def advance(method, state, until):
     """Steps until position `until`, or until all sentences are finished; returns the state."""
-    import keras  # takes more than a second
+    import keras  # here, because it takes more than a second
 
     flat = keras.tree.flatten(state)
 

@@ -10,7 +10,7 @@ MOST = {"beam": 1000, "n_best": 100_000, "extra_length": 10_000, "no_repeat_ngra
 MOST |= {"alpha": 10.0}  # the length penalty must fit into a float32
 
 
-# The settings that may differ from row to row in `beam_search_with_options.py`, and their types.
+# {setting that may differ from row to row, see `beam_search_with_options.py`: its dtype}
 ROW_OPTIONS = {"beam": "int32", "n_best": "int32", "alpha": "float32", "no_repeat_ngram": "int32"}
 
 
@@ -19,8 +19,8 @@ def setting(default, **metadata):
 
     Args:
         default: its default value.
-        **metadata: `choices`, its allowed values; `group`, "sampling" if it has an effect in
-            sampling only, "constraint" if it forbids outputs.
+        **metadata: `choices`, the allowed values; `group`: "sampling" for settings that only
+            affect sampling, "constraint" for settings that forbid outputs.
     """
     return dataclasses.field(default=default, metadata=metadata)
 
@@ -75,14 +75,14 @@ class SearchConfig:
         return bool(self.banned or self.first or self.no_repeat_ngram)
 
     def changed(self, **changes):
-        """Returns a copy with changes. A narrower beam has no more results than its width."""
+        """Returns a copy with changes. Changing `beam` alone also lowers `n_best` to its width."""
         config = dataclasses.replace(self, **changes)
         if "beam" in changes and "n_best" not in changes:
             config.n_best = min(config.n_best, max(config.beam, 1))
         return config
 
     def with_results(self, count):
-        """Returns a copy with so many results. None: as many as the beam is wide."""
+        """Returns a copy that returns `count` results. None: the beam width."""
         return self.changed(n_best=count or self.beam)
 
     def greedy(self):
@@ -90,10 +90,11 @@ class SearchConfig:
         return self.changed(beam=1, n_best=1, constrain="")
 
     def length_penalty(self, length):
-        """Returns the number that log P is divided by.
+        """Returns the length penalty, by which log P is divided.
 
         Args:
-            length: tokens of a hypothesis, with its end: a float or an array of floats, at least 1.
+            length: tokens of a hypothesis, including the end token: a float or an array of floats,
+                at least 1.
         """
         if self.penalty == "marian":
             return length**self.alpha
@@ -152,7 +153,7 @@ def settings_in(group):
 
 
 def as_recorded(settings):
-    """Returns the settings in a record, a dict in JSON types; newer settings have their defaults.
+    """Returns all settings as a dict of JSON types; settings that a record lacks get defaults.
 
     Args:
         settings: a dict in JSON types, or a `SearchConfig`.

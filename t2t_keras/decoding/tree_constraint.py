@@ -1,16 +1,17 @@
 """Constraint that every output is a tree over the words of its source (§6.3).
 
-A tree is written as its brackets and leaves, such as `(S (NP XX )NP (VP XX )VP )S`, where XX may
-also be a tag or the word itself. A token is forbidden unless it continues such a tree: brackets
-balance, a closing bracket has the label of its constituent, no constituent is empty, there is one
-outermost constituent, and it has exactly one leaf for each word. The end follows the complete tree.
+A tree is written as brackets and leaves, such as `(S (NP XX )NP (VP XX )VP )S`, where XX may also
+be a tag or the word itself. A token is allowed only if it continues such a tree: brackets balance,
+a closing bracket has the label of its constituent, no constituent is empty, and there is one
+outermost constituent, with exactly one leaf for each word. The end token is allowed only after a
+complete tree.
 
-The words are given. A model that expected different ones must not put them off by more and more
-brackets. So the first piece of a leaf costs at most `SURPRISE` more than text of any kind, and its
-other pieces cost nothing.
+The words of the leaves are given, even if the model finds them unlikely. Without a bound on their
+cost, the search would prefer to open more and more brackets. So the first piece of a leaf costs at
+most `SURPRISE` nats more than all pieces of text together, and its other pieces cost nothing.
 
-Which tokens are allowed depends only on a few numbers for each hypothesis, the `Counters`. They are
-computed from its tokens, as repeated n-grams are, so a search carries no further state.
+Only a few numbers for each hypothesis, the `Counters`, determine which tokens are allowed. They are
+computed from its tokens, so the search needs no further state.
 """
 
 from typing import Any, NamedTuple
@@ -21,18 +22,18 @@ from t2t_keras.decoding.constraints import IMPOSSIBLE
 from t2t_keras.decoding.rows import END, PADDING
 from t2t_keras.ops import ops
 
-DEEPEST = 299  # constituents inside each other; pipelines/text/treebank.py reads no deeper trees
-SURPRISE = 2.0  # in nats
-# In place of an id: any piece that begins a word.
+DEEPEST = 299  # maximum nesting of constituents, which pipelines/text/treebank.py can read
+SURPRISE = 2.0  # maximum extra cost of the first piece of a leaf, in nats
+# Placeholder id for any piece that begins a word.
 ANY = -1
-# In place of an id: no token.
+# Placeholder id that matches no token.
 NONE = -2
 # Classes of target ids.
 OTHER, OPENING, CLOSING, WORD_START, CONTINUATION = range(5)
 
 
 class TreeVocabulary(NamedTuple):
-    """Tables of a vocabulary of trees.
+    """Lookup tables for a vocabulary of trees.
 
     The classes of target ids are `OPENING` and `CLOSING` brackets, pieces of text that begin a word
     (`WORD_START`) or continue one (`CONTINUATION`), and `OTHER`.
@@ -42,23 +43,23 @@ class TreeVocabulary(NamedTuple):
     classes: np.ndarray  # class of each target id
     closings: np.ndarray  # for each opening bracket, the id of its closing bracket; 0 elsewhere
     begins_word: np.ndarray  # for each source id, whether it begins a word
-    start: int  # number of ids that begin every source
-    written: np.ndarray  # for each source id, the id that writes it in a leaf
-    placeholder: tuple  # ids that write "XX"
+    start: int  # number of ids that every source begins with, such as its tag
+    written: np.ndarray  # for each source id, its target id in a leaf
+    placeholder: tuple  # ids of "XX"
 
 
 class Leaves(NamedTuple):
-    """The pieces of the leaves of each sentence, in the order in which they must be written."""
+    """The pieces of each sentence's leaves, in the order in which they must be generated."""
 
     pieces: Any  # ids, or `ANY` for tags; padded at the end: [sentences, pieces]
     starts: Any  # whether each piece is the first one of its leaf: [sentences, pieces]
 
 
 class Counters(NamedTuple):
-    """The place of each hypothesis in its tree: [sentences, hypotheses]."""
+    """The position of each hypothesis in its tree: [sentences, hypotheses]."""
 
     depth: Any  # number of open constituents
-    written: Any  # number of pieces of leaves; of tags, only the first pieces count
+    written: Any  # number of leaf pieces generated; a tag counts once
     newest: Any  # class of the newest token; `OTHER` at the beginning
     closing: Any  # id of the bracket that closes the innermost open constituent
 
@@ -74,7 +75,7 @@ class TreeConstraint:
         self.vocabulary = vocabulary
 
     def leaves_of(self, source):
-        """Returns the `Leaves` of sources with ids `[sentences, length]`."""
+        """Returns the `Leaves` of sources, ids `[sentences, length]`."""
         table = self.vocabulary
         source = source[:, table.start :]
         is_piece = (source != PADDING) & (source != END)
@@ -92,8 +93,8 @@ class TreeConstraint:
     def start(self, source, limits, longest, extras):
         """Adds the leaves to the `extras` of a search, and raises limits that are too low.
 
-        A limit leaves room for the leaves, a pair of brackets and the end, unless `longest` does
-        not: then the tree is cut off.
+        Each limit has room for the leaves, a pair of brackets and the end token. If `longest` is
+        smaller than that, the tree is cut off.
 
         Args:
             source: ids `[sentences, source_length]`.
@@ -110,7 +111,7 @@ class TreeConstraint:
         return ops.maximum(limits, needed), {**extras, "leaves": leaves}
 
     def counters(self, tokens):
-        """Returns the `Counters` of hypotheses `[sentences, hypotheses, length]`."""
+        """Returns the `Counters` of hypotheses, ids `[sentences, hypotheses, length]`."""
         table = self.vocabulary
         classes = ops.take(table.classes, tokens)
         opens, closes = classes == OPENING, classes == CLOSING
@@ -118,7 +119,7 @@ class TreeConstraint:
         depth = depths[..., -1]
         is_text = ~opens & ~closes & (tokens > END)
         counted = classes == WORD_START if table.leaves == "tag" else is_text
-        # The bracket that opened the innermost constituent is the last one that led to its depth.
+        # The innermost constituent begins with the last opening bracket that led to this depth.
         index = ops.arange(ops.shape(tokens)[2], dtype="int32")
         innermost = last_of(opens & (depths == depth[..., None]), index)
         label = ops.take_along_axis(tokens, innermost[..., None], axis=2)[..., 0]
@@ -126,23 +127,23 @@ class TreeConstraint:
         return Counters(depth, number_of(counted), newest[..., 0], ops.take(table.closings, label))
 
     def constrained(self, logits, leaves, tokens, position, limits):
-        """Returns the logits of the next tokens under the constraint.
+        """Returns the logits of the next tokens, with −∞ for forbidden tokens.
 
-        They are −∞ for forbidden tokens. At least one is allowed: if there is no room to complete
-        the tree, one that continues the shortest way to complete it.
+        At least one token is allowed. If there is no room left to complete the tree, this is the
+        next token of its shortest completion.
 
         Args:
             logits: `[sentences, hypotheses, vocabulary]`.
             leaves: the `Leaves` of the sentences.
             tokens: ids `[sentences, hypotheses, length]`, padded after `position`.
-            position: number of tokens written so far.
+            position: number of tokens generated so far.
             limits: maximum length of each sentence's output, `[sentences]`.
         """
         table = self.vocabulary
         depth, written, newest, closing = self.counters(tokens)
         missing = number_of(leaves.pieces != PADDING)[:, None] - written
-        completing = missing + depth + 1  # tokens of the shortest way, with the end
-        room = limits[:, None] - position - 1  # tokens after the next one
+        completing = missing + depth + 1  # tokens of the shortest completion, with the end token
+        room = limits[:, None] - position - 1  # tokens that fit after the next one
         place = ops.minimum(written, ops.shape(leaves.pieces)[1] - 1)
         piece, begins = (ops.take_along_axis(x, place, axis=1) for x in leaves)
         started, has_words = position > 0, missing > 0
@@ -170,7 +171,7 @@ class TreeConstraint:
         return ops.where(ids == piece[..., None], of_piece, ops.where(allowed, logits, IMPOSSIBLE))
 
     def of_piece(self, logits, piece, inside_leaf, classes):
-        """Returns the logit of the next piece of each leaf, `[sentences, hypotheses, 1]`.
+        """Returns the logit of each hypothesis' next leaf piece, `[sentences, hypotheses, 1]`.
 
         Args:
             logits: `[sentences, hypotheses, vocabulary]`.
@@ -186,12 +187,12 @@ class TreeConstraint:
 
 
 def tree_logits(trees, state, tokens):
-    """Returns the function from the logits of a search to those under its constraint, or None.
+    """Returns a function that applies a tree constraint to the logits of a search, or None.
 
     Args:
         trees: a `TreeConstraint`, or None.
         state: the state of the search.
-        tokens: tokens of its hypotheses.
+        tokens: tokens of the search's hypotheses.
     """
     if trees is None:
         return None

@@ -9,7 +9,7 @@ LINK = re.compile(r"([0-9]+)([-p])([0-9]+)")
 
 
 class GoldAlignment(NamedTuple):
-    """Reference links of a sentence pair: sets of (source word, target word) indices from 0.
+    """Reference links of a sentence pair, as sets of (source word, target word) indices from 0.
 
     Args:
         sure: links that an alignment must have.
@@ -24,7 +24,7 @@ def alignment_error_rate(alignments, gold):
     """Returns 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|) over all sentence pairs; 0 is perfect.
 
     Args:
-        alignments: for each sentence pair, its (source word, target word) indices.
+        alignments: links of each sentence pair, as (source word, target word) indices.
         gold: a `GoldAlignment` for each sentence pair.
 
     Example:
@@ -47,9 +47,9 @@ def read_gold(lines, sizes, name="alignments"):
     """Returns a `GoldAlignment` for each line, such as `0-0 1-2 1p1`.
 
     Args:
-        lines: links in Pharaoh format, `source-target`. The letter p instead of the dash marks a
-            possible link that is not sure.
-        sizes: numbers of source and target words of each sentence pair.
+        lines: links in Pharaoh format, `source-target`. A p instead of the dash marks a link that
+            is possible but not sure.
+        sizes: number of source words and of target words in each sentence pair.
         name: name of the file for error messages.
     """
     if len(lines) != len(sizes):
@@ -70,7 +70,7 @@ def read_gold(lines, sizes, name="alignments"):
 
 
 def link_in(word, size, place):
-    """Returns the indices in a word such as `1-2`."""
+    """Returns the two indices in a link such as `1-2`."""
     found = LINK.fullmatch(word)
     if not found:
         raise ValueError(

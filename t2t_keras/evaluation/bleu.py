@@ -1,4 +1,4 @@
-"""BLEU and chrF as papers report them: computed by sacreBLEU, with their signatures."""
+"""BLEU and chrF as reported in papers: computed by sacreBLEU, with their signatures."""
 
 import logging
 import math
@@ -8,7 +8,7 @@ import sacrebleu
 from sacrebleu.significance import PairedTest
 
 SAMPLES = 1000  # bootstrap samples
-# `PairedTest` reports its progress at level INFO.
+# Hides the progress messages of `PairedTest`, which have the level INFO.
 logging.getLogger("sacrebleu").setLevel(logging.WARNING)
 
 
@@ -20,11 +20,11 @@ class Score(NamedTuple):
     signature: str
     lines: int
     interval: float | None = None  # half the width of the 95 % bootstrap interval
-    p_value: float | None = None  # of the null hypothesis that the two systems are equal
+    p_value: float | None = None  # for the null hypothesis that the two systems are equal
 
 
 def bleu(hypotheses, references, samples=0):
-    """Returns BLEU with one reference per line, cased, with 13a tokenization.
+    """Returns cased BLEU with one reference per line and 13a tokenization.
 
     Args:
         hypotheses, references: lists of texts.
@@ -44,9 +44,9 @@ def chrf(hypotheses, references, samples=0):
 
 
 class FloatChrf(sacrebleu.CHRF):
-    """sacreBLEU's chrF with every score a Python float.
+    """sacreBLEU's chrF, with every score as a Python float.
 
-    sacreBLEU mixes NumPy scalars with a plain 0.0, and cannot take the mean of such a mixture.
+    sacreBLEU mixes NumPy scalars with a plain 0.0, and then fails to compute their mean.
     """
 
     def _compute_f_score(self, statistics):
@@ -54,9 +54,9 @@ class FloatChrf(sacrebleu.CHRF):
 
 
 def sentence_bleu(hypotheses, references):
-    """Returns the BLEU of each line, omitting the n-gram orders for which the line is too short.
+    """Returns the BLEU of each line, without the n-gram orders for which the line is too short.
 
-    Use it to find good and bad lines. Its mean is not the BLEU of all lines.
+    Use it to find good and bad lines. The mean of these scores is not the BLEU of all lines.
     """
     check_lines(hypotheses, references)
     metric = sacrebleu.BLEU(effective_order=True)
@@ -73,13 +73,13 @@ def scored(name, metric, hypotheses, references, samples=0):
 
 
 def paired_bleu(systems, references, samples=SAMPLES):
-    """Returns the BLEU of each of several systems on the same lines.
+    """Returns the BLEU of several systems on the same lines.
 
-    All but the first have the p-value of a comparison with the first by paired bootstrap
-    resampling.
+    Every score but the first has the p-value of a comparison with the first system, by paired
+    bootstrap resampling.
 
     Args:
-        systems: a list with the translations of each system.
+        systems: list with the translations of each system, a list of texts.
         references: list of texts.
         samples: bootstrap samples.
     """
@@ -107,9 +107,9 @@ def compared(hypotheses, others, references, samples=SAMPLES):
         samples: bootstrap samples.
 
     Returns:
-        [BLEU, chrF] of `hypotheses`, and [BLEU, chrF] of `others`. All have an interval; the
-        first two also have the p-value of the comparison. It is 1 if the two scores are equal;
-        otherwise it is sacreBLEU's.
+        [BLEU, chrF] of `hypotheses`, and [BLEU, chrF] of `others`. All have an interval. The first
+        two also have the p-value of the comparison: 1 if the two scores are equal, otherwise the
+        p-value of sacreBLEU.
     """
     check_lines(hypotheses, references)
     check_lines(others, references)
@@ -139,10 +139,10 @@ def compared(hypotheses, others, references, samples=SAMPLES):
 
 
 def with_tie(ours, theirs):
-    """Returns `ours` with p = 1 if the scores are equal: no difference is smaller than theirs.
+    """Returns `ours`, with p = 1 if the scores are equal.
 
-    sacreBLEU counts the samples with a larger difference than the systems' own. If there is none
-    because the systems are equal in every sample, it reports p ≈ 0.
+    sacreBLEU counts the samples in which the systems differ more than on the whole test set. If
+    the systems are equal in every sample, there are none, and it reports p ≈ 0.
     """
     equal = math.isclose(ours.score, theirs.score, abs_tol=1e-9)
     return ours._replace(p_value=1.0) if equal else ours

@@ -1,15 +1,15 @@
 """Labeled brackets of parses, counted as EVALB does with COLLINS.prm (§6.3, Table 4).
 
 A bracket is the label of a constituent with its start and end. Punctuation does not count as words.
-Traces and `TOP` are ignored. `NP-SBJ` equals `NP`, and `PRT` equals `ADVP`. Equal brackets of a
-tree all count.
+Traces and `TOP` are ignored. `NP-SBJ` equals `NP`, and `PRT` equals `ADVP`. If a tree has several
+equal brackets, each counts.
 
-Two rules differ from EVALB's, so that every sentence is counted:
+Two rules differ from EVALB, so that every sentence is counted:
 
-- A parse that is missing or has different words counts as a parse without brackets. EVALB leaves
-  the sentence out.
-- If gold tree and parse disagree about which words are punctuation, the gold tree decides. EVALB
-  reports an error. A model that writes XX for every tag always disagrees about punctuation.
+- A parse that is missing or has different words counts as a parse without brackets. EVALB skips
+  the sentence.
+- If the gold tree and the parse disagree about which words are punctuation, the gold tree decides.
+  EVALB reports an error. A model that writes XX for every tag always disagrees with the gold tree.
 """
 
 import collections
@@ -18,23 +18,23 @@ import re
 
 TRACE = "-NONE-"
 PUNCTUATION = {",", ":", "``", "''", "."}
-# In the Penn Treebank's files, the outermost bracket has no label.
+# In the files of the Penn Treebank, the outermost bracket has no label.
 IGNORED_LABELS = {"TOP", "", TRACE, *PUNCTUATION}
-EQUAL = {"PRT": "ADVP"}
-SHORT = 40  # maximum words of a short sentence
+EQUAL = {"PRT": "ADVP"}  # {label: label that it is replaced with}
+SHORT = 40  # maximum number of words in a short sentence
 
 
 @dataclasses.dataclass(frozen=True)
 class Bracketing:
-    """Counts over a set of sentences, and the percentages computed from them.
+    """Counts over a set of sentences, and percentages computed from the counts.
 
     Args:
         sentences: sentences that are not skipped.
         skipped: sentences that consist only of punctuation and traces.
-        failed: sentences whose parse is missing or has different words. All their gold brackets
-            and tags are missed.
+        failed: sentences whose parse is missing or has different words. Their gold brackets and
+            tags count as missed.
         complete: sentences whose brackets are exactly the gold brackets.
-        matched, gold, parsed: brackets in both trees, in the gold trees, in the parses.
+        matched, gold, parsed: brackets in both trees, in the gold trees, and in the parses.
         crossing: brackets of parses that overlap a gold bracket without nesting.
         words: words without punctuation.
         tagged: words whose tag in the parse is the gold tag.
@@ -74,7 +74,7 @@ class Bracketing:
 
     @property
     def average_crossing(self):
-        """Crossing brackets per sentence that has a parse."""
+        """Mean number of crossing brackets in sentences that have a parse."""
         return percentage(self.crossing, self.sentences - self.failed) / 100
 
     @property
@@ -90,13 +90,14 @@ def bracketing(golds, parses):
     """Compares the parses of a treebank with its gold trees.
 
     Args:
-        golds: trees. A tree has `label`, `children`, `is_leaf` and `leaves()`, which returns its
-            leaves from left to right. The label of a leaf is its tag, its only child its word.
+        golds: the gold trees. A tree has `label`, `children`, `is_leaf` and `leaves()`, which
+            returns its leaves from left to right. The label of a leaf is its tag, and its only
+            child is its word.
         parses: a tree for each gold tree; None for a failed parse.
 
     Returns:
-        The `Bracketing` of all sentences, and the `Bracketing` of sentences of at most `SHORT`
-        words.
+        The `Bracketing` of all sentences, and the `Bracketing` of the sentences with at most
+        `SHORT` words.
     """
     if len(golds) != len(parses):
         raise ValueError(
@@ -129,7 +130,7 @@ def compared(gold, parse):
     if words_of(parse_tokens, parse_is_word) != words_of(tokens, is_word):
         if words_of(parse_tokens) != words_of(tokens):
             return failure
-        parse_is_word = is_word  # they disagree about punctuation only: the gold tree decides
+        parse_is_word = is_word  # they disagree only about punctuation
     found = brackets_of(parse, parse_is_word)
     matched = (collections.Counter(expected) & collections.Counter(found)).total()
     tags = zip(tags_of(tokens, is_word), tags_of(parse_tokens, parse_is_word), strict=True)
@@ -189,13 +190,13 @@ def brackets_of(tree, flags):
 
 
 def label_of(tree):
-    """Returns the label without function tags, unless nothing would be left of it."""
+    """Returns the label without function tags, or the whole label if nothing else is left."""
     label = re.split("[-=]", tree.label)[0] or tree.label
     return EQUAL.get(label, label)
 
 
 def crossing(expected, found):
-    """Counts the brackets of `found` that overlap one of `expected` without nesting."""
+    """Counts the brackets in `found` that overlap a bracket in `expected` without nesting."""
     spans = {(start, end) for _, start, end in expected}
     return sum(
         any(start < left < end < right or left < start < right < end for left, right in spans)

@@ -1,30 +1,30 @@
-"""BLEU by source length, which shows how the quality of translations depends on length."""
+"""BLEU by source length, which shows how translation quality depends on length."""
 
 from typing import NamedTuple
 
 from t2t_keras.evaluation.bleu import bleu, check_lines
 
-ENDS = (5, 10, 15, 20, 25, 30, 40, 50, 75, 100)  # maximum source words of each group
-ENOUGH = 10  # minimum lines for an interval; with fewer it would be meaningless
+ENDS = (5, 10, 15, 20, 25, 30, 40, 50, 75, 100)  # maximum source words in each group
+ENOUGH = 10  # minimum number of lines for an interval, which would be meaningless with fewer
 
 
 class LengthGroup(NamedTuple):
     """BLEU of the lines with `first` to `last` source words."""
 
     first: int
-    last: int | None  # None: no maximum
+    last: int | None  # None: no maximum length
     lines: int
     score: float
     interval: float | None  # None: not sampled, or too few lines
 
 
 def bleu_by_length(sources, hypotheses, references, samples=0, ends=ENDS):
-    """Returns BLEU for groups of lines, by the number of words in their source.
+    """Returns BLEU for groups of lines with similar numbers of source words.
 
     Args:
         sources, hypotheses, references: lists of texts.
         samples: bootstrap samples for the intervals; 0: no intervals.
-        ends: maximum source words of each group. One more group holds all longer lines.
+        ends: maximum source words in each group. A last group contains all longer lines.
 
     Returns:
         A list of `LengthGroup`s in ascending order, without empty groups.

@@ -1,21 +1,21 @@
-"""Calibration: how well the confidence of words agrees with the share of words that are right."""
+"""Calibration: the agreement between the confidence of words and the share of right words."""
 
 import collections
 from typing import NamedTuple
 
 import numpy as np
 
-BINS = 10
+BINS = 10  # number of equal intervals of confidence
 
 
 class Bin(NamedTuple):
-    """The words whose confidence is from `low` to `high`, which is excluded except at 1."""
+    """The words with a confidence from `low` to below `high`; the last bin includes 1."""
 
     low: float
     high: float
     words: int
-    confidence: float  # their mean confidence
-    right: float  # share of them that are right
+    confidence: float  # mean confidence of the words
+    right: float  # share of right words
 
 
 class Calibration(NamedTuple):
@@ -24,8 +24,8 @@ class Calibration(NamedTuple):
     Args:
         bins: `Bin`s in ascending order, without empty ones.
         words: number of words.
-        error: expected calibration error: the mean distance between confidence and share of right
-            words, weighted by words.
+        error: expected calibration error, the mean difference between the confidence and the
+            share of right words of the bins, weighted by their numbers of words.
     """
 
     bins: list
@@ -54,7 +54,7 @@ def calibration(confidence, right):
 
 
 def right_words(words, reference):
-    """Returns whether each word is in the reference, at most as often as it occurs there.
+    """Returns whether each word is in the reference, counting each reference word only once.
 
     Args:
         words, reference: lists of words.

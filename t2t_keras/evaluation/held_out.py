@@ -8,7 +8,7 @@ from t2t_keras.evaluation.bleu import bleu
 
 @dataclasses.dataclass(frozen=True)
 class Example:
-    """A translation to show with its source and reference."""
+    """An example translation with its source and reference."""
 
     source: str
     reference: str
@@ -20,8 +20,8 @@ class TranslationResults:
     """The results of translating the held-out text.
 
     Args:
-        metrics: values by name, for `metrics.jsonl`.
-        examples: `Example`s to show.
+        metrics: {name: value} for `metrics.jsonl`.
+        examples: list of `Example`s.
     """
 
     metrics: dict
@@ -32,12 +32,12 @@ class HeldOut:
     """Sentence pairs that are kept out of the training text.
 
     Args:
-        data: `data.distributed(strategy)` returns the batches of one pass.
-        sources, references: the sentences.
-        translator: `translator.translate(texts)` returns the translation of each text.
-        shown: number of example translations, see `typical`.
-        name: name of the set. "": it is the only one.
-        tag: tag of the sources, or None.
+        data: data set with a method `distributed(strategy)` that returns the batches of one pass.
+        sources, references: the sentences and their reference translations.
+        translator: object with a method `translate(texts)` that returns a translation of each text.
+        shown: number of example translations; see `typical`.
+        name: name of the set. "": it is the only set.
+        tag: tag that precedes the sources, or None.
     """
 
     def __init__(self, data, sources, references, translator, shown=3, name="", tag=None):
@@ -46,7 +46,7 @@ class HeldOut:
 
     @property
     def digest(self):
-        """A digest of the sentences."""
+        """Digest of the sentences and their references."""
         texts = repr([list(self.sources), list(self.references)])
         return hashlib.blake2b(texts.encode(), digest_size=8).hexdigest()
 
@@ -54,7 +54,7 @@ class HeldOut:
         return self.data.distributed(strategy)
 
     def translate(self):
-        """Translates all sentences and returns `TranslationResults` with BLEU."""
+        """Translates all sentences; returns `TranslationResults` with their BLEU."""
         outputs = self.translator.translate(list(self.sources))
         score = bleu(outputs, self.references)
         chosen = typical(self.sources, self.shown)
@@ -65,7 +65,7 @@ class HeldOut:
 
 
 def typical(texts, count):
-    """Returns the indices of different texts whose lengths are closest to the median, in order."""
+    """Returns the indices of the distinct texts with lengths closest to the median, in order."""
     first = {text: index for index, text in reversed(list(enumerate(texts)))}
     indices = sorted(first.values(), key=lambda index: (len(texts[index]), index))
     median = len(texts[indices[len(indices) // 2]]) if indices else 0

@@ -1,7 +1,7 @@
 """BLEU as in the paper's Table 2: cased, on tokenized text with compounds split.
 
-It is a different metric from sacreBLEU. On the same output it is about 0.7 to 1.5 higher on
-newstest2014, and 0.1 higher on Multi30k. Never compare one with the other.
+It is a different metric from sacreBLEU's. For the same translations, it is about 0.7 to 1.5 higher
+on newstest2014, and 0.1 higher on Multi30k. Never compare one with the other.
 """
 
 import re
@@ -18,7 +18,7 @@ def paper_bleu(hypotheses, references, language="de"):
         hypotheses, references: lists of texts.
         language: language of the Moses rules for punctuation and abbreviations.
     """
-    import sacremoses  # here, because it takes almost a second, and every run would pay
+    import sacremoses  # here, because it takes almost a second, which every run would pay
 
     punctuation = sacremoses.MosesPunctNormalizer(language)
     tokenizer = sacremoses.MosesTokenizer(language)
@@ -27,7 +27,7 @@ def paper_bleu(hypotheses, references, language="de"):
         tokens = tokenizer.tokenize(punctuation.normalize(text), return_str=True, escape=False)
         return split_compounds(tokens)
 
-    # As in multi-bleu, there is no further tokenization and no smoothing.
+    # Like multi-bleu, without further tokenization and without smoothing.
     metric = sacrebleu.BLEU(tokenize="none", smooth_method="none", force=True)
     sides = ([prepared(text) for text in side] for side in (hypotheses, references))
     score = scored("paper's BLEU", metric, *sides)

@@ -1,1 +1,1 @@
-"""Export formats for trained models: SavedModels and CTranslate2 folders."""
+"""Export formats for trained models: SavedModels, LiteRT models and CTranslate2 folders."""

@@ -12,8 +12,8 @@ from t2t_keras.export.formats import SAVED_MODEL_DTYPES
 class CompactWeights(tf.Module):
     """The weights of a model, as a SavedModel stores them.
 
-    For int8, Keras' quantization stores each matrix as integers and one scale per output (for
-    the embedding: per token). Vectors stay in float32; they are small.
+    For int8, Keras' quantization stores each matrix as integers with one scale per output (per
+    token for the embedding). Vectors stay in float32, because they are small.
 
     Args:
         model: a built Keras model in float32.

@@ -1,7 +1,7 @@
 """Folders for CTranslate2 (https://opennmt.net/CTranslate2), which translates fast on CPUs.
 
-Such a folder needs neither this package nor TensorFlow. README.md in this folder lists where
-CTranslate2's search differs from ours.
+Such a folder needs neither this package nor TensorFlow. `export/how_to_match_ctranslate2.md` lists
+the differences between CTranslate2's search and ours.
 """
 
 import shutil
@@ -27,10 +27,10 @@ ACTIVATIONS = {
     "gelu_tanh": "GELUTanh",
     "gelu_sigmoid": "GELUSigmoid",
 }
-# The positional encodings that are a table of vectors, added to the embeddings.
+# Positional encodings that consist of a table of vectors, which are added to the embeddings.
 TABULATED = ("sinusoidal", "concatenated", "hugging_face", "learned")
 PURPOSE = "Exporting for CTranslate2"
-NEVER = -1e4  # logit bias of ids that must not be written; fits in float16
+NEVER = -1e4  # logit bias that prevents an id from being written; fits in float16
 
 
 def save_ctranslate2(
@@ -55,12 +55,12 @@ def save_ctranslate2(
             size), or "int8" (a quarter of the size, and computed in int8). If a processor cannot
             compute in that type, CTranslate2 converts the weights on loading. None: "float32".
         source_pieces: the text of each source id. None: equal to `pieces`.
-        source_begin: whether a source begins with begin.
+        source_begin: whether a source begins with the begin token.
         files: paths of further files to copy into the folder, such as the sub-word model.
         force: whether an existing CTranslate2 model may be replaced.
-        finish: called with the finished folder before it gets its name, to add files.
-        alignment: the `AlignmentHead` that CTranslate2's `return_attention` shows, which cannot
-            shift it. None: the default one.
+        finish: function that adds files to the finished folder before it gets its final name.
+        alignment: the `AlignmentHead` for CTranslate2's `return_attention`, which does not support
+            shifted heads. None: the default head.
 
     Raises:
         ValueError: ctranslate2 is not installed, a setting is wrong, or the folder exists.
@@ -158,7 +158,7 @@ def specification(specs, model, alignment):
 
 
 def output_bias(model):
-    """Returns the bias on the logits, which prevents padding and begin from being written."""
+    """Returns the bias on the logits, which prevents padding and begin tokens in the output."""
     bias = np.zeros(model.config.vocab_size, "float32")
     if model.output_embedding.bias is not None:
         bias = array(model.output_embedding.bias)
@@ -178,9 +178,9 @@ def set_attention(spec, residual, first=0):
     """Sets the projections of a sub-layer. If d_k and d_v differ, zeros pad the smaller one.
 
     Args:
-        spec: of the sub-layer.
+        spec: CTranslate2's specification of the sub-layer.
         residual: the sub-layer.
-        first: index of the head that comes first.
+        first: index of the head that becomes the first one.
     """
     attention = residual.sublayer
     set_norm(spec.layer_norm, residual.norm)
@@ -203,7 +203,7 @@ def set_attention(spec, residual, first=0):
 def widened_heads(x, heads, width, first):
     """Appends zeros to each head: `[..., heads · d]` → `[..., heads · width]`.
 
-    The head `first` and the one at the beginning change places.
+    The head `first` and head 0 change places.
     """
     split = x.reshape(*x.shape[:-1], heads, -1)
     order = np.arange(heads)

@@ -11,7 +11,7 @@ def import_ctranslate2(purpose):
     """Imports the package ctranslate2, an optional dependency.
 
     Args:
-        purpose: what it is needed for, at the beginning of an error message.
+        purpose: subject of the error message, such as "Exporting for CTranslate2".
     """
     try:
         import ctranslate2

@@ -35,9 +35,10 @@ OPTIONS = tuple(rows(name, getattr(tf, dtype)) for name, dtype in ROW_OPTIONS.it
 
 
 def id_signatures(model, config, used_by, trees=None, follows=None, alignment=None):
-    """Returns the signatures by name, as `tf.function`s of ids.
+    """Returns {name: signature}, where a signature is a `tf.function` of ids.
 
-    The searches return `tokens` [rows, n, length] and `scores` [rows, n]: −∞ is missing.
+    The searches return `tokens` [rows, n, length] and `scores` [rows, n]. A missing hypothesis has
+    the score −∞.
 
     Args:
         model: a `SequenceModel` in float32.
@@ -45,7 +46,7 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
         used_by: see `CompactWeights`.
         trees: see `method_of`.
         follows: see `ConstrainedBeamSearch`. None: phrases cannot be required.
-        alignment: the `AlignmentHead` that aligns words. None: the default one.
+        alignment: the `AlignmentHead` that aligns words. None: the default head.
     """
     method, longest = method_of(model, config, trees), model.longest
     options = BeamSearchWithOptions(model, config, trees)
@@ -91,7 +92,7 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
 
 
 def extras_of(prefix, values):
-    """Returns the optional inputs of a search. A prefix has room for no tokens."""
+    """Returns the optional inputs of a search. Padding makes room for prefixes without tokens."""
     prefix = tf.pad(prefix, [(0, 0), (0, 1)])
     return {"prefix": prefix} | dict(zip(ROW_OPTIONS, values, strict=True))
 
@@ -102,18 +103,18 @@ def outputs(hypotheses):
 
 
 def small_batch_search(method, longest=None):
-    """Returns a function from source ids to hypotheses, which XLA compiles for each shape.
+    """Returns a search that XLA compiles for each shape of source ids.
 
     XLA needs arrays of fixed length, and room for the longest possible output would slow down every
-    step. So there is room for an output that is a little longer than the source. A batch with a
-    longer output must be searched again, with `staged_search`.
+    step. So the arrays have room for outputs that are a little longer than the source. A batch with
+    a longer output must be searched again, with `staged_search`.
 
     Args:
         method: a search, from `method_of`.
-        longest: maximum output length, including the end. None: no maximum.
+        longest: maximum output length, including the end token. None: no maximum.
 
     Returns:
-        A function that returns tokens, scores, and whether all sentences are finished.
+        A function of source ids that returns tokens, scores, and whether all sentences have ended.
     """
     ids = tf.TensorSpec([None, None], tf.int32)
 

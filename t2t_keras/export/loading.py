@@ -1,8 +1,8 @@
 """Loading of SavedModels that may take text, and the digests of their files.
 
-TensorFlow verifies the variables alone, and a flipped bit of the graph may go unnoticed. So an
-export lists the SHA-256 of each of its files in `assets.extra`, which TensorFlow reserves for files
-that it ignores.
+TensorFlow verifies only the variables, so a flipped bit in the graph may go unnoticed. Therefore
+an export lists the SHA-256 of each of its files in `assets.extra`, a folder that TensorFlow
+reserves for files that it ignores.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 MANIFEST = Path("assets.extra") / "sha256.json"
-# Operations that reach beyond the model when they run. No export contains one.
+# Operations that access files, the network or Python. No export contains one.
 FORBIDDEN = frozenset(
     {
         *("ReadFile", "WriteFile", "MatchingFiles", "PyFunc", "PyFuncStateless", "EagerPyFunc"),
@@ -63,7 +63,7 @@ def check_manifest(folder):
 
 
 def digest_in(folder, name):
-    """Returns the digest of a file that the manifest names, which must be inside the folder."""
+    """Returns the digest of a file in the manifest. The file must be inside the folder."""
     if Path(name).is_absolute() or ".." in Path(name).parts:
         raise ValueError(f"{MANIFEST} names a file outside: {name}")
     return sha256(folder / name)

@@ -1,4 +1,4 @@
-"""Options of single texts in a graph, with the checks that TensorFlow Serving does not do."""
+"""Options of single texts in a graph, with checks that TensorFlow Serving does not perform."""
 
 import tensorflow as tf
 
@@ -6,12 +6,12 @@ from t2t_keras.decoding.search_config import MOST
 
 
 def option_checks(config, prefix, beam, n_best, **others):
-    """Returns the assertions that a search with options is possible.
+    """Returns assertions that a search with these options is possible.
 
     Args:
         config: the `SearchConfig` of the export.
         prefix, beam, n_best: a value for each text.
-        **others: the same for further options, which are numbers of at least 0.
+        **others: the values of further options, which must be at least 0.
     """
     widest, at_most = config.beam, "at least 1 and at most the beam"
     checks = [
@@ -48,7 +48,7 @@ def check(name, values, valid, allowed):
 
 
 def first_of_each(text_of):
-    """Returns for each part whether it is the first one of its text."""
+    """Returns whether each part is the first part of its text."""
     return tf.concat([[True], text_of[1:] != text_of[:-1]], axis=0)[: tf.size(text_of)]
 
 

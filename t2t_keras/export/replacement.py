@@ -1,4 +1,4 @@
-"""Replaces a folder by a new one, so that a killed process loses neither of them.
+"""Replaces a folder by a new one in such a way that a killed process loses neither of them.
 
 Linux exchanges the names of two folders in one step. Where this is not possible, the old folder is
 renamed first, and the next use of its name restores it if the process was killed in between.
@@ -9,7 +9,7 @@ import ctypes
 import os
 import shutil
 
-EXCHANGE = 2  # RENAME_EXCHANGE of Linux
+EXCHANGE = 2  # RENAME_EXCHANGE in Linux
 HERE = -100  # AT_FDCWD: paths are relative to the working directory
 
 

@@ -59,8 +59,8 @@ def save_text_model(
 def save_ids_model(folder, model, config, dtype="float32", trees=None):
     """Writes a SavedModel that takes ids, for servers without the operations of tensorflow_text.
 
-    `serving_default` takes `source` [batch, length]: in each row the tokens, the end (2), then
-    padding (0). It returns `ids` [batch, length] in the same form and `scores` [batch].
+    `serving_default` takes `source` [batch, length]. Each row consists of the tokens, the end id
+    (2) and padding (0). It returns `ids` [batch, length] in the same form and `scores` [batch].
     `LISTS` returns `ids` [batch, n, length] and `scores` [batch, n]. The length of the
     answer depends on the whole batch, so no signature is batchable.
 
@@ -80,7 +80,7 @@ def save_ids_model(folder, model, config, dtype="float32", trees=None):
 
 
 def check_search(model, config):
-    """Rejects a search and a model that cannot be exported."""
+    """Rejects a search or a model that cannot be exported."""
     allowed = "'beam': a SavedModel cannot sample"
     check(config.method == "beam", "method", config.method, allowed)
     dtype, allowed = model.dtype_policy.name, "float32: see `CompactWeights` for smaller weights"
@@ -88,7 +88,7 @@ def check_search(model, config):
 
 
 def search_endpoints(translate, signature):
-    """Returns the two signatures that search. They share one graph of the search."""
+    """Returns the two signatures that search. They share one search graph."""
     search = graph(translate, signature)
 
     @functools.wraps(translate)
@@ -103,7 +103,7 @@ def graph(function, *signature):
 
 
 def graph_with_defaults(signatures, config):
-    """Returns the graph of the signature with options, whose defaults the signature states.
+    """Returns the graph of the signature with options. The defaults are part of the signature.
 
     Args:
         signatures: the `TextSignatures`.
@@ -129,11 +129,11 @@ def graph_with_defaults(signatures, config):
 
 
 def write(folder, endpoints, *tracked):
-    """Writes the graphs as signatures, not also as functions: they would be traced again.
+    """Writes the graphs as signatures only. As functions, they would be traced again.
 
     Args:
         folder: path of the new folder.
-        endpoints: functions of `graph`, by name.
+        endpoints: {name: result of `graph`}.
         *tracked: further objects with variables or tables that the graphs use.
     """
     # TensorFlow finds the defaults of a function, but not of its graph. It traces the function

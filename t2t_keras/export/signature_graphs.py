@@ -16,7 +16,7 @@ INITIALIZE = "__saved_model_init_op"
 
 
 class SignatureGraphs(collections.abc.Mapping):
-    """The signatures of a SavedModel, by name: functions of tensors, given by their names.
+    """{name: signature} of a SavedModel. A signature is a function of named tensors.
 
     The variables live as long as the process, so this is for commands. A server that replaces
     models needs `tf.saved_model.load`.
@@ -74,7 +74,7 @@ class SignatureGraphs(collections.abc.Mapping):
 
 
 class Signature:
-    """A signature, whose graph is imported by the first call. Inputs with defaults are optional."""
+    """A signature. The first call imports its graph. Inputs with defaults are optional."""
 
     def __init__(self, graphs, name):
         self.graphs, self.signature = graphs, graphs.graph.signature_def[name]
@@ -99,7 +99,7 @@ def names_of(tensors):
 def make_own(graph, prefix):
     """Renames functions, variables and tables, so that nothing else in the process shares them.
 
-    A table without a name has that of its node, to which `function` adds the prefix.
+    A table without a name has the name of its node, to which `function` adds the prefix.
     """
     functions = {function.signature.name for function in graph.library.function}
 

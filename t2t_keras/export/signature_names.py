@@ -1,9 +1,10 @@
-"""The signatures of a SavedModel: names, limits, and the record of those that may be batched.
+"""The signatures of a SavedModel: names, limits, and the record of the batchable ones.
 
 Batching is safe only if the answer for a row does not depend on the other rows. Attention weights
-do: they are padded to the longest text of the batch. Only the export knows this, so it writes the
-batchable signatures into `assets.extra`, the folder that TensorFlow reserves for such files.
-TensorFlow Serving and `tf.saved_model.load` ignore it. This file does not load Keras.
+do, because they are padded to the longest text of the batch. A SavedModel does not contain this
+information, so the export writes the names of the batchable signatures into `assets.extra`, a
+folder that TensorFlow reserves for additional files. TensorFlow Serving and `tf.saved_model.load`
+ignore it. This file does not load Keras.
 """
 
 import json
@@ -12,17 +13,20 @@ from pathlib import Path
 import numpy as np
 
 NO_SCORE = float(np.finfo("float32").min)  # score of a missing translation: JSON has no −∞
-ATTENTION_LONGEST = 256  # tokens of a text in a request for attention weights
+ATTENTION_LONGEST = 256  # maximum number of tokens of a text in a request for attention weights
 BEST, LISTS = "serving_default", "translate_n_best"
 OPTIONS = "translate_with_options"
-# The signatures that take ids, which are not served.
-IDS_SEARCH, IDS_WITH_OPTIONS, IDS_PHRASES = "ids_search", "ids_with_options", "ids_with_phrases"
+# Names of the signatures that take ids, which are not served.
+IDS_SEARCH = "ids_search"
+IDS_WITH_OPTIONS = "ids_with_options"
+IDS_PHRASES = "ids_with_phrases"
 IDS_SMALL = "ids_small_batch"  # compiled by XLA
-IDS_LOG_P, IDS_ATTENTION = "ids_log_p", "ids_attention"
-# Those of earlier versions, which take text and are compiled by XLA.
+IDS_LOG_P = "ids_log_p"
+IDS_ATTENTION = "ids_attention"
+# Signatures of earlier versions that are not served either. They take text; XLA compiles them.
 EARLIER = ("translate_small_batch", "translate_batch")
 BATCHABLE_FILE = Path("assets.extra") / "t2t_keras.json"
-BATCHABLE = "batchable_signatures"  # key in this file
+BATCHABLE = "batchable_signatures"  # the key in BATCHABLE_FILE
 
 
 def is_served(name):
@@ -40,7 +44,7 @@ def write_batchable(folder, names):
 def read_batchable(folder):
     """Returns the names of the signatures that may be batched.
 
-    The set is empty for a SavedModel without the file, so each request is computed alone.
+    The set is empty for a SavedModel without the file, so that each request is computed alone.
     """
     path = Path(folder) / BATCHABLE_FILE
     if not path.exists():

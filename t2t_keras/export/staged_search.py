@@ -5,7 +5,7 @@ import tensorflow as tf
 from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.decoding.search import advance
 
-STAGE = 16  # tokens
+STAGE = 16  # length of a stage, in tokens
 
 
 def staged_search(method, source, longest=None, extras=None):
@@ -40,9 +40,9 @@ def remaining_stages(method, rows, state, results, until):
 
     Args:
         method: a search, from `method_of`.
-        rows: for each sentence of the state, its row of the results.
+        rows: the row of the results for each sentence of the state.
         state: the state, with room for `until` tokens.
-        results: the `Hypotheses` that the others have.
+        results: the `Hypotheses` of the finished sentences.
         until: position at which the first stage ends.
 
     Returns:
@@ -95,7 +95,7 @@ def of_sentences(state, rows):
 
 
 def with_sentences(state, change):
-    """Returns a state whose arrays are changed by a function that changes their first axis."""
+    """Applies a function, which changes the first axis of an array, to all arrays of a state."""
     changed = tf.nest.map_structure(change, state._replace(position=()))
     return changed._replace(position=state.position)
 

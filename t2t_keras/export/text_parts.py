@@ -1,4 +1,4 @@
-"""Texts as batches of token ids: long ones in parts, which are joined again afterwards."""
+"""Texts as batches of token ids. Long texts are split into parts, and joined again afterward."""
 
 import tensorflow as tf
 
@@ -8,7 +8,7 @@ from t2t_keras.export.signature_names import NO_SCORE
 
 
 def split_at(ids, counts):
-    """Splits each row of ragged ids after its number of ids; returns both halves, ragged int32."""
+    """Splits each row of ragged ids after `counts` ids. Returns both halves, ragged int32."""
     ids = ids.with_row_splits_dtype(tf.int32)
     before = tf.ragged.range(ids.row_lengths(), row_splits_dtype=tf.int32) < counts[:, None]
     return tf.ragged.boolean_mask(ids, before), tf.ragged.boolean_mask(ids, ~before)
@@ -20,11 +20,10 @@ def parts(ids, begins_word, room):
     Args:
         ids: ragged token ids of the texts.
         begins_word: for each id, whether it begins a word.
-        room: maximum number of tokens in a part, or one for each text.
+        room: maximum number of tokens in a part: one number, or one for each text.
 
     Returns:
-        The ragged ids of the parts, and for each part the index of its text. An empty text has
-        no parts.
+        The ragged ids of the parts, and the index of each part's text. An empty text has no parts.
     """
     flat, starts = ids.flat_values, tf.cast(ids.row_splits, tf.int32)
     word_starts = tf.cast(tf.where(tf.gather(begins_word, flat))[:, 0], tf.int32)
@@ -42,7 +41,7 @@ def parts(ids, begins_word, room):
         return tf.reduce_any(too_long(cuts))
 
     def cut(cuts):
-        """Splits each part that is too long once, as late as possible."""
+        """Splits each part that is too long into two, as late as possible."""
         begin = tf.boolean_mask(cuts[:-1], too_long(cuts))
         last = begin + tf.gather(rooms, tf.boolean_mask(texts_of(cuts), too_long(cuts)))
         index = tf.searchsorted(word_starts, last, side="right") - 1
@@ -82,7 +81,7 @@ def in_batches(function, lengths, tokens, empty):
     Args:
         function: takes row indices and returns a tuple of tensors with a row for each index.
         lengths: length of each row.
-        tokens: maximum rows × width of a batch. A batch has at least one row.
+        tokens: maximum of rows × width for a batch. A batch has at least one row.
         empty: the function's result for no rows.
 
     Returns:
@@ -106,11 +105,11 @@ def in_batches(function, lengths, tokens, empty):
 
 
 def joined(texts, scores, text_of, count):
-    """Joins the translations of parts into translations of texts; scores are added.
+    """Joins the translations of parts into translations of texts, and adds their scores.
 
     Args:
         texts, scores: n translations of each part, `[parts, n]`.
-        text_of: for each part, the index of its text.
+        text_of: the index of each part's text.
         count: number of texts.
 
     Returns:

@@ -38,8 +38,8 @@ class Language(NamedTuple):
         pieces: the text of each id.
         begins_word: for each id, whether it begins a word.
         start: ids that begin every text.
-        has_lead: whether ids of a text may apply to all of its parts: begin, or a language code.
-            The tokenizer then has `leads(ids)`, which returns how many they are.
+        has_lead: whether the first ids of a text, the begin id or a language code, may apply to all
+            of its parts. The tokenizer then has `leads(ids)`, which returns their number.
     """
 
     tokenizer: Any
@@ -57,7 +57,7 @@ class TextSignatures(tf.Module):
         ids: the signatures that take ids, from `id_signatures`.
         config: the `SearchConfig`.
         source, target: the `Language`s.
-        batch_tokens: maximum rows × length of a batch. A batch has at least one row.
+        batch_tokens: maximum of rows × length for a batch. A batch has at least one row.
     """
 
     def __init__(self, model, ids, config, source, target, batch_tokens=4096):
@@ -84,7 +84,7 @@ class TextSignatures(tf.Module):
         )
 
     def parts(self, texts):
-        """Returns the ids of texts in parts that are short enough, and the text of each part."""
+        """Splits texts into short enough parts. Returns their ids and the index of their text."""
         start, ids = self.source.start, self.source.tokenizer.tokenize(texts)
         room = self.longest - 1 - len(start)
         if not self.source.has_lead:
@@ -100,7 +100,7 @@ class TextSignatures(tf.Module):
         Args:
             text: strings `[batch]`.
             prefix: text that the translations begin with.
-            *options: those of `ROW_OPTIONS`. Each is a value for each text, or one for all.
+            *options: the options in `ROW_OPTIONS`, each a value for each text, or one for all.
         """
         count, config = tf.shape(text)[0], self.config
         given = dict(zip(("prefix", *ROW_OPTIONS), (prefix, *options), strict=True))
@@ -124,7 +124,7 @@ class TextSignatures(tf.Module):
         Args:
             ids, text_of: see `parts`.
             count: number of texts.
-            search: function from row indices and source ids to tokens and scores.
+            search: function of (row indices, source ids) that returns tokens and scores.
             n: number of translations of each part.
         """
 
@@ -158,7 +158,7 @@ class TextSignatures(tf.Module):
         return {"log_probabilities": log_p}
 
     def score_pieces(self, text, translation):
-        """Returns log P of each piece of a `translation` of `text`, given those before it.
+        """Returns log P of each piece of a `translation` of `text`, given the pieces before it.
 
         `target_pieces` [batch, pieces] end with the end token and are padded with "";
         `log_probabilities` are 0 there.
@@ -174,8 +174,8 @@ class TextSignatures(tf.Module):
 
         `source_pieces` and `target_pieces` are padded with "". The weights `encoder`, `decoder`
         and `cross` are [batch, layers, heads, queries, keys]. In `decoder` and `cross`, row i
-        contains the weights with which target piece i is written. The columns of `decoder` are
-        begin and the earlier target pieces. A kind that the model does not have is absent.
+        contains the weights with which target piece i is written. The columns of `decoder` are the
+        begin token and the earlier target pieces. A kind that the model does not have is absent.
         """
         source, target = self.short_pair(text, translation)
         return {
@@ -184,9 +184,9 @@ class TextSignatures(tf.Module):
         } | all_attention(self.model, source, target)
 
     def align(self, text, translation):
-        """Returns the attention weights from which the words of `translation` are aligned.
+        """Returns the attention weights by which the words of `translation` are aligned.
 
-        `weights` are [batch, target pieces, source pieces], of the chosen layer and head. The
+        `weights` [batch, target pieces, source pieces] are those of the chosen layer and head. The
         pieces are as in `attention`.
         """
         source, target = self.short_pair(text, translation)
@@ -212,7 +212,7 @@ class TextSignatures(tf.Module):
         ]
 
     def checked_length(self, lengths, longest):
-        """Returns a context whose operations run only if no length exceeds the limit.
+        """Returns a context manager whose operations run only if no length exceeds the limit.
 
         Memory grows with the square of the length, so nothing may be computed before the check.
         """
@@ -221,7 +221,7 @@ class TextSignatures(tf.Module):
 
 
 def default_options(config):
-    """Returns the default of each input of `translate_with_options` but the text, as tensors."""
+    """Returns the default of each input of `translate_with_options` except the text, as tensors."""
     defaults = {name: getattr(config, name) for name in ROW_OPTIONS} | {"n_best": 1}
     values = [tf.constant([value], ROW_OPTIONS[name]) for name, value in defaults.items()]
     return [tf.constant([""]), *values]

@@ -1,1 +1,1 @@
-"""Reading of other systems' trained models; see README.md."""
+"""Reads the trained models of other systems; see README.md."""

@@ -1,4 +1,4 @@
-"""Files that stand beside a model of another system: vocabularies and JSON."""
+"""The files beside a model of another system: vocabularies and JSON."""
 
 import json
 import re
@@ -8,12 +8,12 @@ NAMES_OF_SIDES = {"source": ("source", "src"), "target": ("target", "trg", "tgt"
 
 
 def find_vocabularies(folder, suffixes, expected):
-    """Returns the paths of the vocabularies of source and target, or of the one that they share.
+    """Returns the paths of the source and target vocabularies, or of the shared vocabulary.
 
     Args:
         folder: path of the folder. Files with "vocab" in their name are considered.
         suffixes: the suffixes of vocabularies.
-        expected: the files that are expected, for the error message.
+        expected: description of the expected files, for the error message.
     """
     found = sorted(path for path in folder.glob("*vocab*") if path.suffix in suffixes)
     if len(found) == 1:
@@ -39,7 +39,7 @@ def read_lines(path):
 
 
 def sentencepiece_fields(folder, side, pieces):
-    """Returns the fields of `Pieces` for a SentencePiece model that stands in the folder.
+    """Returns the fields of `Pieces` for a SentencePiece model in the folder; {} without one.
 
     Args:
         folder: path of the folder.
@@ -50,7 +50,7 @@ def sentencepiece_fields(folder, side, pieces):
         if (folder / name).exists():
             model, processor = read_sentencepiece(folder / name)
             codes = (piece for piece in pieces if CODE.fullmatch(piece))
-            # SentencePiece itself finds codes that it was trained with.
+            # SentencePiece itself recognizes codes that it was trained with.
             apart = any(processor.piece_to_id(code) == processor.unk_id() for code in codes)
             return {"kind": "sentencepiece", "model": model, "codes": side == "source" and apart}
     return {}
@@ -71,7 +71,7 @@ def read_json_file(path, default, kind=dict):
     """Returns the contents of a JSON file, or `default` if there is none.
 
     Raises:
-        ValueError: the file does not hold JSON of this kind.
+        ValueError: the file does not contain JSON of this kind.
     """
     if not path.exists():
         return default

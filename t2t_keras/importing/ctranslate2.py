@@ -1,4 +1,4 @@
-"""Folders of CTranslate2, to which the converters of several systems lead."""
+"""Folders of CTranslate2, which has converters for the models of several systems."""
 
 import re
 
@@ -16,7 +16,7 @@ SPECS = ("", "TransformerBase", "TransformerBig", "TransformerSpec")
 REVISIONS = range(1, 8)
 SEARCH = {"beam": 2, "alpha": 1.0, "penalty": "marian"}  # the defaults of CTranslate2's translator
 ACTIVATIONS = ("relu", "gelu_tanh", "swish", "gelu", "gelu_sigmoid")
-# Variables of models that are not the paper's.
+# {variable that the paper's model does not have: its feature}
 FOREIGN = {
     "relative_position_keys": "relative positions",
     "relative_attention_bias": "relative positions",
@@ -36,14 +36,15 @@ FOREIGN = {
     "num_heads_kv": "multi-query attention",
     "multi_query_attention": "multi-query attention",
 }
-# The last parts of the names of scalars that are read, or change nothing in the paper's model.
+# Names of scalars that are read, or that have no effect on the paper's model.
 KNOWN = re.compile(
     r"(.*/)?(num_heads|pre_norm|activation|scale_embeddings|multiply_by_sqrt_depth|queries_scale"
     r"|start_from_zero_embedding|alignment_layer|alignment_heads|embeddings_merge"
     r"|alibi_use_positive_positions|scale_alibi"
     r"|with_(source|target)_(bos|eos)|(bos|eos|unk)_token)"
 )
-# The names of revision 1, which are those of OpenNMT-tf 1: (stack or "", old, new), in this order.
+# Replacements in the names of revision 1, which are those of OpenNMT-tf 1: (stack or "", old, new),
+# in the order of application.
 RENAMED = (
     ("", "transformer/", ""),
     ("", ":0", ""),
@@ -68,8 +69,9 @@ def read(folder, source_begin=None, source_end=None):
 
     Args:
         folder: path of model.bin, the vocabularies and config.json.
-        source_begin, source_end: whether the model was trained with a begin before the source, and
-            with an end after it. None: as the folder says; some converters do not say it.
+        source_begin, source_end: whether the model was trained with a begin token before the
+            source, and with an end token after it. None: as recorded in the folder; not all
+            converters record it.
     """
     given = {"source_begin": source_begin, "source_end": source_end}
     given = {name: value for name, value in given.items() if value is not None}
@@ -136,17 +138,17 @@ class Folder:
 
     def is_on(self, name):
         value = self.model.attributes[name]
-        if name.endswith("/rotary_dim"):  # 0 stands for all dimensions, -1 for none
+        if name.endswith("/rotary_dim"):  # 0 means all dimensions, -1 none
             return isinstance(value, str) or value >= 0
         return bool(value)
 
     def attribute(self, stack, name, default):
-        """Returns an attribute of a stack; those of early revisions belong to the model."""
+        """Returns an attribute of a stack. In early revisions, it is an attribute of the model."""
         attributes = self.model.attributes
         return attributes.get(f"{stack}/{name}", attributes.get(name, default))
 
     def both(self, name, default):
-        """Returns an attribute that both stacks must have in common."""
+        """Returns an attribute that must be the same in both stacks."""
         values = [self.attribute(stack, name, default) for stack in ("encoder", "decoder")]
         known = [value for value in values if value is not None]
         if any(isinstance(value, str) or not np.isfinite(value) for value in known):
@@ -165,14 +167,14 @@ class Folder:
         vocabularies = Vocabularies(self.folder, self.settings, self.model.attributes, given)
         name = "encoder/embeddings_0/weight"
         if name not in self.tensors:
-            name = "encoder/embeddings/weight"  # of earlier revisions
+            name = "encoder/embeddings/weight"  # the name in earlier revisions
         source = self.tensors.take(name, None, None)
         target = self.tensors.take("decoder/embeddings/weight", None, source.shape[1])
         tied = self.same("decoder/embeddings/weight", "decoder/projection/weight")
         vocabularies.read(source.shape[0], target.shape[0])
         orders, start = vocabularies.orders, vocabularies.start
         shared = self.same(name, "decoder/embeddings/weight") and vocabularies.shared
-        if vocabularies.source_begin:  # then the row of begin has a meaning on both sides
+        if vocabularies.source_begin:  # then both sides use the row of the begin token
             shared = shared and start == vocabularies.source_start
 
         weights = Weights()
@@ -202,7 +204,7 @@ class Folder:
         )
 
     def same(self, one, other):
-        """Returns whether two matrices are one, by name or by contents."""
+        """Returns whether two matrices are the same, by name or by contents."""
         names, tensors = self.model.same, self.model.tensors
         if one not in names or other not in names:
             return False
@@ -265,7 +267,7 @@ class Folder:
         return {"positions": "learned", "max_length": tables["encoder"].shape[0]}
 
     def blocks(self, stack, weights):
-        """Collects the weights of a stack; returns its number of blocks, d_ff and heads · width."""
+        """Collects the weights of a stack. Returns its number of blocks, d_ff and heads · width."""
         found = (re.match(rf"{stack}/layer_(\d+)/", name) for name in self.model.tensors)
         layers = max((int(match[1]) + 1 for match in found if match), default=0)
         if not layers:
@@ -300,7 +302,7 @@ class Folder:
         ]
 
     def attention(self, stack, layer, kind, path, weights):
-        """Collects the weights of an attention sub-layer; returns heads · width."""
+        """Collects the weights of an attention sub-layer. Returns heads · width."""
         theirs = f"{stack}/layer_{layer}/{kind}"
         name = f"{theirs}/linear_{2 if kind == 'attention' else 1}/weight"
         output = self.tensors.take(name, self.d_model, None)
@@ -318,7 +320,7 @@ class Folder:
                 f"{self.folder}: {theirs} has the width {width}, no multiple of {self.heads} heads"
             )
         scale = self.model.attributes.get(f"{theirs}/queries_scale")
-        if scale is not None:  # ours divides scores by √width
+        if scale is not None:  # our attention divides scores by √width
             if isinstance(scale, str) or not 0 < scale < float("inf"):
                 raise ValueError(
                     f"{self.folder}: queries_scale must be positive. Received: {scale}"
@@ -334,7 +336,7 @@ class Folder:
 
 
 def current_name(name):
-    """Returns the name of a variable of revision 1 in later revisions."""
+    """Returns the present name of a variable of revision 1."""
     for stack, old, new in RENAMED:
         if stack in name:
             name = name.replace(old, new, 1)

@@ -11,8 +11,8 @@ from t2t_keras.importing.tensors import Tensor
 
 VERSIONS = range(1, 7)
 TYPES = ("float32", "int8", "int16", "int32", "float16", "bfloat16")
-OLD_TYPES = {4: "float32", 2: "int16", 1: "int8"}  # by item size, in versions 1 to 3
-INT16_SCALE = 1000.0  # of int16 weights without a scale
+OLD_TYPES = {4: "float32", 2: "int16", 1: "int8"}  # {item size: type} in versions 1 to 3
+INT16_SCALE = 1000.0  # the default scale of int16 weights
 
 
 class Model:
@@ -22,10 +22,10 @@ class Model:
         path: path of the file.
 
     Attributes:
-        version, spec, revision: numbers and name of the format.
-        tensors: the weights by name, as `Tensor`s; quantized ones are restored to float32.
-        attributes: scalars, and strings that older versions store as arrays, by name.
-        same: for each name, the name of the variable that it stands for.
+        version, spec, revision: version of the file, and name and revision of the model's format.
+        tensors: {name: `Tensor`} of the weights. Quantized weights are restored to float32.
+        attributes: {name: value} of scalars, and of strings, which older versions store as arrays.
+        same: {name: name of the variable that it stands for}.
     """
 
     def __init__(self, path):
@@ -42,7 +42,7 @@ class Model:
         for name, original in self.same.items():
             if original not in variables:
                 raise self.damaged(f"{name} is another name of {original}, which it does not have")
-            if original in self.attributes:  # read once, whatever the number of its names
+            if original in self.attributes:  # read only once, even if it has several names
                 self.attributes[name] = self.attributes[original]
             else:
                 self.add(name, variables[original], variables)
@@ -139,7 +139,7 @@ def read_array(path, dtype, shape, offset):
 
 
 def read_weights(path, variable, scale):
-    """Returns an array of floats; integers are divided by their scale, one for each row."""
+    """Returns an array of floats. Integers are divided by the scale of their row."""
     array = read_array(path, *variable)
     if scale is None and variable[0] != "int16":
         return array

@@ -1,4 +1,4 @@
-"""The vocabularies in a folder of CTranslate2, and how its text begins and ends."""
+"""The vocabularies in a folder of CTranslate2, and the begin and end tokens of its text."""
 
 from t2t_keras.importing.accompanying_files import read_json_file, read_lines, sentencepiece_fields
 from t2t_keras.importing.ids import ABSENT, Ids
@@ -6,7 +6,7 @@ from t2t_keras.importing.imported import Pieces
 
 BEGIN = 1
 PADDING_TOKENS = ("<blank>", "<pad>", "<padding>", "[PAD]")
-# Entries of config.json, and of the model in versions before 6, with their defaults.
+# (entry of config.json, attribute of the model in versions before 6, default)
 SOURCE_BEGIN = "add_source_bos", "with_source_bos", 0
 SOURCE_END = "add_source_eos", "with_source_eos", 0
 DEFAULT_TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
@@ -19,21 +19,21 @@ class Vocabularies:
         folder: the folder of CTranslate2.
         settings: its config.json.
         attributes: the attributes of its model.
-        given: the user's `source_begin` and `source_end`, where they are given.
+        given: the user's `source_begin` and `source_end`, if they are given.
 
     Attributes:
-        own: whether the folder contains a vocabulary of ours, because our export wrote it.
+        own: whether the folder contains our vocabulary files, because our export wrote it.
         orders: the `Ids` of "source" and "target"; set by `read`.
         start: id of the token that the decoder starts from, or `ABSENT` for a vector of zeros.
-        source_start: id of the token before the source; None if there is none.
+        source_start: id of the token before the source. None: there is none.
         notes: facts to show.
     """
 
     def __init__(self, folder, settings, attributes, given):
         self.folder, self.settings, self.attributes = folder, settings, attributes
-        # Our export wrote a vocabulary of ours beside the model.
+        # Our export writes our vocabulary files beside the model. Hugging Face also has files with
+        # these names, but different contents.
         names = "tokenizer.json", "source.tokenizer.json"
-        # Hugging Face has files of this name, too.
         found = (read_json_file(folder / name, {}) for name in names)
         self.own = any({"kind", "normalization"} <= contents.keys() for contents in found)
         if self.own and given:
@@ -65,12 +65,12 @@ class Vocabularies:
         return bool(value)
 
     def add_end_or_note(self):
-        """Decides about a folder that has no end after the source, by omission or not.
+        """Adds an end token after the source, or a note, if the folder does not request one.
 
-        The converter of Hugging Face's models writes add_source_eos for none of them, since their
-        tokenizers add the end.
+        The setting may be missing by mistake: the converter for Hugging Face's models never writes
+        add_source_eos, because their tokenizers add the end token.
         """
-        if self.zeros_first:  # so do Marian's models, which all have an end
+        if self.zeros_first:  # a model of Marian, which always has an end token
             self.source_end = True
             self.notes.append(
                 f"{SOURCE_END[0]} is not set, but the source has an end, as in every model of "
@@ -83,7 +83,7 @@ class Vocabularies:
             )
 
     def read(self, source_rows, target_rows):
-        """Reads the vocabularies of matrices with so many rows."""
+        """Reads the vocabularies of matrices with these numbers of rows."""
         sizes = {"source": source_rows, "target": target_rows}
         self.tokens = {side: self.tokens_of(side, size) for side, size in sizes.items()}
         self.orders = {side: self.order_of(tokens) for side, tokens in self.tokens.items()}
@@ -137,7 +137,7 @@ class Vocabularies:
             raise ValueError(
                 f"{self.folder}: the end, {self.special['eos_token']!r}, is not in the vocabulary"
             )
-        if begin == end:  # as in models whose decoder starts from the end
+        if begin == end:  # as in models whose decoder starts from the end token
             begin = ABSENT
         return Ids(len(tokens), padding, begin, end, unknown)
 

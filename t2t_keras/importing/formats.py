@@ -17,7 +17,7 @@ FORMATS = {
 
 
 class Hint(NamedTuple):
-    """Files of a format that is not imported, and the way out."""
+    """The files of a format that is not supported, and advice on what to import instead."""
 
     pattern: str
     advice: str
@@ -39,9 +39,9 @@ def read_model(folder, format=None, **options):
     """Returns the `Imported` model in a folder of another system.
 
     Args:
-        folder: its path.
+        folder: path of the folder.
         format: one of `FORMATS`. None: it is recognized by its files.
-        **options: of the format's `read`, such as `target_space` of tensor2tensor.
+        **options: options of the format's `read`, such as `target_space` for tensor2tensor.
     """
     folder = Path(folder)
     if not folder.is_dir():

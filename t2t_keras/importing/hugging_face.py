@@ -29,7 +29,7 @@ NORM_EPSILON = 1e-5  # PyTorch's default, which the models do not change
 
 
 def is_format(folder):
-    """Returns whether a folder holds a model of Hugging Face; `read` refuses other than Marian."""
+    """Returns whether a folder contains a Hugging Face model. `read` accepts only Marian models."""
     return "model_type" in read_json_file(folder / "config.json", {})
 
 
@@ -54,7 +54,7 @@ class Folder:
         self.tensors = Tensors(READERS[self.path.name](self.path), self.path)
 
     def file(self, name):
-        """Returns the path of a file that must be there."""
+        """Returns the path of a required file."""
         if not (self.folder / name).is_file():
             raise ValueError(f"{self.folder} has no {name}, which is part of a Marian model")
         return self.folder / name
@@ -124,7 +124,7 @@ class Folder:
         return self.setting(check_integer, name)
 
     def both(self, name):
-        """Returns an integer that encoder and decoder must have in common."""
+        """Returns an integer that must be the same for encoder and decoder."""
         values = [self.integer(f"{stack}_{name}") for stack in ("encoder", "decoder")]
         if values[0] != values[1]:
             raise ValueError(
@@ -134,7 +134,7 @@ class Folder:
         return values[0]
 
     def config(self):
-        """Returns settings of the `TransformerConfig`, all but those of the matrices."""
+        """Returns settings of the `TransformerConfig`, except those of the matrices."""
         choices = {"choices": list(ACTIVATIONS)}
         activation = self.setting(check_choice, "activation_function", "gelu", **choices)
         scaled = self.setting(check_boolean, "scale_embedding", False)
@@ -166,7 +166,7 @@ class Folder:
             target = output = self.only_one(d_model, TARGET, OUTPUT)
         else:
             source, target = (
-                # transformers 4 shares the input matrices nevertheless, and 5 does not.
+                # transformers 4 still shares the input matrices, transformers 5 does not.
                 self.only_one(d_model, SHARED if shared and name not in self.tensors else name)
                 for name in (SOURCE, TARGET)
             )
@@ -178,7 +178,7 @@ class Folder:
         return {"source": source, "target": target, "output": output}
 
     def only_one(self, d_model, *names):
-        """Returns the matrix that is stored under one or several names."""
+        """Returns a matrix that is stored under at least one of these names."""
         found = [name for name in names if name in self.tensors]
         if not found:
             raise ValueError(f"{self.path} has no matrix {' or '.join(names)}")
@@ -193,7 +193,7 @@ class Folder:
         return first
 
     def check_positions(self, stack, d_model):
-        """Raises `ValueError` if the file has positions that are not those of the formula."""
+        """Raises `ValueError` if the file has positional encodings that differ from the formula."""
         table = self.tensors.find(f"model.{stack}.embed_positions.weight", None, d_model)
         if table is None:
             return
@@ -202,7 +202,7 @@ class Folder:
         formula = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
         if (
             d_model % 2 or np.abs(table.read() - formula).max(initial=0) > 0.01
-        ):  # rounded to 16 bits
+        ):  # the tolerance allows for 16-bit numbers
             raise ValueError(
                 f"{self.path} is not imported: its {stack} has a table of positions that is not "
                 "the formula of Hugging Face's Marian models"
@@ -263,7 +263,7 @@ class Folder:
         if len(set(ids.values())) != len(ids):
             raise ValueError(f"{path} gives two tokens the same id")
         tokens = {id: token for token, id in ids.items()}
-        # Matrices may have more rows than there are tokens, for the sake of speed.
+        # Matrices may have more rows than there are tokens, which is faster.
         missing = (id for id in range(size) if id not in tokens)
         tokens |= {id: f"<unused_{id}>" for id in missing}
         return [tokens[id] for id in range(size)]
@@ -285,7 +285,7 @@ class Folder:
             )
         padding = found["pad_token"]
         if padding == ABSENT and "pad_token_id" in self.settings:
-            # Some vocabularies have no name for it. Never written, like all padding.
+            # Some vocabularies do not name the padding token. It is never written.
             id = self.setting(check_integer, "pad_token_id", at_least=0)
             padding = id if id < len(pieces) and id not in (end, found["unk_token"]) else ABSENT
         return Ids(len(pieces), padding, ABSENT, end, found["unk_token"])
@@ -300,10 +300,10 @@ class Folder:
 
         Args:
             order: the target's `Ids`.
-            notes: a list to which settings that are not used are added.
+            notes: a list to which unused settings are added.
         """
         generation = read_json_file(self.folder / "generation_config.json", {})
-        self.settings = {**self.settings, **generation}  # newer releases write it there
+        self.settings = {**self.settings, **generation}  # newer releases write them there
         beam = self.setting(check_integer, "num_beams", 1)
         alpha = self.setting(check_alpha, "length_penalty", 1.0)
         search = {"beam": beam, "alpha": alpha, "penalty": "marian"}
@@ -313,7 +313,7 @@ class Folder:
         if not isinstance(words, list) or not all(isinstance(word, list) for word in words):
             raise ValueError(f"{self.folder}: bad_words_ids must be a list of lists of ids")
         ids = [word[0] for word in words if len(word) == 1]
-        # Padding and begin are never written, and a search here must be able to write the end.
+        # Padding and begin tokens are never written. A search must be able to write the end token.
         ours = {int(theirs): id for id, theirs in enumerate(order.theirs) if id > 2 and theirs >= 0}
         banned = tuple(sorted({ours[id] for id in ids if type(id) is int and id in ours}))
         if banned:
@@ -332,7 +332,7 @@ def check_alpha(name, value):
 
 
 def equal(one, other):
-    """Returns whether two tensors hold the same numbers."""
+    """Returns whether two tensors contain the same numbers."""
     if one is other:
         return True
     return one.shape == other.shape and np.array_equal(one.stored(), other.stored())

@@ -1,13 +1,13 @@
-"""The order of ids: other systems' vocabularies begin with other special tokens than ours.
+"""The order of ids: vocabularies of other systems begin with different special tokens.
 
-Our ids 0 to 3 are padding, begin, end and unknown; the other tokens follow in their own order.
+Our ids 0 to 3 are padding, begin, end and unknown. The other tokens follow in their original order.
 """
 
 import numpy as np
 
 from t2t_keras.importing.tensors import Tensor
 
-NEVER = -1e4  # bias of ids that must not be written; fits in float16
+NEVER = -1e4  # bias that prevents an id from being written; fits in float16
 ABSENT = -1
 
 
@@ -15,11 +15,11 @@ class Ids:
     """The order of a vocabulary's ids.
 
     Args:
-        size: number of their ids.
-        padding, begin, end, unknown: their special ids; `ABSENT` if they have none.
+        size: number of ids in the other system.
+        padding, begin, end, unknown: special ids in the other system, or `ABSENT`.
 
     Attributes:
-        theirs: for each of our ids, their id, or `ABSENT`.
+        theirs: the id in the other system, or `ABSENT`, for each of our ids.
     """
 
     def __init__(self, size, padding=ABSENT, begin=ABSENT, end=ABSENT, unknown=ABSENT):
@@ -31,7 +31,7 @@ class Ids:
         return len(self.theirs)
 
     def ordered(self, items, names=("<pad>", "<s>", "</s>", "<unk>")):
-        """Returns their items in our order; a missing special item gets one of `names`."""
+        """Returns items in our order. A missing special item is replaced by one of `names`."""
         known = set(items)
         result = []
         for ours, theirs in enumerate(self.theirs):
@@ -46,8 +46,8 @@ class Ids:
 
         Args:
             matrix: `[their ids, d_model]`.
-            start: their id whose row the decoder starts from; `ABSENT`: a vector of zeros. None:
-                begin is an ordinary token.
+            start: their id of the row that the decoder starts from. `ABSENT`: a vector of zeros.
+                None: the row of their begin token.
         """
         theirs = self.theirs.copy()
         if start is not None:
@@ -61,7 +61,7 @@ class Ids:
         return self.rows(matrix, theirs)
 
     def output_bias(self, bias=None):
-        """Returns the bias on the logits in our order. Padding and begin are never written."""
+        """Returns the logit bias in our order, which prevents padding and begin tokens."""
 
         def compute():
             result = np.zeros(len(self), "float32")

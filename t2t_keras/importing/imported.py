@@ -1,4 +1,4 @@
-"""A model of another system in our terms, before it becomes a run."""
+"""A model of another system, described in terms of this package, before it becomes a run."""
 
 import dataclasses
 from typing import Any
@@ -15,7 +15,7 @@ class Pieces:
         kind: "tokens" (words between spaces), "sentencepiece" or "subwords" (tensor2tensor's).
         model: contents of the SentencePiece model.
         codes: whether a text may begin with a language code such as >>de<<.
-        begin: whether begin is put before the text.
+        begin: whether the begin token precedes the text.
     """
 
     pieces: list
@@ -34,9 +34,9 @@ class Imported:
         config: the `TransformerConfig`.
         weights: {path of a weight of our model: `Tensor`}.
         source, target: the `Pieces` of each language; one object if they share a vocabulary.
-        search: changes to the `SearchConfig`, as the model's own files ask for.
-        own_vocabulary: folder of an export of ours, which contains the files of its vocabulary.
-            None: `source` and `target` describe it.
+        search: changes to the `SearchConfig` that the model's files request.
+        own_vocabulary: folder of an export by this package, which contains our vocabulary files.
+            None: `source` and `target` describe the vocabulary.
         notes: further facts to show.
     """
 
@@ -78,7 +78,7 @@ class Weights:
             self.dense(f"{path}/attention/{name}", kernel, bias)
 
     def feed_forward(self, path, norm, inner, outer):
-        """Adds a feed-forward sub-layer; `inner` and `outer` are (kernel, bias)."""
+        """Adds a feed-forward sub-layer. `inner` and `outer` are (kernel, bias)."""
         self.norm(f"{path}/norm", *norm)
         self.dense(f"{path}/network/inner", *inner)
         self.dense(f"{path}/network/outer", *outer)

@@ -15,9 +15,9 @@ from t2t_keras.transformer_config import TransformerConfig
 
 SETTINGS = "special:model.yml"
 ACTIVATIONS = ("relu", "swish", "gelu")
-# transformer-preprocess, -postprocess and -postprocess-top without dropout: whether pre-norm.
+# {transformer-preprocess, -postprocess and -postprocess-top without dropout: whether pre-norm}
 NORMS = {("", "an", ""): False, ("n", "a", "n"): True}
-# Settings of models that are not the paper's, and the values that are.
+# {setting: values of the paper's model}. Other values are rejected.
 REQUIRED = {
     "type": ("transformer",),
     "transformer-decoder-autoreg": ("", "self-attention"),
@@ -90,7 +90,7 @@ class Folder:
         return found[0]
 
     def file(self, name):
-        """Returns the path of a file that decoder.yml names. All are expected in this folder."""
+        """Returns the path of a file that decoder.yml names. It must be in this folder."""
         path = self.folder / Path(name).name
         if not path.is_file():
             raise ValueError(f"{self.decoder.origin} names {name}, and {path} does not exist")
@@ -170,7 +170,7 @@ class Folder:
         )
 
     def matrices(self):
-        """Returns the matrices of source, target and output, as one object where they are tied."""
+        """Returns the matrices of source, target and output. Tied matrices are the same object."""
         take, flag, d = self.tensors.take, self.settings.flag, self.d_model
         tied_all, tied_source = flag("tied-embeddings-all"), flag("tied-embeddings-src")
         if tied_all or tied_source:
@@ -180,7 +180,7 @@ class Folder:
         if tied_all or flag("tied-embeddings"):
             return source, target, target
         rows = target.shape[0]
-        if "decoder_ff_logit_out_W" in self.tensors:  # of early versions
+        if "decoder_ff_logit_out_W" in self.tensors:  # the name in early versions
             return source, target, take("decoder_ff_logit_out_W", d, rows).transposed
         return source, target, take("decoder_ff_logit_out_Wt", rows, d)
 
@@ -203,7 +203,7 @@ class Folder:
         return {"source": read[paths[0]], "target": read[paths[-1]]}
 
     def add_sentencepiece(self, texts):
-        """Sets the SentencePiece models that stand beside a vocabulary in another file."""
+        """Adds the SentencePiece models that are in files beside a vocabulary."""
         for side, text in texts.items():
             if text.model is None:
                 fields = sentencepiece_fields(self.folder, side, text.pieces)
@@ -230,7 +230,7 @@ class Folder:
                 weights.norm(f"{stack}/norm", *self.norm(f"{stack}_top"))
         positions = {"positions": "concatenated", "embedding_scale": None}
         if table := self.tensors.find("Wpos", None, self.d_model):
-            # Marian does not multiply embeddings by √d_model when it trains positions.
+            # With learned positions, Marian does not multiply embeddings by √d_model.
             positions = {"positions": "learned", "max_length": table.shape[0]}
             positions["embedding_scale"] = 1.0
             for side in SIDES:
@@ -243,7 +243,7 @@ class Folder:
         }
 
     def numbers_of_layers(self, stack, depth):
-        """Returns the number, from 1, of the layer whose weights each layer has."""
+        """Returns the number, counted from 1, of the layer whose weights each layer uses."""
         tied = self.settings.numbers("transformer-tied-layers") if stack == "decoder" else []
         if tied and len(tied) != depth:
             raise self.settings.wrong("transformer-tied-layers", f"a list of {depth} numbers")
@@ -275,7 +275,7 @@ class Folder:
         return scale or Tensor([d], lambda: np.ones(d, "float32")), bias or zeros(d)
 
     def vector(self, name, size, optional):
-        """Returns a tensor that Marian stores as `[1, size]`; None if an optional one is absent."""
+        """Returns a tensor that Marian stores as `[1, size]`; None if it is optional and absent."""
         if optional and name not in self.tensors:
             return None
         tensor = self.tensors.take(name)

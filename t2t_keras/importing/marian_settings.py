@@ -1,7 +1,7 @@
-"""The settings of Marian: the part of YAML in which Marian writes them.
+"""The settings of Marian, and a parser for the part of YAML that Marian uses.
 
-That is lines `name: value`, where a value is a scalar or a list of scalars. Nested settings are
-kept as None, because no importer reads them.
+A line is `name: value`, where a value is a scalar or a list of scalars. Nested settings become
+None, because no importer needs them.
 """
 
 import re
@@ -12,11 +12,11 @@ BOOLEANS = {"true": True, "false": False}
 
 
 class Settings:
-    """Settings by name.
+    """Settings, which methods convert to a type.
 
     Args:
         text: lines of YAML.
-        origin: the file, for error messages.
+        origin: name of the file, for error messages.
     """
 
     def __init__(self, text, origin):
@@ -42,7 +42,7 @@ class Settings:
         return int(value)
 
     def list(self, name):
-        """Returns a setting as a list of strings; an absent one as an empty list."""
+        """Returns a setting as a list of strings, which is empty if the setting is absent."""
         value = self.values.get(name)
         return [] if value is None else value if isinstance(value, list) else [value]
 

@@ -1,7 +1,7 @@
-"""Vocabularies of Marian: SentencePiece models, YAML, JSON, or text with a token in each line.
+"""Vocabularies of Marian: SentencePiece models, YAML, JSON, or text with a token on each line.
 
-YAML files are read line by line, since YAML loaders change or lose some tokens: they take U+0085
-for the end of a line and `~`, `no` or `1` for other things than strings.
+YAML files are parsed line by line, because YAML loaders change or lose some tokens: for them,
+U+0085 ends a line, and `~`, `no` and `1` are not strings.
 """
 
 import json
@@ -13,9 +13,10 @@ from t2t_keras.importing.ids import ABSENT, Ids
 from t2t_keras.importing.imported import Pieces
 
 SUFFIXES = (".spm", ".yml", ".yaml", ".json", ".txt")
-# The names of the tokens with id 0 and 1 in old vocabularies, beside those of today.
-END, UNKNOWN = ("</s>", "eos"), ("<unk>", "UNK")
-LARGEST = 10_000_000  # ids; far beyond any vocabulary
+# (present name, name in old vocabularies) of the tokens with id 0 and 1.
+END = ("</s>", "eos")
+UNKNOWN = ("<unk>", "UNK")
+LARGEST = 10_000_000  # exclusive limit for ids, far beyond any vocabulary
 ESCAPES = {
     **{"0": "\0", "a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"},
     **{"e": "\x1b", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029"},
@@ -29,7 +30,7 @@ class Vocabulary(NamedTuple):
     Args:
         names: {id: token}.
         end, unknown: ids of these tokens.
-        model: contents of the SentencePiece model that the vocabulary is, or None.
+        model: contents of the SentencePiece model if the vocabulary is one, or None.
     """
 
     names: dict
@@ -51,7 +52,7 @@ class Vocabulary(NamedTuple):
 
 
 def read_vocabulary(path):
-    """Returns the `Vocabulary` in a file; its suffix names the kind."""
+    """Returns the `Vocabulary` in a file. The suffix determines the format."""
     if path.suffix not in SUFFIXES:
         raise ValueError(
             f"{path} is not a vocabulary that is imported: its name must end with one of "
@@ -128,7 +129,7 @@ def unescaped(match):
 
 
 def list_of_ids(pairs, path):
-    """Returns {token: id}; rejects tokens and ids that occur twice."""
+    """Returns {token: id}. Rejects tokens and ids that occur twice."""
     ids, tokens = {}, {}
     for token, id in pairs:
         if not isinstance(id, int) or isinstance(id, bool) or not 0 <= id < LARGEST:
@@ -146,7 +147,7 @@ def checked(ids, path):
     names = {id: token for token, id in ids.items()}
 
     def special(id, tokens):
-        """Returns the id of a special token; 0 and 1 may be without a token, or have old names."""
+        """Returns the id of a special token. Ids 0 and 1 may have no token or its old name."""
         if path.suffix != ".txt" and names.get(id, tokens[1]) == tokens[1]:
             names[id] = tokens[0] if tokens[0] not in ids else tokens[1]
             return id
@@ -158,7 +159,7 @@ def checked(ids, path):
 
 
 def of_sentencepiece(path):
-    """Returns the `Vocabulary` of a SentencePiece model, whose ids Marian takes as they are."""
+    """Returns the `Vocabulary` of a SentencePiece model, whose ids Marian uses unchanged."""
     model, processor = read_sentencepiece(path)
     if processor.eos_id() < 0 or processor.unk_id() < 0:
         raise ValueError(f"{path} has no pieces for the end of a text and for unknown pieces")

@@ -15,14 +15,14 @@ from t2t_keras.importing.tensors import Tensor
 FLOATS = ("f2", "f4", "f8")
 BYTES = ("i1", "u1")
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # of compression, those that NumPy uses
-MOST_COMPRESSED = 1100  # bytes that zlib can make of one byte, with a margin
-# The errors of `zipfile` for an altered file.
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # NumPy's compression methods
+MOST_COMPRESSED = 1100  # upper bound on the compression ratio of zlib
+# Errors of `zipfile` for an altered file.
 UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, struct.error),
     *(EOFError, OSError, RuntimeError, OverflowError),
 )
-# The errors of NumPy for an altered header, which is parsed as a literal of Python.
+# Errors of NumPy for an altered header, which is parsed as a Python literal.
 UNREADABLE_HEADER = (
     *(ValueError, KeyError, TypeError, OverflowError, SyntaxError),
     *(tokenize.TokenError, RecursionError, MemoryError),
@@ -36,8 +36,8 @@ class NpzFile:
         path: path of the file.
 
     Attributes:
-        tensors: arrays of floating-point numbers by name, as `Tensor`s.
-        others: arrays of bytes, for `read_bytes`: {name: name of the zip file's member}.
+        tensors: {name: `Tensor`} of the arrays of floating-point numbers.
+        others: {name: name of the zip file's member} of the arrays of bytes; see `read_bytes`.
     """
 
     def __init__(self, path):

@@ -19,25 +19,25 @@ DESCRIPTION = "model_description.py"
 SUFFIXES = (".txt", ".vocab")
 SPECIAL = ["<blank>", "<s>", "</s>"]  # ids 0 to 2; the unknown token is the last one
 SINUSOIDAL = "SinusoidalPositionEncoder"
-NORM_EPSILON = 1e-3  # of Keras' layer, which OpenNMT-tf does not change
+NORM_EPSILON = 1e-3  # Keras' default, which OpenNMT-tf does not change
 TRAINING = re.compile(r"optimizer/|save_counter$")
 SOURCE, TARGET = (
     f"model/examples_inputter/{side}_inputter/embedding" for side in ("features", "labels")
 )
-# Parts of the names of tensors in models that are not the paper's.
+# {part of a tensor's name: feature that the paper's model does not have}
 FOREIGN = {
     "relative_position_keys": "relative positions",
     "encoders": "several encoders",
     "inputters": "several sources or features",
 }
-# Heads of the models in OpenNMT-tf's catalog.
+# {model in OpenNMT-tf's catalog: number of heads}
 HEADS = {
     **dict.fromkeys(("TransformerBase", "TransformerBaseSharedEmbeddings"), 8),
     **dict.fromkeys(("TransformerBig", "TransformerBigSharedEmbeddings"), 16),
     **dict.fromkeys(("ScalingNmtEnDe", "ScalingNmtEnFr"), 16),
     "TransformerTiny": 2,
 }
-# "Transformer" is also the class of all models, whose number of heads is an argument.
+# "Transformer" is also the class of all models, which has the number of heads as an argument.
 BASE = re.compile(r"""catalog(\.|\(\s*["'])Transformer\b""")
 ACTIVATIONS = {
     "tf.nn.relu": "relu",
@@ -58,7 +58,7 @@ def read(folder, num_heads=None, source_begin=False, source_end=False):
 
     Args:
         folder: path of the checkpoint, the vocabularies, and often model_description.py.
-        num_heads: number of heads, where model_description.py does not tell it.
+        num_heads: number of heads. Required if model_description.py does not contain it.
         source_begin, source_end: whether the model was trained with <s> before the source, and with
             </s> after it (`source_sequence_controls` in OpenNMT-tf's configuration).
     """
@@ -85,7 +85,7 @@ class Folder:
         self.tensors = Tensors(weights, prefix)
         self.pre_norm = "model/encoder/layer_norm/gamma" in weights
         path = folder / DESCRIPTION
-        # It is a program, which is not executed. The settings are searched for in its text.
+        # It is a program, which is not executed. Its text is searched for settings.
         text = path.read_text("utf-8", "replace") if path.exists() else ""
         self.description = re.sub("#.*", "", text)
 
@@ -138,7 +138,7 @@ class Folder:
         )
 
     def vocabularies(self, matrices):
-        """Returns the `Pieces` of each side in their order."""
+        """Returns the pieces of each side in OpenNMT-tf's order."""
         expected = (
             "the vocabulary of the model's training as one file vocab.txt, or two with the names "
             "src-vocab.txt and tgt-vocab.txt"
@@ -230,9 +230,9 @@ class Folder:
         return ACTIVATIONS[names.pop()]
 
     def described(self, name):
-        """Returns the values that the description gives to an argument."""
+        """Returns the values of an argument in the description."""
         found = re.findall(rf"\b{name}\s*=\s*([^\s,)]+)", self.description)
-        return set(found) - {name}  # where a class hands it on to its base class
+        return set(found) - {name}  # `name=name` passes the argument on to a base class
 
     def positions(self, weights):
         """Returns settings of the positions, and collects their tables."""
@@ -257,7 +257,7 @@ class Folder:
                 "position_encoder/embedding in encoder and decoder. Received the lengths: "
                 f"{', '.join(str(table.shape[0] if table else 0) for table in tables.values())}"
             )
-        # Their first position is 1; row 0 is not used.
+        # OpenNMT-tf's first position is 1; row 0 is not used.
         for side, table in tables.items():
             weights.by_path[f"{side}_positions/table"] = table.without_first_row()
         return {"positions": "learned", "max_length": length}

@@ -1,9 +1,9 @@
 """The file `pytorch_model.bin` of PyTorch 1.6 and later, read without running its pickle.
 
-It is a zip file. `data.pkl` is a pickle of a dict from names to tensors, and each storage of
-numbers is a member of its own, `data/0`, `data/1`, … A pickle is a program: unpickling could call
-anything. `Pickle` interprets the few instructions that a dict of tensors consists of, and refuses
-all others. It imports and calls nothing that the pickle names.
+It is a zip file. `data.pkl` is a pickle of {name: tensor}, and each storage of numbers is a
+separate member, `data/0`, `data/1`, … A pickle is a program: unpickling could call anything.
+`Pickle` interprets the few instructions that a dict of tensors needs, and rejects all others. It
+does not import or call anything that the pickle names.
 """
 
 import functools
@@ -19,13 +19,13 @@ from t2t_keras.importing.safetensors_file import ITEM_SIZES, MOST_AXES, are_size
 from t2t_keras.importing.tensors import Tensor
 
 WAY_OUT = "Save the model in the safetensors format (model.safetensors) and import that"
-LONGEST_PICKLE = 2**22  # bytes; it holds names and shapes only, and each byte may cost 100 more
+LONGEST_PICKLE = 2**22  # bytes. It contains only names and shapes; a byte may take 100 in memory
 STORAGES = {
     "torch FloatStorage": "float32",
     "torch HalfStorage": "float16",
     "torch BFloat16Storage": "bfloat16",
 }
-# All other types of numbers that PyTorch has: not weights.
+# PyTorch's other types of numbers, which are not used for weights.
 OTHER_STORAGES = {
     f"torch {kind}Storage": kind
     for kind in ("Double", "Long", "Int", "Short", "Char", "Byte", "Bool", "ComplexFloat")
@@ -37,7 +37,7 @@ KNOWN = (ORDERED_DICT, TENSOR, PARAMETER, *STORAGES, *OTHER_STORAGES)
 
 
 class Name(NamedTuple):
-    """Stands for a class or function that the pickle names: "module name"."""
+    """The name of a class or function in the pickle: "module name"."""
 
     text: str
 
@@ -51,7 +51,7 @@ class Storage(NamedTuple):
 
 
 class View(NamedTuple):
-    """A tensor: numbers of a storage from `offset`, with a stride for each axis."""
+    """A tensor: the numbers of a storage from `offset` on, with a stride for each axis."""
 
     storage: Storage
     offset: int
@@ -60,7 +60,7 @@ class View(NamedTuple):
 
 
 def read_pytorch(path):
-    """Returns {name: `Tensor`} of a file; names of the same numbers share one `Tensor`.
+    """Returns {name: `Tensor`} of a file. Names of the same numbers share one `Tensor`.
 
     Raises:
         ValueError: the file is damaged, of an old format, or contains more than tensors.
@@ -98,7 +98,7 @@ def refused(path, reason):
 
 
 def checked_members(path, archive):
-    """Returns {name: size} of the members; a small file must not become a large one."""
+    """Returns {name: size} of the members. Rejects compressed ones, which could be huge."""
     sizes = {}
     for member in archive.infolist():
         if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
@@ -132,7 +132,7 @@ def check_view(path, name, view, members, folder):
             path, f"{name} needs {count:,} numbers, and {member} has {members.get(member)} bytes"
         )
     last = offset + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
-    # A stride of 0 would repeat numbers: a small file must not become a large tensor.
+    # A stride of 0 would repeat numbers, so that a small file could become a large tensor.
     if math.prod(shape) > count - offset or (math.prod(shape) and last >= count):
         raise refused(
             path,
@@ -155,8 +155,8 @@ def read_view(path, member, view):
 class Pickle:
     """The value that a pickle of tensors describes.
 
-    Error messages name types and not values: a few bytes of a pickle can describe a tuple of tuples
-    whose text does not fit in any memory.
+    Error messages contain types instead of values, because a few bytes of a pickle can describe a
+    tuple of tuples whose text does not fit in memory.
 
     Args:
         path: the file, for error messages.
@@ -166,7 +166,7 @@ class Pickle:
     def __init__(self, path, contents):
         self.path, self.contents = path, contents
         self.stack, self.memo = [], {}
-        self.outer = []  # the stacks before each open mark
+        self.outer = []  # the stack before each open mark
 
     def value(self):
         """Interprets the pickle and returns its value."""
@@ -182,7 +182,7 @@ class Pickle:
         raise refused(self.path, "its data.pkl has no end")
 
     def step(self, name, argument):
-        """Does one instruction of the pickle."""
+        """Executes one instruction of the pickle."""
         stack = self.stack
         if name == "MARK":
             self.outer.append(stack)
@@ -206,7 +206,7 @@ class Pickle:
             expected(self.stack[-1], list).extend(values)
         elif name in ("SETITEM", "SETITEMS"):
             values = [stack.pop(-2), stack.pop()] if name == "SETITEM" else self.group()
-            # Only strings: the hash of nested tuples may take exponential time.
+            # Only strings, because hashing nested tuples may take exponential time.
             keys = [expected(key, str) for key in values[::2]]
             expected(self.stack[-1], dict).update(zip(keys, values[1::2], strict=True))
         elif name == "GLOBAL":
@@ -235,7 +235,7 @@ class Refusal(ValueError):
     """The pickle contains something that no tensor needs."""
 
 
-# Instructions that put a value on the stack: None stands for their own argument.
+# {instruction: function that returns the value to push}. None: push the instruction's argument.
 CONSTANTS = {
     "NONE": lambda: None,
     "NEWTRUE": lambda: True,
@@ -256,14 +256,14 @@ def expected(value, kind):
 
 
 def known(name):
-    """Returns the `Name` of a class or function; refuses all that a dict of tensors lacks."""
+    """Returns the `Name` of a class or function. Rejects names that a dict of tensors never has."""
     if name not in KNOWN:
         raise Refusal(f"its data.pkl names {name.replace(' ', '.'):.200}, which is not a tensor")
     return Name(name)
 
 
 def called(name, arguments):
-    """Returns the value of a call, for the three functions that may be called."""
+    """Returns the value of a call to one of the three allowed functions."""
     if name == ORDERED_DICT and not arguments:
         return {}
     if name == TENSOR:

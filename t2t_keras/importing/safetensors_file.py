@@ -1,7 +1,7 @@
-"""Files in the safetensors format, which hold tensors and nothing else.
+"""Files in the safetensors format, which contain tensors and nothing else.
 
-Eight bytes with the length of the header, the header in JSON, and the data of the tensors, all
-little-endian.
+A file consists of eight bytes with the length of the header, the header in JSON, and the data of
+the tensors, all little-endian.
 """
 
 import functools
@@ -20,10 +20,10 @@ MOST_AXES = 8
 
 
 def read_safetensors(path):
-    """Returns {name: `Tensor`} of a file, after a check of its whole header.
+    """Returns {name: `Tensor`} of a file, after checking its whole header.
 
     Raises:
-        ValueError: the file is damaged, or has a tensor that does not hold floating-point numbers.
+        ValueError: the file is damaged, or has a tensor of another type than floating-point.
     """
     size = path.stat().st_size
     with open(path, "rb") as file:
@@ -75,7 +75,7 @@ def place(path, name, entry, size):
 
 
 def are_sizes(numbers):
-    """Returns whether all are integers that can be the size or the place of something."""
+    """Returns whether all numbers are integers that are valid as sizes and offsets."""
     return all(type(number) is int and 0 <= number < 2**63 for number in numbers)
 
 
@@ -96,14 +96,14 @@ def read_part(path, dtype, shape, offset):
 
 
 def floats(contents, dtype):
-    """Returns the numbers in little-endian bytes as an array; those of bfloat16 in float32."""
+    """Returns the numbers in little-endian bytes as an array. bfloat16 becomes float32."""
     if dtype == "bfloat16":
         return widened(np.frombuffer(contents, "<u2"))
     return np.frombuffer(contents, np.dtype(dtype).newbyteorder("<"))
 
 
 def widened(halves):
-    """Returns numbers of bfloat16, which are the first halves of those of float32, in float32."""
+    """Converts bfloat16, given as uint16, to float32 by appending 16 zero bits."""
     numbers = halves.astype("uint32")
     numbers <<= 16
     return numbers.view("float32")

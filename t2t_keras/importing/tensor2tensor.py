@@ -13,7 +13,7 @@ from t2t_keras.importing.tensors import Tensor, Tensors, concatenated
 from t2t_keras.importing.tf_checkpoint import checkpoint_prefix, read_checkpoint
 from t2t_keras.transformer_config import TransformerConfig
 
-# Settings of models that are not the paper's, and the values that are.
+# {setting: values of the paper's model}. Other values are rejected.
 REQUIRED = {
     "self_attention_type": ("dot_product",),
     "ffn_layer": ("dense_relu_dense", "conv_hidden_relu"),
@@ -27,9 +27,9 @@ REQUIRED = {
     "factored_logits": (False,),
     "hard_attention_k": (0,),
 }
-# layer_preprocess_sequence and layer_postprocess_sequence, without dropout: whether pre-norm.
+# {layer_preprocess_sequence and layer_postprocess_sequence without dropout: whether pre-norm}
 NORMS = {("none", "an"): False, ("n", "a"): True}
-# The matrices of source, target and output.
+# Possible names of the matrices of source, target and output.
 MATRICES = (
     ("shared", "shared", "shared"),
     ("shared", "shared", "softmax"),
@@ -38,7 +38,7 @@ MATRICES = (
     ("source's shared", "target's shared", "softmax"),
 )
 CHECKPOINTS = "*.ckpt-*.index"
-# What training adds to the weights.
+# Names of variables that training adds to the weights.
 TRAINING = re.compile(r"(^|/)(training|losses_avg|train_stats)/|/Adam(_1)?$|(^|/)global_step$")
 WEIGHT = re.compile(
     r"(?:^|/)((?:encoder|decoder|symbol_modality_\w+)/.*|target_space_embedding/kernel"
@@ -56,8 +56,8 @@ def read(folder, target_space=0):
 
     Args:
         folder: path of the checkpoint, hparams.json or flags.txt, and the sub-word file.
-        target_space: id of the kind of text that the model was trained to write. It stands in the
-            class of tensor2tensor's problem, not in these files; 0 is the default there.
+        target_space: id of the kind of text that the model was trained to write. It is defined in
+            the class of tensor2tensor's problem, not in these files. The default there is 0.
     """
     return Folder(folder).imported(target_space)
 
@@ -86,7 +86,7 @@ class Folder:
                 raise ValueError(f"{weight} occurs twice in {prefix}, in several models")
             tensors[weight] = tensor
         self.tensors = Tensors(tensors, prefix)
-        # The names say it also where flags.txt names only a set of hparams.
+        # The tensors' names show it even if flags.txt only names a set of hparams.
         self.pre_norm = "encoder/layer_prepostprocess/layer_norm/layer_norm_scale" in tensors
         names = ("layer_preprocess_sequence", "layer_postprocess_sequence")
         if all(name in self.hparams for name in names):
@@ -104,7 +104,8 @@ class Folder:
         scaled = self.hparams.get("multiply_embedding_mode", "sqrt_depth") == "sqrt_depth"
         divisor = self.hparams.get("vocab_divisor", 1)
         pieces = read_vocabularies(self.folder, source.shape[0], target.shape[0], divisor)
-        # Their id 0 is padding and 1 is the end. There is no begin and no unknown token.
+        # In tensor2tensor, id 0 is padding and id 1 the end token. There are no begin and unknown
+        # tokens.
         source_order, target_order = (Ids(m.shape[0], padding=0, end=1) for m in (source, target))
         target_text = Pieces(target_order.ordered(pieces[1]), kind="subwords")
         source_text = target_text
@@ -148,7 +149,7 @@ class Folder:
         )
 
     def matrices(self):
-        """Returns the matrices of source, target and output, as one object where they are one."""
+        """Returns the matrices of source, target and output. Equal matrices are the same object."""
         shards = {}
         for name in self.tensors.names():
             if match := SHARD.fullmatch(name):
@@ -190,7 +191,7 @@ class Folder:
         return concatenated([self.tensors.take(path, None, first.shape[1]) for path in paths])
 
     def by_vocabularies(self, matrices):
-        """Returns {side: matrix} if the sizes of the sides' vocabularies tell which is whose.
+        """Returns {side: matrix} if the sizes of the vocabularies determine it.
 
         In models with two vocabularies of different sizes, each language has a matrix `shared`.
         """
@@ -260,7 +261,7 @@ class Folder:
             kinds["encdec_attention"] = "cross_attention"
         place = "layer_prepostprocess" if self.pre_norm else "layer_postprocess"
         ffn = f"{theirs}/ffn"
-        convolutions = f"{ffn}/conv_hidden_relu"  # where ffn_layer is conv_hidden_relu
+        convolutions = f"{ffn}/conv_hidden_relu"  # exists if ffn_layer is conv_hidden_relu
         inside = convolutions if f"{convolutions}/conv1/kernel" in self.tensors else ffn
         inner = self.dense(f"{inside}/conv1", self.d_model, None)
         outer = self.dense(f"{inside}/conv2", inner[0].shape[1], self.d_model)
@@ -275,7 +276,7 @@ class Folder:
         weights.feed_forward(f"{path}/feed_forward", self.norm(f"{ffn}/{place}"), inner, outer)
 
     def kernel(self, path, inward=False):
-        """Returns a kernel of attention, two-dimensional or with an axis for the heads."""
+        """Returns a two-dimensional attention kernel. The file may have an axis for the heads."""
         if path not in self.tensors:
             shape = (None, self.d_model) if inward else (self.d_model, None)
             return self.tensors.take(f"{path}/kernel", *shape)
@@ -309,7 +310,7 @@ class Folder:
 
 
 def with_target_space(matrix, table, id, factor):
-    """Returns embeddings that contain the vector which tensor2tensor adds to each of them."""
+    """Adds the vector of the target space to each embedding, as tensor2tensor does."""
     if not 0 <= id < table.shape[0]:
         raise ValueError(
             f"`target_space` must be at least 0 and below {table.shape[0]}. "

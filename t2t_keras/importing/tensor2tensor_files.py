@@ -3,7 +3,7 @@
 from t2t_keras.checks import check_integer
 from t2t_keras.importing.accompanying_files import read_json_file, read_lines
 
-# Heads in the sets of hparams that flags.txt names. The checkpoint shows all other settings.
+# {set of hparams in flags.txt: number of heads}. The checkpoint shows all other settings.
 HEADS = {
     **dict.fromkeys(("base_v1", "base_v2", "base_v3", "base", "base_single_gpu"), 8),
     **dict.fromkeys(("n_da", "parsing_base"), 8),
@@ -15,7 +15,7 @@ WORDS = {"true": True, "false": False, "True": True, "False": False}
 
 
 def read_hparams(folder):
-    """Returns the settings in hparams.json, or the part of them that flags.txt shows."""
+    """Returns the settings in hparams.json, or those that flags.txt shows."""
     flags = read_flags(folder / "flags.txt")
     model = flags.get("model", "transformer")
     if model != "transformer":
@@ -46,7 +46,7 @@ def read_hparams(folder):
 
 
 def read_flags(path):
-    """Returns {name: value} of lines such as --model=transformer; nothing without the file."""
+    """Returns {name: value} of lines such as --model=transformer, or {} without the file."""
     if not path.exists():
         return {}
     lines = path.read_text("utf-8", "replace").split("\n")
@@ -65,12 +65,12 @@ def parsed(value):
 
 
 def read_vocabularies(folder, source_rows, target_rows, divisor):
-    """Returns the pieces of source and target in the order of ids; one list if they share it.
+    """Returns the pieces of source and target in the order of ids; one list if they are shared.
 
     Args:
-        folder: the folder.
-        source_rows, target_rows: rows of the matrices.
-        divisor: the rows are a multiple of it; pieces of the rows that this adds are empty.
+        folder: path of the folder.
+        source_rows, target_rows: numbers of rows of the matrices.
+        divisor: the number of rows is a multiple of it. Additional rows have empty pieces.
     """
     check_integer("vocab_divisor", divisor)
     files = {path: read_subwords(path) for path in sorted(folder.glob("*.subwords*"))}
@@ -104,7 +104,7 @@ def files_of_sides(folder):
 
 
 def rows_of_sides(folder, divisor):
-    """Returns {side: rows of its matrix}, without the sides that have no file of their own."""
+    """Returns {side: rows of its matrix} for the sides that have a separate file."""
     check_integer("vocab_divisor", divisor)
     files = {side: path for side, path in files_of_sides(folder).items() if path.exists()}
     return {side: rows_of(read_subwords(path), divisor) for side, path in files.items()}
@@ -115,7 +115,7 @@ def rows_of(pieces, divisor):
 
 
 def read_subwords(path):
-    """Returns the pieces in a sub-word file, one in each line, some of them in quotes."""
+    """Returns the pieces in a sub-word file: one piece per line, possibly in quotes."""
     return [unquoted(line.rstrip()) for line in read_lines(path)]
 
 

@@ -1,8 +1,8 @@
 """The tensors of another system's model, read only when they are needed.
 
-A model file may be larger than the memory that is free, so conversions are planned with shapes
-first, and each tensor is read when its weights are written. Rows are moved in the file's own type,
-so that of the largest matrix, in float16, there is only one copy in float32.
+A model file may be larger than the free memory. So conversions are first planned with shapes, and
+each tensor is read when its weights are written. Rows are reordered in the file's type, so that
+memory holds only one float32 copy of the largest matrix.
 """
 
 import math
@@ -15,7 +15,7 @@ class Tensor:
 
     Args:
         shape: its shape.
-        compute: function without arguments that returns an array of that shape, of numbers of any
+        compute: function without arguments that returns an array of this shape and of any
             floating-point type.
     """
 
@@ -23,7 +23,7 @@ class Tensor:
         self.shape, self.compute = tuple(shape), compute
 
     def stored(self):
-        """Returns the array in the type that the file has."""
+        """Returns the array in the file's type."""
         array = self.compute()
         assert array.shape == self.shape, (array.shape, self.shape)
         return array
@@ -60,22 +60,22 @@ class Tensor:
 
 
 def zeros(*shape):
-    """Returns a tensor of zeros, such as the bias of a layer that has none."""
+    """Returns a tensor of zeros, such as the bias for a layer without one."""
     return Tensor(shape, lambda: np.zeros(shape, "float32"))
 
 
 def concatenated(tensors):
-    """Returns tensors one below the other."""
+    """Concatenates tensors along the first axis."""
     rows = sum(tensor.shape[0] for tensor in tensors)
     shape = (rows, *tensors[0].shape[1:])
     return Tensor(shape, lambda: np.concatenate([each.stored() for each in tensors]))
 
 
 class Tensors:
-    """The tensors of a model by name. Remembers which of them have been used.
+    """The tensors of a model, with a record of those that have been used.
 
     Args:
-        tensors: a dict of `Tensor`s.
+        tensors: {name: `Tensor`}.
         origin: the file or folder, for error messages.
     """
 
@@ -111,15 +111,15 @@ class Tensors:
         return tensor
 
     def find(self, name, *shape):
-        """Returns a tensor like `take`, or None if there is none of this name."""
+        """Returns a tensor like `take`, or None if there is no tensor with this name."""
         return self.take(name, *shape) if name in self.tensors else None
 
     def ignore(self, names):
-        """Marks tensors as used that hold nothing to import, such as an optimizer's state."""
+        """Marks tensors as used that need not be imported, such as an optimizer's state."""
         self.used.update(names)
 
     def check_all_used(self):
-        """Raises `ValueError` with the list of tensors that no weight was made from."""
+        """Raises `ValueError` with a list of unused tensors, if there are any."""
         left = [name for name in self.tensors if name not in self.used]
         if left:
             more = f" and {len(left) - 8} more" if len(left) > 8 else ""

@@ -1,4 +1,4 @@
-"""Checkpoints of TensorFlow: tensors by name. They hold no code."""
+"""Checkpoints of TensorFlow: {name: tensor}. They contain no code."""
 
 import contextlib
 import functools
@@ -8,7 +8,7 @@ import re
 from t2t_keras.export.loading import plain_path
 from t2t_keras.importing.tensors import Tensor
 
-# In checkpoints of TensorFlow 2, which are graphs of objects.
+# Parts of names in checkpoints of TensorFlow 2, which are graphs of objects.
 OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
 VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
 SLOT = "/.OPTIMIZER_SLOT/"
@@ -40,9 +40,9 @@ def read_checkpoint(prefix, version):
 
     Args:
         prefix: path of the checkpoint, without `.index`.
-        version: 1 or 2, the version of TensorFlow that wrote it. In those of TensorFlow 2, names
-            are paths of objects, such as model/encoder/layer_norm/gamma. Its optimizer's moments
-            and its descriptions of objects are left out.
+        version: 1 or 2, the version of TensorFlow that wrote it. In checkpoints of TensorFlow 2,
+            names are paths of objects, such as model/encoder/layer_norm/gamma. The optimizer's
+            moments and the descriptions of objects are left out.
     """
     import tensorflow as tf
 

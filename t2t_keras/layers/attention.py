@@ -42,7 +42,10 @@ def weighted_values(scores, values, mask=None, dropout=None):
 
     Args:
         scores: `[..., queries, keys]`.
-        values, mask, dropout: as in `scaled_dot_product_attention`, and so are the results.
+        values, mask, dropout: see `scaled_dot_product_attention`.
+
+    Returns:
+        See `scaled_dot_product_attention`.
     """
     scores = at_least_float32(scores)
     if isinstance(mask, Bias):
@@ -55,8 +58,8 @@ def weighted_values(scores, values, mask=None, dropout=None):
     outputs = ops.matmul(ops.cast(dropped, values.dtype), values)
     if mask is None:
         return outputs, weights
-    # Each result gets its zeros separately. The outputs as a product of the final weights would
-    # need a second array of their size in the backward pass.
+    # The zeros are set in each result separately. Computing the outputs from the final weights
+    # would need a second array of the weights' size in the backward pass.
     any_key = ops.any(mask, axis=-1, keepdims=True)
     return outputs * ops.cast(any_key, outputs.dtype), weights * ops.cast(any_key, weights.dtype)
 
@@ -65,7 +68,7 @@ def weighted_values(scores, values, mask=None, dropout=None):
 class MultiHeadAttention(keras.layers.Layer):
     """`Concat(head_1, …, head_h) W^O`, `head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)`.
 
-    Without `memory` a sequence attends to itself; with it, to `memory`.
+    Without `memory`, a sequence attends to itself; with `memory`, it attends to the memory.
 
     Args:
         num_heads: h.
@@ -76,9 +79,9 @@ class MultiHeadAttention(keras.layers.Layer):
         causal: position i sees only positions up to i of its own sequence.
         use_bias: biases in the four projections. The paper has none.
         positions: name of a positional encoding. It has an effect only if it acts on queries and
-            keys; the paper's acts on the embeddings. See positional_encoding.py.
-        attention: how scores are computed: "scaled" as in the paper, "unscaled" without the
-            division by √d_k, or "additive", `v · tanh(q + k)`. See attention_scores.py.
+            keys. The paper's encodings act on the embeddings. See positional_encoding.py.
+        attention: kind of scores: "scaled" as in the paper, "unscaled" without the division by
+            √d_k, or "additive", `v · tanh(q + k)`. See attention_scores.py.
 
     Call arguments:
         queries: `[batch, queries, width]`.
@@ -233,7 +236,7 @@ class MultiHeadAttention(keras.layers.Layer):
         return self.output_projection(step.join_heads(heads)), cache
 
     def heads_and_weights(self, queries, keys, values, mask):
-        """Computes the heads and their weights; `mask` has the axes of the weights."""
+        """Computes the heads and their weights. `mask` has the axes of the weights."""
         return weighted_values(self.scores_of(queries, keys), values, mask, self.dropout)
 
     def scores_of(self, queries, keys):
@@ -247,8 +250,8 @@ class MultiHeadAttention(keras.layers.Layer):
     def project(self, x, *layers, training=False):
         """Projects a sequence with each of several layers, and splits the results into heads.
 
-        In training, they are columns of one product: with many rows, it is faster than several.
-        Layers that somebody put in their place are called instead.
+        In training, the projections are columns of one product, which is faster for many rows.
+        Layers of other classes that replace them are called one by one.
         """
         own = any(type(layer) is not keras.layers.Dense for layer in layers)
         if not training or self.d_k != self.d_v or own:
@@ -264,12 +267,12 @@ class MultiHeadAttention(keras.layers.Layer):
         return empty_cache(sentences, slots, self.num_heads, self.d_k, self.d_v, self.compute_dtype)
 
     def extend_cache(self, cache, length, beams=1):
-        """Returns a cache with zeros added at its end, so that it is for `length` positions."""
+        """Returns a cache that is extended by zeros to `length` positions."""
         slots = self.cached_positions(length) * beams
         return KeysValues(*(extended(x, 2, slots) for x in cache))
 
     def cached_positions(self, length):
-        """Returns how many of `length` positions the cache holds: all of them."""
+        """Returns the number of positions that a cache for `length` positions holds: all."""
         return length
 
     def split_heads(self, x, width):

@@ -28,7 +28,7 @@ def additive_scores(queries, keys, vector):
     Returns:
         `[batch, heads, ..., queries, keys]`.
     """
-    # LiteRT cannot insert an axis by an index.
+    # LiteRT cannot insert an axis by indexing with None.
     sums = ops.tanh(ops.expand_dims(queries, -2) + ops.expand_dims(keys, -3))
     *shape, d_k = ops.shape(sums)
     if vector.shape[0] == 1:
@@ -41,11 +41,11 @@ def additive_scores(queries, keys, vector):
     return ops.reshape(ops.matmul(rows, vector), shape)
 
 
-# The choices of `TransformerConfig.attention`. Only additive attention has weights of its own.
+# The choices of `TransformerConfig.attention`. Only additive attention has additional weights.
 SCORES = {"scaled": scaled_scores, "unscaled": unscaled_scores, "additive": additive_scores}
 
 
 def scores_named(name):
-    """Returns the function of this name; for an unknown name, raises `ValueError`."""
+    """Returns the function with this name. Raises `ValueError` for an unknown name."""
     check_choice("attention", name, SCORES)
     return SCORES[name]

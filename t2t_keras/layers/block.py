@@ -1,7 +1,9 @@
-"""The base classes of encoder and decoder: a block, and a stack of blocks.
+"""The base classes of encoder and decoder: a block and a stack of blocks.
 
 The sub-layers of a block and their order are in encoder.py and decoder.py.
 """
+
+import dataclasses
 
 import keras
 
@@ -12,29 +14,10 @@ from t2t_keras.layers.layer_norm import LayerNorm
 from t2t_keras.layers.local_attention import LocalSelfAttention
 from t2t_keras.layers.residual import Residual
 
-# The arguments of a block, named as in `TransformerConfig`.
-BLOCK_SETTINGS = (
-    "d_model",
-    "d_ff",
-    "num_heads",
-    "d_k",
-    "d_v",
-    "dropout",
-    "attention_dropout",
-    "activation",
-    "attention_bias",
-    "pre_norm",
-    "norm_epsilon",
-    "positions",
-    "attention",
-    "residual",
-    "layer_norm",
-    "neighbourhood",
-)
 
-
-class Block(keras.layers.Layer):
-    """Base of `EncoderBlock` and `DecoderBlock`.
+@dataclasses.dataclass(frozen=True)
+class BlockConfig:
+    """The settings of a block, named as in `TransformerConfig`.
 
     Args:
         d_model: width of the block's input and output.
@@ -49,68 +32,69 @@ class Block(keras.layers.Layer):
         pre_norm: norm before each sub-layer instead of after the sum.
         norm_epsilon: constant that the norms add to the variance.
         positions: name of a positional encoding; see `MultiHeadAttention`.
-        attention: how scores are computed; see `MultiHeadAttention`.
+        attention: kind of scores; see `MultiHeadAttention`.
         residual, layer_norm: False leaves out the residual connections or the norms.
-        neighbourhood: restricts self-attention; see `LocalSelfAttention`. None: it is full.
+        neighbourhood: restricts self-attention; see `LocalSelfAttention`. None: full attention.
     """
 
-    def __init__(
-        self,
-        d_model,
-        d_ff,
-        num_heads,
-        d_k=None,
-        d_v=None,
-        dropout=0.1,
-        attention_dropout=0.0,
-        activation="relu",
-        attention_bias=False,
-        pre_norm=False,
-        norm_epsilon=1e-6,
-        positions=None,
-        attention="scaled",
-        residual=True,
-        layer_norm=True,
-        neighbourhood=None,
-        **kwargs,
-    ):
-        super().__init__(**kwargs)
-        check_rate("attention_dropout", attention_dropout)
-        check_boolean("attention_bias", attention_bias)
+    d_model: int
+    d_ff: int
+    num_heads: int
+    d_k: int | None = None
+    d_v: int | None = None
+    dropout: float = 0.1
+    attention_dropout: float = 0.0
+    activation: str = "relu"
+    attention_bias: bool = False
+    pre_norm: bool = False
+    norm_epsilon: float = 1e-6
+    positions: str | None = None
+    attention: str = "scaled"
+    residual: bool = True
+    layer_norm: bool = True
+    neighbourhood: int | None = None
+
+    def __post_init__(self):
+        check_rate("attention_dropout", self.attention_dropout)
+        check_boolean("attention_bias", self.attention_bias)
+
+    @classmethod
+    def of(cls, config):
+        """Returns the block's part of the settings of a model."""
+        names = (field.name for field in dataclasses.fields(cls))
+        return cls(**{name: getattr(config, name) for name in names})
+
+
+class Block(keras.layers.Layer):
+    """Base class of `EncoderBlock` and `DecoderBlock`.
+
+    Args:
+        *values, **settings: the fields of `BlockConfig`.
+        name, dtype, trainable: arguments of any Keras layer.
+    """
+
+    def __init__(self, *values, name=None, dtype=None, trainable=True, **settings):
+        super().__init__(name=name, dtype=dtype, trainable=trainable)
         self.supports_masking = True
-        self.d_model = d_model
-        self.d_ff = d_ff
-        self.num_heads = num_heads
-        self.d_k = d_k
-        self.d_v = d_v
-        self.dropout = dropout
-        self.attention_dropout = attention_dropout
-        self.activation = activation
-        self.attention_bias = attention_bias
-        self.pre_norm = pre_norm
-        self.norm_epsilon = norm_epsilon
-        self.positions = positions
-        self.attention = attention
-        self.residual = residual
-        self.layer_norm = layer_norm
-        self.neighbourhood = neighbourhood
+        self.config = BlockConfig(*values, **settings)
 
     def make_self_attention(self, causal=False):
-        settings = {"causal": causal, "positions": self.positions}
-        if self.neighbourhood is None:
+        settings = {"causal": causal, "positions": self.config.positions}
+        if self.config.neighbourhood is None:
             return self.make_attention("self_attention", **settings)
-        settings["neighbourhood"] = self.neighbourhood
+        settings["neighbourhood"] = self.config.neighbourhood
         return self.make_attention("self_attention", LocalSelfAttention, **settings)
 
     def make_attention(self, name, attention_class=MultiHeadAttention, **settings):
+        config = self.config
         attention = attention_class(
-            num_heads=self.num_heads,
-            d_model=self.d_model,
-            d_k=self.d_k,
-            d_v=self.d_v,
-            dropout=self.attention_dropout,
-            use_bias=self.attention_bias,
-            attention=self.attention,
+            num_heads=config.num_heads,
+            d_model=config.d_model,
+            d_k=config.d_k,
+            d_v=config.d_v,
+            dropout=config.attention_dropout,
+            use_bias=config.attention_bias,
+            attention=config.attention,
             dtype=self.dtype_policy,
             name="attention",
             **settings,
@@ -118,37 +102,37 @@ class Block(keras.layers.Layer):
         return self.make_residual(attention, name)
 
     def make_feed_forward(self, name):
+        widths = self.config.d_model, self.config.d_ff
         feed_forward = FeedForward(
-            self.d_model, self.d_ff, self.activation, dtype=self.dtype_policy, name="network"
+            *widths, self.config.activation, dtype=self.dtype_policy, name="network"
         )
         return self.make_residual(feed_forward, name)
 
     def make_residual(self, sublayer, name):
         return Residual(
             sublayer,
-            dropout=self.dropout,
-            pre_norm=self.pre_norm,
-            norm_epsilon=self.norm_epsilon,
-            residual=self.residual,
-            layer_norm=self.layer_norm,
+            dropout=self.config.dropout,
+            pre_norm=self.config.pre_norm,
+            norm_epsilon=self.config.norm_epsilon,
+            residual=self.config.residual,
+            layer_norm=self.config.layer_norm,
             dtype=self.dtype_policy,
             name=name,
         )
 
     def get_config(self):
-        settings = {name: getattr(self, name) for name in BLOCK_SETTINGS}
-        return {**super().get_config(), **settings}
+        return {**super().get_config(), **dataclasses.asdict(self.config)}
 
 
 class Stack(keras.layers.Layer):
-    """Base of `Encoder` and `Decoder`: `num_layers` blocks in a row.
+    """Base class of `Encoder` and `Decoder`: `num_layers` blocks in a row.
 
-    Pre-norm blocks are followed by one more norm. Post-norm blocks already end in one (§3.1).
+    Pre-norm blocks are followed by one more norm. Post-norm blocks already end with one (§3.1).
 
     Args:
         num_layers: N.
         name, dtype, trainable: arguments of any Keras layer.
-        **block: settings of each block, see `Block`.
+        **block: settings of each block, see `BlockConfig`.
     """
 
     block_class = None
@@ -162,10 +146,11 @@ class Stack(keras.layers.Layer):
             for i in range(num_layers)
         ]
         self.final_norm = None
-        if self.blocks[0].pre_norm and self.blocks[0].layer_norm:
-            epsilon = self.blocks[0].norm_epsilon
-            self.final_norm = LayerNorm(epsilon=epsilon, dtype=self.dtype_policy, name="norm")
-        self.block_settings = block
+        config = self.blocks[0].config
+        if config.pre_norm and config.layer_norm:
+            self.final_norm = LayerNorm(
+                epsilon=config.norm_epsilon, dtype=self.dtype_policy, name="norm"
+            )
 
     def build_blocks(self, x_shape, *memory_shape):
         for block in self.blocks:
@@ -180,5 +165,5 @@ class Stack(keras.layers.Layer):
         return {
             **super().get_config(),
             "num_layers": len(self.blocks),
-            **self.block_settings,
+            **dataclasses.asdict(self.blocks[0].config),
         }

@@ -14,19 +14,19 @@ from t2t_keras.layers.block import Block, Stack
 class DecoderBlock(Block):
     """Causal self-attention, cross-attention and a feed-forward network, each inside `Residual`.
 
-    Args: see `Block`.
+    Args: the fields of `BlockConfig`.
 
     Call arguments:
         x: `[batch, length, d_model]`. Position i sees positions up to i.
         memory: `[batch, memory_length, d_model]`.
         x_mask: boolean `[batch, length]`, True at real tokens. Padding at the end needs no mask,
-            since no real position sees it. Default: the Keras mask of `x`.
+            because no real position sees it. Default: the Keras mask of `x`.
         memory_mask: boolean `[batch, memory_length]`. Default: the Keras mask of `memory`.
         return_weights: also return `{"self_attention": [batch, heads, length, length],
             "cross_attention": [batch, heads, length, memory_length]}`.
 
     Returns:
-        `[batch, length, d_model]`, and with `return_weights` the weights by name.
+        `[batch, length, d_model]`, and with `return_weights` also {name: weights}.
 
     Example:
 
@@ -45,7 +45,7 @@ class DecoderBlock(Block):
         self.feed_forward = self.make_feed_forward("feed_forward")
 
     def build(self, x_shape, memory_shape):
-        check_sequence("x", x_shape, self.d_model)
+        check_sequence("x", x_shape, self.config.d_model)
         self.self_attention.build(x_shape)
         self.cross_attention.build(x_shape, memory_shape)
         self.feed_forward.build(x_shape)
@@ -96,7 +96,7 @@ class Decoder(Stack):
 
     Args:
         num_layers: N.
-        **block: settings of each block, see `Block`.
+        **block: settings of each block, see `BlockConfig`.
 
     Call arguments:
         x: `[batch, length, d_model]`, embeddings with positions.
@@ -106,7 +106,7 @@ class Decoder(Stack):
             `{"0/self_attention": …, "0/cross_attention": …, "1/self_attention": …}`.
 
     Returns:
-        `[batch, length, d_model]`, and with `return_weights` the weights by name.
+        `[batch, length, d_model]`, and with `return_weights` also {name: weights}.
 
     Example:
 
@@ -136,7 +136,7 @@ class Decoder(Stack):
         return (x, weights) if return_weights else x
 
     def decode_step(self, x, step, cache, memory, memory_mask):
-        """Decodes one position; lists, such as `cache` and `memory`, have one entry per block.
+        """Decodes one position. `cache` and `memory` are lists with one entry per block.
 
         Returns:
             `[rows, d_model]`, and the list of updated caches.

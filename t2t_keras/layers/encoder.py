@@ -10,7 +10,7 @@ from t2t_keras.layers.block import Block, Stack
 class EncoderBlock(Block):
     """Self-attention and a feed-forward network, each inside `Residual`.
 
-    Args: see `Block`.
+    Args: the fields of `BlockConfig`.
 
     Call arguments:
         x: `[batch, length, d_model]`.
@@ -19,7 +19,7 @@ class EncoderBlock(Block):
         return_weights: also return `{"self_attention": [batch, heads, length, length]}`.
 
     Returns:
-        `[batch, length, d_model]`, and with `return_weights` the weights by name.
+        `[batch, length, d_model]`, and with `return_weights` also {name: weights}.
 
     Example:
 
@@ -36,7 +36,7 @@ class EncoderBlock(Block):
         self.feed_forward = self.make_feed_forward("feed_forward")
 
     def build(self, x_shape):
-        check_sequence("x", x_shape, self.d_model)
+        check_sequence("x", x_shape, self.config.d_model)
         self.self_attention.build(x_shape)
         self.feed_forward.build(x_shape)
 
@@ -53,7 +53,7 @@ class Encoder(Stack):
 
     Args:
         num_layers: N.
-        **block: settings of each block, see `Block`.
+        **block: settings of each block, see `BlockConfig`.
 
     Call arguments:
         x: `[batch, length, d_model]`, embeddings with positions.
@@ -62,7 +62,7 @@ class Encoder(Stack):
             `{"0/self_attention": …, "1/self_attention": …}`.
 
     Returns:
-        `[batch, length, d_model]`, and with `return_weights` the weights by name.
+        `[batch, length, d_model]`, and with `return_weights` also {name: weights}.
 
     Example:
 

@@ -11,7 +11,7 @@ ACTIVATIONS = {
     "relu": ops.relu,
     "swish": ops.silu,
     "gelu": functools.partial(ops.gelu, approximate=False),
-    # Approximations of "gelu" that some systems call by its name.
+    # Approximations of GELU, which some systems also call "gelu".
     "gelu_tanh": functools.partial(ops.gelu, approximate=True),
     "gelu_sigmoid": lambda x: x * ops.sigmoid(1.702 * x),
 }
@@ -24,7 +24,7 @@ class FeedForward(keras.layers.Layer):
     Args:
         d_model: width of the output.
         d_ff: width of the inner layer.
-        activation: "relu" as in the paper, or a different one of `ACTIVATIONS`.
+        activation: "relu" as in the paper, or another name in `ACTIVATIONS`.
 
     Call arguments:
         x: `[batch, length, width]`, or for a decoding step `[rows, width]`.

@@ -1,4 +1,4 @@
-"""Layer norm (§3.1), with its own gradient in training."""
+"""Layer norm (§3.1), with a custom gradient in training."""
 
 import keras
 from keras import ops
@@ -8,7 +8,7 @@ from t2t_keras.layers.numerics import at_least_float32, upstream_gradient
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class LayerNorm(keras.layers.LayerNormalization):
-    """Keras' layer norm over the last axis, in float32 or wider, with its own gradient in training.
+    """Keras' layer norm over the last axis, in float32 or wider, with a custom training gradient.
 
     Automatic differentiation of Keras' formula keeps two arrays of the size of the input for the
     backward pass; this layer keeps one.

@@ -14,17 +14,17 @@ from t2t_keras.layers.masks import local_mask, over_heads, reach
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class LocalSelfAttention(MultiHeadAttention):
-    """Multi-head self-attention within a neighbourhood of each position.
+    """Multi-head self-attention within a neighborhood of each position.
 
-    It has the weights of `MultiHeadAttention`, and its outputs equal those with
+    It has the weights of `MultiHeadAttention`, and its outputs are the same as with the mask
     `local_mask(length, neighbourhood, causal)`.
 
     Args:
         num_heads: h.
         d_model: width of the output.
-        neighbourhood: r, the number of positions that each position sees. They are centered on
-            it; if r is even, they extend one position further to the left. With `causal`, they are
-            the position and the r − 1 before it.
+        neighbourhood: r, the number of positions that each position sees. They are centered on the
+            position; if r is even, they extend one position further to the left. With `causal`,
+            they are the position and the r − 1 positions before it.
         **settings: see `MultiHeadAttention`.
 
     Call arguments:
@@ -66,7 +66,7 @@ class LocalSelfAttention(MultiHeadAttention):
         return super().attend(queries, keys, values, mask, return_weights)
 
     def attend_in_blocks(self, queries, keys, values, mask):
-        """Computes attention in blocks that are as long as the longer side of the neighbourhood.
+        """Computes attention in blocks that are as long as the longer side of the neighborhood.
 
         Args:
             queries, keys, values: `[batch, heads, length, width of a head]`.
@@ -125,7 +125,7 @@ def with_neighbours(blocks, axis, right):
     Args:
         blocks: `[batch, heads, count, …]`.
         axis: the axis to concatenate along.
-        right: include the neighbor on the right, not only the one on the left.
+        right: whether to include the right neighbor in addition to the left one.
     """
     count = blocks.shape[2] if blocks.shape[2] is not None else ops.shape(blocks)[2]
     ends = [(0, 0)] * len(blocks.shape)

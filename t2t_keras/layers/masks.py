@@ -10,7 +10,7 @@ from keras import ops
 
 
 class Bias(NamedTuple):
-    """A mask as numbers that are added to the scores. Every query must see a key."""
+    """A mask in the form of numbers that are added to the scores. Every query must see a key."""
 
     values: Any  # float32 `[batch, heads, queries, keys]`: 0 where a query may attend, or −∞
 
@@ -39,7 +39,7 @@ def local_mask(length, neighbourhood, causal=False):
 
 
 def reach(neighbourhood, causal=False):
-    """Returns how many positions a neighbourhood extends to the left and to the right."""
+    """Returns the number of positions that a neighborhood extends to the left and to the right."""
     right = 0 if causal else (neighbourhood - 1) // 2
     return neighbourhood - 1 - right, right
 
@@ -49,8 +49,8 @@ def over_heads(mask):
 
     Args:
         mask: boolean, `[batch, keys]` (padding), `[batch, queries, keys]`, or one mask per
-            head, `[batch, heads, queries, keys]`. None stays None: everything is allowed. So does
-            a `Bias`.
+            head, `[batch, heads, queries, keys]`. None, which allows everything, and a `Bias` are
+            returned unchanged.
     """
     if mask is None or isinstance(mask, Bias):
         return mask
@@ -58,7 +58,7 @@ def over_heads(mask):
     rank = len(mask.shape)
     if rank == 2:
         mask, rank = ops.expand_dims(mask, 1), 3
-    if rank == 3:  # LiteRT cannot insert an axis by an index
+    if rank == 3:  # LiteRT cannot insert an axis by indexing with None
         return ops.expand_dims(mask, 1)
     if rank == 4:
         return mask

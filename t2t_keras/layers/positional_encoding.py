@@ -1,7 +1,7 @@
 """Positional encodings (§3.5): fixed sinusoids, or a trained table.
 
-`POSITIONAL_ENCODINGS` lists the kinds that `TransformerConfig.positions` can name. An encoding may
-act on the embeddings, as both of the paper's do, and on the queries and keys of self-attention.
+`POSITIONAL_ENCODINGS` lists the choices of `TransformerConfig.positions`. An encoding may act on
+the embeddings, as both encodings of the paper do, and on the queries and keys of self-attention.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def sinusoids(positions, d_model, interleaved=True, largest_is_1=None):
         interleaved: whether sines and cosines alternate, as in the paper. False: all sines come
             first, then all cosines.
         largest_is_1: whether the exponents are `i / (d_model/2 − 1)` instead of `2i / d_model`, so
-            that the last one is exactly 1, as in tensor2tensor. None: unless `interleaved`.
+            that the last one is exactly 1, as in tensor2tensor. None: `not interleaved`.
 
     Returns:
         `[length, d_model]`.
@@ -41,7 +41,7 @@ def sinusoids(positions, d_model, interleaved=True, largest_is_1=None):
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class PositionalEncoding(keras.layers.Layer):
-    """Base of the positional encodings. On its own it leaves the embeddings unchanged.
+    """Base class of the positional encodings. It leaves the embeddings unchanged.
 
     Args:
         offset: index of the first position. The paper counts from 0.
@@ -123,7 +123,7 @@ class SinusoidalPositionalEncoding(PositionalEncoding):
         return x + ops.cast(self.encodings(positions, d_model), x.dtype)
 
     def encodings(self, positions, d_model):
-        """Computes the vectors of float positions `[length]`: `[length, d_model]`."""
+        """Computes the encodings `[length, d_model]` of float positions `[length]`."""
         return sinusoids(positions, d_model, self.interleaved, self.largest_is_1)
 
     def get_config(self):
@@ -149,7 +149,7 @@ class LearnedPositionalEncoding(PositionalEncoding):
     lengths cannot raise it; there, positions beyond the table become NaN.
 
     Args:
-        max_length: rows of the table.
+        max_length: number of rows of the table.
         offset: row of the first position.
 
     Call arguments:
@@ -212,7 +212,7 @@ def check_no_offset(config):
 class Kind(NamedTuple):
     """A kind of positional encoding."""
 
-    # Checks the settings of a TransformerConfig; raises ValueError.
+    # Checks the settings of a TransformerConfig, and raises ValueError if they are wrong.
     check: Callable
     # Creates the `PositionalEncoding` of the embeddings from a TransformerConfig and the keyword
     # arguments of any Keras layer.
@@ -237,7 +237,7 @@ POSITIONAL_ENCODINGS = {
             config.max_length, config.position_offset, **layer
         ),
     ),
-    # no positions at all, to show what they are for
+    # no positional encoding, to show its effect
     "none": Kind(check=check_no_offset, make=lambda config, **layer: PositionalEncoding(**layer)),
     # tensor2tensor's sinusoids
     "concatenated": Kind(
@@ -257,6 +257,6 @@ POSITIONAL_ENCODINGS = {
 
 
 def kind_of_positions(name):
-    """Returns the `Kind` of this name; for an unknown name, raises `ValueError`."""
+    """Returns the `Kind` with this name. Raises `ValueError` for an unknown name."""
     check_choice("positions", name, POSITIONAL_ENCODINGS)
     return POSITIONAL_ENCODINGS[name]

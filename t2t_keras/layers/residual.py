@@ -10,7 +10,7 @@ from t2t_keras.layers.layer_norm import LayerNorm
 class Residual(keras.layers.Layer):
     """`LayerNorm(x + Dropout(Sublayer(x)))`.
 
-    With `pre_norm` the norm moves to the sub-layer's input, `x + Dropout(Sublayer(LayerNorm(x)))`.
+    With `pre_norm`, the norm is at the sub-layer's input: `x + Dropout(Sublayer(LayerNorm(x)))`.
     A stack of pre-norm layers needs one more norm at its end.
 
     If the sub-layer returns a tuple, its first element is added to `x`, and the others
@@ -21,9 +21,9 @@ class Residual(keras.layers.Layer):
         dropout: rate on the sub-layer's output, before the sum.
         pre_norm: norm before the sub-layer instead of after the sum.
         norm_epsilon: constant that the norm adds to the variance. The paper does not state it;
-            1e-6 is the value in its authors' code.
-        residual: False leaves out the residual connection, to show what it is for.
-        layer_norm: False leaves out the norm, to show what it is for.
+            1e-6 is the value in the authors' code.
+        residual: False leaves out the residual connection, to show its effect.
+        layer_norm: False leaves out the norm, to show its effect.
 
     Call arguments:
         x: `[batch, length, width]`, or any shape that the sub-layer accepts.
@@ -69,9 +69,9 @@ class Residual(keras.layers.Layer):
             shapes = (x_shape,) if memory_shape is None else (x_shape, memory_shape)
             self.sublayer.build(*shapes)
 
-    # Keras builds the layer from the shapes of named arguments, hence `memory`. It accepts only
-    # tensors in the other arguments, hence `return_weights`. Masks are not named, because Keras
-    # fills in the mask arguments that the sub-layer has.
+    # `memory` is a named argument because Keras builds the layer from the shapes of named
+    # arguments, and `return_weights` because Keras accepts only tensors in the others. Masks are
+    # not named, because Keras fills in the mask arguments of the sub-layer.
     def call(self, x, memory=None, return_weights=False, **tensors):
         if memory is not None:
             tensors["memory"] = memory

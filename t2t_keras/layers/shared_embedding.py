@@ -32,8 +32,8 @@ class SharedEmbedding(keras.layers.Layer):
     matrix, so it is counted and saved once. A model with several matrices has several layers.
 
     Args:
-        vocab_size: rows of the matrix. Ids run from 0 (padding) to vocab_size − 1.
-        d_model: columns of the matrix.
+        vocab_size: number of rows of the matrix. Ids run from 0 (padding) to vocab_size − 1.
+        d_model: number of columns of the matrix.
         output_bias: a bias on the logits. The paper has none.
         mask_zero: attach a Keras mask to the vectors, False at padding, for the layers that
             follow. `Transformer` sets it to False and passes its masks explicitly.
@@ -105,8 +105,8 @@ class SharedEmbedding(keras.layers.Layer):
         x = at_least_float32(x)
         matrix = ops.cast(self.matrix, x.dtype)
         if len(x.shape) == 2:
-            # A decoding step has few rows. Here, the product of the transposes is up to ten times
-            # as fast on CPUs: the other one copies the whole matrix to transpose it.
+            # A decoding step has few rows. For them, the product of the transposes is up to ten
+            # times as fast on CPUs, because the other product copies the matrix to transpose it.
             logits = ops.transpose(ops.matmul(matrix, ops.transpose(x)))
         else:
             logits = ops.matmul(x, ops.transpose(matrix))
@@ -123,8 +123,8 @@ class SharedEmbedding(keras.layers.Layer):
 
     def compute_mask(self, inputs, previous=None):
         # Keras does not say whether `inputs` are ids or, with `project`, vectors. Ids may be floats
-        # (the default of keras.Input), and vectors may be [rows, d_model]. If they cannot be told
-        # apart, the vectors of ids have the mask from `Masked` alone.
+        # (the default of keras.Input), and vectors may be [rows, d_model]. If the two cannot be
+        # distinguished, the vectors of ids only have the mask from `Masked`.
         integers = "int" in keras.backend.standardize_dtype(inputs.dtype)
         ids = len(inputs.shape) == 2 and (integers or inputs.shape[-1] != self.d_model)
         return padding_mask(inputs) if self.mask_zero and ids else previous

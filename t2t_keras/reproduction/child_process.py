@@ -1,4 +1,4 @@
-"""Function calls in child processes, so that no measurement affects a later one."""
+"""Calls functions in child processes, so that no measurement affects a later one."""
 
 import multiprocessing
 import os
@@ -13,8 +13,8 @@ def call_in_child(function, *arguments):
     """Calls a function in a child process and returns its result.
 
     Args:
-        function: a function at the top level of a module, which can be pickled.
-        *arguments: its arguments, which must also allow pickling.
+        function: a picklable function, that is, one at the top level of a module.
+        *arguments: its arguments, which must also be picklable.
 
     Raises:
         RuntimeError: if the function raises an exception or the process dies.
@@ -36,10 +36,10 @@ def call_in_child(function, *arguments):
 
 
 def start_method():
-    """Returns how to start children: "fork" this process, or a clean one ("forkserver").
+    """Returns the start method of children: "fork", or "forkserver" to fork a clean process.
 
-    A fork of this process starts faster, but CUDA does not work in it if this process has looked
-    for GPUs, as every command does.
+    A fork of this process starts faster. But CUDA does not work in it if this process has listed
+    the GPUs, which every command does.
     """
     if keras.config.backend() == "tensorflow":
         import tensorflow as tf
@@ -51,7 +51,7 @@ def start_method():
 
 
 def child_main(sender, function, arguments):
-    """Sends the function's result and None, or None and an error message."""
+    """Sends the pair (result, None), or (None, error message)."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent reports the interruption
     threading.Thread(target=end_with_parent, daemon=True).start()
     try:
@@ -61,6 +61,6 @@ def child_main(sender, function, arguments):
 
 
 def end_with_parent():
-    """Ends this process when its parent ends, or it would keep the output folder locked."""
+    """Ends this process when its parent ends; otherwise it would keep the output folder locked."""
     multiprocessing.parent_process().join()
     os._exit(1)

@@ -1,4 +1,4 @@
-"""The cost of a layer by sequence length: seconds and bytes, forward and backward."""
+"""Seconds and bytes that a layer takes at several sequence lengths, forward and backward."""
 
 import os
 
@@ -15,7 +15,7 @@ MEMORY = {
 
 
 def seconds(new_layer, lengths, width, rounds):
-    """Times a layer on single sequences: "forward", and "training" (forward and backward).
+    """Times the forward call, and the forward and backward call, of a layer on single sequences.
 
     All lengths are timed in turn, because they are compared with each other.
 
@@ -26,7 +26,8 @@ def seconds(new_layer, lengths, width, rounds):
         rounds: timed calls per length.
 
     Returns:
-        For each length, a dict of median seconds.
+        For each length, {"forward": median seconds, "training": median seconds}. "training" is
+        the forward and backward call.
     """
     layer = new_layer()
     layer.build((1, None, width))
@@ -37,7 +38,7 @@ def seconds(new_layer, lengths, width, rounds):
 
 
 def memory(new_layer, length, width):
-    """Returns the bytes that a layer's forward and backward call allocates."""
+    """Returns the number of bytes that the forward and backward call of a layer allocates."""
     # TensorFlow's plain CPU allocator does not count all allocations; the BFC allocator does.
     os.environ["TF_CPU_ALLOCATOR_USE_BFC"] = "true"
     layer = new_layer()
@@ -46,12 +47,12 @@ def memory(new_layer, length, width):
 
 
 def sample(length, width):
-    """Returns a random sequence, and a gradient with respect to the layer's output."""
+    """Returns a random sequence and a random gradient with respect to the layer's output."""
     return [keras.random.normal((1, length, width)) for _ in range(2)]
 
 
 def compiled(layer, inputs):
-    """Returns three functions: the forward call, the training call, and the memory of the latter.
+    """Returns three functions: the forward call, the training call, and the latter's memory.
 
     Args:
         layer: a built layer.
@@ -61,7 +62,7 @@ def compiled(layer, inputs):
 
 
 def on_tensorflow(layer, inputs):
-    """Compiles graphs that work for any length."""
+    """Compiles TensorFlow graphs, which work for any length."""
     import tensorflow as tf
 
     weights = [weight.value for weight in layer.trainable_weights]
@@ -91,7 +92,7 @@ def on_tensorflow(layer, inputs):
 
 
 def on_jax(layer, inputs):
-    """Compiles for one length with XLA, which then knows the allocation exactly."""
+    """Compiles with XLA for one length, which gives the exact allocation."""
     import jax
 
     weights = [weight.value for weight in layer.trainable_variables]

@@ -1,4 +1,4 @@
-"""The longest path between two positions of a source, by the kind of encoder (Table 1, §4)."""
+"""The longest path between two positions of a source in each kind of encoder (Table 1, §4)."""
 
 from t2t_keras.models import architecture_of
 
@@ -12,10 +12,12 @@ LONGEST_PATHS = {
 
 
 def longest_path(config):
-    """Returns the paper's order of the longest path. ByteNet's holds while dilations grow with n.
+    """Returns the order of the longest path as in the paper.
+
+    ByteNet's order holds only as long as the dilations grow with n.
 
     Args:
-        config: the settings of any model in `MODELS`.
+        config: settings of any model in `MODELS`.
     """
     if getattr(config, "neighbourhood", None) is not None:
         return "O(n/r)"

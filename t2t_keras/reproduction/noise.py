@@ -1,4 +1,4 @@
-"""Noise of Table 3: the spread of base over several seeds, and differences from base beyond it."""
+"""Noise in Table 3: the spread of base over seeds, which other rows' differences must exceed."""
 
 import collections
 import math
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Noise(NamedTuple):
-    """The perplexities of base with different seeds."""
+    """Summary of the perplexities of base with different seeds."""
 
     seeds: int
     mean: float
@@ -16,12 +16,12 @@ class Noise(NamedTuple):
 
 
 def bases_of(results):
-    """Returns the results of base, one for each seed."""
+    """Returns the results of the row base, one for each seed."""
     return [each for each in results if each.row.split("-")[0] == "base"]
 
 
 def noise_of(results):
-    """Returns the `Noise` of base, or None if it has one seed or if a training of it diverged."""
+    """Returns the `Noise` of base, or None if it has only one seed or a seed diverged."""
     found = [each.perplexity for each in bases_of(results)]
     if len(found) < 2 or not all(map(math.isfinite, found)):
         return None
@@ -29,12 +29,12 @@ def noise_of(results):
 
 
 def signs(results, noise, printed):
-    """Returns, by row, how its difference from base compares with the paper's.
+    """Compares the differences from base with the paper's; returns {row: see `sign`}.
 
     Args:
         results: all `Result`s.
-        noise: a `Noise`; None: there is nothing to compare with.
-        printed: the paper's perplexities by row.
+        noise: a `Noise`. None: nothing is compared, and the dict is empty.
+        printed: {row: the paper's perplexity}.
     """
     if noise is None:
         return {}
@@ -50,7 +50,12 @@ def signs(results, noise, printed):
 
 
 def sign(ours, paper, noise):
-    """Compares a difference from base with the paper's, which may be 0."""
+    """Compares our difference from base with the paper's.
+
+    Returns:
+        "same", "opposite", "within noise" or "diverged". If the paper's difference is 0,
+        a difference within the noise is "same".
+    """
     if not math.isfinite(ours):
         return "diverged"
     if abs(ours) <= noise:
@@ -59,7 +64,7 @@ def sign(ours, paper, noise):
 
 
 def noise_notes(noise, verdicts):
-    """Describes the noise and counts the signs, if the noise is known."""
+    """Returns notes that describe the noise and count the signs; none if it is unknown."""
     if noise is None:
         return []
     counts = collections.Counter(verdicts.values())

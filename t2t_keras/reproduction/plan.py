@@ -1,4 +1,4 @@
-"""The settings for reproducing a table or the claims, and which of them read each setting."""
+"""The settings for reproducing a table or the claims."""
 
 import dataclasses
 import os
@@ -12,82 +12,156 @@ from t2t_keras.reproduction.timing import sorted_lengths
 TABLES = ("table1", "table2", "table3", "table4", "claims")
 
 
-def setting(*tables, default=None, trains=False):
+def setting(*tables, default=None, trains=False, description=""):
     """Returns a field of `Plan`.
 
     Args:
-        *tables: numbers of the tables that read it, or "claims"; every other one rejects it.
+        *tables: numbers of the tables that use it, or "claims"; all others reject it.
         default: its default value.
-        trains: whether only training reads it. A plan with `run` does not train and rejects it.
+        trains: whether only training uses it. A plan with `run` does not train and rejects it.
+        description: its meaning, which is also the help of its flag.
     """
     names = [table if isinstance(table, str) else f"table{table}" for table in tables]
-    metadata = {"tables": names, "trains": trains}
+    metadata = {"tables": names, "trains": trains, "description": description}
     return dataclasses.field(default=default, metadata=metadata)
 
 
 @dataclasses.dataclass(kw_only=True)
 class Plan:
-    """A table to reproduce, or the paper's claims, with data and all changes to its settings.
+    """A table or the paper's claims to reproduce, with data and all changes to the settings.
 
     t2t-reproduce has a flag for every field except `table`, `command` and `overrides`. A wrong
-    value, a setting that the table does not read, and settings that contradict each other raise a
+    value, a setting that the table does not use, and settings that contradict each other raise a
     `ValueError` that names the flags.
 
         Plan("table3", rows=["base", "C_N2"], steps=500)
     """
 
     table: str = dataclasses.field(kw_only=False)  # one of TABLES
-    # Folder for all files; None: reproduced/TABLE
-    output: str | None = setting(1, 2, 3, 4, "claims")
-    # Command line, for the table's notes
+    output: str | None = setting(
+        *(1, 2, 3, 4, "claims"),
+        description="folder for all files. Default: reproduced/ and the table's name.",
+    )
+    # Command line, for the table's notes.
     command: str = setting(1, 2, 3, 4, "claims", default="")
 
-    # Layers to time
-    d_model: int = setting(1, default=256)  # width d
-    heads: int = setting(1, default=4)  # heads h of both attention layers
-    neighbourhood: int = setting(1, default=65)  # r of restricted self-attention
-    kernel: int = setting(1, default=3)  # width k of the convolutions
-    lengths: Sequence[int] = setting(1, default=(1024, 2048, 4096, 8192, 16384))  # n
-    rounds: int = setting(1, default=7)  # timed calls per layer and length
+    # Layers to time.
+    d_model: int = setting(1, default=256, description="width d of the layers.")
+    heads: int = setting(1, default=4, description="heads h of both attention layers.")
+    neighbourhood: int = setting(
+        1, default=65, description="neighbourhood r of restricted self-attention."
+    )
+    kernel: int = setting(1, default=3, description="kernel width k of the convolutions.")
+    lengths: Sequence[int] = setting(
+        1, default=(1024, 2048, 4096, 8192, 16384), description="sequence lengths n."
+    )
+    rounds: int = setting(1, default=7, description="timed calls for each layer and length.")
 
-    # Reductions of the paper's settings
-    divide: int | None = setting(2, 3, 4, trains=True)  # divisor of all widths
-    divide_layers: int | None = setting(2, 3, 4, trains=True)  # divisor of the number of layers
-    # Training steps; the warm-up shrinks too
-    steps: int | None = setting(2, 3, 4, "claims", trains=True)
-    # Floating-point operations to train each row for, in place of `steps`
-    operations: float | None = setting(2, trains=True)
-    # Config for less data or less time; in table2 one for each row, separated by commas
-    reduced: str | None = setting(2, 3, 4, trains=True)
-    # Value by setting: {"model.dropout": 0.2}
+    # Reductions of the paper's settings.
+    divide: int | None = setting(
+        2, 3, 4, trains=True, description="divisor of all widths of the models."
+    )
+    divide_layers: int | None = setting(
+        2, 3, 4, trains=True, description="divisor of the number of layers."
+    )
+    steps: int | None = setting(
+        *(2, 3, 4, "claims"),
+        trains=True,
+        description="training steps; the warm-up shrinks in proportion.",
+    )
+    operations: float | None = setting(
+        2,
+        trains=True,
+        description="floating-point operations to train each row for, instead of --steps. So the "
+        "rows cost the same.",
+    )
+    reduced: str | None = setting(
+        *(2, 3, 4),
+        trains=True,
+        description="config with settings for less data or less time. In table2, one for each row, "
+        "separated by commas; in table3, for all rows.",
+    )
+    # {"model.dropout": 0.2}
     overrides: Mapping | None = setting(2, 3, 4, "claims")
 
-    # Rows, training text and held-out text
-    rows: Sequence[str] | None = setting(2, 3, "claims")  # names; None: all but rivals
-    source: str | None = setting(2, 3, trains=True)  # to train on: paths or globs, with commas
-    target: str | None = setting(2, 3, trains=True)  # translations of `source`
-    data: str | None = setting(2, 3, trains=True)  # folder written by t2t-prepare
-    tfds: str | None = setting(2, 3)  # TensorFlow data set
-    data_dir: str | None = setting(2, 3)  # folder of prepared TensorFlow data sets
-    dev_source: str | None = setting(2, 3, trains=True)  # held-out text
-    dev_target: str | None = setting(2, 3, trains=True)  # translations of `dev_source`
-    seeds: int = setting(3, default=1, trains=True)  # trainings of base; their spread is the noise
-    language: str = setting(3, default="de")  # target language, for the paper's BLEU
+    # Rows, training text and held-out text.
+    rows: Sequence[str] | None = setting(
+        *(2, 3, "claims"),
+        description="names of the rows or experiments. Default: all; in table2, base and big, "
+        "without the rivals.",
+    )
+    source: str | None = setting(
+        *(2, 3),
+        trains=True,
+        description="source text to train on: a file, a glob, or several separated by commas. "
+        "Default: WMT 2014 for table2, the toy grammar for table3.",
+    )
+    target: str | None = setting(2, 3, trains=True, description="translations of --source.")
+    data: str | None = setting(
+        *(2, 3),
+        trains=True,
+        description="folder written by t2t-prepare, to train on instead of --source.",
+    )
+    tfds: str | None = setting(
+        *(2, 3),
+        description="name or folder of a TensorFlow data set to train on instead of --source. Its "
+        "validation and test splits are the held-out text and the test set.",
+    )
+    data_dir: str | None = setting(
+        *(2, 3),
+        description="folder of prepared TensorFlow data sets. Default: ~/tensorflow_datasets.",
+    )
+    dev_source: str | None = setting(
+        *(2, 3),
+        trains=True,
+        description="held-out source text, evaluated during training in table2, scored in table3.",
+    )
+    dev_target: str | None = setting(2, 3, trains=True, description="translations of --dev_source.")
+    seeds: int = setting(
+        3,
+        default=1,
+        trains=True,
+        description="number of trainings of base, each with a different seed. Their spread is the "
+        "noise: smaller differences from base do not count.",
+    )
+    language: str = setting(
+        3, default="de", description="target language, for the paper's BLEU and for --tfds."
+    )
 
-    # Test sets and runs to score
-    test_source: Sequence[str] | None = setting(2)  # files, one per test set
-    test_target: Sequence[str] | None = setting(2)  # translations of `test_source`
-    # Score the runs in `output` as they are
-    evaluate_only: bool = setting(2, default=False, trains=True)
-    run: str | None = setting(2, 4)  # existing run to score; nothing is trained
+    # Test sets and runs to score.
+    test_source: Sequence[str] | None = setting(
+        2, description="source files of the test sets, one per test set."
+    )
+    test_target: Sequence[str] | None = setting(
+        2, description="translations of the files of --test_source."
+    )
+    evaluate_only: bool = setting(
+        2,
+        default=False,
+        trains=True,
+        description="score the runs in --output as they are; train nothing.",
+    )
+    run: str | None = setting(2, 4, description="existing run to score; nothing is trained.")
 
-    # Treebanks
-    train: str | None = setting(4)  # trees to train on: paths or globs, with commas
-    automatic: str | None = setting(4)  # automatically parsed trees: paths or globs, with commas
-    ratio: float | None = setting(4)  # automatic trees per gold tree; None: all of both
-    dev: str | None = setting(4)  # trees to score; section 22 in the paper
-    test: str | None = setting(4)  # trees to score; section 23 in the paper
-    leaves: str | None = setting(4)  # one of LEAVES; None: XX, or that of `run`
+    # Treebanks.
+    train: str | None = setting(
+        4,
+        description="trees to train on, or that --run was trained on: a file, a glob, or several "
+        "separated by commas.",
+    )
+    automatic: str | None = setting(
+        4, description="automatically parsed trees to mix with --train."
+    )
+    ratio: float | None = setting(
+        4, description="automatic trees per gold tree. Default: all trees of both, once."
+    )
+    dev: str | None = setting(4, description="gold trees to score; section 22 in the paper.")
+    test: str | None = setting(4, description="gold trees to score; section 23 in the paper.")
+    leaves: str | None = setting(
+        4,
+        description="symbol for a word among the brackets: XX, tag or word. Default: from --run, "
+        "else XX.",
+    )
 
     def __post_init__(self):
         check_choice("TABLE", self.table, TABLES)
@@ -105,11 +179,11 @@ class Plan:
 
     @property
     def has_text(self):
-        """Whether a training text is given."""
+        """Whether the plan names a training text."""
         return bool(self.source or self.data or self.tfds)
 
     def given(self):
-        """Returns the settings that differ from their defaults, by name."""
+        """Returns {name: value} for the settings that differ from their defaults."""
         values = {field.name: getattr(self, field.name) for field in settings()}
         defaults = {field.name: field.default for field in settings()}
         return {
@@ -203,7 +277,7 @@ class Plan:
             )
 
     def reads_data_sets(self):
-        """Returns whether any text comes from TensorFlow Datasets; by default, in table2 only."""
+        """Returns whether any text comes from TensorFlow Datasets, the default in table2 only."""
         return bool(self.tfds) or (self.table == "table2" and not self.has_text)
 
 

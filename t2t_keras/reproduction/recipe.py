@@ -1,8 +1,8 @@
 """The settings of a training run, the paper's settings, and the differences between them.
 
-`Plan.reduced` replaces the paper's settings with those of a smaller config, and `Plan.divide`
-divides the widths. `Plan.steps` shortens the training; with `Plan.operations`, the trainings of all
-rows cost the same. `Plan.overrides` are applied last.
+`Plan.reduced` replaces the paper's settings with the settings of a smaller config. `Plan.divide`
+divides the widths. `Plan.steps` shortens the training. With `Plan.operations`, all rows have the
+same training cost. `Plan.overrides` are applied last.
 """
 
 import copy
@@ -18,26 +18,26 @@ from t2t_keras.models import architecture_of
 from t2t_keras.parameters import training_operations
 from t2t_keras.training.checkpoints import Checkpoints
 
-CHECKPOINTS = 72  # in twelve hours of training, one every ten minutes (§5.2, §6.1)
-TYPICAL_LENGTH = 25  # tokens of a sentence, for the share of attention in the operations
+CHECKPOINTS = 72  # checkpoints in 12 hours of training, one every ten minutes (§5.2, §6.1)
+TYPICAL_LENGTH = 25  # assumed tokens of a sentence, which the cost of attention depends on
 # Settings that do not affect the results.
 IRRELEVANT = {
     *("data.folder", "data.toy_pairs", "data.dev_source", "data.dev_target", "data.dev_pairs"),
     *("training.log_every", "training.evaluate_every", "training.checkpoint_every"),
     *("training.checkpoint_minutes", "training.keep", "training.xla", "training.accumulate"),
-    "training.average",  # a table averages by itself
+    "training.average",  # tables average checkpoints themselves
     *("model.vocab_size", "data.vocabulary.symbols"),  # implied by data.vocabulary.size
 }
 
 
 class Recipe(NamedTuple):
-    """The settings of a run and of the paper's run that it reproduces.
+    """The settings of a run and the paper's settings that it reproduces.
 
     Args:
         config: name of the shipped config with the paper's settings.
         experiment: settings of the run.
         paper: settings of the paper.
-        reduced: the smaller config that the run's settings come from. None: `config`.
+        reduced: name of the smaller config that the run's settings come from. None: `config`.
     """
 
     config: str
@@ -46,13 +46,13 @@ class Recipe(NamedTuple):
     reduced: str | None = None
 
     def train_flags(self):
-        """Returns the flags of t2t-train for all settings."""
+        """Returns the flags of t2t-train for the run's settings."""
         start = load_experiment(self.reduced) if self.reduced else self.paper
         config = self.reduced or self.config
         return [f"--config={config}", *override_flags(start, self.experiment)]
 
     def prepare_flags(self):
-        """Returns the flags of t2t-prepare, which are equal for all recipes that share a text."""
+        """Returns the flags of t2t-prepare, which must be the same for rows that share a text."""
         overrides = override_flags(load_experiment("base"), self.experiment)
         return ["--config=base", *(o for o in overrides if o.startswith("--config.data."))]
 
@@ -60,7 +60,7 @@ class Recipe(NamedTuple):
         """Describes each relevant difference from the paper's settings in a few words.
 
         Args:
-            trained: settings that the run was trained with. The search settings are the recipe's.
+            trained: settings with which the run was trained. The search settings are the recipe's.
         """
         ours = dataclasses.replace(trained, search=self.experiment.search)
         return [
@@ -70,13 +70,14 @@ class Recipe(NamedTuple):
         ]
 
     def check_resumable(self, run):
-        """Rejects a run that was trained with different settings, or for more steps.
+        """Rejects a run that was trained with different settings or for more steps.
 
-        t2t-train allows both. A table must not: its figures must belong to its settings.
+        t2t-train allows both, but the results in a table must be those of its settings.
         """
         if not run.config_file.exists():
             return
-        steps_may_differ = self.experiment.training.schedule != "linear"  # it ends at the last step
+        # The decay of the linear schedule depends on the number of steps.
+        steps_may_differ = self.experiment.training.schedule != "linear"
         changed = {
             name: values
             for name, values in differences(run.experiment(), self.experiment).items()
@@ -105,8 +106,8 @@ def reduced_recipe(plan, config, keep=0, checkpoints=CHECKPOINTS, reduced=None):
         plan: a `Plan`.
         config: name of the config.
         reduced: the smaller config for this row. None: `plan.reduced`.
-        keep: checkpoints that the run must have at its end.
-        checkpoints: checkpoints that the paper's training wrote.
+        keep: minimum number of checkpoints that the run keeps.
+        checkpoints: number of checkpoints that the paper's training wrote.
     """
     reduced = reduced or plan.reduced
     paper, ours = load_experiment(config), load_experiment(reduced or config)
@@ -129,17 +130,17 @@ def reduced_recipe(plan, config, keep=0, checkpoints=CHECKPOINTS, reduced=None):
 
 
 def operations_per_token(model):
-    """Returns the floating-point operations of training for a token of either side."""
+    """Returns the floating-point operations of training per source or target token."""
     return training_operations(model, 1, TYPICAL_LENGTH) / (2 * TYPICAL_LENGTH)
 
 
 def operations_of_step(experiment):
-    """Returns the floating-point operations of a step whose batch is full on both sides."""
+    """Returns the floating-point operations of a training step with a full batch."""
     return operations_per_token(experiment.model) * 2 * experiment.data.batches.tokens
 
 
 def overridden(plan, experiment):
-    """Returns a copy of an experiment with the overrides and the size of the text's vocabulary."""
+    """Returns a copy of an experiment with the plan's overrides and the text's vocabulary size."""
     experiment = copy.deepcopy(experiment)
     apply_overrides(plan, experiment)
     experiment.model.vocab_size = experiment.data.vocabulary.size
@@ -149,10 +150,10 @@ def overridden(plan, experiment):
 
 
 def shorten(training, steps, checkpoints=CHECKPOINTS):
-    """Changes the number of steps; the warm-up keeps its share and the highest learning rate."""
+    """Changes the number of steps; keeps the warm-up's share and the highest learning rate."""
     share = steps / training.steps
     warmup = max(1, round(training.warmup_steps * share))
-    if training.schedule == "paper":  # whose peak depends on the warm-up
+    if training.schedule == "paper":  # its highest learning rate depends on the warm-up
         training.learning_rate *= math.sqrt(warmup / training.warmup_steps)
     training.warmup_steps, training.steps = warmup, steps
     training.evaluate_every = min(training.evaluate_every, steps)
@@ -165,7 +166,7 @@ def apply_overrides(plan, experiment, kept=()):
     Args:
         plan: a `Plan`.
         experiment: the `Experiment` to change.
-        kept: settings that define the table's row and are not overridden.
+        kept: names of the settings that define the table's row, which are not overridden.
     """
     for path, value in (plan.overrides or {}).items():
         check_choice("overrides", path, experiment.flat())
@@ -181,7 +182,7 @@ def apply_overrides(plan, experiment, kept=()):
 
 
 def set_value(experiment, path, value):
-    """Sets a setting of an experiment by its path, such as "data.batches.tokens"."""
+    """Changes the setting of an experiment at a path such as "data.batches.tokens"."""
     *parts, field = path.split(".")
     settings = experiment
     for part in parts:
@@ -190,7 +191,7 @@ def set_value(experiment, path, value):
 
 
 def override_flags(before, after):
-    """Returns the flags that turn the settings of one experiment into those of the other."""
+    """Returns the flags that change the settings of `before` to the settings of `after`."""
     changed = differences(before, after)
     return [f"--config.{name}={value}" for name, (_, value) in changed.items()]
 

@@ -16,11 +16,11 @@ from t2t_keras.training.checkpoints import Checkpoints
 
 
 class Weights(NamedTuple):
-    """The weights that a run is scored with.
+    """The weights with which a run is scored.
 
     Args:
         name: value of --weights.
-        file: their file.
+        file: file that contains them.
         text: description for the table's notes.
     """
 
@@ -46,7 +46,7 @@ class Facts(NamedTuple):
 @contextlib.contextmanager
 def output_folder(plan):
     """Locks the plan's output folder and yields its path."""
-    # Leaves the GPUs to the processes of the stages, unless the caller already uses the GPUs.
+    # Leave the GPUs to the processes of the stages, unless the caller already uses them.
     with contextlib.suppress(RuntimeError):
         tf.config.set_visible_devices([], "GPU")
     with locked_folder(plan.folder):
@@ -70,7 +70,7 @@ def train(stages, run, recipe, data, dev=None):
         run: a `Run`.
         recipe: its `Recipe`.
         data: folder of the encoded text.
-        dev: source and target file for evaluation during training. None: no evaluation.
+        dev: source and target files for evaluation during training. None: no evaluation.
     """
     recipe.check_resumable(run)
     check_same_text(stages.folder / "text.json", run, data, dev)
@@ -90,8 +90,8 @@ def check_same_text(record, run, data, dev):
     """Rejects a run that was begun with a different text, and records the text of a new run.
 
     Args:
-        record: the file that keeps the digests of the run's text.
-        run, data, dev: those of `train`.
+        record: file with the digests of the run's text.
+        run, data, dev: see `train`.
     """
     text = {
         "training text": read_json(Path(data) / "preparation.json"),
@@ -112,7 +112,7 @@ def check_same_text(record, run, data, dev):
 
 
 def average(stages, run, last):
-    """Averages the last checkpoints, or all if there are fewer; returns their `Weights`."""
+    """Averages the `last` newest checkpoints, or all if there are fewer; returns `Weights`."""
     if not run.checkpoints.steps():
         raise ValueError(f"{run.folder} has no weights yet. Train it to its first checkpoint")
     steps = run.latest_steps()[-last:]
@@ -145,8 +145,8 @@ def translate(stages, stage, run, weights, search, source, output):
         stage: name of the stage.
         run: a `Run`.
         weights: its `Weights`.
-        search: a `SearchConfig`. Only beam, alpha, extra_length and constrain are used; other
-            settings are the run's.
+        search: a `SearchConfig`. Only beam, alpha, extra_length and constrain are used; all other
+            settings come from the run.
         source, output: the files.
     """
     stages.run_once(
@@ -158,8 +158,8 @@ def translate(stages, stage, run, weights, search, source, output):
             f"--beam={search.beam}",
             f"--alpha={search.alpha}",
             f"--extra_length={search.extra_length}",
-            "--split=off",  # a test set is compared line by line
-            f"--constrain={search.constrain}",  # also if it is empty, whatever the run's own is
+            "--split=off",  # each line of a test set needs one translation
+            f"--constrain={search.constrain}",  # even if empty, to override the run's setting
             f"--input={source}",
             f"--output={output}",
         ],
@@ -181,7 +181,7 @@ def facts_of(run):
 
 
 def trained_experiment(run):
-    """Returns a run's settings, with its steps so far, vocabulary size and cleaning rules."""
+    """Returns a run's settings with its actual steps, vocabulary size and cleaning rules."""
     experiment = run.experiment()
     experiment.training.steps = steps_of(run)
     experiment.data.vocabulary.size = experiment.model.vocab_size
@@ -192,7 +192,7 @@ def trained_experiment(run):
 
 
 def steps_of(run):
-    """Returns the steps done so far, or the configured number if the checkpoints are gone."""
+    """Returns the number of steps done, or of configured steps if there are no checkpoints."""
     steps = checkpoints_of(run).steps()
     return steps[-1] if steps else run.experiment().training.steps
 

@@ -1,7 +1,7 @@
-"""The stages of an experiment: commands of this package, each run once.
+"""Runs commands of this package as the stages of an experiment, each stage once.
 
-Each stage is a separate process, because TensorFlow keeps a device's memory and its first strategy
-for as long as a process lives. The stage's output goes to a log file.
+Each stage is a separate process, because TensorFlow holds a device's memory and its first strategy
+until the process ends. The output of a stage goes to a log file.
 """
 
 import contextlib
@@ -17,9 +17,10 @@ from pipelines.atomic_files import read_json, write_json
 from pipelines.progress import duration
 from pipelines.text.sources import digest_of
 
-REPORT_SECONDS = 60  # between two progress reports of a running stage
-# Log lines of libraries, and the prefix of our own log lines.
+REPORT_SECONDS = 60  # interval between progress reports of a running stage
+# Log lines of libraries.
 NOISE = re.compile(r"(WARNING|[IWE]0000 |\d{4}-\d\d-\d\d |\s|$)")
+# Prefix of this package's log lines.
 LOG_PREFIX = re.compile(r"[IWE]\d{4} [^\]]*\] ")
 
 
@@ -29,9 +30,9 @@ class Stages:
     Args:
         folder: folder for the logs and for `stages.json`, the record of finished stages.
         name: the experiment's name in messages.
-        earlier: `Stages` with results that this experiment uses.
-        start: starts a stage and returns its process. Called with the command's name, its
-            arguments and an open log file. None: `start_command`.
+        earlier: `Stages` whose results this experiment uses.
+        start: function that starts a stage and returns its process. Its arguments are the
+            command's name, the command's arguments and an open log file. None: `start_command`.
     """
 
     def __init__(self, folder, name, earlier=None, start=None):
@@ -42,15 +43,15 @@ class Stages:
     def run_once(self, stage, command, arguments, creates, reads=(), depends_on=None):
         """Runs `t2t-COMMAND` unless an identical stage has finished.
 
-        Stages are identical if they have the same arguments, the same contents of input files,
-        the same `depends_on` and identical earlier stages.
+        Stages are identical if they have the same arguments, input files with the same contents,
+        the same `depends_on`, and identical earlier stages.
 
         Args:
             stage: name of the stage and of its log.
             command: name of the command.
             arguments: the command's arguments.
-            creates: file that exists once the stage has finished.
-            reads: input files that no earlier stage wrote.
+            creates: file that the stage creates.
+            reads: input files, except those that earlier stages wrote.
             depends_on: anything else that affects the result, in JSON types.
         """
         arguments = [str(argument) for argument in arguments]
@@ -74,7 +75,7 @@ class Stages:
         self.report(f"{stage} took {duration(time.monotonic() - started)}")
 
     def run(self, stage, command, arguments, log):
-        """Runs the command to its end and reports its newest log message once a minute."""
+        """Runs the command until it ends; reports its newest log message once a minute."""
         children, reported = [], None
         with signals_passed_to(children) as received:
             with open(log, "ab") as file:
@@ -100,9 +101,9 @@ class Stages:
 
 
 def start_command(command, arguments, log):
-    """Starts `t2t-COMMAND` from the package that this process runs."""
+    """Starts `t2t-COMMAND` from the package that this process uses."""
     return subprocess.Popen(
-        # -P keeps modules of the same name in the user's folder off the path.
+        # With -P, files in the user's folder cannot shadow modules.
         [sys.executable, "-P", "-m", f"t2t_keras.cli.{command}", *arguments],
         stdin=subprocess.DEVNULL,
         stdout=log,
@@ -113,16 +114,16 @@ def start_command(command, arguments, log):
 
 
 def exit_code(child):
-    """Waits for up to a minute for the child's exit code; None while it is still running."""
+    """Waits up to a minute for a child to end; returns its exit code, or None if it still runs."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         return child.wait(REPORT_SECONDS)
 
 
 @contextlib.contextmanager
 def signals_passed_to(children):
-    """Forwards SIGINT, SIGTERM and SIGHUP to child processes, which may have work to save.
+    """Forwards SIGINT, SIGTERM and SIGHUP to child processes, so that they can save their work.
 
-    Yields the list of signals received so far.
+    Yields a list to which received signals are appended.
     """
     received = []
 
@@ -143,13 +144,13 @@ def signals_passed_to(children):
 
 
 def send(number, child):
-    """Sends SIGINT, or SIGTERM for any other signal, to a child that may have ended."""
+    """Sends SIGINT, or SIGTERM for any other signal, to a child if it is still running."""
     with contextlib.suppress(ProcessLookupError):
         child.send_signal(signal.SIGINT if number == signal.SIGINT else signal.SIGTERM)
 
 
 def last_message(log):
-    """Returns the last line of a log that the command itself wrote, not a library."""
+    """Returns the last line of a log that was written by the command itself, not by a library."""
     lines = Path(log).read_text(encoding="utf-8", errors="replace").split("\n")
     messages = [line for line in lines if not NOISE.match(line)]
     return LOG_PREFIX.sub("", messages[-1])

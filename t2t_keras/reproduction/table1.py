@@ -1,8 +1,8 @@
 """Table 1: the cost of a layer as its sequence length n grows, in seconds and bytes (§4).
 
-The layers compared with attention are Keras' own. Each result is a line of `table1.jsonl` and is
-measured only once; `table1.md`, `table1.csv` and `table1.png` show all of them. The lengths of a
-layer are timed in turn, so that a temporary slowdown of the machine affects all of them.
+Attention is compared with layers of Keras. Each result is measured once and stored as a line of
+`table1.jsonl`; `table1.md`, `table1.csv` and `table1.png` show all results. The lengths of a layer
+are timed in turn, so that a temporary slowdown of the machine affects all lengths alike.
 """
 
 import functools
@@ -22,7 +22,7 @@ from t2t_keras.reproduction.layer_cost import MEMORY, memory, seconds
 from t2t_keras.reproduction.table_writer import circumstances, number, this_machine, write_table
 from t2t_keras.visualization.scaling import scaling
 
-FITTED_FROM = 1024  # fixed overhead dominates at shorter lengths
+FITTED_FROM = 1024  # minimum n in a fit; fixed overhead dominates at shorter lengths
 MEASURES = {
     "forward": ("forward", "ms", 1e3),
     "training": ("forward and backward", "ms", 1e3),
@@ -57,7 +57,7 @@ def reproduce(plan):
             "kernel": plan.kernel,
             "rounds": plan.rounds,
             "backend": keras.config.backend(),
-            # In a child, because listing the devices starts the backend.
+            # In a child process, because listing the devices starts the backend.
             "machine": call_in_child(this_machine),
         }
         results = measure(plan, plan.folder / "table1.jsonl", settings)
@@ -68,7 +68,7 @@ def reproduce(plan):
 
 
 def read_results(path, settings):
-    """Returns earlier results by (layer, n); they must have been measured with `settings`."""
+    """Returns {(layer, n): result} for earlier results; their settings must equal `settings`."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     results = {}
     for line in lines:
@@ -87,7 +87,7 @@ def read_results(path, settings):
 
 
 def measure(plan, path, settings):
-    """Measures the results that `path` lacks, and returns all results by (layer, n)."""
+    """Measures the results that `path` lacks, and returns {(layer, n): result} for all results."""
     results = read_results(path, settings)
     missing = {name: [n for n in plan.lengths if (name, n) not in results] for name in PAPER}
     with (
@@ -126,7 +126,7 @@ def measure_layer(name, new_layer, lengths, settings):
 
 
 def layer_factories(plan):
-    """Returns a function for each layer that creates it. Creating a layer starts the backend."""
+    """Returns {name: function that creates the layer}. Creating a layer starts the backend."""
     convolution = {"filters": plan.d_model, "kernel_size": plan.kernel, "padding": "same"}
     return {
         "self-attention": functools.partial(MultiHeadAttention, plan.heads, plan.d_model),
@@ -143,11 +143,11 @@ def fit(costs, measure):
     """Fits factor · n^exponent to a layer's costs, by least squares of the logarithms.
 
     Args:
-        costs: results by n.
+        costs: {n: result}.
         measure: a key of `MEASURES`.
 
     Returns:
-        The exponent and the factor, or None if fewer than two lengths can be used.
+        The exponent and the factor, or None if fewer than two lengths are long enough.
     """
     points = {n: result[measure] for n, result in costs.items() if n >= FITTED_FROM}
     if len(points) < 2 or min(points.values()) <= 0:
@@ -157,7 +157,7 @@ def fit(costs, measure):
 
 
 def columns_and_rows(table):
-    """Returns the columns and rows for `write_table`, with a row for each measure and layer."""
+    """Returns the columns and rows for `write_table`, one row for each measure and layer."""
     rows = []
     for measure, (title, unit, scale) in MEASURES.items():
         for name, costs in table.items():

@@ -1,9 +1,10 @@
-"""Table 2: English–German and English–French, all systems: BLEU and training cost (§6.1).
+"""Table 2: BLEU and training cost of all systems, English–German and English–French (§6.1).
 
-Each row prepares its text, trains, averages the last 5 checkpoints (big: 20), translates with beam
-4 and α = 0.6, and is scored with both BLEU metrics. By default the text comes from TensorFlow
-Datasets, with newstest2013 as held-out text and newstest2014 as test set. As in the paper, the
-training cost is the training time times the measured rate of the devices.
+For each row, the text is prepared, a model is trained, its last 5 checkpoints (big: 20) are
+averaged, and the test set is translated with beam 4 and α = 0.6 and scored with both BLEU metrics.
+By default, the text comes from TensorFlow Datasets, with newstest2013 as held-out text and
+newstest2014 as test set. As in the paper, the training cost is the training time times the
+measured rate of the devices.
 """
 
 import functools
@@ -45,15 +46,15 @@ from t2t_keras.runs.text_files import read_lines
 
 
 class PaperRow(NamedTuple):
-    """A recipe of the paper and its printed results.
+    """A row of the paper's table.
 
     Args:
-        config: shipped config of the recipe.
+        config: shipped config with the row's settings.
         data_set: TensorFlow data set of the text.
         languages: source and target language.
-        checkpoints: number of checkpoints that training wrote, one every ten minutes.
-        averaged: number of last checkpoints that were averaged.
-        bleu, flops: the printed BLEU and training cost.
+        checkpoints: number of checkpoints that the training wrote, one every ten minutes.
+        averaged: number of final checkpoints that were averaged.
+        bleu, flops: BLEU and training cost in the paper. None: not given.
     """
 
     config: str
@@ -67,7 +68,9 @@ class PaperRow(NamedTuple):
 
 EN_DE = ("wmt14_translate/de-en", ("en", "de"))
 EN_FR = ("wmt14_translate/fr-en", ("en", "fr"))
-BASE, BIG = (72, 5), (504, 20)  # 12 hours, 3.5 days
+# (checkpoints that the training writes, checkpoints averaged)
+BASE = (72, 5)  # 12 hours of training
+BIG = (504, 20)  # 3.5 days of training
 PAPER = {
     "ende_base": PaperRow("wmt14_ende:base", *EN_DE, *BASE, 27.3, 3.3e18),
     "ende_big": PaperRow("wmt14_ende:big", *EN_DE, *BIG, 28.4, 2.3e19),
@@ -81,7 +84,7 @@ PAPER = {
     "enfr_convs2s": PaperRow("convs2s", *EN_FR, *BASE, 40.46, 1.5e20),
     "enfr_moe": PaperRow("moe", *EN_FR, *BASE, 40.56, 1.2e20),
 }
-# The rows that are reproduced if none are named: the paper's own.
+# The rows that are reproduced by default: the paper's own models.
 OWN = ("ende_base", "ende_big", "enfr_base", "enfr_big")
 
 
@@ -91,7 +94,7 @@ class Result(NamedTuple):
     row: str
     test: str
     facts: Facts
-    model: object  # its settings
+    model: object  # settings of the model
     weights: str
     bleu: Score
     paper_bleu: Score
@@ -105,7 +108,7 @@ def reproduce(plan):
     check(plan, rows)
     reduced = dict(zip(rows, (plan.reduced or "").split(","), strict=False))
     run = existing_run(plan)
-    # All recipes first, so that none is refused after others have been trained.
+    # Make all recipes first, so that a wrong setting is found before anything is trained.
     recipes = {name: recipe_of(plan, name, reduced.get(name)) for name in rows}
     if not (run or plan.data or plan.evaluate_only):
         check_text(recipes)
@@ -118,7 +121,7 @@ def reproduce(plan):
 
 
 def check(plan, rows):
-    """Rejects settings that contradict each other or the rows, and missing files."""
+    """Rejects missing files, and settings that contradict each other or the rows."""
     if plan.run and len(rows) > 1:
         raise ValueError(
             "--run is for one row. Name it, for example --rows=ende_base. "
@@ -159,10 +162,10 @@ def check(plan, rows):
 
 
 def check_text(recipes):
-    """Rejects rows of one pair of languages, which share a text, that need it encoded differently.
+    """Rejects rows with the same languages, and so the same text, that encode it differently.
 
     Args:
-        recipes: `Recipe` by row.
+        recipes: {row: `Recipe`}.
     """
     first = {}
     for name, recipe in recipes.items():
@@ -185,14 +188,14 @@ def recipe_of(plan, name, reduced=None):
 
 
 def score_row(plan, folder, name, run=None, reduced=None):
-    """Trains a row, unless a run is given, and yields a `Result` for each test set.
+    """Trains a row unless a run is given, and yields a `Result` for each test set.
 
     Args:
         plan: a `Plan`.
         folder: the output folder.
-        name: the row.
-        run: an existing `Run`, which is only scored. None: the row's own.
-        reduced: the row's smaller config. None: the paper's settings.
+        name: name of the row.
+        run: an existing `Run` to score. None: train one.
+        reduced: name of the row's smaller config. None: the paper's settings.
     """
     row, stages = PAPER[name], functools.partial(Stages, folder / name, name)
     recipe = recipe_of(plan, name, reduced)
@@ -227,7 +230,7 @@ def score_row(plan, folder, name, run=None, reduced=None):
 
 
 def test_sets(plan, folder, data_set, languages):
-    """Yields the name, the source file and the target file of each test set."""
+    """Yields name, source file and target file of each test set."""
     if plan.test_source:
         for source, target in zip(plan.test_source, plan.test_target, strict=True):
             yield Path(source).stem, source, target
@@ -243,12 +246,12 @@ def training_cost(run):
 
 
 def operations_of(result):
-    """Returns the operations at the last evaluation of a result's run, or None."""
+    """Returns the operations up to the last evaluation of a result's run, or None."""
     return result.progress[-1].operations if result.progress else None
 
 
 def write_results(plan, folder, results):
-    """Writes the table and the picture of all results so far; returns the table as Markdown."""
+    """Writes the table and the plot of all results so far; returns the table as Markdown."""
     draw_progress(folder / "table2.png", {each.row: each.progress for each in results})
     columns = {
         "row": lambda each: each.row,

@@ -1,4 +1,4 @@
-"""BLEU of each system over the cost of its training, in one picture."""
+"""Plots the BLEU of each system over its training cost."""
 
 import math
 from typing import NamedTuple
@@ -8,12 +8,12 @@ from t2t_keras.visualization.line_panels import Panel, line_panels
 
 
 class Progress(NamedTuple):
-    """The cost of a training up to an evaluation, and the BLEU on the held-out text.
+    """The training cost up to an evaluation, and its BLEU on the held-out text.
 
     Args:
-        operations: floating-point operations of its matrix products.
-        seconds: time of its steps.
-        bleu: None, if no translations were evaluated.
+        operations: floating-point operations of matrix products.
+        seconds: duration of the training steps.
+        bleu: BLEU. None: the evaluation had no translations.
     """
 
     operations: float
@@ -32,11 +32,11 @@ def progress_of(run):
 
 
 def draw_progress(path, rows):
-    """Draws BLEU over operations and over minutes, unless no row has evaluated translations.
+    """Draws BLEU over operations and over minutes. Without any BLEU, writes no file.
 
     Args:
         path: path of the PNG file.
-        rows: a list of `Progress` by the name of the row.
+        rows: {name of the row: list of `Progress`}.
     """
     rows = {
         name: [each for each in progress if each.bleu is not None]

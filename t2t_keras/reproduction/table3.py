@@ -1,12 +1,13 @@
-"""Table 3: variations on the base model, each trained and scored on a held-out text (§6.2).
+"""Table 3: variations on the base model, each trained and scored on held-out text (§6.2).
 
 All rows are trained on the same encoded text, and every reduction applies to all rows, so each row
-differs from base by the paper's factors. `divide` divides every width, and `divide_layers` the
-number of layers N. The number of heads h is not divided. "big" has three times the steps of base.
-Perplexity is per piece. Perplexity and translations use the last checkpoint, not an average.
+differs from base by the paper's factors. `divide` divides every width, and `divide_layers` divides
+the number of layers N. The number of heads h is not divided. "big" is trained for three times the
+steps of base. Perplexity is per piece. Perplexity and translations use the last checkpoint, not an
+average.
 
-With several seeds, base is trained once with each, and the spread of its perplexities is the noise.
-A row counts as different only if it is farther than this from their mean.
+With several seeds, base is trained once with each seed, and the spread of its perplexities is the
+noise. A row counts as different only if it differs from their mean by more than the noise.
 """
 
 import dataclasses
@@ -38,8 +39,10 @@ from t2t_keras.runs.run import Run
 from t2t_keras.runs.text_files import read_lines
 from t2t_keras.translating.scoring import perplexity
 
-# Reductions for the toy grammar: config, divisor of the widths, divisor of the number of layers.
-TOY, TOY_WIDTHS, TOY_LAYERS = "toy_sweep", 8, 2
+# Reductions for the toy grammar.
+TOY = "toy_sweep"  # config
+TOY_WIDTHS = 8  # divisor of the widths
+TOY_LAYERS = 2  # divisor of the number of layers
 
 
 class Result(NamedTuple):
@@ -59,7 +62,7 @@ def reproduce(plan):
     rows = chosen_rows(load_config_file(find_config("table3")).MODELS, plan.rows)
     check(plan, rows)
     base = recipe_of(plan, "base")
-    recipes = {}  # all of them first, so that none is refused after others have been trained
+    recipes = {}  # made first, so that a wrong setting is found before anything is trained
     for row in rows:
         for further in range(plan.seeds if row == "base" else 1):
             recipe = recipe_of(plan, row, further)
@@ -94,7 +97,7 @@ def recipe_of(plan, row, further=0):
     Args:
         plan: a `Plan`.
         row: name of the row.
-        further: added to the seed of the training.
+        further: number added to the training's seed.
     """
     config = f"table3:{row}"
     base, paper, ours = (load_experiment(c) for c in ("table3:base", config, config))
@@ -114,7 +117,7 @@ def recipe_of(plan, row, further=0):
 
 
 def training_text(plan, folder, base):
-    """Returns the `EncodedText` of all rows, with held-out text to score on."""
+    """Returns the `EncodedText` of all rows, with the held-out text that they are scored on."""
     if not plan.has_text:
         return encoded_toy_grammar(folder, base)
     return encoded_text(plan, folder, "table 3", base, plan.tfds, ("en", plan.language))
@@ -162,7 +165,7 @@ def score_row(plan, folder, row, recipe, base, text):
 
 
 def changed_settings(base, recipe):
-    """Describes how a row's recipe differs from that of base."""
+    """Describes the settings in which a row's recipe differs from base."""
     changed = differences(base.experiment, recipe.experiment)
     return ", ".join(f"{name.split('.')[-1]} {shown(new)}" for name, (_, new) in changed.items())
 
@@ -177,7 +180,7 @@ def write_results(plan, folder, results, base, text):
     """Writes the table of all results so far and returns it as Markdown."""
     table3 = load_config_file(find_config("table3"))
     noise = noise_of(results)
-    # All rows share the text settings that the first one was trained with.
+    # All rows have the data settings of the first row's run.
     trained_base = dataclasses.replace(base.experiment, data=results[0].trained.data)
     reductions = base.reductions(trained_base)
     verdicts = signs(results, noise, table3.PRINTED_PERPLEXITY)
@@ -212,7 +215,7 @@ def write_results(plan, folder, results, base, text):
 
 
 def measured_columns(name, value, bases, form):
-    """Returns two columns: our figures, and their differences from the mean of base's."""
+    """Returns two columns: our results, and their differences from the mean of base."""
     mean = statistics.mean(map(value, bases)) if bases else None
     return {
         name: lambda each: number(value(each), form),
@@ -221,7 +224,7 @@ def measured_columns(name, value, bases, form):
 
 
 def paper_columns(name, printed, form):
-    """Returns two columns: the paper's figures by row, and their differences from base."""
+    """Returns two columns: the paper's results, and their differences from base."""
     return {
         f"paper {name}": lambda each: number(printed.get(each.row), form),
         f"paper {name} − base": lambda each: signed(

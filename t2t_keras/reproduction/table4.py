@@ -1,13 +1,13 @@
 """Table 4: English constituency parsing, from trees to F1 (§6.3).
 
 Trees become token sequences, a vocabulary is learned, the 4-layer model is trained, and its last 5
-checkpoints are averaged. Sentences are parsed with beam 21, α = 0.3 and outputs of at most 300
-tokens more than the source: once with any output allowed, as in the paper, and once with only trees
-over the sentence allowed. `Plan.automatic` mixes in automatically parsed trees: the
+checkpoints are averaged. Sentences are parsed with beam 21 and α = 0.3, with outputs of at most 300
+tokens more than the source. They are parsed twice: with any output allowed, as in the paper, and
+with only trees over the sentence allowed. `Plan.automatic` mixes in automatically parsed trees: the
 semi-supervised mode.
 
 Sentences that also occur in the training text are excluded from F1; a second column includes them.
-If they are more than a fifth of a treebank's sentences, an error is raised instead.
+If they make up more than a fifth of a treebank, an error is raised instead.
 """
 
 import dataclasses
@@ -38,9 +38,10 @@ from t2t_keras.runs.parsing import gold_words, leaf_symbol, repaired_line, tree_
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.text_files import read_lines, write_lines
 
-AVERAGED = 5
-MOST_SEEN = 0.2  # maximum share; short headings recur in any text, longer sentences rarely do
-OUTPUTS = {"": "any", "tree": "trees only"}  # by `SearchConfig.constrain`
+AVERAGED = 5  # checkpoints that are averaged
+# Maximum share of seen sentences. Short headings recur in any text, longer sentences rarely do.
+MOST_SEEN = 0.2
+OUTPUTS = {"": "any", "tree": "trees only"}  # {`SearchConfig.constrain`: name in the table}
 PAPER_F1 = {"gold trees only": 91.3, "semi-supervised": 92.7}
 
 
@@ -48,13 +49,13 @@ class Result(NamedTuple):
     """A line of the table: the scores of one search on one treebank.
 
     Args:
-        test: "dev" or "test".
-        constrain: constraint of the search, as in `SearchConfig`.
+        test: name of the treebank, "dev" or "test".
+        constrain: constraint of the search, see `SearchConfig`.
         facts: `Facts` of the run.
         score: `Bracketing` of the sentences that are not in the training text.
-        seen: number of sentences that are in the training text.
+        seen: number of sentences in the training text.
         score_of_all: `Bracketing` of all sentences.
-        repaired: number of outputs that were not a tree over their sentence.
+        repaired: number of outputs that were not trees over their sentences.
     """
 
     test: str
@@ -102,7 +103,7 @@ def reproduce(plan):
 
 
 def constraints_of(run):
-    """Returns the constraints of the searches; only a run that records its leaves can have one."""
+    """Returns the constraints to search with; only runs that record their leaves support "tree"."""
     return [*OUTPUTS] if run.prepared_with("leaves") else [""]
 
 
@@ -112,7 +113,7 @@ def mode(plan):
 
 
 def gold_trees(name, files):
-    """Reads a treebank to score, which must have words."""
+    """Reads a treebank to score. At least one tree must have words."""
     trees = list(read_trees(files))
     if not any(gold_words(tree) for tree in trees):
         raise ValueError(f"--{name} must have a tree with words. Received: --{name}={files}")
@@ -120,7 +121,7 @@ def gold_trees(name, files):
 
 
 def check_trained_on(plan, run, trees):
-    """Rejects training trees and leaves that contradict the run's own record."""
+    """Rejects training trees and leaves that contradict the run's record."""
     treebank = run.prepared_with("treebank")
     if treebank and treebank != digest_of(find_files("train", trees)):
         flags = "--train, --automatic and --ratio" if plan.automatic else "--train"
@@ -133,7 +134,7 @@ def check_trained_on(plan, run, trees):
 
 
 def training_trees(plan, folder):
-    """Returns the files to train on: those of the gold trees, or one with both kinds mixed."""
+    """Returns the files to train on: the gold trees, or a file that mixes both kinds of trees."""
     if not plan.automatic:
         return plan.train
     mixed, record = folder / "mixed.trees", folder / "mixed.json"
@@ -143,14 +144,14 @@ def training_trees(plan, folder):
         "ratio": plan.ratio,
     }
     if (read_json(record) or {}).get("origin") != origin:
-        record.unlink(missing_ok=True)  # it no longer describes the file
+        record.unlink(missing_ok=True)  # the record no longer describes the file
         gold, automatic = write_mixed(mixed, plan.train, plan.automatic, plan.ratio)
         write_json(record, {"origin": origin, "gold": gold, "automatic": automatic})
     return str(mixed)
 
 
 def seen_sentences(folder, name, golds, trees):
-    """Returns the indices of gold trees whose sentence also occurs in the training trees."""
+    """Returns the indices of the gold trees whose sentences also occur in the training trees."""
     sentences = [" ".join(gold_words(gold)) for gold in golds]
     record = folder / f"seen-{name}.json"
     origin = [digest_of(find_files("train", trees)), digest("\n".join(sentences).encode())]
@@ -175,7 +176,7 @@ def check_unseen(files, golds, seen):
 
 
 def trained_run(plan, folder, recipe, trees):
-    """Trains the run and returns it with its averaged weights."""
+    """Trains a run and returns it with its averaged `Weights`."""
     stages, data, run = Stages(folder, "parsing"), folder / "data", Run(folder / "run")
     stages.run_once(
         stage="prepare",
@@ -192,7 +193,7 @@ def trained_run(plan, folder, recipe, trees):
 
 
 def score_treebank(plan, folder, name, golds, seen, search, run, weights):
-    """Parses the sentences of gold trees with a search and scores the parses."""
+    """Parses the sentences of the gold trees and returns the `Result` of the parses."""
     sentences = [gold_words(gold) for gold in golds]
     parsed = f"{name}-constrained" if search.constrain else name
     source, output = folder / f"{name}.words", folder / f"{parsed}.brackets"
@@ -218,7 +219,7 @@ def score_treebank(plan, folder, name, golds, seen, search, run, weights):
 
 
 def write_results(plan, folder, results, recipe, run, weights):
-    """Writes the table, a line for each search on each treebank, and returns it as Markdown."""
+    """Writes the table, one line for each search on each treebank; returns it as Markdown."""
     reductions = recipe.reductions(trained_experiment(run))
     columns = {
         "mode": lambda each: mode(plan),

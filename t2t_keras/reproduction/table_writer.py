@@ -16,7 +16,7 @@ def write_table(path, columns, rows, notes):
 
     Args:
         path: path without a suffix.
-        columns: for each column's name a function from a row to the text of its cell.
+        columns: {name of the column: function that takes a row and returns the text of its cell}.
         rows: objects of any type.
         notes: lines of text.
     """
@@ -38,18 +38,18 @@ def write_table(path, columns, rows, notes):
 
 
 def circumstances(plan, machine=None):
-    """Returns the last notes of every table: date, machine and command line.
+    """Returns the notes that end every table: date, machine and command line.
 
     Args:
         plan: a `Plan`.
-        machine: description of the machine. None: this one.
+        machine: description of the machine. None: this machine.
     """
     notes = [f"{datetime.date.today()}, {machine or this_machine()}"]
     return [*notes, f"`{plan.command}`"] if plan.command else notes
 
 
 def this_machine():
-    """Describes the GPUs, or the processor if there are none."""
+    """Describes the GPUs of this machine, or its processor if there are none."""
     devices = tf.config.list_physical_devices("GPU")
     names = [tf.config.experimental.get_device_details(gpu).get("device_name") for gpu in devices]
     if names:

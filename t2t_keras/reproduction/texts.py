@@ -1,4 +1,4 @@
-"""The texts of tables 2 and 3: files, TensorFlow data sets, encoded data, the toy grammar."""
+"""The texts for tables 2 and 3: files, TensorFlow data sets, encoded data, the toy grammar."""
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ class EncodedText(NamedTuple):
     Args:
         folder: folder of the encoded text.
         stages: `Stages` that wrote it.
-        dev: source and target file of the held-out text, or None.
+        dev: source and target files of the held-out text, or None.
     """
 
     folder: Path
@@ -32,14 +32,14 @@ class EncodedText(NamedTuple):
 
 
 def chosen_rows(rows, names):
-    """Returns the named rows, or all."""
+    """Returns the rows in `names`, or all rows if there are no names."""
     for name in names or []:
         check_choice("rows", name, rows)
     return list(names or rows)
 
 
 def check_files(plan):
-    """Rejects missing training files, and held-out files that do not match each other."""
+    """Rejects missing training files, and held-out files that do not match."""
     for name in ("source", "target"):
         if getattr(plan, name):
             find_files(name, getattr(plan, name))
@@ -48,10 +48,10 @@ def check_files(plan):
 
 
 def check_lines(name, source, target):
-    """Rejects two files that cannot be scored against each other.
+    """Rejects two files that are not the two sides of one text.
 
     Args:
-        name: "dev" or "test", the prefix of the flags' names.
+        name: "dev" or "test", the prefix of the flags.
         source, target: the files.
     """
     for side, path in (("source", source), ("target", target)):
@@ -71,8 +71,8 @@ def encoded_text(plan, folder, name, recipe, data_set, languages):
         folder: folder for the text's files.
         name: the text's name in messages.
         recipe: a `Recipe`.
-        data_set, languages: the TensorFlow data set and its two languages. Its validation split is
-            the held-out text unless the plan has one.
+        data_set, languages: the TensorFlow data set and its two languages. Its validation split
+            is the held-out text, unless the plan names one.
 
     Returns:
         An `EncodedText`.
@@ -91,7 +91,7 @@ def encoded_text(plan, folder, name, recipe, data_set, languages):
 
 
 def encoded_files(folder, name, recipe, source, target, dev):
-    """Encodes text files; the arguments are those of `encoded_text` and `EncodedText`."""
+    """Encodes text files; for the arguments, see `encoded_text` and `EncodedText`."""
     reads = [*find_files("source", source), *find_files("target", target)]
     stages = prepare(folder, name, recipe, [f"--source={source}", f"--target={target}"], reads)
     return EncodedText(folder / "data", stages, dev)
@@ -105,7 +105,7 @@ def prepare(folder, name, recipe, flags, reads=()):
         name: the text's name in messages.
         recipe: a `Recipe`.
         flags: flags of t2t-prepare that name the text.
-        reads: the text's files, if it is in files.
+        reads: the files that contain the text, if any.
     """
     stages, data = Stages(folder, name), folder / "data"
     stages.run_once(
@@ -119,7 +119,7 @@ def prepare(folder, name, recipe, flags, reads=()):
 
 
 def prepared_data(folder, name, data, dev):
-    """Returns a folder written by t2t-prepare as an `EncodedText`."""
+    """Returns the `EncodedText` in a folder written by t2t-prepare."""
     report = read_json(Path(data) / "report.json")
     if report is None:
         raise ValueError(
@@ -131,7 +131,7 @@ def prepared_data(folder, name, data, dev):
 
 
 def tfds_files(plan, folder, data_set, languages, split):
-    """Writes a data set's split to two text files, unless they exist, and returns their paths."""
+    """Writes a split of a data set to two text files unless they exist; returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{re.sub(r'[^0-9A-Za-z]+', '_', data_set)}-{split}"
     paths = [folder / f"{name}.{language}" for language in languages]
@@ -147,7 +147,7 @@ def tfds_files(plan, folder, data_set, languages, split):
 
 
 def encoded_toy_grammar(folder, recipe):
-    """Encodes sentences of the toy grammar; those with unseen combinations are held out."""
+    """Encodes sentences of the toy grammar; unseen combinations of words are held out."""
     files = {}
     for name, count, split in (
         ("train", recipe.experiment.data.toy_pairs, "train"),

@@ -1,4 +1,4 @@
-"""Times calls for comparison, in turn, so that a temporary slowdown affects all of them."""
+"""Times several calls in turn, so that a temporary slowdown affects all of them alike."""
 
 import statistics
 import time
@@ -11,8 +11,8 @@ def median_seconds(calls, rounds, warm_up=2):
 
     Args:
         calls: functions without arguments.
-        rounds: timed calls of each function.
-        warm_up: calls of each function before that, which are not timed.
+        rounds: number of timed calls of each function.
+        warm_up: number of earlier calls of each function, which are not timed.
     """
     for call in calls:
         for _ in range(warm_up):

@@ -10,7 +10,7 @@ LOWEST = -1e9
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class AdditiveAttention(keras.layers.Layer):
-    """Weights softmax(v · tanh(W q + U k)) and the mean of the memory with these weights.
+    """Computes the weights softmax(v · tanh(W q + U k)) and the weighted mean of the memory.
 
     Args:
         units: width of the hidden layer.

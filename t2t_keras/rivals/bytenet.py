@@ -1,6 +1,6 @@
-"""ByteNet: dilated convolutions without attention, the decoder stacked on the encoder.
+"""ByteNet: dilated convolutions without attention, with the decoder stacked on the encoder.
 
-README.md lists the differences from Kalchbrenner et al. 2016, above all sub-words instead of
+README.md lists the differences from Kalchbrenner et al. 2016. The main one is sub-words instead of
 characters.
 """
 
@@ -25,17 +25,17 @@ class ByteNetConfig(RivalConfig):
     """The settings of `ByteNet`. The defaults are those of the paper's translation model (§5).
 
     The vocabulary and the dropout are those of the other models; the paper translates characters.
-    `unfold_ratio` and `unfold_extra` are a and b of §3.2: a source of n tokens is read as
+    `unfold_ratio` and `unfold_extra` are a and b of §3.2: a source of n tokens is unfolded to
     a · n + b positions, rounded up.
 
     Args:
         d_model: width of the embeddings and between blocks, the paper's 2d.
         units: width of the convolutions, the paper's d.
-        kernel: vectors in the window of a convolution.
-        max_dilation: a power of 2. Dilations double from layer to layer up to this one, then
-            begin with 1 again (§3.6).
-        unfold_ratio: positions of the encoder per source token.
-        unfold_extra: further positions of the encoder.
+        kernel: number of vectors in the window of a convolution.
+        max_dilation: largest dilation, a power of 2. Dilations double from layer to layer up to
+            this value, then start from 1 again (§3.6).
+        unfold_ratio: number of positions of the encoder per source token.
+        unfold_extra: number of additional positions of the encoder.
     """
 
     num_layers: int = 30
@@ -59,7 +59,7 @@ class ByteNetConfig(RivalConfig):
         check_integer("unfold_extra", self.unfold_extra, at_least=0)
 
     def use_of(self, path):
-        """Returns the positions per source token in the encoder; in the decoder, 1."""
+        """Returns the number of positions per token: `unfold_ratio` in the encoder, else 1."""
         return self.unfold_ratio if path.startswith("encoder") else 1
 
     def dilation(self, layer):
@@ -67,7 +67,7 @@ class ByteNetConfig(RivalConfig):
         return 2 ** (layer % self.max_dilation.bit_length())
 
     def unfolded(self, length):
-        """Returns how many positions the encoder has for a length, an int or a tensor of ints."""
+        """Returns the number of encoder positions for a length, an int or a tensor of ints."""
         ratio = Fraction(self.unfold_ratio).limit_denominator(1000)
         return -(-length * ratio.numerator // ratio.denominator) + self.unfold_extra
 
@@ -76,15 +76,15 @@ class ByteNetMemory(NamedTuple):
     """The encoded source sentences; constant during decoding."""
 
     encoded: Any  # [sentences, unfolded_length, d_model]
-    lengths: Any  # [sentences]: the positions that a sentence has
+    lengths: Any  # [sentences]: number of positions of each sentence
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class ByteNet(SequenceModel):
     """Translation in linear time (Kalchbrenner et al. 2016).
 
-    Decoder position i reads the encoder's vector at position i: the two are added before the first
-    decoder block. Beyond the end of the unfolded source, nothing is added.
+    The encoder's vector at position i is added to the target embedding at position i before the
+    first decoder block. Beyond the end of the unfolded source, nothing is added.
 
     Args and call arguments: see `SequenceModel`, with a `ByteNetConfig`.
 
@@ -157,7 +157,7 @@ class ByteNet(SequenceModel):
         return self.decoded(x, training)
 
     def decoded(self, x, training=None):
-        """Returns what the output matrix reads, from the outputs of the last block."""
+        """Computes the vectors for the output matrix from the outputs of the last block."""
         return ops.relu(self.output_norm(self.output_layer(x), training=training))
 
     def attention_weights(self, inputs):
@@ -166,7 +166,7 @@ class ByteNet(SequenceModel):
         return {}
 
     def start_decoding(self, source, max_length, beams=1):
-        """See `Transformer.start_decoding`. The cache has the windows of each block."""
+        """See `Transformer.start_decoding`. The cache contains the windows of each block."""
         self.check_room(max_length, beams)
         memory = self.remember(source)
         sentences = ops.shape(source)[0]
@@ -186,7 +186,7 @@ class ByteNet(SequenceModel):
 
 
 def stacked(x, memory, positions):
-    """Adds the encoder's vectors at these positions; beyond its last position, nothing.
+    """Adds the encoder's vectors at these positions, and nothing beyond its last position.
 
     Args:
         x: `[sentences, positions, d_model]`; or one position of several hypotheses, `[sentences,

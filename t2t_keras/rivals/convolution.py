@@ -18,9 +18,9 @@ class Convolution(keras.layers.Layer):
     Args:
         units: width of the output.
         kernel: number of vectors in a window.
-        dilation: distance between neighbours in a window.
-        causal: a window ends at its position. False: it is centered there; an even one extends
-            further to the left.
+        dilation: distance between neighbors in a window.
+        causal: whether a window ends at its position. False: the window is centered there; if
+            `kernel` is even, it extends further to the left.
         gain: variance of the outputs before training, for inputs with variance 1.
 
     Call arguments:
@@ -74,7 +74,7 @@ class Convolution(keras.layers.Layer):
         return self.product(windows)
 
     def empty_cache(self, sentences, beams):
-        """Returns the history of the inputs, as many positions as a window looks back."""
+        """Returns an empty history of inputs, with as many positions as a window looks back."""
         if self.kernel == 1:
             return []
         return [self.history.empty(sentences, beams, self.compute_dtype)]

@@ -1,6 +1,6 @@
 """ConvS2S: gated convolutions, with attention in every decoder layer (Gehring et al. 2017).
 
-README.md lists the differences from the paper: above all, weights are not normalized, and the
+README.md lists the differences from the paper. The main ones: weights are not normalized, and the
 gradients of the encoder are not scaled.
 """
 
@@ -23,16 +23,18 @@ from t2t_keras.sequence_model import SequenceModel, check_ids, check_inputs
 class ConvS2SConfig(RivalConfig):
     """The settings of `ConvS2S`. The defaults are the paper's for English–German (§5.1).
 
-    Encoder and decoder end with wide and top layers; all others have `units` and `kernel`. §4.1
-    has the vocabulary of 40,000; §4.2, the width of the embeddings. The authors' training command
-    for English–German has the dropout; their code, the longest sequence.
+    Encoder and decoder end with wide and top layers; all others have `units` and `kernel`. The
+    vocabulary size of 40,000 is from §4.1, the width of the embeddings from §4.2, the dropout rate
+    from the authors' training command for English–German, and the maximum length from their code.
 
     Args:
         units: width of the layers.
-        kernel: vectors in the window of a layer.
+        kernel: number of vectors in the window of a layer.
         wide_layers: number of layers with `wide_units`, below the top layers.
+        wide_units: width of the wide layers.
         top_layers: number of layers with `top_units` and a kernel of 1, the last ones.
-        max_length: positions with a vector, the maximum length of a sequence.
+        top_units: width of the top layers.
+        max_length: number of learned positions, which is the maximum length of a sequence.
     """
 
     vocab_size: int = 40000
@@ -152,7 +154,8 @@ class ConvS2S(SequenceModel):
 
     @property
     def embedding_options(self):
-        # The matrix begins with the standard deviation d_model^-½; the vectors, with 0.1 (§3.5).
+        # Initially, the matrix has the standard deviation d_model^-½, and the vectors have 0.1
+        # (§3.5).
         return {"scale": 0.1 * self.config.d_model**0.5}
 
     def build_layers(self):
@@ -200,7 +203,7 @@ class ConvS2S(SequenceModel):
     def remember(self, source, training=None):
         """Returns the `ConvS2SMemory` of source ids.
 
-        The values are scaled: uniform weights over m tokens would divide their variance by m.
+        The values are scaled, because uniform weights over m tokens divide their variance by m.
         """
         mask = self.source_mask(source)
         embedded = self.embed_source(source, training)
@@ -246,7 +249,7 @@ class ConvS2S(SequenceModel):
         return {f"decoder/{i}/cross_attention": each[:, None] for i, each in enumerate(weights)}
 
     def start_decoding(self, source, max_length, beams=1):
-        """See `Transformer.start_decoding`. The cache has the windows of each layer."""
+        """See `Transformer.start_decoding`. The cache contains the windows of each layer."""
         self.check_room(max_length, beams)
         self.target_positions.check_length(max_length)
         check_ids("source", source)

@@ -14,8 +14,8 @@ class DilatedBlock(keras.layers.Layer):
     Args:
         units: width of the convolution.
         kernel: number of vectors in its window.
-        dilation: distance between neighbours in the window.
-        causal: a window ends at its position.
+        dilation: distance between neighbors in the window.
+        causal: whether a window ends at its position.
         dropout: rate on the output, before it is added.
 
     Call arguments:

@@ -5,11 +5,11 @@ from keras import ops
 
 from t2t_keras.rivals.convolution import Convolution
 
-ROOT_HALF = 0.5**0.5  # keeps the variance of a sum of two
+ROOT_HALF = 0.5**0.5  # factor that preserves the variance of a sum of two terms
 
 
 def scaled_linear(units, **options):
-    """Returns a `Dense` layer whose outputs begin with the variance of its inputs."""
+    """Returns a `Dense` layer whose outputs initially have the variance of its inputs."""
     initializer = keras.initializers.VarianceScaling(1.0, "fan_in", "untruncated_normal")
     return keras.layers.Dense(units, kernel_initializer=initializer, **options)
 
@@ -24,7 +24,7 @@ class GatedConvolution(keras.layers.Layer):
     Args:
         units: width of the output.
         kernel: number of vectors in a window.
-        causal: a window ends at its position.
+        causal: whether a window ends at its position.
         dropout: rate on the input of the convolution.
 
     Call arguments:
@@ -51,7 +51,7 @@ class GatedConvolution(keras.layers.Layer):
         self.units, self.kernel, self.causal, self.rate = units, kernel, causal, dropout
         dtype = self.dtype_policy
         self.dropout = keras.layers.Dropout(dropout, dtype=dtype, name="dropout")
-        # The gate, a half at first, divides the variance by 4; the dropout, by 1 − rate.
+        # The gate, initially ½, divides the variance by 4. Dropout divides it by 1 − rate.
         gain = 4 * (1 - dropout)
         self.convolution = Convolution(
             2 * units, kernel, causal=causal, gain=gain, dtype=dtype, name="convolution"

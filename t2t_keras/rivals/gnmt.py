@@ -1,7 +1,7 @@
 """GNMT-style model: stacks of LSTMs with residual connections and additive attention.
 
-It differs from Wu et al. 2016 in one respect: the first decoder layer does not read the context of
-the step before. So training computes all positions of a layer in one call.
+It differs from Wu et al. 2016 in one respect: the first decoder layer does not use the context of
+the previous step. So training computes all positions of a layer in one call.
 """
 
 import dataclasses
@@ -26,9 +26,9 @@ class GNMTConfig(RivalConfig):
     Args:
         units: width of the LSTMs.
         attention_units: width of the hidden layer of the attention.
-        fast_forward: fast-forward connections (Zhou et al. 2016) instead of residual ones. A layer
-            also reads the first half of W·x, the input's contribution to the gates of the layer
-            below. So a linear path joins the inputs of all layers.
+        fast_forward: fast-forward connections (Zhou et al. 2016) instead of residual ones. A
+            further input of a layer is the first half of W·x in the layer below, the contribution
+            of its input x to its gates. So a linear path connects the inputs of all layers.
     """
 
     vocab_size: int = 32000
@@ -55,7 +55,7 @@ class GNMTConfig(RivalConfig):
         return 0, 0, 1
 
     def use_of(self, path):
-        """Returns 1.5 for a matrix whose product the layer above also reads; for others, 1."""
+        """Returns 1.5 if the layer above also needs half of the matrix's product, else 1."""
         names = ["encoder_0_forward", *(f"encoder_{i}" for i in range(1, self.num_layers))]
         below = [*names[:-1], *(f"decoder_{i}" for i in range(self.layers[1] - 1))]
         layer, weight = path.split("/")[0], path.split("/")[-1]
@@ -80,7 +80,7 @@ class GNMT(SequenceModel):
     """Recurrent translation with attention (Wu et al. 2016).
 
     The encoder's first layer reads in both directions. The first decoder layer provides the
-    attention's queries; the layers above read its contexts. From the third layer on,
+    attention's queries; the layers above receive its contexts. From the third layer on,
     connections are residual; with `fast_forward`, all layers have fast-forward connections instead.
 
     Args and call arguments: see `SequenceModel`, with a `GNMTConfig`.
@@ -148,7 +148,7 @@ class GNMT(SequenceModel):
         return x
 
     def forwarded(self, layer, x):
-        """Returns what a layer with the input x forwards to the one above, or None."""
+        """Returns the vectors that a layer with input x forwards to the layer above, or None."""
         return layer.half_of_product(x) if self.config.fast_forward else None
 
     def summed(self, index, x, y):
@@ -191,7 +191,7 @@ class GNMT(SequenceModel):
         return (x if self.output_layer is None else self.output_layer(x)), weights
 
     def after_layer(self, stack, index, x, mask, training):
-        """Returns what the next layer of a stack reads; `MoE` puts its experts here."""
+        """Returns the input of the next layer of a stack. `MoE` inserts its experts here."""
         return x
 
     def attention_weights(self, inputs):
@@ -200,7 +200,7 @@ class GNMT(SequenceModel):
         return {"decoder/0/cross_attention": weights[:, None]}
 
     def start_decoding(self, source, max_length, beams=1):
-        """See `Transformer.start_decoding`. The cache has the newest state of each layer."""
+        """See `Transformer.start_decoding`. The cache contains the newest state of each layer."""
         self.check_room(max_length, beams)
         memory = self.remember(source)
         sentences = ops.shape(source)[0]
@@ -217,5 +217,5 @@ class GNMT(SequenceModel):
 
 
 def joined(*vectors):
-    """Concatenates vectors, apart from those that are None."""
+    """Concatenates vectors, ignoring None."""
     return ops.concatenate([each for each in vectors if each is not None], axis=-1)

@@ -1,4 +1,4 @@
-"""The memory of recurrent and convolutional decoders: vectors of each hypothesis."""
+"""The memory of recurrent and convolutional decoders: earlier vectors of each hypothesis."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ class History(NamedTuple):
     """Vectors of the newest positions of every hypothesis: `[sentences, 1, kept · beams, width]`.
 
     The hypothesis in beam b at position p writes slot `(p mod kept) · beams + b`. Nothing is moved
-    when a beam search continues a different hypothesis: `visible` says which slots belong to each.
+    when a beam search continues a different hypothesis: `visible` marks the slots of each one.
 
     Args:
         kept: number of positions.
@@ -38,7 +38,7 @@ class History(NamedTuple):
         return vectors * ops.cast(position >= 0, vectors.dtype)
 
     def written(self, array, position, beams, vectors):
-        """Returns the array with the vectors `[rows, width]` at a position."""
+        """Returns the array after writing the vectors `[rows, width]` at a position."""
         vectors = ops.cast(vectors, array.dtype)
         if self.kept > 1:
             rows = self.rows(array, position, beams, ops.arange(beams, dtype="int32")[None])
@@ -71,8 +71,8 @@ def layer_steps(layers, position, cache, beams, visible):
         cache: the cache of each layer.
 
     Returns:
-        A function from the index of a layer and vectors `[sentences, beams, width]` to `[sentences,
-        beams, units]`, and a list to which it appends the new cache of that layer.
+        A function of (index of a layer, vectors `[sentences, beams, width]`) that returns
+        `[sentences, beams, units]`, and a list to which it appends the new cache of the layer.
     """
     new_caches = []
 
@@ -91,8 +91,8 @@ def beams_of_step(tokens, array, visible):
 
     Args:
         tokens: ids `[rows]`.
-        array: of any history.
-        visible: None, with unknown shapes: one hypothesis.
+        array: the array of any history.
+        visible: see `History.read`. None, with unknown shapes, means one hypothesis.
     """
     if visible is not None:
         return visible.shape[1]

@@ -13,14 +13,14 @@ from t2t_keras.rivals.sparse_experts import SparseExperts
 class MoEConfig(GNMTConfig):
     """The settings of `MoE`. The defaults are those of Shazeer et al. 2017, appendix E.
 
-    For what is simpler here, see "Differences from the papers" in this folder's README.
+    For the simplifications, see "Differences from the papers" in this folder's README.
 
     Args:
-        experts: experts of a mixture.
-        chosen: experts that compute a token, at least 2: the gate of a single one is always 1, so
-            the translation would teach the gate nothing.
+        experts: number of experts of a mixture.
+        chosen: number of experts that compute a token, at least 2. The gate of a single expert is
+            always 1, so the translation loss would not train it.
         expert_units: width of an expert's hidden layer.
-        balance: weight of the losses that make the experts equally used.
+        balance: weight of the losses that balance the use of the experts.
     """
 
     num_layers: int = 3
@@ -47,7 +47,7 @@ class MoEConfig(GNMTConfig):
         check(not self.fast_forward, "fast_forward", True, "False: the experts are residual")
 
     def use_of(self, path):
-        """Returns the share of the experts that compute a token; for other matrices, 1."""
+        """Returns the share of the experts that compute a token; see `GNMTConfig` for others."""
         layer, weight = path.split("/")[0], path.split("/")[-1]
         of_experts = layer.endswith("_experts") and weight in ("inner", "outer")
         return self.chosen / self.experts if of_experts else super().use_of(path)

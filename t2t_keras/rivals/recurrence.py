@@ -8,11 +8,11 @@ from t2t_keras.rivals.histories import History
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class Recurrence(keras.layers.Layer):
-    """An LSTM from the first position to the last, or the other way round.
+    """An LSTM from the first position to the last, or backward.
 
     Args:
         units: width of the states.
-        backward: read each sequence from its last real token to its first.
+        backward: whether to read each sequence from its last real token to its first.
 
     Call arguments:
         x: `[batch, length, width]`.
@@ -53,7 +53,7 @@ class Recurrence(keras.layers.Layer):
         return ops.matmul(x, ops.cast(kernel, x.dtype))
 
     def empty_cache(self, sentences, beams):
-        """Returns the histories of state and cell, which keep one position."""
+        """Returns empty histories of the state and the cell, each for one position."""
         empty = self.history.empty(sentences, beams, self.compute_dtype)
         return [empty, empty]
 

@@ -1,4 +1,4 @@
-"""The settings that all rivals have."""
+"""The settings that all rivals share."""
 
 import dataclasses
 
@@ -7,12 +7,12 @@ from t2t_keras.checks import check, check_boolean, check_integer, check_rate
 
 @dataclasses.dataclass
 class RivalConfig:
-    """Base of the rivals' settings.
+    """Base class of the rivals' settings.
 
     Args:
         vocab_size: number of target tokens, and of source tokens if `source_vocab_size` is None.
-        num_layers: layers of the encoder.
-        decoder_layers: layers of the decoder. None: as many.
+        num_layers: number of layers of the encoder.
+        decoder_layers: number of layers of the decoder. None: `num_layers`.
         d_model: width of the embeddings, and of the vectors that are compared with them.
         dropout: rate on the embeddings and on each layer's output.
         source_vocab_size: number of source tokens. None: source and target share one embedding
@@ -28,13 +28,13 @@ class RivalConfig:
     source_vocab_size: int | None = None
     tie_output: bool = True
 
-    # Further attributes that `SequenceModel` reads.
+    # Further attributes that `SequenceModel` needs.
     source_end = True
     output_bias = False
     num_heads = 1
     longest = None
-    widths = ("d_model",)  # the settings that `divided` divides
-    numbers = ()  # further settings that are whole numbers from 1
+    widths = ("d_model",)  # names of the settings that `divided` divides
+    numbers = ()  # names of further settings that are whole numbers of at least 1
 
     def __post_init__(self):
         self.validate()
@@ -62,11 +62,11 @@ class RivalConfig:
         return 0, 0, 0
 
     def attention_products(self, length):
-        """Returns the multiplications of a token with all that it attends to."""
+        """Returns the number of multiplications of a token with keys and values of others."""
         return 0
 
     def use_of(self, path):
-        """Returns how often a token is multiplied by the matrix at a path: here, once."""
+        """Returns the number of times that a token is multiplied by the matrix at a path: 1."""
         return 1
 
     def resolved(self):

@@ -1,4 +1,4 @@
-"""A sparsely gated mixture of experts: each token is computed by a few of many small networks."""
+"""A sparsely gated mixture of experts: a few of many small networks compute each token."""
 
 import math
 
@@ -22,7 +22,7 @@ class SparseExperts(keras.layers.Layer):
 
     Args:
         experts: number of experts.
-        chosen: experts of a token.
+        chosen: number of experts per token.
         units: width of an expert's hidden layer.
         balance: weight of each of the two losses.
 
@@ -81,7 +81,7 @@ class SparseExperts(keras.layers.Layer):
         return ops.reshape(outputs, ops.shape(x))
 
     def of_experts(self, tokens, experts):
-        """Returns what the chosen experts make of each token.
+        """Returns the outputs of the chosen experts for each token.
 
         Args:
             tokens: `[tokens, width]`.
@@ -96,9 +96,9 @@ class SparseExperts(keras.layers.Layer):
         blocks = smaller(count // size + self.experts, count)
         of_each = ops.sum(ops.one_hot(assigned, self.experts, dtype="int32"), axis=0)
         blocks_of_each = -(-of_each // size)
-        rank = ops.argsort(ops.argsort(assigned))  # the place of each assignment, by expert
+        rank = ops.argsort(ops.argsort(assigned))  # index of each assignment, sorted by expert
         before, blocks_before = (ops.cumsum(each) - each for each in (of_each, blocks_of_each))
-        rank = ops.cast(rank, "int32") - ops.take(before, assigned)  # among those of its expert
+        rank = ops.cast(rank, "int32") - ops.take(before, assigned)  # within its expert
         row = ops.take(blocks_before, assigned) * size + rank
         token = ops.arange(count, dtype="int32") // self.chosen
         token_of_row = ops.scatter(row[:, None], token, (blocks * size,))
@@ -121,7 +121,7 @@ class SparseExperts(keras.layers.Layer):
         importance = ops.sum(ops.sum(use, axis=1) * counted, axis=0)
         losses = variation(importance)
         if self.chosen < self.experts:
-            # The probability that another draw of an expert's noise would choose it.
+            # The probability that a new draw of its noise would choose an expert.
             last, next_one = highest[:, -2:-1], highest[:, -1:]
             others = ops.where(rates >= last, next_one, last)
             normal = (clean - others) / spread
@@ -135,7 +135,7 @@ class SparseExperts(keras.layers.Layer):
 
 
 def smaller(one, other):
-    """Returns the smaller of two sizes, or the first one if only JAX's export knows them."""
+    """Returns the smaller of two sizes, or the first one if they are symbols of JAX's export."""
     if ops.is_tensor(one):
         return ops.minimum(one, other)
     return min(one, other) if isinstance(one, int) else one

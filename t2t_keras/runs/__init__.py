@@ -19,7 +19,7 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name):
-    # Lazily: each needs TensorFlow and Keras.
+    # Imported lazily, because each needs TensorFlow and Keras.
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,6 +1,6 @@
 """The choice of the decoder layer and head that align words, stored in a run.
 
-RUN/alignment.json contains the fields of the `AlignmentHead`, and how it was chosen.
+RUN/alignment.json contains the fields of the `AlignmentHead` and the figures of the choice.
 """
 
 import dataclasses
@@ -19,11 +19,11 @@ from t2t_keras.translating.words import between_words, linked
 
 
 class RatedHead(NamedTuple):
-    """A head with the figures that it is chosen by.
+    """A head with the figures by which it is chosen.
 
     Args:
         head: an `AlignmentHead`.
-        agreement: share of target words whose best source word has them as its best target word.
+        agreement: share of links that are the best in both directions.
         error_rate: alignment error rate. None: no alignments were given.
     """
 
@@ -51,7 +51,7 @@ def choose_alignment(run, sources, targets, alignments=None, weights=None, name=
         sources, targets: lists of texts that translate each other.
         alignments: their alignments, such as `0-0 1-2 1p1`; see `read_gold`. The lowest alignment
             error rate decides. None: the highest agreement of both directions decides, among the
-            heads of the step that writes a token.
+            heads that are not shifted.
         weights: see `TrainedModel`.
         name: name of the file with the alignments, for error messages.
 
@@ -91,7 +91,7 @@ def rate_heads(run, sources, targets, alignments=None, weights=None, name="align
 
 
 def word_maps(run, sources, targets, heads, weights=None):
-    """Returns for each pair the weights `[target words, source words]` of each head."""
+    """Returns a list for each pair: the weights `[target words, source words]` of each head."""
     model, tokenizer = run.loaded(weights), run.tokenizer()
     ids = tf.TensorSpec([None, None], tf.int32)
 
@@ -112,7 +112,7 @@ def word_maps(run, sources, targets, heads, weights=None):
 
 
 def agreement(maps):
-    """Returns the share of links that are also the best in the other direction."""
+    """Returns the share of links that are the best in both directions."""
     both = total = 0
     for weights in maps:
         if weights.size:

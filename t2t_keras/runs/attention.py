@@ -1,4 +1,4 @@
-"""The attention of every head on one sentence, with pictures."""
+"""The attention weights of every head for one sentence, and pictures of them."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from t2t_keras.visualization.page import page
 
 
 class SentenceAttention(NamedTuple):
-    """Attention weights of all heads on a sentence and its translation.
+    """The attention weights of all heads for a sentence and its translation.
 
     Args:
         source, translation: the source text and its translation.
@@ -29,7 +29,7 @@ class SentenceAttention(NamedTuple):
     heads: list
 
     def save(self, folder):
-        """Writes a heat map for each sub-layer, and a page to browse them offline, index.html."""
+        """Writes a heat map for each sub-layer, and index.html, a page to browse them offline."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         with full_disk_named(folder), Progress("drawing", len(self.heads), "images") as progress:
@@ -68,8 +68,8 @@ def attention_heads(model, tokenizer, source, target, split=words):
     Args:
         model: a `Transformer`.
         tokenizer: the vocabulary's tokenizer.
-        source, target: ids without begin and end.
-        split: `words` or `lone_pieces`: whether to show weights between words or sub-words.
+        source, target: ids without begin and end ids.
+        split: `words` or `lone_pieces`, to show weights between words or between sub-words.
     """
     read, source, written = [BEGIN, *target], [*source, END], [*target, END]
     inputs = {"source": np.array([source], "int32"), "target": np.array([read], "int32")}
@@ -88,7 +88,7 @@ def encoded(tokenizer, name, text):
 
 def check_length(model, source, target):
     """Rejects sequences that are longer than the model's learned positions."""
-    longest = max(len(source), len(target)) + 1  # with begin or end
+    longest = max(len(source), len(target)) + 1  # with the begin or end id
     if model.longest is not None and longest > model.longest:
         raise ValueError(
             f"the model has learned positions for {model.longest} tokens. Received: {longest} "

@@ -1,4 +1,4 @@
-"""A run's config.json as it is, read without TensorFlow and Keras; see `settings_file.py`."""
+"""Reads a run's config.json without TensorFlow and Keras; see `settings_file.py`."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def preparation_of(data):
     """Returns the `preparation.json` of a run's data, or None if it is not found.
 
     Args:
-        data: `data.folder`. Of several corpora, the first one counts.
+        data: `data.folder`. If it has several corpora, the first one is used.
     """
     if not data:
         return {}
@@ -49,7 +49,7 @@ def search_in(path):
 
 
 def with_tuples(value):
-    """Returns a value from JSON with its lists, in any depth, as tuples."""
+    """Returns a value from JSON with all of its lists, at any depth, as tuples."""
     if isinstance(value, dict):
         return {name: with_tuples(each) for name, each in value.items()}
     return tuple(map(with_tuples, value)) if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Scores for translations by a run or in a file."""
+"""Scores for a run's translations and for translations in a file."""
 
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ class Evaluation(NamedTuple):
 
 
 def translate_all(translator, texts, task="translating", **search):
-    """Returns the best translation of each text, one sentence, and shows progress."""
+    """Returns the best translation of each text, and shows progress. A text is one sentence."""
     with Progress(task, len(texts), unit="lines") as progress:
         progress.to(0)
         return translator.translate(texts, progress.to, split="off", **search)

@@ -1,4 +1,4 @@
-"""Writes a trained model of another system as a run."""
+"""Converts a trained model of another system into a run."""
 
 import collections.abc
 import re
@@ -26,9 +26,9 @@ from t2t_keras.runs.settings_file import write_settings
 from t2t_keras.training.checkpoints import named
 from t2t_keras.training.trainable_models import TrainableTransformer
 
-STEP = 0  # of the checkpoint that holds the imported weights
+STEP = 0  # step number of the checkpoint with the imported weights
 UNFINISHED = "config.json.unfinished"
-# What a killed import may leave in the folder of the run.
+# Names of the files and folders that a killed import may leave in the run's folder.
 LEFTOVERS = r"config\.json\.unfinished|vocabulary(\..*\.unfinished)?|checkpoints"
 
 
@@ -37,7 +37,7 @@ class Import(NamedTuple):
 
     Args:
         run: the `Run`.
-        model: the `Imported` model that it was made from.
+        model: the `Imported` model that the run was made from.
         weights: number of weights.
     """
 
@@ -54,7 +54,7 @@ def import_run(folder, run, format=None, command=(), **options):
         run: path of the new run's folder.
         format: one of `importing.formats.FORMATS`. None: recognized by the files.
         command: the words of the command line, recorded in the run's config.json.
-        **options: of the format, such as `target_space` of tensor2tensor.
+        **options: options of the format, such as `target_space` for tensor2tensor.
 
     Returns:
         An `Import`.
@@ -86,7 +86,7 @@ def import_run(folder, run, format=None, command=(), **options):
 
 
 def check_new(run):
-    """Rejects a folder that has files, unless an import left them that did not end.
+    """Rejects a folder that contains files, except those of an interrupted import.
 
     While a model is imported, the run has the file `UNFINISHED`, which becomes its config.json.
     """
@@ -105,7 +105,7 @@ def check_new(run):
 
 
 def clear(run):
-    """Deletes all that `check_new` accepts, `UNFINISHED` last."""
+    """Deletes all files that `check_new` accepts, `UNFINISHED` last."""
     for path in sorted(run.folder.glob("*"), key=lambda path: path.name == UNFINISHED):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
@@ -137,7 +137,7 @@ def new_tokenizer(imported):
 
 
 def exported_tokenizer(folder):
-    """Returns the tokenizer in the folder of an export, see `exports.vocabulary_files`."""
+    """Returns the tokenizer in an export's folder, see `engine_exports.vocabulary_files`."""
     with tempfile.TemporaryDirectory() as temporary:
         for path in folder.iterdir():
             side, _, name = path.name.partition(".")
@@ -148,7 +148,7 @@ def exported_tokenizer(folder):
         return load_tokenizer(temporary if separate else folder)
 
 
-# The text is not composed or stripped of characters that the model may have learned.
+# Does not compose or remove characters, because the model may have learned them.
 PLAIN = Normalization(nfc=False, control_characters=False, space_sign=False)
 TOKENIZERS = {
     "subwords": lambda side: SubwordTokenizer(side.pieces, PLAIN),
@@ -163,7 +163,7 @@ class Arrays(collections.abc.Mapping):
     """The arrays of a checkpoint. Reading an array converts it.
 
     Args:
-        imported: an `Imported` model. Every weight of ours must have a tensor of its shape.
+        imported: an `Imported` model. It must have a tensor of the same shape for every weight.
     """
 
     def __init__(self, imported):

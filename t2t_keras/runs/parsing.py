@@ -38,7 +38,7 @@ def evaluate_run(run, treebank, weights=None, leaves=None, engine="auto", dtype=
 
 
 def evaluate_lines(golds, lines, repaired=None):
-    """Scores parses, a tree per line, against gold trees."""
+    """Scores parses, one tree per line, against gold trees."""
     scores = bracketing(golds, [tree_of(line) for line in lines])
     return ParseEvaluation(scores, lines, repaired)
 

@@ -24,7 +24,7 @@ from t2t_keras.visualization.report import (
     report,
 )
 
-LONGEST = 40  # pieces in the sentence whose attention is shown; more do not fit on a screen
+LONGEST = 40  # maximum number of pieces in the attention example; more do not fit on a screen
 
 
 class TestSet(NamedTuple):
@@ -33,7 +33,7 @@ class TestSet(NamedTuple):
     Args:
         name: its name on the page.
         sources, references: lists of strings of equal length.
-        part: which lines of the test set these are, for example "its first 200 lines".
+        part: the part of the test set that is used, such as "its first 200 lines".
     """
 
     name: str
@@ -99,7 +99,7 @@ def run_facts(run):
 
 
 def name_of(folder):
-    """Returns a run's name: its folder's, or for runs of t2t-reproduce the row of the table."""
+    """Returns a run's name: the folder's name, or the table's row for runs of t2t-reproduce."""
     return folder.parent.name if folder.name == "run" else folder.name
 
 
@@ -135,7 +135,7 @@ def test_facts(run, tests, examples, weights, **search):
 
 
 def example_attention(run, lines, weights):
-    """Returns the attention on a sentence of median length, or None if no sentence fits."""
+    """Returns the attention weights for a sentence of median length, or None if none fits."""
     tokenizer, model = run.tokenizer(), run.loaded(weights)
     triples = [
         (

@@ -7,9 +7,11 @@ RUN/
   logs/                TensorBoard
   metrics.jsonl        one line per evaluation
   averaged.weights.h5  the averaged weights
-  averaged.json        the checkpoints that they are the mean of, and which weights were chosen
+  averaged.json        the averaged checkpoints, and the weights that were chosen
   alignment.json       the layer and head that align words, if they were chosen
   export/              numbered SavedModels
+  export_litert/       numbered models for LiteRT
+  export_ctranslate2/  a CTranslate2 folder, if it was exported
 """
 
 import contextlib
@@ -33,7 +35,7 @@ class Run(RunFolder, TrainedModel):
     Args:
         folder: path of the run's folder.
         to: the tag before each source, or a language: "de" means "<2de>". None: the tag of the
-            training data, if all of it has the same.
+            training data, if all corpora have the same tag.
 
     Example:
 
@@ -83,8 +85,8 @@ class Run(RunFolder, TrainedModel):
     def model(self, weights=None):
         """Returns the trained model, a Keras model.
 
-        It computes in float32, also if it was trained in mixed precision: with bfloat16, the
-        results for a sentence would depend on the other sentences of its batch.
+        It computes in float32 even if it was trained in mixed precision. With bfloat16, the results
+        for a sentence would depend on the other sentences of its batch.
 
         Args:
             weights: "averaged", "best", "newest" or a step. None: `default_weights()`.
@@ -103,7 +105,7 @@ class Run(RunFolder, TrainedModel):
         return self.keep("fastest", key, lambda: self.newly_chosen(weights, engine, dtype))
 
     def newly_chosen(self, weights, engine, dtype):
-        """Returns what `fastest` does, of the exports that exist now."""
+        """Returns the result of `fastest` for the exports that exist now."""
         choice = chosen_engine(self.folder, engine, dtype, weights)
         if choice.engine is None:
             choice.tell()
@@ -122,11 +124,11 @@ class Run(RunFolder, TrainedModel):
         restore(model, {name: array for name, array in state.items() if "model/" in name})
 
     def loaded_with_steps(self, weights=None):
-        """Returns `loaded(weights)` and the steps of exactly these weights; None: unknown."""
+        """Returns (steps of the weights, or None if unknown; model), which match exactly."""
         return self.loaded_with_file(weights)[:2]
 
     def loaded_with_file(self, weights=None):
-        """Returns the same, and the digest of the file that the weights are from.
+        """Returns the same, and the digest of the weights' file.
 
         A different process may replace the averaged weights at any moment.
         """
@@ -138,9 +140,9 @@ class Run(RunFolder, TrainedModel):
                 return model, steps, digest
 
     def new_model(self, weights_file):
-        """Returns the model with random weights, unless it cannot be the model of a file.
+        """Returns the model with random weights, if the file is large enough for its weights.
 
-        Damaged or hostile settings must not allocate terabytes.
+        Otherwise, damaged or hostile settings could allocate terabytes.
         """
         config, tokenizer = self.experiment().model, self.vocabulary()
         sides = {"vocab_size": tokenizer.target, "source_vocab_size": tokenizer.source}
@@ -164,10 +166,11 @@ class Run(RunFolder, TrainedModel):
         return self.kept_checkpoints().latest()
 
     def average(self, last=5, made_by="t2t-average"):
-        """Writes the mean of the last checkpoints as the averaged weights; returns their steps.
+        """Writes the mean of the last checkpoints as the averaged weights, and returns their steps.
 
         Args:
-            last: number of checkpoints. An older one, kept because it is the best, does not count.
+            last: number of checkpoints. An older checkpoint that was kept because it is the best
+                does not count.
             made_by: the command, recorded in averaged.json.
         """
         check_links(self.folder)
@@ -181,9 +184,9 @@ class Run(RunFolder, TrainedModel):
         return steps
 
     def adopt_averaged_weights(self):
-        """Records averaged weights of an older version as made of the checkpoints that exist now.
+        """Records averaged weights of an older version as made from the present checkpoints.
 
-        So they are kept until training goes on.
+        So they are kept until training continues.
         """
         newest, steps = None, self.checkpoints.steps()
         with contextlib.suppress(DamagedCheckpoint):
@@ -191,7 +194,7 @@ class Run(RunFolder, TrainedModel):
         self.averaged.adopt(newest or None)
 
     def kept_checkpoints(self):
-        """Returns the `Checkpoints` with the number of them that training keeps."""
+        """Returns the run's `Checkpoints`, with the number of checkpoints that training keeps."""
         keep = self.experiment().training.keep  # raises a clear error if the folder is not a run
         return Checkpoints(self.checkpoints.folder, keep)
 
@@ -199,11 +202,11 @@ class Run(RunFolder, TrainedModel):
         """Creates the folder and locks it, so that no other process trains in it."""
         return locked_folder(self.folder)
 
-    # Uses of the trained model, in addition to those of `TrainedModel`. They import Matplotlib and
-    # other packages that translating does not need.
+    # Further uses of the trained model, besides those in `TrainedModel`. They import Matplotlib and
+    # other packages that are not needed for translation.
 
     def attention(self, sentence, translation=None, pieces=False, weights=None, **search):
-        """Returns the `SentenceAttention` of all heads on a sentence and its translation.
+        """Returns the `SentenceAttention` of all heads for a sentence and its translation.
 
         Args:
             sentence: text of the source.
@@ -234,9 +237,10 @@ class Run(RunFolder, TrainedModel):
 
         Args:
             folder: output folder, or file for "keras". None: a path inside the run.
-            format: "saved_model", "ctranslate2" or "keras".
+            format: "saved_model", "litert", "ctranslate2" or "keras".
             weights: see `TrainedModel`.
-            **options: `dtype`, `ids_only`, `force`, and search settings; see `exports`.
+            **options: `dtype`, `ids_only`, `portable`, `force`, and search settings, depending on
+                the format; see the module `exports.exporting`.
         """
         from t2t_keras.runs.exports.exporting import export
 

@@ -63,7 +63,7 @@ class RunFolder:
     def prepared_with(self, name):
         """Returns an entry of the prepared data's `preparation.json`, or None if there is none.
 
-        It is recorded in the run. A run of an older version needs the data at its old place.
+        The run contains a copy. For a run of an older version, the data must be at its old path.
         """
         contents = read_config(self.config_file)
         preparation = contents.get("preparation")
@@ -72,7 +72,7 @@ class RunFolder:
         return (preparation or {}).get(name)
 
     def alignment_head(self):
-        """Returns the `AlignmentHead` that was chosen for the run, unchecked, or None."""
+        """Returns the `AlignmentHead` that was chosen for the run, or None. It is not validated."""
         return read_head(self.folder)
 
     def search_settings(self):
@@ -80,7 +80,10 @@ class RunFolder:
         return search_in(self.config_file)
 
     def settings_digest(self):
-        """Returns a digest of all but the weights and the search that translations depend on."""
+        """Returns a digest of the settings and files that affect translations.
+
+        The weights and the search settings are not included.
+        """
         contents, vocabulary = read_config(self.config_file), self.folder / "vocabulary"
         files = sorted(path for path in vocabulary.rglob("*") if path.is_file())
         if not files:
@@ -100,8 +103,8 @@ class RunFolder:
     def default_weights(self):
         """Returns the weights that were chosen when training ended: "averaged", or a step.
 
-        Without such a choice, or after further training, they are the averaged weights if there
-        are any, else the newest checkpoint.
+        Without such a choice, or after further training, the averaged weights are returned if they
+        exist, else the newest checkpoint.
         """
         if self.averaged_weights.exists():
             return self.chosen_weights() or "averaged"
@@ -116,12 +119,12 @@ class RunFolder:
         return str(steps[-1])
 
     def chosen_weights(self):
-        """Returns the weights in the record of the averaged ones, or None if it names none."""
+        """Returns the choice in the record of the averaged weights, or None if there is none."""
         chosen = (self.averaged.record() or {}).get("chosen")
         steps = self.checkpoints.steps()
         if chosen in (None, "averaged") or chosen in map(str, steps):
             return chosen
-        if steps:  # training has gone on and deleted the checkpoint
+        if steps:  # further training has deleted the checkpoint
             return None
         raise ValueError(
             f"{self.folder} is to be used with the weights of step {int(chosen):,}, which were "
@@ -156,7 +159,7 @@ class RunFolder:
         return digest_of_version(path, file_key(path))
 
     def weights_steps(self, weights=None):
-        """Returns the steps of the checkpoints that the weights are from; None: unknown."""
+        """Returns the steps of the checkpoints that the weights come from, or None if unknown."""
         path = self.weights_file(weights)
         if path != self.averaged_weights:
             return [step_of(path)]
@@ -169,7 +172,7 @@ def step_of(path):
 
 
 def read_head(folder):
-    """Returns the `AlignmentHead` in a run's folder, or None. The model may lack it."""
+    """Returns the `AlignmentHead` in a run's folder, or None. The model may not have this head."""
     contents = read_json(folder / ALIGNMENT, remedy=CHOOSE_AGAIN)
     if contents is None:
         return None

@@ -20,7 +20,7 @@ PACKAGES = ("t2t-keras", "keras", "tensorflow", "sentencepiece", "numpy")
 
 
 def write_settings(path, experiment, command=(), **facts):
-    """Writes a config.json; `facts` are further entries of it."""
+    """Writes a config.json, with `facts` as additional entries."""
     contents = {
         "experiment": dataclasses.asdict(experiment),
         "architecture": architecture_of(experiment.model),
@@ -64,7 +64,7 @@ def read_settings(path):
 
 
 def check_same_model(path, experiment):
-    """Rejects a different model or seed, because the run's checkpoints would not fit it."""
+    """Rejects a different model or seed, which would not fit the run's checkpoints."""
     started = read_settings(path)
     kinds = [architecture_of(each.model) for each in (started, experiment)]
     if kinds[0] != kinds[1]:

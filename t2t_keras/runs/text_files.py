@@ -13,7 +13,7 @@ def read_lines(path):
 
 
 def line_text(line, index):
-    """Decodes a line without its line break; bytes that are not UTF-8 become U+FFFD.
+    """Decodes a line without its line break. Bytes that are not UTF-8 become U+FFFD.
 
     Args:
         line: bytes.
@@ -33,7 +33,7 @@ def check_line_counts(**files):
     """Rejects two files with different numbers of lines.
 
     Args:
-        **files: the lines of the two files, by the names of their flags.
+        **files: the lines of the two files, with their flags as names.
     """
     (one, ours), (other, theirs) = files.items()
     if len(ours) != len(theirs):

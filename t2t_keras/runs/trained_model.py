@@ -13,8 +13,9 @@ from t2t_keras.translating.translator import Translator
 
 
 class TrainedModel:
-    """Base of `Run` and `RunEnsemble`, which have `experiment()`, `vocabulary()`, `tokenizer()`
-    and `model()`.
+    """Base class of `Run` and `RunEnsemble`.
+
+    A subclass has the methods `experiment()`, `vocabulary()`, `tokenizer()` and `model()`.
 
     The argument `weights` is "averaged", "best", "newest" or the step of a checkpoint as a string.
     None selects the weights that were chosen when training ended, see `Run.default_weights`.
@@ -22,7 +23,7 @@ class TrainedModel:
     """
 
     def __init__(self):
-        self.kept = {}  # from each kind of result to the key and the newest result
+        self.kept = {}  # {kind of result: (key, newest result)}
 
     def search(self, **changes):
         """Returns the run's `SearchConfig` with changes."""
@@ -48,7 +49,7 @@ class TrainedModel:
         return engine if config == engine.config else engine.with_search(**vars(config))
 
     def fastest(self, weights=None, engine="auto", dtype=None):
-        """Returns the engine for this machine, and TensorFlow for what that cannot do.
+        """Returns the fastest engine for this machine, or TensorFlow if no other can be used.
 
         Args:
             weights: see the class.
@@ -68,7 +69,7 @@ class TrainedModel:
             weights: see the class.
             engine: "auto", "litert", "tensorflow" or "ctranslate2"; see `chosen_engine`.
             dtype: type of the stored weights. None: float32.
-            **search: see the class. TensorFlow does a search with other settings than the run's.
+            **search: see the class. With changed search settings, TensorFlow is used.
         """
         if search:
             return Translator(self.engine(weights, **search), self.to)
@@ -139,7 +140,7 @@ class TrainedModel:
             treebank: files of bracketed trees: a path, a glob, or several with commas.
             weights: see the class.
             leaves: leaf symbol that the run was trained with. None: the recorded one.
-            **options: `engine` and `dtype`, see `translator`; else see the class.
+            **options: `engine` and `dtype`, see `translator`; for other options, see the class.
         """
         return evaluate_run(self, treebank, weights, leaves, **options)
 

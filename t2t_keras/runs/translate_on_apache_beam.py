@@ -1,8 +1,8 @@
-"""Translation with an export as an Apache Beam pipeline, for text that outgrows one machine.
+"""Translation with an export as an Apache Beam pipeline, for more text than one machine can handle.
 
 Translation runs on any Beam runner (extra `beam`). All workers must share the folders of the input
 files, of the export and of the output. The machine that starts the pipeline divides the files into
-blocks of lines and joins the outputs of the blocks as soon as a file has all of them.
+blocks of lines, and joins the outputs of a file's blocks as soon as they are complete.
 """
 
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -16,14 +16,14 @@ from t2t_keras.runs.text_files import line_text
 from t2t_keras.translating.find import load_translator
 from t2t_keras.translating.request import TextError
 
-POLL = 5.0  # seconds between two looks at the outputs
+POLL = 5.0  # seconds between two checks of the outputs
 
 
 def translate_with_beam(files, handler, options=()):
     """Translates files and joins the outputs of their blocks.
 
     Args:
-        files: `TranslatedFile`s, begun.
+        files: `TranslatedFile`s after `begin`.
         handler: an `ExportHandler`.
         options: Beam options, such as ["--runner=FlinkRunner"]. None or empty: Beam's local runner.
     """
@@ -70,17 +70,17 @@ def translate_blocks(blocks, handler, options):
 
 
 class ExportHandler(ModelHandler):
-    """Loads a SavedModel once per worker process and translates blocks with it.
+    """Loads an export once per worker process and translates blocks with it.
 
     Args:
-        folder: absolute path of the SavedModel.
+        folder: absolute path of the export, a SavedModel or a LiteRT model.
         to: see `Translator`.
         options: fields of the `Request` of every line.
-        formatted: function from texts and the `Translation`s of each to the lines to write, bytes.
+        formatted: function of (texts, the `Translation`s of each) that returns the output in bytes.
     """
 
     def __init__(self, folder, to, options, formatted):
-        # A batch is one block: its lines are batched as in t2t-translate, so they come out equal.
+        # A batch is one block, whose lines are batched as in t2t-translate, for equal results.
         super().__init__(min_batch_size=1, max_batch_size=1)
         self.folder, self.to = folder, to
         self.options, self.formatted = options, formatted
@@ -94,7 +94,7 @@ class ExportHandler(ModelHandler):
         Args:
             batch: pairs of a `Block` and its lines.
             model: a `Translator`.
-            inference_args: none; an argument of every handler.
+            inference_args: ignored; an argument of every handler.
         """
         for block, lines in batch:
             texts = [line_text(line, index) for index, line in enumerate(lines, block.first)]

@@ -1,11 +1,11 @@
 """Files that several processes or machines translate in blocks of lines.
 
     OUTPUT/NAME                             translation of the input file NAME, once complete
-    OUTPUT/.t2t-translate/NAME/record.json  what it depends on, and its digest, once complete
+    OUTPUT/.t2t-translate/NAME/record.json  its command and input, and its digest, once complete
     OUTPUT/.t2t-translate/NAME/lines-5000   output of the block that begins with line 5,000
 
 One process divides the files and joins the outputs of their blocks; the others translate blocks.
-Each may die at any time, and two may translate the same block, as Beam allows.
+Each process may die at any time, and two may translate the same block, as Beam allows.
 """
 
 import contextlib
@@ -41,19 +41,19 @@ class Block(NamedTuple):
     output: Path
 
     def read(self):
-        """Returns the lines, bytes with their line breaks."""
+        """Returns the lines in bytes, with their line breaks."""
         with opened(self.source) as file:
             file.seek(self.byte)
             return list(itertools.islice(file, self.lines))
 
     def write(self, output):
-        """Writes the output, bytes, which is complete or absent."""
+        """Writes the output in bytes. The file is complete or absent."""
         with appearing(self.output, self.output.parent) as file:
             file.write(output)
 
 
 class TranslatedFile:
-    """An input file and its translation, which is compressed if its name says so.
+    """An input file and its translation, which is compressed depending on its suffix.
 
     Args:
         source: path of the input file.
@@ -68,7 +68,7 @@ class TranslatedFile:
     def begin(self, command):
         """Divides the input file, unless its translation is complete.
 
-        Translations of a different command or of a different input are made anew.
+        Translations by a different command or of a different input are discarded.
 
         Args:
             command: everything that the translation depends on besides the input, in JSON types.
@@ -81,7 +81,7 @@ class TranslatedFile:
         if before not in ({}, self.record):
             self.tell("is from a different command or a different input")
         elif digest and self.is_intact(digest):
-            self.delete_blocks()  # which remain if the process was killed after the last one
+            self.delete_blocks()  # they remain if the process was killed after joining them
             self.is_complete = True
             return
         elif digest:
@@ -147,7 +147,7 @@ def appearing(path, folder):
 
     Args:
         path: the file to write. Several processes may write the same contents at once.
-        folder: folder of the file until then, where it has a name of its own.
+        folder: folder of the unfinished file, which has a unique name.
     """
     unfinished = folder / f"{path.name}.{uuid.uuid4().hex}.unfinished"
     try:

@@ -1,4 +1,4 @@
-"""The constraint that the outputs of a run are trees."""
+"""The constraint that a run writes only complete trees."""
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def tree_vocabulary(tokenizer, leaves):
 
     Args:
         tokenizer: has a `source` and a `target`. The target has a piece for each bracket.
-        leaves: how the trees write a word: "tag", "XX" or "word".
+        leaves: the symbol for a word in the trees: "tag", "XX" or "word".
     """
     source, target = tokenizer.source, tokenizer.target
     if leaves == "word" and source.contents() != target.contents():

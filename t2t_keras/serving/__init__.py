@@ -1,1 +1,1 @@
-"""An HTTP server for SavedModels that speaks TensorFlow Serving's REST interface."""
+"""An HTTP server for translation models, with TensorFlow Serving's REST interface."""

@@ -1,9 +1,9 @@
 """Batches of rows from requests that arrive at about the same time.
 
-Each signature has a queue in which clients take turns. A batch takes the first rows of the queue
-and as many of the next as fit, and each request gets its own rows back. A request with many rows is
-computed in parts, one after the other, so that other requests get their turn in between. A batch is
-not interrupted, so one worker is kept for clients for whom no other one computes.
+Each signature has a queue in which clients take turns. A batch takes rows from the front of the
+queue until it is full, and each request gets its own rows back. A request with many rows is
+computed in parts, one after the other, so that other requests get their turn in between. A running
+batch is not interrupted, so one worker is reserved for clients that no other worker is serving.
 """
 
 import asyncio
@@ -17,11 +17,11 @@ from absl import logging
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.turns import Turns, Workplaces
 
-BYTES_PER_ROW = 500  # a batch, padded to its longest row, has at most batch limit × this in bytes
-VALUES_PER_BATCH = 4096  # numbers in a batch, padded to its longest row
-BYTES_PER_VALUE = 20  # of a number in an answer, as JSON
-MOST_MORE = 4  # times as many rows as the first job of a batch, of a job of a different client
-CLIENT_SHARE = 4  # a client may have this many times as many rows in flight as are left free
+BYTES_PER_ROW = 500  # maximum mean bytes per row in a full batch, padded to its longest row
+VALUES_PER_BATCH = 4096  # maximum numbers in a batch, padded to its longest row
+BYTES_PER_VALUE = 20  # estimated memory of a number in an answer, as JSON
+MOST_MORE = 4  # maximum rows of another client's job, as a multiple of the batch's first job
+CLIENT_SHARE = 4  # maximum rows in flight of a client, as a multiple of the rows left free
 
 
 class Workers:
@@ -34,7 +34,7 @@ class Workers:
 
     def __init__(self, limits, metrics):
         self.limits, self.metrics = limits, metrics
-        workers = limits.workers + 1  # the last one is for a client for whom no other one computes
+        workers = limits.workers + 1  # the last is for a client that no other worker serves
         self.threads = ThreadPoolExecutor(workers, thread_name_prefix="model")
         self.places = Workplaces(workers)
         self.rows, self.rows_of = 0, collections.Counter()
@@ -43,10 +43,10 @@ class Workers:
     def admitted(self, rows, client):
         """Counts the rows of a request until it is answered, or raises `Refusal`.
 
-        Admitted rows must leave as many free for others. So the fuller the queue, the smaller the
-        largest request, and there is always room for one row of a new client.
+        A request may take at most half of the free rows. So the fuller the queue, the smaller the
+        largest request, and a new client always finds room for one row.
         """
-        left = self.limits.queue - self.rows - rows
+        left = self.limits.max_rows_in_flight - self.rows - rows
         if rows > left:
             raise Refusal(429, "Too many requests are waiting. Try again in a moment")
         if self.rows_of[client] + rows > CLIENT_SHARE * left:
@@ -78,11 +78,11 @@ class Job:
     """Rows of one request that go into one batch.
 
     Args:
-        inputs: for `compute` of the signature.
+        inputs: inputs of the rows, for `compute` of the signature.
         client: key of the client.
         rows: number of rows.
         width: width of the widest row.
-        key: jobs with equal keys may share a batch.
+        key: key of the batch. Only jobs with equal keys may share a batch.
     """
 
     def __init__(self, inputs, client, rows, width, key):
@@ -107,10 +107,10 @@ class Batcher:
         self.task = asyncio.create_task(self.work())
 
     async def __call__(self, inputs, connection):
-        """Computes one request: takes and returns arrays by name, with the same order of rows.
+        """Computes one request; returns {output: array}, with rows in the order of the inputs.
 
         Args:
-            inputs: the arrays.
+            inputs: {input: array}.
             connection: the `Connection` of the request, which counts the memory of the results.
         """
         width = widths(inputs)
@@ -125,20 +125,20 @@ class Batcher:
                 outputs = await self.computed(own, connection, width[rows], shapes)
                 parts.append(outputs)
                 values += sum(array.size for array in outputs.values())
-                if values > self.limits.answer:
+                if values > self.limits.max_answer_values:
                     raise Refusal(
                         413,
-                        f"The answer would have more than {self.limits.answer:,} values. Send "
-                        "fewer or shorter texts",
+                        f"The answer would have more than {self.limits.max_answer_values:,} "
+                        "values. Send fewer or shorter texts",
                     )
                 connection.hold(sum(map(bytes_of, outputs.values())))
         return joined(parts, np.argsort(order))
 
     async def computed(self, inputs, connection, width, key):
-        """Returns the outputs of rows that fit into one batch; see `Job`.
+        """Returns the outputs of rows that fit into one batch.
 
         Args:
-            inputs, key: of the job.
+            inputs, key: see `Job`.
             connection: the `Connection` of the request.
             width: width of each row.
         """
@@ -148,17 +148,17 @@ class Batcher:
         return await job.outputs
 
     def check_size(self, width):
-        """Rejects a row of this width if its results alone might not fit into the memory."""
-        size, limit = 4 * self.signature.values(width), self.limits.memory * 1_000_000
+        """Rejects a row whose results alone might exceed the memory limit."""
+        size, limit = 4 * self.signature.values(width), self.limits.max_memory_mb * 1_000_000
         if size > limit:
             raise Refusal(
                 413,
                 f"The answer for a row of {width:,} bytes or numbers may need {size // 1_000_000:,}"
-                f" MB; at most {self.limits.memory:,} are allowed. Send shorter rows",
+                f" MB; at most {self.limits.max_memory_mb:,} are allowed. Send shorter rows",
             )
 
     def parts(self, order, width):
-        """Splits rows, given shortest first, into parts that fit into one batch each."""
+        """Splits rows, sorted by width, into parts that each fit into one batch."""
         part = []
         for row in order:
             if part and not self.fits(len(part) + 1, width[row]):
@@ -171,14 +171,14 @@ class Batcher:
     def room(self):
         """Maximum rows × width of a batch."""
         takes_text = self.signature.takes_text
-        return self.limits.batch * BYTES_PER_ROW if takes_text else VALUES_PER_BATCH
+        return self.limits.max_batch_rows * BYTES_PER_ROW if takes_text else VALUES_PER_BATCH
 
     def fits(self, rows, width):
-        """Whether a batch may have so many rows of this width."""
+        """Whether a batch may have `rows` rows of this width."""
         return (
-            rows <= self.limits.batch
+            rows <= self.limits.max_batch_rows
             and rows * width <= self.room
-            and rows * self.signature.values(width) <= self.limits.answer
+            and rows * self.signature.values(width) <= self.limits.max_answer_values
         )
 
     async def work(self):
@@ -191,7 +191,7 @@ class Batcher:
                 task = asyncio.create_task(self.compute(batch, clients))
                 self.running.add(task)
                 task.add_done_callback(self.running.discard)
-                await asyncio.sleep(0)  # other signatures are next
+                await asyncio.sleep(0)  # other signatures get their turn
             elif self.jobs.rows:
                 self.workers.places.waiting.append(self)
                 await self.change.wait()
@@ -204,13 +204,13 @@ class Batcher:
         if not self.signature.batchable:
             return
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout_at(self.jobs.oldest() + self.limits.wait / 1000):
-                while self.jobs.rows < self.limits.batch:
+            async with asyncio.timeout_at(self.jobs.oldest() + self.limits.batch_wait_ms / 1000):
+                while self.jobs.rows < self.limits.max_batch_rows:
                     self.change.clear()
                     await self.change.wait()
 
     def next_batch(self):
-        """Returns the next jobs for which a worker is free."""
+        """Returns the jobs of the next batch, or none if no worker is free for them."""
         batch, rows, width = [], 0, 0
         while job := self.jobs.first(self.workers.places):
             if job.outputs.done():  # the client has disconnected
@@ -224,7 +224,7 @@ class Batcher:
         return batch
 
     def joins(self, job, first):
-        """Whether a job may share a batch with the first one, and would not delay it by much."""
+        """Whether a job may share the batch of `first`, and would not delay it by much."""
         return (
             self.signature.batchable
             and job.key == first.key
@@ -260,7 +260,7 @@ class Batcher:
 
 
 def widths(inputs):
-    """Returns the width of each row: the bytes of its longest text, or its count of numbers."""
+    """Returns the width of each row: the bytes of its longest text, or its number of values."""
     columns = []
     for array in inputs.values():
         rows = array.reshape(len(array), -1)

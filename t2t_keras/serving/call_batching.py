@@ -1,4 +1,4 @@
-"""Batches of rows from the calls of translations, whatever their requests ask for."""
+"""Batches of rows from the `Call`s of several requests, even with different options."""
 
 from typing import NamedTuple
 
@@ -9,10 +9,10 @@ from t2t_keras.translating.calls import BATCH_TOKENS, computed
 
 
 class Method(NamedTuple):
-    """A method of an engine, in place of a `Signature`."""
+    """A method of an engine, which batches of `Call`s use in place of a `Signature`."""
 
     name: str
-    results: int  # of a row of a search
+    results: int  # maximum results for a row of a search
     room: int  # maximum rows × width of a batch
     batchable = True
 
@@ -20,7 +20,7 @@ class Method(NamedTuple):
         """Computes the rows of several calls as one batch; returns the results of each.
 
         Args:
-            calls: the engine and the columns of each call. The engines search in the same way.
+            calls: (engine, columns) of each call. All engines have the same search settings.
         """
         engine, first = calls[0]
         columns = {name: [row for _, each in calls for row in each[name]] for name in first}
@@ -28,13 +28,13 @@ class Method(NamedTuple):
         return [[next(results) for _ in each["source"]] for _, each in calls]
 
     def values(self, width):
-        """Returns how many values the answer for a row may have."""
+        """Returns the maximum number of values in the answer for a row."""
         width = int(width)
         return {"search": self.results * width, "log_p": width}.get(self.name, width**2)
 
 
 class CallBatcher(Batcher):
-    """Computes the calls of one method of the engine of one version, with the same columns."""
+    """Computes `Call`s of one method, with the same columns, on the engine of one version."""
 
     @property
     def room(self):
@@ -44,7 +44,7 @@ class CallBatcher(Batcher):
         """Returns a list with the result of each row of a `Call`.
 
         Args:
-            call: the `Call`. Its rows are admitted already.
+            call: the `Call`. Its rows must have been admitted.
             connection: the `Connection` of the request, which counts the memory of the results.
         """
         width = np.array([*widths(call).values()])
@@ -66,7 +66,7 @@ def method_of(call):
 
 
 def widths(call):
-    """Returns {row: tokens of its ids}, phrases included."""
+    """Returns {row: number of tokens}, including the tokens of phrases."""
     lengths = call.lengths()
     for row, phrases in enumerate(call.columns.get("phrases", ())):
         lengths[row] += sum(map(len, phrases))

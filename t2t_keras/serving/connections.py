@@ -1,8 +1,8 @@
-"""The connections of a server: how many are open, how long they wait, and how much they hold.
+"""Limits on the number, the waiting time and the memory of a server's connections.
 
-A client that sends nothing, or never reads, costs a file descriptor and memory. So each wait for a
-client ends after a while. If connections or memory run out before that, the connection that has
-waited longest for its client is closed.
+A client that neither sends nor reads costs a file descriptor and memory. So each wait for a client
+has a time limit. If connections or memory run out earlier, connections that have waited long for
+their clients are closed.
 """
 
 import asyncio
@@ -15,15 +15,15 @@ from absl import logging
 
 from t2t_keras.serving.limits import Refusal
 
-SPARE_FILES = 16  # file descriptors for loading a version, besides those of connections
-# Connections accepted at once. Requests of earlier ones are read before more are accepted, so that
-# a new connection does not replace one whose request has arrived.
+SPARE_FILES = 16  # file descriptors that connections leave free for loading a version
+# Maximum connections accepted at once. Their requests are read before more connections are
+# accepted, so that a new connection does not replace one whose request has arrived.
 AT_ONCE = 16
-RESERVE = 16  # connections beyond the limit, for all requests but predictions
+RESERVE = 16  # connections beyond the limit, for requests other than predictions
 
 
 class Connection(asyncio.Protocol):
-    """One connection. It passes all events on to aiohttp's protocol.
+    """One connection, which forwards all events to aiohttp's protocol.
 
     Args:
         connections: the `Connections` that it belongs to.
@@ -33,10 +33,10 @@ class Connection(asyncio.Protocol):
     def __init__(self, connections, protocol):
         self.connections, self.protocol = connections, protocol
         self.transport, self.client = None, ""
-        self.waiting_since = None  # when the server began to wait for the client; None: it works
+        self.waiting_since = None  # start of the wait for the client; None: the server is working
         self.deadline, self.unsent = None, 0
         self.held = 0  # bytes of the request, its results and its answer
-        self.reserved = False  # whether it exceeds the limit
+        self.reserved = False  # whether it is beyond the limit on connections
 
     def connection_made(self, transport):
         self.transport = transport
@@ -75,11 +75,13 @@ class Connection(asyncio.Protocol):
         """Marks that the server waits for the client.
 
         Args:
-            timed: whether the connection is closed if nothing happens for too long.
+            timed: close the connection if nothing happens for too long.
         """
         self.waiting_since = now()
         self.unsent = float("inf")
-        self.deadline = self.waiting_since + self.connections.limits.patience if timed else None
+        self.deadline = (
+            self.waiting_since + self.connections.limits.client_timeout_seconds if timed else None
+        )
 
     def hold(self, size):
         """Counts bytes that this request holds until `release`. Raises `Refusal` if too many."""
@@ -95,41 +97,41 @@ class Connection(asyncio.Protocol):
         """Closes the connection if its client has neither sent nor read anything for too long."""
         unsent = self.transport.get_write_buffer_size()
         if unsent < self.unsent and self.deadline is not None and unsent:
-            self.deadline = now() + self.connections.limits.patience
+            self.deadline = now() + self.connections.limits.client_timeout_seconds
         self.unsent = unsent
         if self.deadline is not None and now() > self.deadline:
             self.abort()
 
     def abort(self):
-        """Closes the connection at once: `close` would wait until the client has read all."""
+        """Closes the connection immediately; `close` would wait until the client has read all."""
         self.release()
         self.connections.open.discard(self)
         self.transport.abort()
 
 
 class Connections:
-    """All open connections of a server. Calling it makes the protocol of a new one.
+    """All open connections of a server. Calling it returns the protocol of a new connection.
 
     Args:
-        protocols: makes aiohttp's protocol of a connection.
+        protocols: function that returns aiohttp's protocol for a new connection.
         limits: `Limits`.
     """
 
     def __init__(self, protocols, limits):
         self.protocols, self.limits = protocols, limits
         self.open, self.held = set(), 0
-        self.limit = affordable(limits.connections)
+        self.limit = affordable(limits.max_connections)
 
     def __call__(self):
         return Connection(self, self.protocols())
 
     def make_room(self):
-        """Makes room for one more connection, if one waits for its client."""
+        """At the limit, closes a connection that waits for its client, if there is one."""
         if len(self.open) >= self.limit and (longest := self.longest_waiting()):
             longest.abort()
 
     def longest_waiting(self):
-        """Returns a waiting connection of the client that has most, or None if none is waiting."""
+        """Returns the longest waiting connection of the client with most of them, or None."""
         waiting = [each for each in self.open if each.waiting_since is not None]
         counts = collections.Counter(each.client for each in waiting)
         return max(
@@ -137,8 +139,8 @@ class Connections:
         )
 
     def make_room_in_memory(self, connection):
-        """Closes connections whose clients do not read or send, until there is enough memory."""
-        limit = self.limits.memory * 1_000_000
+        """Closes connections that wait for their clients until there is enough memory."""
+        limit = self.limits.max_memory_mb * 1_000_000
         if self.held <= limit:
             return
         idle = [
@@ -152,22 +154,22 @@ class Connections:
                 return
         raise Refusal(
             503,
-            f"The requests in flight need more than {self.limits.memory:,} MB. Try again in a "
-            "moment, with fewer or shorter texts",
+            f"The requests in flight need more than {self.limits.max_memory_mb:,} MB. Try again in "
+            "a moment, with fewer or shorter texts",
         )
 
     async def watch(self):
         """Closes connections that wait too long."""
         while True:
-            await asyncio.sleep(min(1, self.limits.patience / 4))
+            await asyncio.sleep(min(1, self.limits.client_timeout_seconds / 4))
             for connection in list(self.open):
                 connection.check_time()
 
 
 def affordable(connections):
-    """Returns the number of connections that may be open.
+    """Returns the maximum number of open connections.
 
-    It is at most `connections`, and less if the process may not open as many files.
+    It is `connections`, or less if the process cannot open as many files.
     """
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files == resource.RLIM_INFINITY:
@@ -180,8 +182,8 @@ def affordable(connections):
         )
     if room < connections:
         logging.warning(
-            "At most %d connections instead of --connections=%d, because of the limit of %d open "
-            "files; ulimit -n raises it",
+            "At most %d connections instead of --max_connections=%d, because of the limit of %d "
+            "open files; ulimit -n raises it",
             room,
             connections,
             files,

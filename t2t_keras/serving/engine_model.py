@@ -1,6 +1,6 @@
-"""A model with an engine that needs no SavedModel: CTranslate2's or LiteRT's.
+"""A model for CTranslate2 or LiteRT, with the same signatures as a SavedModel.
 
-It has the signatures of a SavedModel. This file does not load TensorFlow.
+This module does not import TensorFlow.
 """
 
 from t2t_keras.serving.pair_signatures import PairSignatures
@@ -12,26 +12,26 @@ class EngineModel:
     """A loaded model.
 
     Args:
-        engine: its engine.
+        engine: the model's engine.
 
     Attributes:
-        engine: the same.
-        translations: its `Translations`.
-        signatures: signatures besides those of `translations`.
-        metadata: of all signatures by name, in the form of TensorFlow Serving.
-        shapes: shapes that another thread compiles: None.
+        engine: the model's engine.
+        translations: the `Translations`.
+        signatures: {name: `Signature`} for the signatures that `translations` lacks.
+        metadata: {name: metadata in TensorFlow Serving's format} for all signatures.
+        shapes: None, because no shapes are compiled.
     """
 
     def __init__(self, engine):
-        engine.name = "this model"  # clients need not know its path
+        engine.name = "this model"  # hides the path from clients
         self.engine, self.shapes = engine, None
         self.translations = Translations(engine, engine.tag)
         self.signatures = {}
-        if can(lambda: self.translations.translator.tokenizer):  # all sources have the same tag
+        if can(lambda: self.translations.translator.tokenizer):  # fails if sources differ in tags
             self.signatures = PairSignatures(self.translations.translator).all()
         others = {name: metadata_of(each) for name, each in self.signatures.items()}
         self.metadata = self.translations.metadata | others
 
     def warm_up(self):
-        # Not the other signatures: each would take the memory of its program's weights.
+        # Not the other signatures: each would need memory for the weights of its program.
         self.engine.warm_up()

@@ -6,11 +6,11 @@ from t2t_keras.checks import check, check_integer
 
 
 class Refusal(Exception):
-    """Tells a client why its request is not served.
+    """An error that tells a client why its request is not served.
 
     Args:
         status: the HTTP status.
-        message: text for the client: what was received and what is allowed.
+        message: text for the client, with the received and the allowed values.
     """
 
     def __init__(self, status, message):
@@ -20,32 +20,45 @@ class Refusal(Exception):
 
 @dataclasses.dataclass
 class Limits:
-    """The limits of a server. t2t-serve has a flag for each, except `answer`."""
+    """The limits of a server. t2t-serve has a flag for each, except `max_answer_values`."""
 
-    batch: int = 32  # rows computed together
-    wait: float = 2.0  # milliseconds that a batch waits for more rows
-    workers: int = 2  # batches computed at the same time, besides one for a client that has none
-    queue: int = 2000  # rows in flight, of all clients; further requests get HTTP 429
-    body: int = 1_000_000  # bytes of a request; larger ones get HTTP 413
-    line: int = 4000  # bytes of a text; longer ones get HTTP 413
-    # bytes of a text whose answer grows with the text, as attention weights do
-    attention_line: int = 500
-    row: int = 1024  # values in a row, such as the ids of a sentence; longer ones get HTTP 413
-    answer: int = 4_000_000  # numbers and strings in an answer; larger ones get HTTP 413
-    memory: int = 1000  # megabytes of requests, results and unread answers, of all clients
-    connections: int = 1000  # open connections; a new one then replaces the one that waits longest
-    # seconds that a client may take to send a request, to begin the next one, or to read on
-    patience: int = 30
-    grace: int = 30  # seconds to finish the requests in flight after a signal to stop
+    # Rows computed together.
+    max_batch_rows: int = 32
+    # Milliseconds that a batch waits for more rows.
+    batch_wait_ms: float = 2.0
+    # Batches computed at the same time, besides one reserved for a client that has none.
+    workers: int = 2
+    # Rows in flight, of all clients; further requests get HTTP 429.
+    max_rows_in_flight: int = 2000
+    # Bytes of a request; larger ones get HTTP 413.
+    max_body_bytes: int = 1_000_000
+    # Bytes of a text; longer ones get HTTP 413.
+    max_text_bytes: int = 4000
+    # Bytes of a text whose answer grows with the text, as attention weights do.
+    max_attention_text_bytes: int = 500
+    # Values in a row, such as the ids of a sentence; longer ones get HTTP 413.
+    max_row_values: int = 1024
+    # Numbers and strings in an answer; larger ones get HTTP 413.
+    max_answer_values: int = 4_000_000
+    # Megabytes of requests, results and unread answers, of all clients.
+    max_memory_mb: int = 1000
+    # Open connections; beyond that, a new one replaces one that waits for its client.
+    max_connections: int = 1000
+    # Seconds that a client may take to send a request, to begin the next one, or to read on.
+    client_timeout_seconds: int = 30
+    # Seconds to finish the requests in flight after a signal to stop.
+    grace_seconds: int = 30
 
     @property
     def rows(self):
         """The maximum number of rows in a request."""
-        return self.queue // 2
+        return self.max_rows_in_flight // 2
 
     def validate(self):
+        wait = self.batch_wait_ms
+        check(wait >= 0, "batch_wait_ms", wait, "a number of milliseconds, 0 or more")
         for field in dataclasses.fields(self):
-            if field.name != "wait":
-                least = 2 if field.name == "queue" else 1  # one request takes at most half of it
+            if field.type is int:
+                # A request takes at most half of the rows in flight.
+                least = 2 if field.name == "max_rows_in_flight" else 1
                 check_integer(field.name, getattr(self, field.name), least)
-        check(self.wait >= 0, "wait", self.wait, "a number of milliseconds, 0 or more")

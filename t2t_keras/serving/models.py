@@ -1,4 +1,4 @@
-"""A SavedModel in memory: its signatures as functions from arrays to arrays."""
+"""A SavedModel in memory, with its signatures as functions that take and return arrays."""
 
 import functools
 import re
@@ -17,7 +17,7 @@ from t2t_keras.serving.tensors import Spec
 from t2t_keras.serving.translations import Translations
 from t2t_keras.translating.engines.saved_model import SavedModelEngine
 
-# Of the batches that every server is expected to get.
+# Shapes of the batches that every server is expected to compute.
 EXPECTED = Shape(1, 16), Shape(1, 32), Shape(1, 64)
 
 
@@ -25,28 +25,28 @@ class Model:
     """A loaded SavedModel.
 
     Args:
-        folder: its folder.
-        compile_shapes: XLA may compile the search for small batches.
+        folder: folder of the SavedModel.
+        compile_shapes: let XLA compile the search for small batches.
 
     Attributes:
-        engine: its engine. None: as for `translations`.
-        translations: the `Translations`. None: t2t-export did not write it, or an earlier version;
-            then all its signatures are called as they are.
-        signatures: the other signatures by name.
-        metadata: of all signatures by name, in the form of TensorFlow Serving.
-        shapes: the `CompiledShapes`, which another thread compiles. None: there are none.
+        engine: the model's engine. None: see `translations`.
+        translations: the `Translations`. None: t2t-export did not write the SavedModel, or an
+            earlier version did. Then all of its signatures are called directly.
+        signatures: {name: `Signature`} for the signatures that `translations` lacks.
+        metadata: {name: metadata in TensorFlow Serving's format} for all signatures.
+        shapes: the `CompiledShapes` that another thread compiles. None: none are compiled.
     """
 
     def __init__(self, folder, compile_shapes=True):
         self.loaded = load(folder)
-        definitions = definitions_in(Path(folder))  # now: the folder may be removed or replaced
+        definitions = definitions_in(Path(folder))  # read now: the folder may be removed
         self.metadata = {name: metadata_of(each) for name, each in definitions.items()}
         self.translations = self.shapes = self.engine = None
         if IDS_SEARCH in self.loaded.signatures:
             engine = SavedModelEngine(
                 folder, self.loaded.signatures, compile_shapes, in_background=True
             )
-            engine.name = "this model"  # clients need not know its path
+            engine.name = "this model"  # hides the path from clients
             self.engine = engine
             self.translations, self.shapes = Translations(engine, engine.tag), engine.shapes
             self.metadata[OPTIONS] = self.translations.metadata[OPTIONS]
@@ -67,14 +67,14 @@ class Model:
 
 
 def definitions_in(folder):
-    """Returns the `SignatureDef`s of a SavedModel that are served, by name."""
+    """Returns {name: `SignatureDef`} for the served signatures of a SavedModel."""
     file = folder / "saved_model.pb"
     graph = saved_model_pb2.SavedModel.FromString(file.read_bytes()).meta_graphs[0]
     return {name: each for name, each in graph.signature_def.items() if is_served(name)}
 
 
 def metadata_of(signature):
-    """Returns a `SignatureDef` in the form of TensorFlow Serving's metadata."""
+    """Converts a `SignatureDef` to TensorFlow Serving's metadata format."""
     return {
         "inputs": {key: tensor_info(tensor) for key, tensor in signature.inputs.items()},
         "outputs": {key: tensor_info(tensor) for key, tensor in signature.outputs.items()},
@@ -84,7 +84,7 @@ def metadata_of(signature):
 
 
 def json_value(tensor):
-    """Returns the only value of a tensor in a `SignatureDef`, or None if it has more."""
+    """Returns the value of a tensor in a `SignatureDef`, or None if it has several."""
     values = tf.make_ndarray(tensor).ravel().tolist()
     if len(values) != 1:
         return None
@@ -95,8 +95,9 @@ def signature_of(name, function, batchable, defaults):
     """Returns the `Signature` of a SavedModel's function.
 
     Args:
-        name, function, batchable: of the signature.
-        defaults: `TensorProto`s of inputs that a request may leave out.
+        name, batchable: see `Signature`.
+        function: function of the SavedModel.
+        defaults: {input: `TensorProto`} for the inputs that a request may omit.
     """
     _, inputs = function.structured_input_signature
     inputs, outputs = (
@@ -118,14 +119,14 @@ def signature_of(name, function, batchable, defaults):
 
 
 def computed(function, specs, inputs):
-    """Calls a function of a SavedModel with arrays by name; returns arrays by name."""
+    """Calls a function of a SavedModel with {input: array}; returns {output: array}."""
     tensors = {
         name: tf.constant(inputs[name], getattr(tf, spec.dtype)) for name, spec in specs.items()
     }
     try:
         return {name: tensor.numpy() for name, tensor in function(**tensors).items()}
     except tf.errors.InvalidArgumentError as error:
-        # A failed assertion in the model is the client's mistake; other errors are ours.
+        # A failed assertion in the model is an error of the client; all others are server errors.
         if asserted := re.search(r"assertion failed: \[([^]]*)\]", error.message):
             reason = f": {asserted[1]}" if asserted[1] else ""
             raise Refusal(400, f"The model rejects this input{reason}") from None
@@ -137,7 +138,7 @@ def shape_of(spec):
 
 
 def tensor_info(tensor):
-    """Returns a `TensorInfo` as a dict for JSON."""
+    """Converts a `TensorInfo` to a dict for JSON."""
     dimensions = [{"size": str(axis.size), "name": axis.name} for axis in tensor.tensor_shape.dim]
     return {
         "dtype": types_pb2.DataType.Name(tensor.dtype),

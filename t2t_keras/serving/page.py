@@ -10,7 +10,7 @@ from t2t_keras.visualization.page import assembled
 
 HERE = Path(__file__).parent
 SCRIPTS = ("request", "options", "words")
-# A setting of the search that page.html has no field for.
+# HTML of the field for a search setting that has no field in page.html.
 FIELD = """\
       <div class="field">
         <label for="{name}">{label}</label>
@@ -31,9 +31,9 @@ def page(name):
 
 
 def further_fields():
-    """Returns a field for each setting of the search that page.html has none for.
+    """Returns the HTML of fields for all search settings that have no field in page.html.
 
-    The page shows the fields of the options that the model has.
+    The page shows only the fields of options that the model offers.
     """
     template, hints = (HERE / "page.html").read_text(encoding="utf-8"), descriptions(SearchConfig)
     defaults, fields = SearchConfig(), []

@@ -1,7 +1,7 @@
-"""The signatures about a text and its translation: probabilities and attention weights.
+"""Signatures for a text and its translation, which return probabilities or attention weights.
 
-They are computed by an engine, as the SavedModel's own signatures of these names compute them. This
-file does not load TensorFlow.
+The results are the same as those of a SavedModel's signatures with the same names, but an engine
+computes them. This module does not import TensorFlow.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ class PairSignatures:
         self.scorer, self.pieces = Scorer(self.engine, self.tokenizer), {}
 
     def all(self):
-        """Returns the `Signature`s by name."""
+        """Returns {name: `Signature`}."""
         log_p = {"log_probabilities": Spec("float32", (None,))}
         of_pieces = {"log_probabilities": Spec("float32", (None, None)), "target_pieces": PIECES}
         sides = {"source": TEXTS, "target": TEXTS}
@@ -81,7 +81,7 @@ class PairSignatures:
         }
 
     def pieces_of(self, side, ids):
-        """Returns the pieces of padded ids, as bytes; padding is empty."""
+        """Returns the pieces of padded ids as bytes; padding becomes empty."""
         if side not in self.pieces:
             of_side = getattr(self.tokenizer, side)
             pieces = of_side.pieces(range(of_side.size))
@@ -98,11 +98,11 @@ class PairSignatures:
         return self.ids(inputs["text"], inputs["translation"], ATTENTION_LONGEST)
 
     def ids(self, sources, targets, longest):
-        """Returns the ids of each source and its target, with their ends.
+        """Returns a list of (source ids, target ids), including the end tokens.
 
         Args:
             sources, targets: arrays of bytes.
-            longest: maximum number of tokens of each.
+            longest: maximum number of tokens in each text.
         """
         longest = min(self.engine.longest or LONGEST, longest)
         sides = []

@@ -1,4 +1,4 @@
-"""Answers predictions: from a parsed request to the body of the answer."""
+"""Answers prediction requests: takes a parsed request and returns the body of the answer."""
 
 import asyncio
 import contextlib
@@ -9,20 +9,20 @@ from t2t_keras.serving.rest import answer_of, inputs_of
 from t2t_keras.serving.steps import Steps
 from t2t_keras.serving.translations import glossary_memory, is_slow, refusing
 
-THREADS = 2  # answers converted to JSON at the same time, which bounds the memory for it
-# Python code for so many bytes of texts runs while other requests wait: about 5 ms.
+THREADS = 2  # maximum answers converted to JSON at the same time, to limit memory
+# Maximum bytes of texts whose Python code runs while all other requests wait, about 5 ms.
 AT_ONCE = 1000
-ROW = 50  # bytes that a row counts in addition
+ROW = 50  # bytes that are added for each row
 
 
 class Predictor:
-    """Answers the predictions of a server.
+    """Answers the prediction requests of a server.
 
     Args:
         limits: `Limits`.
         workers: the `Workers`, which count the rows in flight.
         split: whether a text is split by default, so that each sentence is translated by itself.
-            None: the model's own default.
+            None: the model's default.
     """
 
     def __init__(self, limits, workers, split=None):
@@ -45,12 +45,16 @@ class Predictor:
                 f"Serving signature name: {query.signature[:80]!r} not found in signature def. "
                 f"Available: {', '.join(version.signatures)}",
             )
-        longest = self.limits.attention_line if signature.answer_grows else self.limits.line
+        longest = (
+            self.limits.max_attention_text_bytes
+            if signature.answer_grows
+            else self.limits.max_text_bytes
+        )
         specs = signature.inputs
         if "split" in specs and self.split is not None:
             specs = specs | {"split": specs["split"]._replace(default=self.split)}
         inputs = inputs_of(query, specs, self.limits, longest)
-        query.values.clear()  # the request may wait, and JSON values need much memory
+        query.values.clear()  # the request may wait, and JSON values take much memory
         if query.signature in version.batchers:
             outputs = await version.batchers[query.signature](inputs, connection)
         else:
@@ -58,7 +62,7 @@ class Predictor:
         return await self.in_thread(answer_of, query.form, outputs)
 
     async def translated(self, name, inputs, version, connection):
-        """Returns the outputs of a signature that translates, arrays by name."""
+        """Returns {output: array} for a signature that translates."""
         translations, client = version.translations, connection.client
         texts = inputs["text"]
         split = translations.translator.engine.split == "auto" if self.split is None else self.split
@@ -76,7 +80,7 @@ class Predictor:
             async def called(call):
                 nonlocal admitted
                 check_sentences(call.total, self.limits)
-                if call.total > admitted:  # sentences and parts, which are known by now
+                if call.total > admitted:  # the sentences and parts are known now
                     more = self.workers.admitted(call.total - admitted, client)
                     stack.enter_context(more)
                     admitted = call.total
@@ -94,10 +98,10 @@ class Predictor:
 
 
 def are_short(inputs):
-    """Returns whether Python takes only a moment for the texts of a request.
+    """Returns whether the Python code for the texts of a request takes only a moment.
 
     Args:
-        inputs: arrays by name.
+        inputs: {input: array}.
     """
     strings = [array for array in inputs.values() if array.dtype == object]
     size = sum(len(text) for array in strings for text in array)

@@ -16,7 +16,7 @@ from t2t_keras.serving.tensors import BASE64, array_of, check_rows, filled, valu
 DEFAULT = "serving_default"
 ROWS, COLUMNS = "instances", "inputs"
 ANSWERS = {ROWS: "predictions", COLUMNS: "outputs"}
-PIECE = 50_000  # values converted to JSON at a time: as Python's objects, they need much memory
+PIECE = 50_000  # maximum values converted to JSON at a time, because Python objects are large
 
 
 class Query(NamedTuple):
@@ -24,11 +24,11 @@ class Query(NamedTuple):
 
     signature: str
     form: str  # "instances" or "inputs"
-    values: Any  # the JSON value of that key, not checked yet
+    values: Any  # the JSON value of that key, before any check
 
 
 def query_of(body):
-    """Parses a request body, given as bytes, to a `Query`."""
+    """Parses a request body, given as bytes, into a `Query`."""
     try:
         request = json.loads(body.decode())
     except UnicodeDecodeError as error:
@@ -71,8 +71,8 @@ def inputs_of(query, specs, limits, longest):
         longest: maximum bytes of a string.
 
     Returns:
-        NumPy arrays by name, all with the same number of rows. An input with a default may be left
-        out, by each row or by all.
+        {input: array}, all with the same number of rows. Inputs with a default may be omitted, in
+        some rows or in all.
     """
     columns = columns_of(query, specs, limits)
     arrays = {
@@ -89,7 +89,7 @@ def inputs_of(query, specs, limits, longest):
 
 
 def columns_of(query, specs, limits):
-    """Returns the JSON value of each input, from rows or columns, but not of those left out."""
+    """Returns {input: JSON value}, from rows or columns, without omitted inputs."""
     required = [name for name, spec in specs.items() if spec.default is None] or list(specs)
     values, only = query.values, required[0] if len(required) == 1 else None
     if query.form == COLUMNS:
@@ -109,7 +109,7 @@ def columns_of(query, specs, limits):
 
 
 def names_inputs(value):
-    """Whether a value is an object from input names to values, not a base64 string."""
+    """Whether a value is an object {input: value}, not a base64 string."""
     return isinstance(value, dict) and set(value) != {BASE64}
 
 

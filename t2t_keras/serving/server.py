@@ -38,9 +38,9 @@ QUIET = python_logging.getLogger(f"{__name__}.http")
 QUIET.setLevel(python_logging.CRITICAL)
 MODEL = r"/v1/models/{name:[^/:]+}"
 VERSION = MODEL + r"/versions/{version:\d{1,18}}"
-WAITING_TO_CONNECT = 1024  # connections that the operating system keeps until they are accepted
-KERNEL_BUFFER = 128 * 1024  # bytes of a connection that no limit counts; Linux doubles it
-SEND_SECONDS = 5.0  # time to send computed answers when the server stops
+WAITING_TO_CONNECT = 1024  # connections that the operating system queues until they are accepted
+KERNEL_BUFFER = 128 * 1024  # bytes per connection and direction, not in any limit; Linux doubles it
+SEND_SECONDS = 5.0  # time limit for sending computed answers when the server stops
 AVAILABLE_WHILE_STOPPING = {"metrics"}
 CONNECTION = web.RequestKey("connection", Connection)
 
@@ -50,11 +50,11 @@ class Server:
 
     Args:
         name: name of the model.
-        folder: the folder with its versions.
+        folder: folder with the versions of the model.
         limits: `Limits`.
         host, allowed_hosts: names under which the server is known; see `Sites`.
-        load, find: see `Versions`. Default: `load_model`, in numbered folders.
-        compile_shapes: XLA may compile the search of SavedModels for small batches.
+        load, find: see `Versions`. By default, `load_model` and numbered folders.
+        compile_shapes: let XLA compile the search of SavedModels for small batches.
         split: see `Predictor`.
     """
 
@@ -110,7 +110,7 @@ class Server:
             watching.cancel()
 
     async def serve(self, sock, started):
-        for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF):  # connections inherit it
+        for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF):  # connections inherit the size
             sock.setsockopt(socket.SOL_SOCKET, buffer, KERNEL_BUFFER)
         listening = await asyncio.get_running_loop().create_server(
             self.connections, sock=sock, backlog=AT_ONCE
@@ -125,7 +125,7 @@ class Server:
             listening.close()
 
     async def until_stopped(self, work):
-        """Awaits `work`. Returns whether it was done before the server had to stop."""
+        """Awaits `work`; returns whether it finished before the server had to stop."""
         work, stop = asyncio.ensure_future(work), asyncio.create_task(self.stop.wait())
         await asyncio.wait([work, stop], return_when=asyncio.FIRST_COMPLETED)
         for task in (work, stop):
@@ -145,7 +145,7 @@ class Server:
 
     async def finish(self):
         try:
-            async with asyncio.timeout(self.limits.grace):
+            async with asyncio.timeout(self.limits.grace_seconds):
                 await self.idle.wait()
         except TimeoutError:
             logging.warning("%d requests were not answered", self.in_flight)
@@ -276,7 +276,7 @@ class Server:
         connection = request[CONNECTION]
         connection.wait_for_client(timed=False)
         try:
-            async with asyncio.timeout(self.limits.patience) as timeout:
+            async with asyncio.timeout(self.limits.client_timeout_seconds) as timeout:
                 self.receiving.add(timeout)
                 try:
                     return await self.read(request, connection)
@@ -290,13 +290,13 @@ class Server:
             connection.work()
 
     async def read(self, request, connection):
-        too_large = Refusal(413, f"A request may have at most {self.limits.body:,} bytes")
-        if (request.content_length or 0) > self.limits.body:
+        too_large = Refusal(413, f"A request may have at most {self.limits.max_body_bytes:,} bytes")
+        if (request.content_length or 0) > self.limits.max_body_bytes:
             raise too_large
         body = bytearray()
         async for chunk in request.content.iter_any():
             body += chunk
-            if len(body) > self.limits.body:
+            if len(body) > self.limits.max_body_bytes:
                 raise too_large
             connection.hold(len(chunk))
         return body
@@ -309,8 +309,8 @@ def load_model(folder, **options):
     """Returns the model in a version's folder.
 
     Args:
-        folder: with a SavedModel or a model for LiteRT.
-        **options: of `Model`, for a SavedModel.
+        folder: folder with a SavedModel or a LiteRT model.
+        **options: options of `Model`, used only for a SavedModel.
     """
     if is_litert(folder):
         from t2t_keras.translating.engines.litert import LiteRTEngine  # loads LiteRT
@@ -322,6 +322,6 @@ def load_model(folder, **options):
 
 
 def model_and_version(request):
-    """Returns the model and the version in the path; the version may be None."""
+    """Returns the name of the model and the number of the version in the path, or None."""
     number = request.match_info.get("version")
     return request.match_info["name"], None if number is None else int(number)

@@ -1,4 +1,4 @@
-"""The functions of a model, from arrays to arrays. This file does not load TensorFlow."""
+"""The signatures of a model: functions that take and return arrays. Does not import TensorFlow."""
 
 import math
 from typing import Any, NamedTuple
@@ -8,6 +8,7 @@ import numpy as np
 from t2t_keras.serving.tensors import filled
 
 WARM_UP_TEXT = b"A b."
+# {dtype: its name in TensorFlow Serving's metadata}
 TYPES = {
     "string": "DT_STRING",
     "float32": "DT_FLOAT",
@@ -17,17 +18,17 @@ TYPES = {
 
 
 class Signature(NamedTuple):
-    """One function of a model."""
+    """A function of a model."""
 
     name: str
-    inputs: dict  # input name to `Spec`
-    outputs: dict  # output name to `Spec`
+    inputs: dict  # {input: `Spec`}
+    outputs: dict  # {output: `Spec`}
     batchable: bool  # whether rows of different requests may share a batch
-    run: Any  # computes a batch: arrays by name to arrays by name
+    run: Any  # function that computes a batch: takes {input: array}, returns {output: array}
 
     @property
     def answer_grows(self):
-        """Whether the size of a row's answer is unknown and may grow with the text."""
+        """Whether the size of the answer for a row may grow with its text."""
         return any(None in spec.shape[1:] for spec in self.outputs.values())
 
     @property
@@ -38,7 +39,7 @@ class Signature(NamedTuple):
         """Computes the rows of several requests as one batch; returns the outputs of each.
 
         Args:
-            requests: arrays by name, for each request.
+            requests: list with {input: array} of each request.
         """
         ends = np.cumsum([len(next(iter(inputs.values()))) for inputs in requests])[:-1]
         names = self.inputs if len(requests) > 1 else requests[0]
@@ -47,10 +48,10 @@ class Signature(NamedTuple):
         return [{name: parts[name][i] for name in parts} for i in range(len(requests))]
 
     def values(self, width):
-        """Returns how many values the answer for a row may have.
+        """Returns the maximum number of values in the answer for a row.
 
-        An axis of unknown size is as long as the row at most: a text has no more tokens than
-        bytes, not counting a token for its beginning or end.
+        A text has at most as many tokens as bytes, plus the begin and end tokens. So `width` + 2
+        is the maximum size of an axis of unknown size.
         """
         width = int(width)
         return sum(
@@ -60,7 +61,7 @@ class Signature(NamedTuple):
 
 
 def warm_up(signatures):
-    """Calls each signature once: the first call is slow and shows whether it works."""
+    """Calls each signature once, because the first call is slow and may fail."""
     for signature in signatures.values():
         signature.run({name: one_row(spec) for name, spec in signature.inputs.items()})
 
@@ -75,14 +76,14 @@ def one_row(spec):
 
 
 def tensor_info(name, spec):
-    """Returns a tensor in the form of TensorFlow Serving's metadata."""
+    """Describes a tensor in TensorFlow Serving's metadata format."""
     axes = [{"size": str(-1 if size is None else size), "name": ""} for size in spec.shape]
     shape = {"dim": axes, "unknown_rank": False}
     return {"dtype": TYPES[spec.dtype], "tensor_shape": shape, "name": name}
 
 
 def metadata_of(signature):
-    """Returns a signature in the form of TensorFlow Serving's metadata."""
+    """Describes a signature in TensorFlow Serving's metadata format."""
     inputs, outputs = (
         {name: tensor_info(name, spec) for name, spec in specs.items()}
         for specs in (signature.inputs, signature.outputs)

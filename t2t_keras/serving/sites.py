@@ -16,7 +16,7 @@ class Sites:
     Args:
         address: the IP address on which the server listens. If it is reachable from the network,
             every host is allowed unless `names` are given.
-        host: the same address as the user gave it, perhaps a name, which is allowed.
+        host: the address as the user gave it, which may be a name. It is allowed.
         names: further names that are allowed, besides localhost and IP addresses.
     """
 
@@ -62,7 +62,7 @@ def name_in(host):
 
 
 def is_address(name):
-    """Whether a name is an IP address, which no foreign site can have as its name."""
+    """Whether a name is an IP address, which cannot be the name of another site."""
     try:
         ipaddress.ip_address(name)
     except ValueError:

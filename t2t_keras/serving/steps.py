@@ -1,7 +1,7 @@
-"""Drives the translations of requests, so that no thread waits for a batch.
+"""Advances the translations of requests, without threads that wait for batches.
 
-Between two calls of the engine, a translation is Python code. It runs at once if it is short.
-Longer code would hold up other requests, so it runs in few threads, and clients take turns.
+Between two calls of the engine, a translation runs Python code. Short code runs immediately. Long
+code would delay other requests, so it runs in a few threads, for which clients take turns.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from t2t_keras.serving.turns import Turns, Workplaces
 
-AT_ONCE = 2  # requests whose Python code runs in a thread at the same time
+AT_ONCE = 2  # maximum requests whose Python code runs in threads at the same time
 
 
 class Steps:
@@ -21,13 +21,13 @@ class Steps:
         self.turns, self.places = Turns(), Workplaces(AT_ONCE)
 
     async def __call__(self, steps, called, client, is_short):
-        """Returns what a generator returns.
+        """Runs a generator to its end and returns its return value.
 
         Args:
             steps: generator of `Call`s.
-            called: coroutine function from a `Call` to the list of its results.
+            called: coroutine function that takes a `Call` and returns the list of its results.
             client: key of the client.
-            is_short: whether its code is short.
+            is_short: whether the code of the generator takes only a moment.
         """
         results = None
         while True:
@@ -40,7 +40,7 @@ class Steps:
             results = await called(call)
 
     async def in_thread(self, client, function, *arguments):
-        """Returns the result of a function that runs in a thread, at the client's next turn."""
+        """Runs a function in a thread at the client's next turn, and returns its result."""
         turn = Turn(client)
         self.turns.append(turn)
         self.start()
@@ -50,21 +50,21 @@ class Steps:
         except BaseException:
             self.end(turn)
             raise
-        # If the client disconnects, the code runs on to its next call.
+        # If the client disconnects, the code still runs up to its next call.
         work.add_done_callback(functools.partial(self.ended, turn))
         return await asyncio.shield(work)
 
     def ended(self, turn, work):
-        """Ends the turn of code that has run, whose error may concern nobody any more."""
+        """Ends the turn of finished code. Retrieves its error, which nobody may be waiting for."""
         if not work.cancelled():
             work.exception()
         self.end(turn)
 
     def start(self):
-        """Starts the next requests in the free places."""
+        """Starts the next turns, as long as places are free."""
         while turn := self.turns.first(self.places):
             self.turns.pop(turn)
-            if not turn.begins.done():  # else its client has disconnected
+            if not turn.begins.done():  # otherwise its client has disconnected
                 self.places.take([turn.client])
                 turn.runs = True
                 turn.begins.set_result(None)
@@ -80,7 +80,7 @@ class Steps:
 class Turn:
     """A request's turn to run Python code."""
 
-    rows = 1  # for `Turns`
+    rows = 1  # required by `Turns`
 
     def __init__(self, client):
         self.client, self.runs = client, False
@@ -88,7 +88,7 @@ class Turn:
 
 
 def advanced(steps, results):
-    """Returns the next `Call` of a generator and None, or None and what it returns."""
+    """Returns (next `Call` of a generator, None), or (None, its return value) at its end."""
     try:
         return steps.send(results), None
     except StopIteration as stop:

@@ -1,4 +1,4 @@
-"""Conversion between JSON values and arrays, with TensorFlow Serving's conventions."""
+"""Conversion between JSON values and arrays, as in TensorFlow Serving."""
 
 import base64
 import binascii
@@ -17,15 +17,15 @@ JSON_TYPES = {
     type(None): "null",
 }
 BASE64 = "b64"
-BINARY = "_bytes"  # suffix of outputs with binary strings, written as base64
+BINARY = "_bytes"  # suffix of the names of outputs with binary strings, written as base64
 
 
 class Spec(NamedTuple):
     """The type and shape of a tensor in a signature."""
 
     dtype: str  # "string", "float32", "int32", "bool", …
-    shape: tuple  # None for an axis of any size; the first axis is the rows
-    default: Any = None  # JSON value of rows that leave it out; None: each row must have it
+    shape: tuple  # None for an axis of any size; the first axis counts the rows
+    default: Any = None  # JSON value for rows that omit it; None: it is required
     longest: int | None = None  # maximum bytes of a string; None: the server's limit
 
 
@@ -69,7 +69,7 @@ def array_of(name, values, spec, limits, longest):
 
 
 def filled(spec, rows):
-    """Returns the array of an input that all rows leave out."""
+    """Returns the array of an input that all rows omit."""
     if spec.dtype == "string":
         return np.full(rows, spec.default.encode(), object)
     return np.full(rows, spec.default, spec.dtype)
@@ -84,11 +84,11 @@ def check_rows(rows, limits):
 
 def check_row(name, shape, limits):
     values = math.prod(shape)
-    if values > limits.row:
+    if values > limits.max_row_values:
         raise Refusal(
             413,
-            f"Input {name!r}: a row has {values:,} values; at most {limits.row:,} are allowed. "
-            "Send shorter rows",
+            f"Input {name!r}: a row has {values:,} values; at most {limits.max_row_values:,} are "
+            "allowed. Send shorter rows",
         )
 
 

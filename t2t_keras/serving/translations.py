@@ -1,6 +1,6 @@
-"""The signatures of a model that translate: from a request's arrays to `Request`s and back.
+"""The signatures of a model that translate: arrays become `Request`s, and translations arrays.
 
-Their inputs are made from the fields of `Request`. This file does not load TensorFlow.
+Their inputs are defined by the fields of `Request`. This module does not import TensorFlow.
 """
 
 import dataclasses
@@ -19,12 +19,12 @@ from t2t_keras.translating.required_phrases import glossary_in
 from t2t_keras.translating.translator import Translator
 
 TEXTS = Spec("string", (None,))
-LONGEST_GLOSSARY = 1_000_000  # bytes; the limit on a request's body applies, too
-GLOSSARIES = 8  # kept in memory, for requests that repeat them
-GLOSSARY_ENTRY = 500  # bytes of memory for an entry of a glossary, about
-DTYPES = {int: "int32", float: "float32", bool: "bool"}
-SEPARATED = ("require", "banned", "first")  # strings with tabs between phrases or pieces
-# Requests with these take longer in Python.
+LONGEST_GLOSSARY = 1_000_000  # bytes; the limit on a request's body also applies
+GLOSSARIES = 8  # glossaries kept in memory, for requests that repeat them
+GLOSSARY_ENTRY = 500  # approximate bytes of memory for a glossary entry
+DTYPES = {int: "int32", float: "float32", bool: "bool"}  # {type of a field: dtype of its input}
+SEPARATED = ("require", "banned", "first")  # inputs with phrases or pieces separated by tabs
+# Options that make the Python code of a request slow.
 SLOW = ("glossary", "markup", "alignments", "confidence")
 
 
@@ -32,7 +32,7 @@ class Translations:
     """The signatures of a model that translate.
 
     Args:
-        engine: its engine.
+        engine: the model's engine.
         to: see `Translator`.
     """
 
@@ -49,7 +49,7 @@ class Translations:
         self.metadata = {name: metadata_of(each) for name, each in self.signatures.items()}
 
     def offered(self):
-        """Returns the names of the options that requests may have."""
+        """Returns the names of the options that requests may use."""
         engine = self.translator.engine
         names = {"split", *engine.offers}
         if any(engine.tags):
@@ -87,9 +87,9 @@ class Translations:
         """Returns a `Request` for each row.
 
         Args:
-            name: the signature.
-            inputs: arrays by name.
-            split: whether texts are split if the inputs do not say so.
+            name: name of the signature.
+            inputs: {input: array}.
+            split: whether to split texts, if there is no input "split".
         """
         columns = {key: as_strings(array.tolist()) for key, array in inputs.items()}
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
@@ -112,7 +112,7 @@ class Translations:
             row[name] = row[name] or None
         if "glossary" in row:
             row["glossary"] = self.glossary(row["glossary"]) if row["glossary"] else None
-        # A float32 of the server's own value is that value.
+        # A value that equals the server's setting in float32 stands for that setting.
         for name, value in row.items():
             own = getattr(self.config, name, None)
             if isinstance(own, float) and value == np.float32(own):
@@ -122,12 +122,12 @@ class Translations:
         return Request(**row)
 
     def arrays(self, name, requests, results):
-        """Returns the outputs for requests and the `Translation`s of each, arrays by name.
+        """Returns {output: array} for requests and their translations.
 
         Args:
-            name: the signature.
+            name: name of the signature.
             requests: `Request`s.
-            results: the `Translation`s of each, best first.
+            results: the `Translation`s of each request, best first.
         """
         width = self.widths[name] or 1
         shape = len(requests), width
@@ -159,7 +159,7 @@ class Translations:
 
 
 def can(check, *arguments):
-    """Returns whether a check passes."""
+    """Returns whether a check passes, that is, raises no `ValueError`."""
     try:
         check(*arguments)
     except ValueError:
@@ -168,18 +168,18 @@ def can(check, *arguments):
 
 
 def is_slow(requests):
-    """Returns whether Python takes long for some of the requests."""
+    """Returns whether the Python code of some requests is slow."""
     return any(getattr(each, name) for each in requests for name in SLOW)
 
 
 def glossary_memory(requests):
-    """Returns about how many bytes the glossaries of requests hold."""
+    """Estimates the memory of all glossaries of requests, in bytes."""
     glossaries = {id(each.glossary): each.glossary for each in requests if each.glossary}
     return GLOSSARY_ENTRY * sum(map(len, glossaries.values()))
 
 
 def refusing(steps):
-    """Does what a generator of `Translator.steps` does, with refusals for texts' errors."""
+    """Wraps a generator of `Translator.steps`, and turns each `TextError` into a `Refusal`."""
     try:
         return (yield from steps)
     except TextError as error:
@@ -187,12 +187,12 @@ def refusing(steps):
 
 
 def refusal(row, error):
-    """Returns the `Refusal` for a mistake of a row."""
+    """Returns the `Refusal` for an error in a row."""
     return Refusal(400, f"Row {row}: {error}")
 
 
 def as_strings(values):
-    """Returns values with bytes decoded."""
+    """Returns a list of values, with bytes decoded to strings."""
     return [each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in values]
 
 

@@ -1,13 +1,14 @@
-"""Clients take turns: a queue that each client has its own place in, and a place for newcomers."""
+"""Turns of clients: a queue that is fair to all clients, and a place reserved for new ones."""
 
 import collections
 import math
 
 
 class Turns:
-    """A queue of jobs in which clients take turns: the one that has got the fewest rows is next.
+    """A queue of jobs in which clients take turns: the one that has received fewest rows is next.
 
-    A client that had no jobs is treated as if it had got as many as the next one before it.
+    A client that joins the queue counts as having received at least as many rows as the client
+    that is next.
     """
 
     def __init__(self):
@@ -27,9 +28,9 @@ class Turns:
         self.rows += job.rows
 
     def first(self, places):
-        """Returns the next job for which there is one of the `Workplaces`, or None.
+        """Returns the next job for which one of the `Workplaces` is free, or None.
 
-        Clients for whom the fewest work come first, then those whose turn it is.
+        Clients that occupy the fewest places come first, then clients with the fewest rows.
         """
 
         def order(client):
@@ -39,7 +40,7 @@ class Turns:
         return None if client is None else self.queues[client][0]
 
     def oldest(self):
-        """Returns when the first of the waiting jobs arrived."""
+        """Returns the arrival time of the oldest waiting job."""
         return min(jobs[0].arrived for jobs in self.queues.values())
 
     def pop(self, job):
@@ -47,15 +48,15 @@ class Turns:
         jobs = self.queues.pop(job.client)
         jobs.popleft()
         if jobs:
-            self.queues[job.client] = jobs  # after all others that have got as many rows
+            self.queues[job.client] = jobs  # behind clients that have received as many rows
         self.got[job.client] += job.rows
         self.rows -= job.rows
 
 
 class Workplaces:
-    """Counts who works. The last free place is for a client for whom no one works yet.
+    """Counts occupied places. The last free place is reserved for a client that has none.
 
-    So a client whose work takes long never makes another one wait for its end.
+    So a client with long work never makes a different client wait until it is done.
 
     Args:
         count: number of places.
@@ -63,13 +64,13 @@ class Workplaces:
 
     def __init__(self, count):
         self.free, self.works_for = count, collections.Counter()
-        self.waiting = []  # have `jobs`, the `Turns`, and `change`, an `asyncio.Event`
+        self.waiting = []  # objects with `jobs`, a `Turns`, and `change`, an `asyncio.Event`
 
     def may_take(self, client):
         return self.free > (1 if self.works_for[client] else 0)
 
     def take(self, clients):
-        """Takes a place to work for these clients."""
+        """Occupies a place for these clients."""
         self.free -= 1
         self.works_for.update(clients)
 
@@ -81,6 +82,6 @@ class Workplaces:
             each.change.set()
 
     def priority(self, waiting):
-        """Returns the number of places of the client whose turn it is: fewer come first."""
+        """Returns the number of places of the client that is next; fewer come first."""
         job = waiting.jobs.first(self)
         return math.inf if job is None else self.works_for[job.client]

@@ -22,16 +22,16 @@ from t2t_keras.serving.batching import Batcher
 from t2t_keras.serving.call_batching import CallBatcher, method_of
 from t2t_keras.serving.limits import Refusal
 
-POLL_SECONDS = 1.0  # between two checks of the folder; files that differ are still being written
-RETRY_SECONDS = 2.0, 300.0  # until a broken version is tried again, doubled each time: first, last
+POLL_SECONDS = 1.0  # interval of checks; files that change between two checks are incomplete
+RETRY_SECONDS = 2.0, 300.0  # first and longest wait before a broken version is tried again
 
 
 class Version:
     """One version, from loading to unloading.
 
     Args:
-        number: the version's number, the name of its folder.
-        files: its files when it was loaded; see `files_in`.
+        number: number of the version, which is the name of its folder.
+        files: files of the version when it was loaded; see `files_in`.
     """
 
     def __init__(self, number, files):
@@ -60,10 +60,10 @@ class Version:
         return self.calls[kind]
 
     def compile_shapes(self, shapes, metrics):
-        """Compiles the shapes of batches that are frequent, until this version is retired.
+        """Compiles the shapes of frequent batches until this version is retired.
 
         Args:
-            shapes: the `CompiledShapes` of its model.
+            shapes: the `CompiledShapes` of the model.
             metrics: `Metrics`.
         """
         while not self.retired:
@@ -103,7 +103,7 @@ class Version:
 
 
 def return_free_memory():
-    """Returns free memory to the system, where the C library can: compilation leaves 200 MB."""
+    """Returns free memory to the system if the C library can; compilation leaves 200 MB."""
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
         trim(0)
 
@@ -111,9 +111,9 @@ def return_free_memory():
 class Failure(NamedTuple):
     """A version that could not be loaded."""
 
-    files: tuple  # its files at that time
+    files: tuple  # files of the version at the time of the failure
     wait: float  # seconds until it is tried again
-    again: float  # the time of that
+    again: float  # time at which it is tried again
 
 
 class Versions:
@@ -123,16 +123,16 @@ class Versions:
         name: name of the model.
         folder: the folder with the versions.
         workers: `Workers`.
-        load: function from a version's folder to its model: a `Model` or an `EngineModel`.
-        find: function from the folder to {number: folder of a version}.
+        load: function that takes the folder of a version and returns a `Model` or `EngineModel`.
+        find: function that takes `folder` and returns {number: folder of the version}.
     """
 
     def __init__(self, name, folder, workers, load, find=versions_in):
         self.name, self.folder, self.workers = name, folder, workers
         self.load, self.find_folders = load, find
-        self.known = {}  # number to `Version`, for all versions ever loaded or tried
+        self.known = {}  # {number: `Version`} for all versions that were loaded or tried
         self.current, self.failures = None, {}
-        self.seen = {}  # number to files at the last check of the folder
+        self.seen = {}  # {number: files at the last check of the folder}
 
     async def start(self):
         """Loads the newest version that works."""
@@ -145,7 +145,7 @@ class Versions:
         raise first_error or ValueError(f"{self.folder} no longer contains a version")
 
     async def switch_to(self, number, folder):
-        """Loads a version and makes it current. On failure, raises and keeps the current one."""
+        """Loads a version and makes it current. If that fails, raises and keeps the current one."""
         files = files_in(folder)
         version = Version(number, files)
         if self.current is None or number != self.current.number:
@@ -175,7 +175,7 @@ class Versions:
             before.retire()
 
     def compile_shapes(self, version, before):
-        """Begins to compile what a version's requests need, as far as the one before shows that."""
+        """Starts to compile shapes for a version, given the search times of the previous one."""
         metrics, shapes = self.workers.metrics, version.model.shapes
         metrics.compiled.set(0)
         metrics.to_compile.set(0)
@@ -186,7 +186,7 @@ class Versions:
             threading.Thread(target=run, daemon=True).start()
 
     def record_failure(self, number, files):
-        """Returns the number of seconds until the version is tried again."""
+        """Records a failure; returns the number of seconds until the version is tried again."""
         first, last = RETRY_SECONDS
         before = self.failures.get(number)
         wait = min(2 * before.wait, last) if before and before.files == files else first
@@ -219,11 +219,11 @@ class Versions:
         """Whether a version is complete, differs from the current one, and is due to be tried."""
         try:
             files = files_in(folder)
-        except OSError:  # removed in this moment
+        except OSError:  # just removed
             return False
         before, self.seen[number] = self.seen.get(number), files
         if files != before:
-            return False  # still being written, perhaps
+            return False  # perhaps still being written
         if number == self.current.number and files == self.current.files:
             return False
         failure = self.failures.get(number)
@@ -234,7 +234,7 @@ class Versions:
         )
 
     def find(self, name, number=None):
-        """Returns the `Version` that a request names. None: the current one."""
+        """Returns the `Version` that a request addresses, by default the current one."""
         self.check_name(name)
         if number is None:
             if self.current is None:

@@ -6,7 +6,7 @@ __all__ = ["Adam", "TrainableTransformer", "trainable"]
 
 
 def __getattr__(name):
-    # Lazily: checkpoints and settings are read without Keras, too.
+    # Imported lazily, because checkpoints and settings can be read without Keras.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module("t2t_keras.training.trainable_models"), name)

@@ -1,9 +1,9 @@
-"""Checkpoints: written whole or not at all, resumed bit for bit, averaged (§6.1).
+"""Checkpoints: complete or absent, resumed bit for bit, averaged (§6.1).
 
-A checkpoint is one file of arrays, `checkpoints/step-00001000.npz`. It holds the weights, the
+A checkpoint is one file of arrays, `checkpoints/step-00001000.npz`. It contains the weights, the
 optimizer's moments, the seeds of the dropout layers and the run's progress. It is written under a
-temporary name, synced to disk and renamed, so that a process that ends at any moment leaves the
-older checkpoints usable. Every array has a checksum, which is verified on reading.
+temporary name, synced to disk and renamed, so that older checkpoints stay usable if the process
+ends at any moment. Every array has a checksum, which is verified on reading.
 """
 
 import contextlib
@@ -21,11 +21,11 @@ import numpy as np
 
 from t2t_keras.checks import check_integer, nearest
 
-# The errors of `zipfile` and NumPy for an altered file, or for one that claims a huge array.
+# Errors of `zipfile` and NumPy for an altered file, or for a file that claims a huge array.
 UNREADABLE = (
     *(OSError, ValueError, KeyError, EOFError, RuntimeError, MemoryError, OverflowError),
     *(zipfile.BadZipFile, zlib.error, struct.error),
-    *(TypeError, SyntaxError, tokenize.TokenError),  # a header is parsed as a literal of Python
+    *(TypeError, SyntaxError, tokenize.TokenError),  # a header is parsed as a Python literal
 )
 
 
@@ -36,9 +36,9 @@ class DamagedCheckpoint(ValueError):
 class Checkpoints:
     """The checkpoints of one run: the newest `keep` and the best.
 
-    A checkpoint off schedule, from an interruption or from the last step, counts only as long as
-    it is the newest. A run that was interrupted, or extended, then has the checkpoints of one that
-    was not.
+    A checkpoint off schedule, from an interruption or from the last step, is deleted when it is no
+    longer the newest. So an interrupted or extended run has the same checkpoints as one without
+    interruptions.
 
     Args:
         folder: `RUN/checkpoints`.
@@ -63,10 +63,10 @@ class Checkpoints:
 
         Args:
             step: number of steps done.
-            on_schedule: whether an uninterrupted training writes this checkpoint, too.
-            state: a mapping from names to arrays, see `state_of`; one at a time is read from it.
-            notes: a dict of values that JSON can store; `load` returns it. Its "best_step" is the
-                step of the best checkpoint so far, or None.
+            on_schedule: whether an uninterrupted training would also write this checkpoint.
+            state: {name: array}, see `state_of`. Arrays are read from it one at a time.
+            notes: a dict of JSON values that `load` returns. Its "best_step" is the step of the
+                best checkpoint so far, or None.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.path(step)
@@ -92,10 +92,10 @@ class Checkpoints:
         self.delete_old()
 
     def delete_old(self):
-        """Deletes all but the newest `keep` and the best, as the newest checkpoint notes them.
+        """Deletes all checkpoints except the newest `keep` and the best.
 
-        Files that a killed process left unfinished are deleted, too, and checkpoints off schedule
-        that are no longer the newest.
+        `keep` and the best step are in the notes of the newest checkpoint. Unfinished files of
+        killed processes and older checkpoints off schedule are also deleted.
         """
         for unfinished in self.folder.glob("step-*.unfinished"):
             unfinished.unlink()
@@ -103,23 +103,23 @@ class Checkpoints:
         if not steps:
             return
         counted = self.counted(steps)
-        # Checkpoints of older versions do not note `keep`.
+        # The notes of older versions do not contain `keep`.
         keep = self.notes(steps[-1]).get("keep") or len(counted)
         for old in set(steps) - set(counted[-keep:]) - {self.best()}:
             self.path(old).unlink()
 
     def on_schedule(self, steps):
-        """Returns the steps whose checkpoints an uninterrupted training writes, too."""
+        """Returns the steps whose checkpoints an uninterrupted training would also write."""
         return [step for step in steps if self.is_on_schedule(step)]
 
     def is_on_schedule(self, step):
-        """Whether a checkpoint is on schedule. One that is damaged, or of an older version, is."""
+        """Returns whether a checkpoint is on schedule, which is the default for damaged ones."""
         with contextlib.suppress(DamagedCheckpoint):
             return self.notes(step).get("on_schedule", True)
         return True
 
     def counted(self, steps):
-        """Returns the newest of all steps and the earlier ones on schedule, oldest first."""
+        """Returns the newest step and the earlier steps on schedule, oldest first."""
         return [*self.on_schedule(steps[:-1]), *steps[-1:]]
 
     def load(self, step):
@@ -133,7 +133,7 @@ class Checkpoints:
             with opened(path) as file:
                 state = {name: numbers(name, file[name]) for name in file.files}
             notes = parsed_notes(state.pop("notes"))
-            # Checkpoints of older versions do not note their number of arrays.
+            # The notes of older versions do not contain the number of arrays.
             if (arrays := notes.get("arrays", len(state))) != len(state):
                 raise ValueError(f"it has {len(state)} of {arrays} arrays")
         return state, notes
@@ -150,30 +150,30 @@ class Checkpoints:
         return hashlib.blake2b(repr(entries).encode(), digest_size=16).hexdigest()
 
     def latest(self):
-        """Returns the steps of the last checkpoints in a row, oldest first.
+        """Returns the steps of the last consecutive checkpoints, oldest first.
 
-        An older one, kept because it is the best, is not among them if others between have been
-        deleted.
+        An older checkpoint, kept because it is the best, is left out if checkpoints between have
+        been deleted.
         """
         steps, latest = self.counted(self.steps()), []
         while steps:
             latest.insert(0, steps.pop())
             notes = self.notes(latest[0])
-            # Checkpoints of older versions do not name the previous one.
+            # The notes of older versions do not contain the previous step.
             in_a_row = "previous" not in notes and len(latest) < self.keep
             if not in_a_row and notes.get("previous") not in steps[-1:]:
                 break
         return latest
 
     def missing(self):
-        """Returns the step before those of `latest` if its checkpoint was lost, else None."""
+        """Returns the step before the steps of `latest` if its checkpoint was lost, else None."""
         notes = [self.notes(step) for step in self.latest()]
-        # The next checkpoints deleted it if they kept no more than there are now.
+        # If a later checkpoint kept no more than there are now, it deleted the earlier one.
         was_kept = notes and min(each.get("keep", 0) for each in notes) > len(notes)
         return notes[0].get("previous") if was_kept else None
 
     def load_newest(self, warn):
-        """Returns the newest checkpoint that can be used, or None if the run has none.
+        """Returns the newest usable checkpoint, or None if the run has no checkpoints.
 
         Args:
             warn: called with a message about each damaged checkpoint that is skipped.
@@ -201,7 +201,7 @@ class Checkpoints:
                 self.path(later).rename(self.path(later).with_suffix(".damaged"))
 
     def best(self):
-        """Returns the step of the best checkpoint so far, as the newest one notes it, or None."""
+        """Returns the step of the best checkpoint according to the newest one's notes, or None."""
         steps = self.steps()
         for step in reversed(steps):
             with contextlib.suppress(DamagedCheckpoint):
@@ -210,14 +210,14 @@ class Checkpoints:
         return None
 
     def best_of_older_version(self):
-        """Returns the step in the file in which earlier versions noted the best one, or None."""
+        """Returns the best step in the file that earlier versions wrote for it, or None."""
         with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
             return json.loads((self.folder / "best.json").read_text())["step"]
         return None
 
 
 def write_arrays(file, *mappings):
-    """Writes arrays by name as `np.savez` does, but reads one at a time from the mappings."""
+    """Writes {name: array} like `np.savez`, but reads the arrays one at a time."""
     with zipfile.ZipFile(file, "w") as archive:
         for arrays in mappings:
             for name in arrays:
@@ -227,21 +227,21 @@ def write_arrays(file, *mappings):
 
 @contextlib.contextmanager
 def opened(path):
-    """Yields the arrays of a file. `np.load` itself would leave a damaged file open."""
+    """Yields the arrays of a file. `np.load` alone would leave a damaged file open."""
     with open(path, "rb") as stream, np.load(stream) as file:
         check_stored(file.zip)
         yield file
 
 
 def check_stored(file):
-    """Rejects compressed arrays: `save` writes none, and a small file could fill the memory."""
+    """Rejects compressed arrays, which `save` never writes, and which could fill the memory."""
     for member in file.infolist():
         if member.compress_type != zipfile.ZIP_STORED:
             raise ValueError(f"{member.filename} is compressed")
 
 
 def numbers(name, array):
-    """Returns the array, unless it contains something else."""
+    """Returns the array. Raises `ValueError` if it does not contain numbers."""
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{name} is not an array of numbers")
     return array
@@ -271,17 +271,17 @@ def damage_reported(path):
 
 
 def state_of(model):
-    """Returns everything that training changes, as arrays by name."""
+    """Returns everything that training changes, as {name: array}."""
     variables = named("model", model.variables) | named("optimizer", model.optimizer.variables)
     return {name: variable.numpy() for name, variable in variables.items()}
 
 
 def restore(model, state):
-    """Assigns a state to a model; raises `ValueError` for the first array that does not fit.
+    """Assigns a state to a model. Raises `ValueError` for the first array that does not fit.
 
     Args:
         model: a built model.
-        state: arrays by name, as from `state_of`. All of the optimizer's may be missing.
+        state: {name: array}, see `state_of`. The arrays of the optimizer may be missing.
     """
     variables = named("model", model.variables)
     if any(name.startswith("optimizer/") for name in state):
@@ -311,12 +311,12 @@ def average(checkpoints, last):
 
     Args:
         checkpoints: a `Checkpoints`.
-        last: number of checkpoints to average. They are in a row: an older one that was kept
+        last: number of consecutive checkpoints to average. An older checkpoint that was kept
             because it is the best does not count.
 
     Returns:
-        The averages by name, as from `state_of` but without the optimizer's arrays; and the steps
-        of the checkpoints.
+        The averages as {name: array}, see `state_of`, but without the optimizer's arrays; and the
+        steps of the checkpoints.
     """
     check_integer("last", last)
     steps = checkpoints.latest()[-last:]

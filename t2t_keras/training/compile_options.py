@@ -1,4 +1,4 @@
-"""The options that `compile` takes besides those of Keras: saved with a model, and restored.
+"""The options of `compile` that Keras does not have: saved with a model, and restored.
 
 Keras does not compile a loaded model whose class overrides `compile`, unless the class also
 overrides `get_compile_config` and `compile_from_config`.
@@ -10,7 +10,7 @@ import warnings
 import keras
 
 KERAS_COMPILE = inspect.signature(keras.Model.compile)
-# For each option of the step on TensorFlow: its default, and what to do on other backends.
+# {option of the training step on TensorFlow: (default, advice for other backends)}
 TENSORFLOW_OPTIONS = {
     "accumulate": (1, "use smaller batches and the optimizer's gradient_accumulation_steps"),
     "clip_norm": (None, "use the optimizer's global_clipnorm"),
@@ -20,7 +20,7 @@ TENSORFLOW_OPTIONS = {
 
 
 class CompileOptions:
-    """Base of the training steps, for a `SequenceModel` that also derives from it."""
+    """Base class of the training steps, for a `SequenceModel` that also derives from it."""
 
     has_loss_weights = False
     compile_options = {}
@@ -28,15 +28,15 @@ class CompileOptions:
     def compile(self, *args, **kwargs):
         """Configures training, as Keras' `compile` does.
 
-        Perplexity, accuracy and accumulated batches, which `compile` offers on TensorFlow, are
-        requested in Keras' own ways; an error says how.
+        The additional options of `compile` on TensorFlow are rejected, with advice on how to get
+        perplexity, accuracy and accumulated batches in Keras.
         """
         refuse_tensorflow_options(kwargs)
         self.compile_in_keras(*args, **kwargs)
         self.compile_options = {}
 
     def compile_in_keras(self, *args, **kwargs):
-        """Calls Keras' `compile`, and notes whether the loss is weighted."""
+        """Calls Keras' `compile`, and records whether the loss is weighted."""
         given = KERAS_COMPILE.bind(self, *args, **kwargs).arguments
         if given.get("loss") is not None:  # otherwise Keras keeps the loss and its weights
             self.has_loss_weights = given.get("loss_weights") is not None
@@ -49,7 +49,7 @@ class CompileOptions:
     def compile_from_config(self, config):
         unknown = [name for name in unusable_options(config) if not self.has_option(name)]
         if self.compile_is_overridden():
-            super().compile_from_config(config)  # warns
+            super().compile_from_config(config)  # Keras warns
         elif unknown:
             warnings.warn(
                 "The loaded model is not compiled: it was saved on TensorFlow, compiled with "
@@ -65,19 +65,19 @@ class CompileOptions:
         return name in inspect.signature(self.compile).parameters
 
     def compile_is_overridden(self):
-        """Returns whether a user's class overrides `compile`, perhaps with options of its own."""
+        """Returns whether a user's class overrides `compile`, perhaps with its own options."""
         owner = next(each for each in type(self).__mro__ if "compile" in vars(each))
         return issubclass(owner, keras.Model)
 
     def save_own_variables(self, store):
-        """Saves, with the optimizer's state, the seeds of dropout, which Keras does not save."""
+        """Saves the dropout seeds with the optimizer's state. Keras does not save them."""
         super().save_own_variables(store)
         if self.compiled and self.optimizer is not None and self.optimizer.built:
             for index, seed in enumerate(dropout_seeds(self)):
                 store[f"seed_{index}"] = keras.ops.convert_to_numpy(seed)
 
     def load_own_variables(self, store):
-        """Loads the seeds if there are as many as the model has."""
+        """Loads the seeds if their number is right for the model."""
         names = list(store.keys())
         own = {name: store[name] for name in names if not name.startswith("seed_")}
         super().load_own_variables(own)
@@ -93,7 +93,7 @@ def dropout_seeds(model):
 
 
 def unusable_options(options):
-    """Returns the names of the given options that only the step on TensorFlow has."""
+    """Returns the names of the given options that only the training step on TensorFlow has."""
     return [
         name
         for name, (default, _) in TENSORFLOW_OPTIONS.items()
@@ -102,7 +102,7 @@ def unusable_options(options):
 
 
 def refuse_tensorflow_options(options):
-    """Removes options with their defaults; raises `ValueError` for all other values."""
+    """Removes options with default values. Raises `ValueError` for all other values."""
     if names := unusable_options(options):
         given = ", ".join(f"{name}={options[name]!r}" for name in names)
         raise ValueError(
@@ -119,7 +119,7 @@ def advice(names):
 
 
 def refuse_unused_options(model):
-    """Rejects options of `compile` that Keras' own step would ignore."""
+    """Rejects options of `compile` that Keras' training step would ignore."""
     if model.accumulate > 1 or model.clip_norm is not None or model.r_drop:
         raise ValueError(
             "`accumulate`, `clip_norm` and `r_drop` have an effect only with a "
@@ -132,7 +132,7 @@ def refuse_unused_options(model):
 
 
 def refuse_scaled_loss(model):
-    """Rejects float16, and optimizers that divide the gradients by the scale of a scaled loss."""
+    """Rejects float16 and optimizers with a scaled loss."""
     optimizer = model.optimizer
     scaled = isinstance(optimizer, keras.optimizers.LossScaleOptimizer)
     if scaled or optimizer.loss_scale_factor is not None or model.compute_dtype == "float16":

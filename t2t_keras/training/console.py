@@ -17,8 +17,8 @@ from absl import logging
 
 from t2t_keras.evaluation.held_out_metrics import by_set
 
-REDRAW_SECONDS = 0.2  # between two updates of the progress line
-BAR_WIDTH = 5, 30  # columns, from narrowest to widest
+REDRAW_SECONDS = 0.2  # seconds between two updates of the progress line
+BAR_WIDTH = 5, 30  # minimum and maximum width of the progress bar, in columns
 SHOWN_METRICS = ("loss", "perplexity", "token_accuracy", "bleu")
 
 
@@ -45,7 +45,7 @@ class Console(keras.callbacks.Callback):
         self.start_timing()
 
     def on_epoch_begin(self, epoch, logs=None):
-        self.start_timing()  # excludes the time of the last evaluation
+        self.start_timing()  # the time of the last evaluation is excluded
 
     def on_train_batch_end(self, batch, logs=None):
         if not self.is_chief:
@@ -87,7 +87,7 @@ class Console(keras.callbacks.Callback):
         return f"{self.progress()[0]:,}/{self.config.steps:,}"
 
     def figures(self, logs):
-        """Returns loss, perplexity if it is known, speed and time left as text."""
+        """Returns loss, perplexity (if known), speed and time left as text."""
         start, first_step, first_tokens = self.timed_from
         step, tokens = self.progress()
         seconds = max(time.monotonic() - start, 1e-9)
@@ -101,7 +101,7 @@ class Console(keras.callbacks.Callback):
         )
 
     def draw(self, logs):
-        """Redraws the progress line; the bar fills the columns that the figures leave free."""
+        """Redraws the progress line. The bar fills the columns that the figures leave free."""
         columns = shutil.get_terminal_size().columns - 1
         steps, figures = self.steps(), "  ".join(self.figures(logs))
         narrowest, widest = BAR_WIDTH
@@ -128,7 +128,7 @@ class Console(keras.callbacks.Callback):
         """Prints some translations of each held-out set.
 
         Args:
-            examples: a dict from the name of each set to its examples; see `example_lines`.
+            examples: {name of a set: its examples}; see `example_lines`.
         """
         for name, shown in examples.items():
             if name and shown:
@@ -139,8 +139,8 @@ class Console(keras.callbacks.Callback):
     def stopping(self):
         """Announces that the step in progress is the last one.
 
-        The handler of a signal calls it, perhaps in the middle of a write to the stream. So the
-        text bypasses the stream's buffer, which allows no second write at that moment.
+        A signal handler calls this, perhaps in the middle of a write to the stream. So the text
+        bypasses the stream's buffer, which does not allow a second write at that moment.
         """
         self.line_is_open = False
         text = "\nStopping after this step and saving. Interrupt again to exit at once.\n"
@@ -154,7 +154,7 @@ class Console(keras.callbacks.Callback):
         logging.info("Resuming from step %d", step)
 
     def compiling(self, shape):
-        """Announces that XLA compiles the step; it does so once for each batch shape."""
+        """Announces that XLA compiles the step, once for each batch shape."""
         if shape not in self.compiled_shapes:
             self.compiled_shapes.add(shape)
             self.close()

@@ -12,8 +12,8 @@ class EarlyStopping:
         patience: number of evaluations without a better value after which training ends. 0: never.
         metric: name of the metric in an evaluation, such as "loss" or "mine/bleu". For BLEU,
             higher is better; for all other metrics, lower. None: there is no held-out text, and an
-            earlier record is kept as it is.
-        texts: digest of the held-out set that the metric is measured on.
+            earlier record is left unchanged.
+        texts: digest of the held-out set on which the metric is measured.
     """
 
     def __init__(self, patience, metric="loss", texts=None):
@@ -27,7 +27,7 @@ class EarlyStopping:
         return self.metric.rpartition("/")[2] == "bleu"
 
     def record(self, value, step):
-        """Records the metric of an evaluation; returns True if it is the best so far."""
+        """Records the metric of an evaluation. Returns whether it is the best so far."""
         if self.best_value is None or self.is_better(value):
             self.best_value, self.best_step, self.worse = value, step, 0
             return True
@@ -59,15 +59,13 @@ class EarlyStopping:
         }
 
     def restore(self, state, warn):
-        """Continues from the `state` of an earlier process, if it recorded the same metric.
-
-        The metric must have been measured on the same texts, too.
+        """Continues from the `state` of an earlier process, if metric and texts are the same.
 
         Args:
             state: the notes of a checkpoint.
             warn: called with a message if the record starts over.
         """
-        # Earlier versions recorded the loss only.
+        # Earlier versions recorded only the loss.
         metric = state.get("best_metric") or "loss"
         value = state["best_value"] if "best_metric" in state else state["best_loss"]
         # Earlier versions recorded NaN, which no loss is below.
@@ -78,7 +76,7 @@ class EarlyStopping:
         elif metric != self.metric:
             warn(
                 f"The best checkpoint was chosen by {metric} and is now chosen by {self.metric} "
-                "(training.best, or the first held-out set): its record starts over"
+                "(training.best_metric, or the first held-out set): its record starts over"
             )
             return
         elif state.get("best_texts", self.texts) != self.texts:
@@ -91,17 +89,19 @@ class EarlyStopping:
 
 
 def watched_metric(best, names):
-    """Returns the metric that the setting `training.best` means.
+    """Returns the metric that the setting `training.best_metric` selects.
 
     Args:
         best: "loss" or "bleu" of the main set; or NAME, NAME/loss or NAME/bleu of any set.
         names: the names of the held-out sets, the main one first. "": a set without a name.
     """
-    check(names or best == "loss", "training.best", best, "'loss' if there is no held-out text")
+    check(
+        names or best == "loss", "training.best_metric", best, "'loss' if there is no held-out text"
+    )
     main = f"{names[0]}/" if names and names[0] else ""
     choices = {metric: main + metric for metric in ("loss", "bleu")}
     for name in filter(None, names):
         choices[name] = choices[f"{name}/loss"] = f"{name}/loss"
         choices[f"{name}/bleu"] = f"{name}/bleu"
-    check_choice("training.best", best, choices)
+    check_choice("training.best_metric", best, choices)
     return choices[best]

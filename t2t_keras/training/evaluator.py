@@ -1,4 +1,4 @@
-"""Evaluations on held-out sets: the loss of each on all machines, translations on one of them."""
+"""Evaluations on held-out sets: losses are computed on all machines, translations on one."""
 
 from t2t_keras.evaluation.held_out_metrics import joined
 
@@ -10,7 +10,7 @@ class Evaluator:
         model: a compiled `TrainableTransformer`.
         held_out: the sets, the main one first; see `Trainer`.
         strategy: a `tf.distribute` strategy.
-        on_every_replica: function from a step and the spec of its batches to the step as one graph.
+        on_every_replica: function of (step, spec of its batches) that returns the step as a graph.
     """
 
     def __init__(self, model, held_out, strategy, on_every_replica):
@@ -37,8 +37,7 @@ class Evaluator:
         """Translates all sets.
 
         Returns:
-            BLEU of each set, in one dict; and a dict from the name of each set to translations to
-            show.
+            BLEU of each set, in one dict; and {name of a set: translations to show}.
         """
         results = {each.name: each.translate() for each in self.held_out}
         metrics = joined({name: each.metrics for name, each in results.items()})

@@ -1,4 +1,4 @@
-"""The training step on JAX: that of Keras, with the loss in chunks if no metric reads logits."""
+"""The training step on JAX: Keras' step, with the loss in chunks if no metric needs the logits."""
 
 import keras
 from keras import ops
@@ -16,7 +16,7 @@ from t2t_keras.training.token_sums import (
 
 
 class TrainingStep(CompileOptions):
-    """Loss in chunks in `fit` and `evaluate`, for a `SequenceModel` that also derives from this."""
+    """Keras' step with the loss in chunks, for a `SequenceModel` that also derives from this."""
 
     def compute_loss_and_updates(
         self,
@@ -29,7 +29,7 @@ class TrainingStep(CompileOptions):
         training=False,
         optimizer_variables=None,
     ):
-        """Computes the loss as Keras does, and hands on `TokenSums` in place of the logits."""
+        """Computes the loss as Keras does, but returns `TokenSums` in place of the logits."""
         metrics = self.metrics_of_sums(sample_weight)
         if metrics is None:
             return super().compute_loss_and_updates(
@@ -53,7 +53,8 @@ class TrainingStep(CompileOptions):
         if training:
             mapping = zip(self.optimizer.variables, optimizer_variables, strict=True)
             with keras.StatelessScope(mapping):
-                scaled = self.optimizer.scale_loss(sum(scope.losses, loss))  # with those of layers
+                # The losses that layers added are included.
+                scaled = self.optimizer.scale_loss(sum(scope.losses, loss))
         return scaled, (loss, sums, updated, metrics_variables)
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):

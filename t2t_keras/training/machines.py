@@ -111,14 +111,14 @@ class Machines:
             ) from error
 
     def all_values(self, value):
-        """Waits until all machines have passed an integer; returns the set of these integers."""
+        """Waits until all machines have passed an integer. Returns the set of these integers."""
         if self.count == 1:
             return {value}
         gathered = self.gather(tf.constant(value, tf.int64))
         return set(self.strategy.experimental_local_results(gathered)[0].numpy().tolist())
 
     def of_chief(self, value):
-        """Waits until all machines have called it; returns the float that the chief passed."""
+        """Waits until all machines have called it. Returns the float that the chief passed."""
         if self.count == 1:
             return value
         gathered = self.gather(tf.constant(value if self.is_chief else -math.inf, tf.float64))

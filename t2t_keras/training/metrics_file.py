@@ -28,15 +28,15 @@ class MetricsFile:
         write_synced(self.path, "a", line_of(metrics))
 
     def read(self):
-        """Returns a dict for each complete line; a killed process may have left a partial one.
+        """Returns a dict for each complete line. NaN and infinities are None.
 
-        NaN and infinities are None.
+        A killed process may have left a partial line, which is ignored.
         """
         if not os.path.lexists(self.path):  # a broken link is damage
             return []
         text = self.path.read_text(encoding="utf-8", errors="replace")
         *lines, partial = text.split("\n")
-        # A line ends at its only brace. If more follows, it is damaged and not partial.
+        # The only closing brace ends a line. If there is one, the line is damaged, not partial.
         lines += [partial] if "}" in partial else []
         return [self.parsed(line, number) for number, line in enumerate(lines, 1)]
 
@@ -69,7 +69,7 @@ def write_synced(path, mode, text):
 
 
 def line_of(metrics):
-    """Returns a line of JSON; NaN and infinities, which JSON does not have, become null."""
+    """Returns a line of JSON. NaN and infinities, which JSON does not support, become null."""
     values = {
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in metrics.items()
@@ -78,9 +78,9 @@ def line_of(metrics):
 
 
 def is_whole(metrics):
-    """Returns whether the dict of a line has a step and the right checksum, which it removes.
+    """Returns whether the dict of a line has a step and the right checksum.
 
-    Lines of earlier versions have no checksum.
+    The checksum is removed. Lines of earlier versions have none.
     """
     is_right = metrics.pop(CHECKSUM, None) in (None, checksum_of(metrics))
     return is_right and isinstance(metrics.get("step"), int)

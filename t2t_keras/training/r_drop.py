@@ -2,7 +2,7 @@
 
 Wu et al. 2021, "R-Drop: Regularized Dropout for Neural Networks" (arXiv 2106.14448). A model with
 dropout is a different model in each pass. R-Drop adds the divergence of the two predicted
-distributions to the loss, which regularizes models of little text. A step takes twice the time.
+distributions to the loss, which regularizes training on little text. A step takes twice the time.
 """
 
 import keras
@@ -17,18 +17,18 @@ def r_drop_sums(model, inputs, labels, sample_weight, alpha, count_right):
     """Returns the `TokenSums` of a training batch, and the logits of the first pass.
 
     The loss of a token is the mean cross-entropy of both passes plus α / 2 times their symmetric
-    divergence. This is half of the paper's loss, so that α = 0 leaves the loss as it is.
+    divergence. This is half of the paper's loss, so that α = 0 leaves the loss unchanged.
 
     Args:
         model: a compiled model.
         inputs, labels, sample_weight: the batch. `sample_weight` may be None.
         alpha: α.
-        count_right: also count the tokens whose label has the largest logit.
+        count_right: whether to count the tokens whose label has the largest logit.
     """
     inputs, both_labels, both_weights = keras.tree.map_structure(
         lambda x: None if x is None else ops.concatenate([x, x]), (inputs, labels, sample_weight)
     )
-    # One pass over the batch twice: each row has its own dropout.
+    # One pass over the batch and its copy. Each row has its own dropout.
     logits = model(inputs, training=True)
     sums = token_sums_of_logits(model.loss, both_labels, logits, both_weights, count_right)
     first, second = ops.split(logits, 2)
@@ -41,8 +41,8 @@ def r_drop_sums(model, inputs, labels, sample_weight, alpha, count_right):
 def symmetric_divergence(first, second):
     """Computes ½ (KL(p‖q) + KL(q‖p)) of the distributions at each position.
 
-    With d = log p − log q, it is ½ Σ (p − q) d. Its gradient by the logits of p, which is written
-    out to save passes over arrays of this size, is ½ (p (d − KL(p‖q)) + p − q).
+    With d = log p − log q, it is ½ Σ (p − q) d. Its gradient with respect to the logits of p is
+    ½ (p (d − KL(p‖q)) + p − q), which is written out to save passes over arrays of this size.
 
     Args:
         first, second: logits of p and of q, `[..., vocabulary]`.

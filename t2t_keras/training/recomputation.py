@@ -1,8 +1,8 @@
-"""Gradients for which cheap arrays are computed twice instead of being kept.
+"""Gradients for which cheap arrays are computed twice instead of being kept in memory.
 
 Automatic differentiation keeps z for the gradient of a layer norm, and γ z + β for the gradients of
-the products that follow. The second array costs two cheap operations on the first. The same holds
-for the joined kernels of attention.
+the products that follow. The second array can be computed from the first by two cheap operations.
+The same holds for the joined kernels of attention.
 """
 
 import tensorflow as tf
@@ -30,10 +30,10 @@ def gradients_with_recomputation(tape, loss, sources):
 
 
 class Recomputation:
-    """Rewires the operations of a backward pass that read cheap functions of kept arrays.
+    """Rewires the operations of a backward pass whose inputs are cheap functions of kept arrays.
 
-    They read new operations instead, which wait for the gradient that the first reader multiplies
-    them by. Otherwise, TensorFlow would run them in the forward pass.
+    Their inputs become the outputs of new operations, which wait for the gradient of the first
+    operation that needs them. Otherwise, TensorFlow would run them in the forward pass.
     """
 
     def __init__(self, forward, backward):
@@ -47,7 +47,7 @@ class Recomputation:
             for index, x in enumerate(op.inputs):
                 if gradients and x.op in self.forward and self.is_cheap(x):
                     with tf.control_dependencies(gradients):
-                        # TensorFlow has no public function for it.
+                        # TensorFlow has no public function for this.
                         op._update_input(index, self.copy(x))
 
     def is_cheap(self, x):

@@ -1,6 +1,6 @@
 """The training step on TensorFlow: loss and gradients on each replica, then one update (§5).
 
-Keras' `fit` and our trainer both use it. It differs from Keras' own step in five ways.
+Keras' `fit` and our trainer both use it. It differs from Keras' training step in five ways.
 
 - The loss is summed, then divided once by the number of real tokens in the whole batch: over all
   replicas, and over all parts if a replica splits its rows to fit its memory.
@@ -9,7 +9,7 @@ Keras' `fit` and our trainer both use it. It differs from Keras' own step in fiv
 - Dropout's random numbers are a function of (the layer's seed, step, replica, part). A resumed run
   repeats them, and no two replicas share them.
 - The reported loss is the mean over all tokens, not the mean of the batches' means.
-- The logits are computed in chunks, unless a metric or R-Drop reads them.
+- The logits are computed in chunks, unless a metric or R-Drop needs them.
 """
 
 from types import SimpleNamespace
@@ -60,13 +60,13 @@ class TrainingStep(CompileOptions):
             jit_compile: whether XLA compiles the step: True, False, or "auto", which is True if
                 there is a GPU or TPU.
             accumulate: number of parts into which a replica splits its rows. The parts are
-                computed one after another, so that a large batch fits into a small memory. The
-                result is the same as for the whole batch.
-            clip_norm: maximum norm of the gradients of the whole batch, all weights together.
-                Larger gradients are scaled down. None: no limit.
+                computed one after another, so that a large batch needs less memory. The result is
+                the same as for the whole batch.
+            clip_norm: maximum global norm of the gradients of the whole batch. Larger gradients are
+                scaled down. None: no limit.
             r_drop: α of R-Drop, see r_drop.py. 0: one pass over each batch.
-            by_products: report perplexity, which the loss yields at no extra cost, and in
-                evaluations token accuracy. Only with a LabelSmoothedCrossEntropy.
+            by_products: whether to report perplexity, which the loss yields at no extra cost, and
+                token accuracy in evaluations. Needs a LabelSmoothedCrossEntropy.
         """
         check_integer("accumulate", accumulate)
         check_not_negative("r_drop", r_drop)
@@ -108,7 +108,7 @@ class TrainingStep(CompileOptions):
         return [*super().metrics, *by_products.metrics]
 
     def build_metrics(self):
-        """Creates the metrics' variables now; Keras would do so later, inside the strategy."""
+        """Creates the metrics' variables now. Keras would do so later, inside the strategy."""
         ids = tf.ones([1, 1], tf.int32)
         logits = tf.zeros([1, 1, self.config.vocab_size])
         values = [(w, w.value) for w in self.trainable_variables if w.regularizer is not None]
@@ -123,7 +123,7 @@ class TrainingStep(CompileOptions):
             return super().train_step(data)
         refuse_scaled_loss(self)
         scale = 1.0
-        if is_plain(self.loss):  # its count is known beforehand
+        if is_plain(self.loss):  # its number of tokens is known beforehand
             tokens = sum_over_replicas([tf.reduce_sum(token_weights(labels, weights))])[0]
             scale = tf.math.reciprocal_no_nan(tokens)
         sums, gradients, logits = self.replica_step(inputs, labels, weights, scale)
@@ -146,7 +146,7 @@ class TrainingStep(CompileOptions):
         return self.updated_metrics(total, inputs, labels, logits, weights, training=False)
 
     def sums_and_logits(self, inputs, labels, weights, training):
-        """Returns the `TokenSums`, and the logits if a metric reads them, otherwise None."""
+        """Returns the `TokenSums`, and the logits if a metric needs them, otherwise None."""
         metrics = self.metrics_of_sums(weights)
         updated = [*(metrics or []), *self.by_products_of(training)]
         count_right = any(isinstance(metric, TokenAccuracy) for metric in updated)
@@ -167,13 +167,13 @@ class TrainingStep(CompileOptions):
         return metrics_of_sums(self, weights)
 
     def by_products_of(self, training):
-        """Returns the by-products to update; accuracy is computed in evaluations only."""
+        """Returns the by-products to update. Accuracy is computed only in evaluations."""
         metrics = self.by_products.metrics
         return [m for m in metrics if not (training and isinstance(m, TokenAccuracy))]
 
     def get_metrics_result(self):
         results = super().get_metrics_result()
-        # A `train_step` or `test_step` of a user's own does not update the by-products.
+        # A user's own `train_step` or `test_step` does not update the by-products.
         for metric in self.by_products.metrics:
             value = results[metric.name]
             results[metric.name] = tf.where(metric.count > 0, value, float("nan"))
@@ -184,7 +184,7 @@ class TrainingStep(CompileOptions):
 
         Args:
             total: the `TokenSums` of all replicas.
-            inputs, labels, logits, weights: this replica's. `logits` may be None.
+            inputs, labels, logits, weights: the arrays of this replica. `logits` may be None.
         """
         loss = next(metric for metric in self.metrics if metric.name == "loss")
         loss.update_state(tf.math.divide_no_nan(total.loss, total.count), total.count)
@@ -195,10 +195,10 @@ class TrainingStep(CompileOptions):
         return self.get_metrics_result()
 
     def replica_step(self, inputs, labels, weights, scale):
-        """Computes this replica's rows: the `TokenSums`, the gradients, the logits or None.
+        """Returns the `TokenSums`, the gradients and the logits (or None) of this replica's rows.
 
         The loss is multiplied by `scale`, one over the number of real tokens in the whole batch,
-        before the backward pass. Scaling the gradients afterwards would cost a pass over all of
+        before the backward pass. Scaling the gradients afterward would cost a pass over all of
         them. The gradient of a weight that the loss does not depend on is None.
         """
         if self.forward_backward is None:
@@ -219,8 +219,8 @@ class TrainingStep(CompileOptions):
 
         def forward_backward(inputs, labels, sample_weight, part_index, scale):
             step = tf.cast(tf.convert_to_tensor(self.optimizer.iterations), tf.int64)
-            # Unique, because all replicas together have at most 1,024 parts, and each of them draws
-            # at most 1,024 times from one generator.
+            # Unique, because all replicas together have at most 1,024 parts, and each part draws at
+            # most 1,024 times from one generator.
             counter = step * 2**20 + part_index * 2**10
             seed_states = [(seed, tf.stack([seed.value[0], counter])) for seed in seeds]
             with tf.GradientTape() as tape:
@@ -270,7 +270,7 @@ def choose_xla(wanted):
 
 
 def rows_of_part(data, index, parts):
-    """Returns the rows of one of `parts` equal parts; the last may be smaller."""
+    """Returns the rows of one of `parts` equal parts. The last part may be smaller."""
 
     def cut(x):
         if x is None or parts == 1:

@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C during training: the first asks it to stop, the second ends the process."""
+"""SIGTERM and Ctrl-C during training: the first stops training, the second ends the process."""
 
 import contextlib
 import os
@@ -10,10 +10,10 @@ EXIT_CODE = 130
 
 @contextlib.contextmanager
 def stopping_on_signals(stop):
-    """Calls `stop` at the first signal within the block; the second one ends the process.
+    """Calls `stop` at the first signal within the block. The second signal ends the process.
 
     Args:
-        stop: a function of one string, the reason, for example "SIGTERM was received".
+        stop: function of the reason, a string such as "SIGTERM was received".
     """
 
     def handle(number, frame):

@@ -15,8 +15,8 @@ class Summaries(keras.callbacks.Callback):
 
     Args:
         folder: the log folder, a `Path`. The logs go to its subfolders `training` and `held_out`.
-            Each held-out set with a name has a subfolder of its own, so that TensorBoard draws the
-            same metric of all sets in one chart.
+            Each named held-out set has its own subfolder, so that TensorBoard draws the same metric
+            of all sets in one chart.
         config: a `TrainingConfig`.
         names: the names of the held-out sets.
     """
@@ -54,10 +54,10 @@ class Summaries(keras.callbacks.Callback):
 
 
 def writer_from(step, folder):
-    """Returns a summary writer that replaces what earlier ones wrote for this and later steps."""
+    """Returns a summary writer that replaces earlier summaries of this and later steps."""
     writer = tf.summary.create_file_writer(str(folder))
     log = tf.compat.v1.SessionLog(status=tf.compat.v1.SessionLog.START)
-    # TensorBoard discards these steps when it reads this event, except for a folder's first one.
+    # This event makes TensorBoard discard these steps, unless it is the first one in a folder.
     start = tf.compat.v1.Event(wall_time=time.time(), step=step, session_log=log)
     tf.raw_ops.ImportEvent(writer=writer._resource, event=start.SerializeToString())
     return writer

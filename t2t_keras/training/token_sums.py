@@ -1,7 +1,7 @@
-"""Loss and metrics of a batch from a few sums over its tokens.
+"""Loss and metrics of a batch, computed from a few sums over its tokens.
 
-If these sums suffice for all metrics of a model, nobody reads its logits. Then they are computed
-in chunks, see chunked_loss.py, unless a subclass computes logits or loss in its own way.
+If these sums suffice for all metrics of a model, its logits are not needed. Then they are computed
+in chunks, see chunked_loss.py, unless a subclass computes logits or loss in a different way.
 """
 
 import inspect
@@ -20,10 +20,10 @@ class TokenSums(NamedTuple):
     """Sums over the real tokens of a batch, each token with its weight."""
 
     loss: Any
-    count: Any  # what the loss is divided by: the tokens, unless a loss counts otherwise
+    count: Any  # divisor of the loss: the number of tokens, unless a loss counts differently
     unsmoothed: Any  # the negative log-likelihood of the labels
     tokens: Any
-    right: Any  # tokens whose label has the largest logit; 0 if they are not counted
+    right: Any  # number of tokens whose label has the largest logit; 0 if they are not counted
 
     def update(self, metrics):
         """Updates each `Perplexity` and `TokenAccuracy`."""
@@ -65,15 +65,14 @@ def token_sums_of_logits(loss, labels, logits, sample_weight, count_right):
 
 
 def is_plain(loss):
-    """Returns whether a loss is ours, and not a subclass, which may compute something else."""
+    """Returns whether a loss is our own class, not a subclass, which may compute something else."""
     return type(loss) is LabelSmoothedCrossEntropy
 
 
 def has_sums(model):
     """Returns whether the loss of a batch follows from `sum_and_count` of the model's loss.
 
-    It does not with a different loss, or if subclasses or `loss_weights` change what Keras would
-    compute.
+    It does not for other losses, or if subclasses or `loss_weights` change Keras' computation.
     """
     return (
         isinstance(model.loss, LabelSmoothedCrossEntropy)
@@ -84,7 +83,7 @@ def has_sums(model):
 
 
 def has_chunks(model):
-    """Returns whether loss and logits are computed in our way, so that chunks yield the same."""
+    """Returns whether loss and logits are not overridden, so that chunks yield the same result."""
     return (
         is_plain(model.loss)
         and "project" in inspect.signature(type(model).call).parameters
@@ -93,7 +92,7 @@ def has_chunks(model):
 
 
 def is_overridden(model, method, base):
-    """Returns whether a model has a different method than its base class."""
+    """Returns whether a model overrides a method of its base class."""
     return getattr(getattr(model, method), "__func__", None) is not getattr(base, method)
 
 

@@ -1,9 +1,9 @@
 """Models that can be trained, and their optimizer, on Keras' backend.
 
-`trainable` gives a model the training step of `replica_step.py` on TensorFlow; on JAX, Keras' own
-step with the loss of `jax_step.py`; elsewhere Keras' own step. The package offers
-`TrainableTransformer` as `Transformer`. `Adam` has a fused update on TensorFlow and is Keras' own
-elsewhere.
+`trainable` gives a model a training step: on TensorFlow, the step in `replica_step.py`; on JAX,
+Keras' step with the loss in `jax_step.py`; on other backends, Keras' step. The package exports
+`TrainableTransformer` as `Transformer`. `Adam` has a fused update on TensorFlow, and is Keras' Adam
+on other backends.
 """
 
 import functools
@@ -18,7 +18,7 @@ if keras.config.backend() == "tensorflow":
 else:
     from keras.optimizers import Adam
 
-    # A model that was saved on TensorFlow names the Adam that it was compiled with.
+    # A model that was saved on TensorFlow refers to our Adam by this name.
     keras.saving.get_custom_objects().setdefault("t2t_keras>Adam", Adam)
     if keras.config.backend() == "jax":
         from t2t_keras.training.jax_step import TrainingStep

@@ -42,11 +42,11 @@ class Trainer:
         data: the training data. `data.distributed(strategy, start_step)` returns the batches from
             that step on. For a batch, `data.tokens(step)` is the number of real tokens,
             `data.examples(step)` the indices of its sentence pairs, and `data.seen(step)` their
-            number from each corpus of a mix. `data.corpora` has the sizes of these corpora.
+            number from each corpus of a mix. `data.corpora` contains the sizes of these corpora.
         config: a `TrainingConfig`.
         folder: the run's folder.
-        held_out: the sets for evaluations, the main one first, such as `HeldOut`s. For each,
-            `name` may be "" if it is the only one, `digest` changes with the texts,
+        held_out: the sets for evaluations, the main one first, such as `HeldOut`s. Each set has a
+            `name`, which may be "" if it is the only set, and a `digest` of its texts.
             `distributed(strategy)` returns the batches of one pass, and `translate()` returns an
             object with `metrics`, a dict, and `examples`, translations to show.
         strategy: a `tf.distribute` strategy. None: the one in whose scope the trainer is created.
@@ -73,7 +73,7 @@ class Trainer:
         self.is_chief = self.machines.is_chief
         self.checkpoints = Checkpoints(self.folder / "checkpoints", config.keep)
         self.metrics_file = MetricsFile(self.folder / "metrics.jsonl")
-        metric = watched_metric(config.best, names)
+        metric = watched_metric(config.best_metric, names)
         digests = {each.name: each.digest for each in self.held_out}
         self.early_stopping = EarlyStopping(
             config.patience,
@@ -145,8 +145,8 @@ class Trainer:
                 self.model.reset_metrics()
             if evaluation_is_due or save_is_due:
                 with self.cost.paused():
-                    # The line in metrics.jsonl comes before the checkpoint, from which a resumed
-                    # run would not evaluate again. Lines without a checkpoint are forgotten.
+                    # The line in metrics.jsonl precedes the checkpoint, because a run resumed from
+                    # it would not evaluate again. Lines after the last checkpoint are removed.
                     is_best = evaluation_is_due and self.evaluate(logs)
                     if save_is_due or is_best:
                         # The evaluation after the last step is off schedule if the run is extended.
@@ -163,7 +163,7 @@ class Trainer:
         return -(-self.step // self.config.evaluate_every)
 
     def on_every_replica(self, step, batch_spec):
-        """Returns the step as one graph. Its logs are the first replica's, equal on all."""
+        """Returns the step as one graph, with the logs of the first replica. All have the same."""
 
         # One graph for all batch shapes: with a graph for each shape, the rounding would depend on
         # which shape came first. XLA compiles each shape inside this graph.
@@ -244,7 +244,7 @@ class Trainer:
         """Evaluates the model and records the results.
 
         Returns:
-            Whether the held-out metric that `training.best` names is the best so far.
+            Whether the held-out metric that `training.best_metric` names is the best so far.
         """
         results = {f"train_{name}": float(value) for name, value in logs.items()}
         examples = {}
@@ -292,7 +292,7 @@ class Trainer:
 
     @property
     def stopped_early(self):
-        """Whether early stopping has ended the run, which counts as finished."""
+        """Whether early stopping has ended the run, which is then finished."""
         return self.early_stopping.is_exhausted
 
     def save(self, on_schedule=True):
@@ -307,7 +307,7 @@ class Trainer:
         self.saved_step = self.step
 
     def resume(self):
-        """Continues from the newest checkpoint that can be used, if there is one."""
+        """Continues from the newest usable checkpoint, if there is one."""
         newest = self.checkpoints.load_newest(self.console.warn)
         step = newest[1]["step"] if newest else 0
         steps = self.machines.all_values(step)
@@ -318,7 +318,7 @@ class Trainer:
             )
         if self.is_chief:
             self.checkpoints.set_aside_after(step)
-            self.checkpoints.delete_old()  # a process may have ended before it
+            self.checkpoints.delete_old()  # an earlier process may have ended before this
             self.metrics_file.forget_after(step)  # these evaluations will be repeated
         if newest is None:
             return
@@ -329,7 +329,7 @@ class Trainer:
         self.tokens = notes["tokens"]
         self.seen = collections.Counter(notes.get("seen", {}))
         self.cost.restore(notes)
-        # Earlier versions noted the best checkpoint in a file of its own.
+        # Earlier versions recorded the best checkpoint in a separate file.
         notes = {"best_step": self.checkpoints.best(), **notes}
         self.early_stopping.restore(notes, self.console.warn)
         self.console.resuming(self.step)

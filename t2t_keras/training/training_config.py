@@ -42,7 +42,7 @@ class TrainingConfig:
         average: "unless_worse": the run's weights are the averaged ones, unless the newest or the
             best are significantly better on held-out text when training ends; or "always".
         keep: number of newest checkpoints to keep, besides the best.
-        best: metric that decides which checkpoint is the best: "loss" or "bleu" of the main
+        best_metric: metric that decides which checkpoint is the best: "loss" or "bleu" of the main
             held-out set, the name of a set for its loss, or "NAME/bleu".
         patience: evaluations without a better value of this metric after which training stops.
             0: never.
@@ -66,7 +66,7 @@ class TrainingConfig:
     checkpoint_minutes: float = 10.0
     average: str = "unless_worse"
     keep: int = 5
-    best: str = "loss"
+    best_metric: str = "loss"
     patience: int = 0
 
     def validate(self):
@@ -97,8 +97,9 @@ class TrainingConfig:
         is_list = isinstance(self.freeze, tuple | list)
         names = is_list and all(isinstance(name, str) for name in self.freeze)
         check(names, "freeze", self.freeze, "a tuple of names of layers")
-        named = isinstance(self.best, str) and self.best  # the trainer knows the held-out sets
-        check(named, "best", self.best, "'loss', 'bleu' or the name of a held-out set")
+        best = self.best_metric  # the trainer checks whether the set exists
+        required = "'loss', 'bleu' or the name of a held-out set"
+        check(isinstance(best, str) and best, "best_metric", best, required)
         check_choice("precision", self.precision, ("float32", "mixed_bfloat16"))
         check_choice("average", self.average, ("unless_worse", "always"))
         check_choice("xla", self.xla, ("auto", "on", "off"))

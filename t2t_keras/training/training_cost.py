@@ -1,14 +1,14 @@
-"""The time and the floating-point operations that training takes."""
+"""The time and the number of floating-point operations of training."""
 
 import contextlib
 import time
 
 
 class TrainingCost:
-    """Counts the seconds of the training steps and the operations they cost.
+    """Counts the seconds and the floating-point operations of the training steps.
 
     As in the paper's Table 2, the operations are the seconds times the sustained rate of the
-    devices. A run that resumes on different devices adds their seconds times their rate.
+    devices. If a run resumes on different devices, each part counts with the rate of its devices.
 
     Args:
         rate: sustained floating-point operations per second of all devices together.

@@ -1,4 +1,4 @@
-"""Translation: text in, text out, by an engine that takes ids and gives hypotheses.
+"""Translation of texts with an engine, which takes ids and returns hypotheses.
 
 from t2t_keras.translating import load_translator
 
@@ -9,7 +9,7 @@ __all__ = ["load_translator"]
 
 
 def __getattr__(name):
-    # Lazily: only those who open an export need the engines.
+    # Imported lazily, because only opening an export needs the engines.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from t2t_keras.translating.find import load_translator

@@ -1,4 +1,4 @@
-"""What a `Translator` asks an engine, in rows that whoever drives it divides into batches."""
+"""The `Call`s that a `Translator` makes to an engine, and their computation in batches."""
 
 from typing import Any, NamedTuple
 
@@ -8,8 +8,8 @@ from t2t_keras.decoding.batches import LONGEST, batches, padded
 from t2t_keras.decoding.rows import Hypotheses, Rows
 from t2t_keras.translating.required_phrases import padded_phrases
 
-# Maximum rows × length of a batch. The logits of all tokens, and the weights of all heads, need
-# more memory than the caches of a search, for which the engine has the maximum.
+# {method: maximum rows × length of a batch}. The logits of all tokens, and the weights of all
+# heads, need more memory than the caches of a search, whose maximum is `Engine.batch_tokens`.
 BATCH_TOKENS = {"log_p": 2048, "attention": 1024}
 
 
@@ -19,10 +19,10 @@ class Call(NamedTuple):
     Args:
         engine: the engine.
         method: "search", "log_p" or "attention".
-        columns: {name: list with an item for each row}. "search" has source, index and, if rows
-            have them, prefix, phrases and options; the others have source and target. Sources and
-            targets are ids with their end.
-        before, total: number of rows of the same texts that are searched for earlier, and in all.
+        columns: {name: list with an item for each row}. "search" has the columns "source",
+            "index" and, if rows have them, "prefix", "phrases" and options of the search. The
+            other methods have "source" and "target". Both are ids including the end token.
+        before, total: number of rows in earlier searches for the same texts, and in all of them.
     """
 
     engine: Any
@@ -33,19 +33,20 @@ class Call(NamedTuple):
 
     @property
     def key(self):
-        """Rows with equal keys may share a batch."""
+        """The key of the call. Rows of calls with equal keys may share a batch."""
         return self.method, self.engine.kind, repr(self.engine.config), *self.columns
 
     def lengths(self):
-        """Returns the length of each row, in tokens."""
+        """Returns {row: tokens of its source or target, whichever is longer}."""
         sides = [self.columns[side] for side in ("source", "target") if side in self.columns]
         return {row: max(map(len, ids)) for row, ids in enumerate(zip(*sides, strict=True))}
 
 
 def computed(engine, method, columns):
-    """Returns a list with the result of each row of a batch.
+    """Computes a batch; returns a list with the result of each row.
 
-    They are `Hypotheses` of the row, log P of the target's tokens, or weights `[target, source]`.
+    The result is the `Hypotheses` of the row, log P of its target tokens, or attention weights
+    `[target, source]`.
 
     Args:
         engine, method, columns: see `Call`.
@@ -75,11 +76,11 @@ def rows_of(columns, longest=None):
 
 
 def driven(steps, on_progress=lambda done, total: None):
-    """Drives a generator of `Call`s, and returns what it returns.
+    """Runs a generator of `Call`s to its end and returns its return value.
 
     Args:
-        steps: the generator. It is sent a list with the result of each row.
-        on_progress: called with the number of rows searched for so far, and of all rows.
+        steps: the generator. For each `Call`, it is sent a list with the result of each row.
+        on_progress: called with the number of finished rows and of all rows, in searches only.
     """
     results = None
     try:

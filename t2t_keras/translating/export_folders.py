@@ -10,9 +10,9 @@ EXPORT_AGAIN = "Delete the folder and export the run again with t2t-export"
 
 
 def find_export(folder):
-    """Returns the newest SavedModel or model for LiteRT in a folder, or None.
+    """Returns the folder of the newest SavedModel or LiteRT model in a folder, or None.
 
-    It is the folder itself or, if the folder has numbered versions, the last of them.
+    This is the folder itself or, if it contains numbered versions, the newest version.
     """
     folder = Path(folder)
     if is_version(folder):
@@ -26,17 +26,17 @@ def is_version(folder):
 
 
 def is_saved_model(folder):
-    """Returns whether a folder contains a SavedModel, or what is left of one."""
+    """Returns whether a folder contains a SavedModel, complete or not."""
     return any((folder / name).exists() for name in ("saved_model.pb", "assets.extra"))
 
 
 def is_litert(folder):
-    """Returns whether a folder contains a model for LiteRT, or what is left of one."""
+    """Returns whether a folder contains a LiteRT model, complete or not."""
     return any((folder / name).exists() for name in (LITERT_MODEL, LITERT_RECORD))
 
 
 def search_of(folder):
-    """Returns the `SearchConfig` of an export, or None if its config.json does not have one."""
+    """Returns the `SearchConfig` of an export, or None if its config.json has none."""
     path = folder / "config.json"
     try:
         return SearchConfig(**read_json(path, {}, EXPORT_AGAIN)["export"]["search"])
@@ -52,9 +52,9 @@ def tag_of(folder):
 
 
 def longest_of(folder):
-    """Returns the maximum length of an export's texts, in tokens, or None.
+    """Returns the maximum length of a text for an export, in tokens. None: no maximum.
 
-    It is the model's `longest`: only learned positions have a limit.
+    It equals the model's `longest`. Only models with learned positions have a maximum.
     """
     settings = read_json(folder / "config.json", {}, EXPORT_AGAIN)
     model = settings.get("experiment", {}).get("model", {})

@@ -1,13 +1,13 @@
-"""The record in an export: its search settings, facts about the model, and digests of its files.
+"""The record in an export: search settings, facts about the model, and digests of the files.
 
-This file loads neither TensorFlow nor Keras.
+This module imports neither TensorFlow nor Keras.
 """
 
 import hashlib
 
 from pipelines.atomic_files import read_json, write_json
 
-RECORD = "export.json"  # of a CTranslate2 folder
+RECORD = "export.json"  # record in a CTranslate2 folder
 
 
 def digests_in(folder):
@@ -21,7 +21,7 @@ def digests_in(folder):
 
 
 def write_record(folder, facts, name=RECORD):
-    """Writes the record of a folder whose other files are complete."""
+    """Writes the record of a folder. Its other files must be complete."""
     write_json(folder / name, facts | {"files": digests_in(folder)})
 
 
@@ -30,8 +30,8 @@ def read_record(folder, remedy, name=RECORD):
 
     Args:
         folder: path of the folder.
-        remedy: what a user can do if it is not usable.
-        name: the record's file.
+        remedy: advice for the user if the folder cannot be used.
+        name: name of the record.
     """
     record = read_json(folder / name, remedy=remedy)
     if record is None:

@@ -19,18 +19,18 @@ def needs_tensorflow(folder):
 
 
 def load_translator(folder, to=None, engine="auto", dtype=None):
-    """Returns the `Translator` of an export.
+    """Returns a `Translator` for the export in a folder.
 
-    It is a CTranslate2 folder, or the newest SavedModel or model for LiteRT in it.
+    The export is a CTranslate2 folder, or the newest SavedModel or LiteRT model in the folder.
 
     Args:
         folder: path of the folder.
-        to: see `Translator`. None: the tag that the run was exported with.
-        engine: the engine that it must be for. "auto": any.
-        dtype: type that its weights must have. None: any.
+        to: see `Translator`. None: the tag with which the run was exported.
+        engine: kind of engine that the export must be for. "auto": any.
+        dtype: dtype that the weights must have. None: any.
 
     Raises:
-        ValueError: the folder contains no such export, or one of an earlier version.
+        ValueError: the folder contains no such export, or an earlier version wrote it.
     """
     found = load_engine(folder, engine, dtype)
     return Translator(found, to or found.tag)
@@ -63,7 +63,7 @@ def engine_in(folder):
         from t2t_keras.translating.engines.litert import LiteRTEngine as Engine  # loads LiteRT
     else:
         from t2t_keras.translating.engines.saved_model import (
-            SavedModelEngine as Engine,  # TensorFlow
+            SavedModelEngine as Engine,  # loads TensorFlow
         )
 
     return Engine(export)

@@ -1,8 +1,8 @@
-"""What a text may ask for: the one list of options that commands, Python, the server and its page
-are made from.
+"""`Request`: the only list of translation options.
 
-The settings of the search come from `SearchConfig`, so a new one is offered everywhere. Their
-descriptions, and those of the others, are the `Args` of the docstrings.
+Flags of commands, arguments in Python, inputs of the server and fields of its page are derived from
+this list. The settings of the search come from `SearchConfig`, so a new setting is offered
+everywhere. The `Args` of both docstrings are the descriptions of the options.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ SPLIT = ("auto", "off")
 GLOSSARIES = Glossary | dict | str | os.PathLike
 SEARCH = tuple(field.name for field in dataclasses.fields(SearchConfig))
 
-# The settings of a search, all None: the engine's own.
+# The settings of a search, all None by default, which means the engine's setting.
 SearchChanges = dataclasses.make_dataclass(
     "SearchChanges",
     [
@@ -112,7 +112,7 @@ def requests_of(texts, prefixes=None, require=None, **options):
         texts: a list of strings, of `Request`s, or of pieces of documents.
         prefixes: a prefix for each text, or None.
         require: a list of phrases for each text, or None.
-        **options: fields of all requests; a `Request` keeps its others.
+        **options: values for fields of all requests. A `Request` keeps its other fields.
     """
     for name in options:
         if name not in FIELDS:
@@ -141,11 +141,11 @@ def requests_of(texts, prefixes=None, require=None, **options):
 
 
 class TextError(ValueError):
-    """A mistake in one of several texts.
+    """An error in one of several texts.
 
     Args:
         index: index of the text.
-        message: the error.
+        message: message of the error.
     """
 
     def __init__(self, index, message):

@@ -1,4 +1,4 @@
-"""Phrases that translations must contain, from texts to the ids of the target vocabulary."""
+"""Phrases that translations must contain: collected from requests and encoded as ids."""
 
 import collections
 from typing import Any, NamedTuple
@@ -9,16 +9,16 @@ from pipelines.text.glossary import Glossary
 from t2t_keras.decoding.rows import BEGIN, PADDING
 
 HINT = "Write it differently, or leave it out"
-REQUIRED_LONGEST = 256  # tokens of the phrases that a search has room for
+REQUIRED_LONGEST = 256  # maximum tokens of the phrases in a search
 
 
 class Requirements(NamedTuple):
     """The phrases that the translation of a text must contain.
 
     Args:
-        required: phrases for the text itself, which is then not split.
-        glossary: has `targets_in`, a function from a sentence to the phrases that its translation
-            must contain, each as often as it must occur. None: no glossary.
+        required: phrases of the text itself. A text with such phrases is not split.
+        glossary: object with a method `targets_in(sentence)`, which returns the phrases that the
+            translation must contain, each as many times as it must occur. None: no glossary.
     """
 
     required: Any = ()
@@ -35,10 +35,10 @@ class Requirements(NamedTuple):
         return [*phrases.elements()]
 
     def of_parts(self, parts, sentence):
-        """Returns a list of phrases for each part of a sentence, and a list of the others.
+        """Returns a list of phrases for each part of a sentence, and a list of all other phrases.
 
-        A part has the phrases of its own words. The others are those of the text, and of words
-        between which the sentence was cut.
+        Each part gets the glossary phrases of its words. The other phrases are the phrases of the
+        text itself, and the phrases of words that the division separates.
         """
         phrases = collections.Counter(self.of_sentence(sentence))
         divided = []
@@ -69,14 +69,14 @@ def glossary_in(text, normalization):
 
 
 class PhraseEncoder:
-    """Encodes phrases, and refuses those that no translation can contain.
+    """Encodes phrases, and rejects phrases that no translation can contain.
 
     Args:
-        tokenizer: of the target language. It has `encode`, `decode`, `normalization`, `pieces` and
-            `begins_word`.
+        tokenizer: tokenizer of the target language, with `encode`, `decode`, `normalization`,
+            `pieces` and `begins_word`.
         config: the `SearchConfig`.
         longest: maximum length of an output, in tokens. None: no maximum.
-        room: maximum pieces of the phrases of a sentence. None: no maximum.
+        room: maximum number of pieces in the phrases of a sentence. None: no maximum.
     """
 
     def __init__(self, tokenizer, config, longest=None, room=None):
@@ -97,7 +97,7 @@ class PhraseEncoder:
                 "--sample, or --glossary and --require"
             )
         if self.tokenizer.ends_word is not None:
-            self.tokenizer.ends_phrase()  # raises the error that says why there are no phrases
+            self.tokenizer.ends_phrase()  # raises an error if phrases are not supported
         ids = [self.encoded(phrase) for phrase in phrases]
         count = sum(map(len, ids))
         if self.room is not None and count > self.room:
@@ -114,10 +114,10 @@ class PhraseEncoder:
         return ids
 
     def are_long(self, phrases):
-        """Returns whether phrases of a glossary take more than half of the room in a search.
+        """Returns whether the phrases of a glossary take more than half of the room in a search.
 
-        The other half is for the prefix and for phrases of the text. Time and memory also grow with
-        the phrases.
+        The other half is for the prefix and for phrases of the text itself. In addition, time and
+        memory grow with the phrases.
         """
         room = min(REQUIRED_LONGEST, self.longest or REQUIRED_LONGEST)
         return 2 * sum(len(self.encoded(phrase)) for phrase in phrases) > room
@@ -152,7 +152,8 @@ def padded_phrases(sentences):
     """Returns phrases as an array of ids, `[sentences, phrases, length]`.
 
     Args:
-        sentences: for each sentence, a list of ids for each of its phrases; not all are empty.
+        sentences: list with the phrases of each sentence. A phrase is a list of ids. At least one
+            sentence must have a phrase.
     """
     longest = max(len(phrase) for phrases in sentences for phrase in phrases)
     shape = (len(sentences), max(map(len, sentences)), longest)

@@ -11,7 +11,7 @@ from t2t_keras.translating.calls import Call, answered
 class Score(NamedTuple):
     """The log-probability of a target and of each of its tokens."""
 
-    tokens: Any  # ids, including the end
+    tokens: Any  # ids, including the end token
     token_log_p: Any  # log P of each token
 
     @property
@@ -33,8 +33,8 @@ class Scorer:
     """Scores lists of pairs of texts.
 
     Args:
-        engine: the engine whose probabilities are given.
-        tokenizer: has a `source` and a `target`, both with `encode(texts)`.
+        engine: the engine that computes the probabilities.
+        tokenizer: object with `source` and `target`, which both have a method `encode(texts)`.
     """
 
     def __init__(self, engine, tokenizer):
@@ -44,7 +44,7 @@ class Scorer:
         """Returns the `Score` of each pair.
 
         Args:
-            pairs: a list of (source, target). An empty text is scored as its end alone.
+            pairs: a list of (source, target). An empty text is scored as an end token alone.
             on_progress: called with the number of pairs scored so far.
             first_line: line number of the first pair, for error messages.
         """
@@ -56,8 +56,8 @@ class Scorer:
         """Returns the `Score` of each pair of ids.
 
         Args:
-            sources: lists of ids with their end.
-            targets: lists of ids, with their end unless the output was cut off.
+            sources: lists of ids, including the end token.
+            targets: lists of ids, including the end token unless the output was cut off.
             on_progress: see `score`.
         """
         call = Call(self.engine, "log_p", {"source": sources, "target": targets})
@@ -65,7 +65,7 @@ class Scorer:
         return [Score(*each) for each in zip(targets, found, strict=True)]
 
     def encode(self, side, texts, first_line):
-        """Returns the ids of each text, followed by the end."""
+        """Returns the ids of each text, followed by the end token."""
         sequences = getattr(self.tokenizer, side).encode(texts) if texts else []
         for line, ids in enumerate(sequences, first_line):
             if self.longest is not None and len(ids) >= self.longest:

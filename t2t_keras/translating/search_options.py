@@ -15,8 +15,8 @@ def search_config(config, tokenizer, **changes):
     Args:
         config: a `SearchConfig`.
         tokenizer: the tokenizer whose target pieces `banned` and `first` name.
-        **changes: new values by field name; None keeps a field. `banned` and `first` take pieces
-            or ids.
+        **changes: new values of fields; None keeps the value of a field. `banned` and `first` take
+            pieces or ids.
     """
     changes = {name: value for name, value in changes.items() if value is not None}
     fields = [field.name for field in dataclasses.fields(SearchConfig)]

@@ -1,30 +1,30 @@
-"""Texts that are translated sentence by sentence, in parts if one is too long for a search.
+"""Divides texts into sentences, and sentences that are too long for a search into parts.
 
 The function that splits texts is an argument. It returns the sentences of a text and the separators
-between them. A language code such as >>de<< before a text applies to all of its sentences, and
-a part begins with the ids that apply to its whole sentence.
+between them. A language code such as >>de<< before a text applies to all of its sentences. Ids that
+apply to a whole sentence are repeated at the beginning of each part.
 """
 
 import unicodedata
 
 import numpy as np
 
-# Punctuation marks after which a sentence is cut in two: those of an earlier string come first.
+# Punctuation marks after which a sentence is cut in two. Marks in the first string are preferred.
 CUT_AFTER = (".!?…。！？", ";:,，；：、")
 
 
 def whole(text):
-    """Splits nothing: the text is one sentence."""
+    """Returns the whole text as one sentence, with no separators."""
     return [text], []
 
 
 def with_codes(sentences, split_code):
-    """Puts a language code before each sentence that has none: the last one before it in the text.
+    """Puts a language code before each sentence that has none: the last code earlier in the text.
 
     Args:
         sentences: the sentences of a text.
-        split_code: function from a sentence to the language code at its beginning, or "", and the
-            rest.
+        split_code: function that takes a sentence and returns the language code at its beginning,
+            or "", and the rest.
     """
     code, coded = "", []
     for sentence in sentences:
@@ -42,8 +42,8 @@ def joined_sentences(sentences, separators):
         separators: the texts between the sentences.
 
     Returns:
-        `Translation`s of the text, whose scores are the sums of the sentences' scores. The only
-        sentence of a text keeps its translations.
+        `Translation`s of the text. Their scores are the sums of the sentences' scores. For
+        a single sentence, these are its translations unchanged.
     """
     if len(sentences) == 1:
         return sentences[0]
@@ -74,12 +74,12 @@ def on_one_line(text):
 
 
 def space_after(text):
-    """Returns the separator after a sentence whose source had none after it, as in Chinese."""
+    """Returns the separator after a sentence if the source, such as Chinese, has none there."""
     return "" if not text or is_wide(text[-1]) else " "
 
 
 def is_wide(character):
-    """Returns whether a character is as wide as a Chinese one, so that no space follows it."""
+    """Returns whether a character is as wide as Chinese characters, which no space follows."""
     return unicodedata.east_asian_width(character) in "FWH"
 
 
@@ -87,7 +87,7 @@ def parts_of(ids, source, longest):
     """Splits the ids of a sentence into parts of at most `longest` ids, as long as possible.
 
     Args:
-        ids: of the sentence. Without text, it has no parts.
+        ids: ids of the sentence. A sentence without text has no parts.
         source: the tokenizer of the source language; see `Translator`.
         longest: maximum number of ids in a part.
     """
@@ -104,13 +104,13 @@ def parts_of(ids, source, longest):
 
 
 def halves_of(ids, source):
-    """Cuts a part near its middle, after a punctuation mark if there is one, else between words.
+    """Cuts a part near its middle, after a punctuation mark or else between words.
 
     Args:
         ids, source: see `parts_of`.
 
     Returns:
-        A list of two parts, or of the only one if it is a single piece.
+        A list of two parts, or of the part itself if it is a single piece.
     """
     lead, ids = np.split(ids, [source.lead(ids)])
     if len(ids) < 2:
@@ -126,18 +126,18 @@ def halves_of(ids, source):
 
 
 def parts_with_phrases(ids, sentence, source, longest, requirements, encoder):
-    """Divides a sentence that is too long for one search, or whose glossary phrases are.
+    """Divides a sentence if it, or its glossary phrases, are too long for one search.
 
     Args:
-        ids: of the sentence.
+        ids: ids of the sentence.
         sentence: the sentence.
         source: the tokenizer of the source language.
         longest: maximum number of ids in a part.
-        requirements: the `Requirements` of its text.
+        requirements: the `Requirements` of the sentence's text.
         encoder: a `PhraseEncoder`.
 
     Returns:
-        The ids of each part and the phrases that its translation must contain, as pairs.
+        A list of (ids, phrases that the translation must contain), one for each part.
     """
     parts = parts_of(ids, source, longest)
     _, sentence = source.split_code(sentence)

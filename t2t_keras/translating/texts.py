@@ -1,4 +1,4 @@
-"""Requests as rows of ids: their searches, sentences and parts, and what each must contain."""
+"""Converts requests to rows of ids: divides texts and encodes sentences, prefixes and phrases."""
 
 from typing import Any, NamedTuple
 
@@ -19,8 +19,9 @@ class Text(NamedTuple):
         request: the `Request`.
         tokenizer: the tokenizer that puts the request's tag before its sources.
         requirements: the `Requirements`.
-        sentences, separators: of the text. A sentence has the language code that applies to it.
-        marked: the `MarkedText`. None: no markup is kept.
+        sentences, separators: the sentences of the text, each with the language code that applies
+            to it, and the separators between them.
+        marked: the `MarkedText`. None: the request keeps no markup.
         search: the `TextSearch`.
     """
 
@@ -37,8 +38,9 @@ class TextSearch(NamedTuple):
     """The search of a request.
 
     Args:
-        engine: the engine that does it.
-        options: {name: value} of the engine's `varies`. Empty: the engine's own.
+        engine: the engine that searches.
+        options: {name: value} for the settings in the engine's `varies`. Empty: the engine's
+            settings.
         config: the `SearchConfig`.
         phrases: the `PhraseEncoder`.
     """
@@ -56,16 +58,16 @@ class Job(NamedTuple):
     sentence_index: int
     ids: np.ndarray
     prefix: list
-    phrases: list  # ids of each phrase that its translation must contain
+    phrases: list  # ids of each phrase that the translation must contain
 
 
 def texts_of(requests, engine, tokenizer_for):
     """Returns the `Text` of each `Request`.
 
     Args:
-        requests: a list.
+        requests: list of `Request`s.
         engine: the engine.
-        tokenizer_for: function from a request's `to` to the tokenizer.
+        tokenizer_for: function that takes a request's `to` and returns the tokenizer.
     """
     glossaries, searches, texts = {}, {}, []
     for index, request in enumerate(requests):
@@ -87,8 +89,8 @@ def search_of(changes, extras, engine):
     """Returns the `TextSearch` of a request.
 
     Args:
-        changes: the settings of the search that it changes.
-        extras: whether it has a prefix, and whether it may have phrases.
+        changes: {setting of the search: value}, as changed by the request.
+        extras: whether the request has a prefix, and whether it may have phrases.
         engine: the engine.
     """
     config = search_config(engine.config, engine.tokenizer, **changes)
@@ -104,7 +106,7 @@ def divided(request, split_code, split):
     Args:
         request: the `Request`.
         split_code: see `with_codes`.
-        split: "auto" or "off", for a request that does not say it.
+        split: "auto" or "off", for a request without `split`.
     """
     divide = split_sentences if (request.split or split) == "auto" else whole
     if request.require:
@@ -125,7 +127,7 @@ def jobs_of(texts, longest):
 
     Args:
         texts: `Text`s.
-        longest: maximum tokens of a source, including its end.
+        longest: maximum tokens of a source, including the end token.
     """
     encoded = [iter(sentences) for sentences in encoded_sentences(texts)]
     starts = encoded_prefixes(texts)
@@ -144,7 +146,7 @@ def jobs_of(texts, longest):
 
 
 def encoded_sentences(texts):
-    """Returns the ids of each sentence of each text, encoded by one call for each tokenizer."""
+    """Returns the ids of each sentence of each text. Calls each tokenizer only once."""
     results = [None] * len(texts)
     for indices in alike(texts, lambda text: id(text.tokenizer)):
         flat = [sentence for index in indices for sentence in texts[index].sentences]
@@ -155,7 +157,7 @@ def encoded_sentences(texts):
 
 
 def encoded_prefixes(texts):
-    """Returns a list of ids for each text, empty if it has no prefix."""
+    """Returns the ids of each text's prefix, an empty list if it has none."""
     prefixes = [text.request.prefix for text in texts]
     if not any(prefixes):
         return [[]] * len(texts)

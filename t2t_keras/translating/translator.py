@@ -1,4 +1,4 @@
-"""Translates texts: whatever a `Request` asks for, by any engine."""
+"""`Translator`: translates texts with any engine, and implements the options of `Request`."""
 
 import functools
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ class Translation(NamedTuple):
     Args:
         text: the translation, with markup if the request keeps it.
         score: log P, divided by the length penalty; the sum for a text of several parts.
-        parts: for each part of the text: (source ids, translation ids), including the ends.
+        parts: (source ids, translation ids) of each part of the text, including the end tokens.
         words: the `Words` of the text without markup, if the request asks for alignments or
             confidence.
         confidence: a probability for each word of the translation, if the request asks for it.
@@ -49,8 +49,8 @@ class Translator:
     Its translation joins the translations of the parts.
 
     Args:
-        engine: an engine, see `engines/engine.py`.
-        to: see `Request`; for texts that do not say it.
+        engine: an engine; see `engines/engine.py`.
+        to: see `Request`. It applies to requests without `to`.
         longest_aligned: maximum tokens of a part whose words can be aligned or rated. None: no
             maximum.
 
@@ -75,7 +75,7 @@ class Translator:
         return tagged(self.engine.tokenizer, chosen_tag(to or self.to, self.engine.tags))
 
     def translate(self, texts, on_progress=lambda count: None, **options):
-        """Returns the best translation of each text, a string; see `translations`."""
+        """Returns the best translation of each text as a string; see `translations`."""
         return [each.text for each in self.best_of_each(texts, on_progress, **options)]
 
     def best_of_each(self, texts, on_progress=lambda count: None, **options):
@@ -97,7 +97,7 @@ class Translator:
             A list of one or more `Translation`s for each text, best first.
 
         Raises:
-            TextError: for a text that cannot be translated as it asks.
+            TextError: a text cannot be translated with its options.
         """
         requests = requests_of(texts, **options)
 
@@ -107,14 +107,14 @@ class Translator:
         return driven(self.steps(requests, first_index), advanced)
 
     def check(self, options, **own):
-        """Returns the `SearchConfig` of texts with the same options after checking it.
+        """Checks options, and returns the `SearchConfig` of texts with these options.
 
         Args:
             options: see `translations`.
-            **own: `prefixes` and `require` of one text, if texts have their own.
+            **own: `prefixes` and `require` for a single text, if they differ between texts.
 
         Raises:
-            ValueError: the model cannot do what the options ask for.
+            ValueError: the model does not support the options.
         """
         (text,) = texts_of(requests_of([""], **own, **options), self.engine, self.tokenizer_for)
         if text.request.alignments or text.request.markup:
@@ -122,9 +122,10 @@ class Translator:
         return text.search.config
 
     def steps(self, requests, first_index=0):
-        """Yields `Call`s and is sent the results of their rows; returns what `translations` does.
+        """Translates requests as a generator; see `translations`.
 
-        So whoever drives it decides what shares a batch, and waits for it in their own way.
+        It yields `Call`s, is sent the results of their rows, and returns the translations. So the
+        caller decides which rows share a batch, and how to wait for results.
         """
         texts = texts_of(requests, self.engine, self.tokenizer_for)
         jobs = jobs_of(texts, self.longest)
@@ -144,10 +145,10 @@ class Translator:
         ]
 
     def searched(self, texts, jobs, first_index):
-        """Yields the searches for jobs; returns the `Translation`s of each, best first.
+        """Yields `Call`s that search for jobs; returns the `Translation`s of each job, best first.
 
-        Rows that the engine searches for in the same way are asked for together, those without
-        options and phrases first.
+        Rows with the same kind of search share a `Call`. Rows without options and phrases come
+        first.
         """
         results, done = [None] * len(jobs), 0
 
@@ -169,7 +170,7 @@ class Translator:
         return results
 
     def columns(self, texts, jobs, first_index):
-        """Returns the columns of a `Call` for jobs that are searched for in the same way."""
+        """Returns the columns of a `Call` for jobs with the same kind of search."""
         columns = {
             "source": [np.append(job.ids, END).astype("int32") for job in jobs],
             "index": [first_index + job.text_index for job in jobs],
@@ -183,7 +184,7 @@ class Translator:
         }
 
     def with_confidence(self, texts, results):
-        """Yields a call for log P; returns the results with the confidence of their words."""
+        """Yields a `Call` for log P; returns the results with the confidence of their words."""
         wanted = [text.request.confidence for text in texts]
         parts = self.parts(texts, results, wanted, "rates the words")
         found = iter((yield self.call("log_p", parts)) if parts else [])
@@ -199,7 +200,7 @@ class Translator:
         ]
 
     def with_words(self, texts, results):
-        """Yields a call for attention; returns the results with their words, aligned if asked."""
+        """Yields a `Call` for attention; returns the results with their words and alignments."""
         wanted = [
             text.request.alignments or (text.marked is not None and text.marked.has_marks)
             for text in texts
@@ -208,7 +209,7 @@ class Translator:
             if is_wanted:
                 text.search.engine.check_attention()
         asked = [text.request.alignments for text in texts]
-        self.parts(texts, results, asked, "aligns the words")  # only refuses those too long
+        self.parts(texts, results, asked, "aligns the words")  # only rejects long parts
         parts = self.parts(texts, results, wanted)
         short = [part for part in parts if not self.is_long(part)]
         found = iter((yield self.call("attention", short)) if short else [])
@@ -231,9 +232,10 @@ class Translator:
         """Returns the parts of the wanted texts' translations.
 
         Args:
-            texts, results: the `Text`s and the `Translation`s of each.
-            wanted: booleans.
-            does: what a part that is too long is refused for. None: none is refused.
+            texts, results: the `Text`s, and the `Translation`s of each text.
+            wanted: whether each text is wanted.
+            does: operation for which parts that are too long are rejected, as the error names it.
+                None: no part is rejected.
         """
         chosen = []
         for index, (text, of_text) in enumerate(zip(texts, results, strict=True)):
@@ -258,12 +260,12 @@ class Translator:
         return Call(self.engine, method, {"source": sources, "target": targets})
 
     def finished(self, text, translation):
-        """Returns a translation with the markup of its source, or a lone sentence on one line."""
+        """Returns a translation with its source's markup, or a single sentence on one line."""
         if text.marked is not None:
             own = text.requirements, text.request.prefix, translation.words
             marked = text.marked.marked(translation.text, *own, text.tokenizer.source.split_code)
             return translation._replace(text=marked)
-        if len(text.sentences) == 1:  # the line breaks between sentences are the source's
+        if len(text.sentences) == 1:  # line breaks between sentences are kept
             return translation._replace(text=on_one_line(translation.text))
         return translation
 
@@ -283,7 +285,7 @@ def translations_of(job, hypotheses, text):
 def joined(parts):
     """Joins the translations of a sentence's parts by rank: all best ones, all second-best ones, …
 
-    Without parts, the translation is empty, and so is that of a part without hypotheses.
+    The translation of a sentence without parts, or of a part without hypotheses, is empty.
     """
     parts = [part or [EMPTY] for part in parts or [[]]]
     if len(parts) == 1:

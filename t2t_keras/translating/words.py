@@ -1,4 +1,4 @@
-"""The words of texts and translations: which pieces form them, links between them, confidence."""
+"""The words of texts and translations: their pieces, the links between them, confidence."""
 
 from typing import NamedTuple
 
@@ -10,21 +10,21 @@ from t2t_keras.visualization.heads import joined
 
 
 def pieces_of_words(tokenizer, ids):
-    """Joins ids to groups, one for each word, and one for each mark or space between words.
+    """Groups the pieces of a text by word. Marks and spaces between words are separate groups.
 
     Args:
         tokenizer: the tokenizer of the language.
-        ids: ids of a text, with or without its end.
+        ids: ids of a text, with or without the end token.
 
     Returns:
-        An array with the number of pieces of each group, and a boolean array: whether it is a word.
+        An array with the number of pieces in each group, and booleans: whether a group is a word.
     """
     _, sizes, is_word = groups_of(tokenizer, ids)
     return sizes, is_word
 
 
 def groups_of(tokenizer, ids):
-    """Returns the texts of groups of pieces, and what `pieces_of_words` returns."""
+    """Returns the text of each group of pieces, and the results of `pieces_of_words`."""
     groups = words(tokenizer, ids)
     sizes = np.array([size for _, size in groups], "int64")
     firsts = np.asarray(ids)[np.cumsum(sizes) - sizes]
@@ -47,7 +47,7 @@ class Words(NamedTuple):
 
     Args:
         source, target: texts of the words.
-        pairs: (source word, target word) indices, sorted. None: they were not aligned.
+        pairs: sorted (source word, target word) indices. None: the words are not aligned.
     """
 
     source: list
@@ -60,7 +60,7 @@ def words_of(tokenizer, parts, weights=None):
 
     Args:
         tokenizer: the vocabulary's tokenizer.
-        parts: the ids of the source and of the translation of each part, with their ends.
+        parts: (source ids, translation ids) of each part, including the end tokens.
         weights: attention weights `[target, source]` of each part. None: words are not aligned.
     """
     read, written, pairs = [], [], []
@@ -74,19 +74,19 @@ def words_of(tokenizer, parts, weights=None):
 
 
 def linked(weights):
-    """Returns the link of each target word to its best source word, given `[target, source]`."""
+    """Links each target word to its best source word, given weights `[target, source]`."""
     if not weights.size:
         return []
     return [(int(source), target) for target, source in enumerate(weights.argmax(axis=1))]
 
 
 def between_words(tokenizer, source, target, weights):
-    """Returns the weights `[..., target words, source words]` of weights between pieces.
+    """Converts weights between pieces to weights `[..., target words, source words]`.
 
     Args:
         tokenizer: the vocabulary's tokenizer.
-        source: ids with their end.
-        target: ids, with their end unless the output was cut off.
+        source: ids, including the end token.
+        target: ids, including the end token unless the output was cut off.
         weights: `[..., target, source]`.
     """
     read, is_read = pieces_of_words(tokenizer.source, source)
@@ -95,7 +95,7 @@ def between_words(tokenizer, source, target, weights):
 
 
 def weights_by_order(source, target):
-    """Returns weights `[target, source]` between equal places, for a part too long to align."""
+    """Returns weights `[target, source]` that link pieces in order, for parts too long to align."""
     weights, places = np.zeros((len(target), len(source))), np.arange(len(target))
     weights[places, places * len(source) // len(target)] = 1
     return weights

@@ -1,1 +1,1 @@
-"""Pictures and pages of attention and training, from arrays and words."""
+"""Plots and pages of attention and training, from arrays and words."""

@@ -1,4 +1,4 @@
-"""A plot of several measures over the length of the text, a panel each, with a line per system."""
+"""Plots of measures over text length: a panel for each measure, a line for each system."""
 
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
@@ -12,8 +12,8 @@ def by_length(path, panels):
 
     Args:
         path: path of the PNG file, or a binary file object.
-        panels: {title: (lines, whether the axis is logarithmic)}. The lines are {name: {length:
-            value}}.
+        panels: {title: (lines, whether the y axis is logarithmic)}. `lines` is
+            {name of the system: {length: value}}.
     """
     names = list(dict.fromkeys(name for lines, _ in panels.values() for name in lines))
     styles = {

@@ -1,4 +1,4 @@
-"""The section of a report about the confidence of words."""
+"""The section of a report on the confidence of words."""
 
 import io
 
@@ -7,7 +7,7 @@ from t2t_keras.visualization.document import folded, paragraph, picture, section
 
 
 def confidence(calibration):
-    """Returns the section with the calibration of a test set's words.
+    """Returns the section on the calibration of a test set's words.
 
     Args:
         calibration: a `Calibration`.

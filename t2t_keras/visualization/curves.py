@@ -9,7 +9,7 @@ from t2t_keras.visualization.images import GRAY, image, style_axes
 
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7b4fc9", "#8c564b"]
 STYLES = ["-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1))]
-# For each panel, the held-out metric (thick lines) and the training metric (thin lines).
+# {title of the panel: (held-out metric, drawn thick; training metric, drawn thin)}
 PANELS = {
     "loss": ("loss", "train_loss"),
     "perplexity": ("perplexity", "train_perplexity"),
@@ -23,8 +23,8 @@ def curves(path, runs):
 
     Args:
         path: path of the PNG file, or a binary file object.
-        runs: a dict from the name of each run to its evaluations, dicts as in `metrics.jsonl`.
-            Missing metrics are left out. Held-out sets with names get lines of their own.
+        runs: {name of the run: list of evaluations}. An evaluation is a dict as in
+            `metrics.jsonl`; missing metrics are not drawn. Each named held-out set gets a line.
     """
     runs = with_sets(runs)
     styles = {
@@ -41,7 +41,7 @@ def curves(path, runs):
 
 
 def with_sets(runs):
-    """Returns the evaluations of each run and, apart from them, those of its named sets."""
+    """Returns `runs` with a separate entry for each named held-out set of a run."""
     lines = {}
     for run, evaluations in runs.items():
         lines[run] = [without_sets(each) for each in evaluations]
@@ -55,9 +55,10 @@ def schedule_curve(path, rate, steps, reached=None):
 
     Args:
         path: path of the PNG file, or a binary file object.
-        rate: function from a step, counted from 0 as in Keras, to its learning rate.
+        rate: function that takes a step, counted from 0 as in Keras, and returns its learning
+            rate.
         steps: number of planned steps.
-        reached: number of steps done so far, which is marked. None: no mark.
+        reached: number of finished steps, which is marked. None: no mark.
     """
     with image(path, 11, 3, layout="constrained") as figure:
         ax = figure.subplots()
@@ -81,7 +82,7 @@ def draw(ax, evaluations, field, thin, style):
     points = [(each["step"], each[field]) for each in evaluations if each.get(field) is not None]
     if not points:
         return
-    marker = "o" if len(points) == 1 else None  # a single point makes no line
+    marker = "o" if len(points) == 1 else None  # a single point would not be visible as a line
     width = {"linewidth": 1, "alpha": 0.45} if thin else {"linewidth": 1.8}
     ax.plot(*zip(*points, strict=True), marker=marker, markersize=4, **style, **width)
 

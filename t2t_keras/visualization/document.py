@@ -1,4 +1,4 @@
-"""HTML built from elements, so that no text can become markup."""
+"""HTML built from elements, so that text is always escaped."""
 
 import base64
 from xml.etree import ElementTree
@@ -8,9 +8,9 @@ def element(name, *children, **attributes):
     """Returns an HTML element.
 
     Args:
-        name: its tag.
-        *children: elements and texts, in order. None is left out.
-        **attributes: `class_` is the attribute "class".
+        name: name of the tag.
+        *children: elements and texts, in order. None is skipped.
+        **attributes: attributes of the element; `class_` stands for "class".
 
     Example:
 
@@ -47,7 +47,7 @@ def table(names, rows, numbers=()):
     Args:
         names: names of the columns.
         rows: lists of texts and elements.
-        numbers: indices of the columns that are aligned to the right.
+        numbers: indices of the columns with numbers, which are right-aligned.
     """
 
     def cells(kind, row):
@@ -60,7 +60,7 @@ def table(names, rows, numbers=()):
 
 
 def bar(share):
-    """Returns a bar that is filled up to `share`, from 0 to 1."""
+    """Returns a horizontal bar that is filled to `share`, a number from 0 to 1."""
     filled = element("span", "", style=f"width: {100 * min(max(share, 0), 1):.1f}%")
     return element("span", filled, class_="bar")
 

@@ -1,4 +1,4 @@
-"""The heads of an attention sub-layer as weights between words, joined from sub-words."""
+"""Attention weights between words, joined from the weights between their pieces."""
 
 from typing import Any, NamedTuple
 
@@ -9,11 +9,11 @@ class Heads(NamedTuple):
     """All heads of one sub-layer on one sentence."""
 
     stack: str  # "encoder" or "decoder"
-    layer: int  # from 1
+    layer: int  # counted from 1
     kind: str  # "self_attention" or "cross_attention"
     weights: Any  # [heads, queries, keys]; each row sums to 1
-    queries: list  # the words that attend
-    keys: list  # the words attended to
+    queries: list  # words that attend to the keys
+    keys: list  # words that are attended to
 
     @property
     def name(self):
@@ -25,15 +25,15 @@ class Heads(NamedTuple):
 
 
 def heads_of(weights, source, read, written):
-    """Returns the heads of each sub-layer, with weights between words.
+    """Returns the `Heads` of each sub-layer, with weights between words.
 
     Args:
-        weights: for each sub-layer `[1, heads, queries, keys]`, as returned by
+        weights: {sub-layer: weights `[1, heads, queries, keys]`}, as returned by
             `Transformer.attention_weights`.
-        source: the words of the source, as (text, number of pieces).
-        read: the words that the decoder reads: begin, then the translation.
-        written: the words that the decoder writes: the translation, then end. They label its
-            queries.
+        source: words of the source, as (text, number of pieces).
+        read: input words of the decoder: the begin token and the translation.
+        written: output words of the decoder: the translation and the end token. They label the
+            queries of the decoder.
 
     Returns:
         A list of `Heads`, in the order of `weights`.
@@ -50,9 +50,9 @@ def heads_of(weights, source, read, written):
 
 
 def joined(weights, query_pieces, key_pieces):
-    """Joins weights between pieces to weights between words; rows still sum to 1.
+    """Joins weights between pieces into weights between words. Rows still sum to 1.
 
-    The weight of a key word is the sum over its pieces, that of a query word the mean.
+    Weights are summed over the pieces of a key word, and averaged over those of a query word.
 
     Args:
         weights: `[..., queries, keys]`.

@@ -1,4 +1,4 @@
-"""The heads of a sub-layer as heat maps, side by side in one image."""
+"""Heat maps of the attention heads of a sub-layer, in one image."""
 
 import math
 import unicodedata
@@ -9,14 +9,20 @@ from matplotlib.colors import PowerNorm
 from t2t_keras.visualization.images import GRAY, LIGHT_GRAY, image
 
 HEADS_PER_ROW = 4
-# In inches: the row or column of a word, and limits for the longer side of a heat map.
-CELL, SHORTEST, LONGEST = 0.2, 1.8, 11.0
-TITLE, HEAD_TITLE, GAP, COLOR_BAR = 0.45, 0.3, 0.2, 0.12
-LONGEST_WORD = 18  # characters
+# Sizes in inches.
+CELL = 0.2  # height of a row, width of a column
+SHORTEST = 1.8  # minimum of the longer side of a heat map
+LONGEST = 11.0  # maximum of the longer side of a heat map
+TITLE = 0.45  # height of the image's title
+HEAD_TITLE = 0.3  # height of a head's title
+GAP = 0.2  # space between columns of heat maps
+COLOR_BAR = 0.12  # width of the color bar
+
+LONGEST_WORD = 18  # characters; longer words are cut off
 
 
 def heat_maps(path, weights, queries, keys, title):
-    """Draws all heads, with a row for each query and a column for each key.
+    """Draws a heat map of each head, with a row for each query and a column for each key.
 
     Args:
         path: path of the PNG file.
@@ -31,7 +37,7 @@ def heat_maps(path, weights, queries, keys, title):
     queries, keys = ([shortened(word) for word in words] for words in (queries, keys))
     left, below = (room_for(words, points) for words in (queries, keys))
 
-    # The layout is computed here, so that all cells have the same size.
+    # Positions are computed here, not by matplotlib, so that all cells have the same size.
     across, down = min(heads, HEADS_PER_ROW), math.ceil(heads / HEADS_PER_ROW)
     width, height = cell * columns, cell * rows
     step = width + GAP, HEAD_TITLE + height + below
@@ -39,7 +45,7 @@ def heat_maps(path, weights, queries, keys, title):
     with image(path, *full) as figure:
 
         def axes(x, y, width, height):
-            """Adds axes at a distance in inches from the left and the top."""
+            """Adds axes at a position and of a size in inches, from the upper left corner."""
             corner = x / full[0], 1 - (y + height) / full[1]
             return figure.add_axes((*corner, width / full[0], height / full[1]))
 
@@ -71,7 +77,7 @@ def shortened(word):
 
 
 def room_for(words, points):
-    """Returns the width in inches of the longest word, with a margin."""
+    """Estimates the width of the longest word with a margin, in inches."""
     wide = {"W", "F"}  # East Asian characters
     ems = [sum(1.05 if unicodedata.east_asian_width(c) in wide else 0.68 for c in w) for w in words]
     return max(ems) * points / 72 + 0.12

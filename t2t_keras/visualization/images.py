@@ -1,4 +1,4 @@
-"""PNG images from matplotlib's Agg canvas, without a screen and without pyplot's global state."""
+"""PNG images from matplotlib's Agg canvas, without a screen or the global state of pyplot."""
 
 import contextlib
 import warnings
@@ -8,7 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 
-# DejaVu comes with matplotlib and has most alphabets. The other fonts, if installed, supply the
+# DejaVu comes with matplotlib and covers most alphabets. The other fonts, if installed, cover
 # scripts that DejaVu lacks.
 FONTS = [
     "DejaVu Sans",
@@ -19,7 +19,7 @@ GRAY, LIGHT_GRAY = "#5f6670", "#c8ccd2"
 
 
 def style_axes(ax, title):
-    """Sets the title and mutes the frame, ticks and grid, so that the lines stand out."""
+    """Sets the title, and mutes frame, ticks and grid so that the lines stand out."""
     ax.set_title(title, fontsize=11, loc="left")
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(LIGHT_GRAY)
@@ -30,7 +30,7 @@ def style_axes(ax, title):
 
 @contextlib.contextmanager
 def image(path, width, height, dpi=100, layout=None):
-    """Yields an empty figure, its size in inches, and writes it as a PNG file at the end."""
+    """Yields an empty figure of a size in inches, and saves it as a PNG file at the end."""
     figure = Figure(figsize=(width, height), layout=layout, facecolor="white")
     FigureCanvasAgg(figure)
     installed = set(fontManager.get_font_names())

@@ -1,4 +1,4 @@
-"""Lines in panels side by side, with one legend for all of them."""
+"""Line plots in panels side by side, with one legend for all panels."""
 
 import math
 from typing import NamedTuple
@@ -9,22 +9,22 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from t2t_keras.visualization.curves import COLORS
 from t2t_keras.visualization.images import image, style_axes
 
-PER_ROW = 3
+PER_ROW = 3  # maximum number of panels in a row
 MARKERS = "osD^vP*X"
-WIDE = 1e4  # ratio of the ends of a logarithmic axis on which ticks at 2 and 5 would collide
+WIDE = 1e4  # ratio of the limits of a log axis, above which there is no room for ticks at 2 and 5
 
 
 class Panel(NamedTuple):
-    """A panel of a picture.
+    """A panel of a plot.
 
     Args:
-        title: its title, with the unit of y.
-        lines: by name, y by x. NaN and infinities are left out.
+        title: title of the panel, with the unit of y.
+        lines: {name: {x: y}}. NaN and infinities are not drawn.
         x_label: label of the x axis.
-        log_x: a logarithmic x axis with a tick at every x.
-        log_y: a logarithmic y axis.
-        joined: whether the points of a line are joined.
-        ticks: labels by x. None: numbers.
+        log_x: use a logarithmic x axis, with a tick at every x.
+        log_y: use a logarithmic y axis.
+        joined: draw lines between the points.
+        ticks: {x: label} for the x axis. None: numbers.
     """
 
     title: str
@@ -37,7 +37,7 @@ class Panel(NamedTuple):
 
 
 def line_panels(path, panels):
-    """Draws panels, up to three in a row. Lines of the same name look the same in all of them.
+    """Draws panels, up to three in a row. Lines with the same name look the same in all panels.
 
     Args:
         path: path of the PNG file.

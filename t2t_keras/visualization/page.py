@@ -1,4 +1,4 @@
-"""The attention page: one file to browse all heads, without a network."""
+"""The attention page: a single HTML file that shows all heads and works offline."""
 
 import json
 from pathlib import Path
@@ -14,11 +14,11 @@ TITLES = {
 
 
 def page(sub_layers, sentence, translation, start=""):
-    """Returns the page as HTML that contains all weights.
+    """Returns the HTML of the page, which contains all weights.
 
     Args:
         sub_layers: a list of `Heads`.
-        sentence, translation: the texts shown at the top.
+        sentence, translation: texts that are shown at the top.
         start: the view to show if the address names none, for example "#decoder-cross-6".
     """
     data = {"sentence": sentence, "translation": translation, "start": start, "kinds": {}}
@@ -31,12 +31,12 @@ def page(sub_layers, sentence, translation, start=""):
 
 
 def assembled(template, **parts):
-    """Fills a template and adds the attention picture's style and script to it.
+    """Fills a page template, including the style and script that draw attention.
 
     Args:
-        template: path of the page's template. The style and script replace `{{style}}` and
+        template: path of the template. The style and the script replace `{{style}}` and
             `{{script}}`.
-        parts: further texts; each replaces its name in double braces.
+        **parts: further texts. Each replaces its name in double braces.
     """
     text = template.read_text(encoding="utf-8")
     shared = {"style": HERE / "attention.css", "script": HERE / "attention.js"}
@@ -48,7 +48,7 @@ def assembled(template, **parts):
 
 
 def thousandths(weights):
-    """Returns weights as integers: exact enough to draw, and a third of the size."""
+    """Returns weights in thousandths, which are precise enough and take a third of the space."""
     return np.rint(np.asarray(weights) * 1000).astype(int).tolist()
 
 

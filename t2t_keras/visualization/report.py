@@ -1,4 +1,4 @@
-"""The report of a run: one page that works offline, for readers who did not run it."""
+"""The report of a run: a page that works offline, for readers who did not train the model."""
 
 import datetime
 import functools
@@ -40,20 +40,20 @@ class RunFacts(NamedTuple):
     """A run's name, settings and recorded results."""
 
     name: str
-    experiment: Any  # its settings, an `Experiment`
-    base: Any  # the `Experiment` of the paper's base model
-    weights: dict  # from each part of the model to its number of weights
+    experiment: Any  # the `Experiment` with the run's settings
+    base: Any  # the `Experiment` with the settings of the paper's base model
+    weights: dict  # {part of the model: number of weights}
     evaluations: list  # dicts as in `metrics.jsonl`
-    versions: dict  # from package to version
-    command: list  # the words of the command line
-    imported: str | None = None  # the system that trained the model, if it was another one
-    comparison: str | None = None  # of the weights when training ended
+    versions: dict  # {package: version}
+    command: list  # words of the command line
+    imported: str | None = None  # name of the system that trained the model, if imported
+    comparison: str | None = None  # result of comparing weights at the end of training
 
 
 class Example(NamedTuple):
     """A test sentence with its reference and the model's output."""
 
-    line: int  # from 1
+    line: int  # counted from 1
     score: float  # sentence BLEU
     source: str
     reference: str
@@ -64,18 +64,18 @@ class Attention(NamedTuple):
     """The attention on one sentence."""
 
     example: Example
-    heads: list  # `Heads` of every sub-layer
+    heads: list  # the `Heads` of every sub-layer
 
 
 class TestFacts(NamedTuple):
     """The results on a test set."""
 
     name: str
-    part: str  # which of its lines, for example "its first 200 lines"
+    part: str  # lines that were used, for example "its first 200 lines"
     how: str  # weights and search, for example "weights: averaged; beam 4"
     scores: list  # `Score`s of all lines together, BLEU first
     by_length: list  # `LengthGroup`s
-    examples: dict  # from names in `EXAMPLES` to lists of `Example`s
+    examples: dict  # {name in `EXAMPLES`: list of `Example`s}
     calibration: Any  # the `Calibration` of its words; None: there are no words
     attention: Attention | None
 
@@ -111,7 +111,7 @@ def report(run, test=None):
 
     Args:
         run: `RunFacts`.
-        test: `TestFacts`. None: the report says that no test set was given.
+        test: `TestFacts`. None: there was no test set.
     """
     title = f"Report on run {run.name}"
     parts = [

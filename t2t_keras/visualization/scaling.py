@@ -1,4 +1,4 @@
-"""A plot of costs over the length n: measured points and fitted powers of n, on log axes."""
+"""A log-log plot of costs over the length n: measured points and fitted powers of n."""
 
 import math
 
@@ -9,7 +9,8 @@ from t2t_keras.visualization.curves import COLORS
 from t2t_keras.visualization.images import image, style_axes
 
 MARKERS = "osD^v"
-HEIGHT, LINE = 330, 11  # points: the approximate height of a panel, and of a line of text
+HEIGHT = 330  # approximate height of a panel, in points
+LINE = 11  # height of a line of text, in points
 
 
 def scaling(path, panels, names):
@@ -17,9 +18,9 @@ def scaling(path, panels, names):
 
     Args:
         path: path of the PNG file.
-        panels: a dict from each panel's title to its lines: a dict from a name to the points (a
-            dict from n to the cost) and the fitted (exponent, factor) or None.
-        names: a dict from each name to its text in the legend.
+        panels: {title of the panel: {name of the line: (points, fit)}}. `points` is {n: cost}.
+            `fit` is (exponent, factor), or None for no fitted line.
+        names: {name of the line: text in the legend}.
     """
     styles = {
         name: {"color": COLORS[i % len(COLORS)], "marker": MARKERS[i % len(MARKERS)]}
@@ -49,7 +50,7 @@ def draw(ax, points, fit, style):
 
 
 def write_exponents(ax, lines, styles):
-    """Writes the exponent of each line at its end, without overlaps."""
+    """Writes the exponent of each line at its right end, moved up where texts would overlap."""
     ends = {}
     for name, (points, fit) in lines.items():
         if fit is not None:
@@ -57,7 +58,7 @@ def write_exponents(ax, lines, styles):
             last = max(points)
             ends[name] = last, factor * last**exponent, exponent
     bottom, top = (math.log(limit) for limit in ax.get_ylim())
-    free = -math.inf  # the lowest height that is still free
+    free = -math.inf  # lowest height at which the next text does not overlap
     for name, (last, cost, exponent) in sorted(ends.items(), key=lambda end: end[1][1]):
         height = HEIGHT * (math.log(cost) - bottom) / (top - bottom)
         free = max(height, free + LINE)

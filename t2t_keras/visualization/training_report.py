@@ -1,4 +1,4 @@
-"""The sections of a report about a run's training and settings."""
+"""The sections of a report on a run's training and settings."""
 
 import datetime
 import io
@@ -18,7 +18,7 @@ from t2t_keras.visualization.document import (
     table,
 )
 
-HISTORY_ROWS = 12  # evaluations in the table; the picture shows all of them
+HISTORY_ROWS = 12  # maximum evaluations in the table; the plot shows all evaluations
 
 
 def learning(run):
@@ -50,7 +50,7 @@ def learning(run):
 
 
 def origin_of_weights(run):
-    """Returns the section of an imported run in place of those about its training."""
+    """Returns the section on training for an imported run, whose training is unknown."""
     return section(
         "Training",
         paragraph(
@@ -73,7 +73,7 @@ def data_text(data):
 
 
 def passes_text(evaluation):
-    """Describes how often each corpus of a mix was seen, if there is one."""
+    """Describes how many times each corpus of a mix was seen; "" without a mix."""
     passes = evaluation.get("passes", {})
     seen = ", ".join(f"{times:.3g} times for {name}" for name, times in passes.items())
     return f" On average, each pair was seen {seen}." if seen else ""
@@ -90,7 +90,7 @@ def loss_text(evaluations):
 
 
 def course(evaluations, title, name="loss"):
-    """Describes the course of a loss."""
+    """Describes how a loss changed over the evaluations."""
     losses = {each["step"]: each[name] for each in evaluations if finite(each.get(name))}
     if not losses:
         return f"No {title} was recorded."
@@ -144,7 +144,7 @@ def history(evaluations):
 
 def schedule(run):
     training, rate = run.experiment.training, run.experiment.schedule()
-    # Keras counts steps from 0; the paper and this report count from 1.
+    # Keras counts steps from 0; the paper and this report count them from 1.
     peak, last = (float(rate(step - 1)) for step in (training.warmup_steps, training.steps))
     if training.steps <= training.warmup_steps:
         course = (
@@ -178,7 +178,7 @@ def schedule(run):
 
 
 def formula(experiment):
-    """Returns the learning rate as a function of the step."""
+    """Returns the formula of the learning rate at a step, as text."""
     training, warmup = experiment.training, f"{experiment.training.warmup_steps:,}"
     rate = f"{training.learning_rate:g}"
     if training.schedule == "paper":
@@ -264,7 +264,7 @@ def origin(run):
 
 
 def setting_text(value):
-    """Formats a setting; empty ones become a dash."""
+    """Formats the value of a setting; empty values become a dash."""
     if value is None or value == "" or value == () or value == []:
         return "–"
     return value if isinstance(value, str) else json.dumps(value)

@@ -60,7 +60,7 @@ def test_several_encodings_share_an_existing_vocabulary(toy_data, toy_corpus):
     assert [shard.encodings for shard in corpora.store.shards] == [1, 8]
 
 
-DROPOUT = ["--config.data.encodings.number=8", "--config.data.encodings.bpe_dropout=0.1"]
+DROPOUT = ["--config.data.encodings.per_sentence=8", "--config.data.encodings.bpe_dropout=0.1"]
 PAIRS = ["--pairs={0}/train.tsv", "--output={0}/z"]
 
 
@@ -94,8 +94,8 @@ PAIRS = ["--pairs={0}/train.tsv", "--output={0}/z"]
         ([*PAIRS, "--config.model.d_ff=9"], "--config.model.d_ff has no effect on prepared data"),
         ([*PAIRS, "--config.search.beam=9"], "--config.search.beam has no effect on prepared"),
         (
-            [*PAIRS, "--config.data.encodings.number=8"],
-            "Set `encodings.number` to at least 2 and `encodings.bpe_dropout` above 0",
+            [*PAIRS, "--config.data.encodings.per_sentence=8"],
+            "Set `encodings.per_sentence` to at least 2 and `encodings.bpe_dropout` above 0",
         ),
         (
             [*PAIRS, *DROPOUT, "--config.data.vocabulary.kind=word_pieces"],

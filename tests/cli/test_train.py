@@ -85,7 +85,10 @@ def test_the_end_of_training_is_reported(
             ["--config=quickstart", "--config.data.toy_pairs=300", "--run={1}"],
             "was started with model.",
         ),
-        (["--config.training.best=mine", "--run={1}"], "Received: training.best='mine'"),
+        (
+            ["--config.training.best_metric=mine", "--run={1}"],
+            "Received: training.best_metric='mine'",
+        ),
     ],
 )
 def test_mistakes_end_with_one_message_and_change_nothing(toy_run, tmp_path, arguments, message):

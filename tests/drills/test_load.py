@@ -323,7 +323,7 @@ def test_hostile_clients_harm_nobody_on_litert(run, tmp_path):
 
 def hold(export, good_request, *flags):
     """Serves an export to all clients, and checks answers, memory and files."""
-    flags = f"--patience={PATIENCE}", f"--connections={CONNECTIONS}", *flags
+    flags = f"--client_timeout_seconds={PATIENCE}", f"--max_connections={CONNECTIONS}", *flags
     with served(export, *flags) as (process, address):
         files_before, start = files(process.pid), time.monotonic()
         samples = []

@@ -122,7 +122,7 @@ def test_all_ways_of_translating_agree(files, run, tmp_path):
     texts = read_lines(files / "source")
     assert len(texts) == COUNT
     assert not first_difference(Run(run).translate(texts, beam=1, extra_length=3), expected)
-    flags = ["--line=4000000", "--body=100000000", "--name=backwards"]
+    flags = ["--max_text_bytes=4000000", "--max_body_bytes=100000000", "--name=backwards"]
     with served(run, *flags) as (_, address):
         answers = predictions(address, [{"text": b64(line)} for line in lines_in(files / "source")])
     assert not first_difference([answer["translations"] for answer in answers], expected)

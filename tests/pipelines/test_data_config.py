@@ -15,7 +15,7 @@ from pipelines.tokenizers.vocabulary import VocabularyConfig
         ({"dev_source": "dev.en"}, "`dev_source` and `dev_target` go together"),
         ({"cleaning": CleaningConfig(max_ratio=0.5)}, "`max_ratio` must be"),
         ({"vocabulary": VocabularyConfig(kind="unigram")}, "`kind` must be"),
-        ({"encodings": EncodingsConfig(number=2)}, "`encodings.bpe_dropout` above 0"),
+        ({"encodings": EncodingsConfig(per_sentence=2)}, "`encodings.bpe_dropout` above 0"),
     ],
 )
 def test_wrong_settings_of_all_parts_are_refused_by_name(settings, message):

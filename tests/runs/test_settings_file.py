@@ -50,7 +50,7 @@ def test_settings_of_earlier_versions_have_one_encoding(tmp_path):
     settings = json.loads(path.read_text())
     del settings["experiment"]["data"]["encodings"], settings["checksum"]
     path.write_text(json.dumps(settings))
-    assert read_settings(path).data.encodings == EncodingsConfig(number=1)
+    assert read_settings(path).data.encodings == EncodingsConfig(per_sentence=1)
 
 
 def test_only_the_model_and_the_seed_are_compared(tmp_path):

@@ -16,7 +16,7 @@ def batches(*rows, engine=None, clients="a", **limits):
     engine = engine or EchoEngine()
 
     async def ask():
-        client = Client(engine, **{"wait": 100, **limits})
+        client = Client(engine, **{"batch_wait_ms": 100, **limits})
         named = (clients[n % len(clients)] for n in range(len(rows)))
         await asyncio.gather(
             *(client(row, client=name) for row, name in zip(rows, named, strict=True))
@@ -46,19 +46,19 @@ def test_kinds_of_rows_that_arrive_in_turn_still_share_batches():
     plain = {"text": "dog"}
     kinds = [plain, {"text": "dog", "glossary": "dog\tHund"}, {"text": "dog", "prefix": "Ein"}]
     unused = {"text": "dog", "glossary": "cat\tKatze"}
-    found = sorted(batches(*kinds, unused, *kinds, *kinds, wait=300))
+    found = sorted(batches(*kinds, unused, *kinds, *kinds, batch_wait_ms=300))
     assert found == [("search", [], 4), ("search", ["phrases"], 3), ("search", ["prefix"], 3)]
 
 
 def test_words_of_all_requests_share_batches():
     row = {"text": "The dog sleeps.", "confidence": True, "alignments": True}
-    calls = batches(*[row] * 4, {"text": "a", "markup": "html"}, wait=600)
+    calls = batches(*[row] * 4, {"text": "a", "markup": "html"}, batch_wait_ms=600)
     assert sorted(calls) == [("attention", [], 4), ("log_p", [], 4), ("search", [], 5)]
 
 
 def test_a_request_of_many_rows_is_computed_in_parts_and_keeps_its_order():
     engine, texts = EchoEngine(), [f"{n} a{'b' * (n * 37 % 90)}" for n in range(100)]
-    found = predictions(*texts, engine=engine, signature="serving_default", wait=0)
+    found = predictions(*texts, engine=engine, signature="serving_default", batch_wait_ms=0)
     assert [row["translations"] for row in found] == texts
     sizes = [rows for _, _, rows in engine.calls]
     assert max(sizes) == 32 and sum(sizes) == 100

@@ -123,7 +123,7 @@ def test_connections_that_send_no_complete_request_are_closed(serve):
             dripping.cancel()
         assert not server.connections.open
 
-    serve(clients, patience=1)
+    serve(clients, client_timeout_seconds=1)
 
 
 def test_malformed_requests_do_not_fill_the_log(serve, caplog):
@@ -145,7 +145,7 @@ def test_an_answer_that_is_never_read_is_dropped_and_its_memory_is_free_again(se
             await until(lambda: not server.connections.open)
         assert server.connections.held == 0
 
-    serve(clients, patience=1)
+    serve(clients, client_timeout_seconds=1)
 
 
 @pytest.mark.long
@@ -160,7 +160,7 @@ def test_a_client_that_reads_slowly_gets_the_whole_answer(serve):
         columns = json.loads(text.partition(b"\r\n\r\n")[2])["outputs"]
         assert len(columns["encoder"][0][0][0]) == 101
 
-    serve(clients, patience=1)
+    serve(clients, client_timeout_seconds=1)
 
 
 def test_answers_that_nobody_reads_make_room_for_other_requests(serve):
@@ -173,7 +173,7 @@ def test_answers_that_nobody_reads_make_room_for_other_requests(serve):
                 assert server.connections.held <= 6_000_000
             assert (await answer(server, post(LARGE)))[0] == 200
 
-    serve(clients, memory=6)
+    serve(clients, max_memory_mb=6)
 
 
 def test_a_request_that_needs_too_much_memory_is_refused(serve):
@@ -183,7 +183,7 @@ def test_a_request_that_needs_too_much_memory_is_refused(serve):
         assert "need more than 3 MB" in json.loads(text)["error"]
         assert server.connections.held == 0
 
-    serve(clients, memory=3)
+    serve(clients, max_memory_mb=3)
 
 
 def test_bodies_that_are_still_arriving_count_as_memory(serve):
@@ -195,7 +195,7 @@ def test_bodies_that_are_still_arriving_count_as_memory(serve):
             await until(lambda: len(server.connections.open) == 2)  # the others made room
             assert server.connections.held <= 2_000_000
 
-    serve(clients, memory=2)
+    serve(clients, max_memory_mb=2)
 
 
 def test_new_connections_replace_those_that_wait_longest(serve):
@@ -210,7 +210,7 @@ def test_new_connections_replace_those_that_wait_longest(serve):
             writer.write(get("/healthz"))
             assert await silent[8][0].readline() == b"HTTP/1.1 200 OK\r\n"
 
-    serve(clients, connections=4)
+    serve(clients, max_connections=4)
 
 
 def test_if_all_connections_are_busy_new_ones_get_no_predictions_but_health_checks(serve):
@@ -226,7 +226,7 @@ def test_if_all_connections_are_busy_new_ones_get_no_predictions_but_health_chec
             for reader, _ in (first, second):
                 assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
 
-    serve(clients, connections=2)
+    serve(clients, max_connections=2)
 
 
 def test_pipelined_requests_are_answered_in_order(serve):

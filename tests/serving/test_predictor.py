@@ -48,9 +48,9 @@ def test_long_and_short_texts_have_the_same_answers():
 def test_sentences_are_limited_as_rows_are(option):
     row = {"text": "A dog. " * 3, **option}
     one = {**row, "split": False}
-    assert predictions(row, one, queue=8)
+    assert predictions(row, one, max_rows_in_flight=8)
     with pytest.raises(Refusal, match="have 4 sentences; at most 3 are allowed") as error:
-        predictions(row, one, queue=6)
+        predictions(row, one, max_rows_in_flight=6)
     assert error.value.status == 413
 
 
@@ -111,7 +111,7 @@ def test_no_thread_waits_for_a_batch():
     engine.may_go_on.clear()
 
     async def ask():
-        client = Client(engine, batch=1)
+        client = Client(engine, max_batch_rows=1)
         before = threading.active_count()
         rows = [{**GLOSSARY, "text": f"The dog {n} sleeps."} for n in range(100)]
         requests = [
@@ -153,7 +153,7 @@ def test_a_clients_row_is_answered_beside_clients_with_large_glossary_requests()
     go, engine = threading.Event(), Held()
 
     async def ask():
-        client = Client(engine, wait=0)
+        client = Client(engine, batch_wait_ms=0)
         loads = [asyncio.create_task(client(*large, client="large")) for _ in range(16)]
         await asyncio.sleep(0.2)
         async with asyncio.timeout(20):
@@ -197,7 +197,7 @@ def test_a_wrong_row_of_a_thousand_leaves_nothing_in_the_queue(last, kind, messa
 
 def test_a_request_that_outgrows_the_queue_is_refused_and_frees_its_rows():
     async def ask():
-        client = Client(EchoEngine(), queue=40)
+        client = Client(EchoEngine(), max_rows_in_flight=40)
         with client.workers.admitted(10, "b"):
             with pytest.raises(Refusal) as error:
                 await client({"text": "A dog. " * 16})
@@ -211,7 +211,7 @@ def test_a_request_that_outgrows_the_queue_is_refused_and_frees_its_rows():
 )
 def test_clients_that_disconnect_at_any_time_leave_nothing_in_the_queue(row):
     async def ask():
-        client = Client(EchoEngine(seconds=0.005), wait=0)
+        client = Client(EchoEngine(seconds=0.005), batch_wait_ms=0)
         for pause in (0, 0, 0.001, 0.003, 0.01, 0.03):
             requests = [asyncio.create_task(client(row, client=name)) for name in "abab"]
             await asyncio.sleep(pause)
@@ -279,7 +279,7 @@ def test_a_retired_version_answers_the_requests_in_flight():
 
 def test_a_text_that_the_engine_fails_at_leaves_the_others_of_its_batch_alone(caplog):
     async def ask():
-        client = Client(EchoEngine(), wait=100)
+        client = Client(EchoEngine(), batch_wait_ms=100)
         rows = [{"text": "a"}, {"text": "this will fail"}, {"text": "b"}]
         found = await asyncio.gather(*map(client, rows), return_exceptions=True)
         await client.close()

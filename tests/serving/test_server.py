@@ -314,7 +314,7 @@ def test_nothing_is_computed_for_clients_that_were_killed(address):
 
 @pytest.mark.long
 def test_slow_clients_time_out_and_a_second_signal_ends_the_server_at_once(backwards_export):
-    with served(backwards_export, "--patience=1") as (process, address):
+    with served(backwards_export, "--client_timeout_seconds=1") as (process, address):
         with connect(address) as client:
             client.sendall(post(b"{}")[:-1])
             assert predict(address, {"instances": ["a b"]})[0] == 200, "others are not held up"

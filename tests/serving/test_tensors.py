@@ -10,7 +10,7 @@ TEXTS = Spec("string", (None,))
 
 
 def array(values, spec=TEXTS, longest=10):
-    return array_of("x", values, spec, Limits(queue=8, row=4), longest)
+    return array_of("x", values, spec, Limits(max_rows_in_flight=8, max_row_values=4), longest)
 
 
 def test_strings_become_bytes_and_base64_is_decoded():

@@ -68,8 +68,8 @@ def test_a_record_of_a_different_metric_starts_over_with_a_warning():
     stopping.restore(notes | {"best_value": 2.0, "best_step": 10, "worse": 2}, warnings.append)
     assert not stopping.is_exhausted and stopping.record(1.0, 30)
     assert warnings == [
-        "The best checkpoint was chosen by loss and is now chosen by mine/bleu (training.best, or "
-        "the first held-out set): its record starts over"
+        "The best checkpoint was chosen by loss and is now chosen by mine/bleu "
+        "(training.best_metric, or the first held-out set): its record starts over"
     ]
 
 
@@ -116,8 +116,8 @@ def test_the_best_checkpoint_is_chosen_by_one_metric_of_one_set(best, names, met
 @pytest.mark.parametrize(
     ("best", "names", "message"),
     [
-        ("bleu", [], "`training.best` must be 'loss' if there is no held-out text"),
-        ("mine", [""], "one of 'loss', 'bleu'. Received: training.best='mine'"),
+        ("bleu", [], "`training.best_metric` must be 'loss' if there is no held-out text"),
+        ("mine", [""], "one of 'loss', 'bleu'. Received: training.best_metric='mine'"),
         ("mine/blue", ["mine"], "'mine/bleu' .did you mean 'mine/bleu'"),
     ],
 )

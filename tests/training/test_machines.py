@@ -22,7 +22,7 @@ SETTINGS = [
     *("--config.model.num_heads=2", "--config.model.dropout=0.0", "--config.data.toy_pairs=400"),
     *("--config.data.dev_pairs=20", "--config.data.batches.tokens=600", "--noexport"),
     *("--config.training.checkpoint_every=1", "--config.training.log_every=10"),
-    *("--config.training.best=bleu", "--config.training.patience=1"),
+    *("--config.training.best_metric=bleu", "--config.training.patience=1"),
     *(f"--config.training.steps={STEPS}", f"--config.training.evaluate_every={STEPS}"),
 ]
 

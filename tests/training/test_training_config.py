@@ -24,7 +24,7 @@ def test_the_defaults_are_valid():
             "`warmup_steps` must be at most steps=5 with schedule='linear'",
         ),
         ({"freeze": "encoder"}, "`freeze` must be a tuple of names of layers"),
-        ({"best": ""}, "`best` must be 'loss', 'bleu' or the name of a held-out set"),
+        ({"best_metric": ""}, "`best_metric` must be 'loss', 'bleu' or the name of a held-out set"),
         ({"clip_norm": -1.0}, "`clip_norm` must be a number of at least 0"),
         ({"r_drop": -1.0}, "`r_drop` must be a number of at least 0"),
         ({"checkpoint_minutes": 0.0}, "`checkpoint_every` must be at least 1 if"),

@@ -47,7 +47,7 @@ def measure():
 
 
 def compiled_call(layer):
-    """Compiles a layer to a function that returns once its result has been computed."""
+    """Compiles a layer into a function that returns once its result has been computed."""
     import keras
 
     if keras.backend.backend() == "jax":

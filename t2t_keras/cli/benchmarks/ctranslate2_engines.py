@@ -11,7 +11,7 @@ def engines(save):
     """Returns {system: `ctranslate2.Translator`}, with as many threads as TensorFlow has.
 
     Args:
-        save: function that writes a model for CTranslate2 to the path that it is given.
+        save: function of a path, which writes a model for CTranslate2 there.
     """
     from t2t_keras.export.ctranslate2_package import cores, import_ctranslate2
 

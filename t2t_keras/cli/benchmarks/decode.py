@@ -1,4 +1,4 @@
-"""Measures the speed of the search, alone or beside CTranslate2.
+"""Measures the speed of the search, alone or beside LiteRT and CTranslate2.
 
 Without --run, the model has random weights and every search takes the same number of steps.
 """
@@ -18,7 +18,8 @@ BESIDE = flags.DEFINE_enum(
     "beside",
     None,
     ("ctranslate2",),
-    "decode: system that is measured in turn with ours. ctranslate2: in float32 and in int8.",
+    "decode: systems that are measured in turn with the search on TensorFlow. ctranslate2: LiteRT "
+    "and CTranslate2, each in float32 and in int8.",
 )
 RUN = flags.DEFINE_string(
     "run", None, "decode: run that translates --input. Default: a model with random weights."

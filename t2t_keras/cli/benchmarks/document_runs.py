@@ -13,7 +13,7 @@ SENTENCE = re.compile(r"[^.?]+[.?]")
 
 
 def measure_run(folder, words, count):
-    """Translates documents that the run has not seen, and trains on one for a step.
+    """Translates documents that the run has not seen, and performs a training step on one.
 
     Args:
         folder: folder of a run that was trained on toy documents.
@@ -21,9 +21,9 @@ def measure_run(folder, words, count):
         count: number of documents.
 
     Returns:
-        A dict: "tokens", the mean number of source tokens; "bleu"; "pronouns", the share of right
-        ones; "translation" and "training", in seconds per document; and "memory", the bytes of a
-        training step.
+        A dict: "tokens", the mean number of source tokens; "bleu"; "pronouns", the share of correct
+        pronouns; "translation" and "training", in seconds per document; and "memory", the bytes of
+        a training step.
     """
     # TensorFlow's plain CPU allocator does not count all allocations; the BFC allocator does.
     os.environ["TF_CPU_ALLOCATOR_USE_BFC"] = "true"
@@ -51,7 +51,7 @@ def measure_run(folder, words, count):
 
 
 def ids_of(run, sources, references):
-    """Returns the ids of documents, each with its end: `[documents, length]` for each side."""
+    """Returns the ids of documents, each with the end id: `[documents, length]` for each side."""
     from t2t_keras.decoding.batches import padded
     from t2t_keras.decoding.rows import END
 
@@ -99,10 +99,10 @@ def training_step(run, source, labels):
 
 
 def pronouns(source, reference, hypothesis):
-    """Counts the right translations of "it", and all of them.
+    """Returns the number of correct translations of "it", and the number of occurrences of "it".
 
     The pronoun begins or ends its sentence. The n-th sentence of the reference translates the n-th
-    one of the source; for those of the hypothesis, see `matched`.
+    sentence of the source. For the sentences of the hypothesis, see `matched`.
     """
     source, reference, hypothesis = (
         [each.split() for each in SENTENCE.findall(text)]
@@ -121,10 +121,10 @@ def pronouns(source, reference, hypothesis):
 
 
 def matched(reference, hypothesis):
-    """Returns, for each sentence of the reference, the index of its match in the hypothesis.
+    """Returns the index of the matching hypothesis sentence, or None, for each reference sentence.
 
-    Matches are in order and have the most words in common, so that a sentence left out or added
-    does not shift those after it. A sentence without a match has None.
+    Matches are in order and maximize the share of common words, so that an omitted or added
+    sentence does not shift the sentences after it.
     """
     common = np.zeros([len(reference), len(hypothesis)])
     counts = [[Counter(sentence) for sentence in side] for side in (reference, hypothesis)]
@@ -132,7 +132,7 @@ def matched(reference, hypothesis):
         np.ndindex(common.shape), itertools.product(*counts), strict=True
     ):
         common[index] = (ours & theirs).total() / max(ours.total(), theirs.total())
-    best = np.zeros([len(reference) + 1, len(hypothesis) + 1])  # of the first i and j sentences
+    best = np.zeros([len(reference) + 1, len(hypothesis) + 1])  # best sum of the first i and j
     for i, j in np.ndindex(common.shape):
         best[i + 1, j + 1] = max(best[i, j] + common[i, j], best[i, j + 1], best[i + 1, j])
     matches, (i, j) = [None] * len(reference), common.shape

@@ -20,9 +20,9 @@ class Measure(NamedTuple):
     """A column of the table, and a panel of the picture."""
 
     title: str
-    factor: float  # of the results of `measure_run`
+    factor: float  # multiplies the results of `measure_run`
     form: str
-    logarithmic: bool  # axis
+    logarithmic: bool  # whether the axis of the panel is logarithmic
 
 
 MEASURES = {
@@ -63,7 +63,7 @@ def measure():
     print(f"{'':<20}{'tokens':>8}{''.join(titles)}")
     for words in lengths:
         for run in RUNS.value:
-            # A process of its own, so that no measurement has memory of an earlier one.
+            # A separate process, so that no measurement includes memory of an earlier one.
             try:
                 result = call_in_child(measure_run, run, words, DOCUMENTS.value)
             except RuntimeError as error:
@@ -83,7 +83,7 @@ def draw(path, results):
 
     Args:
         path: path of the PNG file.
-        results: results of `measure_run` by run and number of words.
+        results: {run: {number of words: result of `measure_run`}}.
     """
     from t2t_keras.visualization.by_length import by_length
 

@@ -14,9 +14,9 @@ def measure(config, source_length, length, rows, rounds, beside):
         config: an `Experiment`.
         source_length: tokens per source sentence.
         length: number of search steps.
-        rows: sentences per batch; lone sentences are measured, too.
+        rows: sentences per batch. Single sentences are also measured.
         rounds: timed calls of each measurement.
-        beside: whether CTranslate2 is measured, too.
+        beside: whether LiteRT and CTranslate2 are also measured.
     """
     import keras
 
@@ -47,7 +47,7 @@ def measure(config, source_length, length, rows, rounds, beside):
     table.print_head(systems)
     warm_up = {name: warm_up_seconds(systems[name], cases, length) for name in systems}
     table.print_facts("warm-up, s", warm_up, "{:.1f}")
-    # The same case of all systems in a row, so that a slow moment affects all of them.
+    # Each case is measured on all systems in a row, so that a slow moment affects all of them.
     calls = [systems[name][index] for index in range(len(cases)) for name in systems]
     medians = iter(median_seconds(calls, rounds))
     for sentences, beam in cases:
@@ -64,7 +64,7 @@ def model_without_end(config):
 
     from t2t_keras.transformer import Transformer
 
-    # CTranslate2 appends an end to sources unless the model ignores it.
+    # CTranslate2 appends the end token to sources unless `source_end` is False.
     model = Transformer(dataclasses.replace(config, output_bias=True, source_end=False))
     bias = np.zeros(config.vocab_size, "float32")
     bias[:3] = -1e4
@@ -89,7 +89,7 @@ def warm_up_seconds(searches, cases, length):
 
 
 def all_searches(model, config, length, source_length, beside):
-    """Returns {system: function from source ids and a beam to the number of tokens written}."""
+    """Returns {system: function of (source ids, beam) that returns the number of tokens}."""
     import keras
 
     extra_length = length - source_length
@@ -175,14 +175,14 @@ def ctranslate2_tokens(engine, length, source, beam):
     return sum(len(result.hypotheses[0]) for result in results)
 
 
-OURS = "t2t_keras"  # the way that the commands choose
+OURS = "t2t_keras"  # the search that the commands use
 
 
 def our_searches(all_ways, few_shapes):
-    """Returns {name: function from a model and a `SearchConfig` to a search of `Rows`}.
+    """Returns {name: function of (model, `SearchConfig`) that returns a search of `Rows`}.
 
     Args:
-        all_ways: include the ways that `OURS` chooses from.
+        all_ways: whether to include the alternatives among which `OURS` chooses.
         few_shapes: whether batches have so few shapes that XLA can compile all of them.
     """
     from t2t_keras.translating.engines.search_graphs import compiled_search, graph_search

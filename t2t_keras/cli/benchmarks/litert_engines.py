@@ -7,11 +7,11 @@ SYSTEMS = {"LiteRT float32": "float32", "LiteRT int8": "int8"}
 
 
 def searches(model, beam, extra_length):
-    """Returns {system: function from source ids and a beam to `Hypotheses`}.
+    """Returns {system: function of (source ids, beam) that returns `Hypotheses`}.
 
     Args:
         model: a `Transformer`.
-        beam: width of the widest beam.
+        beam: the largest beam width.
         extra_length: see `SearchConfig`.
     """
     return {name: search_of(model, beam, extra_length, dtype) for name, dtype in SYSTEMS.items()}

@@ -11,7 +11,8 @@ from t2t_keras.cli.benchmarks import ctranslate2_engines, litert_engines, table
 from t2t_keras.cli.benchmarks.fixed_steps import OURS, name_of, our_searches
 from t2t_keras.cli.benchmarks.starts import start_of
 
-# CTranslate2 stops at beam · patience finished hypotheses; ours, when no better one can come.
+# CTranslate2 stops at beam · patience finished hypotheses. Our search stops when no better
+# hypothesis is possible.
 PATIENCE = 2
 
 
@@ -31,7 +32,7 @@ def measure(folder, path, lines, rows, rounds, beside):
         lines: maximum number of lines to translate.
         rows: lines per batch.
         rounds: timed calls of each measurement.
-        beside: whether CTranslate2 is measured, too.
+        beside: whether LiteRT and CTranslate2 are also measured.
     """
     from t2t_keras.reproduction.timing import median_seconds
     from t2t_keras.runs import Run
@@ -71,8 +72,8 @@ def measure(folder, path, lines, rows, rounds, beside):
         table.print_facts("warm-up, s", warm_up, "{:.1f}")
         if beside:
             print_starts({name: commands.get(name) for name in systems}, texts[0], rounds)
-    # All lines of a system in a row, because a server with one model also finds its weights in the
-    # processor's caches, and no threads of another system that still spin.
+    # All lines of a system in a row, as on a server with one model: its weights are in the
+    # processor's caches, and no other system has threads that still spin.
     calls = [
         call
         for beam in beams
@@ -96,12 +97,12 @@ def exported(run, folder):
 
 
 def print_starts(commands, text, rounds):
-    """Prints how long commands take to translate their first line, and their memory.
+    """Prints the time that commands take to translate their first line, and their memory.
 
     Args:
         commands: {system: arguments of t2t-translate, or None}.
         text: the line.
-        rounds: number of starts of each.
+        rounds: number of starts of each command.
     """
     starts = {
         name: arguments and start_of(arguments, text, rounds)
@@ -135,7 +136,7 @@ def print_results(beam, seconds, outputs):
 
 
 def texts_and_batches(tokenizer, path, lines, rows):
-    """Returns the lines that have pieces, and lists of their indices, longest lines first."""
+    """Returns the lines that have pieces, and batches as lists of indices, longest lines first."""
     from t2t_keras.runs.text_files import read_lines
 
     texts = read_lines(path)[:lines]
@@ -211,7 +212,7 @@ def ctranslate2_translator(engine, run, beam, beta):
     ids_of = {piece: id for id, piece in enumerate(target.pieces(range(target.size)))}
 
     def translate(texts):
-        # CTranslate2 adds begin, where the model needs it, and the end.
+        # CTranslate2 adds the end token, and the begin token if the model needs it.
         sources = [[source_pieces[id] for id in ids if id != BEGIN] for ids in source.encode(texts)]
         results = engine.translate_batch(
             sources,
@@ -253,7 +254,7 @@ def in_batches(translate, texts, batches):
 
 
 def first_outputs(translators, texts, batches):
-    """Translates everything for the first time, compilation included.
+    """Translates everything for the first time, including compilation.
 
     Returns:
         The seconds, and {beam: `Outputs`}.

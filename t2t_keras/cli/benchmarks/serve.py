@@ -1,7 +1,8 @@
 """Measures the requests per second and latencies of a server, and checks its answers.
 
-Each text is first sent alone. Then all connections send requests in parallel, each as soon as its
-last one is answered. Every answer is compared with the answer to the same text sent alone.
+Each text is first sent alone. Then all connections send requests in parallel, each connection as
+soon as its previous request is answered. Every answer is compared with the answer to the same text
+sent alone.
 """
 
 import asyncio
@@ -26,7 +27,7 @@ TEXTS = flags.DEFINE_string(
     "grammar.",
 )
 FLAGS, READS_CONFIG = (URL, CONNECTIONS, REQUESTS, TEXTS), False
-DISTINCT = 100  # different texts
+DISTINCT = 100  # maximum number of different texts
 
 
 def measure():
@@ -64,7 +65,7 @@ async def send_all(texts):
     """Sends each text alone, then all requests.
 
     Returns:
-        The answers to texts sent alone, (status, answer, seconds) by text; the results of all
+        The answers to texts sent alone, {text: (status, answer, seconds)}; the results of all
         requests, (text, status, answer, seconds); and the seconds that all requests took together.
     """
     import aiohttp

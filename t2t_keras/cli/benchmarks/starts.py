@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Start(NamedTuple):
-    """Seconds until the first line, and the most memory in MB."""
+    """Seconds until the first line, and peak memory in MB."""
 
     seconds: float
     memory: float
@@ -40,7 +40,7 @@ def one_start(arguments, line):
 
 
 def most_memory(pid):
-    """Returns the most memory that a process has had, in MB; NaN where the system does not say."""
+    """Returns the peak memory of a process in MB, or NaN if the system does not report it."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:

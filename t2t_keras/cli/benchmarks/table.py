@@ -10,7 +10,8 @@ ROUNDS = flags.DEFINE_integer(
     "attention, data, decode, train: timed calls of each measurement; medians are printed.",
     lower_bound=1,
 )
-NAME, COLUMN = 30, 21  # characters
+NAME = 30  # width of the first column, in characters
+COLUMN = 21  # width of the other columns, in characters
 
 
 def print_head(systems):
@@ -18,7 +19,7 @@ def print_head(systems):
 
 
 def print_speeds(name, speeds):
-    """Prints speeds and, in brackets, their ratios to the baseline's.
+    """Prints speeds and, in brackets, their ratios to the baseline's speed.
 
     Args:
         name: what was measured, with its unit.

@@ -28,8 +28,8 @@ def run_with_config(main, default=None, shown=None):
 
     Args:
         main: function of the positional arguments.
-        default: value of `--config` when it is not given, or a function from the values of the
-            other flags to it.
+        default: value of `--config` when it is not given, or a function that returns this value for
+            the values of the other flags.
         shown: the default in --help. None: `default`.
     """
     if default:

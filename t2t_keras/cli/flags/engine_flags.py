@@ -1,31 +1,22 @@
-"""The flags --engine and --dtype, shared by the commands that translate, and what they open."""
+"""The flags --engine and --dtype of the commands that translate, and the engine that they open."""
 
 from typing import Any, NamedTuple
 
-from absl import flags, logging
+from absl import logging
 
-from t2t_keras.cli.flags.shared_flags import refuse_unused, to_flag, weights_flag
+from t2t_keras.cli.flags.shared_flags import (
+    dtype_flag,
+    engine_flag,
+    refuse_unused,
+    to_flag,
+    weights_flag,
+)
 from t2t_keras.cli.process.backend import load_backend, load_backend_of, stderr_filter
-from t2t_keras.export.formats import CTRANSLATE2_DTYPES
 
+DTYPE = dtype_flag()
+ENGINE = engine_flag()
 TO = to_flag()
 WEIGHTS = weights_flag()
-
-ENGINES = ("auto", "litert", "tensorflow", "ctranslate2")
-ENGINE = flags.DEFINE_enum(
-    "engine",
-    "auto",
-    ENGINES,
-    "What computes. auto: LiteRT on a CPU, if the run has an export for it with these weights and "
-    "LiteRT can do what is asked; else TensorFlow. --verbosity=0 says why.",
-)
-DTYPE = flags.DEFINE_enum(
-    "dtype",
-    None,
-    tuple(CTRANSLATE2_DTYPES),
-    "Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2. "
-    "Default: float32 of a run; whatever an export has.",
-)
 
 
 class Opened(NamedTuple):
@@ -33,7 +24,7 @@ class Opened(NamedTuple):
 
     Args:
         engine: an engine.
-        to: the tag of texts that do not say it; see `Translator`.
+        to: the default tag of texts; see `Translator`.
         identity: the engine, the type of its weights, and their digests, in JSON types.
     """
 
@@ -43,13 +34,13 @@ class Opened(NamedTuple):
 
 
 def opened_model(folders, recorded=None, can=lambda engine: None):
-    """Returns what --engine and --dtype open: an export, a run, or an ensemble.
+    """Returns the export, run or ensemble that --engine and --dtype select, as `Opened`.
 
     Args:
         folders: the positional arguments.
         recorded: the `identity` of an interrupted command that is resumed, or None. If neither
-            said which engine, that one is used again.
-        can: function of an engine. It raises a `ValueError` if the engine cannot do what is asked.
+            command chose an engine, the recorded engine is used again.
+        can: function of an engine that raises a `ValueError` if the engine cannot do the task.
     """
     from t2t_keras.translating.find import is_export, load_engine
 
@@ -80,8 +71,8 @@ def of_export(folders, engine, dtype, is_resumed, can):
 
     Args:
         folders, can: see `opened_model`.
-        engine, dtype: what is asked for.
-        is_resumed: whether an interrupted command asked for it, whose export may be gone.
+        engine, dtype: the requested engine and type of its weights.
+        is_resumed: whether they are those of an interrupted command, whose export may be gone.
     """
     from t2t_keras.runs.exports.engine_choice import NoExport, chosen_engine
     from t2t_keras.translating.engines.engine import Unsupported
@@ -100,7 +91,7 @@ def of_export(folders, engine, dtype, is_resumed, can):
     except ValueError as error:
         if not (is_resumed or isinstance(error, NoExport)) or must:
             raise
-        return of_export(folders, "auto", None, False, can)  # the interrupted one's export is gone
+        return of_export(folders, "auto", None, False, can)  # the export no longer exists
     if choice.engine is None:
         if engine == "auto":
             choice.tell()

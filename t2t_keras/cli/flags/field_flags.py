@@ -52,7 +52,7 @@ def define_flags(cls, leave_out=(), notes=None, default=None):
         cls: the dataclass.
         leave_out: names of fields without a flag.
         notes: {name: text that is added to the description}.
-        default: the default of all flags, in words. None: the descriptions say it.
+        default: the default of all flags, in words. None: the descriptions contain the defaults.
 
     Returns:
         {name: flag}, in the order of the fields.
@@ -76,7 +76,7 @@ def define_flags(cls, leave_out=(), notes=None, default=None):
 
 
 def type_of(field):
-    """Returns the type of a field; that of X or None is X."""
+    """Returns the type of a field. For "X or None", it is X."""
     if isinstance(field.type, types.UnionType):
         kinds = [kind for kind in get_args(field.type) if kind is not type(None)]
         return kinds[0] if len(kinds) == 1 else None
@@ -87,8 +87,8 @@ def help_of(description, note, default):
     """Returns the help of a flag: the description as sentences, with the default at the end.
 
     Args:
-        description: what the docstring says of the field. Its "None: " says the default.
-        note: a sentence that is added. None: nothing is.
+        description: the description of the field in the docstring. "None: " begins the default.
+        note: a sentence to add, or None.
         default: see `define_flags`.
     """
     text, found, own = description.partition("None: ")

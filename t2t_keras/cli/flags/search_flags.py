@@ -6,8 +6,8 @@ from t2t_keras.cli.flags.field_flags import define_flags
 from t2t_keras.decoding.search_config import SearchConfig, settings_in
 
 SAMPLE = flags.DEFINE_bool("sample", False, "Sample tokens at random instead of searching.")
-# --sample says the method, commands with n-best lists have their own --n_best, and early stopping
-# does not change the results.
+# No flags for three fields: --sample chooses the method, commands with n-best lists define their
+# own --n_best, and early stopping does not change the results.
 BY_NAME = define_flags(
     SearchConfig,
     leave_out=("method", "n_best", "early_stopping"),

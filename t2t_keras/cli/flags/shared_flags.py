@@ -4,6 +4,8 @@ import functools
 
 from absl import flags
 
+from t2t_keras.export.formats import CTRANSLATE2_DTYPES
+
 
 @functools.cache
 def to_flag():
@@ -22,6 +24,28 @@ def weights_flag():
         None,
         "Weights to use: averaged, best, newest, or the step of a checkpoint. Default: those that "
         "were chosen when training ended, usually averaged; before that, newest.",
+    )
+
+
+@functools.cache
+def engine_flag():
+    return flags.DEFINE_enum(
+        "engine",
+        "auto",
+        ("auto", "litert", "tensorflow", "ctranslate2"),
+        "What computes. auto: LiteRT on a CPU, if the run has an export for it with these weights "
+        "and LiteRT can do what is asked; else TensorFlow. --verbosity=0 says why.",
+    )
+
+
+@functools.cache
+def dtype_flag():
+    return flags.DEFINE_enum(
+        "dtype",
+        None,
+        tuple(CTRANSLATE2_DTYPES),
+        "Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2. "
+        "Default: float32 of a run; whatever an export has.",
     )
 
 

@@ -27,7 +27,7 @@ def load_backend(with_keras=True, on_jax=False):
     Messages are dropped unless loading fails or --verbosity is at least 1.
 
     Args:
-        with_keras: False: import TensorFlow alone, which would load Keras if it found it.
+        with_keras: whether to import Keras. False: hide it, or TensorFlow would load it.
         on_jax: whether the command also runs on JAX, if that is Keras' backend.
 
     Raises:
@@ -40,7 +40,7 @@ def load_backend(with_keras=True, on_jax=False):
             hidden = ["matplotlib", "pandas"]
     show = flags.FLAGS["verbosity"].value >= 1
     if not show:
-        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # no INFO lines later, either
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # also no INFO lines later
     with contextlib.nullcontext() if show else standard_error_held(), imports_only_needed(hidden):
         if with_keras:
             import keras
@@ -53,7 +53,7 @@ def load_backend(with_keras=True, on_jax=False):
 
 
 def load_backend_of(folder):
-    """Imports what the export in a folder needs."""
+    """Imports the backend that the export in a folder needs."""
     from t2t_keras.translating.find import needs_tensorflow
 
     if needs_tensorflow(folder):
@@ -63,10 +63,10 @@ def load_backend_of(folder):
 
 
 def chosen_backend(on_jax):
-    """Returns Keras' backend, tensorflow or jax, which is known before Keras is imported.
+    """Returns Keras' backend, "tensorflow" or "jax", without importing Keras.
 
     Args:
-        on_jax: whether jax is allowed.
+        on_jax: whether "jax" is allowed.
     """
     path = settings_path()
     settings = read_settings(path)
@@ -87,14 +87,14 @@ def chosen_backend(on_jax):
 
 
 def settings_path():
-    """Returns the path of Keras' settings file, found as Keras does."""
+    """Returns the path where Keras looks for its settings file."""
     home = os.path.expanduser("~")  # "~" if there is no home
     folder = os.path.join(home if os.access(home, os.W_OK) else "/tmp", ".keras")
     return os.path.expanduser(os.path.join(os.environ.get("KERAS_HOME", folder), "keras.json"))
 
 
 def read_settings(path):
-    """Returns Keras' settings, a dictionary. Keras itself would ignore a damaged file."""
+    """Returns Keras' settings, a dict. Rejects a damaged file, which Keras would ignore."""
     try:
         with open(path, encoding="utf-8") as file:
             settings = json.load(file)
@@ -111,9 +111,9 @@ def read_settings(path):
 
 @contextlib.contextmanager
 def imports_only_needed(hidden):
-    """Makes imports faster: without packages that look as if they were not installed.
+    """Makes imports faster by hiding packages, as if they were not installed.
 
-    The garbage collector waits, too. Later it skips the objects that the imports created.
+    Garbage collection is also paused, and later skips the objects that the imports created.
     """
     hidden = [name for name in hidden if name not in sys.modules]
     sys.modules.update(dict.fromkeys(hidden))
@@ -132,7 +132,7 @@ def standard_error_held():
     """Holds back everything written to standard error, and prints it only if the block fails.
 
     The block fails if it raises an exception or if the process dies, for example from an illegal
-    instruction. Afterward, known chatter is held back.
+    instruction. Afterward, only known chatter is held back.
     """
     sys.stderr.flush()
     messages, own = stderr_filter(), sys.stderr.fileno()
@@ -157,7 +157,7 @@ def standard_error_held():
 
 @functools.cache
 def stderr_filter():
-    """Returns the filter of this process, which begins with the first call."""
+    """Returns the filter of this process. The first call starts it."""
     return StderrFilter()
 
 

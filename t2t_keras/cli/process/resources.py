@@ -6,7 +6,7 @@ import re
 
 from pipelines.atomic_files import FULL_DISK
 
-# How TensorFlow, JAX and C++ libraries say that there is no memory left.
+# The messages of TensorFlow, JAX and C++ libraries when no memory is left.
 NO_MEMORY = re.compile(r"OOM when allocating|RESOURCE_EXHAUSTED|[Oo]ut of memory|std::bad_alloc")
 NO_SPACE = "No space left on device"
 
@@ -16,7 +16,7 @@ def memory_advice(advice):
     """Turns an error about memory into a `ValueError` with one line.
 
     Args:
-        advice: sentence about how to need less memory.
+        advice: sentence that says how to use less memory.
     """
     try:
         yield
@@ -35,7 +35,7 @@ def is_about_memory(error):
 
 
 def size_in(text):
-    """Returns what was to be allocated, in parentheses, or "" if a message does not say."""
+    """Returns the failed allocation in parentheses, or "" if a message does not name it."""
     sizes = r"tensor with shape\[[\d,]*\] and type \w+|\d[\d.]* [KMGT]iB|\d+ bytes"
     found = re.search(sizes, text)
     return f" (for a {found[0]})" if found else ""
@@ -50,10 +50,10 @@ def message_of(error):
 
 
 def keep_cpu_memory():
-    """Makes TensorFlow keep freed arrays for the next ones; call it before TensorFlow loads.
+    """Makes TensorFlow reuse the memory of freed arrays; call it before TensorFlow loads.
 
-    By default, it returns large arrays to the operating system, which clears their pages in every
-    step. Environment variables that the user has set are respected.
+    By default, TensorFlow returns large arrays to the operating system, which clears their pages in
+    every step. Environment variables that the user has set are respected.
     """
     os.environ.setdefault("TF_CPU_ALLOCATOR_USE_BFC", "true")
     # Otherwise, this allocator uses at most 64 GiB.

@@ -1,9 +1,9 @@
 """Holds back known messages of C++ libraries, which write to file descriptor 2 at any time.
 
-Descriptor 2 becomes a pipe to a child process, which writes to the original descriptor: everything
-except the lines in `CHATTER`. It is a process, and not a thread, so that the last words of a
-process that dies are shown. The command's own messages go to the original directly, because
-`process.begin` has given `sys.stderr` a descriptor of its own.
+Descriptor 2 becomes a pipe to a child process, which writes everything except the lines in
+`CHATTER` to the original descriptor. It is a process, not a thread, so that the last messages of a
+process that dies are shown. The command's own messages go to the original descriptor directly,
+because `streams.begin` has given `sys.stderr` a separate descriptor.
 """
 
 import contextlib
@@ -12,16 +12,16 @@ import re
 import select
 import signal
 
-# Lines that say nothing to a user.
+# Patterns of lines that do not help a user.
 CHATTER = (
-    # Comes before the first message of TensorFlow, which cannot be told to call that function.
+    # Precedes TensorFlow's first message. TensorFlow has no setting to call that function.
     rb"WARNING: All log messages before absl::InitializeLog\(\) is called are written to STDERR",
-    # oneDNN has no integer sums, on no processor. TensorFlow logs that at level ERROR.
+    # oneDNN supports integer sums on no processor. TensorFlow logs that at level ERROR.
     rb"E\d{4} .*\] oneDNN supports DT_INT\d+ only on platforms with AVX-512\..*",
     # LiteRT's note on its own library.
     rb"INFO: Created TensorFlow Lite XNNPACK delegate for CPU\.",
-    # The converter's notes, and what it says about a model that LiteRT cannot compute: t2t-export
-    # says it in one line.
+    # The converter's notes, and its messages about a model that LiteRT cannot compute, which
+    # t2t-export reports in one line.
     rb"W\d{4} .* tf_tfl_flatbuffer_helpers\.cc:\d+\] Ignored .*",
     rb"loc\(.*\): error: '.*' op is neither a custom op nor a flex op",
     rb"error: failed while converting: '.*': *",
@@ -32,7 +32,7 @@ CHATTER = (
     # SentencePiece's notes on vocabularies in tensorflow_text, which has no setting for them.
     rb"\w+\.cc\(\d+\) LOG\(INFO\) .*",
 )
-PAUSE = 0.5  # seconds after which an incomplete line is shown, such as a question
+PAUSE = 0.5  # seconds after which an incomplete line, such as a question, is shown
 END_OF_LINE = rb"(?<=[\r\n])"
 IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
@@ -64,14 +64,14 @@ class StderrFilter:
         self.tell(b"s" if show else b"d")
 
     def tell(self, command):
-        """Sends a command, in order with the messages, and waits until it is obeyed."""
+        """Sends a command through the same pipe as the messages, and waits until it is done."""
         with contextlib.suppress(BrokenPipeError):
             os.write(self.pipe, self.token + command)
             os.read(self.answers, 1)
 
 
 def pass_on(reader, answer, token):
-    """Runs the child process, which ends when no process can write to the pipe any more."""
+    """Runs the child process, which ends when no process has the pipe open for writing."""
     for number in IGNORED:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, IGNORED)
@@ -83,7 +83,7 @@ def pass_on(reader, answer, token):
     while True:
         if not select.select([0], [], [], PAUSE if messages.line else None)[0]:
             messages.show_incomplete()
-        elif data := os.read(0, 2**20):  # more than a pipe holds, so no command is cut
+        elif data := os.read(0, 2**20):  # more than a pipe holds, so that commands are read whole
             text, *commands = data.split(token)
             messages.add(text)
             for each in commands:
@@ -96,12 +96,12 @@ def pass_on(reader, answer, token):
 
 
 class Messages:
-    """Divides messages into lines, and writes those that are no chatter to descriptor 2."""
+    """Divides messages into lines, and writes all except chatter to descriptor 2."""
 
     def __init__(self):
-        self.line = b""  # incomplete
+        self.line = b""  # the last, incomplete line
         self.begun = False  # whether the beginning of the line has been written
-        self.held = None  # bytes. None: nothing is held back
+        self.held = None  # bytes held back. None: nothing is being held back
         self.is_chatter = re.compile(rb"(?:%b)[\r\n]*" % b"|".join(CHATTER)).fullmatch
 
     def add(self, data):

@@ -8,21 +8,21 @@ import os
 import signal
 import sys
 
-# Modes in which a closed standard stream is opened again: input cannot be read and output cannot be
-# written, so that no file that is opened later takes its place. Messages are dropped.
+# {closed standard stream: mode in which it is opened again}, so that a file opened later does not
+# take its descriptor. Input cannot be read, output cannot be written, and messages are dropped.
 CLOSED = {0: os.O_WRONLY, 1: os.O_RDONLY, 2: os.O_WRONLY}
 
 
 def begin():
-    """Prepares the process. Further calls prepare streams that were replaced since."""
+    """Prepares the process. Further calls prepare streams that were replaced in the meantime."""
     for descriptor, mode in CLOSED.items():
         try:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, mode)  # takes the lowest free number
             os.set_inheritable(descriptor, True)
-    if os.path.expanduser("~") == "~":  # the user has no home
-        os.environ["HOME"] = "/tmp"  # as in Keras; other libraries would fail or write to "./~"
+    if os.path.expanduser("~") == "~":  # the user has no home folder
+        os.environ["HOME"] = "/tmp"  # as in Keras. Other libraries would fail or write to "./~"
     use_utf8()
     signal.signal(signal.SIGINT, lambda *_: interrupted())
 
@@ -30,7 +30,7 @@ def begin():
 def use_utf8():
     """Makes text output UTF-8 whatever the locale, and gives standard error its own descriptor.
 
-    So the command's messages do not mix with those that libraries write to descriptor 2.
+    So the command's messages do not mix with messages that libraries write to descriptor 2.
     """
     if sys.stdout is not None:
         # File names that are not UTF-8 are written as they are.

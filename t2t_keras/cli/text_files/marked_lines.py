@@ -5,15 +5,15 @@ import re
 from pipelines.markup.marked_text import Document, Segment
 from pipelines.text.sources import BYTE_ORDER_MARK
 
-NOT_UTF8 = re.compile("[\udc80-\udcff]")  # as "surrogateescape" decodes such bytes
+NOT_UTF8 = re.compile("[\udc80-\udcff]")  # malformed bytes as decoded by "surrogateescape"
 
 
 class MarkedLines:
-    """Divides the lines of a document, and writes a page with the bytes around them again.
+    """Divides the lines of a document, and writes the translated page.
 
     Args:
         markup: "html" or "xml".
-        is_page: whether the output is a page too, not objects or columns. Then bytes that are not
+        is_page: whether the output is also a page, not objects or columns. Then bytes that are not
             UTF-8, line ends and a byte order mark are kept.
     """
 
@@ -27,7 +27,7 @@ class MarkedLines:
         return [[readable(piece) for piece in self.document.pieces_of(text)] for text in texts]
 
     def page(self, results, lines):
-        """Returns the page for some lines, bytes, with what `divided` has left out of them.
+        """Returns the lines of the page in bytes, with the line ends that `divided` left out.
 
         Args:
             results: the `Translation`s of each line, best first.
@@ -50,7 +50,7 @@ def bare(line):
 
 
 def readable(piece):
-    """Returns a piece whose text, if it is to be translated, has no bytes that are not UTF-8."""
+    """Replaces malformed bytes in a piece by U+FFFD if the piece is to be translated."""
     if not isinstance(piece, Segment):
         return piece
     return piece._replace(text=NOT_UTF8.sub("\ufffd", piece.text))

@@ -1,4 +1,7 @@
-"""Output files of commands: never an input, opened before the work, complete or absent."""
+"""Output files of commands.
+
+An output is opened before the work begins, is never one of the inputs, and is complete or absent.
+"""
 
 import contextlib
 import errno
@@ -10,7 +13,7 @@ from pathlib import Path
 from pipelines.atomic_files import unfinished_name, whole_file
 from pipelines.text.opened_text import compressing
 
-# The files of a run, of its exports and of an export alone that other commands read.
+# Patterns of the files of runs and exports that other commands read.
 READ_LATER = (
     *("config.json", "metrics.jsonl", "averaged.json", "alignment.json", "*.weights.h5", "*.keras"),
     "saved_model.pb",
@@ -19,13 +22,13 @@ READ_LATER = (
 
 
 def check_outputs(outputs, inputs):
-    """Rejects an output that is also an input, even if they have different names.
+    """Rejects an output that is the same file as an input, even under a different name.
 
-    Pipes, terminals and other devices may be both.
+    A pipe, a terminal or another device may be both input and output.
 
     Args:
-        outputs, inputs: {name in messages: path, descriptor of an open file, list of these, or
-            None}.
+        outputs, inputs: {name in messages: files}. `files` is a path, the descriptor of an open
+            file, a list of these, or None.
     """
     read = {identity(file): name for name, files in inputs.items() for file in listed(files)}
     read.pop(None, None)
@@ -46,16 +49,16 @@ def listed(files):
 
 
 def identity(file):
-    """Returns a key that all names of a regular file share, or None."""
+    """Returns a key that is the same for all names of a regular file. None: not a regular file."""
     try:
         status = os.stat(file)
-    except (OSError, ValueError):  # there is no such file, or no file can have this name
+    except (OSError, ValueError):  # the file does not exist, or its name is not allowed
         return None
     return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
 
 def files_of(folders):
-    """Returns the files of runs and exports that commands read."""
+    """Returns the paths of all files in runs and exports that match `READ_LATER`."""
     return [path for folder in folders for form in READ_LATER for path in Path(folder).glob(form)]
 
 
@@ -71,11 +74,11 @@ def check_output_folder(folder):
 
 @contextlib.contextmanager
 def output_to(path):
-    """Yields a binary file to write to: standard output if `path` is None.
+    """Yields a binary file to write to: `path`, or standard output if it is None.
 
-    It is compressed if its name says so, see `compressing`.
-    A named file keeps its earlier contents until the block ends without error. After an error,
-    the new contents are in `unfinished_name(path)`.
+    The suffix of the path decides whether the file is compressed, see `compressing`. The file keeps
+    its earlier contents until the block ends without error. After an error, the new contents are in
+    `unfinished_name(path)`.
     """
     if path is None:
         yield sys.stdout.buffer

@@ -1,4 +1,4 @@
-"""A file that has a line for each input line, read beside it."""
+"""Files with one line for each input line, such as prefixes."""
 
 from pipelines.atomic_files import json_digest
 
@@ -8,7 +8,7 @@ class LinesBeside:
 
     Args:
         flag: the flag that names the file. Without a value, there are no lines.
-        everywhere: the line for every input line, instead of a file. None: no such line.
+        everywhere: one line for all input lines, instead of a file. None: no such line.
     """
 
     def __init__(self, flag, everywhere=None):
@@ -20,11 +20,14 @@ class LinesBeside:
             self.lines = read_lines(flag.value)
 
     def digest(self):
-        """Returns a digest of the lines, or None. A pipe could not be read again for it."""
+        """Returns a digest of the lines, or None if there are none.
+
+        It is computed from the lines in memory, because a pipe cannot be read again.
+        """
         return None if self.lines is None else json_digest(self.lines)
 
     def take(self, count):
-        """Returns the lines of the next input lines, or None if there are none."""
+        """Returns the lines for the next `count` input lines, or None if there are none."""
         if self.everywhere:
             return [self.everywhere] * count
         if self.lines is None:
@@ -47,7 +50,7 @@ class LinesBeside:
 
 
 def check_lines(source, files):
-    """Checks files beside an input that can be read twice, before the work begins.
+    """Checks the number of lines before the work begins, if the input can be read twice.
 
     Args:
         source: the input, a binary file.

@@ -1,11 +1,11 @@
-"""An output file that is written block by block, and that the same command resumes after a kill.
+"""An output file that is written in blocks, so that the same command can resume after a kill.
 
     OUTPUT.unfinished       the output so far
     OUTPUT.unfinished.json  the journal: a line for the command, then a line for each block
 
-A block's line is written after its output. It has digests of the block's input and output, so a
-block is kept only if the same input comes again and its output is intact. In a compressed file,
-each block is compressed by itself; decompression joins them.
+A block's line is written after its output. It contains digests of the block's input and output, so
+a block is kept only if the input is the same again and the output is intact. In a compressed file,
+each block is compressed separately; decompression joins them.
 """
 
 import contextlib
@@ -73,11 +73,11 @@ class DirectOutput:
 
 
 class ResumableOutput:
-    """A context manager that writes a file. Without an error, the file is complete at its end.
+    """A context manager that writes a file, which is complete if the block ends without error.
 
     Args:
-        path: the file to write. It keeps its earlier contents until then. It is compressed if its
-            name says so, see `compressing`.
+        path: the file to write. It keeps its earlier contents until the block ends. Its suffix
+            decides whether it is compressed, see `compressing`.
     """
 
     def __init__(self, path):
@@ -89,7 +89,7 @@ class ResumableOutput:
         self.is_writing = False  # whether a block has been added
 
     def __enter__(self):
-        writable(self.name)  # fails for a kind of compression that is not written
+        writable(self.name)  # fails for an unsupported compression format
         if self.path.exists():
             open(self.path, "ab").close()  # fails if the file is read-only
         self.file = open(self.unfinished, "r+b", opener=created)
@@ -104,7 +104,7 @@ class ResumableOutput:
         """Returns the command of an earlier process that began this output, or None.
 
         Args:
-            absent: entries that records of earlier versions lack.
+            absent: defaults for entries that the records of earlier versions lack.
         """
         lines = lines_of(self.journal_path)
         return dict(absent) | lines[0] if lines and self.size() else None
@@ -127,7 +127,7 @@ class ResumableOutput:
             self.tell(f"is from a different command (changed: {', '.join(changed)}). Starting over")
 
     def keep(self, block):
-        """Keeps the next block if an earlier process has written it; returns whether it has.
+        """Keeps the next block if an earlier process has written it. Returns whether it is kept.
 
         Args:
             block: the block's input, bytes.
@@ -144,7 +144,7 @@ class ResumableOutput:
         return False
 
     def written(self, count):
-        """Returns the bytes of the next block, as an earlier process has written them."""
+        """Returns the next `count` bytes that an earlier process has written, or b"" for none."""
         if not isinstance(count, int) or not 0 <= count <= self.size() - self.end:
             return b""
         return os.pread(self.file.fileno(), count, self.end)
@@ -172,7 +172,7 @@ class ResumableOutput:
         will_resume()
 
     def discard_the_rest(self):
-        """Cuts the file and the journal after the kept blocks."""
+        """Truncates the file and the journal after the kept blocks."""
         self.file.truncate(self.end)
         self.file.seek(self.end)
         lines = [json.dumps(line) for line in (self.command, *self.entries)]

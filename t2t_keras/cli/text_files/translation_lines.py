@@ -13,7 +13,7 @@ class Style(NamedTuple):
     """The values of flags, for workers, which have no flags.
 
     Args:
-        scores, json, alignments: of --scores, --json and --alignments.
+        scores, json, alignments: values of --scores, --json and --alignments.
         lines: number of lines for each input line without --json.
     """
 
@@ -39,7 +39,7 @@ def lines_of(texts, results, style):
 def formatted(text, translations, style):
     """Returns the output lines for one input line, without line breaks.
 
-    In lines with several columns, a tab of a translation becomes a space.
+    In lines with several columns, tabs in a translation become spaces.
     """
     from t2t_keras.translating.sentences import on_one_line
 

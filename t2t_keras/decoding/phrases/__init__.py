@@ -1,1 +1,1 @@
-"""The search for translations that contain given phrases."""
+"""Search for translations that contain given phrases."""

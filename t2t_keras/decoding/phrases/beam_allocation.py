@@ -1,29 +1,30 @@
 """Dynamic beam allocation (Post and Vilar 2018, arXiv 1804.06609; Hu et al. 2019).
 
-Hypotheses with more of their phrases are less likely, because phrases cost probability. So they do
-not compete with those that have fewer. Hypotheses that lack the same number of tokens form a bank,
-and every bank gets its share of the beam: first the best of each bank, then the second best, ….
+Required phrases lower the probability of a hypothesis. So hypotheses that contain more of their
+phrases do not compete with hypotheses that contain fewer. Hypotheses with the same number of
+missing tokens form a bank, and every bank gets a share of the beam: first the best hypothesis of
+each bank, then the second best, and so on.
 
-If there are more banks than places, those are preferred whose hypothesis would be the most likely
-one if each missing token cost `TOKEN_COST`.
+If there are more banks than places, hypotheses with the highest log P − `TOKEN_COST` × missing
+tokens are preferred.
 """
 
 from t2t_keras.decoding.constraints import IMPOSSIBLE
 from t2t_keras.ops import ops
 
-TOKEN_COST = 3.0  # −log P of a missing token
+TOKEN_COST = 3.0  # assumed −log P of a missing token
 
 
 def allocated(scores, missing, beam, likely):
     """Returns the indices of the next live hypotheses, `[sentences, beam]`.
 
     Args:
-        scores: log P of the candidates of each sentence, −∞ for none: `[sentences, candidates]`.
-            Tokens of phrases come last. Before them are equally many continuations of each live
-            hypothesis, in descending order.
+        scores: log P of each sentence's candidates, −∞ for missing ones:
+            `[sentences, candidates]`. The first `likely` candidates are continuations of the live
+            hypotheses, equally many for each and in descending order. The rest are phrase tokens.
         missing: number of missing tokens, `[sentences, candidates]`.
         beam: beam width.
-        likely: number of candidates before the tokens of phrases.
+        likely: number of candidates before the phrase tokens.
     """
     considered = shortlist(scores, beam, likely)
     scores, missing = (ops.take_along_axis(x, considered, axis=1) for x in (scores, missing))
@@ -40,8 +41,8 @@ def allocated(scores, missing, beam, likely):
 def shortlist(scores, beam, likely):
     """Returns the indices of the candidates that are considered; arguments as for `allocated`.
 
-    They are the best continuation of each hypothesis, the 2 · beam best others, and all tokens of
-    phrases.
+    They are the best continuation of each hypothesis, the 2 · beam best other continuations, and
+    all phrase tokens.
     """
     by_hypothesis = ops.reshape(scores[:, :likely], (-1, beam, likely // beam))
     possible = ops.cast(by_hypothesis > IMPOSSIBLE, "int32")

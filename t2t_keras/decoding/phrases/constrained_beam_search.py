@@ -1,14 +1,13 @@
 """Beam search for translations that contain given phrases: lexically constrained decoding.
 
 Post and Vilar 2018 (arXiv 1804.06609); Hu et al. 2019 (NAACL, N19-1090). The candidates of a step
-are the most likely continuations of all live hypotheses, the most likely one of each, and all
-tokens that continue or begin a missing phrase. `beam_allocation.py` chooses among
-them.
+are the most likely continuations of all live hypotheses, the most likely continuation of each, and
+all tokens that continue or begin a missing phrase. `beam_allocation.py` chooses among them.
 
-The end is forbidden as long as a phrase is missing. So is every token after which the deadline
-would leave no room for the missing phrases. The deadline is the source length plus the lengths of
-the phrases, which also raise the limit of the sentence. So every hypothesis contains all of them.
-Its score is the model's own.
+The end token is forbidden as long as a phrase is missing. Any other token is forbidden if the
+missing phrases would no longer fit before the deadline. The deadline is the source length plus the
+lengths of the phrases; the limit of the sentence is raised by the same lengths. So every hypothesis
+contains all phrases. Scores include no bonus for phrases.
 """
 
 import numpy as np
@@ -33,16 +32,16 @@ from t2t_keras.ops import ops
 class ConstrainedBeamSearch(BeamSearch):
     """Beam search with phrases; see `decoding/search.py` for how its methods are called.
 
-    `start` takes `extras["phrases"]`: ids `[sentences, phrases, length]`, padded at the end. A
-    sentence has as many phrases as it has rows that are not only padding. They contain no banned
-    ids. For a sentence without phrases, the search equals `BeamSearch`.
+    `start` takes `extras["phrases"]`: ids `[sentences, phrases, length]`, padded at the end.
+    Phrases that consist of padding are ignored. The others must not contain banned ids. For
+    a sentence without phrases, the search is equivalent to `BeamSearch`.
 
     Args:
         model: a `Transformer` or an `Ensemble`.
         config: a `SearchConfig` that does not sample.
-        follows: booleans `[vocabulary]`: whether a token may follow the last token of a phrase,
-            because it does not continue its word. The first token of a phrase is such a token.
-            None: all tokens.
+        follows: booleans `[vocabulary]`: whether a token may follow a phrase, because it does not
+            continue the phrase's last word. The first tokens of all phrases must be among these.
+            None: all tokens may.
     """
 
     def __init__(self, model, config, follows=None):
@@ -65,7 +64,7 @@ class ConstrainedBeamSearch(BeamSearch):
         return super().start(source, room, longest, extras)._replace(limits=limits)
 
     def continuations(self, state, logits):
-        """Returns `Candidates`: first those that end, then the next live hypotheses."""
+        """Returns `Candidates`: first the hypotheses that end, then the next live hypotheses."""
         beam, phrases = self.config.beam, state.extras["phrases"]
         scores, newest, parents, likely = self.next_tokens(state, logits)
         follows = True if self.follows is None else self.follows
@@ -93,9 +92,9 @@ class ConstrainedBeamSearch(BeamSearch):
         """Returns the candidates of a step.
 
         Returns:
-            log P and newest token of each, `[sentences, candidates]`, and the index of the live
-            hypothesis that it continues, `[candidates]`. The most likely continuations of all
-            hypotheses come before the tokens of their phrases; their number is the last result.
+            log P and token of each candidate, `[sentences, candidates]`; the index of the live
+            hypothesis that it continues, `[candidates]`; and the number of candidates that are
+            most likely continuations, which come before the phrase tokens.
         """
         beam, live = self.config.beam, state.live
         prefix = state.extras.get("prefix")
@@ -103,7 +102,7 @@ class ConstrainedBeamSearch(BeamSearch):
         log_p, likely = next_tokens(
             logits, 2 * beam, live.tokens, state.position, self.config, prefix, constrained
         )
-        # Without a prefix there are two more. They would change what is chosen from.
+        # Without a prefix, `next_tokens` returns two more, which would change the choice.
         rank = ops.cumsum(ops.cast(log_p > IMPOSSIBLE, "int32"), axis=-1)
         log_p = ops.where(rank <= 2 * beam, log_p, IMPOSSIBLE)
         phrase_log_p, needed = self.phrase_tokens(state, logits)
@@ -124,8 +123,8 @@ class ConstrainedBeamSearch(BeamSearch):
     def phrase_tokens(self, state, logits):
         """Returns log P and ids of tokens that continue or begin a missing phrase.
 
-        They may repeat n-grams. Twice the same token, and any other than the prefix allows, are
-        impossible.
+        They may repeat n-grams. A token that is already among them, or that the prefix does not
+        allow, has log P −∞.
         """
         ids = next_tokens_of(state.extras["phrases"], state.extras["progress"])
         log_p = ops.take_along_axis(logits, ids, axis=2) - ops.logsumexp(

@@ -1,9 +1,10 @@
 """Progress of hypotheses through the phrases that they must contain.
 
-For each phrase, an automaton (Knuth, Morris and Pratt 1977) reads the tokens of a hypothesis. Its
-state is the length of the longest beginning of the phrase that the hypothesis ends with. So phrases
-may overlap, and a hypothesis that leaves a phrase may already be at the beginning of another
-occurrence. A phrase that is written to its end counts when the next token ends its last word.
+For each phrase, an automaton (Knuth, Morris and Pratt 1977) processes the tokens of a hypothesis.
+Its state is the length of the longest beginning of the phrase that the hypothesis ends with. So
+phrases may overlap, and a hypothesis that abandons a phrase may already have begun another
+occurrence of it. A complete phrase counts once a token follows that does not continue its last
+word.
 """
 
 from typing import Any, NamedTuple
@@ -17,16 +18,16 @@ class Phrases(NamedTuple):
 
     tokens: Any  # [sentences, phrases, length], padded at the end; there may be empty phrases
     lengths: Any  # [sentences, phrases]
-    earlier: Any  # number of equal phrases before each: [sentences, phrases]
-    # Whether the first j tokens are also the last j of the first i: [sentences, phrases, i, j].
+    earlier: Any  # number of equal phrases before each one: [sentences, phrases]
+    # Whether the first j tokens equal the last j of the first i tokens: [sentences, phrases, i, j].
     borders: Any
 
 
 class Progress(NamedTuple):
     """The progress of each hypothesis through each phrase: [sentences, hypotheses, phrases]."""
 
-    matched: Any  # state of the automaton: tokens from 0 to the length of the phrase
-    written: Any  # occurrences that are complete; they do not overlap
+    matched: Any  # state of the automaton, from 0 to the length of the phrase
+    written: Any  # number of complete occurrences that do not overlap
 
 
 def phrases_of(tokens):
@@ -42,7 +43,7 @@ def phrases_of(tokens):
 
 
 def lengths_of(tokens):
-    """Returns the number of tokens of each sequence: the last axis without padding."""
+    """Returns the number of tokens along the last axis, without padding."""
     return ops.sum(ops.cast(tokens != PADDING, "int32"), axis=-1)
 
 
@@ -50,7 +51,7 @@ def borders_of(tokens):
     """Returns the table `borders` of `Phrases`, for i up to `length` and j below it."""
     sentences, phrases, length = ops.shape(tokens)
     i, j = ops.arange(length + 1, dtype="int32")[:, None], ops.arange(length, dtype="int32")
-    # Row d compares the phrase, from its token d on, with its beginning.
+    # Row d compares the phrase from token d on with the beginning of the phrase.
     shifted = ops.take(ops.concatenate([tokens, ops.zeros_like(tokens)], axis=2), i + j, axis=2)
     differs = ops.cast(shifted != tokens[:, :, None], "int32")
     differences = ops.cumsum(differs, axis=-1) - differs  # among the first j tokens
@@ -60,7 +61,7 @@ def borders_of(tokens):
 
 
 def no_progress(phrases, hypotheses):
-    """Returns the `Progress` of empty hypotheses, so many for each sentence."""
+    """Returns the `Progress` of empty hypotheses, `hypotheses` for each sentence."""
     none = ops.repeat(ops.zeros_like(phrases.lengths)[:, None], hypotheses, axis=1)
     return Progress(none, none)
 
@@ -70,7 +71,7 @@ def advanced(phrases, progress, tokens, follows):
 
     Args:
         phrases: the `Phrases`.
-        progress: the `Progress` before it.
+        progress: the `Progress` before the token.
         tokens: ids `[sentences, hypotheses]`.
         follows: see `ConstrainedBeamSearch`.
     """
@@ -86,20 +87,20 @@ def advanced(phrases, progress, tokens, follows):
 
 
 def remaining(phrases, progress, follows):
-    """Returns how many tokens complete all phrases at most, `[sentences, hypotheses]`.
+    """Returns an upper bound on the tokens that complete all phrases, `[sentences, hypotheses]`.
 
-    Next to nothing, one of `next_tokens_of` always reduces it. It is 0 if the end may follow.
+    At least one token of `next_tokens_of` always reduces it. It is 0 if the end token may follow.
 
     Args:
         phrases, progress, follows: see `advanced`.
     """
     matched, written = progress
-    counts = written == phrases.earlier[:, None]  # whether the next occurrence is this one's
+    counts = written == phrases.earlier[:, None]  # whether the next occurrence is for this phrase
     lengths = phrases.lengths[:, None]
     missing = ops.where(written <= phrases.earlier[:, None], lengths, 0)
     complete = counts & (matched == lengths)
     begun = ops.where(counts & ~complete, matched, 0)
-    # Either a begun phrase is continued, or complete ones are ended by a token that may do both.
+    # The next token continues a begun phrase or ends complete ones; some tokens do both.
     both = ops.where(ops.take(follows, token_at(phrases, matched)), begun, 0)
     continued = ops.sum(missing, axis=-1) - ops.max(begun, axis=-1)
     ended = ops.sum(ops.where(complete, 0, missing), axis=-1) - ops.max(both, axis=-1)

@@ -1,4 +1,4 @@
-"""Flatbuffers for LiteRT, TensorFlow's runtime for devices, which needs no TensorFlow."""
+"""Flatbuffers for LiteRT, TensorFlow's runtime for devices, which does not need TensorFlow."""
 
 import contextlib
 import re
@@ -20,11 +20,11 @@ def save_litert(folder, model, beam, dtype="float32"):
     Args:
         folder: path of the folder.
         model: a `SequenceModel` or an `Ensemble`, in float32.
-        beam: width of the beam, for which there is a program.
+        beam: beam width of the search program. A program for greedy search is always added.
         dtype: type of the stored weights, "float32" or "int8".
 
     Returns:
-        The `layout_of` the programs.
+        The layout of the programs, see `layout_of`.
 
     Raises:
         ValueError: LiteRT cannot compute this model.
@@ -36,7 +36,7 @@ def save_litert(folder, model, beam, dtype="float32"):
 def save_portable(folder, model, config, dtype="float32"):
     """Writes a flatbuffer with a whole search to a folder, for phones and other languages.
 
-    Its signature "translate" takes `source`, ids `[sentences, length]` with the end (2) and
+    Its signature "translate" takes `source`, ids `[sentences, length]` with the end id (2) and
     padding (0), and returns `tokens` `[sentences, n_best, length]` and `scores`
     `[sentences, n_best]`, best first.
 
@@ -53,7 +53,7 @@ def save_portable(folder, model, config, dtype="float32"):
 
 
 def write(path, model, programs, dtype):
-    """Writes the flatbuffer of programs."""
+    """Writes the flatbuffer that contains the programs."""
     models = getattr(model, "models", [model])
     variables = [weight.value for each in models for weight in each.weights]
     try:
@@ -70,8 +70,8 @@ def flatbuffer_of(programs, variables, dtype="float32"):
     """Returns a flatbuffer with a signature for each program. It contains each weight once.
 
     Args:
-        programs: `Program`s by name.
-        variables: the `tf.Variable`s that they use.
+        programs: {name: `Program`}.
+        variables: the `tf.Variable`s that the programs use.
         dtype: type of the weights, "float32" or "int8".
     """
     return joined([converted(name, programs[name], variables, dtype) for name in programs])
@@ -80,8 +80,8 @@ def flatbuffer_of(programs, variables, dtype="float32"):
 def converted(name, program, variables, dtype):
     """Returns the model of a flatbuffer with a single program.
 
-    Several programs in one SavedModel would fail in LiteRT, unless their weights were constants
-    before. That would take the converter five times the memory.
+    Several programs in one SavedModel would fail in LiteRT unless their weights were converted to
+    constants first, for which the converter would need five times the memory.
     """
     names = sorted(program.inputs)
     module = tf.Module()
@@ -94,7 +94,7 @@ def converted(name, program, variables, dtype):
     def function(*arrays):
         return program.function(**dict(zip(names, arrays, strict=True)))
 
-    # It tells what it writes, and that gradients are missing, which nobody asks for.
+    # TensorFlow would log the path, and that gradients are missing, which are not needed.
     with tempfile.TemporaryDirectory() as folder, errors_only():
         signatures = {name: function.get_concrete_function()}
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
@@ -107,7 +107,7 @@ def converted(name, program, variables, dtype):
 
 @contextlib.contextmanager
 def errors_only():
-    """Shows no messages of TensorFlow below errors."""
+    """Hides TensorFlow's messages except errors."""
     before = logging.get_verbosity()
     logging.set_verbosity(min(before, logging.ERROR))
     try:

@@ -7,7 +7,7 @@ import numpy as np
 from tensorflow.lite.python import schema_py_generated as schema
 
 IDENTIFIER = b"TFL3"
-# The attributes of operations that are the index of another part of the program.
+# The attributes of operations that contain the index of a subgraph.
 SUBGRAPHS = ("condSubgraphIndex", "bodySubgraphIndex", "thenSubgraphIndex", "elseSubgraphIndex")
 SUBGRAPHS += ("initSubgraphIndex", "subgraph")
 
@@ -23,7 +23,7 @@ def packed(model):
 
 
 def joined(models):
-    """Returns a flatbuffer with the programs of several models. It has each constant once."""
+    """Returns a flatbuffer with the programs of several models. It contains each constant once."""
     first = models[0]
     whole = schema.ModelT()
     whole.version, whole.description = first.version, first.description
@@ -50,9 +50,9 @@ def joined(models):
 
 
 def place_of(buffer, buffers, places):
-    """Returns the index of a buffer with this content among those of the whole model."""
+    """Returns the index in `buffers` of a buffer with this content, which is added if missing."""
     data = np.zeros(0, "uint8") if buffer.data is None else np.asarray(buffer.data, "uint8")
-    # The first buffer is empty; so is that of each array that is not constant.
+    # The first buffer is empty, as are the buffers of arrays that are not constant.
     key = hashlib.sha256(data).digest() if data.size else b""
     if key not in places:
         places[key] = len(buffers)

@@ -1,9 +1,10 @@
-"""The programs of a LiteRT model: a step of the search, and what comes before and after it.
+"""The programs of a LiteRT model: encoder, search step, scoring and attention.
 
 A search is a loop around a step. Only the step is a program; `decoding/numpy_search.py` is the
 loop. So every option of a search works, a batch may have any size, and weights are stored once.
-LiteRT plans a program for the shapes of its inputs. Each array therefore has at most one axis that
-a program does not know when it divides another one, which `reshape` calls −1.
+
+LiteRT plans a program for the shapes of its inputs. An array may therefore have at most one unknown
+axis where a program reshapes it, which `reshape` calls −1.
 """
 
 from typing import NamedTuple
@@ -20,14 +21,14 @@ from t2t_keras.decoding_cache import KeptCache, KeysValues
 from t2t_keras.layers.masks import Bias
 from t2t_keras.transformer import DecodingMemory
 
-SPARE = 2  # candidates more than a search needs: padding and begin may be among them
+SPARE = 2  # additional candidates, because padding and begin tokens may be among the best
 
 
 class Program(NamedTuple):
-    """A function of arrays by name.
+    """A function of named arrays.
 
     Args:
-        function: keyword arguments in, a dict of arrays out.
+        function: takes the arrays as keyword arguments and returns {name: array}.
         inputs: {name: `tf.TensorSpec`}.
     """
 
@@ -36,11 +37,11 @@ class Program(NamedTuple):
 
 
 def programs_of(model, beam):
-    """Returns the `Program`s of a model by name.
+    """Returns {name: `Program`} of a model.
 
     Args:
         model: a `SequenceModel` or an `Ensemble`.
-        beam: width of the beam. There is also a step for greedy search.
+        beam: beam width of the search step. A step for greedy search is added.
     """
     ids = tf.TensorSpec([1, None], tf.int32)
     found = {"encode": Program(lambda source: encoded(model, source), {"source": ids})}
@@ -55,7 +56,7 @@ def programs_of(model, beam):
 
 
 def first_model(model):
-    """Returns the model, or the first one of an ensemble, whose attention counts."""
+    """Returns the model, or the first model of an ensemble, whose attention is exported."""
     return getattr(model, "models", [model])[0]
 
 
@@ -78,12 +79,12 @@ def portable_program(model, config):
 
 
 def layout_of(model, beam):
-    """Returns what a program that calls the steps must know of their arrays, in JSON types.
+    """Returns the layout of the arrays of the steps for the code that calls them, in JSON types.
 
     Returns:
-        `caches`, for each width of the beam {name: [whether it is a `KeptCache`'s, shape, type]};
-        `kept`, the number of positions in a `KeptCache`, or None; and `attention`, the numbers of
-        layers and heads of each kind of attention.
+        `caches`: {beam width: {name: [whether it is part of a `KeptCache`, shape, type]}}; `kept`:
+        the number of positions in a `KeptCache`, or None; and `attention`: {kind of attention:
+        [layers, heads]}.
     """
     caches = {}
     for width in sorted({1, beam}):
@@ -98,7 +99,7 @@ def layout_of(model, beam):
 
 
 def attention_sizes(model):
-    """Returns the numbers of layers and heads of each kind of attention by its name."""
+    """Returns {kind of attention: [layers, heads]}."""
     ids = tf.TensorSpec([1, None], tf.int32)
     traced = tf.function(lambda *pair: all_attention(model, *pair), [ids, ids], autograph=False)
     outputs = traced.get_concrete_function().structured_outputs
@@ -123,18 +124,18 @@ def flags_of(cache):
 
 
 def named(kind, structure):
-    """Returns the arrays of a structure by name."""
+    """Returns {name: array} for the arrays of a structure."""
     return {f"{kind}_{i}": array for i, array in enumerate(keras.tree.flatten(structure))}
 
 
 def encoded(model, source):
-    """Returns what a model remembers of a source."""
+    """Returns the arrays of the model's memory of a source."""
     memory, _ = model.start_decoding(source, 1, 1)
     return named("memory", memory)
 
 
 def step_program(model, beam):
-    """Returns the `Program` of a step with so many hypotheses for each sentence."""
+    """Returns the `Program` of a step with `beam` hypotheses for each sentence."""
     memory, cache = structures_of(model, beam)
     inputs = {
         "tokens": tf.TensorSpec([None], tf.int32),
@@ -171,7 +172,7 @@ def structures_of(model, beam):
 
 
 def kept(cache):
-    """Returns a cache with `KeptCache`s for its `KeysValues`."""
+    """Returns a cache whose `KeysValues` are replaced by `KeptCache`s."""
     if isinstance(cache, KeysValues):
         return KeptCache(*cache)
     return [kept(each) for each in cache] if isinstance(cache, list) else cache
@@ -182,7 +183,7 @@ def is_kept(cache):
 
 
 def with_bias(memory):
-    """Returns a memory in which the mask of a `Transformer` is a `Bias`."""
+    """Returns a memory in which a `Transformer`'s mask is replaced by a `Bias`."""
     if isinstance(memory, list):
         return [with_bias(each) for each in memory]
     if not isinstance(memory, DecodingMemory):
@@ -192,7 +193,7 @@ def with_bias(memory):
 
 
 def likeliest(logits, count):
-    """Returns what a search needs of logits `[rows, vocabulary]`; see `decoding/likeliest.py`."""
+    """Returns the best candidates of logits `[rows, vocabulary]`; see `decoding/likeliest.py`."""
     size = group_size(logits.shape[-1])
     count = min(count, logits.shape[-1])
     if logits.shape[-1] // size <= 2 * count:

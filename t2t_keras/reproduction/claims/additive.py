@@ -1,4 +1,4 @@
-"""Additive attention beside dot products (§3.2.1): quality over d_k, time and memory over n."""
+"""Additive versus dot-product attention (§3.2.1): quality over d_k, time and memory over n."""
 
 import functools
 
@@ -13,9 +13,11 @@ from t2t_keras.reproduction.layer_cost import MEMORY, memory, seconds
 from t2t_keras.reproduction.table_writer import number
 from t2t_keras.visualization.line_panels import Panel
 
-HEADS = (8, 2, 1)  # h; d_k = d_model / h
-LENGTHS = (64, 128, 256, 512)  # n
-D_MODEL, LAYER_HEADS, ROUNDS = 128, 4, 5  # of the layer that is timed
+HEADS = (8, 2, 1)  # h of the trained models; d_k = d_model / h
+LENGTHS = (64, 128, 256, 512)  # n of the measured layer
+D_MODEL = 128  # d_model of the measured layer
+LAYER_HEADS = 4  # h of the measured layer
+ROUNDS = 5  # timed calls of the layer at each length
 MEASURES = {
     "forward": ("forward, ms", 1e3),
     "training": ("forward and backward, ms", 1e3),
@@ -60,7 +62,7 @@ def finding(toy_runs):
 
 
 def measure():
-    """Returns the costs of each kind of scores: for each length, a dict by measure."""
+    """Returns {kind of attention: [{measure: cost} for each length]}."""
     costs = {}
     for attention in SCORES:
         layer = functools.partial(MultiHeadAttention, LAYER_HEADS, D_MODEL, attention=attention)

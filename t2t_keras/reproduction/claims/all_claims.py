@@ -1,6 +1,6 @@
-"""Runs the experiments on the paper's claims: each makes a picture, tables and a few sentences.
+"""Runs the experiments on the paper's claims. Each makes a plot, tables and a few sentences.
 
-Each module in `CLAIMS` has `finding(toy_runs)`, which returns a `Finding`.
+Each module in `CLAIMS` has a function `finding(toy_runs)` that returns a `Finding`.
 """
 
 import importlib
@@ -19,7 +19,7 @@ def reproduce(plan):
     names = chosen_rows(CLAIMS, plan.rows)
     toy_runs = ToyRuns(plan)
     with locked_folder(plan.folder):
-        # In a child, because listing the devices starts the backend.
+        # In a child process, because listing the devices starts the backend.
         ends = [f"- {note}" for note in circumstances(plan, call_in_child(this_machine))]
         sections = []
         for name in names:

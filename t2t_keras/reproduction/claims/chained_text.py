@@ -1,4 +1,4 @@
-"""Sentences of the toy grammar joined to lines of any length."""
+"""Sentences of the toy grammar, chained into lines of any length."""
 
 import random
 
@@ -6,20 +6,21 @@ from pipelines.toy.grammar import sentences
 from t2t_keras.reproduction.texts import encoded_files
 
 LANGUAGES = ("en", "de")
-DEV_LINES = 100
+DEV_LINES = 100  # lines for evaluation during training
 
 
 def encoded_chains(folder, recipe, longest, test_lengths):
-    """Writes lines for training, evaluation and tests, and encodes those for training.
+    """Writes lines for training, evaluation and testing, and encodes the training lines.
 
     Args:
         folder: folder of the text.
-        recipe: a `Recipe`. Its `data.toy_pairs` is the number of lines to train on.
-        longest: maximum length of the lines for training and evaluation, see `chained_lines`.
+        recipe: a `Recipe`. Its `data.toy_pairs` is the number of training lines.
+        longest: maximum length of training and evaluation lines; see `chained_lines`.
         test_lengths: maximum length of each test line.
 
     Returns:
-        An `EncodedText` with the lines for evaluation. `chain_paths(folder, "test")` are the tests.
+        An `EncodedText`, with the evaluation lines as its held-out text. The test lines are in
+        `chain_paths(folder, "test")`.
     """
     folder.mkdir(exist_ok=True)
     lengths = random_lengths(recipe.experiment.data.toy_pairs, longest)
@@ -36,20 +37,20 @@ def encoded_chains(folder, recipe, longest, test_lengths):
 
 
 def chain_paths(folder, name):
-    """Returns the source and the target file of "train", "dev" or "test"."""
+    """Returns the source file and the target file of a set: "train", "dev" or "test"."""
     return [folder / f"{name}.{language}" for language in LANGUAGES]
 
 
 def chained_lines(lengths, split, seed=0):
-    """Returns a list of pairs (English, German), one line for each of `lengths`.
+    """Returns a list of (English line, German line), one pair for each of `lengths`.
 
-    A line joins as many sentences as fit into its length, in words and punctuation marks of the
-    longer language, but at least one.
+    A line is a chain of as many sentences as fit into its length, but at least one. The length
+    is the number of words and punctuation marks in the language that has more.
 
     Args:
-        lengths: maximum lengths.
-        split: "train" or "test", see `toy_grammar.sentences`.
-        seed: random seed of the sentences.
+        lengths: maximum length of each line.
+        split: "train" or "test"; see `pipelines.toy.grammar.sentences`.
+        seed: random seed for the sentences.
     """
     source, lines = sentences(split, seed), []
     waiting = next(source)
@@ -64,7 +65,7 @@ def chained_lines(lengths, split, seed=0):
 
 
 def size(pairs):
-    """Returns the words and punctuation marks of pairs in the longer language."""
+    """Counts words and punctuation marks of pairs, in the language that has more."""
     return max(
         sum(len(text.replace(",", " ,").split()) + 1 for text in side)
         for side in zip(*pairs, strict=True)
@@ -72,6 +73,6 @@ def size(pairs):
 
 
 def random_lengths(count, longest, seed=0):
-    """Returns lengths between 1 and `longest`, evenly distributed."""
+    """Returns random lengths, uniformly distributed from 1 to `longest`."""
     choices = random.Random(seed)
     return [choices.randint(1, longest) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""The result of an experiment: sentences, tables and a picture."""
+"""The result of an experiment: sentences, tables and a plot."""
 
 import operator
 from typing import NamedTuple
@@ -12,11 +12,11 @@ class Finding(NamedTuple):
 
     Args:
         title: the claim in a few words.
-        claim: the paper's own sentence, with its section.
-        sentences: what was measured, for a reader of the paper.
-        tables: by name of its files, a list of rows: dicts from a column's name to a cell's text.
-        panels: the `Panel`s of the picture.
-        notes: how it was measured.
+        claim: quotation from the paper, with its section.
+        sentences: summary of the measurements, for a reader of the paper.
+        tables: {name of the table's files: list of rows}. A row is {column: text of the cell}.
+        panels: the `Panel`s of the plot.
+        notes: list of notes on how the result was measured.
     """
 
     title: str
@@ -28,7 +28,7 @@ class Finding(NamedTuple):
 
 
 def write_finding(folder, name, finding):
-    """Writes the picture NAME.png and all tables, and returns the finding as Markdown."""
+    """Writes the plot NAME.png and all tables; returns the finding as Markdown."""
     picture = folder / f"{name}.png"
     unfinished = picture.with_name(f"{picture.name}.unfinished")
     line_panels(unfinished, finding.panels)

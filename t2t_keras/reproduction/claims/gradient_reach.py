@@ -1,4 +1,4 @@
-"""Gradients of an encoder's vectors with respect to the embedded source, by distance."""
+"""Gradients of an encoder's outputs with respect to the embedded source, over distance."""
 
 import contextlib
 
@@ -9,14 +9,15 @@ from pipelines.special_ids import END
 from t2t_keras.runs.run import Run
 from t2t_keras.transformer import Transformer
 
-QUERIES = 8  # positions sampled from each line
+QUERIES = 8  # positions i that are sampled from each line
 
 
 def gradients_over_distance(folder, step, lines, seed=0):
-    """Measures the encoder of a run; it loads the model, so call it in a child process.
+    """Measures gradient norms in the encoder of a run, for each distance between positions.
 
-    The gradient of a random projection of the vector at position i, after k layers, with respect to
-    the embedding at position j: its norm is averaged over all pairs with the same |i − j|.
+    A random projection of the vector at position i after k layers has a gradient with respect to
+    the embedding at position j. Its norm is averaged over all pairs (i, j) with the same |i − j|.
+    This function loads the model, so call it in a child process.
 
     Args:
         folder: folder of the run.
@@ -25,7 +26,8 @@ def gradients_over_distance(folder, step, lines, seed=0):
         seed: random seed for the projections and the positions i.
 
     Returns:
-        A list over k = 1, 2, … of lists over the distance; NaN at distances that do not occur.
+        A list with an entry for each k = 1, 2, …: the list of mean norms at distances 0, 1, ….
+        The mean is NaN at distances that do not occur.
     """
     run, random = Run(folder), np.random.default_rng(seed)
     model, tokenizer = run.loaded(str(step)), run.tokenizer().source
@@ -61,7 +63,7 @@ def gradient_norms(model, source, queries, random):
 
 
 def norms(gradient, length):
-    """Returns the norms at the positions of a sentence, `[length]`; without a gradient, 0."""
+    """Returns the norm at each position of a sentence, `[length]`; 0 if `gradient` is None."""
     if gradient is None:
         return np.zeros(length)
     return np.linalg.norm(gradient[0, :length].numpy(), axis=-1)
@@ -71,8 +73,8 @@ def layer_outputs(model, source, tape):
     """Encodes a source sentence.
 
     Returns:
-        The embedded source, watched by the tape, and a list of the vectors after each layer, all of
-        shape `[1, length, width]`.
+        The embedded source, watched by the tape, and a list with the output of each layer. All
+        have the shape `[1, length, width]`.
     """
     embedded, streams = [], []
 
@@ -89,17 +91,17 @@ def layer_outputs(model, source, tape):
 
 
 def later_layers(model):
-    """Returns the layers of an encoder from the second on: they read the vectors of the first."""
+    """Returns all layers of an encoder but the first; their inputs are the previous outputs."""
     if isinstance(model, Transformer):
         return model.encoder.blocks[1:]
-    # The first layer of `GNMT`, with its two directions, is not in the list.
+    # In `GNMT`, both directions of the first layer come before these layers.
     depth = model.config.num_layers
     return model.encoder[len(model.encoder) - depth + 1 :]
 
 
 @contextlib.contextmanager
 def observed(layer, observe):
-    """Calls `observe(arguments, output)` after each call of a layer inside the block."""
+    """Calls `observe(arguments, output)` after each call of a layer in the `with` block."""
 
     def observed_call(*arguments, **options):
         output = type(layer).call(layer, *arguments, **options)

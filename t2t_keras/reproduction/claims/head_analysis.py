@@ -1,4 +1,4 @@
-"""Entropy, distance and word links of the heads of a trained model, and BLEU without each head."""
+"""Entropy, distance and word links of a model's attention heads, and BLEU without each head."""
 
 import contextlib
 import itertools
@@ -12,24 +12,25 @@ from t2t_keras.evaluation.bleu import bleu
 from t2t_keras.runs.alignment_choice import rate_heads
 from t2t_keras.runs.run import Run
 
-LOOKED_AT = 100  # sentences whose attention weights are read
-TRANSLATED = 200  # sentences that are translated without each head
+LOOKED_AT = 100  # number of sentences whose attention weights are analyzed
+TRANSLATED = 200  # number of sentences that are translated without each head
 
 
 def analyse(folder, step):
-    """Measures every head of a run on held-out sentences of the toy grammar.
+    """Measures every attention head of a run on held-out sentences of the toy grammar.
 
-    It loads the model: call it in a child process.
+    This function loads the model, so call it in a child process.
 
     Args:
         folder: folder of the run.
         step: step of the checkpoint.
 
     Returns:
-        {"bleu": BLEU with all heads, "heads": [a dict for each head]}, in JSON types. A head has
-        the name of its "sublayer", its index "head", mean "entropy" in nats, mean "distance" of
-        self-attention in tokens, "agreement" of cross-attention with the word links of the grammar,
-        and "bleu" without it. What does not apply is None.
+        {"bleu": BLEU with all heads, "heads": [a dict for each head]}, in JSON types. The dict has
+        the name of the "sublayer", the index "head", the mean "entropy" in nats, and the "bleu"
+        without the head. For self-attention, it has the mean "distance" in tokens. For
+        cross-attention, it has the "agreement" with the word links of the grammar. Values that do
+        not apply are None.
     """
     run, weights = Run(folder), str(step)
     triples = list(itertools.islice(aligned_sentences("test"), TRANSLATED))
@@ -58,7 +59,7 @@ def analyse(folder, step):
 
 
 def attentions(model):
-    """Returns the `MultiHeadAttention` layers by the names of `Transformer.attention_weights`."""
+    """Returns {name in `Transformer.attention_weights`: `MultiHeadAttention` layer}."""
     kinds = {"encoder": ["self_attention"], "decoder": ["self_attention", "cross_attention"]}
     return {
         f"{stack}/{index}/{kind}": getattr(block, kind).sublayer
@@ -70,7 +71,7 @@ def attentions(model):
 
 @contextlib.contextmanager
 def without_head(attention, head):
-    """Removes a head's output inside the block, as if it were always 0."""
+    """Sets the output of a head to 0 inside the `with` block."""
     kernel = attention.output_projection.kernel  # [h · d_v, d_model]
     complete = ops.convert_to_numpy(kernel)
     changed = complete.copy()
@@ -83,7 +84,7 @@ def without_head(attention, head):
 
 
 def attention_statistics(run, weights, sources, targets):
-    """Returns for each sub-layer a list of {"entropy", "distance"}, one for each head."""
+    """Returns {sub-layer: list with {"entropy", "distance"} for each head}."""
     model, tokenizer = run.loaded(weights), run.tokenizer()
     sums, pairs = {}, list(zip(sources, targets, strict=True))
     for source, target in pairs:
@@ -104,21 +105,21 @@ def attention_statistics(run, weights, sources, targets):
 
 
 def entropy(p):
-    """Returns the mean entropy of each head, `[heads]`, from weights `[heads, queries, keys]`."""
+    """Returns the mean entropy of each head, `[heads]`, of weights `[heads, queries, keys]`."""
     return -np.sum(p * np.log(np.maximum(p, 1e-30)), axis=-1).mean(axis=-1)
 
 
 def distance(p):
-    """Returns the mean distance between a query and the keys that it attends to, `[heads]`."""
+    """Returns the mean distance between queries and the keys that they attend to, `[heads]`."""
     queries, keys = np.indices(p.shape[1:])
     return np.sum(p * np.abs(queries - keys), axis=-1).mean(axis=-1)
 
 
 def agreements(run, weights, sources, targets, alignments):
-    """Returns 1 − alignment error rate of each cross-attention head, by (sub-layer, head).
+    """Returns {(sub-layer, head): 1 − alignment error rate} for the cross-attention heads.
 
-    A head may link words in the step that writes or in the step that reads a word; the better one
-    counts.
+    A head may link a word in the step that predicts it or in the step that takes it as input; the
+    better one counts.
     """
     best = {}
     for rated in rate_heads(run, sources, targets, alignments, weights):

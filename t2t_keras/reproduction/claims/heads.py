@@ -1,4 +1,4 @@
-"""Many heads against one (§3.2.2): what they look at, and what is lost without each of them."""
+"""Many attention heads versus one (§3.2.2): attention weights, and BLEU without each head."""
 
 import statistics
 
@@ -9,14 +9,14 @@ from t2t_keras.reproduction.claims.toy_runs import kept
 from t2t_keras.reproduction.table_writer import number
 from t2t_keras.visualization.line_panels import Panel
 
-HEADS = {"8 heads": 8, "one head": 1}
+HEADS = {"8 heads": 8, "one head": 1}  # {name of the model: number of heads}
 TITLES = {
     "entropy": "entropy of a head's weights, nats",
     "distance": "distance to the positions it looks at",
     "agreement": "agreement with the grammar's word links",
     "bleu": "BLEU without the head",
 }
-WIDTH = 0.6  # of the column in which the heads of a sub-layer are drawn
+WIDTH = 0.6  # width of a sub-layer's group of heads in a panel, in units of the x axis
 
 
 def finding(toy_runs):
@@ -45,7 +45,7 @@ def finding(toy_runs):
 
 
 def analysis(toy_runs, heads):
-    """Trains the variant with this number of heads and returns the results of `analyse`."""
+    """Trains the variant with `heads` heads and returns the result of `analyse`."""
     run = toy_runs.with_attention("scaled", heads)
     step = run.experiment().training.steps
     key = {"checkpoint": run.evaluations(required=True)[-1], "sentences": [LOOKED_AT, TRANSLATED]}
@@ -57,7 +57,7 @@ def measure(run, step):
 
 
 def values(result, field, sublayer=None):
-    """Returns a figure of all heads, or of those of a sub-layer, where it applies."""
+    """Returns `field` of all heads, or of the heads of a sub-layer; skips None."""
     return [
         head[field]
         for head in result["heads"]
@@ -130,7 +130,7 @@ def panels(results):
 
 
 def points(result, field):
-    """Returns a figure of each head, side by side in the column of its sub-layer."""
+    """Returns {x: `field`} for every head; the heads of a sub-layer are side by side."""
     columns = {sublayer: index for index, sublayer in enumerate(sublayers(result))}
     heads = max(head["head"] for head in result["heads"]) + 1
     return {

@@ -1,8 +1,8 @@
 """The effect of residual connections, layer norm, warm-up and smoothing (§3.1, §5.3, §5.4).
 
-Each is left out of the model. The paper's schedule ties the warm-up to the decay of the learning
-rate; so the variant without a warm-up has a constant rate. Compare it with the same constant rate
-after a warm-up.
+Each variant leaves out one of them. The paper's schedule ties the warm-up to the decay of the
+learning rate, so the variant without a warm-up has a constant learning rate. Compare it with the
+variant that has the same constant learning rate after a warm-up.
 """
 
 from t2t_keras.reproduction.claims.finding import Finding
@@ -10,15 +10,16 @@ from t2t_keras.reproduction.claims.toy_runs import curve, last
 from t2t_keras.reproduction.table_writer import number, signed
 from t2t_keras.visualization.line_panels import Panel
 
-COMPLETE, HEADS = "complete", 8  # the complete model is a run of the other experiments
+COMPLETE = "complete"  # name of the complete model
+HEADS = 8  # number of heads; other experiments share the run of the complete model
 
 
 def variants(training, d_model):
-    """Returns the changes of each variant of the complete model by its name.
+    """Returns {name of the variant: its changes to the complete model}.
 
     Args:
-        training: the `TrainingConfig` of all variants.
-        d_model: their width.
+        training: the `TrainingConfig` of the complete model.
+        d_model: width of all variants.
     """
     rate = highest_rate(training, d_model)
     constant = {"training.schedule": "constant", "training.learning_rate": rate}
@@ -32,7 +33,7 @@ def variants(training, d_model):
 
 
 def highest_rate(training, d_model):
-    """Returns the learning rate at the end of the warm-up."""
+    """Returns the highest learning rate, which is reached at the end of the warm-up."""
     if training.schedule != "paper":
         return training.learning_rate
     return training.learning_rate * (d_model * training.warmup_steps) ** -0.5

@@ -1,7 +1,7 @@
-"""Path length (Table 1's last column): gradients over distance in trained encoders of each kind.
+"""Path length (Table 1, last column): gradients over distance in trained encoders of each kind.
 
-Table 1 counts the steps between two positions. This experiment measures the gradient over each
-distance, after each layer.
+Table 1 counts the steps between two positions. This experiment measures gradients between two
+positions, at each distance and after each layer.
 """
 
 import math
@@ -17,22 +17,23 @@ from t2t_keras.reproduction.table_writer import number
 from t2t_keras.runs.text_files import read_lines
 from t2t_keras.visualization.line_panels import Panel
 
-LONGEST = 60  # tokens of a line
-LINES = 20  # to measure gradients on
-LAYERS = 3
-DISTANCES = (1, 4, 16, 32)  # of the table
-FARTHEST = 40  # in the picture; the shortest lines have fewer tokens
+LONGEST = 60  # maximum tokens of a line
+LINES = 20  # number of lines on which gradients are measured
+LAYERS = 3  # layers of each encoder and decoder
+DISTANCES = (1, 4, 16, 32)  # distances in the table
+FARTHEST = 40  # maximum distance in the plot; the shortest lines have fewer than LONGEST tokens
 NEIGHBOURHOOD = 9  # r of restricted self-attention
-LOWER_RATE = 5 / 12  # times that of the other experiments, whose models have fewer layers
+# Factor of the learning rate in the other experiments, whose models have fewer layers.
+LOWER_RATE = 5 / 12
 
 
 class Kind(NamedTuple):
     """A kind of layer.
 
     Args:
-        config: config with the model.
-        changes: value by setting of this kind.
-        name: the layer's name.
+        config: name of the config with the model.
+        changes: {setting: value} for this kind.
+        name: name of the layer in the table and the plot.
     """
 
     config: str
@@ -86,7 +87,7 @@ def finding(toy_runs):
 
 
 def shared_changes(toy_runs):
-    """Returns the value by setting of all kinds."""
+    """Returns {setting: value} for all kinds."""
     rate = toy_runs.recipe({}).experiment.training.learning_rate
     return {
         "model.num_layers": LAYERS,
@@ -97,7 +98,7 @@ def shared_changes(toy_runs):
 
 
 def gradients(run, lines):
-    """Returns the result of `gradients_over_distance` for a run."""
+    """Returns the result of `gradients_over_distance` for a run, which is stored."""
     step = run.experiment().training.steps
     key = {"checkpoint": run.evaluations(required=True)[-1], "lines": lines, "queries": QUERIES}
     return kept(
@@ -108,7 +109,7 @@ def gradients(run, lines):
 
 
 def relative(layers):
-    """Returns the gradients relative to distance 0; NaN if training diverged."""
+    """Divides the gradients of each layer by that at distance 0; NaN if training diverged."""
     return [
         [value / layer[0] if layer[0] else math.nan for value in layer[: FARTHEST + 1]]
         for layer in layers

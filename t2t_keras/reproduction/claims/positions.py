@@ -1,7 +1,7 @@
-"""Positions beyond those of training (§3.5): sinusoids, a learned table, and no positions.
+"""Extrapolation to longer lines (§3.5) with sinusoidal, learned and no positional encodings.
 
 The models are trained on lines of at most `TRAINED` tokens. Sentences of the toy grammar are short,
-so all lines, in training too, are chains of them.
+so all lines, including the training lines, are chains of sentences.
 """
 
 from t2t_keras.evaluation.by_length import bleu_by_length
@@ -13,11 +13,13 @@ from t2t_keras.reproduction.table_writer import number
 from t2t_keras.runs.text_files import read_lines
 from t2t_keras.visualization.line_panels import Panel
 
+# {value of `model.positions`: name in the table and the plot}
 KINDS = {"sinusoidal": "sinusoidal", "learned": "learned", "none": "no positions"}
-TRAINED, ENDS = 20, (10, 20, 30, 40, 50, 60)  # tokens: longest in training; groups of lengths
-PER_GROUP = 50  # lines of each group
-SHARED = {"data.batches.max_length": TRAINED + 1}  # with its begin or end
-ROWS = 256  # of the table of learned positions; its later ones are not trained
+TRAINED = 20  # maximum tokens of a training line
+ENDS = (10, 20, 30, 40, 50, 60)  # maximum tokens of the test lines in each group
+PER_GROUP = 50  # number of test lines in each group
+SHARED = {"data.batches.max_length": TRAINED + 1}  # includes the begin or end token
+ROWS = 256  # rows in the table of learned positions; most of them are not trained
 
 
 def finding(toy_runs):
@@ -54,14 +56,14 @@ def finding(toy_runs):
 
 
 def chained_text(toy_runs):
-    """Returns lines of all lengths, encoded, as an `EncodedText`."""
+    """Writes lines of all lengths and returns them as an `EncodedText`."""
     folder = toy_runs.plan.folder / "chained"
     lengths = [end for end in ENDS for _ in range(PER_GROUP)]
     return encoded_chains(folder, toy_runs.recipe(SHARED), TRAINED, lengths)
 
 
 def by_length(run, text, folder):
-    """Translates the test lines and returns the `LengthGroup`s of their BLEU."""
+    """Translates the test lines and returns their BLEU as a list of `LengthGroup`s."""
     source, target = chain_paths(folder, "test")
     experiment, output = run.experiment(), run.folder.parent / "test.out"
     step = experiment.training.steps
@@ -87,7 +89,7 @@ def sentences(groups):
 
 
 def score_near(groups, length):
-    """Returns the score of the last group of lines that are at most this long."""
+    """Returns the score of the last group whose lines have at most `length` tokens."""
     return [group for group in groups if group.last and group.last <= length][-1].score
 
 

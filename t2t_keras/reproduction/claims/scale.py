@@ -1,4 +1,4 @@
-"""Why scores are divided by √d_k (§3.2.1): random vectors, and learning curves."""
+"""Division of attention scores by √d_k (§3.2.1): random vectors and learning curves."""
 
 import math
 from typing import NamedTuple
@@ -10,19 +10,21 @@ from t2t_keras.reproduction.claims.toy_runs import curve, last
 from t2t_keras.reproduction.table_writer import number
 from t2t_keras.visualization.line_panels import Panel
 
-WIDTHS = (16, 32, 64, 128, 256, 512, 1024)  # d_k
-KEYS, QUERIES, SETS = 64, 50, 20  # random vectors: keys and queries of each set, and sets
-HEADS = {"small": 8, "large": 1}  # number of heads: they share d_model
+WIDTHS = (16, 32, 64, 128, 256, 512, 1024)  # d_k of the random vectors
+KEYS = 64  # random keys in each set
+QUERIES = 50  # random queries in each set
+SETS = 20  # number of sets of random vectors
+HEADS = {"small": 8, "large": 1}  # {size of a head: number of heads}; d_k = d_model / heads
 NAMES = {"scaled": "divided by √d_k", "unscaled": "not divided"}
 
 
 class Statistics(NamedTuple):
-    """Statistics of random scores and their softmax, means over queries.
+    """Statistics of random scores and their softmax, as means over queries.
 
     Args:
         variance: variance of the scores.
         entropy: entropy of the softmax in nats.
-        gradient: Frobenius norm of the derivative of the softmax by its scores.
+        gradient: Frobenius norm of the softmax's derivative with respect to the scores.
     """
 
     variance: float

@@ -1,4 +1,4 @@
-"""Small models on the toy grammar that differ in one setting, each trained once."""
+"""Variants of a small model, each trained once on the toy grammar."""
 
 import functools
 
@@ -10,16 +10,16 @@ from t2t_keras.reproduction.stages import Stages
 from t2t_keras.reproduction.texts import encoded_toy_grammar
 from t2t_keras.runs.run import Run
 
-CONFIG = "claims"
-EVALUATIONS = 10  # points of a learning curve
+CONFIG = "claims"  # shipped config of all variants
+EVALUATIONS = 10  # number of points in a learning curve
 
 
 class ToyRuns:
     """Trains variants of the config `claims`.
 
     Args:
-        plan: a `Plan`. `steps` and `overrides` change all variants, except for the settings that
-            an experiment varies.
+        plan: a `Plan`. Its `steps` and `overrides` apply to all variants, except to the settings
+            that an experiment varies.
     """
 
     def __init__(self, plan):
@@ -30,9 +30,9 @@ class ToyRuns:
         """Returns the `Recipe` of a variant.
 
         Args:
-            changes: value by setting, such as {"model.num_heads": 1}.
-            config: config with the model, which has none of the plan's overrides. None: that of
-                `claims`, with all of them.
+            changes: {setting: value}, such as {"model.num_heads": 1}.
+            config: name of a config whose model is used, without the plan's overrides. None: the
+                model of `claims`, with the overrides.
         """
         experiment = load_experiment(CONFIG)
         if self.plan.steps:
@@ -56,10 +56,10 @@ class ToyRuns:
         return encoded_toy_grammar(folder, self.recipe({}))
 
     def trained(self, name, changes, text=None, config=None):
-        """Trains a variant to its last step, evaluating it on held-out text, and returns its `Run`.
+        """Trains a variant, with evaluations on held-out text, and returns its `Run`.
 
         Args:
-            name: name of its folder.
+            name: name of the variant's folder.
             changes, config: see `recipe`.
             text: an `EncodedText`. None: the toy grammar.
         """
@@ -71,12 +71,12 @@ class ToyRuns:
         return run
 
     def with_attention(self, attention, heads):
-        """Trains the variant with these scores and this number of heads, h · d_k = d_model."""
+        """Trains the variant with a kind of attention and a number of heads; d_k = d_model / h."""
         changes = {"model.attention": attention, "model.num_heads": heads}
         return self.trained(f"{attention}-{heads}", changes)
 
     def note(self, lines="pairs of the toy grammar"):
-        """Describes the model of the variants, and their training on lines of any kind."""
+        """Describes the model of the variants and its training; `lines` is the kind of text."""
         model = self.recipe({}).experiment.model
         return (
             f"{model.num_layers} + {model.layers[1]} layers, d_model {model.d_model}, d_ff "
@@ -84,7 +84,7 @@ class ToyRuns:
         )
 
     def training_note(self, lines="pairs of the toy grammar"):
-        """Describes the training of all variants."""
+        """Describes the training of the variants."""
         experiment = self.recipe({}).experiment
         training = experiment.training
         return (
@@ -96,24 +96,25 @@ class ToyRuns:
 
 
 def curve(run, metric="perplexity"):
-    """Returns a metric of a run's evaluations by step."""
+    """Returns {step: value} for a metric in a run's evaluations."""
     values = {each["step"]: each.get(metric) for each in run.evaluations()}
     return {step: value for step, value in values.items() if value is not None}
 
 
 def last(run, metric):
-    """Returns a metric of a run's last evaluation; NaN if training diverged."""
+    """Returns the value of a metric in a run's last evaluation; NaN if training diverged."""
     value = run.evaluations(required=True)[-1].get(metric)
     return float("nan") if value is None else value
 
 
 def kept(path, key, measure):
-    """Returns the result of `measure()`, or that of an earlier call with the same key.
+    """Returns the result of `measure()`, or the stored result of an earlier call.
 
     Args:
-        path: path of the JSON file.
-        key: everything that the result depends on, in JSON types.
-        measure: function without arguments; its result has JSON types.
+        path: path of the JSON file that stores the key and the result.
+        key: all values that the result depends on, in JSON types. A stored result with
+            a different key is replaced.
+        measure: function without arguments that returns JSON types.
     """
     earlier = read_json(path, {})
     if earlier.get("key") == key:

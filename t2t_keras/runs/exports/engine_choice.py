@@ -1,7 +1,7 @@
-"""Chooses what computes a run's translations: LiteRT on CPUs, else TensorFlow.
+"""Chooses the engine that computes a run's translations: LiteRT on CPUs, else TensorFlow.
 
-An export counts if it belongs to the weights asked for and to the run's search. Neither TensorFlow
-nor Keras is loaded to find that out, so a command that translates with LiteRT starts at once.
+An export is used only if it belongs to the requested weights and to the run's search. The choice
+loads neither TensorFlow nor Keras, so a command that translates with LiteRT starts at once.
 """
 
 import glob
@@ -24,9 +24,9 @@ class Choice(NamedTuple):
     """The engine for a run.
 
     Args:
-        engine: an engine of an export. None: TensorFlow.
-        reason: why it is TensorFlow, without a period.
-        is_damaged: whether the reason is an export that should work, and does not.
+        engine: the engine of an export. None: TensorFlow.
+        reason: why TensorFlow is used, without a period.
+        is_damaged: whether the reason is an export that cannot be used, but should be usable.
     """
 
     engine: Any
@@ -49,7 +49,7 @@ def chosen_engine(folder, engine="auto", dtype=None, weights=None):
         weights: see `TrainedModel`.
 
     Raises:
-        ValueError: there is no such export, and `engine` or `dtype` asks for it.
+        ValueError: `engine` or `dtype` requires an export that does not exist.
     """
     check_choice("engine", engine, ENGINES)
     if engine == "tensorflow":
@@ -69,7 +69,7 @@ def chosen_engine(folder, engine="auto", dtype=None, weights=None):
 
 
 class NoExport(ValueError):
-    """A run has no export for an engine that belongs to its weights."""
+    """A run has no export for an engine with its weights."""
 
 
 class DamagedExport(NoExport):
@@ -85,13 +85,13 @@ def check_dtype(engine, dtype):
 
 
 def has_gpu():
-    """Returns whether TensorFlow may find a GPU: NVIDIA's, unless they are hidden from it."""
+    """Returns whether TensorFlow may find a GPU: an NVIDIA GPU that is not hidden from it."""
     hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
     return hidden not in ("", "-1") and bool(glob.glob("/dev/nvidia[0-9]*"))
 
 
 def opened(run, kind, dtype, weights):
-    """Returns the engine of the export of a run that belongs to its weights.
+    """Returns the engine of the run's export that belongs to its weights.
 
     Args:
         run: a `RunFolder`.
@@ -123,7 +123,7 @@ def fitting(run, kind, dtype, weights=None):
         weights: see `TrainedModel`.
 
     Raises:
-        NoExport: there is none.
+        NoExport: there is no such export.
     """
     versions = fitting_versions(run, kind, dtype, weights)
     return versions[max(versions)]
@@ -161,7 +161,7 @@ def fitting_versions(run, kind, dtype, weights=None):
 
 
 def records_in(folder, kind):
-    """Returns {number: record} of exports, and the error of a record that cannot be read, or ""."""
+    """Returns {number: record} of exports, and the error about an unreadable record, or ""."""
     numbers = [0] if kind == "ctranslate2" else versions_in(folder)
     name, records, damaged = RECORD if kind == "ctranslate2" else LITERT_RECORD, {}, ""
     for number in numbers:
@@ -181,7 +181,7 @@ def folder_of(folder, kind, number):
 
 
 def part(record, name):
-    """Returns a dict in a record, which may be wrong."""
+    """Returns a dict in a record; {} if the record does not contain a dict of this name."""
     return found if isinstance(found := record.get(name), dict) else {}
 
 

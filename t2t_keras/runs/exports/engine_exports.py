@@ -19,7 +19,7 @@ from t2t_keras.translating.export_record import write_record
 def export_litert(
     run, folder=None, weights=None, dtype="float32", n_best=None, portable=False, **search
 ):
-    """Writes the next version of a model for LiteRT; returns the version's folder.
+    """Writes the next version of a model for LiteRT, and returns the version's folder.
 
     Args:
         run: a `Run`.
@@ -29,7 +29,7 @@ def export_litert(
         dtype: type of the stored weights, "float32" or "int8".
         n_best: size of the n-best lists of t2t-serve. None: the beam width.
         portable: write one file with the whole search, for use without this package.
-        **search: changes to the run's search settings, the defaults of whoever uses the export.
+        **search: changes to the run's search settings, which become the defaults of the export.
     """
     check_choice("dtype", dtype, LITERT_DTYPES)
     config, tokenizer = run.search(**search), run.tokenizer()
@@ -68,8 +68,7 @@ def export_ctranslate2(
         dtype: type of the stored weights.
         force: replace an existing CTranslate2 folder.
         n_best: size of the n-best lists of t2t-serve. None: the beam width.
-        **search: changes to the run's search settings, which are the defaults of the commands that
-            use the folder.
+        **search: changes to the run's search settings, which become the defaults of the export.
     """
     tokenizer, config = run.tokenizer(), run.search(**search)
     if tokenizer.source.start:
@@ -96,7 +95,7 @@ def export_ctranslate2(
 
 
 def loaded(run, weights, config, dtype):
-    """Returns the model of a run and what the record of its export says.
+    """Returns the model of a run and the record of its export.
 
     Args:
         run: a `Run`.
@@ -115,9 +114,9 @@ def loaded(run, weights, config, dtype):
 
 
 def vocabulary_files(tokenizer, folder):
-    """Writes the files of a vocabulary to a folder without subfolders; returns their paths.
+    """Writes the files of a vocabulary to a folder without subfolders, and returns their paths.
 
-    The names of files of separate vocabularies begin with "source." and "target.".
+    The file names of separate vocabularies begin with "source." and "target.".
     """
     save_tokenizer(tokenizer, folder / "vocabulary")
     paths = sorted(path for path in (folder / "vocabulary").rglob("*") if path.is_file())
@@ -129,11 +128,11 @@ def vocabulary_files(tokenizer, folder):
 
 
 def export_for_cpus(run, show):
-    """Exports a run for LiteRT, in float32, unless it has such an export of its weights.
+    """Exports a run for LiteRT, in float32, unless its weights have such an export already.
 
     Args:
         run: a `Run`.
-        show: called with a line about the export, or about why there is none.
+        show: called with a line about the export, or about the reason why there is none.
 
     Returns:
         Whether an export was written.

@@ -1,4 +1,4 @@
-"""The record of an export, and the leftovers of unfinished ones."""
+"""The record of an export, and the leftovers of unfinished exports."""
 
 import dataclasses
 import hashlib
@@ -18,7 +18,7 @@ def facts_of(model, steps, search=None, **facts):
     facts["weights"] = {"steps": steps, "digest": weights_digest(model)}
     if search is not None:
         facts["search"] = dataclasses.asdict(search)
-    return json.loads(json.dumps(facts))  # as it will be read
+    return json.loads(json.dumps(facts))  # in the form in which it will be read
 
 
 def remove_unfinished(folder):

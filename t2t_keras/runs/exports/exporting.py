@@ -30,7 +30,7 @@ from t2t_keras.translating.export_record import RECORD
 
 
 def export(run, folder=None, format="saved_model", weights=None, **options):
-    """Writes a run's trained model in one of the `EXPORTS` formats; returns the path.
+    """Writes a run's trained model in one of the `EXPORTS` formats, and returns the path.
 
     Args:
         run: a `Run`.
@@ -48,7 +48,7 @@ def export(run, folder=None, format="saved_model", weights=None, **options):
 def export_saved_model(
     run, folder=None, weights=None, dtype="float32", ids_only=False, n_best=None, **search
 ):
-    """Writes the next version of a SavedModel; returns the version's folder.
+    """Writes the next version of a SavedModel, and returns the version's folder.
 
     Args:
         run: a `Run`.
@@ -105,10 +105,10 @@ def languages(tokenizer):
 def is_exported(run):
     """Returns whether RUN/export has the run's default weights with the run's search.
 
-    The tag does not matter: one export for any tag is enough.
+    An export for any tag is enough.
 
-    An export of an older version does not name its weights. It counts if the averaged weights are
-    of an older version, too.
+    An export by an older version of this package does not name its weights. It is accepted if the
+    averaged weights are also by an older version.
     """
     search = run.search()
     config = search.with_results(None)
@@ -124,9 +124,9 @@ def is_exported(run):
 
 
 def record_of(version):
-    """Returns the record of an export; newer settings have their defaults.
+    """Returns the record of an export, with defaults for settings that it does not contain.
 
-    It has neither the tag nor whether texts are split, which do not depend on the weights.
+    The tag and the splitting of texts are left out, because they do not depend on the weights.
     """
     record = read_json(version / "config.json", {}, EXPORT_AGAIN).get("export")
     if isinstance(record, dict) and isinstance(record.get("search"), dict):

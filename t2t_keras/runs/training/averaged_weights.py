@@ -1,4 +1,4 @@
-"""The averaged weights of a run, and the record of what they were made from.
+"""The averaged weights of a run, and the record of their origin.
 
     RUN/averaged.weights.h5  the weights
     RUN/averaged.json        {digest of the weights: their record}
@@ -14,7 +14,7 @@ A record has these fields:
     bleu               the BLEU of these weights that t2t-train measured, and on what
     bleu_by_set        the same for each held-out set with a name
 
-The times of the files decide nothing: every copy changes them.
+The modification times of the files are not used, because every copy changes them.
 """
 
 import contextlib
@@ -44,15 +44,15 @@ class AveragedWeights:
         return digest_of_version(self.path, file_key(self.path)) if self.path.exists() else None
 
     def records(self):
-        """Returns the record of the weights by their digest.
+        """Returns {digest of the weights: their record}.
 
-        A process that was killed may have left a second one, of weights that it did not complete.
+        A killed process may have left a second record, for weights that it did not complete.
         """
         remedy = "Run t2t-average, which writes new averaged weights, or delete it"
         return read_json(self.record_path, {}, remedy)
 
     def digest_and_records(self):
-        """Returns `digest()` and `records()` of one moment, while others replace the weights."""
+        """Returns consistent `digest()` and `records()`, even if the weights are being replaced."""
         while True:
             digest, records = self.digest(), self.records()
             if self.digest() == digest:
@@ -66,7 +66,7 @@ class AveragedWeights:
     def write(self, model, **record):
         """Writes the weights of a model with their record.
 
-        At any moment, the file of records includes the one of the weights that are in place.
+        At any moment, the file of records contains the record of the present weights.
         """
         unfinished = self.folder / "unfinished.weights.h5"
         with self.locked():
@@ -88,7 +88,7 @@ class AveragedWeights:
             yield
 
     def record_in_place(self):
-        """Returns the record of the present weights by their digest; empty if it is damaged."""
+        """Returns {digest of the present weights: their record}, or {} if the file is damaged."""
         try:
             records = self.records()
         except ValueError:
@@ -99,7 +99,7 @@ class AveragedWeights:
         """Adds facts to the record of the weights, unless they have been replaced.
 
         Args:
-            digest: that of the weights to which the facts apply.
+            digest: digest of the weights to which the facts apply.
             **facts: entries of the record.
         """
         with self.locked():
@@ -111,7 +111,7 @@ class AveragedWeights:
             write_json(self.record_path, {digest: self.record() | facts})
 
     def adopt(self, newest_checkpoint):
-        """Records weights that have no record as made when `newest_checkpoint` was the newest."""
+        """Adds a record with `newest_checkpoint` for weights that have no record."""
         if self.path.exists() and not self.record_path.exists():
             facts = {"steps": None, "newest_checkpoint": newest_checkpoint, "made_by": None}
             write_json(self.record_path, {self.digest(): facts})
@@ -154,8 +154,8 @@ class AveragedWeights:
 def save_weights(model, path):
     """Writes the weights of a model as `model.save_weights` does, but raises `OSError` on failure.
 
-    If the disk is full, HDF5 crashes the process. For a .keras file, Keras writes the weights to
-    memory first.
+    On a full disk, HDF5 crashes the process. For a .keras file, Keras writes the weights to memory
+    first.
     """
     archive = path.with_suffix(".keras")
     try:

@@ -5,23 +5,23 @@ import numpy as np
 from pipelines.atomic_files import read_json
 from pipelines.batches.id_store import SIDES
 
-SAMPLE = 200_000  # ids of each side of a shard that represent its language
-LINES = 1000  # lines of a held-out set that are compared
-FEWEST = 50  # tokens by which a language is recognized
+SAMPLE = 200_000  # maximum number of ids per side and shard that are counted
+LINES = 1000  # maximum number of lines of a held-out set that are compared
+FEWEST = 50  # minimum number of tokens for recognizing a language
 DIFFERENCE = 1.0  # nats per token by which the wrong language must be more probable
 
 
 def swapped_warnings(texts, store, tokenizer):
     """Yields a warning for each side of a held-out set that is in the language of the other side.
 
-    The frequencies of the tokens on the two sides of the training text decide, if both have one
-    vocabulary. The text must be much more probable by those of the wrong side, so that similar
-    languages and training in both directions have no warning.
+    If both sides share a vocabulary, the token frequencies on the two sides of the training text
+    decide. The held-out text must be much more probable under the frequencies of the wrong side, so
+    that similar languages and training in both directions cause no warning.
 
     Args:
-        texts: the pairs of each held-out set by its name.
+        texts: {name of a held-out set: pairs}.
         store: the `IdStore` of the training text.
-        tokenizer: its tokenizer, without a tag.
+        tokenizer: the tokenizer of the training text, without a tag.
     """
     if tokenizer.source is not tokenizer.target:
         return

@@ -1,7 +1,7 @@
 """Chooses the weights of a trained run: averaged, as in the paper, unless others are better.
 
-Averaging helps if the learning rate stays high to the end. With a rate that falls to 0, the mean
-includes weights from before the fall, and may be worse than the newest.
+Averaging helps if the learning rate stays high until the end. With a rate that falls to 0, the mean
+includes weights from before the fall, and may be worse than the newest weights.
 """
 
 import functools
@@ -16,12 +16,12 @@ from t2t_keras.translating.engines.model import ModelEngine
 from t2t_keras.translating.translator import Translator
 
 AVERAGED = "averaged"
-LINES = 1000  # of the main held-out set, at most, that the weights are compared on
-FEWEST = 100  # held-out lines; on fewer, a bootstrap test tells little
+LINES = 1000  # maximum number of lines of the main held-out set for the comparison
+FEWEST = 100  # minimum number of held-out lines; with fewer, a bootstrap test says little
 
 
 class FinalWeights:
-    """The choice between the weights of a run that has ended, and their translations.
+    """The choice among the weights of a finished run, and their translations.
 
     Args:
         run: a `Run` with averaged weights.
@@ -30,12 +30,12 @@ class FinalWeights:
 
     def __init__(self, run, held_out):
         self.run, self.held_out = run, list(held_out)
-        self.searches = {}  # tag of the sources to `Translator`
+        self.searches = {}  # {tag of the sources: `Translator`}
 
     def choose_if_missing(self, show):
-        """Compares the weights and records the choice, unless there is one or no need for it.
+        """Compares the weights and records the choice, if it is missing and there is a choice.
 
-        The weights of a run of an earlier version, which has scored them, stay the averaged ones.
+        A run whose averaged weights an earlier version has scored keeps these weights.
 
         Args:
             show: called with a line about the comparison.
@@ -65,7 +65,7 @@ class FinalWeights:
         return True
 
     def return_to_averaged(self, key, record, show):
-        """Ends a choice of other weights that was made with other settings; returns if it did."""
+        """Replaces an earlier choice of other weights. Returns whether there was one."""
         if record.get("chosen", AVERAGED) == AVERAGED:
             return False
         self.run.averaged.add(key, chosen=AVERAGED)
@@ -73,7 +73,7 @@ class FinalWeights:
         return True
 
     def candidates(self, record):
-        """Returns the different weights of the run: {step or "averaged": name}."""
+        """Returns the weights to compare: {step or "averaged": name}."""
         steps = self.run.checkpoints.steps()
         if record["steps"] == steps[-1:]:  # the mean of a single checkpoint
             return {AVERAGED: AVERAGED}
@@ -108,7 +108,7 @@ class FinalWeights:
 
     @functools.cached_property
     def model(self):
-        """A model that all weights are loaded into: its graphs are traced and compiled once."""
+        """The model into which all weights are loaded. Its graphs are traced and compiled once."""
         return self.run.new_model(self.run.weights_file(AVERAGED))
 
     def load(self, weights):

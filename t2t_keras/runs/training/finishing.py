@@ -8,7 +8,7 @@ from t2t_keras.runs.exports.exporting import is_exported
 from t2t_keras.runs.training.final_weights import AVERAGED, FinalWeights
 from t2t_keras.training.console import example_lines
 
-LAST = 5  # checkpoints to average (§6.1); `Run.average` can average more
+LAST = 5  # number of checkpoints to average (§6.1); `Run.average` can average more
 
 
 def finish(run, trainer, export, show):
@@ -59,7 +59,7 @@ def average_if_missing(run, trainer, show):
 
 
 def score_if_missing(run, final, show):
-    """Measures the BLEU of the chosen weights on held-out sets, unless their record has it.
+    """Measures the BLEU of the chosen weights on held-out sets, unless their record contains it.
 
     Args:
         run: a `Run`.
@@ -67,7 +67,7 @@ def score_if_missing(run, final, show):
         show: see `finish`.
     """
     key, record = run.averaged.digest(), run.averaged.record()
-    if record["made_by"] is None:  # a version without records has scored it
+    if record["made_by"] is None:  # scored by an earlier version, which wrote no records
         return False
     weights = run.default_weights()
     which = "" if weights == AVERAGED else weights

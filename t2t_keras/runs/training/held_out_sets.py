@@ -16,17 +16,19 @@ from t2t_keras.translating.translator import Translator
 
 
 def held_out_texts(experiment):
-    """Returns the pairs of each held-out set by its name, the main one first."""
+    """Returns {name of a held-out set: pairs}, the main set first."""
     data = experiment.data
     texts = {each.name: each.read() for each in data.held_out_files()}
     if not texts and not data.folder:
         texts[""] = pairs(300, "test")
-    watched_metric(experiment.training.best, list(texts))  # raises an error for an unknown set
+    watched_metric(
+        experiment.training.best_metric, list(texts)
+    )  # raises an error for an unknown set
     return {name: lines[: data.dev_pairs or None] for name, lines in texts.items()}
 
 
 def tags_of_sets(experiment, tags):
-    """Returns the tag of each held-out set in files by its name; None for a set without a tag.
+    """Returns {name of a held-out set in files: its tag, or None}.
 
     Args:
         tags: see `chosen_tag`.
@@ -54,7 +56,7 @@ def held_out_sets(experiment, texts, tags, tokenizer, model):
     """
     data = experiment.data
     longest = model.longest if data.batches.too_long == "drop" else None
-    # Greedy search, because evaluations are frequent. The final BLEU uses the run's own search.
+    # Greedy search, because evaluations are frequent. The final BLEU uses the run's search.
     greedy = experiment.search.greedy()
     engine = ModelEngine(model, tokenizer, greedy, split="off", tags=[*{None, *tags.values()}])
     sets = []
@@ -72,7 +74,7 @@ def held_out_sets(experiment, texts, tags, tokenizer, model):
 def held_out_store(texts, tokenizer, longest, name=""):
     """Returns the encoded pairs, except those that are too long for the model's positions."""
     store = encoded(texts, tokenizer)
-    fits = (store.lengths < (longest or math.inf)).all(axis=1)  # <: begin or end is to be added
+    fits = (store.lengths < (longest or math.inf)).all(axis=1)  # <, because begin or end is added
     if fits.all():
         return store
     of = f" of {name}" if name else ""

@@ -32,7 +32,7 @@ def initialized_settings(initial, model, tokenizer):
 
 
 def rates(model, theirs):
-    """Returns the dropout rates in the settings of one model that a different one has, too."""
+    """Returns the dropout rates in the settings of `model` that `theirs` also has."""
     names = (name for name in RATES if hasattr(model, name) and hasattr(theirs, name))
     return {name: getattr(model, name) for name in names}
 
@@ -42,9 +42,9 @@ def initialized_search(known, search, same_vocabulary, given=()):
 
     Args:
         known: the run's `SearchConfig`.
-        search: a `SearchConfig`, whose settings other than the defaults remain.
-        same_vocabulary: whether ids have the same meaning; otherwise only special ones are kept.
-        given: names such as "search.beam" of settings that remain even with the default value.
+        search: a `SearchConfig`. Its settings that differ from the defaults are kept.
+        same_vocabulary: whether ids have the same meaning. If not, only special ids are kept.
+        given: names, such as "search.beam", of settings that are kept even with default values.
     """
     result = dataclasses.replace(known)
     if not same_vocabulary:
@@ -63,8 +63,8 @@ def initialized_search(known, search, same_vocabulary, given=()):
 def initialize(model, initial, tokenizer):
     """Assigns a run's weights to a model.
 
-    A piece that both vocabularies have keeps its row in the embeddings. A new piece gets the mean
-    of the rows of those pieces into which the run's vocabulary splits it.
+    A piece in both vocabularies keeps its row in the embeddings. A new piece gets the mean of the
+    rows of the pieces into which the run's vocabulary splits it.
 
     Args:
         model: a model with the settings of `initialized_settings`.
@@ -86,7 +86,7 @@ def initialize(model, initial, tokenizer):
 
 
 def origins(new, known):
-    """Returns for each id of a new vocabulary the ids of the known one that it is made from."""
+    """Returns the list of known ids that each id of a new vocabulary is made from."""
     if new.files() == known.files():
         return [[id] for id in range(known.size)]
     ids = {piece: id for id, piece in enumerate(known.pieces(range(known.size)))}
@@ -94,14 +94,14 @@ def origins(new, known):
     pieces = new.pieces(range(new.size))
     texts = new.decode([[id] for id in range(new.size)])
     result = [[id] for id in range(special)]
-    split = [ids[ids != BEGIN] for ids in known.encode(texts)]  # a source may begin with it
+    split = [ids[ids != BEGIN] for ids in known.encode(texts)]  # without the begin id of sources
     for piece, made_of in zip(pieces[special:], split[special:], strict=True):
         result.append([ids[piece]] if piece in ids else made_of.tolist() or [UNKNOWN])
     return result
 
 
 def means(array, rows):
-    """Returns the mean of some rows of an array for each list of row indices."""
+    """Returns the mean of the rows of an array for each list of row indices."""
     lengths = np.array([len(indices) for indices in rows])
     starts = np.cumsum(lengths) - lengths
     sums = np.add.reduceat(array[np.concatenate(rows)], starts, axis=0)

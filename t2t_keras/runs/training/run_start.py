@@ -34,10 +34,10 @@ def begin(run, experiment, vocabulary, command=(), init=None):
         facts = {name: value for name, value in config.items() if name == "init"}
         for name, (old, new) in changed.items():
             logging.info("%s: %r -> %r", name, old, new)
-        if not changed:  # the command that made the settings says more than one that kept them
+        if not changed:  # the recorded command, which made the settings, is more informative
             command = config.get("command", command)
     else:
-        for leftover in run.folder.glob("vocabulary.*.unfinished"):  # of a killed process
+        for leftover in run.folder.glob("vocabulary.*.unfinished"):  # left by a killed process
             shutil.rmtree(leftover)
         with whole_folder(run.folder / "vocabulary") as unfinished:
             save_tokenizer(load_tokenizer(vocabulary), unfinished)
@@ -45,7 +45,7 @@ def begin(run, experiment, vocabulary, command=(), init=None):
 
 
 def check_folder(run):
-    """Rejects a folder that is no run but has other files, and links that lead outside."""
+    """Rejects a folder with files that is not a run, and links that lead outside."""
     check_links(run.folder)
     if run.config_file.exists():
         if system := read_config(run.config_file).get("imported"):
@@ -89,7 +89,8 @@ def check_unchanged(run, experiment, vocabulary):
 def unchanged_on_error(run):
     """Restores settings and vocabulary of a run if the block raises an error.
 
-    A refused command changes nothing, and keeps what other commands write to the folder meanwhile.
+    So a rejected command changes nothing. Files that other commands write to the folder meanwhile
+    are kept.
     """
     vocabulary = run.folder / "vocabulary"
     had_vocabulary = vocabulary.exists()
@@ -108,11 +109,11 @@ def unchanged_on_error(run):
 
 @contextlib.contextmanager
 def moved_text_named(run, experiment, flag, kind=ValueError):
-    """Adds the flag for a different place to an error about the text that a run was trained on.
+    """Adds the flag for a new path to an error about the text that a run was trained on.
 
     Args:
         run: the `Run`.
-        experiment: the `Experiment` that it is resumed with, or a new run's.
+        experiment: the `Experiment` of the new or resumed run.
         flag: the flag.
         kind: class of the errors.
     """

@@ -50,7 +50,7 @@ class Training(NamedTuple):
         step: total number of steps trained so far.
         stopped: why training ended before its last step, or None.
         finished: whether training is complete: at its last step, or by early stopping.
-        is_chief: whether this machine writes the run; False on all but one of several machines.
+        is_chief: whether this machine writes the run. If there are several machines, one does.
         export: folder of the SavedModel that was written, or None.
     """
 
@@ -72,14 +72,14 @@ def train(
             resumed with its own settings by `Run(folder).experiment()`.
         folder: path of the run's folder.
         tpu: name of a Cloud TPU, or None.
-        export: write a SavedModel at the end.
+        export: whether to write a SavedModel and a model for LiteRT at the end.
         command: the words of the command line, recorded in the run's config.json.
         show: called with each line about averaging, BLEU and the export.
         init: folder of a run whose weights the training starts from. The model then has its
             settings, except for dropout, and its search settings where `experiment` has the
             defaults. None: random weights, or a run to resume, with all settings in `experiment`.
-        given: names of settings, such as "search.beam", that count with `init` even if they have
-            the default value.
+        given: names of settings, such as "search.beam", that replace those of `init` even if they
+            have the default value.
 
     Returns:
         A `Training`.
@@ -126,7 +126,7 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
     tree_constraint(run, experiment.search)  # fails now rather than in the final export
     if machines.is_chief:
         warnings = [*swapped_warnings(texts, store, tokenizer)]
-        if not initial:  # whose vocabulary counts
+        if not initial:  # an initial run makes the settings of the vocabulary irrelevant
             warnings += vocabulary_warnings(vocabulary.parent, experiment.data.vocabulary)
         for text in warnings:
             logging.warning(text)
@@ -171,7 +171,7 @@ def initial_run(run, init):
     """Returns the `Run` whose weights the training starts from, or None.
 
     Args:
-        run: the `Run` to train, which keeps the one that it was started from.
+        run: the `Run` to train. If it exists, it is resumed with its own initial run.
         init: folder of the run to start from, or None.
     """
     if not run.config_file.exists():
@@ -186,7 +186,7 @@ def initial_run(run, init):
 
 
 def set_model(experiment, run, tokenizer, initial, init, given):
-    """Sets what depends on the vocabulary and on the run to start from: model and search.
+    """Sets the model and the search, which depend on the vocabulary and on the initial run.
 
     Args:
         initial: `initial_run(run, init)`.
@@ -197,7 +197,7 @@ def set_model(experiment, run, tokenizer, initial, init, given):
         same = tokenizer.contents() == initial.vocabulary().contents()
         experiment.model = initialized_settings(initial, experiment.model, tokenizer)
         experiment.search = initialized_search(known.search, experiment.search, same, given)
-    elif initial and init:  # resumed as it was started; the other run may be gone
+    elif initial and init:  # resumed as it was started; the initial run may no longer exist
         known = run.experiment()
         settings = rates(experiment.model, known.model)
         experiment.model = dataclasses.replace(known.model, **settings)
@@ -213,7 +213,7 @@ def training_corpora(experiment, run):
     """Returns the `Corpora` of a run."""
     data = experiment.data
     if data.folder:
-        return read_corpora(data.folder, data.temperature)
+        return read_corpora(data.folder, data.corpus_temperature)
     texts = pairs(data.toy_pairs)
     vocabulary = run.folder / "vocabulary"
     if not (vocabulary / "tokenizer.json").exists():

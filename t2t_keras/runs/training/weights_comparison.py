@@ -10,10 +10,10 @@ class Compared(NamedTuple):
 
     Args:
         name: "averaged", "newest" or "best".
-        weights: their name in the run: "averaged", or the step of a checkpoint.
-        bleu: their score.
-        p_value: of the null hypothesis that they are as good as the averaged weights. None: they
-            are the averaged weights.
+        weights: the weights in the run: "averaged", or the step of a checkpoint.
+        bleu: their BLEU.
+        p_value: p-value for the null hypothesis that they are as good as the averaged weights.
+            None: they are the averaged weights.
     """
 
     name: str
@@ -28,11 +28,11 @@ class Compared(NamedTuple):
 
 
 def best_of(compared):
-    """Returns the best of the weights that are significantly better than the averaged ones.
+    """Returns the best of the weights that are significantly better than the averaged weights.
 
     Args:
-        compared: a list of `Compared`, the averaged weights first. They are returned if none are
-            better.
+        compared: a list of `Compared`, the averaged weights first. They are returned if no others
+            are better.
     """
     averaged, *others = compared
     better = [each for each in others if each.bleu > averaged.bleu and each.p_value < SIGNIFICANT]

@@ -1,4 +1,4 @@
-"""A search whose small batches of frequent shapes are compiled by XLA."""
+"""A search that XLA compiles for small batches of frequent shapes."""
 
 import time
 
@@ -12,9 +12,9 @@ class CompiledSearch:
     """A search of plain rows, without prefixes, phrases and options.
 
     Args:
-        others: function from source ids to `Hypotheses`, for batches of any shape.
-        small: function from source ids to tokens, scores and whether all rows are finished; see
-            `small_batch_search`.
+        others: function that takes source ids of any shape and returns `Hypotheses`.
+        small: function that takes source ids and returns tokens, scores, and whether all rows are
+            finished; see `small_batch_search`.
         longest: maximum length of a source. None: no maximum.
         **options: `pays_after` and `in_background` of `CompiledShapes`.
     """
@@ -39,7 +39,7 @@ class CompiledSearch:
         return hypotheses
 
     def by_one_program(self, source, shape):
-        """Returns the `Hypotheses`, or None if the program has no room for a sentence's output."""
+        """Returns the `Hypotheses`, or None if an output does not fit into the program's arrays."""
         *hypotheses, finished = self.small(fill(source, shape))
         return Hypotheses(*(part[: len(source)] for part in hypotheses)) if finished else None
 

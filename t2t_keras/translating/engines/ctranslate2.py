@@ -1,7 +1,7 @@
-"""The engine of a folder for CTranslate2, written by t2t-export.
+"""The engine of a CTranslate2 folder that t2t-export wrote.
 
-This file and its imports load neither TensorFlow nor Keras, so a command with such a folder needs
-little more than a second for its first line.
+Neither this module nor its imports import TensorFlow or Keras, so a command with such a folder
+translates its first line after little more than a second.
 """
 
 import copy
@@ -31,7 +31,9 @@ FORBIDDING = ("banned", "first", "no_repeat_ngram", "constrain")  # settings tha
 
 
 class CTranslate2Engine(Engine):
-    """A CTranslate2 folder that t2t-export wrote. Its search is ours; see `export/README.md`.
+    """Translates with CTranslate2.
+
+    The results are those of `BeamSearch`, with the exceptions in `export/README.md`.
 
     Args:
         folder: path of the folder.
@@ -43,7 +45,7 @@ class CTranslate2Engine(Engine):
 
     def __init__(self, folder):
         self.name = self.folder = Path(folder)
-        restore(self.folder)  # if its replacement was interrupted
+        restore(self.folder)  # in case its replacement was interrupted
         self.record = read_record(self.folder, EXPORT_AGAIN)
         try:
             self.use(SearchConfig(**self.record["search"]))
@@ -98,7 +100,7 @@ class CTranslate2Engine(Engine):
 
 
 def check_search(config, phrases=False):
-    """Rejects a search that CTranslate2 cannot do exactly.
+    """Rejects a search whose results CTranslate2 cannot reproduce exactly.
 
     Args:
         config: the `SearchConfig`.
@@ -114,7 +116,7 @@ def check_search(config, phrases=False):
             "--sample does not work with CTranslate2, which draws other random numbers. "
             "Give the run"
         )
-    allowed = {PADDING, BEGIN, UNKNOWN}  # CTranslate2 can do without these
+    allowed = {PADDING, BEGIN, UNKNOWN}  # these can be banned
     for name in FORBIDDING:
         value = getattr(config, name)
         if set(value) - allowed if name == "banned" else value:
@@ -137,9 +139,9 @@ def load_ctranslate2(folder):
 
 
 def is_ctranslate2(folder):
-    """Returns whether a folder contains a CTranslate2 model, or what is left of one.
+    """Returns whether a folder contains a CTranslate2 model, complete or not.
 
-    A folder whose replacement was interrupted is restored.
+    Restores the folder first if its replacement was interrupted.
     """
     folder = Path(folder)
     restore(folder)

@@ -1,8 +1,9 @@
-"""Our search, log P and attention, computed by CTranslate2.
+"""Search, log P and attention as defined by this package, computed by CTranslate2.
 
-CTranslate2 ranks hypotheses by log P and returns the n best. From a long enough list, our length
-penalty and our length limits select the hypotheses that our own search finds. `export/README.md`
-says when the two may differ. This file loads neither Keras nor TensorFlow.
+CTranslate2 ranks hypotheses by log P and returns the n best. From a list that is long enough, our
+length penalty and length limits select the hypotheses that `BeamSearch` finds.
+`export/how_to_match_ctranslate2.md` says when the results may differ. This module imports neither
+Keras nor TensorFlow.
 """
 
 from typing import Any, NamedTuple
@@ -12,14 +13,14 @@ import numpy as np
 from t2t_keras.decoding.rows import BEGIN, END, PADDING, Hypotheses
 from t2t_keras.export.ctranslate2_package import POSITIONS, UNKNOWN
 
-# CTranslate2 stops after so many hypotheses for each beam. A sentence whose result is uncertain is
-# searched again, with twice as many each time, in so many rounds at most.
+# Hypotheses for each place in the beam after which CTranslate2 stops. A sentence with an uncertain
+# result is searched again, with twice as many hypotheses each time.
 PER_BEAM = 2
-ROUNDS = 5
+ROUNDS = 5  # maximum number of searches for a sentence
 
 
 class Pieces:
-    """The texts of ids, as CTranslate2 takes and returns them.
+    """Converts ids to pieces, which CTranslate2 takes and returns.
 
     Args:
         tokenizer: the vocabulary's tokenizer.
@@ -31,7 +32,7 @@ class Pieces:
         self.ids = {piece: id for id, piece in enumerate(self.target)}
 
     def source_of(self, ids):
-        """Returns the pieces of a source without the begin and end that CTranslate2 adds itself."""
+        """Returns the pieces of a source without begin and end tokens, which CTranslate2 adds."""
         ids = ids[:-1]
         return [self.source[id] for id in (ids[1:] if len(ids) and ids[0] == BEGIN else ids)]
 
@@ -43,8 +44,8 @@ class Row(NamedTuple):
     """A row of a search.
 
     Args:
-        source: ids with their end.
-        limit: maximum tokens of its output, including its end.
+        source: ids, including the end token.
+        limit: maximum tokens of the output, including the end token.
         prefix: ids that the output begins with.
         prefix_log_p: log P of the prefix.
     """
@@ -56,13 +57,13 @@ class Row(NamedTuple):
 
 
 class CTranslate2Search:
-    """A function from `Rows` to `Hypotheses`.
+    """Searches for `Rows` and returns `Hypotheses`.
 
     Args:
         translator: a `ctranslate2.Translator`.
         pieces: a `Pieces`.
         config: a `SearchConfig`.
-        longest: maximum tokens of an output, including its end. None: no maximum.
+        longest: maximum tokens of an output, including the end token. None: no maximum.
     """
 
     def __init__(self, translator, pieces, config, longest=None):
@@ -75,7 +76,7 @@ class CTranslate2Search:
         limits = [row.limit for row in rows]
         results = [None] * len(rows)
         # At first, all rows share the largest limit. Rows with an uncertain result are searched
-        # again with their own limit, then for longer and longer lists.
+        # again with their own limit, and then with longer and longer lists.
         beam, n_best = self.config.beam, self.config.n_best
         count = 1 if beam == 1 else PER_BEAM * beam + n_best - 1
         groups = {(max(limits), count): range(len(rows))}
@@ -105,7 +106,7 @@ class CTranslate2Search:
         return [Row(*each) for each in zip(sources, limits, prefixes, log_ps, strict=True)]
 
     def candidates(self, rows, limit, count):
-        """Returns for each row up to `count` pairs of ids and log P, found within a limit."""
+        """Returns up to `count` pairs (ids, log P) for each row, with at most `limit` tokens."""
         results = self.translator.translate_batch(
             [self.pieces.source_of(row.source) for row in rows],
             target_prefix=[self.pieces.target_of(row.prefix) for row in rows],
@@ -129,9 +130,9 @@ class CTranslate2Search:
         ]
 
     def ranked(self, row, candidates):
-        """Returns the n best pairs of score and ids, within a row's own limit.
+        """Returns the n best pairs (score, ids) within the row's own limit.
 
-        CTranslate2's log P does not include the prefix.
+        The log P of CTranslate2 does not include the prefix.
         """
         allowed = [
             ((log_p + row.prefix_log_p) / self.config.length_penalty(float(len(ids))), ids)
@@ -144,18 +145,18 @@ class CTranslate2Search:
         return best_first[: self.config.n_best]
 
     def is_certain(self, candidates, best, own_limit, limit, count):
-        """Whether our search would find the same hypotheses, as far as the list shows it."""
+        """Whether the candidates show that `BeamSearch` would find the same hypotheses."""
         if limit != own_limit and not all(
             ids[-1] == END and len(ids) <= own_limit for ids, _ in candidates
         ):
-            return False  # the search ended too late, or would have been cut off earlier
+            return False  # the search went beyond the row's own limit, or was cut off
         if self.config.beam == 1 or len(candidates) < count:
-            return True  # greedy search has a single result; a shorter list has all there are
+            return True  # greedy search has one result; a shorter list is complete
         longest = max((len(ids) for _, ids in best), default=own_limit)
         return len(best) == self.config.n_best and any(len(ids) > longest for ids, _ in candidates)
 
     def hypotheses(self, results):
-        """Returns the `Hypotheses` of lists of pairs of score and ids."""
+        """Converts the pairs (score, ids) of each row to `Hypotheses`."""
         width = max((len(ids) for best in results for _, ids in best), default=1)
         shape = (len(results), self.config.n_best)
         tokens = np.full((*shape, width), PADDING, "int32")
@@ -172,24 +173,25 @@ def log_p(translator, pieces, sources, targets):
     Args:
         translator: a `ctranslate2.Translator`.
         pieces: a `Pieces`.
-        sources: lists of ids with their end.
-        targets: lists of ids, with their end unless they were cut off.
+        sources: lists of ids, including the end token.
+        targets: lists of ids, including the end token unless they were cut off.
     """
     results = translator.score_batch(
         [pieces.source_of(source) for source in sources],
         [pieces.target_of(target[target != END]) for target in targets],
         max_input_length=0,
     )
-    # CTranslate2 adds an end to every target.
+    # CTranslate2 adds an end token to every target.
     pairs = zip(results, targets, strict=True)
     return [np.array(result.log_probs[: len(target)], "float32") for result, target in pairs]
 
 
 def attention(translator, pieces, source, target):
-    """Returns the weights `[target, source]` by which words are aligned, of one pair of ids.
+    """Returns the weights `[target, source]` that align the words of a source and a target.
 
-    The step that writes the last token does not depend on it, so all others are a prefix.
-    CTranslate2 leaves out the weight of the source's end, which is the rest of 1.
+    The step that predicts the last token does not depend on it, so only the other tokens are
+    given, as a prefix. CTranslate2 omits the weight of the source's end token; it is 1 minus the
+    sum of the others.
     """
     if len(source) == 1:  # CTranslate2 has no weights for an empty source
         return np.ones((len(target), 1), "float32")

@@ -1,7 +1,7 @@
-"""The engine of a model for LiteRT, written by t2t-export. It needs neither TensorFlow nor Keras.
+"""The engine of a LiteRT model that t2t-export wrote. It needs neither TensorFlow nor Keras.
 
-LiteRT computes the steps. The searches are those of `t2t_keras.decoding`, on NumPy, so a request
-may ask for whatever a run can do, with beams up to the width for which the model was exported.
+LiteRT computes the steps, around which the searches of `t2t_keras.decoding` run on NumPy. So
+requests have the options of a run, except for trees, with beams up to the exported width.
 """
 
 import copy
@@ -35,17 +35,17 @@ EXPORT_AGAIN = "Delete the folder and export the run again with t2t-export --for
 
 
 class LiteRTEngine(Engine):
-    """Searches with the programs of a model for LiteRT.
+    """Searches with the programs of a LiteRT model.
 
     Args:
-        folder: the version's folder, which may be removed after loading.
+        folder: folder of the model, which may be removed after loading.
         threads: see `loaded_models`.
     """
 
     kind = "litert"
     varies = frozenset(ROW_OPTIONS)
     phrase_room = REQUIRED_LONGEST
-    batch_tokens = 1024  # a larger batch is no faster, and LiteRT keeps the memory of the largest
+    batch_tokens = 1024  # larger ones are no faster, and LiteRT keeps the memory of the largest
 
     def __init__(self, folder, threads=None):
         self.name = self.folder = Path(folder)
@@ -77,7 +77,7 @@ class LiteRTEngine(Engine):
         self.lock = threading.Lock()  # a program has one set of inputs
 
     def align_with(self, head):
-        """Chooses the `AlignmentHead` that aligns words; None: the default one."""
+        """Sets the `AlignmentHead` that aligns words. None: the default."""
         self.alignment = head or AlignmentHead()
         if "cross" in self.attention_sizes():
             self.alignment.check_counts(*self.attention_sizes()["cross"])
@@ -114,7 +114,7 @@ class LiteRTEngine(Engine):
     def planned(self, config):
         if self.returns(config):
             return self, {}
-        # Greedy search has a program of its own, and samples have no options of rows.
+        # Greedy search has its own program, and sampling has no options of rows.
         if config.beam == 1 or config.method == "sample":
             return self.with_search(**vars(config)), {}
         return super().planned(config)
@@ -143,13 +143,13 @@ class LiteRTEngine(Engine):
                 model.forget()
 
     def is_plain(self, rows):
-        """Returns whether rows are searched for without options, constraints and chance."""
+        """Returns whether the search has no options, no constraints and no random choices."""
         config = self.config
         is_plain = not rows.options and not config.constrained and config.method == "beam"
         return is_plain and config.beam <= WIDEST
 
     def method(self, model, rows, extras):
-        """Returns the search method for rows, and adds to its `extras`."""
+        """Returns the search method for rows, and adds its inputs to `extras`."""
         config, count = self.config.changed(n_best=self.most), len(rows.source)
         follows = self.tokenizer.target.ends_phrase() if rows.phrases is not None else None
         if not rows.options:
@@ -162,7 +162,7 @@ class LiteRTEngine(Engine):
         own = self.own_options()
         for name, dtype in ROW_OPTIONS.items():
             extras[name] = np.asarray(rows.options.get(name, [own[name]] * count), dtype)
-        # A prefix has room for no tokens.
+        # The array needs at least one column, even without prefixes.
         prefix = extras.get("prefix", np.zeros((count, 0), "int32"))
         extras["prefix"] = np.pad(prefix, [(0, 0), (0, 1)])
         if rows.phrases is None:

@@ -1,4 +1,4 @@
-"""A model whose programs LiteRT runs, as `decoding/numpy_search.py` needs it."""
+"""A model whose programs LiteRT runs, with the methods that `numpy_search` needs."""
 
 import numpy as np
 
@@ -8,21 +8,21 @@ from t2t_keras.decoding_cache import in_rolling_cache, own_slots
 from t2t_keras.export.ctranslate2_package import cores
 from t2t_keras.translating.engines.litert_runtime import programs_in
 
-UNIT = 16  # lengths of sources are multiples, so that the plan of a program often fits the next one
-HIDDEN = np.float32(-np.inf)
+UNIT = 16  # source lengths are padded to multiples, so that programs are seldom planned again
+HIDDEN = np.float32(-np.inf)  # attention bias of a position that is not visible
 
-SMALL = 40_000_000  # bytes; the matrices of such a model fit into the caches of a core
-FEW_ROWS = 4
+SMALL = 40_000_000  # maximum bytes of a model whose matrices fit into the caches of a core
+FEW_ROWS = 4  # maximum rows for which a small model uses one thread
 
 
 def loaded_models(path, layout, longest=None, threads=None):
-    """Returns the `LiteRTModel`s of a flatbuffer: for few rows and, if it differs, for many.
+    """Returns the `LiteRTModel`s of a flatbuffer: for few rows and, if different, for many rows.
 
-    Threads halve the time of a step that takes long, and double that of a short one. So a small
-    model is loaded twice: with one thread for few rows, and with a thread on each core for many.
+    Several threads halve the time of a long step, but double the time of a short one. So a small
+    model is loaded twice: with one thread for few rows, and with a thread per core for many rows.
 
     Args:
-        path: of the flatbuffer.
+        path: path of the flatbuffer.
         layout, longest: see `LiteRTModel`.
         threads: maximum number of threads. None: one for each core.
     """
@@ -33,19 +33,19 @@ def loaded_models(path, layout, longest=None, threads=None):
 
 
 def model_for(models, rows):
-    """Returns the one of `loaded_models` for so many rows."""
+    """Returns the model in `loaded_models` for a number of rows."""
     return models[-1 if rows > FEW_ROWS else 0]
 
 
 class LiteRTModel:
-    """Decodes as a `Transformer` does.
+    """Decodes like a `Transformer`.
 
-    The memory and the cache of the batch that is being decoded are in the step's inputs. Its
-    `Decoding` takes the place of the cache in the search's state.
+    The inputs of the step's program hold the memory and the cache of the current batch. In the
+    state of the search, the batch's `Decoding` takes the place of the cache.
 
     Args:
         programs: {name: `LoadedProgram`}.
-        layout: what the export says about their arrays, see `layout_of`.
+        layout: description of the programs' arrays in the export; see `layout_of`.
         longest: maximum length of a sequence. None: no maximum.
     """
 
@@ -54,7 +54,7 @@ class LiteRTModel:
         self.steps = {}
 
     def has_step(self, beams):
-        """Returns whether there is a step, with the caches that the layout says."""
+        """Returns whether there is a step program with the caches in the layout."""
         program, caches = self.programs.get(f"step_{beams}"), self.layout["caches"].get(str(beams))
         if program is None or caches is None or "encode" not in self.programs:
             return False
@@ -66,7 +66,7 @@ class LiteRTModel:
         return self.steps[beams]
 
     def forget(self):
-        """Frees what is kept of the batch that was decoded last."""
+        """Frees the arrays of the batch that was decoded last."""
         for step in self.steps.values():
             step.loaded = None
 
@@ -76,7 +76,7 @@ class LiteRTModel:
         return None, Decoding(self.step_of(beams), memory, len(source), max_length)
 
     def encoded(self, ids):
-        """Returns the memory of a source by name. One by one, they need no padding."""
+        """Returns the memory of one source, {name: array}, without padding for longer sources."""
         padded = np.zeros((1, max(-(-len(ids) // UNIT), 1) * UNIT), "int32")
         padded[0, : len(ids)] = ids
         return self.programs["encode"](source=padded)
@@ -98,8 +98,8 @@ class Decoding:
     Args:
         step: the `Step`.
         memory: {name: array}.
-        sentences: their number.
-        room: tokens that fit into the cache.
+        sentences: number of sentences.
+        room: capacity of the cache, in tokens.
         cache: {name: array}. None: zeros.
     """
 
@@ -109,7 +109,7 @@ class Decoding:
         self.is_loaded = False
 
     def unload(self):
-        """Takes the cache out of the step's inputs."""
+        """Copies the cache out of the step's inputs."""
         if self.is_loaded:
             self.cache, self.is_loaded = self.step.cache_of(self), False
             self.step.loaded = None
@@ -137,7 +137,7 @@ class Step:
     def __init__(self, program, layout, beams):
         self.program, self.beams, self.loaded = program, beams, None
         self.kept = layout["kept"]
-        self.caches = layout["caches"][str(beams)]  # {name: [is a KeptCache's, shape, type]}
+        self.caches = layout["caches"][str(beams)]  # {name: [is in a KeptCache, shape, dtype]}
         self.only_reads = any(is_kept for is_kept, *_ in self.caches.values())
 
     def positions(self, room):
@@ -164,7 +164,7 @@ class Step:
         return {name: extended(name, x) for name, x in cache.items()}
 
     def load(self, decoding):
-        """Puts the memory and the cache of a batch into the inputs."""
+        """Copies the memory and the cache of a batch into the step's inputs."""
         if self.loaded is not None:
             self.loaded.unload()
         program, rows = self.program, decoding.sentences * self.beams

@@ -1,13 +1,14 @@
-"""The programs of a LiteRT flatbuffer, run on NumPy arrays without copying what does not change."""
+"""Runs the programs of a LiteRT flatbuffer on NumPy arrays, without copying unchanged inputs."""
 
 import numpy as np
 
 
 def programs_in(contents, threads=1):
-    """Returns the `LoadedProgram` of each signature of a flatbuffer, by name.
+    """Returns {signature: `LoadedProgram`} for a flatbuffer.
 
     Args:
-        contents: of the file, bytes. LiteRT would map a file, and die if it is changed in place.
+        contents: contents of the file, as bytes. Given a path, LiteRT would map the file, and
+            crash if the file is changed in place.
         threads: number of threads that compute a program.
 
     Raises:
@@ -27,8 +28,8 @@ def programs_in(contents, threads=1):
 class LoadedProgram:
     """A signature, with its inputs and outputs as views of LiteRT's memory.
 
-    `ai_edge_litert` has public methods for the first signature of a file only, or methods that copy
-    all inputs on each call. So this class calls those that they call.
+    The public methods of `ai_edge_litert` either work only for the first signature of a file, or
+    copy all inputs on each call. So this class calls the private methods that they call.
 
     Args:
         interpreter: the `Interpreter`.
@@ -43,7 +44,7 @@ class LoadedProgram:
         self.shapes = {}
 
     def resize(self, shapes):
-        """Plans the program for inputs of these shapes, whose contents are lost: {name: shape}."""
+        """Plans the program for input shapes {name: shape}. The contents of inputs are lost."""
         if shapes == self.shapes:
             return
         for name, shape in shapes.items():
@@ -62,11 +63,11 @@ class LoadedProgram:
         return self.native.tensor(self.interpreter, self.output_ids[name], self.subgraph)
 
     def run(self):
-        """Computes the outputs of the inputs."""
+        """Computes the outputs from the inputs."""
         self.native.Invoke(self.subgraph)
 
     def __call__(self, **arrays):
-        """Returns copies of the outputs for inputs of any shape, by name."""
+        """Runs the program on inputs of any shape; returns {output: copy of its array}."""
         self.resize({name: array.shape for name, array in arrays.items()})
         for name, array in arrays.items():
             self.input(name)[...] = array

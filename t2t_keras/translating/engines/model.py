@@ -10,7 +10,7 @@ from t2t_keras.training.replica_step import choose_xla
 from t2t_keras.translating.engines.engine import Engine
 from t2t_keras.translating.engines.search_graphs import IDS, graph_search, phrase_search
 
-SEARCHES = 4  # with different settings, whose graphs are kept
+SEARCHES = 4  # maximum number of searches with changed settings whose graphs are kept
 
 
 class ModelEngine(Engine):
@@ -20,9 +20,9 @@ class ModelEngine(Engine):
         model: a `Transformer`, a model like it, or an `Ensemble`.
         tokenizer: the vocabulary's tokenizer, without a tag.
         config: a `SearchConfig`.
-        trees: function from a `SearchConfig` to its `TreeConstraint`, or None.
-        alignment: the `AlignmentHead` that aligns words. None: the default one.
-        **attributes: those of `Engine`.
+        trees: function that takes a `SearchConfig` and returns its `TreeConstraint`, or None.
+        alignment: the `AlignmentHead` that aligns words. None: the default.
+        **attributes: further attributes of `Engine`.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class ModelEngine(Engine):
         self.model, self.tokenizer, self.config = model, tokenizer, config
         self.longest, self.trees, self.alignment = model.longest, trees, alignment
         vars(self).update(attributes)
-        self.others = {}  # {its settings: an engine with other ones}, shared by all of them
+        self.others = {}  # {settings: engine with these settings}, shared by the engines
         self.graphs = Graphs(model, alignment)
 
     def with_search(self, **changes):
@@ -70,7 +70,7 @@ class ModelEngine(Engine):
 
 
 class Graphs:
-    """The graphs that do not depend on the search, traced when they are first called.
+    """The graphs that do not depend on the search. They are traced on their first call.
 
     Args:
         model, alignment: see `ModelEngine`.

@@ -1,4 +1,4 @@
-"""An engine that leaves what it cannot do to another one, which is made only then."""
+"""An engine that leaves unsupported searches to a second engine, which is created on demand."""
 
 import functools
 
@@ -6,16 +6,17 @@ from absl import logging
 
 from t2t_keras.translating.engines.engine import Engine, Unsupported
 
+# Attributes that are copied from the preferred engine.
 SAME = ("name", "kind", "dtype", "tokenizer", "tags", "tag", "config", "longest", "phrase_room")
 SAME += ("split", "varies", "most", "offers", "batch_tokens")
 
 
 class PreferredEngine(Engine):
-    """Offers what an engine offers, and finds the one for each search.
+    """Behaves like the preferred engine, but chooses between two engines for each search.
 
     Args:
-        first: the engine that is preferred.
-        make_other: function that returns an engine of the same model, which can do more.
+        first: the preferred engine.
+        make_other: function that returns an engine of the same model that supports more searches.
     """
 
     def __init__(self, first, make_other):

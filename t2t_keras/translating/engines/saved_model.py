@@ -31,9 +31,9 @@ class SavedModelEngine(Engine):
 
     Args:
         folder: the SavedModel's folder, which may be removed after loading.
-        signatures: {name: function of tensors} of the loaded SavedModel. None: it is loaded here,
-            and its variables live as long as the process.
-        compile_shapes: XLA may compile the search for small batches.
+        signatures: {name: function of tensors} of the loaded SavedModel. None: load it; its
+            variables then live as long as the process.
+        compile_shapes: let XLA compile the search for small batches.
         in_background: see `CompiledShapes`.
     """
 
@@ -50,14 +50,14 @@ class SavedModelEngine(Engine):
         if signatures is None:
             # On a GPU, each graph might place the shared variables differently.
             gpus = tf.config.list_physical_devices("GPU")
-            self.model = load(folder) if gpus else SignatureGraphs(folder)  # keeps its variables
+            self.model = load(folder) if gpus else SignatureGraphs(folder)  # keeps the variables
             signatures = self.model.signatures if gpus else self.model
         if IDS_SEARCH not in signatures:
             raise ValueError(
                 f"{folder} takes no ids: it was written by an earlier version or with --ids_only. "
                 "Export the run again with t2t-export"
             )
-        # A signature that is kept imports its graph only once.
+        # Signatures are kept, so that each imports its graph only once.
         self.signatures = {name: signatures[name] for name in signatures}
         settings = read_json(self.folder / "config.json", {}, EXPORT_AGAIN)
         self.use(config)
@@ -142,7 +142,7 @@ class SavedModelEngine(Engine):
         return self.call(IDS_ATTENTION, source=source, target=target)["weights"]
 
     def call(self, name, **inputs):
-        """Returns the outputs of a signature by name, as arrays."""
+        """Calls a signature and returns {output: array}."""
         tensors = {key: tf.constant(value) for key, value in inputs.items()}
         return {key: each.numpy() for key, each in self.signatures[name](**tensors).items()}
 

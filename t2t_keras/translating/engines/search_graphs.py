@@ -15,7 +15,7 @@ IDS = tf.TensorSpec([None, None], tf.int32)
 
 
 def phrase_search(model, config, follows):
-    """Returns a function from `Rows` with phrases to `Hypotheses`.
+    """Returns a function that takes `Rows` with phrases and returns `Hypotheses`.
 
     Args:
         model: a `Transformer` or an `Ensemble`.
@@ -26,7 +26,7 @@ def phrase_search(model, config, follows):
 
 
 def graph_search(model, config, trees=None):
-    """Returns a function from `Rows` without phrases to `Hypotheses`.
+    """Returns a function that takes `Rows` without phrases and returns `Hypotheses`.
 
     Args:
         model: a `Transformer` or an `Ensemble`.
@@ -66,12 +66,12 @@ def staged_graph(model, config, method):
 
 
 def of_rows(search, model, config, **options):
-    """Returns a function from `Rows` to `Hypotheses`.
+    """Returns a function that takes `Rows` and returns `Hypotheses`.
 
     Args:
-        search: function from source ids and extra inputs, as tensors of any shape.
-        model, config: of the search.
-        **options: of the `tf.function`.
+        search: function of source ids and extra inputs, which are tensors of any shape.
+        model, config: the model and the `SearchConfig` of the search.
+        **options: options of the `tf.function`.
     """
     specs = {"prefix": IDS, "phrases": tf.TensorSpec([None, None, None], tf.int32)}
 

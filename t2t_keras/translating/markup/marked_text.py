@@ -1,9 +1,9 @@
-"""Marks of a source text, such as tags and placeholders, placed in its translation.
+"""Places the marks of a source text, such as tags and placeholders, in its translation.
 
-An element goes round the words that are aligned with the words it enclosed: round the stretch with
-the most such words and the fewest others. Elements inside an element stay inside it, and elements
-side by side stay apart. So every mark is written once and the nesting is the source's, whatever the
-alignment is.
+An element encloses the words that are aligned with the words it enclosed in the source: the span
+with the most such words and the fewest others. Nested elements stay nested, and siblings do not
+overlap. So with any alignment, every mark is written once and the nesting is the same as in the
+source.
 """
 
 import bisect
@@ -11,9 +11,9 @@ import re
 
 from t2t_keras.translating.markup.marked_words import divided, linked_units, located
 
-NEAR = 5  # words between a mark and the aligned word that determines its place
+NEAR = 5  # maximum words between a mark and the aligned word that determines its place
 OPENS = tuple("([{«„“‚¿¡")
-ADDRESS = re.compile(r"://|@|^www\.|^mailto:")  # the letters after it would be read as part of it
+ADDRESS = re.compile(r"://|@|^www\.|^mailto:")  # letters after it would become part of it
 ENDS_A_WORD = re.compile(r"[,.;:!?)\]»”’'\"…、。，]*(?:\s|\Z)")
 
 
@@ -25,8 +25,8 @@ def marked_text(segment, translation, source_words, target_words, pairs, escape=
             `edge`, `spaced` and `children`; see `pipelines.markup.marked_text`.
         translation: the translation of the text.
         source_words, target_words: the words that the alignment counts.
-        pairs: (source word, target word) indices. Without any, the order of the words is kept.
-        escape: function from text to text as it is written between marks.
+        pairs: (source word, target word) indices. If empty, words are linked in order.
+        escape: function that escapes text between marks.
     """
     if not segment.marks:
         return escape(translation)
@@ -35,7 +35,7 @@ def marked_text(segment, translation, source_words, target_words, pairs, escape=
 
 
 class Placement:
-    """Where each mark goes in a translation."""
+    """Computes the place of each mark in a translation."""
 
     def __init__(self, segment, translation, source_words, target_words, pairs):
         self.segment = segment
@@ -76,12 +76,12 @@ class Placement:
         return self.arrange(self.segment.marks, (0, len(self.units)), whole)
 
     def arrange(self, marks, room, source):
-        """Places marks that lie side by side.
+        """Places sibling marks.
 
         Args:
-            marks: in the order of the source.
-            room: first unit and end of the units that they may enclose.
-            source: first unit and end of the source units around the marks.
+            marks: the marks, in the order of the source.
+            room: start and end of the units that the marks may enclose.
+            source: start and end of the source units that contain the marks.
         """
         ranges = [self.source_range(mark) for mark in marks]
         spans = [None] * len(marks)
@@ -101,7 +101,7 @@ class Placement:
                 at = outside(self.near(mark, ranges[index], room, source), taken)
                 spans[index] = at, at
                 if counts[index] and at < room[1] and not any(s <= at < e for s, e in taken):
-                    spans[index] = at, at + 1  # one word: an empty link could not be clicked
+                    spans[index] = at, at + 1  # one word, because an empty link cannot be clicked
                     bisect.insort(taken, spans[index])
         order = sorted(range(len(marks)), key=lambda index: (spans[index], index))
         return [
@@ -110,7 +110,7 @@ class Placement:
         ]
 
     def source_range(self, mark):
-        """Returns the first source unit and the end of the source units inside a mark."""
+        """Returns start and end of the source units inside a mark."""
         start = bisect.bisect_left(self.starts, mark.start)
         return start, max(start, bisect.bisect_right(self.ends, mark.end))
 
@@ -129,7 +129,7 @@ class Placement:
         return (first, cut) if edge == "start" else (cut, end)
 
     def stretch(self, source, room, parent, taken):
-        """Returns the units that an element goes round, or None if none is aligned with it."""
+        """Returns start and end of the units that an element encloses, or None without links."""
         if source == parent and not taken:
             return room if room[0] < room[1] else None
         first, end = room
@@ -152,7 +152,7 @@ class Placement:
         return span
 
     def near(self, mark, source, room, parent):
-        """Returns the index of the unit before which a mark goes that encloses no word."""
+        """Returns the index of the unit before which a mark without words is placed."""
         first, end = room
         at = source[0]
         touches = mark.kind == "placeholder" and not mark.spaced[0]
@@ -174,7 +174,7 @@ def offsets(marks):
 
 
 def depths_at(marks):
-    """Returns a function from an offset to the number of marks around it."""
+    """Returns a function that counts the marks around an offset."""
     starts, ends = [], []
 
     def collect(marks):
@@ -201,7 +201,7 @@ def links_of(pairs, sources, targets):
 
 
 def outside(at, taken):
-    """Returns the nearest index that lies in none of some spans."""
+    """Returns the index nearest to `at` that is not inside any of the spans `taken`."""
     index = bisect.bisect_right(taken, (at, 0)) - 1
     if index < 0 or not taken[index][0] < at < taken[index][1]:
         return at
@@ -261,7 +261,7 @@ class Writer:
             return
         self.add(text)
         if mark.kind == "space" and self.text[self.at : self.at + 1].isspace():
-            self.at += 1  # it replaces the space
+            self.at += 1  # the mark replaces the space
 
     def needs_space(self, mark, text):
         if not self.last or self.last.isspace() or self.last in OPENS:

@@ -1,4 +1,4 @@
-"""Texts with markup, divided before they are translated and joined afterwards."""
+"""Divides texts with markup before translation, and joins them afterwards."""
 
 from typing import Any, NamedTuple
 
@@ -12,8 +12,8 @@ class MarkedText(NamedTuple):
     """A text with markup, ready to translate.
 
     Args:
-        pieces: strings that stay, and `Segment`s.
-        segments: for each `Segment`, its sentences and the separators between them.
+        pieces: strings that are kept, and `Segment`s that are translated.
+        segments: (sentences, separators between them) for each `Segment`.
         code: the language code before the text, or "".
         markup: see `Request`.
     """
@@ -28,16 +28,16 @@ class MarkedText(NamedTuple):
         return [sentence for sentences, _ in self.segments for sentence in sentences] or [""]
 
     def with_code(self):
-        """Returns the sentences with the language code before the first one, and separators.
+        """Returns the sentences, with the language code before the first, and their separators.
 
-        A line break between the translations of two sentences is the only one.
+        The separators are line breaks, and the translation has no other line breaks.
         """
         first, *rest = self.sentences
         return [f"{self.code} {first}" if self.code else first, *rest], ["\n"] * len(rest)
 
     @property
     def has_marks(self):
-        """Whether there are marks inside a segment, whose place depends on the alignment."""
+        """Whether a segment contains marks, whose places depend on the alignment."""
         return any(each.marks for each in self.pieces if not isinstance(each, str))
 
     def marked(self, translation, requirements, prefix, words, split_code):
@@ -47,7 +47,7 @@ class MarkedText(NamedTuple):
             translation: the text of the translation of its sentences.
             requirements: the `Requirements` of the text.
             prefix: text that the translation begins with.
-            words: the aligned `Words`; without marks, they may be anything.
+            words: the aligned `Words`. They are not used if there are no marks.
             split_code: see `with_codes`.
         """
         count = len(self.sentences)
@@ -72,7 +72,7 @@ class MarkedText(NamedTuple):
             own = slice(taken, taken + len(sentences))
             taken = own.stop
             if texts[own] == sentences:
-                written.append(piece.raw)  # entities too: nothing was translated
+                written.append(piece.raw)  # unchanged, even entities: nothing was translated
                 continue
             joined = joined_texts(texts[own], separators)
             inside = aligned.between(own) if aligned else ([], [], [])
@@ -95,16 +95,17 @@ def marked_text_of(text, markup, split, split_code):
     """Returns the `MarkedText` of a text.
 
     Args:
-        text: a string, or for a line of a document, its pieces from `Document.pieces_of`.
+        text: a string, or the pieces of a line from `Document.pieces_of`.
         markup: see `Request`.
-        split: function from a text to its sentences and the separators between them.
+        split: function that takes a text and returns its sentences and the separators between
+            them.
         split_code: see `with_codes`.
     """
     if isinstance(text, str):
         code, text = split_code(text)
         pieces = pieces_of(text, markup)
         if text.strip() == "":
-            pieces = []  # as without markup, its translation is empty
+            pieces = []  # its translation is empty, as without markup
     else:
         code, pieces = without_code(text, split_code)
     segments = [split(each.text) for each in pieces if not isinstance(each, str)]
@@ -127,7 +128,7 @@ class AlignedWords(NamedTuple):
 
     Args:
         source_ends, target_ends: number of words up to the end of each sentence.
-        source, target: words.
+        source, target: the words.
         pairs: (source word, target word) indices.
     """
 
@@ -150,8 +151,8 @@ class AlignedWords(NamedTuple):
 def by_sentence(sentences, words):
     """Returns the number of words up to the end of each sentence.
 
-    A word belongs to the sentence in which its last letter lies, counted without white space. The
-    counts of a tokenizer that has changed letters are scaled to the sentences' lengths.
+    A word belongs to the sentence that contains its middle letter, not counting white space. If the
+    tokenizer has changed letters, lengths are scaled to match.
     """
     letters = [len("".join(sentence.split())) for sentence in sentences]
     sizes = [len("".join(word.split())) for word in words]

@@ -1,12 +1,12 @@
-"""The words of a source text and of its translation, as finely as markup divides them."""
+"""Divides the words of a source text, and of its translation, at marks and punctuation."""
 
 import itertools
 import re
 from typing import NamedTuple
 
-# A word without the punctuation around it. The signs of "5%", "C++" and "{x}" are its own.
+# A word without the punctuation around it. The signs in "5%", "C++" and "{x}" belong to the word.
 CORE = re.compile(r"[\w%@#&$€£{}<>=+*/\\~^|](?:.*[\w%@#&$€£{}<>=+*/\\~^|])?", re.DOTALL)
-LOST = 64  # characters that may lie between a word and the one before it
+LOST = 64  # maximum characters between a word and the previous word
 
 
 class Unit(NamedTuple):
@@ -14,7 +14,7 @@ class Unit(NamedTuple):
 
     Args:
         start, end: offsets in the text.
-        role: "before", "core" or "after": the punctuation around a word is apart.
+        role: "core", or "before" or "after" for the punctuation around a word.
     """
 
     start: int
@@ -71,14 +71,14 @@ def divided(text, span, cuts):
 
 
 def linked_units(source, source_units, target, target_spans, links, depth):
-    """Returns the `Unit`s of the translation and the source unit of each, or None.
+    """Returns the `Unit`s of the translation, and the index of each one's source unit or None.
 
     Args:
         source, target: texts.
         source_units: the `Unit`s of each source word, as a list of (index, `Unit`).
         target_spans: the (start, end) of each target word.
         links: the source word of each target word, or None.
-        depth: function from a source unit to the number of marks around it.
+        depth: function that returns the number of marks around a source unit.
     """
     units, linked = [], []
     for span, link in zip(target_spans, links, strict=True):
@@ -101,7 +101,7 @@ def linked_units(source, source_units, target, target_spans, links, depth):
 
 
 def representative(parts, depth):
-    """Returns the index of the part with the most marks around it, then of the longest one."""
+    """Returns the index of the part with the most marks around it, or the longest of these."""
     if not parts:
         return None
     return max(parts, key=lambda part: (depth(part[1]), part[1].end - part[1].start))[0]

@@ -152,7 +152,7 @@ def test_the_share_of_real_tokens_is_that_of_the_batches():
     ("settings", "message"),
     [
         ({"too_long": "cut"}, "`too_long` must be one of 'drop', 'truncate'"),
-        ({"tokens": 100, "max_length": 60}, "`tokens` must be at least multiple · max_length"),
+        ({"tokens": 100, "max_length": 60}, "`tokens` must be at least row_multiple · max_length"),
         ({"buckets": 0}, "`buckets` must be a whole number"),
         ({"max_length": 2.5}, "`max_length` must be a whole number"),
     ],

@@ -227,7 +227,7 @@ def test_changed_encodings_are_refused_by_name(prepared, tmp_path):
     with pytest.raises(ValueError, match=r"different input or settings. Changed: encodings\. Give"):
         prepare(Pairs(CORPUS), prepared[0], config(encodings=3))
     prepare(Pairs(CORPUS[:20]), tmp_path / "toy", config(encodings=3, size=320))
-    with pytest.raises(ValueError, match=r"Changed: encodings.number \(was 3, is 2\)"):
+    with pytest.raises(ValueError, match=r"Changed: encodings.per_sentence \(was 3, is 2\)"):
         prepare(Pairs(CORPUS[:20]), tmp_path / "toy", config(encodings=2, size=320))
 
 

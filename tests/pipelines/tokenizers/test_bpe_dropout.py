@@ -120,12 +120,15 @@ def test_no_texts_have_no_ids():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"number": 0}, "`encodings.number` must be a whole number of at least 1"),
+        ({"per_sentence": 0}, "`encodings.per_sentence` must be a whole number of at least 1"),
         ({"seed": -1}, "`encodings.seed` must be a whole number of at least 0"),
-        ({"number": 8, "bpe_dropout": 1.5}, "`encodings.bpe_dropout` must be from 0 to 1"),
-        ({"number": 8, "bpe_dropout": "0,1"}, "`encodings.bpe_dropout` must be from 0 to 1"),
-        ({"number": 8}, r"for example to 8 and 0.1.* Received: encodings.number=8, .*=0.0"),
-        ({"bpe_dropout": 0.1}, r"or neither of them.* encodings.number=1, .*bpe_dropout=0.1"),
+        ({"per_sentence": 8, "bpe_dropout": 1.5}, "`encodings.bpe_dropout` must be from 0 to 1"),
+        ({"per_sentence": 8, "bpe_dropout": "0,1"}, "`encodings.bpe_dropout` must be from 0 to 1"),
+        (
+            {"per_sentence": 8},
+            r"for example to 8 and 0.1.* encodings.per_sentence=8, .*=0.0",
+        ),
+        ({"bpe_dropout": 0.1}, r"or neither of them.* encodings.per_sentence=1, .*bpe_dropout=0.1"),
     ],
 )
 def test_wrong_settings_are_refused_by_name(settings, message):

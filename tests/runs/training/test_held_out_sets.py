@@ -38,14 +38,18 @@ def test_held_out_sets_have_names_and_share_one_search(run, toy_corpus):
     ("files", "best", "message"),
     [
         ("nowhere.en,nowhere.de", "loss", r"Held-out set 'mine': There is no source .* nowhere.en"),
-        ("{0}/train.en,{0}/train.de", "general", r"`training.best` must be one of .*'mine/bleu'"),
+        (
+            "{0}/train.en,{0}/train.de",
+            "general",
+            r"`training.best_metric` must be .*'mine/bleu'",
+        ),
     ],
 )
 def test_wrong_held_out_sets_are_refused_before_anything_is_written(
     toy_corpus, tmp_path, files, best, message
 ):
     experiment = tiny_experiment(dev=("mine=" + files.format(toy_corpus),))
-    experiment.training.best = best
+    experiment.training.best_metric = best
     with pytest.raises(ValueError, match=message):
         train(experiment, tmp_path / "run")
     assert not (tmp_path / "run").exists()

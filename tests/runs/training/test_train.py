@@ -332,7 +332,7 @@ def test_without_data_a_run_learns_the_toy_grammar_and_its_vocabulary_once(tmp_p
 
 def test_the_toy_grammar_may_have_several_encodings(tmp_path):
     experiment, run = tiny_experiment(toy_pairs=300), Run(tmp_path)
-    experiment.data.encodings = EncodingsConfig(number=3, bpe_dropout=0.2)
+    experiment.data.encodings = EncodingsConfig(per_sentence=3, bpe_dropout=0.2)
     store, *_ = training.training_corpora(experiment, run)
     assert store.encodings == 3
     plan = BatchPlan(store.all_lengths + 1, experiment.data.batches, seed=1)

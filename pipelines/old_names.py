@@ -1,0 +1,151 @@
+"""Names that earlier versions used, and their successors. Old names go on working.
+
+This is the only list of old names: of commands' flags and arguments, of settings in configs, on
+command lines and in recorded files, of shipped configs, and of modules.
+"""
+
+import functools
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+
+# {command: {flag: flag}}
+COMMAND_FLAGS = {
+    "t2t-serve": {
+        "batch": "max_batch_rows",
+        "wait": "batch_wait_ms",
+        "queue": "max_rows_in_flight",
+        "body": "max_body_bytes",
+        "line": "max_text_bytes",
+        "attention_line": "max_attention_text_bytes",
+        "row": "max_row_values",
+        "memory": "max_memory_mb",
+        "connections": "max_connections",
+        "patience": "client_timeout_seconds",
+        "grace": "grace_seconds",
+    },
+}
+# {command: {positional argument: argument}}
+ARGUMENTS = {"t2t-reproduce": {"arguments": "claims"}}
+# {setting of an experiment: setting}
+SETTINGS = {
+    "training.best": "training.best_metric",
+    "data.temperature": "data.corpus_temperature",
+    "data.batches.multiple": "data.batches.row_multiple",
+    "data.encodings.number": "data.encodings.per_sentence",
+}
+CONFIGS = {"arguments": "claims"}
+MODULES = {
+    "pipelines.batch_plan": "pipelines.batches.batch_plan",
+    "pipelines.bpe_dropout": "pipelines.tokenizers.bpe_dropout",
+    "pipelines.byte_pairs": "pipelines.tokenizers.byte_pairs",
+    "pipelines.cleaned_text": "pipelines.text.cleaned_text",
+    "pipelines.cleaning": "pipelines.text.cleaning",
+    "pipelines.corpora": "pipelines.batches.corpora",
+    "pipelines.dataset": "pipelines.batches.dataset",
+    "pipelines.encodings": "pipelines.batches.encodings",
+    "pipelines.glossary": "pipelines.text.glossary",
+    "pipelines.held_out_files": "pipelines.text.held_out_files",
+    "pipelines.id_store": "pipelines.batches.id_store",
+    "pipelines.mix": "pipelines.batches.mix",
+    "pipelines.normalization": "pipelines.text.normalization",
+    "pipelines.prepare": "pipelines.preparation.prepare",
+    "pipelines.sentences": "pipelines.text.sentences",
+    "pipelines.sources": "pipelines.text.sources",
+    "pipelines.tags": "pipelines.tokenizers.tags",
+    "pipelines.tfds_source": "pipelines.text.tfds_source",
+    "pipelines.toy_documents": "pipelines.toy.documents",
+    "pipelines.toy_grammar": "pipelines.toy.grammar",
+    "pipelines.treebank": "pipelines.text.treebank",
+    "pipelines.vocabulary": "pipelines.tokenizers.vocabulary",
+    "pipelines.whole": "pipelines.atomic_files",
+    "t2t_keras.export.dtypes": "t2t_keras.export.formats",
+    "t2t_keras.operations": "t2t_keras.parameters",
+}
+
+
+def renamed_settings(part):
+    """Returns {old field: field} of a group of settings, such as "data.batches"."""
+    inside = {old: new for old, new in SETTINGS.items() if old.rpartition(".")[0] == part}
+    return {old.rpartition(".")[2]: new.rpartition(".")[2] for old, new in inside.items()}
+
+
+def with_current_names(settings, part):
+    """Returns the recorded settings of a group with the names of this version."""
+    names = renamed_settings(part)
+    return {names.get(name, name): value for name, value in settings.items()}
+
+
+def accepts_old_names(part):
+    """Returns a decorator: a dataclass can also be made, read and changed by old names of fields.
+
+    Args:
+        part: the group of the dataclass in the settings of an experiment, such as "data.batches".
+    """
+
+    def decorated(cls):
+        make = cls.__init__
+
+        @functools.wraps(make)
+        def init(self, *values, **fields):
+            make(self, *values, **with_current_names(fields, part))
+
+        cls.__init__ = init
+        for old, new in renamed_settings(part).items():
+            setattr(cls, old, alias_of(new))
+        return cls
+
+    return decorated
+
+
+def alias_of(name):
+    """Returns a property that is another name of the attribute `name`."""
+    return property(
+        lambda settings: getattr(settings, name),
+        lambda settings, value: setattr(settings, name, value),
+    )
+
+
+def current_arguments(command, arguments):
+    """Returns the arguments of a command with the current names, and a note for each old one."""
+    result, notes = [], []
+    arguments = iter(arguments)
+    for argument in arguments:
+        if argument == "--":
+            result += [argument, *arguments]
+            break
+        current = current_argument(command, argument)
+        if current != argument:
+            notes.append(f"{argument.partition('=')[0]} is now called {current.partition('=')[0]}")
+        result.append(current)
+    return result, notes
+
+
+def current_argument(command, argument):
+    dashes = argument[: len(argument) - len(argument.lstrip("-"))]
+    if not dashes:
+        return ARGUMENTS.get(command, {}).get(argument, argument)
+    name, equals, value = argument.removeprefix(dashes).partition("=")
+    if name.startswith("config."):
+        setting = name.removeprefix("config.")
+        name = f"config.{SETTINGS.get(setting, setting)}"
+    elif name == "config":
+        config, colon, variant = value.partition(":")
+        value = f"{CONFIGS.get(config, config)}{colon}{variant}"
+    else:
+        name = COMMAND_FLAGS.get(command, {}).get(name, name)
+    return f"{dashes}{name}{equals}{value}"
+
+
+class OldModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds modules by their old names. The module is the same, whatever name it is imported by."""
+
+    def find_spec(self, name, path=None, target=None):
+        return importlib.machinery.ModuleSpec(name, self) if name in MODULES else None
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        sys.modules[module.__name__] = importlib.import_module(MODULES[module.__name__])

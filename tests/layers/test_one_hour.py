@@ -1,0 +1,183 @@
+"""The notebook of `t2t_keras/layers` runs, and its checks tell right answers from wrong ones."""
+
+import re
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from support.processes.commands import ROOT
+
+NOTEBOOK = ROOT / "t2t_keras" / "layers" / "one_hour.ipynb"
+
+RIGHT = {
+    "exercise-1": """
+def unscaled_weights(q, k):
+    return softmax(q @ k.T)
+""",
+    "exercise-2": """
+def sees(layer, x):
+    before, columns = np.array(layer(x)), []
+    for position in range(x.shape[1]):
+        changed = x.copy()
+        changed[:, position] += 1
+        difference = np.abs(np.array(layer(changed)) - before)[0]  # [length, d_model]
+        columns.append(difference.max(axis=-1) > 1e-6)
+    return np.stack(columns, axis=1)
+""",
+    "exercise-3": """
+def without_residual(block, x):
+    x = block.self_attention.norm(block.self_attention.sublayer(x))
+    return block.feed_forward.norm(block.feed_forward.sublayer(x))
+""",
+    "exercise-4": """
+def model_without_positions():
+    return Transformer(dataclasses.replace(config, positions="none"))
+""",
+    "exercise-5": """
+class WithoutWarmup(TransformerSchedule):
+    def __call__(self, step):
+        return (self.d_model * (keras.ops.cast(step, "float32") + 1)) ** -0.5
+""",
+}
+# For each exercise: wrong answers, and what their errors say.
+WRONG = {
+    "exercise-1": {
+        "def unscaled_weights(q, k): ...": "Expected softmax",
+        "def unscaled_weights(q, k): return attention(q, k, k)[1]": "still divided by √64",
+        "def unscaled_weights(q, k): return softmax(k @ q.T).T": "each row sums to 1",
+        "def unscaled_weights(q, k): return q @ k.T": "Expected softmax",
+    },
+    "exercise-2": {
+        "def sees(layer, x): ...": "Wrong for causal=True.*Received:\nNone",
+        "def sees(layer, x): return np.tri(5, dtype=bool)": "Wrong for causal=False",
+        "def sees(layer, x): return np.tri(5, dtype=bool).T": "Wrong for causal=True",
+        "def sees(layer, x): return np.ones((5, 5), bool)": "Wrong for causal=True",
+    },
+    "exercise-3": {
+        "def without_residual(block, x): ...": "Expected LayerNorm",
+        "def without_residual(block, x): return block(x)": "residual connections are still there",
+        "def without_residual(block, x):\n"
+        "    return block.feed_forward.sublayer(block.self_attention.sublayer(x))": (
+            "Expected LayerNorm"
+        ),
+        "def without_residual(block, x):\n"
+        "    return block.feed_forward(\n"
+        "        block.self_attention.norm(block.self_attention.sublayer(x))\n"
+        "    )": "Expected LayerNorm",
+    },
+    "exercise-4": {
+        "def model_without_positions(): ...": "Expected a Transformer",
+        "def model_without_positions(): return Transformer(config)": "order of the source still",
+        "def model_without_positions():\n"
+        "    return Transformer(dataclasses.replace(config, positions='learned'))": (
+            "order of the source still"
+        ),
+        "def model_without_positions():\n"
+        "    return Transformer(dataclasses.replace(config, positions='none', d_ff=32))": (
+            "no setting but the positions"
+        ),
+        "def model_without_positions():\n"
+        "    config.positions = 'none'\n"
+        "    return Transformer(config)": "Leave `config` as it is",
+    },
+    "exercise-5": {
+        "class WithoutWarmup(TransformerSchedule): pass": "Wrong at step 0, the paper's 1",
+        "class WithoutWarmup(TransformerSchedule):\n"
+        "    def __call__(self, step):\n"
+        "        return self.d_model**-0.5": "Wrong at step 1, the paper's 2",
+        "class WithoutWarmup(TransformerSchedule):\n"
+        "    def __call__(self, step):\n"
+        "        return (keras.ops.cast(step, 'float32') + 1) ** -0.5": "Expected: 0.1768",
+    },
+}
+
+
+@pytest.fixture
+def notebook():
+    return nbformat.read(NOTEBOOK, as_version=4)
+
+
+def code_cells(notebook):
+    return {cell.id: cell for cell in notebook.cells if cell.cell_type == "code"}
+
+
+def printed(cell):
+    return "".join(output.text for output in cell.outputs if output.get("name") == "stdout")
+
+
+def numbers(text):
+    """Returns the decimal fractions in a text, such as 0.25 and 99.4."""
+    return [float(number) for number in re.findall(r"\d+\.\d+", text)]
+
+
+def test_the_notebook_is_stored_without_outputs(notebook):
+    nbformat.validate(notebook)
+    for cell in code_cells(notebook).values():
+        assert not cell.outputs
+        assert cell.execution_count is None
+
+
+def test_every_exercise_has_a_check_and_answers_here(notebook):
+    names = [f"exercise-{number}" for number in range(1, 6)]
+    assert list(RIGHT) == list(WRONG) == names
+    cells = list(code_cells(notebook))
+    for name in names:
+        assert cells[cells.index(name) + 1] == name.replace("exercise", "check")
+
+
+def test_relative_links_lead_somewhere(notebook):
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
+    assert links
+    for link in links:
+        assert (NOTEBOOK.parent / link.partition("#")[0]).exists(), link
+
+
+@pytest.mark.one_backend
+@pytest.mark.long
+def test_the_notebook_runs_and_its_checks_tell_right_answers_from_wrong_ones(
+    notebook, tmp_path, monkeypatch
+):
+    """In one kernel, because importing Keras and training take most of the time."""
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    folder = {"metadata": {"path": str(tmp_path)}}
+    client = NotebookClient(notebook, kernel_name="python3", resources=folder, timeout=300)
+    cells = code_cells(notebook)
+
+    def run(name, source=None):
+        """Runs a cell, perhaps with a different source, and returns the text that it prints."""
+        cells[name].source = source or cells[name].source
+        client.execute_cell(cells[name], notebook.cells.index(cells[name]))
+        return printed(cells[name])
+
+    with client.setup_kernel():
+        for name in cells:
+            run(name)
+        assert numbers(printed(cells["train"]))[0] > 97
+        for name in ("sinusoids", "picture"):
+            assert any("image/png" in output.get("data", {}) for output in cells[name].outputs)
+        for exercise, right in RIGHT.items():
+            check, title = exercise.replace("exercise", "check"), exercise.replace("-", " ")
+            assert printed(cells[check]) == f"{title.capitalize()}: not answered yet\n"
+            for wrong, message in WRONG[exercise].items():
+                run(exercise, wrong)
+                with pytest.raises(CellExecutionError) as error:
+                    run(check)
+                assert error.value.ename == "AssertionError", wrong
+                assert re.search(message, error.value.evalue, re.S), wrong
+                run("config")  # which a wrong answer may have changed
+            run(exercise, right)
+            assert run(check).endswith(f"{title.capitalize()}: right\n")
+
+    # What the exercises show.
+    results = {name: numbers(printed(cells[name])) for name in cells if name.startswith("check-")}
+    divided, not_divided = results["check-1"][-4:-2], results["check-1"][-2:]
+    assert divided[0] < 0.3 < not_divided[0]  # largest weight
+    assert divided[1] > 0.8 > 0.3 > not_divided[1]  # sum of derivatives
+    assert "output 0 sees the positions [0]" in printed(cells["check-2"])
+    assert "output 0 sees the positions [0 1 2 3 4]" in printed(cells["check-2"])
+    with_residual, without_residual = results["check-3"][-2:]
+    assert with_residual > 0.02 > without_residual == 0
+    for name, most in {"check-4": 75, "check-5": 40}.items():
+        assert results[name][-2] > 97 > most > results[name][-1]

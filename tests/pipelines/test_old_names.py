@@ -1,0 +1,93 @@
+"""Old names of flags, settings, configs and modules go on working. Each of them is tried."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+from pipelines.batches.batch_plan import BatchConfig
+from pipelines.old_names import (
+    ARGUMENTS,
+    COMMAND_FLAGS,
+    CONFIGS,
+    MODULES,
+    SETTINGS,
+    current_arguments,
+    with_current_names,
+)
+from t2t_keras.experiment import Experiment, load_experiment
+from t2t_keras.training.training_config import TrainingConfig
+
+VALUES = {
+    "training.best": "bleu",
+    "data.temperature": 3.0,
+    "data.batches.multiple": 4,
+    "data.encodings.number": 5,
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "old", "new"),
+    [(command, *names) for command, flags in COMMAND_FLAGS.items() for names in flags.items()],
+)
+def test_an_old_flag_is_replaced_and_named(command, old, new):
+    assert current_arguments(command, [f"--{old}=1", f"-{old}", "2", "x"]) == (
+        [f"--{new}=1", f"-{new}", "2", "x"],
+        [f"--{old} is now called --{new}", f"-{old} is now called -{new}"],
+    )
+    assert current_arguments("t2t-score", [f"--{old}=1"]) == ([f"--{old}=1"], [])
+    assert current_arguments(command, ["--", f"--{old}=1"]) == (["--", f"--{old}=1"], [])
+    name = command.removeprefix("t2t-")
+    module = importlib.import_module("t2t_keras.serving.limits")
+    assert name != "serve" or hasattr(module.Limits(), new)
+
+
+@pytest.mark.parametrize(("command", "names"), ARGUMENTS.items())
+def test_an_old_argument_is_replaced_and_named(command, names):
+    for old, new in names.items():
+        assert current_arguments(command, [old]) == ([new], [f"{old} is now called {new}"])
+
+
+@pytest.mark.parametrize(("old", "new"), SETTINGS.items())
+def test_an_old_setting_works_on_command_lines_in_configs_and_in_records(old, new):
+    value = VALUES[old]
+    given, notes = current_arguments("t2t-train", [f"--config.{old}={value}"])
+    assert given == [f"--config.{new}={value}"]
+    assert notes == [f"--config.{old} is now called --config.{new}"]
+    part, _, field = old.rpartition(".")
+    group = Experiment()
+    for name in part.split("."):
+        group = getattr(group, name)
+    setattr(group, field, value)
+    current = new.rpartition(".")[2]
+    assert getattr(group, current) == getattr(group, field) == value
+    assert with_current_names({field: value, "x": 1}, part) == {current: value, "x": 1}
+
+
+def test_old_names_of_fields_make_settings():
+    assert BatchConfig(tokens=4096, multiple=2) == BatchConfig(tokens=4096, row_multiple=2)
+    assert TrainingConfig(best="bleu").best_metric == "bleu"
+    with pytest.raises(TypeError, match="bset"):
+        TrainingConfig(bset="bleu")
+
+
+@pytest.mark.parametrize(("old", "new"), CONFIGS.items())
+def test_an_old_config_is_found(old, new):
+    assert load_experiment(old) == load_experiment(new)
+    assert current_arguments("t2t-train", [f"--config={old}:x"])[0] == [f"--config={new}:x"]
+
+
+def test_old_modules_are_the_new_ones():
+    code = "import importlib, pipelines, t2t_keras\n" + "".join(
+        f"assert importlib.import_module({old!r}) is importlib.import_module({new!r})\n"
+        for old, new in MODULES.items()
+    )
+    code += "from pipelines import batch_plan\nfrom pipelines.whole import whole_file\n"
+    code += "assert batch_plan.__name__ == 'pipelines.batches.batch_plan'\n"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_module_that_never_existed_is_still_missing():
+    with pytest.raises(ModuleNotFoundError, match=r"pipelines\.batch_plans"):
+        importlib.import_module("pipelines.batch_plans")
