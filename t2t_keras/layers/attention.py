@@ -2,14 +2,19 @@
 
 Shapes: `h` heads, each with queries and keys of width d_k and values of width d_v. A head
 is an axis, not a loop: the heads of all sentences are computed in one batched product.
+cached_attention.py decodes one position at a time.
 """
 
 import keras
 from keras import ops
 
 from t2t_keras.checks import check, check_boolean, check_integer, check_rate, check_sequence
-from t2t_keras.decoding_cache import KeysValues, empty_cache, extended
 from t2t_keras.layers.attention_scores import scaled_scores, scores_named
+from t2t_keras.layers.cached_attention import (
+    CachedAttention,
+    can_be_joined,
+    joined_projections,
+)
 from t2t_keras.layers.masks import Bias, causal_mask, over_heads
 from t2t_keras.layers.numerics import at_least_float32
 from t2t_keras.layers.positional_encoding import kind_of_positions
@@ -65,7 +70,7 @@ def weighted_values(scores, values, mask=None, dropout=None):
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class MultiHeadAttention(keras.layers.Layer):
+class MultiHeadAttention(CachedAttention, keras.layers.Layer):
     """`Concat(head_1, …, head_h) W^O`, `head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)`.
 
     Without `memory`, a sequence attends to itself; with `memory`, it attends to the memory.
@@ -210,31 +215,6 @@ class MultiHeadAttention(keras.layers.Layer):
             mask = no_future if mask is None else mask & no_future
         return self.heads_and_weights(queries, keys, values, mask)
 
-    def decode_step(self, x, step, cache, memory_mask=None):
-        """Computes one position of every hypothesis, with keys and values from a cache.
-
-        Args:
-            x: `[rows, width]`; the hypotheses of a sentence are adjacent rows.
-            step: a `DecodingStep`.
-            cache: `KeysValues`. For causal self-attention, those of the earlier positions, or
-                `empty_cache`; for attention over a memory, `keys_and_values(memory)`.
-            memory_mask: mask over the memory.
-
-        Returns:
-            `[rows, d_model]`, and from causal self-attention also the cache with this position.
-        """
-        queries = step.split_heads(self.query(x), self.num_heads)
-        if not self.causal:
-            heads, _ = self.heads_and_weights(queries, *cache, over_heads(memory_mask))
-            return self.output_projection(step.join_heads(heads))
-        keys, values = self.key(x), self.value(x)
-        if self.encode_heads is not None:
-            keys = ops.reshape(keys, (-1, self.d_k))
-            queries, keys = (self.encode_heads(y, step.position) for y in (queries, keys))
-            keys = ops.reshape(keys, (-1, self.num_heads * self.d_k))
-        heads, cache = step.attend(self, queries, keys, values, cache)
-        return self.output_projection(step.join_heads(heads)), cache
-
     def heads_and_weights(self, queries, keys, values, mask):
         """Computes the heads and their weights. `mask` has the axes of the weights."""
         return weighted_values(self.scores_of(queries, keys), values, mask, self.dropout)
@@ -243,37 +223,15 @@ class MultiHeadAttention(keras.layers.Layer):
         vector = () if self.score_vector is None else (self.score_vector,)
         return self.scores(queries, keys, *vector)
 
-    def keys_and_values(self, memory):
-        """Projects a memory `[batch, length, width]` to `KeysValues`."""
-        return KeysValues(*self.project(memory, self.key, self.value))
-
     def project(self, x, *layers, training=False):
         """Projects a sequence with each of several layers, and splits the results into heads.
 
-        In training, the projections are columns of one product, which is faster for many rows.
-        Layers of other classes that replace them are called one by one.
+        In training, all of them are one product, which is faster for many rows.
         """
-        own = any(type(layer) is not keras.layers.Dense for layer in layers)
-        if not training or self.d_k != self.d_v or own:
-            return [self.split_heads(layer(x), layer.units // self.num_heads) for layer in layers]
-        outputs = ops.matmul(x, ops.concatenate([layer.kernel for layer in layers], axis=1))
-        if self.use_bias:
-            outputs = outputs + ops.concatenate([layer.bias for layer in layers])
-        return ops.split(self.split_heads(outputs, self.d_k), len(layers), axis=1)
-
-    def empty_cache(self, sentences, length, beams=1):
-        """Returns a cache of zeros for `length` positions, which `decode_step` fills."""
-        slots = self.cached_positions(length) * beams
-        return empty_cache(sentences, slots, self.num_heads, self.d_k, self.d_v, self.compute_dtype)
-
-    def extend_cache(self, cache, length, beams=1):
-        """Returns a cache that is extended by zeros to `length` positions."""
-        slots = self.cached_positions(length) * beams
-        return KeysValues(*(extended(x, 2, slots) for x in cache))
-
-    def cached_positions(self, length):
-        """Returns the number of positions that a cache for `length` positions holds: all."""
-        return length
+        if training and self.d_k == self.d_v and can_be_joined(layers):
+            heads = self.split_heads(joined_projections(x, layers), self.d_k)
+            return ops.split(heads, len(layers), axis=1)
+        return [self.split_heads(layer(x), layer.units // self.num_heads) for layer in layers]
 
     def split_heads(self, x, width):
         batch_size, length = ops.shape(x)[:2]
