@@ -22,7 +22,7 @@ FLOORS = [
     {"rivals"},
     {"models"},
     {"decoding"},
-    {"training", "evaluation", "visualization", "parameters", "operations", "importing", "export"},
+    {"training", "evaluation", "visualization", "parameters", "importing", "export"},
     {"experiment"},
     {"translating"},
     {"serving", "runs"},

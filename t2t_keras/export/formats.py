@@ -1,5 +1,6 @@
 """The export formats: weight types, files, numbered folders. Importable without TensorFlow."""
 
+ENGINES = ("auto", "litert", "tensorflow", "ctranslate2")  # choices of --engine
 SAVED_MODEL_DTYPES = ("float32", "bfloat16", "int8")
 CTRANSLATE2_DTYPES = ("float32", "bfloat16", "float16", "int8")
 LITERT_DTYPES = ("float32", "int8")

@@ -4,7 +4,7 @@ import functools
 
 from absl import flags
 
-from t2t_keras.export.formats import CTRANSLATE2_DTYPES
+from t2t_keras.export.formats import CTRANSLATE2_DTYPES, ENGINES
 
 
 @functools.cache
@@ -32,7 +32,7 @@ def engine_flag():
     return flags.DEFINE_enum(
         "engine",
         "auto",
-        ("auto", "litert", "tensorflow", "ctranslate2"),
+        ENGINES,
         "What computes. auto: LiteRT on a CPU, if the run has an export for it with these weights "
         "and LiteRT can do what is asked; else TensorFlow. --verbosity=0 says why.",
     )

@@ -1,4 +1,4 @@
-"""Runs for the experiments on the paper's arguments, with learning curves that nobody trained."""
+"""Runs for the experiments on the paper's claims, with learning curves that nobody trained."""
 
 from t2t_keras.reproduction import Plan
 from t2t_keras.reproduction.claims.toy_runs import ToyRuns

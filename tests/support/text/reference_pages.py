@@ -39,18 +39,25 @@ def flags_page():
                 for flag in found
             }
         rows = [
-            (f"`--{name}`", shown(flag), cell(re.sub(r"^<.*?>: ", "", flag.help)))
+            (
+                f"`--{name}`",
+                default_of(flag),
+                cell(re.sub(r"^<.*?>: ", "", flag.help)) + choices(flag),
+            )
             for name, flag in sorted(defined.items())
         ]
         sections.append(f"## t2t-{command}\n\n" + table(("flag", "default", "purpose"), rows))
     return "\n".join(sections)
 
 
-def shown(flag):
-    """Returns the default of a flag, with its choices."""
-    default = "" if flag.default is None else f"`{flag.default_as_str.strip(chr(39))}`"
-    choices = [f"`{choice}`" for choice in getattr(flag.parser, "enum_values", ()) if choice]
-    return " of ".join(filter(None, (default, ", ".join(choices))))
+def default_of(flag):
+    return "" if flag.default is None else f"`{flag.default_as_str.strip(chr(39))}`"
+
+
+def choices(flag):
+    """Returns a sentence with the choices of a flag, or ""."""
+    names = [f"`{choice}`" for choice in getattr(flag.parser, "enum_values", ()) if choice]
+    return f" Choices: {', '.join(names)}." if names else ""
 
 
 def settings_page():
