@@ -92,8 +92,8 @@ def export_in(arguments):
     exports = [find_export(folder) for folder in arguments]
     if len(exports) != 1 or exports[0] is None:
         raise ValueError(
-            "--apache_beam takes one folder with an export. t2t-train and "
-            f"t2t-export leave one in RUN/export and RUN/export_litert. Received: {' '.join(arguments) or 'none'}"
+            "--apache_beam takes one folder with an export. t2t-train and t2t-export leave one in "
+            f"RUN/export and RUN/export_litert. Received: {' '.join(arguments) or 'none'}"
         )
     return exports[0].absolute()
 

@@ -80,7 +80,7 @@ def test_the_lines_are_those_of_the_same_command_without_beam(export, texts, tmp
         (["{0}", "{0}", "--input={1}/*", "--output={2}/out"], "takes one folder with an export"),
         (
             ["{0}/..", "--input={1}/*", "--output={2}/out"],
-            "t2t-export RUN writes one to RUN/export",
+            "leave one in RUN/export and RUN/export_litert",
         ),
         (["{0}", "--output={2}/out"], "needs --input='FILES' and --output=FOLDER"),
         (["{0}", "--input={1}/*"], "needs --input='FILES' and --output=FOLDER"),
