@@ -5,7 +5,7 @@ import itertools
 from typing import NamedTuple
 
 from pipelines.markup.html_elements import BLOCKS
-from pipelines.markup.markup_tokens import Tokenizer, tokens_of
+from pipelines.markup.markup_tokens import MarkupTokenizer, tokens_of
 
 MARKUP = ("html", "xml", "placeholders")
 DEEPEST = 50  # maximum nesting of elements in a segment; deeper elements divide the text
@@ -89,7 +89,7 @@ class Document:
     """
 
     def __init__(self, markup):
-        self.tokenizer = Tokenizer(markup)
+        self.tokenizer = MarkupTokenizer(markup)
 
     def pieces_of(self, line):
         """Divides the next line, like `pieces_of`. A line break at its end counts as a space."""

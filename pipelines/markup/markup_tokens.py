@@ -32,7 +32,7 @@ LONGEST_TAG = 2000  # characters kept of a tag that spans lines
 UNQUOTED_END = re.compile(r"=\s*[^\s\"'=]+\Z")  # <a href=http://a.example/>: a slash of the URL
 
 
-class Token(NamedTuple):
+class MarkupToken(NamedTuple):
     """A part of a text.
 
     Args:
@@ -48,17 +48,17 @@ class Token(NamedTuple):
 
 
 def tokens_of(text, markup):
-    """Returns the `Token`s of a text.
+    """Returns the `MarkupToken`s of a text.
 
     Args:
         text: a string.
         markup: "html", "xml" or "placeholders".
     """
-    return Tokenizer(markup, IN_TEXT).tokens(text)
+    return MarkupTokenizer(markup, IN_TEXT).tokens(text)
 
 
-class Tokenizer:
-    """Divides a text, or the lines of a document, into `Token`s.
+class MarkupTokenizer:
+    """Divides a text, or the lines of a document, into `MarkupToken`s.
 
     Args:
         markup: "html", "xml" or "placeholders".
@@ -96,7 +96,7 @@ class Scan:
     """Collects the tokens of one text.
 
     Args:
-        tokenizer: the `Tokenizer`, whose open elements change.
+        tokenizer: the `MarkupTokenizer`, whose open elements change.
         begun: markup that began before the text.
         text: a string.
     """
@@ -131,7 +131,7 @@ class Scan:
         if start < self.first:
             kind, start = "divider", self.first
         if start < end:
-            self.written.append(Token(kind, self.text[start:end], name))
+            self.written.append(MarkupToken(kind, self.text[start:end], name))
 
     def other(self, match):
         """Adds a comment, a declaration, or unfinished markup."""
@@ -235,7 +235,7 @@ def text_tokens(text, markup):
     at = 0
     for match in PLACEHOLDERS.finditer(text):
         yield from plain_tokens(text[at : match.start()], markup)
-        yield Token("placeholder", match[0])
+        yield MarkupToken("placeholder", match[0])
         at = match.end()
     yield from plain_tokens(text[at:], markup)
 
@@ -244,7 +244,7 @@ def plain_tokens(text, markup):
     """Yields the tokens of a text without placeholders: its words and its entities."""
     if markup == "placeholders" or "&" not in text:
         if text:
-            yield Token("text", text, text)
+            yield MarkupToken("text", text, text)
         return
     at, characters = 0, []
     raw = 0  # start of the text token
@@ -260,14 +260,14 @@ def plain_tokens(text, markup):
             characters.append(character)
             continue
         if match.start() > raw:
-            yield Token("text", text[raw : match.start()], "".join(characters))
+            yield MarkupToken("text", text[raw : match.start()], "".join(characters))
         kind = "space" if is_space(match[0]) else "placeholder"
         if kind == "placeholder" and is_hidden(match[0]):
             kind = "hidden"
-        yield Token(kind, match[0])
+        yield MarkupToken(kind, match[0])
         raw, characters = at, []
     if raw < len(text):
-        yield Token("text", text[raw:], "".join([*characters, text[at:]]))
+        yield MarkupToken("text", text[raw:], "".join([*characters, text[at:]]))
 
 
 def is_hidden(entity):

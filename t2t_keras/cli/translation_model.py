@@ -43,7 +43,7 @@ REQUIRE = flags.DEFINE_string(
 )
 
 
-class Model(NamedTuple):
+class TranslationModel(NamedTuple):
     """Runs or an export, ready to translate.
 
     Args:
@@ -60,7 +60,7 @@ class Model(NamedTuple):
 
 
 def load_model(folders, recorded=None):
-    """Returns the `Model` of an export, a run or an ensemble.
+    """Returns the `TranslationModel` of an export, a run or an ensemble.
 
     Args:
         folders: the positional arguments.
@@ -78,7 +78,7 @@ def load_model(folders, recorded=None):
     identity["split"] = given["split"] or translator.engine.split
     if (ALIGNMENTS.value or MARKUP.value) and found.engine.alignment:
         identity["alignment"] = dataclasses.asdict(found.engine.alignment)
-    return Model(translator, options, config.n_best, identity)
+    return TranslationModel(translator, options, config.n_best, identity)
 
 
 def planned(translator):

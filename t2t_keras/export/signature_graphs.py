@@ -54,7 +54,7 @@ class SignatureGraphs(collections.abc.Mapping):
     def __getitem__(self, name):
         if name not in self.names:
             raise KeyError(name)
-        return Signature(self, name)
+        return SignatureGraph(self, name)
 
     def function(self, inputs, outputs):
         """Returns a function of tensors, from the part of the graph that computes the outputs.
@@ -73,7 +73,7 @@ class SignatureGraphs(collections.abc.Mapping):
         return wrapped.prune(feeds, fetches)
 
 
-class Signature:
+class SignatureGraph:
     """A signature. The first call imports its graph. Inputs with defaults are optional."""
 
     def __init__(self, graphs, name):

@@ -8,7 +8,7 @@ from t2t_keras.checks import check_boolean
 from t2t_keras.importing import ctranslate2_file
 from t2t_keras.importing.accompanying_files import read_json_file
 from t2t_keras.importing.ctranslate2_vocabularies import Vocabularies
-from t2t_keras.importing.imported import Imported, Weights
+from t2t_keras.importing.imported import Imported, ImportedWeights
 from t2t_keras.importing.tensors import Tensors, zeros
 from t2t_keras.transformer_config import TransformerConfig
 
@@ -77,17 +77,17 @@ def read(folder, source_begin=None, source_end=None):
     given = {name: value for name, value in given.items() if value is not None}
     for name, value in given.items():
         check_boolean(name, value)
-    return Folder(folder).imported(given)
+    return CTranslate2Folder(folder).imported(given)
 
 
-class Folder:
+class CTranslate2Folder:
     """A folder that CTranslate2's converters wrote."""
 
     def __init__(self, folder):
         self.folder = folder
         if not is_format(folder):
             raise ValueError(f"{folder} has no model.bin, which is part of a model of CTranslate2")
-        self.model = ctranslate2_file.Model(folder / "model.bin")
+        self.model = ctranslate2_file.CTranslate2File(folder / "model.bin")
         if self.model.spec not in SPECS or self.model.revision not in REVISIONS:
             raise ValueError(
                 f"{folder} holds a {self.model.spec} of revision {self.model.revision}, and not "
@@ -177,7 +177,7 @@ class Folder:
         if vocabularies.source_begin:  # then both sides use the row of the begin token
             shared = shared and start == vocabularies.source_start
 
-        weights = Weights()
+        weights = ImportedWeights()
         config = self.config(source.shape[1], weights)
         config |= {"source_end": vocabularies.source_end, "vocab_size": len(orders["target"])}
         config |= {"tie_output": tied, "output_bias": True}

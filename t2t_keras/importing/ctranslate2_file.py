@@ -15,7 +15,7 @@ OLD_TYPES = {4: "float32", 2: "int16", 1: "int8"}  # {item size: type} in versio
 INT16_SCALE = 1000.0  # the default scale of int16 weights
 
 
-class Model:
+class CTranslate2File:
     """The contents of a model.bin.
 
     Args:

@@ -5,7 +5,7 @@ import numpy as np
 from t2t_keras.checks import check, check_boolean, check_choice, check_integer, check_rate
 from t2t_keras.importing.accompanying_files import read_json_file, read_sentencepiece
 from t2t_keras.importing.ids import ABSENT, Ids
-from t2t_keras.importing.imported import Imported, Pieces, Weights
+from t2t_keras.importing.imported import Imported, ImportedWeights, Pieces
 from t2t_keras.importing.pytorch_file import read_pytorch
 from t2t_keras.importing.safetensors_file import read_safetensors
 from t2t_keras.importing.tensors import Tensors, zeros
@@ -35,10 +35,10 @@ def is_format(folder):
 
 def read(folder):
     """Reads a folder with a Marian model of Hugging Face and returns an `Imported`."""
-    return Folder(folder).imported()
+    return HuggingFaceFolder(folder).imported()
 
 
-class Folder:
+class HuggingFaceFolder:
     """A folder that `MarianMTModel.save_pretrained` and `MarianTokenizer.save_pretrained` wrote."""
 
     def __init__(self, folder):
@@ -69,7 +69,7 @@ class Folder:
         )
 
     def imported(self):
-        weights = Weights()
+        weights = ImportedWeights()
         config = self.config()
         matrices = self.matrices(config["d_model"])
         shared = matrices["source"] is matrices["target"]

@@ -50,7 +50,7 @@ class Imported:
     notes: list = dataclasses.field(default_factory=list)
 
 
-class Weights:
+class ImportedWeights:
     """Collects `Tensor`s by the paths of our model's weights. Kernels are `[in, out]`."""
 
     def __init__(self):

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from t2t_keras.importing.accompanying_files import find_vocabularies, sentencepiece_fields
-from t2t_keras.importing.imported import Imported, Weights
+from t2t_keras.importing.imported import Imported, ImportedWeights
 from t2t_keras.importing.marian_settings import Settings
 from t2t_keras.importing.marian_vocabulary import SUFFIXES, read_vocabulary
 from t2t_keras.importing.npz_file import NpzFile
@@ -42,10 +42,10 @@ def is_format(folder):
 
 def read(folder):
     """Reads a folder with a model of Marian and returns an `Imported`."""
-    return Folder(folder).imported()
+    return MarianFolder(folder).imported()
 
 
-class Folder:
+class MarianFolder:
     """A folder with a model.npz, vocabularies, and often a decoder.yml that names them."""
 
     def __init__(self, folder):
@@ -142,7 +142,7 @@ class Folder:
                 notes.append(f"{sizes}; check that it belongs to the model")
             orders[side], texts[side] = vocabulary.in_our_order(rows)
         self.add_sentencepiece(texts)
-        weights = Weights()
+        weights = ImportedWeights()
         config = self.config(weights)
         matrix = orders["target"].input_matrix(target)
         weights.by_path["embedding/matrix"] = matrix

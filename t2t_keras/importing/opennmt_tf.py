@@ -9,7 +9,7 @@ from t2t_keras.importing.accompanying_files import (
     sentencepiece_fields,
 )
 from t2t_keras.importing.ids import Ids
-from t2t_keras.importing.imported import Imported, Pieces, Weights
+from t2t_keras.importing.imported import Imported, ImportedWeights, Pieces
 from t2t_keras.importing.tensors import Tensors
 from t2t_keras.importing.tf_checkpoint import checkpoint_prefix, read_checkpoint
 from t2t_keras.transformer_config import TransformerConfig
@@ -64,10 +64,10 @@ def read(folder, num_heads=None, source_begin=False, source_end=False):
     """
     check_boolean("source_begin", source_begin)
     check_boolean("source_end", source_end)
-    return Folder(folder).imported(num_heads, source_begin, source_end)
+    return OpenNMTTFFolder(folder).imported(num_heads, source_begin, source_end)
 
 
-class Folder:
+class OpenNMTTFFolder:
     """A folder with a checkpoint of OpenNMT-tf."""
 
     def __init__(self, folder):
@@ -100,7 +100,7 @@ class Folder:
             orders[side] = Ids(rows, *range(len(SPECIAL)), unknown=rows - 1)
             texts[side].pieces = orders[side].ordered(texts[side].pieces)
         texts["source"].begin = source_begin
-        weights = Weights()
+        weights = ImportedWeights()
         config = self.config(weights) | {"num_heads": self.heads(num_heads)}
         config |= {"source_end": source_end, "vocab_size": len(orders["target"])}
         weights.by_path["embedding/matrix"] = orders["target"].input_matrix(target)

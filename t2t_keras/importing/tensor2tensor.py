@@ -3,7 +3,7 @@
 import re
 
 from t2t_keras.importing.ids import Ids
-from t2t_keras.importing.imported import Imported, Pieces, Weights
+from t2t_keras.importing.imported import Imported, ImportedWeights, Pieces
 from t2t_keras.importing.tensor2tensor_files import (
     read_hparams,
     read_vocabularies,
@@ -59,10 +59,10 @@ def read(folder, target_space=0):
         target_space: id of the kind of text that the model was trained to write. It is defined in
             the class of tensor2tensor's problem, not in these files. The default there is 0.
     """
-    return Folder(folder).imported(target_space)
+    return Tensor2TensorFolder(folder).imported(target_space)
 
 
-class Folder:
+class Tensor2TensorFolder:
     """A folder with a checkpoint of tensor2tensor."""
 
     def __init__(self, folder):
@@ -124,7 +124,7 @@ class Folder:
             raise ValueError(
                 f"{self.folder} has no target spaces. Received: target_space={target_space}"
             )
-        weights = Weights()
+        weights = ImportedWeights()
         config = self.config(weights)
         weights.by_path["embedding/matrix"] = target_order.input_matrix(target)
         if embedded is not target:

@@ -15,7 +15,7 @@ from t2t_keras.runs.run import Run
 from t2t_keras.training.checkpoints import Checkpoints
 
 
-class Weights(NamedTuple):
+class ChosenWeights(NamedTuple):
     """The weights with which a run is scored.
 
     Args:
@@ -112,7 +112,7 @@ def check_same_text(record, run, data, dev):
 
 
 def average(stages, run, last):
-    """Averages the `last` newest checkpoints, or all if there are fewer; returns `Weights`."""
+    """Averages the `last` newest checkpoints, or all if fewer; returns `ChosenWeights`."""
     if not run.checkpoints.steps():
         raise ValueError(f"{run.folder} has no weights yet. Train it to its first checkpoint")
     steps = run.latest_steps()[-last:]
@@ -124,15 +124,15 @@ def average(stages, run, last):
         depends_on=steps,
     )
     count = f"the last {len(steps)} checkpoints averaged" if len(steps) > 1 else "one checkpoint"
-    return Weights("averaged", run.averaged_weights, f"{count} (up to step {steps[-1]:,})")
+    return ChosenWeights("averaged", run.averaged_weights, f"{count} (up to step {steps[-1]:,})")
 
 
 def default_weights(run):
-    """Returns the `Weights` that every command uses by default."""
+    """Returns the `ChosenWeights` that every command uses by default."""
     name = run.default_weights()
     if name == "averaged":
-        return Weights(name, run.averaged_weights, "the run's averaged weights")
-    return Weights(
+        return ChosenWeights(name, run.averaged_weights, "the run's averaged weights")
+    return ChosenWeights(
         name, checkpoints_of(run).path(int(name)), f"the checkpoint of step {int(name):,}"
     )
 
@@ -144,7 +144,7 @@ def translate(stages, stage, run, weights, search, source, output):
         stages: `Stages` of the run.
         stage: name of the stage.
         run: a `Run`.
-        weights: its `Weights`.
+        weights: its `ChosenWeights`.
         search: a `SearchConfig`. Only beam, alpha, extra_length and constrain are used; all other
             settings come from the run.
         source, output: the files.

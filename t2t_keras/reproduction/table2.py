@@ -88,7 +88,7 @@ PAPER = {
 OWN = ("ende_base", "ende_big", "enfr_base", "enfr_big")
 
 
-class Result(NamedTuple):
+class Table2Result(NamedTuple):
     """A line of the table: a row's scores on one test set."""
 
     row: str
@@ -188,7 +188,7 @@ def recipe_of(plan, name, reduced=None):
 
 
 def score_row(plan, folder, name, run=None, reduced=None):
-    """Trains a row unless a run is given, and yields a `Result` for each test set.
+    """Trains a row unless a run is given, and yields a `Table2Result` for each test set.
 
     Args:
         plan: a `Plan`.
@@ -215,7 +215,7 @@ def score_row(plan, folder, name, run=None, reduced=None):
         output = folder / name / f"{test}.out"
         translate(stages(), f"translate-{test}", run, weights, search, source, output)
         lines, references = read_lines(output), read_lines(target)
-        yield Result(
+        yield Table2Result(
             row=name,
             test=test,
             facts=facts,

@@ -7,7 +7,7 @@ from t2t_keras.reproduction.recipe import operations_per_token
 from t2t_keras.visualization.line_panels import Panel, line_panels
 
 
-class Progress(NamedTuple):
+class RowProgress(NamedTuple):
     """The training cost up to an evaluation, and its BLEU on the held-out text.
 
     Args:
@@ -22,10 +22,10 @@ class Progress(NamedTuple):
 
 
 def progress_of(run):
-    """Returns the `Progress` at each evaluation of a run."""
+    """Returns the `RowProgress` at each evaluation of a run."""
     per_token = operations_per_token(run.experiment().model)
     return [
-        Progress(per_token * line["tokens"], line["seconds"], line.get("bleu"))
+        RowProgress(per_token * line["tokens"], line["seconds"], line.get("bleu"))
         for line in run.evaluations()
         if "tokens" in line and "seconds" in line
     ]
@@ -36,7 +36,7 @@ def draw_progress(path, rows):
 
     Args:
         path: path of the PNG file.
-        rows: {name of the row: list of `Progress`}.
+        rows: {name of the row: list of `RowProgress`}.
     """
     rows = {
         name: [each for each in progress if each.bleu is not None]

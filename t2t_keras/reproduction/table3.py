@@ -45,7 +45,7 @@ TOY_WIDTHS = 8  # divisor of the widths
 TOY_LAYERS = 2  # divisor of the number of layers
 
 
-class Result(NamedTuple):
+class Table3Result(NamedTuple):
     """A line of the table, and the settings that the row was trained with."""
 
     row: str
@@ -152,7 +152,7 @@ def score_row(plan, folder, row, recipe, base, text):
         reads=dev_files,
     )
     lines, references = read_lines(output), read_lines(target)
-    return Result(
+    return Table3Result(
         row=row,
         changed=changed_settings(base, recipe),
         steps=recipe.experiment.training.steps,

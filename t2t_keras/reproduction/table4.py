@@ -45,7 +45,7 @@ OUTPUTS = {"": "any", "tree": "trees only"}  # {`SearchConfig.constrain`: name i
 PAPER_F1 = {"gold trees only": 91.3, "semi-supervised": 92.7}
 
 
-class Result(NamedTuple):
+class Table4Result(NamedTuple):
     """A line of the table: the scores of one search on one treebank.
 
     Args:
@@ -193,7 +193,7 @@ def trained_run(plan, folder, recipe, trees):
 
 
 def score_treebank(plan, folder, name, golds, seen, search, run, weights):
-    """Parses the sentences of the gold trees and returns the `Result` of the parses."""
+    """Parses the sentences of the gold trees and returns the `Table4Result` of the parses."""
     sentences = [gold_words(gold) for gold in golds]
     parsed = f"{name}-constrained" if search.constrain else name
     source, output = folder / f"{name}.words", folder / f"{parsed}.brackets"
@@ -207,7 +207,7 @@ def score_treebank(plan, folder, name, golds, seen, search, run, weights):
     parses = [tree_of(line) for line in lines]
     unseen = [index for index in range(len(golds)) if index not in seen]
     score, _ = bracketing([golds[i] for i in unseen], [parses[i] for i in unseen])
-    return Result(
+    return Table4Result(
         test=name,
         constrain=search.constrain,
         facts=facts_of(run),

@@ -17,7 +17,7 @@ from t2t_keras.translating.sentences import on_one_line
 from t2t_keras.translating.words import texts_of_words
 from t2t_keras.visualization.report import (
     Attention,
-    Example,
+    ExampleTranslation,
     RunFacts,
     TestFacts,
     chosen,
@@ -114,7 +114,7 @@ def test_facts(run, tests, examples, weights, **search):
     outputs = [on_one_line(each.text) for each in translations]
     scores = sentence_bleu(outputs, tests.references)
     lines = [
-        Example(line, *columns)
+        ExampleTranslation(line, *columns)
         for line, columns in enumerate(
             zip(scores, tests.sources, tests.references, outputs, strict=True), 1
         )

@@ -23,7 +23,7 @@ from pipelines.text.opened_text import compressing, opened
 PROGRESS = ".t2t-translate"  # hidden, so that patterns such as OUTPUT/* do not match it
 
 
-class Block(NamedTuple):
+class LineBlock(NamedTuple):
     """Consecutive lines of an input file.
 
     Args:
@@ -94,7 +94,9 @@ class TranslatedFile:
             path.unlink()
         lines = command["lines"]
         self.blocks = [
-            Block(self.source, index * lines, byte, lines, self.progress / f"lines-{index * lines}")
+            LineBlock(
+                self.source, index * lines, byte, lines, self.progress / f"lines-{index * lines}"
+            )
             for index, byte in enumerate(block_starts(self.source, lines))
         ]
         self.join()

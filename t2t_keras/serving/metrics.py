@@ -69,7 +69,7 @@ class Metrics:
 
         Args:
             number: its number.
-            model: its `Model` or `EngineModel`.
+            model: its `ServedSavedModel` or `EngineModel`.
         """
         self.version.set(number)
         self.engine.clear()

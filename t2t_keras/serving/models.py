@@ -12,7 +12,7 @@ from t2t_keras.decoding.compiled_shapes import PAYS_AFTER, Shape
 from t2t_keras.export.loading import load
 from t2t_keras.export.signature_names import IDS_SEARCH, OPTIONS, is_served, read_batchable
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.serving.signatures import Signature, warm_up
+from t2t_keras.serving.signatures import ServedSignature, warm_up
 from t2t_keras.serving.tensors import Spec
 from t2t_keras.serving.translations import Translations
 from t2t_keras.translating.engines.saved_model import SavedModelEngine
@@ -21,7 +21,7 @@ from t2t_keras.translating.engines.saved_model import SavedModelEngine
 EXPECTED = Shape(1, 16), Shape(1, 32), Shape(1, 64)
 
 
-class Model:
+class ServedSavedModel:
     """A loaded SavedModel.
 
     Args:
@@ -32,7 +32,7 @@ class Model:
         engine: the model's engine. None: see `translations`.
         translations: the `Translations`. None: t2t-export did not write the SavedModel, or an
             earlier version did. Then all of its signatures are called directly.
-        signatures: {name: `Signature`} for the signatures that `translations` lacks.
+        signatures: {name: `ServedSignature`} for the signatures that `translations` lacks.
         metadata: {name: metadata in TensorFlow Serving's format} for all signatures.
         shapes: the `CompiledShapes` that another thread compiles. None: none are compiled.
     """
@@ -92,10 +92,10 @@ def json_value(tensor):
 
 
 def signature_of(name, function, batchable, defaults):
-    """Returns the `Signature` of a SavedModel's function.
+    """Returns the `ServedSignature` of a SavedModel's function.
 
     Args:
-        name, batchable: see `Signature`.
+        name, batchable: see `ServedSignature`.
         function: function of the SavedModel.
         defaults: {input: `TensorProto`} for the inputs that a request may omit.
     """
@@ -113,7 +113,7 @@ def signature_of(name, function, batchable, defaults):
                 f"Signature {name!r} cannot be served: the first axis of its tensor {key!r} must "
                 f"be of unknown size, a row for each text. Received: shape {spec.shape}"
             )
-    return Signature(
+    return ServedSignature(
         name, inputs, outputs, batchable, functools.partial(computed, function, inputs)
     )
 

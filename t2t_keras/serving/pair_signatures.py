@@ -10,7 +10,7 @@ from t2t_keras.decoding.batches import LONGEST, stacked
 from t2t_keras.decoding.rows import END, PADDING
 from t2t_keras.export.signature_names import ATTENTION_LONGEST
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.serving.signatures import Signature
+from t2t_keras.serving.signatures import ServedSignature
 from t2t_keras.serving.tensors import Spec
 from t2t_keras.serving.translations import TEXTS, can
 from t2t_keras.translating.scoring import Scorer
@@ -31,23 +31,23 @@ class PairSignatures:
         self.scorer, self.pieces = Scorer(self.engine, self.tokenizer), {}
 
     def all(self):
-        """Returns {name: `Signature`}."""
+        """Returns {name: `ServedSignature`}."""
         log_p = {"log_probabilities": Spec("float32", (None,))}
         of_pieces = {"log_probabilities": Spec("float32", (None, None)), "target_pieces": PIECES}
         sides = {"source": TEXTS, "target": TEXTS}
         found = [
-            Signature("score", sides, log_p, True, self.score),
-            Signature("score_pieces", PAIR, of_pieces, False, self.score_pieces),
+            ServedSignature("score", sides, log_p, True, self.score),
+            ServedSignature("score_pieces", PAIR, of_pieces, False, self.score_pieces),
         ]
         both = {"source_pieces": PIECES, "target_pieces": PIECES}
         if can(self.engine.check_attention):
             weights = {"weights": Spec("float32", (None, None, None))}
-            found.append(Signature("align", PAIR, both | weights, False, self.align))
+            found.append(ServedSignature("align", PAIR, both | weights, False, self.align))
         if sizes := self.engine.attention_sizes():
             of_heads = {
                 kind: Spec("float32", (None, *size, None, None)) for kind, size in sizes.items()
             }
-            found.append(Signature("attention", PAIR, both | of_heads, False, self.attention))
+            found.append(ServedSignature("attention", PAIR, both | of_heads, False, self.attention))
         return {each.name: each for each in found}
 
     def score(self, inputs):

@@ -310,15 +310,15 @@ def load_model(folder, **options):
 
     Args:
         folder: folder with a SavedModel or a LiteRT model.
-        **options: options of `Model`, used only for a SavedModel.
+        **options: options of `ServedSavedModel`, used only for a SavedModel.
     """
     if is_litert(folder):
         from t2t_keras.translating.engines.litert import LiteRTEngine  # loads LiteRT
 
         return EngineModel(LiteRTEngine(folder))
-    from t2t_keras.serving.models import Model  # loads TensorFlow
+    from t2t_keras.serving.models import ServedSavedModel  # loads TensorFlow
 
-    return Model(folder, **options)
+    return ServedSavedModel(folder, **options)
 
 
 def model_and_version(request):

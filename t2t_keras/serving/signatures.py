@@ -17,7 +17,7 @@ TYPES = {
 }
 
 
-class Signature(NamedTuple):
+class ServedSignature(NamedTuple):
     """A function of a model."""
 
     name: str

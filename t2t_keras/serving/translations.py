@@ -12,7 +12,7 @@ import numpy as np
 from t2t_keras.checks import check
 from t2t_keras.export.signature_names import ATTENTION_LONGEST, BEST, LISTS, NO_SCORE, OPTIONS
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.serving.signatures import Signature, metadata_of
+from t2t_keras.serving.signatures import ServedSignature, metadata_of
 from t2t_keras.serving.tensors import Spec
 from t2t_keras.translating.request import Request, TextError
 from t2t_keras.translating.required_phrases import glossary_in
@@ -44,7 +44,8 @@ class Translations:
         options = {"text": TEXTS} | {name: self.spec(name) for name in sorted(self.offered())}
         inputs = {BEST: {"text": TEXTS}, LISTS: {"text": TEXTS}, OPTIONS: options}
         self.signatures = {
-            name: Signature(name, inputs[name], self.outputs(name), True, None) for name in inputs
+            name: ServedSignature(name, inputs[name], self.outputs(name), True, None)
+            for name in inputs
         }
         self.metadata = {name: metadata_of(each) for name, each in self.signatures.items()}
 

@@ -123,7 +123,8 @@ class Versions:
         name: name of the model.
         folder: the folder with the versions.
         workers: `Workers`.
-        load: function that takes the folder of a version and returns a `Model` or `EngineModel`.
+        load: function that takes the folder of a version and returns a `ServedSavedModel` or
+            an `EngineModel`.
         find: function that takes `folder` and returns {number: folder of the version}.
     """
 

@@ -8,7 +8,7 @@ from t2t_keras.decoding.rows import END
 from t2t_keras.translating.calls import Call, answered
 
 
-class Score(NamedTuple):
+class PairScore(NamedTuple):
     """The log-probability of a target and of each of its tokens."""
 
     tokens: Any  # ids, including the end token
@@ -41,7 +41,7 @@ class Scorer:
         self.engine, self.tokenizer, self.longest = engine, tokenizer, engine.longest
 
     def score(self, pairs, on_progress=lambda count: None, first_line=1):
-        """Returns the `Score` of each pair.
+        """Returns the `PairScore` of each pair.
 
         Args:
             pairs: a list of (source, target). An empty text is scored as an end token alone.
@@ -53,7 +53,7 @@ class Scorer:
         return self.score_ids(sources, targets, on_progress)
 
     def score_ids(self, sources, targets, on_progress=lambda count: None):
-        """Returns the `Score` of each pair of ids.
+        """Returns the `PairScore` of each pair of ids.
 
         Args:
             sources: lists of ids, including the end token.
@@ -62,7 +62,7 @@ class Scorer:
         """
         call = Call(self.engine, "log_p", {"source": sources, "target": targets})
         found = answered(call, lambda done, _: on_progress(done))
-        return [Score(*each) for each in zip(targets, found, strict=True)]
+        return [PairScore(*each) for each in zip(targets, found, strict=True)]
 
     def encode(self, side, texts, first_line):
         """Returns the ids of each text, followed by the end token."""

@@ -50,7 +50,7 @@ class RunFacts(NamedTuple):
     comparison: str | None = None  # result of comparing weights at the end of training
 
 
-class Example(NamedTuple):
+class ExampleTranslation(NamedTuple):
     """A test sentence with its reference and the model's output."""
 
     line: int  # counted from 1
@@ -63,7 +63,7 @@ class Example(NamedTuple):
 class Attention(NamedTuple):
     """The attention on one sentence."""
 
-    example: Example
+    example: ExampleTranslation
     heads: list  # the `Heads` of every sub-layer
 
 
@@ -75,7 +75,7 @@ class TestFacts(NamedTuple):
     how: str  # weights and search, for example "weights: averaged; beam 4"
     scores: list  # `Score`s of all lines together, BLEU first
     by_length: list  # `LengthGroup`s
-    examples: dict  # {name in `EXAMPLES`: list of `Example`s}
+    examples: dict  # {name in `EXAMPLES`: list of `ExampleTranslation`s}
     calibration: Any  # the `Calibration` of its words; None: there are no words
     attention: Attention | None
 
@@ -86,7 +86,7 @@ def chosen(lines, most):
     Among equal scores, long sources come first. No source occurs twice.
 
     Args:
-        lines: `Example`s.
+        lines: `ExampleTranslation`s.
         most: maximum size of each group.
     """
     different = {}

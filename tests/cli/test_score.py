@@ -13,7 +13,7 @@ from support.runs.untrained import toy_tokenizer, untrained_run
 
 from pipelines.tokenizers import load_tokenizer
 from pipelines.toy.grammar import pairs
-from t2t_keras.translating.scoring import Score
+from t2t_keras.translating.scoring import PairScore
 
 PAIRS = pairs(20)
 UGLY = [
@@ -116,7 +116,7 @@ def test_an_object_per_pair_has_the_log_p_of_each_piece(folder):
 
 
 def test_lines_and_objects_without_pieces(folder):
-    pair, given = ("a", "schläft"), Score(np.array([5, 2]), np.array([-1.0, -2.5]))
+    pair, given = ("a", "schläft"), PairScore(np.array([5, 2]), np.array([-1.0, -2.5]))
     with parsed_flags("score") as module:
         assert module.formatted(pair, given, None) == "-3.5000\t5.7546\t2"
     with parsed_flags("score", "--json") as module:

@@ -12,7 +12,7 @@ from t2t_keras.runs import Run
 
 
 def identity(*arguments):
-    """Returns the identity of the `Model` that t2t-translate loads."""
+    """Returns the identity of the `TranslationModel` that t2t-translate loads."""
     with parsed_flags("translation_model", *arguments) as module:
         folders = [str(each) for each in arguments if not str(each).startswith("--")]
         return module.load_model(folders).identity

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.importing.ctranslate2_folder import random_model, write_model
 
-from t2t_keras.importing.ctranslate2_file import Model
+from t2t_keras.importing.ctranslate2_file import CTranslate2File
 
 MATRIX = np.arange(-6, 6, dtype="float32").reshape(3, 4) / 4
 
@@ -37,7 +37,7 @@ def stored(kind):
 def test_every_version_and_type_is_read(tmp_path, version, kind):
     variables, error = stored(kind)
     write_model(tmp_path / "model.bin", {"first": np.float32(2.5), **variables}, version)
-    model = Model(tmp_path / "model.bin")
+    model = CTranslate2File(tmp_path / "model.bin")
     assert model.version == version and list(model.tensors) == ["w"]
     np.testing.assert_allclose(model.tensors["w"].read(), MATRIX, rtol=0, atol=error)
     assert model.attributes["first"] == 2.5
@@ -46,7 +46,7 @@ def test_every_version_and_type_is_read(tmp_path, version, kind):
 def test_an_alias_is_the_same_tensor_with_its_scale(tmp_path):
     variables, error = stored("int8")
     write_model(tmp_path / "model.bin", variables, aliases=[("other", "w")])
-    model = Model(tmp_path / "model.bin")
+    model = CTranslate2File(tmp_path / "model.bin")
     assert model.same == {"w": "w", "w_scale": "w_scale", "other": "w", "other_scale": "w_scale"}
     np.testing.assert_allclose(model.tensors["other"].read(), MATRIX, rtol=0, atol=error)
 
@@ -54,7 +54,10 @@ def test_an_alias_is_the_same_tensor_with_its_scale(tmp_path):
 def test_strings_are_attributes(tmp_path):
     variables = {"unk_token": np.frombuffer(b"<unk>", "int8"), "num_heads": np.int8(4)}
     write_model(tmp_path / "model.bin", variables)
-    assert Model(tmp_path / "model.bin").attributes == {"unk_token": "<unk>", "num_heads": 4}
+    assert CTranslate2File(tmp_path / "model.bin").attributes == {
+        "unk_token": "<unk>",
+        "num_heads": 4,
+    }
 
 
 @pytest.mark.parametrize("share", [0.0001, 0.01, 0.3, 0.7, 0.99, 0.9999])
@@ -64,7 +67,7 @@ def test_a_truncated_file_is_refused(tmp_path, share, version):
     write_model(path, random_model(), version)
     path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
     with pytest.raises(ValueError, match=rf"{path} is not a whole model of CTranslate2: "):
-        Model(path)
+        CTranslate2File(path)
 
 
 def header(version, *parts):
@@ -125,7 +128,7 @@ def test_headers_that_lie_are_refused(tmp_path, contents, message):
     path = tmp_path / "model.bin"
     path.write_bytes(contents)
     with pytest.raises(ValueError, match=message):
-        Model(path)
+        CTranslate2File(path)
 
 
 def test_a_name_that_stands_twice_is_refused(tmp_path):
@@ -133,7 +136,7 @@ def test_a_name_that_stands_twice_is_refused(tmp_path):
     entry = NAME + struct.pack("<BIBI", 1, 1, 0, 4) + bytes(4)
     path.write_bytes(header(6, SPEC, struct.pack("<I", 2), entry, entry, struct.pack("<I", 0)))
     with pytest.raises(ValueError, match="w occurs twice"):
-        Model(path)
+        CTranslate2File(path)
 
 
 def test_a_string_of_many_names_is_read_once(tmp_path):
@@ -141,5 +144,5 @@ def test_a_string_of_many_names_is_read_once(tmp_path):
     names = b"".join(struct.pack("<H", 5) + b"%04d\0" % n + NAME for n in range(9999))
     string = NAME + struct.pack("<BIBI", 1, 2**12, 1, 2**12) + b"a" * 2**12
     path.write_bytes(header(6, SPEC, struct.pack("<I", 1), string, struct.pack("<I", 9999), names))
-    attributes = Model(path).attributes
+    attributes = CTranslate2File(path).attributes
     assert len(attributes) == 10_000 and len(set(map(id, attributes.values()))) == 1

@@ -15,7 +15,7 @@ from support.importing.imported_logits import model_of
 from support.importing.small_sentencepiece import pieces_of, unigram_model
 
 from t2t_keras.importing.formats import recognized
-from t2t_keras.importing.hugging_face import Folder, read
+from t2t_keras.importing.hugging_face import HuggingFaceFolder, read
 from t2t_keras.importing.safetensors_file import read_safetensors
 from t2t_keras.runs.import_run import import_run
 from t2t_keras.runs.run_ensemble import RunEnsemble
@@ -267,7 +267,7 @@ def test_rows_without_a_token_keep_their_place(tmp_path):
     assert imported.target.pieces[-3:] == [TOKENS[37], "<unused_38>", "<unused_39>"]
     np.testing.assert_array_equal(
         imported.weights["embedding/matrix"].read()[[-1, 1]],
-        Folder(folder).tensors.take("model.shared.weight").read()[[39, 40]],
+        HuggingFaceFolder(folder).tensors.take("model.shared.weight").read()[[39, 40]],
     )
 
 

@@ -11,7 +11,7 @@ from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
 from t2t_keras.reproduction import Plan
 from t2t_keras.reproduction.run_stages import (
-    Weights,
+    ChosenWeights,
     average,
     check_same_text,
     default_weights,
@@ -53,7 +53,9 @@ def translation_stage(settings_of_run, **search):
     """Returns the arguments of the stage that translates with a run."""
     stages, run = mock.Mock(), mock.Mock()
     run.experiment.return_value = Experiment(search=SearchConfig(**settings_of_run))
-    translate(stages, "one", run, Weights("9", "weights", ""), SearchConfig(**search), "in", "out")
+    translate(
+        stages, "one", run, ChosenWeights("9", "weights", ""), SearchConfig(**search), "in", "out"
+    )
     return stages.run_once.call_args.kwargs
 
 

@@ -5,7 +5,7 @@ import pytest
 from t2t_keras.experiment import load_experiment
 from t2t_keras.parameters import training_operations
 from t2t_keras.reproduction import table2_progress
-from t2t_keras.reproduction.table2_progress import Progress, draw_progress, progress_of
+from t2t_keras.reproduction.table2_progress import RowProgress, draw_progress, progress_of
 from t2t_keras.runs import Run
 from t2t_keras.runs.settings_file import write_settings
 
@@ -23,8 +23,8 @@ def test_progress_is_counted_in_operations_of_the_tokens_seen(tmp_path):
     # 1,000 tokens are those of 20 pairs of 25 + 25 tokens.
     operations = training_operations(model, 20, 25)
     assert progress_of(run) == [
-        Progress(pytest.approx(operations), 3.5, 1.25),
-        Progress(pytest.approx(2 * operations), 7.0, None),
+        RowProgress(pytest.approx(operations), 3.5, 1.25),
+        RowProgress(pytest.approx(2 * operations), 7.0, None),
     ]
 
 
@@ -37,8 +37,11 @@ def test_the_picture_has_a_panel_for_operations_and_one_for_minutes(
     drawn = []
     monkeypatch.setattr(table2_progress, "line_panels", lambda *given: drawn.append(given))
     rows = {
-        "ende_base": [Progress(operations, 120.0, 12.0), Progress(2 * operations, 240.0, None)],
-        "ende_gnmt": [Progress(operations, 60.0, None)],
+        "ende_base": [
+            RowProgress(operations, 120.0, 12.0),
+            RowProgress(2 * operations, 240.0, None),
+        ],
+        "ende_gnmt": [RowProgress(operations, 60.0, None)],
     }
     draw_progress(tmp_path / "table2.png", rows)
     ((_, (by_operations, by_minutes)),) = drawn
@@ -49,5 +52,5 @@ def test_the_picture_has_a_panel_for_operations_and_one_for_minutes(
 
 
 def test_without_translations_there_is_no_picture(tmp_path):
-    draw_progress(tmp_path / "table2.png", {"ende_base": [Progress(1.0, 1.0, None)]})
+    draw_progress(tmp_path / "table2.png", {"ende_base": [RowProgress(1.0, 1.0, None)]})
     assert not list(tmp_path.iterdir())

@@ -9,7 +9,7 @@ from support.runs.reproduced import TINY, cells, reproduce_command, started_stag
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.experiment import differences, find_config, load_config_file, load_experiment
 from t2t_keras.reproduction import Plan, reproduce, table3
-from t2t_keras.reproduction.table3 import Result, changed_settings, recipe_of, write_results
+from t2t_keras.reproduction.table3 import Table3Result, changed_settings, recipe_of, write_results
 from t2t_keras.reproduction.texts import EncodedText
 from t2t_keras.runs.text_files import read_lines
 
@@ -80,8 +80,8 @@ def test_a_row_is_compared_with_base_and_with_the_papers_row(tmp_path):
     base, big = recipe_of(plan, "base"), recipe_of(plan, "big")
     score = Score("BLEU", 20.0, "signature", lines=300)
     results = [
-        Result("base", "", 2, 5.0, score, score, 0.5, base.experiment),
-        Result(
+        Table3Result("base", "", 2, 5.0, score, score, 0.5, base.experiment),
+        Table3Result(
             *("big", changed_settings(base, big), 6, 4.5, score._replace(score=22.0)),
             *(score, 1.25, big.experiment),
         ),
@@ -108,7 +108,7 @@ def markdown_and_rows(folder, perplexities):
     plan = Plan("table3", overrides=OVERRIDES, seeds=2, **REDUCTIONS)
     recipe, score = recipe_of(plan, "base"), Score("BLEU", 20.0, "signature", lines=300)
     results = [
-        Result(row, "", 2, perplexity, score, score, 0.5, recipe.experiment)
+        Table3Result(row, "", 2, perplexity, score, score, 0.5, recipe.experiment)
         for row, perplexity in perplexities.items()
     ]
     (folder / "report.json").write_text('{"counts": {"kept": 400}}')

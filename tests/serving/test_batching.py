@@ -9,7 +9,7 @@ import pytest
 from t2t_keras.serving.batching import Batcher, Workers
 from t2t_keras.serving.limits import Limits, Refusal
 from t2t_keras.serving.metrics import Metrics
-from t2t_keras.serving.models import Signature
+from t2t_keras.serving.signatures import ServedSignature
 from t2t_keras.serving.tensors import Spec
 
 
@@ -40,7 +40,7 @@ def answers(
     """
     batches = []
 
-    class Counting(Signature):
+    class Counting(ServedSignature):
         def run(self, inputs):
             batches.append(len(inputs["x"]))
             return compute(inputs["x"])
@@ -201,9 +201,9 @@ def test_a_row_whose_answer_may_not_fit_into_memory_is_refused_before_it_is_comp
 
 
 def test_results_are_counted_as_memory_of_their_connection():
-    signature = Signature("s", {"x": Spec("int32", (None, None))}, {}, True, None)
+    signature = ServedSignature("s", {"x": Spec("int32", (None, None))}, {}, True, None)
 
-    class Wide(Signature):
+    class Wide(ServedSignature):
         def run(self, inputs):
             return {"y": np.zeros((len(inputs["x"]), 100))}
 

@@ -12,7 +12,7 @@ import pytest
 from t2t_keras.serving import connections as module
 from t2t_keras.serving.connections import affordable, client_of
 from t2t_keras.serving.limits import Limits
-from t2t_keras.serving.models import Model
+from t2t_keras.serving.models import ServedSavedModel
 from t2t_keras.serving.server import Server
 
 # An answer of about 3 MB, more than the buffers of the operating system hold.
@@ -24,7 +24,7 @@ LARGE = {
 
 @pytest.fixture(scope="module")
 def model(backwards_export):
-    return Model(backwards_export / "1")
+    return ServedSavedModel(backwards_export / "1")
 
 
 @pytest.fixture

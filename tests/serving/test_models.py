@@ -10,13 +10,13 @@ from t2t_keras.export.formats import versions_in
 from t2t_keras.export.signature_names import BATCHABLE_FILE
 from t2t_keras.serving import models as module
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.serving.models import Model
+from t2t_keras.serving.models import ServedSavedModel
 from t2t_keras.serving.tensors import Spec
 
 
 @pytest.fixture(scope="module")
 def model(backwards_export):
-    return Model(backwards_export / "1")
+    return ServedSavedModel(backwards_export / "1")
 
 
 def test_the_savedmodel_says_which_signatures_may_be_batched(model):
@@ -33,7 +33,7 @@ def test_the_savedmodel_says_which_signatures_may_be_batched(model):
 def test_a_savedmodel_without_that_statement_is_never_batched(backwards_export, tmp_path):
     shutil.copytree(backwards_export / "1", tmp_path / "1")
     (tmp_path / "1" / BATCHABLE_FILE).unlink()
-    signatures = Model(tmp_path / "1").signatures.values()
+    signatures = ServedSavedModel(tmp_path / "1").signatures.values()
     assert not any(signature.batchable for signature in signatures)
 
 
@@ -88,14 +88,14 @@ def test_a_signature_without_rows_cannot_be_served(tmp_path):
     module = Scalar()
     tf.saved_model.save(module, str(tmp_path / "1"), signatures={"serving_default": module.size})
     with pytest.raises(ValueError, match=r"'size' must be of unknown size.* Received: shape \(\)"):
-        Model(tmp_path / "1")
+        ServedSavedModel(tmp_path / "1")
 
 
 @pytest.fixture(scope="module")
 def own(exported_toy_run):
     """The model of an export that t2t-export wrote."""
     (version,) = versions_in(exported_toy_run[1] / "export").values()
-    return Model(version, compile_shapes=False)
+    return ServedSavedModel(version, compile_shapes=False)
 
 
 @pytest.mark.long
@@ -121,7 +121,7 @@ def test_the_signatures_of_an_export_that_translate_are_those_of_its_engine(own)
 def test_an_export_without_its_ids_is_served_by_its_signatures_alone(exported_toy_run, monkeypatch):
     (version,) = versions_in(exported_toy_run[1] / "export").values()
     monkeypatch.setattr(module, "IDS_SEARCH", "not in this version")
-    earlier = Model(version)
+    earlier = ServedSavedModel(version)
     assert earlier.translations is None
     assert {"serving_default", "translate_with_options", "score"} <= earlier.signatures.keys()
     inputs = {"text": np.array([b"The dog sleeps."], object)}

@@ -2,14 +2,16 @@
 
 import pytest
 
-from t2t_keras.visualization.report import Example, chosen, count_text, duration
+from t2t_keras.visualization.report import ExampleTranslation, chosen, count_text, duration
 
 
 @pytest.mark.parametrize(("count", "most"), [(3, 5), (15, 5), (16, 5), (17, 5), (40, 2)])
 @pytest.mark.parametrize("scores", [[0.0], [0.0, 0.0, 1.0, 50.0], range(1000)])
 def test_best_middle_and_worst_are_distinct_lines_in_order(count, most, scores):
     lines = [
-        Example(i, scores[i % len(scores)], f"{i:02}" + " word" * (i % 7), "reference", "output")
+        ExampleTranslation(
+            i, scores[i % len(scores)], f"{i:02}" + " word" * (i % 7), "reference", "output"
+        )
         for i in range(count)
     ]
     groups = chosen([*lines, *lines], most)  # no source is shown twice
@@ -27,7 +29,9 @@ def test_best_middle_and_worst_are_distinct_lines_in_order(count, most, scores):
 
 
 def test_fewer_than_three_lines_are_all_shown():
-    lines = [Example(i, float(i), f"source {i}", "reference", "output") for i in range(2)]
+    lines = [
+        ExampleTranslation(i, float(i), f"source {i}", "reference", "output") for i in range(2)
+    ]
     assert chosen(lines, 5) == {"all": lines[::-1]}
 
 

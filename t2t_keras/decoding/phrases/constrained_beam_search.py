@@ -17,7 +17,7 @@ from t2t_keras.decoding.constraints import IMPOSSIBLE, id_mask, next_tokens
 from t2t_keras.decoding.hypotheses import length_limits
 from t2t_keras.decoding.phrases.beam_allocation import allocated
 from t2t_keras.decoding.phrases.phrase_progress import (
-    Progress,
+    PhraseProgress,
     advanced,
     lengths_of,
     next_tokens_of,
@@ -69,7 +69,7 @@ class ConstrainedBeamSearch(BeamSearch):
         scores, newest, parents, likely = self.next_tokens(state, logits)
         follows = True if self.follows is None else self.follows
         follows = np.broadcast_to(follows, logits.shape[-1:])
-        progress = Progress(*(ops.take(x, parents, axis=1) for x in state.extras["progress"]))
+        progress = PhraseProgress(*(ops.take(x, parents, axis=1) for x in state.extras["progress"]))
         progress = advanced(phrases, progress, newest, follows)
         missing = remaining(phrases, progress, follows)
         room = state.extras["deadlines"][:, None] - state.position - 1
@@ -86,7 +86,9 @@ class ConstrainedBeamSearch(BeamSearch):
         parents, newest = ops.take(parents, chosen), ops.take_along_axis(newest, chosen, axis=1)
         hypotheses = Hypotheses(self.continued(state, parents, newest), scores)
         progress = (ops.take_along_axis(x, chosen[..., None], axis=1) for x in progress)
-        return Candidates(hypotheses, parents, newest, True, {"progress": Progress(*progress)})
+        return Candidates(
+            hypotheses, parents, newest, True, {"progress": PhraseProgress(*progress)}
+        )
 
     def next_tokens(self, state, logits):
         """Returns the candidates of a step.

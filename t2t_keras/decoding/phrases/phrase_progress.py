@@ -23,7 +23,7 @@ class Phrases(NamedTuple):
     borders: Any
 
 
-class Progress(NamedTuple):
+class PhraseProgress(NamedTuple):
     """The progress of each hypothesis through each phrase: [sentences, hypotheses, phrases]."""
 
     matched: Any  # state of the automaton, from 0 to the length of the phrase
@@ -61,17 +61,17 @@ def borders_of(tokens):
 
 
 def no_progress(phrases, hypotheses):
-    """Returns the `Progress` of empty hypotheses, `hypotheses` for each sentence."""
+    """Returns the `PhraseProgress` of empty hypotheses, `hypotheses` for each sentence."""
     none = ops.repeat(ops.zeros_like(phrases.lengths)[:, None], hypotheses, axis=1)
-    return Progress(none, none)
+    return PhraseProgress(none, none)
 
 
 def advanced(phrases, progress, tokens, follows):
-    """Returns the `Progress` after one more token of each hypothesis.
+    """Returns the `PhraseProgress` after one more token of each hypothesis.
 
     Args:
         phrases: the `Phrases`.
-        progress: the `Progress` before the token.
+        progress: the `PhraseProgress` before the token.
         tokens: ids `[sentences, hypotheses]`.
         follows: see `ConstrainedBeamSearch`.
     """
@@ -83,7 +83,7 @@ def advanced(phrases, progress, tokens, follows):
     extended = borders & (phrases.tokens[:, :, None] == tokens[:, None, :, None])
     lengths = ops.arange(1, ops.shape(phrases.tokens)[2] + 1, dtype="int32")
     matched = ops.max(ops.where(extended, lengths, 0), axis=-1)
-    return Progress(ops.transpose(matched, (0, 2, 1)), written + ops.cast(ends, "int32"))
+    return PhraseProgress(ops.transpose(matched, (0, 2, 1)), written + ops.cast(ends, "int32"))
 
 
 def remaining(phrases, progress, follows):

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from pipelines.markup.marked_text import Document, Segment, pieces_of
-from pipelines.markup.markup_tokens import Tokenizer, tokens_of
+from pipelines.markup.markup_tokens import MarkupTokenizer, tokens_of
 from pipelines.markup.placeholders import PLACEHOLDERS, escaped, without_placeholders
 
 KEPT = "{name} {{ x }} ${x} %s %(name)d %1$s %d%% %.2f {0} {} https://a.b/c_(d)?e=1&f=2 a.b@c.org"
@@ -211,7 +211,7 @@ def test_tags_comments_and_elements_of_a_document_span_lines():
 @pytest.mark.parametrize("text", [*UGLY, PAGE])
 @pytest.mark.parametrize("markup", ["html", "xml", "placeholders"])
 def test_joined_tokens_of_lines_are_the_lines(text, markup):
-    tokenizer = Tokenizer(markup)
+    tokenizer = MarkupTokenizer(markup)
     for line in [*text.split("\n"), "]-- x", "'>", "y"]:
         assert "".join(token.raw for token in tokenizer.tokens(line)) == line
 

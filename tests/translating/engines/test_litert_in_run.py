@@ -13,7 +13,7 @@ from support.processes.commands import ROOT
 from pipelines.toy.grammar import pairs
 from t2t_keras.runs import Run
 from t2t_keras.serving.engine_model import EngineModel
-from t2t_keras.serving.models import Model
+from t2t_keras.serving.models import ServedSavedModel
 from t2t_keras.translating.engines.litert import LiteRTEngine
 
 pytestmark = pytest.mark.long
@@ -121,7 +121,7 @@ def test_another_engine_or_type_is_a_different_command(with_export, tmp_path):
 
 def test_the_signatures_of_a_server_are_those_of_the_savedmodel(with_export, tmp_path):
     run = with_export
-    theirs = Model(run.export(tmp_path / "export"), compile_shapes=False)
+    theirs = ServedSavedModel(run.export(tmp_path / "export"), compile_shapes=False)
     ours = EngineModel(LiteRTEngine(run.folder / "export_litert" / "1"))
     assert ours.signatures.keys() == theirs.signatures.keys()
     assert ours.metadata.keys() == theirs.metadata.keys() - {"__saved_model_init_op"}
