@@ -12,20 +12,10 @@ on little text at the Transformer's training cost, see "The Transformer and its 
 t2t_keras/reproduction/RESULTS.md.
 """
 
-from t2t_keras.checks import check_choice
-from t2t_keras.experiment import Experiment, load_experiment
+from t2t_keras.experiment import rival_experiment
 from t2t_keras.rivals.bytenet import ByteNetConfig
-from t2t_keras.training.training_config import TrainingConfig
-
-VARIANTS = ("paper", "multi30k")
 
 
 def get_config(variant="paper"):
-    check_choice("variant", variant, VARIANTS)
-    if variant == "multi30k":
-        experiment = load_experiment("multi30k")
-        experiment.model = ByteNetConfig(
-            vocab_size=8000, num_layers=10, d_model=192, units=96, dropout=0.3
-        )
-        return experiment
-    return Experiment(model=ByteNetConfig(), training=TrainingConfig(steps=100_000))
+    multi30k = ByteNetConfig(vocab_size=8000, num_layers=10, d_model=192, units=96, dropout=0.3)
+    return rival_experiment(variant, ByteNetConfig(), multi30k, pieces=37_000)

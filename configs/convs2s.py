@@ -12,31 +12,21 @@ Transformer's training cost, see "The Transformer and its rivals" in
 t2t_keras/reproduction/RESULTS.md.
 """
 
-from t2t_keras.checks import check_choice
-from t2t_keras.experiment import Experiment, load_experiment
+from t2t_keras.experiment import rival_experiment
 from t2t_keras.rivals.convs2s import ConvS2SConfig
-from t2t_keras.training.training_config import TrainingConfig
-
-VARIANTS = ("paper", "multi30k")
 
 
 def get_config(variant="paper"):
-    check_choice("variant", variant, VARIANTS)
-    if variant == "multi30k":
-        experiment = load_experiment("multi30k")
-        experiment.model = ConvS2SConfig(
-            vocab_size=8000,
-            source_vocab_size=None,
-            tie_output=True,
-            num_layers=5,
-            d_model=128,
-            units=160,
-            wide_layers=0,
-            top_layers=0,
-            max_length=256,
-            dropout=0.3,
-        )
-        return experiment
-    experiment = Experiment(model=ConvS2SConfig(), training=TrainingConfig(steps=100_000))
-    experiment.data.vocabulary.size = 40000
-    return experiment
+    multi30k = ConvS2SConfig(
+        vocab_size=8000,
+        source_vocab_size=None,
+        tie_output=True,
+        num_layers=5,
+        d_model=128,
+        units=160,
+        wide_layers=0,
+        top_layers=0,
+        max_length=256,
+        dropout=0.3,
+    )
+    return rival_experiment(variant, ConvS2SConfig(), multi30k, pieces=40_000)

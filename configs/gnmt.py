@@ -11,29 +11,19 @@ Transformer's training cost, see "The Transformer and its rivals" in
 t2t_keras/reproduction/RESULTS.md.
 """
 
-from t2t_keras.checks import check_choice
-from t2t_keras.experiment import Experiment, load_experiment
+from t2t_keras.experiment import rival_experiment
 from t2t_keras.rivals.gnmt import GNMTConfig
-from t2t_keras.training.training_config import TrainingConfig
-
-VARIANTS = ("paper", "multi30k")
 
 
 def get_config(variant="paper"):
-    check_choice("variant", variant, VARIANTS)
-    if variant == "multi30k":
-        experiment = load_experiment("multi30k")
-        experiment.model = GNMTConfig(
-            vocab_size=8000,
-            source_vocab_size=None,
-            tie_output=True,
-            num_layers=3,
-            d_model=128,
-            units=160,
-            attention_units=128,
-            dropout=0.3,
-        )
-        return experiment
-    experiment = Experiment(model=GNMTConfig(), training=TrainingConfig(steps=100_000))
-    experiment.data.vocabulary.size = 32000
-    return experiment
+    multi30k = GNMTConfig(
+        vocab_size=8000,
+        source_vocab_size=None,
+        tie_output=True,
+        num_layers=3,
+        d_model=128,
+        units=160,
+        attention_units=128,
+        dropout=0.3,
+    )
+    return rival_experiment(variant, GNMTConfig(), multi30k, pieces=32_000)

@@ -12,31 +12,21 @@ For results on little text at the Transformer's training cost, see "The Transfor
 in t2t_keras/reproduction/RESULTS.md.
 """
 
-from t2t_keras.checks import check_choice
-from t2t_keras.experiment import Experiment, load_experiment
+from t2t_keras.experiment import rival_experiment
 from t2t_keras.rivals.moe import MoEConfig
-from t2t_keras.training.training_config import TrainingConfig
-
-VARIANTS = ("paper", "multi30k")
 
 
 def get_config(variant="paper"):
-    check_choice("variant", variant, VARIANTS)
-    if variant == "multi30k":
-        experiment = load_experiment("multi30k")
-        experiment.model = MoEConfig(
-            vocab_size=8000,
-            source_vocab_size=None,
-            tie_output=True,
-            d_model=128,
-            units=128,
-            attention_units=128,
-            experts=16,
-            chosen=2,
-            expert_units=128,
-            dropout=0.3,
-        )
-        return experiment
-    experiment = Experiment(model=MoEConfig(), training=TrainingConfig(steps=100_000))
-    experiment.data.vocabulary.size = 32000
-    return experiment
+    multi30k = MoEConfig(
+        vocab_size=8000,
+        source_vocab_size=None,
+        tie_output=True,
+        d_model=128,
+        units=128,
+        attention_units=128,
+        experts=16,
+        chosen=2,
+        expert_units=128,
+        dropout=0.3,
+    )
+    return rival_experiment(variant, MoEConfig(), multi30k, pieces=32_000)

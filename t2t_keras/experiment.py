@@ -13,7 +13,7 @@ import keras
 
 from pipelines.data_config import DataConfig
 from pipelines.old_names import CONFIGS, accepts_old_names
-from t2t_keras.checks import check, nearest
+from t2t_keras.checks import check, check_choice, nearest
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.losses import LabelSmoothedCrossEntropy
 from t2t_keras.metrics import Perplexity, TokenAccuracy
@@ -158,6 +158,23 @@ def load_experiment(config):
             f"get_config must return an Experiment. Received: {type(experiment).__name__}, "
             f"from {path}"
         )
+    return experiment
+
+
+def rival_experiment(variant, paper, multi30k, pieces):
+    """Returns the experiment of a rival's config (Table 2).
+
+    Args:
+        variant: "paper", or "multi30k" for the settings of the config `multi30k`.
+        paper: settings of the model at its paper's size.
+        multi30k: settings of a model that trains as long as the Transformer of `multi30k`.
+        pieces: size of the paper's vocabulary.
+    """
+    check_choice("variant", variant, ("paper", "multi30k"))
+    if variant == "multi30k":
+        return dataclasses.replace(load_experiment("multi30k"), model=multi30k)
+    experiment = Experiment(model=paper, training=TrainingConfig(steps=100_000))
+    experiment.data.vocabulary.size = pieces
     return experiment
 
 
