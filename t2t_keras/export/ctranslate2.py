@@ -118,6 +118,7 @@ def specification(specs, model, alignment):
     for name in ("neighbourhood", "decoder_neighbourhood"):
         restricted = getattr(config, name)
         check(restricted is None, name, restricted, "None in a model for CTranslate2")
+    check_choice("activation", config.activation, ACTIVATIONS)
     alignment.check(config)
     spec = specs.TransformerSpec.from_config(
         config.layers,

@@ -13,7 +13,7 @@ from t2t_keras.runs import Run
 
 def imported(folder, run, *flags):
     """Imports a folder, which must succeed; returns the `Run` and the command's output."""
-    result = command("import_model", folder, f"--run={run}", *flags)
+    result = command("import_model", folder, f"--run={run}", "--noexport", *flags)
     assert result.returncode == 0, result.stderr
     return Run(run), result.stdout
 
@@ -54,6 +54,14 @@ def test_source_flags_of_a_model_of_ctranslate2(tmp_path):
     run, output = imported(folder, tmp_path / "given", "--source_begin", "--source_end")
     assert run.experiment().model.source_end and run.tokenizer().source.begin
     assert "the source has" not in output
+
+
+@pytest.mark.long
+def test_an_import_leaves_a_model_for_litert_unless_it_is_told_not_to(opennmt_tf, tmp_path):
+    run, output = imported(opennmt_tf, tmp_path / "with", "--num_heads=2", "--export")
+    assert (run.folder / "export_litert" / "1" / "litert.json").exists() and "LiteRT" in output
+    run, output = imported(opennmt_tf, tmp_path / "without", "--num_heads=2")
+    assert not (run.folder / "export_litert").exists() and "LiteRT" not in output
 
 
 @pytest.mark.long

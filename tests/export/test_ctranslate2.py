@@ -282,10 +282,13 @@ def test_mistakes_are_named_and_leave_nothing_behind(tmp_path, model, pieces, ar
     assert not list(tmp_path.iterdir())
 
 
-def test_positional_encodings_without_a_table_of_vectors_are_refused(tmp_path, pieces, monkeypatch):
-    model = make_model()
-    monkeypatch.setattr(model.config, "positions", "rotary")
-    with pytest.raises(ValueError, match=r"`positions` must be one of .* positions='rotary'"):
+@pytest.mark.parametrize(("setting", "value"), [("positions", "rotary"), ("activation", "relu2")])
+def test_kinds_that_ctranslate2_does_not_know_are_refused(
+    tmp_path, pieces, monkeypatch, setting, value
+):
+    model = make_model(num_layers=1)
+    monkeypatch.setattr(model.config, setting, value)
+    with pytest.raises(ValueError, match=rf"`{setting}` must be one of .* {setting}='{value}'"):
         save_ctranslate2(model, pieces, tmp_path / "model")
     assert not list(tmp_path.iterdir())
 

@@ -143,7 +143,7 @@ def test_an_imported_run_is_not_trained_in_its_place(imported, toy_data):
 
 
 def test_the_command_says_what_it_found_and_what_to_type_next(folder, tmp_path):
-    result = command("import_model", folder, f"--run={tmp_path}/run")
+    result = command("import_model", folder, f"--run={tmp_path}/run", "--noexport")
     assert result.returncode == 0, result.stderr
     assert "CTranslate2, version 2, revision 2: 2 + 1 layers, d_model 16" in result.stdout
     assert "source: 11 pieces" in result.stdout and "target: 9 pieces" in result.stdout
