@@ -1,5 +1,31 @@
-"""The paper's claims as experiments: `reproduce(Plan("claims"))`."""
+"""The paper's claims as experiments: `reproduce(Plan("claims"))`.
 
-from t2t_keras.reproduction.claims.all_claims import reproduce
+Each makes a plot, tables and a few sentences. Each module in `CLAIMS` has a function
+`finding(toy_runs)` that returns a `Finding`.
+"""
 
-__all__ = ["reproduce"]
+import importlib
+
+from pipelines.atomic_files import locked_folder, write_text
+from t2t_keras.reproduction.child_process import call_in_child
+from t2t_keras.reproduction.claims.finding import write_finding
+from t2t_keras.reproduction.claims.toy_runs import ToyRuns
+from t2t_keras.reproduction.table_writer import circumstances, this_machine
+from t2t_keras.reproduction.texts import chosen_rows
+
+CLAIMS = ("scale", "additive", "heads", "positions", "path_length", "parts")
+
+
+def reproduce(plan):
+    names = chosen_rows(CLAIMS, plan.rows)
+    toy_runs = ToyRuns(plan)
+    with locked_folder(plan.folder):
+        # In a child process, because listing the devices starts the backend.
+        ends = [f"- {note}" for note in circumstances(plan, call_in_child(this_machine))]
+        sections = []
+        for name in names:
+            module = importlib.import_module(f"{__package__}.{name}")
+            sections.append(write_finding(plan.folder, name, module.finding(toy_runs)))
+            text = "\n".join([*sections, *ends]) + "\n"
+            write_text(plan.folder / "claims.md", text)
+    return text

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from t2t_keras.experiment import load_experiment
-from t2t_keras.reproduction import Plan, reproduce, stages
-from t2t_keras.reproduction.claims import all_claims as all_arguments
+from t2t_keras.reproduction import Plan, claims, reproduce, stages
 from t2t_keras.runs.settings_file import write_settings
 
 METRICS = {"step": 1, "perplexity": 4.0, "bleu": 25.0}
@@ -38,7 +37,7 @@ def started(monkeypatch):
 
     monkeypatch.setattr(stages, "start_command", start)
     # This process may have started its backend.
-    monkeypatch.setattr(all_arguments, "call_in_child", lambda function, *args: function(*args))
+    monkeypatch.setattr(claims, "call_in_child", lambda function, *args: function(*args))
     return flags
 
 
