@@ -26,8 +26,8 @@ COMMAND_FLAGS = {
         "grace": "grace_seconds",
     },
 }
-# {command: {positional argument: argument}}
-ARGUMENTS = {"t2t-reproduce": {"arguments": "claims"}}
+# {table of t2t-reproduce: table}
+TABLES = {"arguments": "claims"}
 # {setting of an experiment: setting}
 SETTINGS = {
     "training.best": "training.best_metric",
@@ -60,8 +60,6 @@ MODULES = {
     "pipelines.treebank": "pipelines.text.treebank",
     "pipelines.vocabulary": "pipelines.tokenizers.vocabulary",
     "pipelines.whole": "pipelines.atomic_files",
-    "t2t_keras.export.dtypes": "t2t_keras.export.formats",
-    "t2t_keras.operations": "t2t_keras.parameters",
 }
 
 
@@ -89,6 +87,9 @@ def accepts_old_names(part):
 
         @functools.wraps(make)
         def init(self, *values, **fields):
+            for old, new in renamed_settings(part).items():
+                if old in fields and new in fields:
+                    raise TypeError(f"{old!r} is now called {new!r}: give only one of them")
             make(self, *values, **with_current_names(fields, part))
 
         cls.__init__ = init
@@ -107,35 +108,30 @@ def alias_of(name):
     )
 
 
-def current_arguments(command, arguments):
-    """Returns the arguments of a command with the current names, and a note for each old one."""
+def current_flags(command, arguments):
+    """Returns the arguments of a command with the current names of flags, and a note for each."""
     result, notes = [], []
     arguments = iter(arguments)
     for argument in arguments:
         if argument == "--":
             result += [argument, *arguments]
             break
-        current = current_argument(command, argument)
-        if current != argument:
-            notes.append(f"{argument.partition('=')[0]} is now called {current.partition('=')[0]}")
-        result.append(current)
+        flag, equals, value = argument.partition("=")
+        name = flag.lstrip("-")
+        dashes = flag[: len(flag) - len(name)]
+        current = current_flag(command, name) if dashes else name
+        if current != name:
+            notes.append(f"{flag} is now called {dashes}{current}")
+        result.append(f"{dashes}{current}{equals}{value}")
     return result, notes
 
 
-def current_argument(command, argument):
-    dashes = argument[: len(argument) - len(argument.lstrip("-"))]
-    if not dashes:
-        return ARGUMENTS.get(command, {}).get(argument, argument)
-    name, equals, value = argument.removeprefix(dashes).partition("=")
+def current_flag(command, name):
+    """Returns the current name of a flag or of an override of a setting, without its dashes."""
     if name.startswith("config."):
         setting = name.removeprefix("config.")
-        name = f"config.{SETTINGS.get(setting, setting)}"
-    elif name == "config":
-        config, colon, variant = value.partition(":")
-        value = f"{CONFIGS.get(config, config)}{colon}{variant}"
-    else:
-        name = COMMAND_FLAGS.get(command, {}).get(name, name)
-    return f"{dashes}{name}{equals}{value}"
+        return f"config.{SETTINGS.get(setting, setting)}"
+    return COMMAND_FLAGS.get(command, {}).get(name, name)
 
 
 class OldModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from absl import app, flags, logging
 
-from pipelines.old_names import current_arguments
+from pipelines.old_names import current_flags
 from t2t_keras.cli.process import streams
 from t2t_keras.cli.process.resources import memory_advice, message_of
 
@@ -59,7 +59,7 @@ def run(main, resolve=lambda arguments, known: arguments):
             name = (
                 name if name.startswith("t2t-") else f"t2t-{name}"
             )  # python -m t2t_keras.cli.NAME
-            given, notes = current_arguments(name, argv[1:])
+            given, notes = current_flags(name, argv[1:])
             for note in notes:
                 print(printable(f"{command}: {note}"), file=sys.stderr)
             argv = [argv[0], *given]

@@ -29,6 +29,7 @@ from pathlib import Path
 
 from absl import flags
 
+from pipelines.old_names import TABLES as TABLES_BY_OLD_NAME
 from t2t_keras.cli.flags.config_flag import CONFIG, config_is, overrides, run_with_config
 from t2t_keras.cli.flags.field_flags import type_of
 from t2t_keras.cli.main import will_resume
@@ -73,15 +74,18 @@ def main(arguments):
             "takes one table: table1, table2, table3 or table4, or: claims. "
             f"Received: {' '.join(arguments) or 'none'}"
         )
-    if arguments[0] != "table1":  # it has no stages
+    table = TABLES_BY_OLD_NAME.get(arguments[0], arguments[0])
+    if table != arguments[0]:
+        print(f"{command}: {arguments[0]} is now called {table}", file=sys.stderr)
+    if table != "table1":  # it has no stages
         will_resume()
-    load_backend(on_jax=arguments[0] == "table1")
+    load_backend(on_jax=table == "table1")
     from t2t_keras.reproduction import Plan, reproduce
 
     # `resolve_config` adds --config=base to the arguments.
     words = [word for word in sys.argv[1:] if not word.startswith("--config=")]
     plan = Plan(
-        arguments[0],
+        table,
         command=shlex.join([command, *words]),
         overrides=config_overrides(),
         **{flag.name: flag.value for flag in FLAGS_OF_PLAN if flag.present},

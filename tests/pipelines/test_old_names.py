@@ -1,21 +1,27 @@
 """Old names of flags, settings, configs and modules go on working. Each of them is tried."""
 
+import dataclasses
 import importlib
 import subprocess
 import sys
 
 import pytest
+from support.processes.commands import command as run_command
+from support.text.small_corpus import CORPUS, config
 
+from pipelines.atomic_files import read_json, write_json
 from pipelines.batches.batch_plan import BatchConfig
 from pipelines.old_names import (
-    ARGUMENTS,
     COMMAND_FLAGS,
     CONFIGS,
     MODULES,
     SETTINGS,
-    current_arguments,
+    TABLES,
+    current_flags,
     with_current_names,
 )
+from pipelines.preparation.prepare import prepare
+from pipelines.text.sources import Pairs
 from t2t_keras.experiment import Experiment, load_experiment
 from t2t_keras.training.training_config import TrainingConfig
 
@@ -32,27 +38,33 @@ VALUES = {
     [(command, *names) for command, flags in COMMAND_FLAGS.items() for names in flags.items()],
 )
 def test_an_old_flag_is_replaced_and_named(command, old, new):
-    assert current_arguments(command, [f"--{old}=1", f"-{old}", "2", "x"]) == (
+    assert current_flags(command, [f"--{old}=1", f"-{old}", "2", "x"]) == (
         [f"--{new}=1", f"-{new}", "2", "x"],
         [f"--{old} is now called --{new}", f"-{old} is now called -{new}"],
     )
-    assert current_arguments("t2t-score", [f"--{old}=1"]) == ([f"--{old}=1"], [])
-    assert current_arguments(command, ["--", f"--{old}=1"]) == (["--", f"--{old}=1"], [])
+    assert current_flags("t2t-score", [f"--{old}=1"]) == ([f"--{old}=1"], [])
+    assert current_flags(command, ["--", f"--{old}=1"]) == (["--", f"--{old}=1"], [])
     name = command.removeprefix("t2t-")
     module = importlib.import_module("t2t_keras.serving.limits")
     assert name != "serve" or hasattr(module.Limits(), new)
 
 
-@pytest.mark.parametrize(("command", "names"), ARGUMENTS.items())
-def test_an_old_argument_is_replaced_and_named(command, names):
-    for old, new in names.items():
-        assert current_arguments(command, [old]) == ([new], [f"{old} is now called {new}"])
+@pytest.mark.parametrize(("old", "new"), TABLES.items())
+def test_an_old_table_is_replaced_and_named(old, new, tmp_path):
+    result = run_command("reproduce", old, "--rows=scaled", f"--output={tmp_path}")
+    assert f"{old} is now called {new}" in result.stderr
+    assert "did you mean 'scale'" in result.stderr
+
+
+def test_values_of_flags_keep_their_names():
+    words = ["--name", "line", "--source=line", "line"]
+    assert current_flags("t2t-serve", words) == (words, [])
 
 
 @pytest.mark.parametrize(("old", "new"), SETTINGS.items())
 def test_an_old_setting_works_on_command_lines_in_configs_and_in_records(old, new):
     value = VALUES[old]
-    given, notes = current_arguments("t2t-train", [f"--config.{old}={value}"])
+    given, notes = current_flags("t2t-train", [f"--config.{old}={value}"])
     assert given == [f"--config.{new}={value}"]
     assert notes == [f"--config.{old} is now called --config.{new}"]
     part, _, field = old.rpartition(".")
@@ -70,12 +82,13 @@ def test_old_names_of_fields_make_settings():
     assert TrainingConfig(best="bleu").best_metric == "bleu"
     with pytest.raises(TypeError, match="bset"):
         TrainingConfig(bset="bleu")
+    with pytest.raises(TypeError, match="'best' is now called 'best_metric'"):
+        dataclasses.replace(TrainingConfig(), best="bleu")
 
 
 @pytest.mark.parametrize(("old", "new"), CONFIGS.items())
 def test_an_old_config_is_found(old, new):
     assert load_experiment(old) == load_experiment(new)
-    assert current_arguments("t2t-train", [f"--config={old}:x"])[0] == [f"--config={new}:x"]
 
 
 def test_old_modules_are_the_new_ones():
@@ -91,3 +104,21 @@ def test_old_modules_are_the_new_ones():
 def test_a_module_that_never_existed_is_still_missing():
     with pytest.raises(ModuleNotFoundError, match=r"pipelines\.batch_plans"):
         importlib.import_module("pipelines.batch_plans")
+
+
+def test_a_command_takes_an_old_flag_and_says_its_name(tmp_path):
+    result = run_command("serve", tmp_path, "--batch=0")
+    assert result.returncode == 2
+    assert "--batch is now called --max_batch_rows" in result.stderr
+    assert "`max_batch_rows` must be a whole number of at least 1" in result.stderr
+
+
+def test_data_prepared_by_an_earlier_version_is_known_again(tmp_path):
+    for _ in range(2):
+        prepare(Pairs(CORPUS), tmp_path / "data", config(encodings=2))
+        path = tmp_path / "data" / "preparation.json"
+        record = read_json(path)
+        encodings = record["encodings"]
+        encodings["number"] = encodings.pop("per_sentence", encodings.get("number"))
+        write_json(path, record)
+    assert read_json(path)["encodings"]["number"] == 2
