@@ -31,7 +31,7 @@ def full_disk_named(path):
 
 
 @contextlib.contextmanager
-def whole_folder(folder):
+def atomic_folder(folder):
     """Yields a temporary folder, which is renamed to `folder` when the block ends without error.
 
     If a different process has created the same folder in the meantime, the existing folder is kept,
@@ -54,7 +54,7 @@ def whole_folder(folder):
 
 
 @contextlib.contextmanager
-def whole_file(path, keep=False):
+def atomic_file(path, keep=False):
     """Yields a binary file that replaces `path` when the block ends without error.
 
     A path that cannot be written raises an error before the block. Pipes and devices are written

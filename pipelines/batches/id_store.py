@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipelines.atomic_files import file_digest, read_json, whole_folder, write_json
+from pipelines.atomic_files import atomic_folder, file_digest, read_json, write_json
 
 SIDES = ("source", "target")
 ARRAYS = ("ids.npy", "ends.npy")
@@ -122,7 +122,7 @@ class Shard:
 
     def write(self, folder):
         """Writes the shard to a folder that is complete or absent."""
-        with whole_folder(folder) as unfinished:
+        with atomic_folder(folder) as unfinished:
             np.save(unfinished / "ids.npy", compact(self.ids))
             ends = np.stack([self.ends[side] for side in SIDES], axis=1)
             np.save(unfinished / "ends.npy", ends.reshape(2 * self.encodings, -1))

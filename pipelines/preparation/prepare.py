@@ -21,10 +21,10 @@ from absl import logging
 
 from pipelines.atomic_files import (
     RUN_AGAIN,
+    atomic_folder,
     check_links,
     locked_folder,
     read_json,
-    whole_folder,
     write_json,
     write_text,
 )
@@ -33,8 +33,8 @@ from pipelines.data_config import DataConfig
 from pipelines.preparation.prepare_warnings import advice, text_warnings, vocabulary_warnings
 from pipelines.preparation.recorded_inputs import (
     cleaned_from,
+    inputs_of,
     is_begun,
-    origin_of,
     refuse_other_files,
 )
 from pipelines.preparation.report import dropped_text, make_report, report_text
@@ -89,7 +89,7 @@ def prepare_by(clean_into, encode_into, source, folder, config=None, tokenizer=N
     with locked_folder(folder):
         refuse_other_files(folder)
         remove_unfinished(folder)
-        origin = origin_of(source, config, tokenizer, tag)
+        origin = inputs_of(source, config, tokenizer, tag)
         if is_begun(folder, origin) and is_finished(folder):
             check_intact(folder)
         else:
@@ -108,7 +108,7 @@ def finish(clean_into, encode_into, source, folder, config, tokenizer, origin, t
         normalization = tokenizer.normalization
     if read_json(cleaned / "origin.json", {}) != cleaned_from(origin):
         shutil.rmtree(cleaned, ignore_errors=True)  # absent, or from a different text or rules
-        with whole_folder(cleaned) as unfinished:
+        with atomic_folder(cleaned) as unfinished:
             clean_into(source, unfinished, config.cleaning, normalization)
             write_json(unfinished / "origin.json", cleaned_from(origin))
     counts = total_counts(cleaned)
@@ -125,7 +125,7 @@ def finish(clean_into, encode_into, source, folder, config, tokenizer, origin, t
         if tokenizer is None:
             texts = sampled_lines(cleaned, counts["kept"], config.vocabulary)
             tokenizer = learn(texts, config.vocabulary, normalization, cleaned)
-        with whole_folder(folder / "vocabulary") as unfinished:
+        with atomic_folder(folder / "vocabulary") as unfinished:
             save_tokenizer(tokenizer, unfinished)
         write_json(folder / "preparation.json", origin)
     encode_into(folder, tagged(load_tokenizer(folder / "vocabulary"), tag), config.encodings)

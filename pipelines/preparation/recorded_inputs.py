@@ -20,7 +20,7 @@ def refuse_other_files(folder):
         )
 
 
-def origin_of(source, config, tokenizer, tag=None):
+def inputs_of(source, config, tokenizer, tag=None):
     """Returns everything that the encoded data depends on, as a dictionary.
 
     Args:

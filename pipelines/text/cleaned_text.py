@@ -10,7 +10,7 @@ from collections import Counter
 
 import numpy as np
 
-from pipelines.atomic_files import file_digest, read_json, whole_folder, write_json
+from pipelines.atomic_files import atomic_folder, file_digest, read_json, write_json
 from pipelines.progress import Progress
 from pipelines.text.cleaning import Seen, clean
 
@@ -57,7 +57,7 @@ def write_part(pairs, folder, counts):
         counts: the counts of the cleaning, complete when `pairs` is exhausted.
     """
     words, characters = Counter(), Counter()
-    with whole_folder(folder) as unfinished:
+    with atomic_folder(folder) as unfinished:
         with (
             open(unfinished / "source", "w", encoding="utf-8", newline="\n") as source_file,
             open(unfinished / "target", "w", encoding="utf-8", newline="\n") as target_file,

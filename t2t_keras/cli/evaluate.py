@@ -18,7 +18,7 @@ import contextlib
 
 from absl import flags
 
-from pipelines.atomic_files import whole_file
+from pipelines.atomic_files import atomic_file
 from pipelines.text.opened_text import compressing
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.cli.flags.engine_flags import DTYPE, ENGINE, opened_model
@@ -128,7 +128,7 @@ def opened_output():
     if OUTPUT.value is None:
         yield lambda lines: None
         return
-    with whole_file(OUTPUT.value) as whole, compressing(whole, OUTPUT.value) as file:
+    with atomic_file(OUTPUT.value) as whole, compressing(whole, OUTPUT.value) as file:
         yield lambda lines: file.writelines(f"{line}\n".encode() for line in lines)
 
 

@@ -103,10 +103,10 @@ class BeamSearch:
 
     def unfinished(self, state):
         """Returns booleans `[sentences]`: whether the result of each sentence may still improve."""
-        limits, likeliest = state.limits, state.live.scores[:, 0]
-        open_sentences = (state.position < limits) & (likeliest > IMPOSSIBLE)
+        limits, best_live = state.limits, state.live.scores[:, 0]
+        open_sentences = (state.position < limits) & (best_live > IMPOSSIBLE)
         if self.config.early_stopping:
-            bound = likeliest / length_penalty(limits, self.config)
+            bound = best_live / length_penalty(limits, self.config)
             open_sentences = open_sentences & (bound > self.worst_result(state))
         return open_sentences
 

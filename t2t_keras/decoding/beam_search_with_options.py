@@ -86,12 +86,12 @@ class BeamSearchWithOptions(WithOptions, BeamSearch):
         prefix, beam = state.extras["prefix"], state.extras["beam"][:, None]
         here = ops.arange(ops.shape(prefix)[1], dtype="int32") == state.position
         masks = ops.any(here & (prefix != PADDING)) | ops.any(state.extras["no_repeat_ngram"] > 0)
-        likeliest, masking = super().continuations, ("prefix", "no_repeat_ngram")
+        continuations, masking = super().continuations, ("prefix", "no_repeat_ngram")
         without = {name: each for name, each in state.extras.items() if name not in masking}
         candidates = ops.cond(  # masking is expensive, and prefixes are short
             masks,
-            lambda: likeliest(state, logits),
-            lambda: likeliest(state._replace(extras=without), logits),
+            lambda: continuations(state, logits),
+            lambda: continuations(state._replace(extras=without), logits),
         )
         newest, (tokens, scores) = candidates.newest, candidates.hypotheses
         rank = ops.arange(newest.shape[1], dtype="int32")

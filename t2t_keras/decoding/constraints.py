@@ -6,8 +6,8 @@ of a hypothesis is the model's log P, regardless of the constraints.
 
 import numpy as np
 
-from t2t_keras.decoding.likeliest import likeliest, log_normalizer
 from t2t_keras.decoding.rows import BEGIN, PADDING
+from t2t_keras.decoding.top_tokens import log_normalizer, top_tokens
 from t2t_keras.ops import ops
 
 IMPOSSIBLE = -np.inf  # log P of a forbidden token, score of a missing hypothesis
@@ -32,11 +32,11 @@ def next_tokens(logits, count, tokens, position, config, prefix=None, constraine
         forbidden tokens, which fill the array if fewer than `count` are allowed.
     """
     # Two extra candidates make up for the padding and begin tokens; masking would cost more.
-    values, ids = likeliest(logits, min(count + 2, logits.shape[-1]))
+    values, ids = top_tokens(logits, min(count + 2, logits.shape[-1]))
     normalizer = log_normalizer(logits, values[..., 0])[..., None]
     if config.constrained or prefix is not None or constrained is not None:
         logits = mask_forbidden(logits, tokens, position, config, prefix, constrained)
-        values, ids = likeliest(logits, min(count, logits.shape[-1]))
+        values, ids = top_tokens(logits, min(count, logits.shape[-1]))
     values = ops.where((ids == PADDING) | (ids == BEGIN), IMPOSSIBLE, values)
     return values - normalizer, ids
 

@@ -88,8 +88,8 @@ class Greedy:
         log_p, ids = next_tokens(
             logits, 1, tokens, state.position, self.config, prefix, constrained
         )
-        log_p, likeliest = ops.top_k(log_p, 1)  # LiteRT lacks some operations of argmax
-        return log_p[..., 0], ops.take_along_axis(ids, likeliest, axis=-1)[..., 0]
+        log_p, best = ops.top_k(log_p, 1)  # LiteRT lacks some operations of argmax
+        return log_p[..., 0], ops.take_along_axis(ids, best, axis=-1)[..., 0]
 
     def with_room(self, state, room):
         """Returns the state with room for `room` tokens."""

@@ -54,8 +54,8 @@ class Steps:
         self.position, self.own = 0, np.arange(beam)
         self.visible = np.zeros((1, beam, room * beam), "bool")
 
-    def likeliest(self, newest, count):
-        """Runs a step and returns log P and ids of the likeliest next tokens, `[beam, count]`.
+    def top_tokens(self, newest, count):
+        """Runs a step and returns log P and ids of the most likely next tokens, `[beam, count]`.
 
         Args:
             newest: the last token of each hypothesis.
@@ -71,7 +71,7 @@ class Steps:
             newest, self.position, self.cache, self.memory, self.visible
         )
         self.position += 1
-        values, ids, normalizer = logits.likeliest
+        values, ids, normalizer = logits.top_tokens
         # They may include the padding and begin tokens; see `next_tokens`.
         values, ids = values[:, : count + 2], ids[:, : count + 2]
         allowed = ids > BEGIN
@@ -88,7 +88,7 @@ def greedy(steps, config, limit):
     """Returns the tokens and the score of the only hypothesis, as `Greedy` finds it."""
     tokens, score, newest = [], np.float32(0), BEGIN
     while steps.position < limit and newest != END:
-        log_p, ids = steps.likeliest([newest], 1)
+        log_p, ids = steps.top_tokens([newest], 1)
         best = log_p[0].argmax()
         newest, score = int(ids[0, best]), score + log_p[0, best]
         tokens.append(newest)
@@ -108,7 +108,7 @@ def beam_search(steps, config, limit):
     while steps.position < limit and live[0] > IMPOSSIBLE:
         if config.early_stopping and not live[0] / bound > finished[worst]:
             break
-        log_p, ids = steps.likeliest(newest, 2 * beam)
+        log_p, ids = steps.top_tokens(newest, 2 * beam)
         log_p += live[:, None]
         scores, chosen = top_k(log_p.ravel(), min(2 * beam, log_p.size))
         parents, newest = chosen // log_p.shape[1], ids.ravel()[chosen]

@@ -11,10 +11,11 @@ from t2t_keras.decoding.beam_search_with_options import (
     BeamSearchWithOptions,
     ConstrainedBeamSearchWithOptions,
 )
-from t2t_keras.decoding.compiled_shapes import ROOM
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.search import advance, method_of
 from t2t_keras.decoding.search_config import ROW_OPTIONS
+from t2t_keras.decoding.shapes_to_compile import ROOM
+from t2t_keras.export.search_in_stages import search_in_stages
 from t2t_keras.export.signature_names import (
     IDS_ATTENTION,
     IDS_LOG_P,
@@ -23,7 +24,6 @@ from t2t_keras.export.signature_names import (
     IDS_SMALL,
     IDS_WITH_OPTIONS,
 )
-from t2t_keras.export.staged_search import staged_search
 
 
 def rows(name, dtype=tf.int32, axes=1):
@@ -52,14 +52,14 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
     options = BeamSearchWithOptions(model, config, trees)
 
     def search(source):
-        return outputs(staged_search(method, source, longest))
+        return outputs(search_in_stages(method, source, longest))
 
     def with_options(source, prefix, *values):
-        return outputs(staged_search(options, source, longest, extras_of(prefix, values)))
+        return outputs(search_in_stages(options, source, longest, extras_of(prefix, values)))
 
     def with_phrases(source, prefix, phrases, *values):
         extras = extras_of(prefix, values) | {"phrases": phrases}
-        return outputs(staged_search(constrained, source, longest, extras))
+        return outputs(search_in_stages(constrained, source, longest, extras))
 
     def log_p(source, target):
         return {"log_probabilities": log_probabilities(model, source, target)}
@@ -107,7 +107,7 @@ def small_batch_search(method, longest=None):
 
     XLA needs arrays of fixed length, and room for the longest possible output would slow down every
     step. So the arrays have room for outputs that are a little longer than the source. A batch with
-    a longer output must be searched again, with `staged_search`.
+    a longer output must be searched again, with `search_in_stages`.
 
     Args:
         method: a search, from `method_of`.

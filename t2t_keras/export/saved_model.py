@@ -12,8 +12,8 @@ from t2t_keras.decoding.search import method_of
 from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.compact_weights import CompactWeights
 from t2t_keras.export.id_signatures import id_signatures
+from t2t_keras.export.search_in_stages import search_in_stages
 from t2t_keras.export.signature_names import BEST, LISTS, OPTIONS, write_batchable
-from t2t_keras.export.staged_search import staged_search
 from t2t_keras.export.text_signatures import BATCHABLE, TEXTS, TextSignatures, default_options
 
 
@@ -71,7 +71,7 @@ def save_ids_model(folder, model, config, dtype="float32", trees=None):
     method = method_of(model, config, trees)
 
     def translate(source):
-        ids, scores = staged_search(method, source, model.longest)
+        ids, scores = search_in_stages(method, source, model.longest)
         return {"ids": ids, "scores": tf.maximum(scores, scores.dtype.min)}
 
     with_weights = CompactWeights(model, dtype).used_by(translate)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from keras import ops
 
-from pipelines.atomic_files import full_disk_named, whole_file
+from pipelines.atomic_files import atomic_file, full_disk_named
 from pipelines.progress import Progress
 from pipelines.special_ids import BEGIN, END, PADDING
 from pipelines.tokenizers import lone_pieces, words
@@ -37,7 +37,7 @@ class SentenceAttention(NamedTuple):
                 path = folder / f"{heads.name}.png"
                 heat_maps(path, heads.weights, heads.queries, heads.keys, heads.title)
                 progress.to(done)
-        with whole_file(folder / "index.html") as file:
+        with atomic_file(folder / "index.html") as file:
             file.write(page(self.heads, self.source, self.translation).encode())
 
 

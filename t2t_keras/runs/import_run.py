@@ -10,7 +10,7 @@ from typing import NamedTuple
 import keras
 import numpy as np
 
-from pipelines.atomic_files import whole_folder
+from pipelines.atomic_files import atomic_folder
 from pipelines.text.normalization import Normalization
 from pipelines.tokenizers import SIDES, SeparateTokenizers, load_tokenizer, save_tokenizer
 from pipelines.tokenizers.mapped_sentencepiece import MappedSentencePiece
@@ -75,7 +75,7 @@ def import_run(folder, run, format=None, command=(), **options):
             (run.folder / UNFINISHED).touch()
             run.checkpoints.save(STEP, arrays, {"imported": imported.system, "best_step": None})
             # After the weights, because a large tokenizer takes a tenth of their memory.
-            with whole_folder(run.folder / "vocabulary") as unfinished:
+            with atomic_folder(run.folder / "vocabulary") as unfinished:
                 save_tokenizer(tokenizer_of(imported), unfinished)
             # A folder without config.json is not a run, so this file comes last.
             write_settings(run.config_file, experiment, command, imported=imported.system)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.atomic_files import whole_file
+from pipelines.atomic_files import atomic_file
 from pipelines.progress import Progress
 from t2t_keras.evaluation.bleu import SAMPLES, bleu, check_lines, chrf, sentence_bleu
 from t2t_keras.evaluation.by_length import bleu_by_length
@@ -76,7 +76,7 @@ def write_report(
     path = Path(path or run.folder / "report.html")
     if path.is_dir():
         raise ValueError(f"--output must name the page to write. Received: {path}, a folder")
-    with whole_file(path) as file:  # fails before the translation if the path is not writable
+    with atomic_file(path) as file:  # fails before the translation if the path is not writable
         results = tests and test_facts(run, tests, examples, weights, **search)
         file.write(report(facts, results).encode())
     return path

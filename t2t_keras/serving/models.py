@@ -8,7 +8,7 @@ import tensorflow as tf
 from tensorflow.core.framework import types_pb2
 from tensorflow.core.protobuf import saved_model_pb2
 
-from t2t_keras.decoding.compiled_shapes import PAYS_AFTER, Shape
+from t2t_keras.decoding.shapes_to_compile import PAYS_AFTER, Shape
 from t2t_keras.export.loading import load
 from t2t_keras.export.signature_names import IDS_SEARCH, OPTIONS, is_served, read_batchable
 from t2t_keras.serving.limits import Refusal

@@ -13,7 +13,7 @@ from t2t_keras.decoding.constraints import next_tokens, repeats_ngram, without_r
 from t2t_keras.decoding.search_config import SearchConfig
 
 LOGITS = np.random.default_rng(0).normal(size=(2, 3, 12)).astype("float32")
-LOGITS[..., :2] = 9  # the likeliest are padding and begin, which are never allowed
+LOGITS[..., :2] = 9  # the likeliest ones are padding and begin, which are never allowed
 LOG_P = LOGITS - np.log(np.exp(LOGITS.astype("float64")).sum(-1, keepdims=True))
 TOKENS = np.array([[[5, 6, 5], [7, 8, 9], [3, 3, 3]], [[4, 5, 6], [6, 6, 7], [9, 8, 9]]], "int32")
 

@@ -5,11 +5,11 @@ import zlib
 import numpy as np
 import pytest
 
-from t2t_keras.decoding.likeliest import Logits
 from t2t_keras.decoding.lone_search import lone_search
 from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.search import method_of
 from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.decoding.top_tokens import Logits
 from t2t_keras.ops import logsumexp
 
 VOCABULARY = 14
@@ -39,7 +39,7 @@ class Random:
         logits = np.array(rows, "float32").view(Logits)
         order = (-logits).argsort(axis=-1, kind="stable")[:, : 2 * len(tokens) + 2]
         values = np.take_along_axis(logits, order, 1).view(np.ndarray)
-        logits.likeliest = [values, order.astype("int32"), logsumexp(logits.view(np.ndarray))]
+        logits.top_tokens = [values, order.astype("int32"), logsumexp(logits.view(np.ndarray))]
         return logits, slots
 
     def row(self, key):

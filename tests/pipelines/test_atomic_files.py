@@ -5,19 +5,19 @@ import sys
 import pytest
 
 from pipelines.atomic_files import (
+    atomic_file,
+    atomic_folder,
     check_links,
     locked_folder,
     only_one,
     read_json,
     unfinished_name,
-    whole_file,
-    whole_folder,
     write_json,
 )
 
 
 def test_a_folder_gets_its_name_when_it_is_complete(tmp_path):
-    with whole_folder(tmp_path / "folder") as unfinished:
+    with atomic_folder(tmp_path / "folder") as unfinished:
         (unfinished / "file").write_text("contents")
         assert not (tmp_path / "folder").exists()
     assert (tmp_path / "folder" / "file").read_text() == "contents"
@@ -25,14 +25,14 @@ def test_a_folder_gets_its_name_when_it_is_complete(tmp_path):
 
 
 def test_a_failure_leaves_no_folder(tmp_path):
-    with pytest.raises(KeyboardInterrupt), whole_folder(tmp_path / "folder") as unfinished:
+    with pytest.raises(KeyboardInterrupt), atomic_folder(tmp_path / "folder") as unfinished:
         (unfinished / "file").write_text("contents")
         raise KeyboardInterrupt
     assert not list(tmp_path.iterdir())
 
 
 def test_two_writers_of_the_same_folder_do_not_disturb_each_other(tmp_path):
-    with whole_folder(tmp_path / "folder") as first, whole_folder(tmp_path / "folder") as second:
+    with atomic_folder(tmp_path / "folder") as first, atomic_folder(tmp_path / "folder") as second:
         assert first != second
         for folder in (first, second):
             (folder / "file").write_text("contents")
@@ -46,12 +46,12 @@ def test_a_file_is_replaced_when_it_is_complete(tmp_path):
     path.chmod(0o640)
     link = tmp_path / "link"
     link.symlink_to(path)
-    with whole_file(link) as file:
+    with atomic_file(link) as file:
         file.write(b"new")
         assert path.read_text() == "old"
     assert path.read_text() == "new" and link.is_symlink()
     assert path.stat().st_mode & 0o777 == 0o640
-    with pytest.raises(KeyboardInterrupt), whole_file(path) as file:
+    with pytest.raises(KeyboardInterrupt), atomic_file(path) as file:
         file.write(b"half")
         raise KeyboardInterrupt
     assert path.read_text() == "new"
@@ -85,8 +85,8 @@ def test_a_lock_file_that_was_removed_locks_nothing(tmp_path):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no disk that is always full")
 def test_the_error_of_a_full_disk_names_the_file_or_the_folder(tmp_path):
     contexts = {
-        "/dev/full": whole_file("/dev/full"),
-        str(tmp_path / "a"): whole_folder(tmp_path / "a"),
+        "/dev/full": atomic_file("/dev/full"),
+        str(tmp_path / "a"): atomic_folder(tmp_path / "a"),
         str(tmp_path): only_one(tmp_path),
     }
     for name, context in contexts.items():
@@ -102,25 +102,25 @@ def write_to_full_disk():
 
 def test_an_unfinished_file_is_kept_on_demand(tmp_path):
     for contents in (b"", b"half"):
-        with pytest.raises(KeyboardInterrupt), whole_file(tmp_path / "file", keep=True) as file:
+        with pytest.raises(KeyboardInterrupt), atomic_file(tmp_path / "file", keep=True) as file:
             file.write(contents)
             raise KeyboardInterrupt
         assert len(list(tmp_path.iterdir())) == bool(contents)
     assert unfinished_name(tmp_path / "file").read_bytes() == b"half"
-    with whole_file(tmp_path / "file") as file:
+    with atomic_file(tmp_path / "file") as file:
         file.write(b"all")
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"all"]
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_the_work(tmp_path):
     for path in (tmp_path, tmp_path / "none" / "file"):
-        with pytest.raises(OSError, match="directory"), whole_file(path):
+        with pytest.raises(OSError, match="directory"), atomic_file(path):
             raise AssertionError("the work has begun")
 
 
 def test_a_pipe_is_written_directly(tmp_path):
     reader, writer = os.pipe()
-    with whole_file(f"/dev/fd/{writer}") as file:
+    with atomic_file(f"/dev/fd/{writer}") as file:
         file.write(b"contents")
     assert os.read(reader, 100) == b"contents"
     for descriptor in (reader, writer):
@@ -128,9 +128,12 @@ def test_a_pipe_is_written_directly(tmp_path):
 
 
 def test_two_writers_of_one_file_are_refused(tmp_path):
-    with whole_file(tmp_path / "file") as file:
+    with atomic_file(tmp_path / "file") as file:
         file.write(b"first")
-        with pytest.raises(ValueError, match="by a different process"), whole_file(file.name[:-11]):
+        with (
+            pytest.raises(ValueError, match="by a different process"),
+            atomic_file(file.name[:-11]),
+        ):
             pass
     assert (tmp_path / "file").read_text() == "first"
 
@@ -174,7 +177,7 @@ def test_nothing_is_written_through_a_link(tmp_path):
         pass
     with pytest.raises(ValueError, match="is a link"):
         write_json(folder / "a.json", {})
-    with pytest.raises(ValueError, match="is a link"), whole_file(folder / "b"):
+    with pytest.raises(ValueError, match="is a link"), atomic_file(folder / "b"):
         pass
     assert (tmp_path / "outside").read_text() == "mine"
 

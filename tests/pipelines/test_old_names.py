@@ -96,7 +96,7 @@ def test_old_modules_are_the_new_ones():
         f"assert importlib.import_module({old!r}) is importlib.import_module({new!r})\n"
         for old, new in MODULES.items()
     )
-    code += "from pipelines import batch_plan\nfrom pipelines.whole import whole_file\n"
+    code += "from pipelines import batch_plan\nfrom pipelines.whole import atomic_file\n"
     code += "assert batch_plan.__name__ == 'pipelines.batches.batch_plan'\n"
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -12,7 +12,7 @@ import pytest
 from support.serving.served_model import write_version
 from support.serving.serving_client import get, metric, predict, served, until
 
-from t2t_keras.decoding.compiled_shapes import PAYS_AFTER, CompiledShapes, Shape
+from t2t_keras.decoding.shapes_to_compile import PAYS_AFTER, CompiledShapes, Shape
 from t2t_keras.serving import versions as module
 from t2t_keras.serving.batching import Workers
 from t2t_keras.serving.limits import Limits, Refusal

@@ -10,7 +10,7 @@ import stat
 import sys
 from pathlib import Path
 
-from pipelines.atomic_files import unfinished_name, whole_file
+from pipelines.atomic_files import atomic_file, unfinished_name
 from pipelines.text.opened_text import compressing
 
 # Patterns of the files of runs and exports that other commands read.
@@ -83,5 +83,5 @@ def output_to(path):
     if path is None:
         yield sys.stdout.buffer
         return
-    with whole_file(path, keep=True) as file, compressing(file, path) as output:
+    with atomic_file(path, keep=True) as file, compressing(file, path) as output:
         yield output

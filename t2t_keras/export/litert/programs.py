@@ -14,9 +14,9 @@ import tensorflow as tf
 from keras import ops
 
 from t2t_keras.decoding.alignment import all_attention
-from t2t_keras.decoding.likeliest import group_size
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.search import advance, method_of
+from t2t_keras.decoding.top_tokens import group_size
 from t2t_keras.decoding_cache import KeptCache, KeysValues
 from t2t_keras.layers.masks import Bias
 from t2t_keras.transformer import DecodingMemory
@@ -154,7 +154,7 @@ def step_program(model, beam):
         seen = visible if is_kept(cache) else visible == 0
         position = tf.reshape(position, [])
         logits, new = model.decode_step(tokens, position, past, with_bias(given), seen)
-        return likeliest(logits, 2 * beam + SPARE) | {"logits": logits} | named("cache", new)
+        return top_tokens(logits, 2 * beam + SPARE) | {"logits": logits} | named("cache", new)
 
     return Program(step, inputs)
 
@@ -192,8 +192,8 @@ def with_bias(memory):
     return memory._replace(mask=Bias(ops.where(mask, 0.0, -float("inf"))))
 
 
-def likeliest(logits, count):
-    """Returns the best candidates of logits `[rows, vocabulary]`; see `decoding/likeliest.py`."""
+def top_tokens(logits, count):
+    """Returns the best candidates of logits `[rows, vocabulary]`; see `decoding/top_tokens.py`."""
     size = group_size(logits.shape[-1])
     count = min(count, logits.shape[-1])
     if logits.shape[-1] // size <= 2 * count:

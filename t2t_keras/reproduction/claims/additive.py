@@ -8,7 +8,7 @@ from t2t_keras.layers import MultiHeadAttention
 from t2t_keras.layers.attention_scores import SCORES
 from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.claims.finding import Finding
-from t2t_keras.reproduction.claims.toy_runs import kept, last
+from t2t_keras.reproduction.claims.toy_runs import last, measured_once
 from t2t_keras.reproduction.layer_cost import MEMORY, memory, seconds
 from t2t_keras.reproduction.table_writer import number
 from t2t_keras.visualization.line_panels import Panel
@@ -33,7 +33,7 @@ def finding(toy_runs):
         "rounds": ROUNDS,
         "backend": keras.config.backend(),
     }
-    costs = kept(toy_runs.plan.folder / "additive.json", settings, measure)
+    costs = measured_once(toy_runs.plan.folder / "additive.json", settings, measure)
     d_model = toy_runs.recipe({}).experiment.model.d_model
     runs = {
         (attention, heads): toy_runs.with_attention(attention, heads)

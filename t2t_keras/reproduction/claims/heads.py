@@ -5,7 +5,7 @@ import statistics
 from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.reproduction.claims.head_analysis import LOOKED_AT, TRANSLATED, analyse
-from t2t_keras.reproduction.claims.toy_runs import kept
+from t2t_keras.reproduction.claims.toy_runs import measured_once
 from t2t_keras.reproduction.table_writer import number
 from t2t_keras.visualization.line_panels import Panel
 
@@ -49,7 +49,7 @@ def analysis(toy_runs, heads):
     run = toy_runs.with_attention("scaled", heads)
     step = run.experiment().training.steps
     key = {"checkpoint": run.evaluations(required=True)[-1], "sentences": [LOOKED_AT, TRANSLATED]}
-    return kept(run.folder.parent / "heads.json", key, lambda: measure(run, step))
+    return measured_once(run.folder.parent / "heads.json", key, lambda: measure(run, step))
 
 
 def measure(run, step):

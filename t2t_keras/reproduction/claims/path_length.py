@@ -11,7 +11,7 @@ from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.claims.chained_text import chain_paths, encoded_chains
 from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.reproduction.claims.gradient_reach import QUERIES, gradients_over_distance
-from t2t_keras.reproduction.claims.toy_runs import CONFIG, kept, last
+from t2t_keras.reproduction.claims.toy_runs import CONFIG, last, measured_once
 from t2t_keras.reproduction.longest_path import longest_path
 from t2t_keras.reproduction.table_writer import number
 from t2t_keras.runs.text_files import read_lines
@@ -101,7 +101,7 @@ def gradients(run, lines):
     """Returns the result of `gradients_over_distance` for a run, which is stored."""
     step = run.experiment().training.steps
     key = {"checkpoint": run.evaluations(required=True)[-1], "lines": lines, "queries": QUERIES}
-    return kept(
+    return measured_once(
         run.folder.parent / "gradients.json",
         key,
         lambda: call_in_child(gradients_over_distance, str(run.folder), step, lines),

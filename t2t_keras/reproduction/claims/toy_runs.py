@@ -107,7 +107,7 @@ def last(run, metric):
     return float("nan") if value is None else value
 
 
-def kept(path, key, measure):
+def measured_once(path, key, measure):
     """Returns the result of `measure()`, or the stored result of an earlier call.
 
     Args:

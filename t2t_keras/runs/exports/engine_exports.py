@@ -4,7 +4,7 @@ import dataclasses
 import tempfile
 from pathlib import Path
 
-from pipelines.atomic_files import only_one, whole_folder
+from pipelines.atomic_files import atomic_folder, only_one
 from pipelines.tokenizers import save_tokenizer
 from pipelines.tokenizers.tags import tag_before
 from t2t_keras.checks import check, check_choice
@@ -44,7 +44,7 @@ def export_litert(
     with only_one(folder):
         remove_unfinished(folder)
         version = folder / str(max(versions_in(folder), default=0) + 1)
-        with whole_folder(version) as unfinished:
+        with atomic_folder(version) as unfinished:
             unfinished.mkdir(exist_ok=True)
             save_tokenizer(tokenizer, unfinished / "vocabulary")
             if portable:

@@ -6,11 +6,11 @@ import zipfile
 from pathlib import Path
 
 from pipelines.atomic_files import (
+    atomic_file,
+    atomic_folder,
     check_links,
     only_one,
     read_json,
-    whole_file,
-    whole_folder,
     write_json,
 )
 from pipelines.tokenizers import graphs_of, save_tokenizer
@@ -74,7 +74,7 @@ def export_saved_model(
     with only_one(folder):
         remove_unfinished(folder)
         version = folder / str(max(versions_in(folder), default=0) + 1)
-        with whole_folder(version) as unfinished:
+        with atomic_folder(version) as unfinished:
             if ids_only:
                 save_ids_model(unfinished, model, config, dtype, trees)
             else:
@@ -143,7 +143,7 @@ def export_keras(run, path=None, weights=None):
     model, steps = run.loaded_with_steps(weights)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.stem}.unfinished.keras")
-    with whole_file(path) as output:  # at most one process writes it
+    with atomic_file(path) as output:  # at most one process writes it
         try:
             model.save(unfinished)
             with zipfile.ZipFile(unfinished, "a") as file:

@@ -5,7 +5,7 @@ import shutil
 
 from absl import logging
 
-from pipelines.atomic_files import check_links, whole_folder, write_text
+from pipelines.atomic_files import atomic_folder, check_links, write_text
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from t2t_keras.experiment import differences
 from t2t_keras.runs.config_file import read_config
@@ -39,7 +39,7 @@ def begin(run, experiment, vocabulary, command=(), init=None):
     else:
         for leftover in run.folder.glob("vocabulary.*.unfinished"):  # left by a killed process
             shutil.rmtree(leftover)
-        with whole_folder(run.folder / "vocabulary") as unfinished:
+        with atomic_folder(run.folder / "vocabulary") as unfinished:
             save_tokenizer(load_tokenizer(vocabulary), unfinished)
     write_settings(run.config_file, experiment, command, **facts)
 

@@ -12,7 +12,7 @@ import keras
 import tensorflow as tf
 from absl import logging
 
-from pipelines.atomic_files import whole_folder
+from pipelines.atomic_files import atomic_folder
 from pipelines.batches.batch_plan import BatchPlan
 from pipelines.batches.corpora import Corpora, read_corpora
 from pipelines.batches.dataset import TrainingData, encoded
@@ -218,7 +218,7 @@ def training_corpora(experiment, run):
     vocabulary = run.folder / "vocabulary"
     if not (vocabulary / "tokenizer.json").exists():
         tokenizer = learn(itertools.chain.from_iterable(texts), data.vocabulary)
-        with whole_folder(vocabulary) as unfinished:
+        with atomic_folder(vocabulary) as unfinished:
             save_tokenizer(tokenizer, unfinished)
     store = encoded(texts, load_tokenizer(vocabulary), data.encodings)
     return Corpora(store, vocabulary, mix=None, tags=[None])

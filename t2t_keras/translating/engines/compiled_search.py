@@ -4,8 +4,8 @@ import time
 
 import numpy as np
 
-from t2t_keras.decoding.compiled_shapes import CompiledShapes, fill
 from t2t_keras.decoding.rows import Hypotheses
+from t2t_keras.decoding.shapes_to_compile import CompiledShapes, fill
 
 
 class CompiledSearch:

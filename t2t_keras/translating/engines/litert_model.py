@@ -3,7 +3,7 @@
 import numpy as np
 
 from t2t_keras.decoding.batches import stacked
-from t2t_keras.decoding.likeliest import Logits
+from t2t_keras.decoding.top_tokens import Logits
 from t2t_keras.decoding_cache import in_rolling_cache, own_slots
 from t2t_keras.export.ctranslate2_package import cores
 from t2t_keras.translating.engines.litert_runtime import programs_in
@@ -209,5 +209,5 @@ class Step:
             else:
                 program.input(name)[...] = program.output(name)
         logits = program.output("logits").view(Logits)
-        logits.likeliest = [program.output(name) for name in ("values", "ids", "normalizer")]
+        logits.top_tokens = [program.output(name) for name in ("values", "ids", "normalizer")]
         return logits

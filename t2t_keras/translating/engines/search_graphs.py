@@ -8,7 +8,7 @@ import tensorflow as tf
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import advance, method_of
-from t2t_keras.export.staged_search import staged_search
+from t2t_keras.export.search_in_stages import search_in_stages
 from t2t_keras.training.replica_step import choose_xla
 
 IDS = tf.TensorSpec([None, None], tf.int32)
@@ -60,7 +60,7 @@ def staged_graph(model, config, method):
     """
 
     def search(source, extras):
-        return staged_search(method, source, model.longest, extras)
+        return search_in_stages(method, source, model.longest, extras)
 
     return of_rows(search, model, config)
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from t2t_keras.decoding import compiled_shapes
-from t2t_keras.decoding.compiled_shapes import Shape
+from t2t_keras.decoding import shapes_to_compile
 from t2t_keras.decoding.rows import Hypotheses
+from t2t_keras.decoding.shapes_to_compile import Shape
 from t2t_keras.translating.engines.compiled_search import CompiledSearch
 
 LONG, WIDE = 98, 99  # outputs that fit into no shape, and into one of 32 tokens
@@ -86,7 +86,7 @@ def test_nothing_is_compiled_before_it_may_pay():
     for _ in range(3):
         search(3)
     assert not search.calls and 0 < search.shapes.seconds[1, 16] < 1
-    search.shapes.seconds[1, 16] = compiled_shapes.PAYS_AFTER
+    search.shapes.seconds[1, 16] = shapes_to_compile.PAYS_AFTER
     search(3)
     assert search.calls == [(1, 16)]
 

@@ -8,7 +8,7 @@ from support.models.table_model import TableModel, found, padded, random_constra
 from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search import method_of
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.export import staged_search
+from t2t_keras.export import search_in_stages as search_in_stages
 from t2t_keras.translating.engines import search_graphs
 from t2t_keras.translating.engines.search_graphs import (
     compiled_search,
@@ -80,7 +80,7 @@ def test_an_output_may_be_longer_than_its_source_but_not_than_the_learned_positi
 
 @pytest.mark.long
 def test_the_search_in_stages_finds_what_random_constraints_allow(monkeypatch):
-    monkeypatch.setattr(staged_search, "STAGE", 2)
+    monkeypatch.setattr(search_in_stages, "STAGE", 2)
     for seed, settings in enumerate([{"n_best": 3}, {"beam": 1}]):
         model, (constraints, prefixes) = TableModel(seed), random_constraints(seed, LIMITS)
         config = SearchConfig(extra_length=0, **constraints, **settings)

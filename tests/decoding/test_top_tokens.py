@@ -3,14 +3,14 @@ import pytest
 from keras import ops
 from support.models.helpers import array
 
-from t2t_keras.decoding.likeliest import group_size, likeliest, log_normalizer
+from t2t_keras.decoding.top_tokens import group_size, log_normalizer, top_tokens
 
 
 @pytest.mark.parametrize("vocabulary", [6, 97, 1000, 8000])
 @pytest.mark.parametrize("shape", [(3,), (2, 4)])
 def test_it_equals_top_k(vocabulary, shape):
     logits = np.random.default_rng(0).normal(size=(*shape, vocabulary)).astype("float32")
-    values, ids = likeliest(ops.array(logits), 5)
+    values, ids = top_tokens(ops.array(logits), 5)
     order = np.argsort(-logits, axis=-1)[..., :5]
     np.testing.assert_array_equal(array(ids), order)
     np.testing.assert_array_equal(array(values), np.take_along_axis(logits, order, axis=-1))
@@ -19,7 +19,7 @@ def test_it_equals_top_k(vocabulary, shape):
 def test_all_of_the_largest_may_be_in_one_group():
     logits = np.zeros((1, 1000), "float32")
     logits[0, 500:510] = np.arange(10) + 1
-    _, ids = likeliest(ops.array(logits), 10)
+    _, ids = top_tokens(ops.array(logits), 10)
     assert array(ids)[0].tolist() == list(range(509, 499, -1))
 
 

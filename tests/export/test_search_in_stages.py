@@ -8,8 +8,8 @@ from support.models.searches import SOURCE, model_that_ends, run_search
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import method_of
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.export import staged_search as module
-from t2t_keras.export.staged_search import staged_search
+from t2t_keras.export import search_in_stages as module
+from t2t_keras.export.search_in_stages import search_in_stages
 
 STAGE = 6
 
@@ -36,7 +36,7 @@ def test_the_results_are_equal_and_finished_sentences_leave_the_batch(settings, 
     extras = {}
     if config.method == "sample":
         extras["draws"] = tf.constant(draws_of(range(5), longest, config))
-    staged = staged_search(method, tf.constant(SOURCE), None, extras)
+    staged = search_in_stages(method, tf.constant(SOURCE), None, extras)
     np.testing.assert_array_equal(staged.tokens, tokens)
     np.testing.assert_allclose(staged.scores, scores, atol=2e-5)
     assert 5 > remaining[0] > remaining[-1] == 0
@@ -44,5 +44,5 @@ def test_the_results_are_equal_and_finished_sentences_leave_the_batch(settings, 
 
 def test_a_batch_without_sentences_has_no_hypotheses():
     method = method_of(model_that_ends(), SearchConfig())
-    tokens, scores = staged_search(method, tf.zeros([0, 3], tf.int32))
+    tokens, scores = search_in_stages(method, tf.zeros([0, 3], tf.int32))
     assert tokens.shape[:2] == scores.shape == (0, 1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from absl import logging
 
-from t2t_keras.decoding.compiled_shapes import PAYS_AFTER, CompiledShapes, Shape, fill
+from t2t_keras.decoding.shapes_to_compile import PAYS_AFTER, CompiledShapes, Shape, fill
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from t2t_keras.decoding.search import advance
 STAGE = 16  # length of a stage, in tokens
 
 
-def staged_search(method, source, longest=None, extras=None):
+def search_in_stages(method, source, longest=None, extras=None):
     """Returns the same hypotheses as `search`, computed in stages of a few tokens.
 
     After each stage, finished sentences leave the batch, and the caches of the others get room
