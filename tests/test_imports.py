@@ -59,19 +59,25 @@ def test_an_unknown_name_is_an_attribute_error():
         t2t_keras.__getattr__("Transformers")
 
 
-@pytest.mark.parametrize(
-    "program",
-    [
-        "import keras, t2t_keras",
-        "import t2t_keras, keras",
-        "from t2t_keras.losses import LabelSmoothedCrossEntropy; import keras",
-        "from t2t_keras.transformer import Transformer; import keras",
-        "import importlib.util, t2t_keras; importlib.util.find_spec('keras'); import keras",
-        "from t2t_keras import TransformerConfig, Transformer; import keras",
-        "import t2t_keras.decoding.search, keras",
-        "from t2t_keras.runs import Run; import keras",
-    ],
-)
+# Each takes four seconds in a process of its own.
+PROGRAMS_WITH_KERAS = [
+    "import keras, t2t_keras",
+    "import t2t_keras, keras",
+    *(
+        pytest.param(program, marks=pytest.mark.long)
+        for program in (
+            "from t2t_keras.losses import LabelSmoothedCrossEntropy; import keras",
+            "from t2t_keras.transformer import Transformer; import keras",
+            "import importlib.util, t2t_keras; importlib.util.find_spec('keras'); import keras",
+            "from t2t_keras import TransformerConfig, Transformer; import keras",
+            "import t2t_keras.decoding.search, keras",
+            "from t2t_keras.runs import Run; import keras",
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS_WITH_KERAS)
 def test_every_program_can_load_models(program, tmp_path):
     path = tmp_path / "model.keras"
     model = t2t_keras.Transformer(
@@ -120,6 +126,7 @@ assert keras.saving.get_registered_object("t2t_keras>Transformer")
 """
 
 
+@pytest.mark.long
 def test_the_package_may_be_in_a_zip_file(tmp_path):
     path = tmp_path / "package.zip"
     with zipfile.ZipFile(path, "w") as file:
@@ -129,6 +136,7 @@ def test_the_package_may_be_in_a_zip_file(tmp_path):
     subprocess.run(command, check=True, cwd=tmp_path)
 
 
+@pytest.mark.long
 def test_a_module_that_fails_after_it_has_loaded_keras_does_not_prevent_registering():
     program = """import sys, t2t_keras
 sys.modules["matplotlib"] = None
@@ -142,6 +150,7 @@ assert keras.saving.get_registered_object("t2t_keras>Transformer")
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
 
 
+@pytest.mark.long
 def test_two_threads_may_load_keras_and_this_package(tmp_path):
     program = """import threading, t2t_keras
 from importlib import import_module

@@ -1,8 +1,11 @@
 """The READMEs: links lead somewhere, and every Python block runs."""
 
+import os
 import re
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from support.processes.commands import ROOT, script
@@ -30,6 +33,7 @@ LONG = [
         "t2t_keras/export/README.md",
         "t2t_keras/runs/README.md",
         "t2t_keras/training/README.md",
+        "t2t_keras/translating/README.md",
     )
 ]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
@@ -134,6 +138,34 @@ def commands_in(text):
             line = re.split(r"\s# |[|<>;&]", line.strip().removeprefix("$ "))[0]
             if found := re.match(r"(?:[A-Z_0-9]+=\S+ )*(?:\S*/)?(t2t-[a-z]+)\b(.*)", line):
                 yield found[1], re.split(r"\s+", found[2].replace("'", "").replace('"', "").strip())
+
+
+RUNNABLE = re.compile(r"^<!-- runnable -->\n\n((?: {4}.*\n)+)", re.M)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("path", "block"),
+    [(path, block) for path in READMES for block in RUNNABLE.findall(path.read_text("utf-8"))],
+    ids=lambda value: str(value.relative_to(ROOT)) if isinstance(value, Path) else "",
+)
+def test_runnable_shell_blocks_run(path, block, workplace, tmp_path):
+    """Each command is the module of the checkout, in a folder with the files that it names."""
+    for name in {command for command, _ in commands_in(block)}:
+        module = {"import": "import_model"}.get(
+            name.removeprefix("t2t-"), name.removeprefix("t2t-")
+        )
+        program = f'#!/bin/sh\nexec "{sys.executable}" -m t2t_keras.cli.{module} "$@"\n'
+        (tmp_path / name).write_text(program)
+        (tmp_path / name).chmod(0o755)
+    for name in ("test.out", "other.out"):
+        shutil.copy(workplace / "test.de", workplace / name)
+    environment = {
+        **os.environ,
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+    }
+    subprocess.run(["sh", "-euc", block], cwd=workplace, env=environment, check=True)
 
 
 @pytest.fixture(scope="module")

@@ -106,7 +106,7 @@ def test_it_finds_what_the_search_with_keras_finds(model, settings, extras):
     check_equal(numpy_search(method, SOURCE, LONGEST, extras), expected)
 
 
-@pytest.mark.parametrize("phrases", [False, True])
+@pytest.mark.parametrize("phrases", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_each_row_has_its_options(model, phrases):
     config = SearchConfig(extra_length=12)
     options = {

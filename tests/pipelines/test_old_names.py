@@ -91,6 +91,7 @@ def test_an_old_config_is_found(old, new):
     assert load_experiment(old) == load_experiment(new)
 
 
+@pytest.mark.long
 def test_old_modules_are_the_new_ones():
     code = "import importlib, pipelines, t2t_keras\n" + "".join(
         f"assert importlib.import_module({old!r}) is importlib.import_module({new!r})\n"
