@@ -1,4 +1,4 @@
-"""ByteNet on sub-words, a rival of Table 2: at its paper's size, or for Multi30k.
+"""ByteNet on sub-words, a rival in Table 2: at the size of its paper, or for Multi30k.
 
     t2t-prepare --config=bytenet --tfds=wmt14_translate/de-en --languages=en,de \\
         --output=data/ende
@@ -6,9 +6,9 @@
     t2t-train --config=bytenet:multi30k --data=data/multi30k --run=runs/bytenet_multi30k \\
         --dev_source=val.en --dev_target=val.de
 
-Prepare `data/multi30k` with `--config=multi30k`. Training is as in the Transformer's configs.
-Kalchbrenner et al. 2016 report 23.75 BLEU on newstest2014 (Table 2), with characters. For results
-on little text at the Transformer's training cost, see "The Transformer and its rivals" in
+Prepare `data/multi30k` with `--config=multi30k`. The training settings are the Transformer's.
+Kalchbrenner et al. 2016 report 23.75 BLEU on newstest2014 (Table 2), for a model of characters. For
+results on little text at the Transformer's training cost, see "The Transformer and its rivals" in
 t2t_keras/reproduction/RESULTS.md.
 """
 

@@ -1,4 +1,4 @@
-"""ConvS2S, a rival of Table 2: at its paper's size, or for Multi30k.
+"""ConvS2S, a rival in Table 2: at the size of its paper, or for Multi30k.
 
     t2t-prepare --config=convs2s --tfds=wmt14_translate/de-en --languages=en,de \\
         --output=data/ende
@@ -6,7 +6,7 @@
     t2t-train --config=convs2s:multi30k --data=data/multi30k --run=runs/convs2s_multi30k \\
         --dev_source=val.en --dev_target=val.de
 
-Prepare `data/multi30k` with `--config=multi30k`. Training is as in the Transformer's configs.
+Prepare `data/multi30k` with `--config=multi30k`. The training settings are the Transformer's.
 Gehring et al. 2017 report 25.16 BLEU on newstest2014 (Table 2). For results on little text at the
 Transformer's training cost, see "The Transformer and its rivals" in
 t2t_keras/reproduction/RESULTS.md.

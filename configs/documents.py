@@ -4,9 +4,9 @@
     t2t-train --config=documents --data=data/documents --run=runs/full
     t2t-train --config=documents:restricted --data=data/documents --run=runs/restricted
 
-The restricted variant sees 64 positions: 32 before and 31 after a position of the source, and the
-newest 64 of the target. A document of 1,500 words has about 2,250 tokens, and its translation has
-2,700.
+In the restricted variant, a source position sees 64 positions: itself, 32 before it and 31 after
+it. A target position sees itself and the 63 before it. A document of 1,500 words has about 2,250
+tokens, and its translation has 2,700.
 """
 
 from pipelines.batches.batch_plan import BatchConfig

@@ -1,12 +1,12 @@
-"""Fine-tuning: training that starts from the weights of another run; the default with --init.
+"""Fine-tuning starts from the weights of another run. This is the default config with --init.
 
     t2t-prepare --vocabulary=runs/general/vocabulary --source=mine.en --target=mine.de \\
         --output=data/mine
     t2t-train --init=runs/general --data=data/mine --run=runs/mine
 
-The model is that of --init; only its dropout is set here. The learning rate is a hundredth to a
-tenth of the rate for random weights, because the weights are already trained. For measured results,
-see "Fine-tuning" in t2t_keras/training/RESULTS.md.
+The model is the model of --init; this config sets only its dropout. The learning rate is a
+hundredth to a tenth of the rate for random weights, because the weights are already trained. For
+measured results, see "Fine-tuning" in t2t_keras/training/RESULTS.md.
 """
 
 from pipelines.batches.batch_plan import BatchConfig

@@ -1,11 +1,11 @@
-"""A GNMT-style model, a rival of Table 2: at its paper's size, or for Multi30k.
+"""A GNMT-style model, a rival in Table 2: at the size of its paper, or for Multi30k.
 
     t2t-prepare --config=gnmt --tfds=wmt14_translate/de-en --languages=en,de --output=data/ende
     t2t-train --config=gnmt --data=data/ende --run=runs/gnmt
     t2t-train --config=gnmt:multi30k --data=data/multi30k --run=runs/gnmt_multi30k \\
         --dev_source=val.en --dev_target=val.de
 
-Prepare `data/multi30k` with `--config=multi30k`. Training is as in the Transformer's configs.
+Prepare `data/multi30k` with `--config=multi30k`. The training settings are the Transformer's.
 Wu et al. 2016 report 24.6 BLEU on newstest2014 (Table 2). For results on little text at the
 Transformer's training cost, see "The Transformer and its rivals" in
 t2t_keras/reproduction/RESULTS.md.

@@ -4,7 +4,7 @@
     t2t-train --config=mixed --data=data/mixed --run=runs/mixed \\
         --dev_source=dev.en --dev_target=dev.de
 
-Measured with half its widths and a quarter of its steps: sacreBLEU 32.9 on short everyday
+Measured with half of these widths and a quarter of these steps: sacreBLEU 32.9 on short everyday
 sentences and 7.5 on news (see "Table 2" in t2t_keras/reproduction/RESULTS.md).
 """
 

@@ -2,12 +2,12 @@
 
     t2t-reproduce table3 --seeds=3
 
-Without a training text, this command uses this config, which has an eighth of the paper's widths
-and half its layers. 5,000 sentence pairs, seen about 55 times, are few enough for dropout and label
-smoothing to matter. The paper's schedule, with a warm-up of 4 % of the steps and a factor of 1,
-would reach a learning rate of 0.011 at this width. Here the peak is 0.0016, after a third of the
-steps, because deep and wide post-norm models need that. Smaller batches allow more steps in the
-same time.
+This command uses this config if no training text is given. The models have an eighth of the paper's
+widths and half of the paper's layers. With only 5,000 sentence pairs, each seen about 55 times,
+dropout and label smoothing make a difference. The paper's schedule, with a warm-up of 4 % of the
+steps and a factor of 1, would reach a learning rate of 0.011 at this width. Here the peak is
+0.0016, after a third of the steps, because deep and wide post-norm models need that. Smaller
+batches allow more steps in the same time.
 """
 
 from t2t_keras.checks import check

@@ -4,4 +4,4 @@ import sys
 
 from pipelines.old_names import OldModules
 
-sys.meta_path.append(OldModules())  # the last finder: it is asked for modules that do not exist
+sys.meta_path.append(OldModules())  # last, so it is asked only for modules that no other finder has

@@ -1,7 +1,7 @@
-"""Files and folders that are either complete or absent, and locks.
+"""Writes files and folders that are either complete or absent, and locks them.
 
-They are written under a temporary name and then renamed, so a file or folder under its final name
-is complete even if the process was killed. Checksums detect later damage.
+Files and folders are written under a temporary name and then renamed. So a file or folder with its
+final name is complete, even if the process was killed. Checksums detect later damage.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # disk full, quota used u
 
 @contextlib.contextmanager
 def full_disk_named(path):
-    """Adds `path` to the `OSError` of a full disk, which names no file or only a temporary one."""
+    """Adds `path` to the `OSError` for a full disk, which names no file or a temporary one."""
     try:
         yield
     except OSError as error:
@@ -57,8 +57,8 @@ def atomic_folder(folder):
 def atomic_file(path, keep=False):
     """Yields a binary file that replaces `path` when the block ends without error.
 
-    A path that cannot be written raises an error before the block. Pipes and devices are written
-    directly.
+    If the path cannot be written, an error is raised before the block. Pipes and devices are
+    written directly.
 
     Args:
         path: the file to write.
@@ -69,7 +69,7 @@ def atomic_file(path, keep=False):
         with full_disk_named(path), open(path, "wb") as file:
             yield file
         return
-    path = Path(os.path.realpath(path))  # a link is kept, and its target replaced
+    path = Path(os.path.realpath(path))  # keeps a link and replaces its target
     if path.exists():
         open(path, "ab").close()  # fails if the file is read-only
     unfinished = unfinished_name(path)
@@ -122,7 +122,7 @@ def lock(file, path):
 
 
 def write_text(path, text):
-    """Writes a text file that is complete or absent. A link is replaced, not followed."""
+    """Writes a text file atomically. A link is replaced, not followed."""
     unfinished = path.with_name(path.name + ".unfinished")
     with (
         full_disk_named(path),
@@ -133,7 +133,7 @@ def write_text(path, text):
 
 
 def write_json(path, contents):
-    """Writes a dict to a JSON file that is complete or absent, and adds a checksum."""
+    """Writes a dict to a JSON file atomically, with a checksum."""
     contents = json.loads(json.dumps(contents))
     write_text(path, json.dumps(contents | {CHECKSUM: json_digest(contents)}, indent=2) + "\n")
 
@@ -141,7 +141,7 @@ def write_json(path, contents):
 def read_json(path, absent=None, remedy=RUN_AGAIN):
     """Returns the dict in a JSON file, or `absent` if there is no such file.
 
-    The checksum is verified and left out. A file without one is not verified.
+    The checksum is verified and left out. A file without a checksum is not verified.
 
     Args:
         path: a `Path`.
@@ -163,7 +163,7 @@ def read_json(path, absent=None, remedy=RUN_AGAIN):
 
 
 def json_digest(contents):
-    """Returns a digest of a JSON value that does not depend on its layout."""
+    """Returns a digest of a JSON value, independent of the file's layout."""
     return digest(json.dumps(contents, sort_keys=True).encode())
 
 
@@ -179,7 +179,7 @@ def file_digest(path):
 
 
 def check_links(folder):
-    """Rejects an output folder with a link that leads outside. The folder itself may be a link."""
+    """Rejects an output folder that contains a link out of it. The folder may be a link itself."""
     folder = Path(os.path.realpath(folder))
     for path in folder.rglob("*"):
         if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(folder):
@@ -193,7 +193,7 @@ def check_links(folder):
 def only_one(folder):
     """Locks a folder against other processes. The system releases the lock if the process dies.
 
-    If the disk gets full in the block, the error names the folder.
+    If the disk fills up during the block, the error names the folder.
     """
     path = Path(folder) / ".lock"
     with open(path, "a+", opener=not_through_link) as file:

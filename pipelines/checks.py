@@ -1,6 +1,6 @@
 """Errors about settings and input.
 
-An error about a setting names it, the allowed values and the value received.
+An error about a setting names the setting, the allowed values and the value received.
 """
 
 
@@ -17,7 +17,7 @@ def check_whole_number(name, value, at_least=1):
 
 
 def size_too_large(size, largest):
-    """Returns the error for a vocabulary that has more pieces than the text yields."""
+    """Returns the error for a vocabulary with more pieces than the text yields."""
     return ValueError(
         f"The text is too small for a vocabulary of {size:,} pieces: it can have at most "
         f"{largest:,}. Received: size={size}"
@@ -25,7 +25,7 @@ def size_too_large(size, largest):
 
 
 def size_too_small(size, smallest):
-    """Returns the error for a vocabulary that has fewer pieces than the text has characters."""
+    """Returns the error for a vocabulary with too few pieces for the characters of the text."""
     return ValueError(
         f"A vocabulary of {size:,} pieces cannot hold all characters of the text: it needs at "
         f"least {smallest:,}, or a smaller `character_coverage`. Received: size={size}"
@@ -33,5 +33,5 @@ def size_too_small(size, smallest):
 
 
 def no_text():
-    """Returns the error for learning a vocabulary without text."""
+    """Returns the error for a vocabulary to be learned without text."""
     return ValueError("There is no text to learn a vocabulary from")

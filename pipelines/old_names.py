@@ -1,7 +1,7 @@
-"""Names that earlier versions used, and their successors. Old names go on working.
+"""Names from earlier versions and the names that replaced them. Old names still work.
 
-This is the only list of old names: of commands' flags and arguments, of settings in configs, on
-command lines and in recorded files, of shipped configs, and of modules.
+All old names are listed here: command flags and arguments, settings (in configs, on command lines
+and in recorded files), shipped configs, and modules.
 """
 
 import functools
@@ -10,7 +10,7 @@ import importlib.abc
 import importlib.machinery
 import sys
 
-# {command: {flag: flag}}
+# {command: {old flag: current flag}}
 COMMAND_FLAGS = {
     "t2t-serve": {
         "batch": "max_batch_rows",
@@ -26,9 +26,9 @@ COMMAND_FLAGS = {
         "grace": "grace_seconds",
     },
 }
-# {table of t2t-reproduce: table}
+# {old name of a table of t2t-reproduce: current name}
 TABLES = {"arguments": "claims"}
-# {setting of an experiment: setting}
+# {old setting of an experiment: current setting}
 SETTINGS = {
     "training.best": "training.best_metric",
     "data.temperature": "data.corpus_temperature",
@@ -64,19 +64,19 @@ MODULES = {
 
 
 def renamed_settings(part):
-    """Returns {old field: field} of a group of settings, such as "data.batches"."""
+    """Returns {old field: current field} for a group of settings, such as "data.batches"."""
     inside = {old: new for old, new in SETTINGS.items() if old.rpartition(".")[0] == part}
     return {old.rpartition(".")[2]: new.rpartition(".")[2] for old, new in inside.items()}
 
 
 def with_current_names(settings, part):
-    """Returns the recorded settings of a group with the names of this version."""
+    """Returns the recorded settings of a group with their current names."""
     names = renamed_settings(part)
     return {names.get(name, name): value for name, value in settings.items()}
 
 
 def accepts_old_names(part):
-    """Returns a decorator: a dataclass can also be made, read and changed by old names of fields.
+    """Returns a class decorator: fields of a dataclass can also be set and read by old names.
 
     Args:
         part: the group of the dataclass in the settings of an experiment, such as "data.batches".
@@ -101,7 +101,7 @@ def accepts_old_names(part):
 
 
 def alias_of(name):
-    """Returns a property that is another name of the attribute `name`."""
+    """Returns a property that is an alias of the attribute `name`."""
     return property(
         lambda settings: getattr(settings, name),
         lambda settings, value: setattr(settings, name, value),
@@ -109,7 +109,7 @@ def alias_of(name):
 
 
 def current_flags(command, arguments):
-    """Returns the arguments of a command with the current names of flags, and a note for each."""
+    """Returns a command's arguments with current flag names, and a note for each renamed flag."""
     result, notes = [], []
     arguments = iter(arguments)
     for argument in arguments:
@@ -127,7 +127,7 @@ def current_flags(command, arguments):
 
 
 def current_flag(command, name):
-    """Returns the current name of a flag or of an override of a setting, without its dashes."""
+    """Returns the current name of a flag or of a `config.` override, without dashes."""
     if name.startswith("config."):
         setting = name.removeprefix("config.")
         return f"config.{SETTINGS.get(setting, setting)}"
@@ -135,7 +135,7 @@ def current_flag(command, name):
 
 
 class OldModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds modules by their old names. The module is the same, whatever name it is imported by."""
+    """Finds modules by their old names. Both names import the same module object."""
 
     def find_spec(self, name, path=None, target=None):
         return importlib.machinery.ModuleSpec(name, self) if name in MODULES else None

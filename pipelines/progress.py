@@ -13,9 +13,9 @@ class Progress:
 
     Args:
         task: name of the work.
-        total: the final count. None: unknown.
+        total: the final count, or None if it is unknown.
         unit: name of the things counted.
-        stream: stream to write to. None: standard error.
+        stream: stream to write to. If None, standard error.
         every: seconds between plain lines.
     """
 
@@ -47,7 +47,7 @@ class Progress:
             self.show()
 
     def begin_at(self, done):
-        """Sets the count to the result of earlier work, which does not affect the rate."""
+        """Sets the count to the amount of earlier work, which does not affect the rate."""
         self.first = self.done = done
 
     def show(self):
@@ -72,7 +72,7 @@ class Progress:
 
 
 def duration(seconds):
-    """Rounds to whole seconds and returns a `timedelta`, which prints as a clock does.
+    """Returns a `timedelta` of whole seconds, which prints as hours, minutes and seconds.
 
     >>> print(duration(3725))
     1:02:05

@@ -2,7 +2,7 @@
 
 The logits take `vocab_size` numbers per token, far more than any other array of the model. Here
 they are computed for a chunk of tokens, reduced to sums and gradients, and discarded. The results
-are those of `LabelSmoothedCrossEntropy.sums` on all logits.
+equal those of `LabelSmoothedCrossEntropy.sums` on all logits.
 """
 
 import keras
@@ -20,11 +20,11 @@ def chunked_loss(
 ):
     """Returns sums over tokens, see `chunked_sums`. The first sum can be differentiated.
 
-    Its gradients are computed together with it. Otherwise, the backward pass would have to compute
-    the logits again.
+    The gradients are computed together with the sum. Otherwise, the backward pass would have to
+    compute the logits again.
 
     Args:
-        train_projection: whether matrix and bias need gradients. If not, these are 0.
+        train_projection: whether matrix and bias need gradients. If not, their gradients are 0.
         x, projection, labels, weights, label_smoothing, count_right: see `chunked_sums`.
     """
 
@@ -130,7 +130,7 @@ class ChunkedLoss:
         return sums, gradients
 
     def of_chunk(self, x, labels, weights, count_right):
-        """Returns the sums of a chunk, exp(z − max z), and the sum of the latter for each token."""
+        """Returns the sums of a chunk, e = exp(z − max z), and the sum of e for each token."""
         logits = ops.matmul(x, self.transposed)
         if self.bias is not None:
             logits += self.bias

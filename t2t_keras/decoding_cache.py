@@ -157,8 +157,8 @@ def decoding_step(cache, position, beams, visible=None, rolling=False):
         beams: hypotheses per sentence.
         visible: boolean `[sentences, beams, slots]`: the slots that each hypothesis consists of,
             including the slot of this step. None: each beam sees its own slots. For a `KeptCache`,
-            the `bias` of `KeptStep` without its axis of heads.
-        rolling: whether the cache holds only the newest positions. `visible` is still for all
+            pass the `bias` of `KeptStep` without the heads axis.
+        rolling: whether the cache holds only the newest positions. `visible` still covers all
             positions.
     """
     position = ops.cast(position, "int32")

@@ -23,7 +23,7 @@ from t2t_keras.training.trainable_models import Adam, trainable
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
 
-# `training` imports nothing of `pipelines`.
+# Applied here, because `training` imports nothing from `pipelines`.
 accepts_old_names("training")(TrainingConfig)
 
 

@@ -1,8 +1,8 @@
 """Array operations for code that also runs without Keras, on NumPy arrays.
 
 `ops` offers the operations of `keras.ops`. Inside `on_numpy()`, NumPy computes them, with the same
-results. So the same search works with Keras models, in graphs of any backend, and with programs
-that only compute the logits of a step.
+results. So the same search code works with Keras models, in graphs of any backend, and with
+programs that compute only the logits of a step.
 """
 
 import contextlib
@@ -88,7 +88,7 @@ def filled(value):
 
 @functools.lru_cache(1000)
 def places(shape):
-    """Returns arrays that index every vector along the axis after these, for `take_along_axis`."""
+    """Returns index arrays for leading axes of this shape, for use in `take_along_axis`."""
     return np.ix_(*map(np.arange, shape), [0])[:-1]
 
 

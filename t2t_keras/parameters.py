@@ -28,7 +28,7 @@ def parameter_counts(config):
 
 
 def without_values(make):
-    """Returns the model that a function makes, with weights that have shapes but no values."""
+    """Calls a function that makes a model, and gives the weights shapes but no values."""
 
     def in_scope():
         with keras.StatelessScope(initialize_variables=False):

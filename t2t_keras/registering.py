@@ -1,10 +1,9 @@
 """Registers this package's classes with Keras once Keras is loaded, so `load_model` finds them.
 
-A program that translates on LiteRT or CTranslate2 never loads Keras, which takes seconds. So
-`import t2t_keras` does not load it, but waits until the program, or a module of this package that
-needs Keras, does. At that moment, the module may be incomplete, and importing other modules could
-fail because of it. So the classes are registered when the outermost import of a module of this
-package ends.
+A program that translates on LiteRT or CTranslate2 never loads Keras, which would take seconds. So
+`import t2t_keras` does not load Keras. It waits until the program loads Keras, or a module of this
+package that needs it. While that module is still incomplete, importing other modules could fail.
+So the classes are registered when the outermost import of a module of this package ends.
 """
 
 import importlib.machinery
@@ -15,7 +14,7 @@ KERAS = "keras"
 
 
 class RegisteringFinder:
-    """Finds the modules of this package and Keras as Python does, and watches them load.
+    """Finds Keras and the modules of this package in Python's usual way, and watches them load.
 
     Args:
         package: name of this package.
@@ -58,12 +57,12 @@ class RegisteringFinder:
 
 
 def is_complete(module):
-    """Returns whether the module Keras is completely loaded. If it fails, it is removed later."""
+    """Returns whether Keras is completely loaded. If loading fails, Python removes the module."""
     return hasattr(module, "Model")  # an attribute of Keras
 
 
 class WatchedLoader:
-    """Loads a module with its own loader, and notifies the finder of the beginning and the end."""
+    """Loads a module with the usual loader, and tells the finder when loading begins and ends."""
 
     def __init__(self, finder, loader):
         self.finder, self.loader = finder, loader

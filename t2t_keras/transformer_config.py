@@ -140,7 +140,7 @@ class TransformerConfig:
         return encoder, decoder, decoder
 
     def attention_products(self, length):
-        """Returns the number of multiplications of a token with keys and values of others."""
+        """Returns the multiplications of a token with the keys and values of other tokens."""
         config, layers = self.resolved(), self.attention_layers
         seen = [
             min(length, r or length) for r in (self.neighbourhood, self.decoder_neighbourhood, None)

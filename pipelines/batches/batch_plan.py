@@ -1,12 +1,12 @@
 """Determines which examples make up batch s: buckets by length, reshuffled every epoch.
 
-The plan is computed only from the lengths and the mix of corpora. Every epoch has the same number
-of batches n, so batch s is batch `s mod n` of epoch `s div n`. Its rows are a function of (lengths,
-mix, seed, epoch): a run resumes at any step without replaying or buffering earlier batches. PAPER:
-§5.1, "sentence pairs were batched together by approximate sequence length".
+Batches are planned from the lengths and the mix of corpora alone. Every epoch has the same number
+of batches n, so batch s is batch `s mod n` of epoch `s div n`. The rows of a batch depend only on
+(lengths, mix, seed, epoch), so a run can resume at any step without replaying or buffering earlier
+batches. PAPER: §5.1, "sentence pairs were batched together by approximate sequence length".
 
-If sentences have several encodings, each epoch chooses among them, and the buckets have slightly
-different numbers of examples in each epoch. So a batch may have a few rows of padding.
+If sentences have several encodings, each epoch chooses among them. The sizes of the buckets then
+vary slightly between epochs, so a batch may contain a few rows of padding.
 """
 
 import dataclasses
@@ -61,7 +61,7 @@ class BatchConfig:
 
 
 def best_boundaries(lengths, buckets, often=None):
-    """Returns the bucket widths that need the least padding, by dynamic programming.
+    """Returns the bucket widths that need the least padding, found by dynamic programming.
 
     Bucket (a, b] needs b positions for each of its sequences. The cheapest cover of the lengths
     up to b with k buckets consists of some bucket (a, b] and the cheapest cover of the lengths up
@@ -70,22 +70,22 @@ def best_boundaries(lengths, buckets, often=None):
     Args:
         lengths: integers of at least 1, one per sequence.
         buckets: maximum number of widths.
-        often: relative frequency of each sequence. None: all are equally frequent.
+        often: relative frequency of each sequence. If None, all are equally frequent.
 
     Returns:
         An increasing list of integers that ends with the largest length.
     """
     present, inverse = np.unique(lengths, return_inverse=True)
     counts = np.bincount(inverse, weights=often)
-    until = np.concatenate([[0], np.cumsum(counts)])  # sequences whose length is in present[:i]
+    until = np.concatenate([[0], np.cumsum(counts)])  # until[i]: sequences of length < present[i]
     width = np.concatenate([[0], present])
     # cost[i, j]: positions of one bucket that holds the lengths present[i:j].
     cost = (until[None, :] - until[:, None]) * width[None, :]
     cost = np.where(np.arange(len(width))[:, None] < np.arange(len(width)), cost, np.inf)
 
-    least = np.full(len(width), np.inf)  # cheapest cover of present[:i] so far
+    least = np.full(len(width), np.inf)  # least[i]: cost of the cheapest cover of present[:i]
     least[0] = 0
-    starts = []  # one array per bucket count: where the last bucket starts, for each i
+    starts = []  # for each number of buckets: the start of the last one, for each i
     for _ in range(min(buckets, len(present))):
         total = least[:, None] + cost
         starts.append(total.argmin(axis=0))
@@ -101,24 +101,26 @@ class BatchPlan:
     """The batches of every epoch of a corpus, or of a mix of corpora.
 
     Args:
-        lengths: integers `[examples, 2]`: the lengths of source and target in a batch, including
-            begin or end. If the examples have several encodings, `[encodings, examples, 2]`; then
-            the first encoding decides which examples are too long, and an evaluation uses only it.
+        lengths: integers `[examples, 2]`: the lengths of source and target, including the begin or
+            end id. `[encodings, examples, 2]` if the examples have several encodings. The first
+            encoding then determines which examples are too long, and evaluations use only the
+            first.
         config: a `BatchConfig`.
-        seed: random seed for the order. None: sorted by length, for evaluation. An evaluation keeps
-            every example, however long, and fills the last batch of a bucket with rows of padding.
+        seed: random seed for the order. If None, the plan is for an evaluation: the examples are
+            sorted by length, none is dropped, and the last batch of each bucket is filled up with
+            rows of padding.
         mix: a `Mix`, if the examples are from several corpora. Ignored in an evaluation.
 
     Attributes:
-        examples: indices of the examples that are in the plan.
+        examples: indices of the examples in the plan.
         encodings: the `Encodings` of the examples.
         boundaries: widths of the buckets.
-        rows: number of rows of a batch, for each bucket.
+        rows: number of rows per batch, for each bucket.
         batches_of: number of batches per epoch, for each bucket.
         steps: number of batches per epoch.
         too_long: number of examples longer than `config.max_length`.
         cut_at: length at which sequences are truncated, or None.
-        left_over: number of examples that an epoch leaves out, fewer than one batch.
+        left_over: number of examples left out of each epoch, because they do not fill a batch.
     """
 
     def __init__(self, lengths, config=None, seed=None, mix=None):
@@ -165,17 +167,17 @@ class BatchPlan:
         self.boundaries = np.array(best_boundaries(present, config.buckets, counts[present]))
         by_length = kept[np.argsort(longer[kept], kind="stable")]
         ends = np.searchsorted(longer[by_length], self.boundaries[:-1], "right")
-        # For each bucket: [(examples, shortest first; number of draws per epoch)].
+        # For each bucket, a list of (examples sorted by length, number of draws per epoch).
         self.groups = [
             [(members, len(members))] if self.mix is None else self.mix.groups(members, passes)
             for members in np.split(by_length, ends)
         ]
         sizes = np.array([sum(count for _, count in groups) for groups in self.groups])
-        if self.encodings.number > 1:  # the expected sizes, because they differ between epochs
+        if self.encodings.number > 1:  # sizes vary between epochs; these are the expected ones
             until = np.cumsum(counts)[self.boundaries]
             sizes = np.rint(np.diff(until, prepend=0)).astype(int)
         most = config.tokens // self.boundaries // config.row_multiple * config.row_multiple
-        # In an evaluation, a single example may exceed the budget.
+        # In an evaluation, the longest examples may exceed the token budget.
         most = np.maximum(most, config.row_multiple)
         if seed is None:
             self.batches_of = -(-sizes // most)
@@ -192,13 +194,13 @@ class BatchPlan:
                 f"{len(kept)} examples do not fill one batch, which needs a multiple of "
                 f"{config.row_multiple} rows. Add text, or decrease data.batches.row_multiple"
             )
-        self.epochs = {}  # the batches of the two epochs requested last
+        self.epochs = {}  # {epoch: batches} for the two epochs requested last
 
     def batch(self, step):
         """Returns one batch as (example indices, width, number of rows).
 
-        There are more rows than examples only in the last batch of a bucket in an evaluation, or if
-        the examples have several encodings.
+        A batch has more rows than examples only if it is the last batch of a bucket in an
+        evaluation, or if the examples have several encodings.
 
         Args:
             step: index of the batch, counted from 0 across all epochs.
@@ -207,11 +209,11 @@ class BatchPlan:
         return self.encodings.examples(chosen), width, rows
 
     def encodings_in(self, step):
-        """Returns the indices of the encodings of source and target in a batch, `[examples, 2]`."""
+        """Returns the indices of the source and target encodings in a batch, `[examples, 2]`."""
         return self.encodings.indices(self.choices(step)[0])
 
     def tokens(self, step):
-        """Returns the number of real tokens in a batch, both sides together."""
+        """Returns the number of non-padding tokens in a batch, source and target combined."""
         return int(self.encodings.lengths_of(self.choices(step)[0]).sum())
 
     def choices(self, step):
@@ -220,18 +222,18 @@ class BatchPlan:
         batches = self.epochs.get(epoch)
         if batches is None:
             batches = self.in_order() if self.seed is None else self.shuffled(epoch)
-            # Two epochs: one for a reader that prefetches, one for queries about earlier batches.
+            # Two epochs are kept: a reader that prefetches may be one epoch ahead of other callers.
             self.epochs = {**dict(list(self.epochs.items())[-1:]), epoch: batches}
         return batches[index]
 
     def share_of_real_tokens(self):
-        """Returns the share of non-padding positions in the first epoch, both sides together."""
+        """Returns the share of non-padding positions in the first epoch, of both sides together."""
         real = sum(map(self.tokens, range(self.steps)))
         batches = map(self.choices, range(self.steps))
         return real / sum(2 * width * rows for _, width, rows in batches)
 
     def shuffled(self, epoch):
-        """Returns the batches of an epoch in random order, each bucket shuffled.
+        """Returns the batches of an epoch in random order, with each bucket shuffled.
 
         Buckets are filled from the narrowest to the widest. Examples left over after the last full
         batch of a bucket move up to the next bucket.
@@ -242,7 +244,7 @@ class BatchPlan:
         for own, rows, count, width in zip(*buckets, strict=True):
             members = random.permutation(np.concatenate([left_over, own]))
             left_over = members[count * rows :]
-            # Equal parts, so that no batch is much smaller if a bucket has too few members.
+            # Split evenly, so that no batch is much smaller than the others if members are missing.
             for chosen in np.array_split(members[: count * rows], max(1, count))[:count]:
                 batches.append((chosen, int(width), int(rows)))
         return [batches[i] for i in random.permutation(len(batches))]
@@ -272,14 +274,14 @@ class BatchPlan:
 
 
 def even_batches(sizes, most, multiple):
-    """Returns rows and number of batches for each bucket, and the number of examples left over.
+    """Returns rows per batch and batches per bucket, as arrays, and the number of examples left.
 
-    A bucket's examples are spread evenly over as few batches as the budget allows. Then only a few
-    of them move up to the next bucket, where they need more padding.
+    A bucket's examples are spread evenly over as few batches as the budget allows, so only a few
+    examples move up to the next bucket, where they need more padding.
 
     Args:
         sizes: number of examples, for each bucket.
-        most: maximum rows of a batch, for each bucket.
+        most: maximum number of rows per batch, for each bucket.
         multiple: the number of rows is a multiple of this.
     """
     rows, counts, left_over = [], [], 0

@@ -1,7 +1,9 @@
 """Reads several folders of prepared data as one store, with a share for each corpus.
 
-corpora = read_corpora("data/general:1,data/mine:4")
-plan = BatchPlan(corpora.store.all_lengths + 1, config, seed=1, mix=corpora.mix)
+    corpora = read_corpora("data/general:1,data/mine:4")
+    plan = BatchPlan(corpora.store.all_lengths + 1, config, seed=1, mix=corpora.mix)
+
+The weights are optional. Corpora that are read together must have the same vocabulary.
 """
 
 import math
@@ -17,7 +19,7 @@ from pipelines.tokenizers import load_tokenizer
 
 
 class Corpus(NamedTuple):
-    """A folder of prepared data and its weight in a mix, or None."""
+    """A folder of prepared data, and its weight in a mix or None."""
 
     folder: str
     weight: float | None
@@ -27,10 +29,10 @@ class Corpora(NamedTuple):
     """Prepared data of one or several folders.
 
     Args:
-        store: an `IdStore` of all pairs, one corpus after another.
-        vocabulary: path of the folder of their vocabulary.
+        store: an `IdStore` with the pairs of all corpora, concatenated.
+        vocabulary: path of the folder with the shared vocabulary.
         mix: a `Mix`, or None for a single corpus.
-        tags: the tag of each corpus, or None for one without a tag.
+        tags: the tag of each corpus; None for a corpus without a tag.
     """
 
     store: IdStore
@@ -40,8 +42,8 @@ class Corpora(NamedTuple):
 
 
 def corpora_in(text):
-    """Returns the `Corpus`es in "FOLDER", "FOLDER,FOLDER" or "FOLDER:WEIGHT,FOLDER:WEIGHT"."""
-    if not text or Path(text).exists():  # a name may contain commas and colons
+    """Parses "FOLDER", "FOLDER,FOLDER" or "FOLDER:WEIGHT,FOLDER:WEIGHT" into `Corpus`es."""
+    if not text or Path(text).exists():  # a folder's name may contain commas and colons
         return [Corpus(text, None)]
     corpora = [corpus_in(part) for part in split_list(text, is_folder)]
     if len(corpora) > 1 and len({corpus.weight is None for corpus in corpora}) > 1:
@@ -82,9 +84,9 @@ def read_corpora(text, temperature=1.0):
 
     Args:
         text: see `corpora_in`.
-        temperature: T of the shares of corpora without weights, which are proportional to
-            pairs^(1/T) (Arivazhagan et al. 2019, arXiv 1907.05019). 1: every pair is seen equally
-            often. Larger values show small corpora more often.
+        temperature: temperature T for corpora without weights. The share of each corpus is
+            proportional to pairs^(1/T) (Arivazhagan et al. 2019, arXiv 1907.05019). With 1, every
+            pair is seen equally often. Larger values show small corpora more often.
     """
     corpora = corpora_in(text)
     if temperature != 1 and (len(corpora) == 1 or corpora[0].weight is not None):

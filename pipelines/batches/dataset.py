@@ -5,7 +5,8 @@
     model.fit(dataset(store, plan), steps_per_epoch=plan.steps)
 
 A batch is `({"source", "target"}, labels)` in int32, padded with 0 to one of the plan's widths.
-With tokens as stored: source = tokens + end, target = begin + tokens, labels = tokens + end.
+Begin and end ids are added to the stored tokens: source = tokens + end, target = begin + tokens,
+labels = tokens + end.
 """
 
 import itertools
@@ -25,7 +26,7 @@ def encoded(pairs, tokenizer, encodings=None):
     Args:
         pairs: an iterable of (source, target), strings or bytes.
         tokenizer: a tokenizer, see `pipelines.tokenizers`.
-        encodings: an `EncodingsConfig`. None: one encoding of each sentence.
+        encodings: an `EncodingsConfig`. If None, each sentence has one encoding.
     """
     sources, targets = zip(*pairs, strict=True)
     sides = tokenizer.source.encode(sources), tokenizer.target.encode(targets)
@@ -45,8 +46,8 @@ def assemble(store, examples, width, rows, encodings=None):
         examples: indices of the pairs.
         width: number of positions per row.
         rows: number of rows. The rows after the examples are padding.
-        encodings: indices of the encodings of source and target, `[examples, 2]`. None: the ones
-            without dropout.
+        encodings: indices of the source and target encodings, `[examples, 2]`. If None, the
+            encodings without dropout are used.
     """
     examples = np.asarray(examples)
     all_rows = np.arange(len(examples))
@@ -57,7 +58,7 @@ def assemble(store, examples, width, rows, encodings=None):
     source = store.gather("source", examples, width, encodings[:, 0])
     labels = store.gather("target", examples, width, encodings[:, 1])
     target = np.roll(labels, 1, axis=1)
-    target[:, 0] = BEGIN  # in place of the last column, which was rolled to the front
+    target[:, 0] = BEGIN  # replaces the last column, which `roll` moved to the front
     source[all_rows, lengths[:, 0]] = END
     labels[all_rows, lengths[:, 1]] = END
     padding = [(0, rows - len(examples)), (0, 0)]
@@ -72,11 +73,12 @@ def batches(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas
         store: an `IdStore`.
         plan: a `BatchPlan` for `store.all_lengths + 1`.
         start_step: index of the first batch, counted from 0 across all epochs.
-        steps: number of batches. None: unlimited if the plan is shuffled, else one epoch.
+        steps: number of batches. If None, unlimited for a shuffled plan, and otherwise the rest of
+            one epoch.
         worker, workers: index of this worker and number of workers. Each worker gets an equal
             share of consecutive rows of every batch.
-        replicas: number of parts into which the worker's share is split. The parts are yielded
-            one after another.
+        replicas: number of parts into which the worker's share is split. Each part is yielded as a
+            separate batch.
 
     All shares have the same number of rows, so the last one may end with rows of padding.
     """
@@ -109,9 +111,9 @@ def check_plan(store, plan, start_step):
 def dataset(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas=1):
     """Returns `batches` as a `tf.data.Dataset` that prefetches.
 
-    In one process with several replicas, `strategy.experimental_distribute_dataset` may split the
-    batches. Across processes, TensorFlow would split a worker's rows once more and treat each piece
-    as a step. `distributed` is correct in both cases.
+    In a single process, `strategy.experimental_distribute_dataset` can split the batches among the
+    replicas. With several processes, TensorFlow would split each worker's rows again and treat each
+    piece as a step. `distributed` is correct in both cases.
     """
     ids = tf.TensorSpec([None, None], tf.int32)
     generated = tf.data.Dataset.from_generator(
@@ -155,16 +157,16 @@ class TrainingData:
         return distributed(strategy, self.store, self.plan, start_step)
 
     def tokens(self, step):
-        """Returns the number of real tokens in a batch, both sides together."""
+        """Returns the number of non-padding tokens in a batch, source and target combined."""
         return self.plan.tokens(step)
 
     @property
     def corpora(self):
-        """{corpus: number of its pairs}. Empty for a single corpus."""
+        """{corpus: number of pairs}. Empty for a single corpus."""
         return self.counts(self.plan.examples)
 
     def seen(self, step):
-        """Returns {corpus: number of its pairs in a batch}. Empty for a single corpus."""
+        """Returns {corpus: number of pairs in a batch}. Empty for a single corpus."""
         return self.counts(self.examples(step))
 
     def counts(self, examples):

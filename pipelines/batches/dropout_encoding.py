@@ -1,4 +1,4 @@
-"""Further encodings of the cleaned text, with BPE dropout."""
+"""Additional encodings of the cleaned text, with BPE dropout."""
 
 import itertools
 
@@ -13,14 +13,14 @@ BLOCK = 512  # lines encoded together
 
 
 def with_dropout(shard, part, tokenizer, config):
-    """Returns a shard with further encodings of its sentences.
+    """Returns a shard with additional encodings of its sentences.
 
-    The random merges are a function of the seed, the index of the part, and the side. So they are
-    the same on every machine and in whatever order the parts are encoded.
+    The random merges depend only on the seed, the index of the part, and the side. So they are the
+    same on every machine, and the order in which parts are encoded does not matter.
 
     Args:
         shard: a `Shard` with the encodings without dropout.
-        part: the folder of the cleaned text of the shard.
+        part: the folder with the shard's cleaned text.
         tokenizer: a tokenizer, see `pipelines.tokenizers`.
         config: an `EncodingsConfig`.
     """
@@ -33,11 +33,11 @@ def with_dropout(shard, part, tokenizer, config):
 
 
 def encoded_with_dropout(shard, texts, tokenizer, config, index=0, progress=None):
-    """Returns a shard with further encodings of its sentences.
+    """Returns a shard with additional encodings of its sentences.
 
     Args:
         shard, tokenizer, config: see `with_dropout`.
-        texts: the normalized sources and targets, two iterables of strings.
+        texts: two iterables of normalized strings: the sources and the targets.
         index: index of the shard.
         progress: a `Progress` that counts sentences, or None.
     """

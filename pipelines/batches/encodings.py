@@ -1,7 +1,7 @@
-"""A random choice among the encodings of each sentence in each epoch.
+"""Chooses one of the encodings of each sentence at random in each epoch.
 
-Source and target are chosen independently. A choice is a single number, so that it can be shuffled
-and sorted like the index of an example.
+The encodings of source and target are chosen independently. A choice is a single integer, so that
+it can be shuffled and sorted like the index of an example.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ class Encodings:
 
     Args:
         lengths: integers `[encodings, examples, 2]`. The first encoding is without dropout.
-        longest: maximum length. Longer encodings are replaced by the one without dropout.
+        longest: maximum length. The encoding without dropout replaces longer encodings.
         cut_at: length at which sequences are truncated, or None.
     """
 
@@ -28,7 +28,7 @@ class Encodings:
             random: a NumPy `Generator`. It is not used if there is only one encoding.
 
         Returns:
-            An integer for each example, which `examples` and `indices` split again.
+            An integer for each example. `examples` and `indices` decode it.
         """
         if self.number == 1:
             return examples
@@ -36,7 +36,7 @@ class Encodings:
         return self.numbers(examples, drawn)
 
     def numbers(self, examples, indices):
-        """Returns the choices for given encodings. Encoding 0 replaces those that are too long."""
+        """Returns the choices for given encodings. Encoding 0 replaces any that are too long."""
         too_long = self.lengths[indices, examples[:, None], (0, 1)] > self.longest
         source, target = np.where(too_long, 0, indices).T
         return (examples * self.number + source) * self.number + target
@@ -55,8 +55,9 @@ class Encodings:
         """Returns the expected number of examples of each length in an epoch, `[length]`.
 
         Args:
-            examples, random: see `chosen`. The length of an example is that of its longer side.
-            often: how often an epoch contains each example. None: once.
+            examples, random: see `chosen`. The length of an example is the length of its
+                longer side.
+            often: number of times that an epoch contains each example. If None, once.
         """
         longest = self.lengths.max() if self.cut_at is None else self.cut_at
         total = sum(
@@ -66,11 +67,11 @@ class Encodings:
         return total / self.number
 
     def examples(self, numbers):
-        """Returns the indices of the examples in choices."""
+        """Returns the example index of each choice."""
         return numbers // self.number**2
 
     def indices(self, numbers):
-        """Returns the indices of the encodings of source and target, `[choices, 2]`."""
+        """Returns the source and target encoding indices of each choice, `[choices, 2]`."""
         return np.stack([numbers // self.number, numbers], axis=1) % self.number
 
     def lengths_of(self, numbers):

@@ -1,9 +1,9 @@
 """The id store: an encoded corpus with random access, which may be larger than memory.
 
-A store is a folder of shards. A shard is a folder of two arrays: the ids of all its sentences, one
-after another and all sources first, and the position at which each sentence ends. Reading maps the
-ids into memory and gathers a batch with a few array operations, without parsing. A third file has
-the arrays' digests, which are verified when a shard is opened.
+A store is a folder of shards. A shard is a folder with two arrays: the concatenated ids of all its
+sentences, sources first, and the position at which each sentence ends. The ids are mapped into
+memory, and a batch is gathered with a few array operations, without parsing. A third file contains
+digests of the arrays, which are verified when the shard is opened.
 
 A shard may have several encodings of its sentences. The first one is without dropout.
 
@@ -27,7 +27,7 @@ class Shard:
     """Encoded pairs as two arrays.
 
     Args:
-        ids: the ids of all sentences: the sources and the targets of each encoding.
+        ids: concatenated ids of all sentences: for each encoding, the sources and then the targets.
         ends: `[2 · encodings, pairs + 1]`. Row 2e is for the sources in encoding e, row 2e + 1 for
             the targets. Sentence i has the ids `ids[ends[row, i] : ends[row, i + 1]]`.
 
@@ -57,7 +57,7 @@ class Shard:
 
         Args:
             ids: see `Shard`.
-            *lengths: the lengths of the sources and of the targets, in each encoding.
+            *lengths: for each encoding, the lengths of the sources and the lengths of the targets.
         """
         lengths = np.array(lengths or ([], []), "int64")
         ends = np.cumsum(np.concatenate([[0], lengths.ravel()]), dtype="int64")
@@ -70,7 +70,7 @@ class Shard:
         return self.ids[ends[0] : ends[-1]]
 
     def with_encodings(self, ids, lengths):
-        """Returns the shard in memory with further encodings.
+        """Returns the shard with additional encodings, in memory.
 
         Args:
             ids, lengths: see `of_lengths`.
@@ -79,10 +79,10 @@ class Shard:
         return Shard.of_lengths(np.concatenate([self.ids, ids]), *own, *lengths)
 
     def with_start(self, start):
-        """Returns the shard in memory with ids before every source.
+        """Returns the shard with additional ids at the start of every source, in memory.
 
         Args:
-            start: the ids. Without any, the shard is unchanged.
+            start: the additional ids. If there are none, the shard itself is returned.
         """
         if not len(start):
             return self
@@ -105,9 +105,9 @@ class Shard:
         folder = Path(folder)
         try:
             check_digests(folder)
-            # An array without elements cannot be mapped. Its file is a header of 128 bytes.
+            # An empty array cannot be mapped. Its file contains only a header of 128 bytes.
             mode = "r" if (folder / "ids.npy").stat().st_size > 128 else None
-            # Mapping compares the size of the file with its header before memory is allocated.
+            # Mapping checks the file's size against its header before memory is allocated.
             ends = np.array(np.load(folder / "ends.npy", mmap_mode="r"))
             ids = np.load(folder / "ids.npy", mmap_mode=mode)
             check_arrays(ids, ends)
@@ -121,7 +121,7 @@ class Shard:
         return cls(ids, ends)
 
     def write(self, folder):
-        """Writes the shard to a folder that is complete or absent."""
+        """Writes the shard to a folder atomically."""
         with atomic_folder(folder) as unfinished:
             np.save(unfinished / "ids.npy", compact(self.ids))
             ends = np.stack([self.ends[side] for side in SIDES], axis=1)
@@ -131,14 +131,14 @@ class Shard:
 
 
 def check_digests(folder):
-    """Rejects altered arrays. Shards of earlier versions have no digests."""
+    """Rejects altered arrays. Shards from earlier versions have no digests."""
     for name, digest in read_json(folder / DIGESTS, {}).items():
         if name in ARRAYS and file_digest(folder / name) != digest:
             raise ValueError(f"{name} does not match its digest")
 
 
 def check_arrays(ids, ends):
-    """Rejects arrays that do not describe sentences, even if their digests are right."""
+    """Rejects arrays that do not describe sentences, even if their digests match."""
     if ids.ndim != 1 or ids.dtype not in ("uint16", "int32") or (len(ids) and ids.min() < 0):
         raise ValueError(f"ids.npy holds no ids: {ids.dtype} of shape {ids.shape}")
     if ends.ndim != 2 or not len(ends) or len(ends) % 2 or ends.dtype != "int64":
@@ -149,7 +149,7 @@ def check_arrays(ids, ends):
 
 
 class IdStore:
-    """All pairs of a corpus, indexed from 0 through its shards in order.
+    """All pairs of a corpus. Their indices start at 0 and run through all shards in order.
 
     Args:
         shards: an iterable of `Shard`s.
@@ -232,13 +232,13 @@ class IdStore:
                 )
 
     def gather(self, side, examples, width, encodings=0):
-        """Returns the ids of one side of pairs, padded or truncated: int32 `[examples, width]`.
+        """Returns one side of some pairs as padded or truncated ids, int32 `[examples, width]`.
 
         Args:
             side: "source" or "target".
             examples: indices of the pairs.
             width: number of ids per pair.
-            encodings: index of the encoding, the same for all pairs or one for each.
+            encodings: index of the encoding: one integer for all pairs, or one per pair.
         """
         examples = np.asarray(examples)
         encodings = np.broadcast_to(encodings, examples.shape)
@@ -263,7 +263,7 @@ def shards_in(folder):
 
 
 def contents_of(folder):
-    """Returns {shard: number of pairs} of a finished store; None for an unfinished one."""
+    """Returns {shard: number of pairs} for a finished store, or None for an unfinished store."""
     return read_json(Path(folder) / "store.json")
 
 

@@ -1,16 +1,16 @@
-"""A mix of corpora, each with a share of the batches that does not depend on its size."""
+"""A mix of corpora, which can have any shares of the batches, whatever their sizes."""
 
 import numpy as np
 
 
 class Mix:
-    """Corpora whose sentence pairs are numbered one after another.
+    """Corpora whose sentence pairs are numbered consecutively.
 
     Args:
         names: name of each corpus.
         sizes: number of pairs of each corpus.
-        weights: share of each corpus in the pairs of a batch, relative to the others. None: every
-            pair of all corpora is seen equally often.
+        weights: relative share of each corpus in the pairs of a batch. If None, every pair of every
+            corpus is seen equally often.
     """
 
     def __init__(self, names, sizes, weights=None):
@@ -58,7 +58,7 @@ class Mix:
         """
         corpus = self.corpus_of(members)
         groups = [members[corpus == index] for index in range(len(self.names))]
-        # At least 1, so that every pair is seen.
+        # At least one draw per epoch, so that every pair is seen eventually.
         return [
             (group, max(1, round(len(group) * passes[name])))
             for group, name in zip(groups, self.names, strict=True)
@@ -78,8 +78,7 @@ class Mix:
 def drawn(members, count, epoch, seed):
     """Returns an epoch's draws: the next part of an endless sequence of shuffled passes.
 
-    So after any number of epochs, the members have been drawn equally often, up to a difference of
-    one.
+    After any number of epochs, the numbers of draws of any two members differ by at most one.
 
     Args:
         members: array of examples.

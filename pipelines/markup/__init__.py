@@ -1,1 +1,1 @@
-"""Texts with HTML or XML, divided into segments to translate and markup that stays as it is."""
+"""Divides texts with HTML or XML into segments to translate and markup to keep unchanged."""

@@ -1,4 +1,4 @@
-"""The elements of HTML and XML that are open at a place in a text, and whether to translate them.
+"""Tracks which HTML or XML elements are open at a place in a text, and whether to translate them.
 
 HTML may omit end tags: `<li>` ends at the next `<li>`, and `<p>` at the next block or with its
 parent. If these rules were ignored, `<li translate="no">` would leave the rest of a page
@@ -56,14 +56,14 @@ for element, tags in ENDED_BY.items():
         ENDS.setdefault(tag, set()).add(element)
 IN_HEAD = {"base", "link", "meta", "noscript", "script", "style", "template", "title"}
 TABLE_PARTS = names("caption colgroup col thead tbody tfoot tr td th table")
-# A tag inside one of these elements does not end an element outside, except that table parts end
+# A tag inside one of these elements does not end an element outside it. Exception: table parts end
 # cells.
 LIMITS_IN_TABLES = frozenset(["table", "template"])
 LIMITS = LIMITS_IN_TABLES | {"td", "th", "caption", "button", "object"}
 LIMITS_IN_LISTS = LIMITS | names("ul ol menu dir dl select ruby")
 LIMITS_IN_LINES = LIMITS | BLOCKS  # used for end tags such as `</span>`
 CONTAINERS = BLOCKS - VOID - {"p"}
-DEEPEST = 256  # maximum number of open elements searched for the one that a tag ends
+DEEPEST = 256  # maximum number of open elements to search for the element that a tag ends
 ATTRIBUTE = re.compile(r"([^\s=>\"'/]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+)))?")
 
 
@@ -113,7 +113,7 @@ class OpenElements:
         del self.stack[cut:]
 
     def open(self, name, attributes):
-        """Opens an element; `attributes` is the text of its tag after the name."""
+        """Opens an element. `attributes` is the text after the name in its tag."""
         choice = translation_choice(attributes)
         if choice is None:
             choice = self.translated and name not in UNTRANSLATED
@@ -133,7 +133,7 @@ class OpenElements:
                 return element
             if element.name in limits:
                 return None
-        # The end tag is for a parent that was opened before the text. It closes all elements.
+        # An end tag of a parent that was opened before the text closes all elements.
         bottom = self.stack[0].name if self.stack else ""
         if self.is_html and name in CONTAINERS and bottom in OPTIONAL and len(self) < DEEPEST:
             self.stack.clear()

@@ -1,4 +1,4 @@
-"""Texts with markup, divided into segments to translate and markup that stays as it is."""
+"""Divides texts with markup into segments to translate and markup to keep unchanged."""
 
 import bisect
 import itertools
@@ -22,7 +22,7 @@ class Mark(NamedTuple):
         kind: "element", "placeholder", "space" (instead of a space), or "hidden" (inside a word).
         edge: "start" if the element was opened before the segment, "end" if it is closed after it.
         spaced: (whether a space precedes a placeholder, whether a space follows it).
-        children: `Mark`s inside, in order.
+        children: the `Mark`s inside this mark, in order.
     """
 
     start: int
@@ -49,7 +49,7 @@ class Segment(NamedTuple):
     Args:
         text: a string.
         marks: `Mark`s, in order.
-        raw: the stretch as it stands in the source.
+        raw: the stretch as written in the source, with markup.
         before, after: the spaces around the text.
     """
 
@@ -74,7 +74,7 @@ def pieces_of(text, markup):
         markup: "html", "xml" or "placeholders".
 
     Returns:
-        A list of strings, which stay as they are, and `Segment`s.
+        A list of `Segment`s to translate and strings to keep unchanged.
     """
     return pieces_of_tokens(tokens_of(text, markup), markup)
 
@@ -109,9 +109,9 @@ def pieces_of_tokens(tokens, markup):
 
 
 def inline_tokens(tokens, markup):
-    """Returns the tokens, with the tags of XML elements outside running text as dividers.
+    """Returns the tokens. Tags of XML elements outside running text become dividers.
 
-    An XML element is part of running text if its parent contains text beside it.
+    An XML element is part of running text if its parent also contains text of its own.
     """
     if markup != "xml":
         return tokens
@@ -238,7 +238,8 @@ def segment_of(tokens):
 def spaces_outside(segment):
     """Moves the spaces around a segment's text to its `before` and `after`.
 
-    The space between a placeholder and a comma is removed, and restored with the placeholder.
+    If a comma follows a placeholder, the space before the placeholder is removed, and restored
+    together with the placeholder.
     """
     text = segment.text
     first, last = len(text) - len(text.lstrip()), len(text.rstrip())
@@ -261,7 +262,7 @@ def empty_marks(marks):
 
 
 def gaps(marks, text):
-    """Yields the offsets of spaces that would precede punctuation without the placeholders."""
+    """Yields the offsets of spaces that precede punctuation when placeholders are removed."""
     for mark in marks:
         yield from gaps(mark.children, text)
         word, space = (
@@ -274,7 +275,7 @@ def gaps(marks, text):
 
 
 def moved(marks, text, removed):
-    """Returns marks with offsets for the text without its removed characters."""
+    """Returns marks with offsets for the text without the characters at `removed`."""
     return tuple(
         mark._replace(
             start=mark.start - bisect.bisect_left(removed, mark.start),

@@ -1,4 +1,4 @@
-"""HTML and XML as a sequence of tokens. Joined, the tokens are the text again."""
+"""Splits HTML and XML into tokens. Joining the tokens restores the text."""
 
 import html
 import re
@@ -16,20 +16,20 @@ OTHER = rf"{COMMENT}|<!\[CDATA\[.*?\]\]>|{DOCTYPE}|{WORD}|<\?.*?\?>"
 NAME = r"[A-Za-z_][^\s/>]*+"
 ATTRIBUTES = r"(?>(?:=\s*\"[^\"]*\"|=\s*'[^']*'|[^>])*)"
 TAG = rf"<(?P<close>/?)(?P<name>{NAME})(?P<rest>{ATTRIBUTES})>"
-# Markup that the end of the text cuts off is one token.
+# Markup that is cut off by the end of the text is one token.
 UNFINISHED = (
     rf"<!--.*|<!\[CDATA\[.*|<\?.*|{DECLARATION}\[[^\]]*\Z|</?{NAME}{ATTRIBUTES}\Z|<![^>]*\Z"
 )
-# In a tag that continues in the next line, an open quote may contain ">".
+# If a tag continues on the next line, its open quote may contain ">".
 OPEN_QUOTE = (
     rf"<{NAME}(?>(?:=\s*\"[^\"]*\"|=\s*'[^']*'|(?!=\s*[\"'])[^>])*)=\s*(?:\"[^\"]*|'[^']*)\Z"
 )
 IN_TEXT = re.compile(f"(?P<other>{OTHER})|{TAG}|(?P<unfinished>{UNFINISHED})", re.DOTALL)
 IN_LINE = re.compile(f"(?!{OPEN_QUOTE})(?:{IN_TEXT.pattern})|(?P<quote>{OPEN_QUOTE})", re.DOTALL)
 VALUE = re.compile(r"(=\s*)(\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z))")
-LONGEST_VALUE = 300  # characters kept of an attribute; `class` and `translate` are never longer
-LONGEST_TAG = 2000  # characters kept of a tag that spans lines
-UNQUOTED_END = re.compile(r"=\s*[^\s\"'=]+\Z")  # <a href=http://a.example/>: a slash of the URL
+LONGEST_VALUE = 300  # characters to keep of an attribute; enough for `class` and `translate`
+LONGEST_TAG = 2000  # characters to keep of a tag that spans lines
+UNQUOTED_END = re.compile(r"=\s*[^\s\"'=]+\Z")  # <a href=http://a.example/>: slash of the URL
 
 
 class MarkupToken(NamedTuple):
@@ -38,7 +38,7 @@ class MarkupToken(NamedTuple):
     Args:
         kind: "text", "open", "close", "empty" (a tag or comment that encloses nothing), "divider",
             "placeholder", "space" (an entity), or "hidden" (an entity of an invisible character).
-        raw: the part as it stands in the text.
+        raw: the part as written in the text.
         value: the decoded characters of text, or the name of a tag.
     """
 
@@ -96,7 +96,7 @@ class Scan:
     """Collects the tokens of one text.
 
     Args:
-        tokenizer: the `MarkupTokenizer`, whose open elements change.
+        tokenizer: the `MarkupTokenizer`. Its open elements are updated.
         begun: markup that began before the text.
         text: a string.
     """
@@ -127,7 +127,7 @@ class Scan:
         self.at = match.end()
 
     def add(self, kind, start, end, name=""):
-        """Adds the token of a stretch, without the part of it in earlier lines."""
+        """Adds the token of a stretch, without the characters that earlier lines contain."""
         if start < self.first:
             kind, start = "divider", self.first
         if start < end:
@@ -181,13 +181,13 @@ class Scan:
         return "empty" if self.is_empty(match, name) else "open"
 
     def is_empty(self, match, name):
-        """Returns whether a tag encloses nothing, such as `<br>` and `<a/>`."""
+        """Returns whether a tag encloses nothing, such as `<br>` or `<a/>`."""
         void = self.tokenizer.markup == "html" and name in VOID
         rest = match["rest"]
         return void or (rest.endswith("/") and not UNQUOTED_END.search(rest))
 
     def end_stretch(self, end, is_whole):
-        """Adds the untranslated stretch. If it is whole elements, it may move in a sentence."""
+        """Adds the untranslated stretch. If it consists of whole elements, it may move in a sentence."""
         self.add("placeholder" if is_whole and not self.has_block else "divider", self.start, end)
         self.start = None
 
@@ -200,9 +200,10 @@ class Scan:
 
 
 def shortened(begun):
-    """Returns unfinished markup with a line break, as short as the next line allows.
+    """Returns unfinished markup and a line break, shortened to what the next line needs.
 
-    So the time for a long comment, or for an image inside an attribute, is linear in its length.
+    This keeps the time for a long comment, or for an image inside an attribute, linear in its
+    length.
     """
     for beginning in ("<!--", "<![CDATA[", "<?xml:", "<?"):
         if begun.startswith(beginning):
@@ -219,14 +220,14 @@ def shortened(begun):
 
 
 def short_value(value):
-    """Returns a quoted value with its quotes, the last of which may be missing."""
+    """Shortens a quoted value, whose closing quote may be missing."""
     if len(value) <= LONGEST_VALUE:
         return value
     return value[:LONGEST_VALUE] + ("" if is_open(value) else value[0])
 
 
 def is_open(value):
-    """Returns whether the last quote of a value is missing."""
+    """Returns whether the closing quote of a value is missing."""
     return len(value) == 1 or value[-1] != value[0]
 
 
@@ -241,7 +242,7 @@ def text_tokens(text, markup):
 
 
 def plain_tokens(text, markup):
-    """Yields the tokens of a text without placeholders: its words and its entities."""
+    """Yields the tokens of a text without placeholders: stretches of text, and entities."""
     if markup == "placeholders" or "&" not in text:
         if text:
             yield MarkupToken("text", text, text)

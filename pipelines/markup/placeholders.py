@@ -1,4 +1,4 @@
-"""Placeholders, addresses and entities in a text: the strings that must survive a translation."""
+"""Placeholders, addresses and entities in a text: the strings that a translation must keep."""
 
 import html
 import re
@@ -6,7 +6,7 @@ import unicodedata
 
 from pipelines.text.normalization import is_edge
 
-# Letters of languages that have no spaces or that join endings to Latin words. They end an address.
+# Letters of languages without spaces, or that attach endings to Latin words. They end an address.
 JOINED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\uff00-\uffef"
@@ -28,10 +28,10 @@ BRACES = (
     r"|\{\s*+[\w.\[\]'\"-]*+\s*+(?:[!:,][^{}]{0,100})?\}"
 )
 # printf formats. A percent sign after a digit means percent: "100%ige", "50%-discount", "10%p",
-# "50%s". So does a percent sign before Latin letters, as in "%age" and "50 %igen", unless the
-# letters are a unit ("%dpx") or the format has digits that words never have ("%.2fx"). A minus
-# without a width is a hyphen: "%-os". Basque and Turkish write "%50a" and "%20e", and URLs contain
-# "%2F". "%%", "%(name)s" and "%1$s" are placeholders anywhere.
+# "50%s". A percent sign before Latin letters also means percent, as in "%age" and "50 %igen",
+# unless the letters are a unit ("%dpx") or the format has digits that words never have ("%.2fx"). A
+# minus without a width is a hyphen: "%-os". These are not formats either: "%50a" and "%20e" in
+# Basque and Turkish, and "%2F" in URLs. "%%", "%(name)s" and "%1$s" are placeholders anywhere.
 LATIN = "A-Za-z\u00c0-\u024f"
 SIGNS = r"[+0\#]*(?:-[+0\#]*(?=[1-9*]))?"
 SIZE = rf"{SIGNS}(?:[0-9]+|\*)?(?:\.(?:[0-9]+|\*))?(?:hh?|ll?|[Lzjt])?"
@@ -45,7 +45,7 @@ PRINTF = (
     rf"|(?![0-9]+[aeioAEFG]){SIZE}{CONVERSION}(?![0-9{LATIN}])))"
 )
 ONE = f"(?:{URL}|{EMAIL}|{BRACES}|{PRINTF})"
-# Placeholders with only punctuation between them are one: "{a}/{b}", "%d%%".
+# Placeholders with only punctuation between them count as one: "{a}/{b}", "%d%%".
 PLACEHOLDERS = re.compile(f"{ONE}(?:[^\\w\\s<>&%{{}}$#]{{0,3}}{ONE})*")
 ENTITY = re.compile(r"&(?:#[0-9]{1,8}|#[xX][0-9A-Fa-f]{1,7}|[A-Za-z][A-Za-z0-9]{0,31});?")
 XML_ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'"}
@@ -72,12 +72,13 @@ def is_space(entity):
 
 
 def without_placeholders(text, source="", required=()):
-    """Removes the placeholders that a model has invented from a translation.
+    """Removes from a translation the placeholders that the model has invented.
 
     Args:
         text: the translation.
-        source: the model's input, from which the placeholders were cut out. So a string in it that
-            looks like one, such as a decoded `me&#64;example.org` or "{the dog, a cat}", is text.
+        source: the model's input, from which the placeholders were removed. A string in the input
+            that looks like a placeholder, such as a decoded `me&#64;example.org` or "{the dog, a
+            cat}", is ordinary text.
         required: phrases that the translation must contain, including its prefix.
     """
     if not PLACEHOLDERS.search(text):
@@ -94,7 +95,7 @@ def without_placeholders(text, source="", required=()):
 
 
 def places(phrase, text):
-    """Yields the (start, end) of each occurrence of a phrase as whole words of a text."""
+    """Yields (start, end) for each occurrence of a phrase as whole words in a text."""
     for match in re.finditer(re.escape(phrase), text) if phrase else ():
         if is_edge(text, match.start()) and is_edge(text, match.end()):
             yield match.span()

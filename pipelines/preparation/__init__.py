@@ -1,1 +1,1 @@
-"""The work of t2t-prepare: clean a corpus, learn its vocabulary, encode it, report."""
+"""The steps of t2t-prepare: clean a corpus, learn its vocabulary, encode it, and write a report."""

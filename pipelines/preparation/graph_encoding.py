@@ -1,4 +1,4 @@
-"""Encoding of cleaned text with `tf.data`, which loads TensorFlow."""
+"""Encodes cleaned text with `tf.data`. Importing this module loads TensorFlow."""
 
 import numpy as np
 import tensorflow as tf

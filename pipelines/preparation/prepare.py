@@ -1,11 +1,11 @@
-"""Preparation of a corpus: clean it, learn the vocabulary, encode, report.
+"""Prepares a corpus: cleans it, learns the vocabulary, encodes the text, and writes a report.
 
-Every result is complete or absent. After an interruption, the same call resumes with the first
-step or shard that is missing.
+Every file is either complete or absent. After an interruption, the same call resumes at the first
+missing step or shard.
 
     FOLDER/
-      cleaned/            the kept text in parts, until all of it is encoded
-      preparation.json    inputs and settings; different ones are rejected
+      cleaned/            the kept text in parts, deleted when all of it is encoded
+      preparation.json    inputs and settings; a call with different ones is rejected
       vocabulary/         the tokenizer
       shard-000000/ …     the ids, one shard per part
       store.json          the list of shards
@@ -53,9 +53,10 @@ def prepare(source, folder, config=None, tokenizer=None, tag=None):
         source: a source of pairs, see `sources.py`.
         folder: the output folder, new or from an interrupted preparation.
         config: a `DataConfig`.
-        tokenizer: an existing tokenizer, whose normalization then replaces the config's. None: a
+        tokenizer: an existing tokenizer, whose normalization replaces the config's. If None, a
             tokenizer is learned.
-        tag: tag before every source, see `tags.py`; a learned tokenizer reserves it. None: no tag.
+        tag: tag to put before every source, see `tags.py`, or None. A learned tokenizer reserves a
+            piece for the tag.
 
     Returns:
         The report, as a dictionary.
@@ -95,7 +96,7 @@ def prepare_by(clean_into, encode_into, source, folder, config=None, tokenizer=N
         else:
             finish(clean_into, encode_into, source, folder, config, tokenizer, origin, tag)
         report = renewed_report(folder, config)
-    for text in report.get("warnings", ()):  # earlier versions have none
+    for text in report.get("warnings", ()):  # reports from earlier versions have no warnings
         logging.warning(text)
     return report
 
@@ -107,7 +108,7 @@ def finish(clean_into, encode_into, source, folder, config, tokenizer, origin, t
     if tokenizer is not None:
         normalization = tokenizer.normalization
     if read_json(cleaned / "origin.json", {}) != cleaned_from(origin):
-        shutil.rmtree(cleaned, ignore_errors=True)  # absent, or from a different text or rules
+        shutil.rmtree(cleaned, ignore_errors=True)  # absent or outdated
         with atomic_folder(cleaned) as unfinished:
             clean_into(source, unfinished, config.cleaning, normalization)
             write_json(unfinished / "origin.json", cleaned_from(origin))
@@ -147,7 +148,7 @@ def encode_all(folder, tokenizer, encodings):
 
 
 def is_finished(folder):
-    """Returns whether all results exist. If so, removes the cleaned text if it is still there."""
+    """Returns whether all results exist. If they do, removes the cleaned text, if any is left."""
     if not (folder / "report.json").exists() or not (folder / "store.json").exists():
         return False
     if set(contents_of(folder)) - set(shards_in(folder)):
@@ -157,7 +158,7 @@ def is_finished(folder):
 
 
 def remove_unfinished(folder):
-    """Removes the leftovers of processes that were killed."""
+    """Removes the unfinished files of processes that were killed."""
     for leftover in folder.glob("*.unfinished"):
         if leftover.is_dir():
             shutil.rmtree(leftover)
@@ -171,7 +172,7 @@ def check_intact(folder):
 
 
 def write_report(folder, store, counts, config, warnings):
-    """Writes the report. report.json comes last and marks the preparation as finished."""
+    """Writes the report. report.json is written last and marks the preparation as finished."""
     report = make_report(store, load_tokenizer(folder / "vocabulary"), counts, config.batches)
     report["warnings"] = list(warnings)
     write_text(folder / "report.txt", report_text(report))
@@ -179,7 +180,7 @@ def write_report(folder, store, counts, config, warnings):
 
 
 def renewed_report(folder, config):
-    """Returns the report, updated if the batch settings have changed; restores report.txt."""
+    """Returns the report, updated if the batch settings have changed. Restores report.txt."""
     path = folder / "report.json"
     report = read_json(path)
     try:

@@ -1,8 +1,8 @@
 """Preparation as an Apache Beam pipeline, for corpora that are too large for one machine.
 
-Cleaning and encoding run on any Beam runner (extra `beam`). All workers must share the output
-folder. The vocabulary is learned on the machine that starts the pipeline. The resulting store is
-identical to that of `prepare`, byte for byte, and each can resume the other's work.
+Cleaning and encoding run on any Beam runner (extra `beam`). All workers must have access to the
+output folder. The vocabulary is learned on the machine that starts the pipeline. `prepare` writes
+the same store, byte for byte, and either function can resume a preparation of the other.
 """
 
 from collections import Counter
@@ -25,7 +25,8 @@ def prepare_with_beam(source, folder, config=None, tokenizer=None, options=(), t
     Args:
         source: a source with `chunks`: uncompressed files or a TFDS data set.
         folder, config, tokenizer, tag: see `prepare`.
-        options: Beam options, such as ["--runner=FlinkRunner"]. None or empty: Beam's local runner.
+        options: Beam options, such as ["--runner=FlinkRunner"]. If there are none, Beam's local
+            runner is used.
     """
     if not hasattr(source, "chunks"):
         raise ValueError(
@@ -47,8 +48,8 @@ def prepare_with_beam(source, folder, config=None, tokenizer=None, options=(), t
 def clean_in_parts(chunks, folder, config, normalization, options):
     """Cleans every chunk and writes it as a part.
 
-    Duplicates may be in different chunks. The first pair with a given fingerprint is kept, so a
-    first pass over all chunks finds the position of each first pair.
+    Duplicates may be in different chunks, and only the first pair with a given fingerprint is kept.
+    So a first pass over all chunks finds the positions of the pairs to keep.
     """
     with beam.Pipeline(options=options) as pipeline:
         indexed = pipeline | beam.Create(list(enumerate(chunks))) | beam.Reshuffle()
@@ -76,7 +77,7 @@ def clean_in_parts(chunks, folder, config, normalization, options):
 
 
 def fingerprints(index, chunk, config, normalization):
-    """Yields (fingerprint, (chunk index, position)) for each pair that the other rules keep."""
+    """Yields (fingerprint, (chunk index, position)) for each pair that passes the other rules."""
     rules, ignored = active_rules(config), Counter()
     for position, pair in enumerate(chunk):
         kept = judge(*pair, rules, normalization, ignored)
@@ -112,7 +113,7 @@ def write_chunk(part, chunk, first, config, normalization):
 
 
 def encode_in_parts(folder, encodings, options, start):
-    """Encodes every part that has no shard yet; each source begins with the ids `start`."""
+    """Encodes every part that has no shard yet. Each source begins with the ids in `start`."""
     parts = parts_in(folder / "cleaned")
     missing = [part for part in parts if not shard_of(part, folder).exists()]
     with beam.Pipeline(options=options) as pipeline:

@@ -1,4 +1,4 @@
-"""Warnings of a preparation: signs that its text or its settings are not what the user meant."""
+"""Warnings about text or settings that are probably not what the user intended."""
 
 import itertools
 from collections import Counter
@@ -11,11 +11,11 @@ from pipelines.text.cleaned_text import lines_of_side
 from pipelines.text.cleaning import RULES, active_rules, fingerprint, judge, with_current_names
 from pipelines.text.sources import shown
 
-# {rule: share of the pairs that it may drop without a warning}. One of each set of duplicates is
-# kept.
+# {rule: share of pairs that the rule may drop without a warning}. Duplicates may be frequent,
+# because one pair of each set is kept.
 DROPPED = {rule.name: 0.01 for rule in RULES} | {"duplicates": 0.3}
 COMPARED = 10_000  # maximum number of pairs whose sides are compared
-ALIKE = 0.75  # share of common words that makes two sides alike
+ALIKE = 0.75  # minimum share of common words for two sides to be alike
 RARE = 5  # a piece that occurs fewer times is rare
 
 ADVICE = {
@@ -26,7 +26,7 @@ ADVICE = {
 
 
 def text_warnings(source, counts, config, normalization, cleaned):
-    """Returns warnings about the text of a preparation, whose cleaned text still exists.
+    """Returns warnings about the text of a preparation. The cleaned text must still exist.
 
     Args:
         source: the source of pairs, see `sources.py`.
@@ -39,7 +39,7 @@ def text_warnings(source, counts, config, normalization, cleaned):
 
 
 def drop_warnings(source, counts, config, normalization):
-    """Yields a warning for each rule that dropped too many pairs, with the first of them."""
+    """Yields a warning for each rule that dropped too many pairs. It shows the first of them."""
     counts = with_current_names(counts)
     often = {name for name in DROPPED if counts.get(name, 0) > DROPPED[name] * counts["read"]}
     examples = first_dropped(source, often, config, normalization) if often else {}
@@ -71,7 +71,7 @@ def first_dropped(source, names, config, normalization):
 
 
 def shown_pair(pair):
-    """Returns both sides for messages. A side that is not UTF-8 is shown as bytes."""
+    """Returns both sides as text for messages. A side that is not UTF-8 is shown as bytes."""
     texts = [side.decode("utf-8", "replace") for side in pair]
     shown_sides = (
         repr(side[:60]) if "\ufffd" in text else shown(side)
@@ -81,7 +81,7 @@ def shown_pair(pair):
 
 
 def advice(name):
-    """Returns advice on the pairs that a rule drops."""
+    """Returns advice about the pairs that a rule drops."""
     if name == "invalid_utf8":
         return ADVICE[name]
     off = 0 if name.startswith("max_") else False
@@ -109,8 +109,8 @@ def vocabulary_warnings(store, tokenizer):
     """Yields a warning if most pieces of a vocabulary are rare in the text it was learned from.
 
     Args:
-        store: an `IdStore` of this text.
-        tokenizer: the tokenizer that was learned, one for both languages.
+        store: an `IdStore` of that text.
+        tokenizer: the learned tokenizer, which both languages share.
     """
     counts = np.zeros(tokenizer.size, "int64")
     for shard in store.shards:

@@ -41,15 +41,15 @@ def inputs_of(source, config, tokenizer, tag=None):
         cleaning |= {"nfc": "the vocabulary's", "control_characters": "the vocabulary's"}
         vocabulary = {"contents": digest(tokenizer.contents()), **normalization}
     origin = {"format": FORMAT, **source.fingerprint(), "cleaning": cleaning}
-    if config.encodings.per_sentence > 1:  # absent from the records of earlier versions
+    if config.encodings.per_sentence > 1:  # earlier versions recorded no encodings
         origin["encodings"] = dataclasses.asdict(config.encodings)
-    if tag is not None:  # likewise
+    if tag is not None:  # earlier versions recorded no tag
         origin["tag"] = tag
     return json.loads(json.dumps({**origin, "vocabulary": vocabulary}))
 
 
 def cleaned_from(origin):
-    """Returns the part of an origin that the cleaned text depends on: all except the encoding."""
+    """Returns the inputs that the cleaned text depends on: all except those for encoding."""
     normalization = origin["vocabulary"] if "contents" in origin["vocabulary"] else None
     encoding = ("vocabulary", "encodings", "tag")
     cleaned = {name: value for name, value in origin.items() if name not in encoding}
@@ -57,9 +57,9 @@ def cleaned_from(origin):
 
 
 def is_begun(folder, origin):
-    """Returns whether a folder was begun from this origin.
+    """Returns whether the preparation of a folder has begun with these inputs.
 
-    Raises `ValueError` if it was begun from a different one.
+    Raises `ValueError` if it has begun with different inputs or settings.
     """
     known = read_json(folder / "preparation.json")
     if known is None:

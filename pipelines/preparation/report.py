@@ -55,11 +55,11 @@ def make_report(store, tokenizer, counts, batches):
 
 
 def batches_report(store, config):
-    """Returns the number, shapes and padding of an epoch's batches, measured on the first epoch."""
+    """Returns the number, shapes and padding of the batches, measured on the first epoch."""
     report = {"settings": dataclasses.asdict(config)}
     try:
         plan = BatchPlan(store.all_lengths + 1, config, seed=0)
-    except ValueError as error:  # too small for one batch, which is not a failure here
+    except ValueError as error:  # too little text for one batch, which is no error here
         return {**report, "problem": str(error)}
     return {
         **report,
@@ -74,7 +74,7 @@ def batches_report(store, config):
 
 
 def report_text(report):
-    """Returns the report as text for readers."""
+    """Returns the report as readable text."""
     counts, vocabulary = report["counts"], report["vocabulary"]
     lines = [
         f"pairs       {counts['read']:,} read, {counts['kept']:,} kept",
@@ -111,12 +111,12 @@ def dropout_line(report):
 
 
 def dropped_text(counts):
-    """Returns the number of pairs that each rule dropped, in words."""
+    """Returns the number of pairs dropped by each rule, as text."""
     return listed(with_current_names(counts), {rule.name: rule.reason for rule in RULES})
 
 
 def listed(counts, words):
-    """Returns the counts that are not 0, each followed by its words."""
+    """Returns the nonzero counts as text, each followed by its description."""
     items = [f"{counts[name]:,} {words[name]}" for name in words if counts.get(name)]
     return ", ".join(items) or "nothing"
 

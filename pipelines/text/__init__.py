@@ -1,1 +1,1 @@
-"""Texts as users have them: files, sources of pairs, normalization, cleaning, sentences, trees."""
+"""Text before encoding: files, sources of pairs, normalization, cleaning, sentences, trees."""

@@ -2,7 +2,7 @@
 
     cleaned/part-000000/source, target, counts.json
 
-A part contains the pairs kept out of `PART` pairs read. It becomes one shard of the id store.
+Each part holds the pairs kept out of `PART` pairs read. It becomes one shard of the id store.
 """
 
 import itertools
@@ -42,7 +42,7 @@ def clean_all(source, folder, config, normalization):
 
 
 def in_parts(source):
-    """Yields iterators over `PART` pairs each. None of them is empty."""
+    """Yields nonempty iterators over up to `PART` pairs each."""
     pairs = iter(source)
     for first in pairs:
         yield itertools.chain([first], itertools.islice(pairs, PART - 1))
@@ -54,7 +54,7 @@ def write_part(pairs, folder, counts):
     Args:
         pairs: an iterable of (source, target) strings.
         folder: the folder of the part.
-        counts: the counts of the cleaning, complete when `pairs` is exhausted.
+        counts: the counts of the cleaning. They are complete when `pairs` is exhausted.
     """
     words, characters = Counter(), Counter()
     with atomic_folder(folder) as unfinished:
@@ -74,7 +74,7 @@ def write_part(pairs, folder, counts):
 
 
 def total_counts(cleaned):
-    """Returns the sum of the counts of all parts, and rejects damaged parts."""
+    """Returns the summed counts of all parts. Rejects damaged parts."""
     total = {"pairs": Counter(), "words": Counter(), "characters": Counter()}
     for part in parts_in(cleaned):
         part_counts = intact_counts(part)
@@ -111,7 +111,7 @@ def index_of(part):
 
 
 def shard_of(part, folder):
-    """Returns the path of the shard that a part becomes."""
+    """Returns the path of the shard for a part."""
     return folder / part.name.replace("part", "shard")
 
 
@@ -139,7 +139,7 @@ def lines_of_side(cleaned, side):
 
 
 def lines_of(path):
-    """Yields the lines of a text file without their ends. Only "\\n" ends a line."""
+    """Yields the lines of a text file without line feeds. Only "\\n" ends a line."""
     with open(path, encoding="utf-8", newline="\n") as file:
         for line in file:
             yield line.rstrip("\n")

@@ -1,6 +1,6 @@
-"""The rules that decide which sentence pairs are kept, and a count for each rule.
+"""The rules that decide which sentence pairs are kept.
 
-A rule that is off drops nothing, and every dropped pair is counted. To add a rule, add a field to
+Every dropped pair is counted for the rule that dropped it. To add a rule, add a field to
 `CleaningConfig` and an entry to `RULES`.
 """
 
@@ -63,12 +63,12 @@ class CleaningConfig:
 
 
 class Pair(NamedTuple):
-    """The facts about a normalized sentence pair that the rules test."""
+    """A normalized sentence pair, with the properties that the rules test."""
 
     source: str
     target: str
-    shorter: int  # characters of the shorter side
-    longer: int  # characters of the longer side
+    shorter: int  # length of the shorter side, in characters
+    longer: int  # length of the longer side, in characters
     is_utf8: bool  # whether both sides were valid UTF-8
 
 
@@ -77,9 +77,9 @@ class Rule(NamedTuple):
 
     Args:
         name: the field of `CleaningConfig` that turns the rule on, and the key of its count.
-        reason: the words for its count in the report.
-        drops: a function of a `Pair` and the setting that returns whether to drop the pair. None:
-            the rule compares pairs with each other, see `Seen`.
+        reason: description of the dropped pairs in the report.
+        drops: function of (`Pair`, setting) that returns whether to drop the pair. None for the
+            rule that compares pairs with each other, see `Seen`.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Rule(NamedTuple):
     drops: Callable | None
 
 
-# In the order of application: a pair counts for the first rule that drops it.
+# In order of application. A pair is counted for the first rule that drops it.
 RULES = (
     Rule("invalid_utf8", "not UTF-8", lambda pair, _: not pair.is_utf8),
     Rule("empty", "empty side", lambda pair, _: not pair.shorter),
@@ -100,13 +100,13 @@ RULES = (
     Rule("identical", "source = target", lambda pair, _: pair.source == pair.target),
     Rule("duplicates", "duplicates", None),
 )
-# Changes of pairs that are kept, with the words for their counts in the report.
+# {change made to kept pairs: description of the change in the report}
 CHANGES = {
     "nfc": "composed by NFC",
     "control_characters": "control characters removed",
     "replaced": "malformed UTF-8 replaced",
 }
-# Former names of counts, which data prepared by earlier versions may contain.
+# {former name of a count: current name}. Data prepared by earlier versions has former names.
 FORMER_NAMES = {"too_long": "max_characters", "ratio": "max_ratio", "duplicate": "duplicates"}
 
 
@@ -118,8 +118,8 @@ def clean(pairs, config, counts, seen=None, normalization=None):
         config: a `CleaningConfig`.
         counts: a `collections.Counter` to update. Its keys are "read", "kept", the names in `RULES`
             for dropped pairs, and the names in `CHANGES` for kept pairs.
-        seen: the `Seen` of earlier pairs of the corpus, if any.
-        normalization: the `Normalization` of an existing tokenizer. None: the config's.
+        seen: a `Seen` with the earlier pairs of the corpus, if any.
+        normalization: the `Normalization` of an existing tokenizer. If None, the config's.
     """
     pairs, seen, rules = iter(pairs), Seen() if seen is None else seen, active_rules(config)
     normalization = config.normalization() if normalization is None else normalization
@@ -150,10 +150,10 @@ def judge(source, target, rules, normalization, counts):
         source, target: bytes.
         rules: the result of `active_rules`.
         normalization: the `Normalization` of every text.
-        counts: a `collections.Counter`, to which a dropped pair is added.
+        counts: a `collections.Counter` in which a dropped pair is counted.
 
     Returns:
-        The normalized texts and the set of their changes, or None if a rule drops the pair.
+        (normalized texts, set of changes made), or None if a rule drops the pair.
     """
     decoded, is_utf8 = [], True
     for side in (source, target):
@@ -184,7 +184,7 @@ def changes_of(text, normalization):
 
 
 def with_current_names(counts):
-    """Renames counts that were written under former names."""
+    """Returns counts with former names replaced by current ones."""
     return {FORMER_NAMES.get(name, name): count for name, count in counts.items()}
 
 
@@ -198,10 +198,10 @@ def fingerprint(texts):
 
 
 class Seen:
-    """The set of all earlier fingerprints, in eight bytes each.
+    """The set of all earlier fingerprints, each stored in eight bytes.
 
-    Fingerprints are kept in sorted runs, each more than twice as long as the next. So there are few
-    runs to search, and each fingerprint is merged only a few times.
+    Fingerprints are stored in sorted runs, each more than twice as long as the next. So there are
+    few runs to search, and each fingerprint is merged only a few times.
     """
 
     def __init__(self):

@@ -1,7 +1,7 @@
 """Lists of files in one string: a path, a glob, or several of them separated by commas.
 
-A path that exists denotes that file, even if its name contains commas or brackets. Everything else
-is divided at commas and matched as a glob.
+A string that is an existing path denotes that file, even if it contains commas or brackets. Any
+other string is split at commas, and each item is matched as a glob.
 """
 
 import glob
@@ -19,7 +19,7 @@ def split_list(text, exists=os.path.exists):
 
     Args:
         text: the list.
-        exists: function of a string that returns whether it names an existing item.
+        exists: function that returns whether a string names an existing item.
     """
     parts, items = text.split(","), []
     while parts:
@@ -35,7 +35,7 @@ def find_files(name, paths):
     """Returns the files that a path, a glob or a comma-separated list of them denotes.
 
     Args:
-        name: the contents of the files for messages, such as "source".
+        name: description of the files for messages, such as "source".
         paths: a string or a path.
     """
     files = []
@@ -51,5 +51,5 @@ def find_files(name, paths):
 
 
 def as_pattern(item):
-    """Returns an item of a list as a glob. The glob of an existing item matches only the item."""
+    """Returns a list item as a glob. If the item exists, the glob matches only that item."""
     return glob.escape(item) if os.path.exists(item) else item

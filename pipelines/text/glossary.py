@@ -1,6 +1,6 @@
-"""Glossaries: phrases of the source language, and the phrases that translate them.
+"""Glossaries: source phrases and their required translations.
 
-A line of a glossary's file is a source phrase, a tab and a target phrase. Empty lines and lines
+Each line of a glossary file is a source phrase, a tab and a target phrase. Empty lines and lines
 that begin with `#` are ignored.
 """
 
@@ -18,7 +18,7 @@ class Glossary:
     Args:
         entries: {source phrase: target phrase}.
         normalization: the `Normalization` of the vocabulary, applied to all phrases and texts.
-            None: the default one.
+            If None, the default.
     """
 
     def __init__(self, entries, normalization=None):
@@ -36,7 +36,7 @@ class Glossary:
 
     @classmethod
     def parse(cls, contents, name, normalization=None):
-        """Returns the glossary in the bytes of a file. `name` is for error messages."""
+        """Parses the contents of a file, in bytes. `name` is for error messages."""
         glossary = cls({}, normalization)
         lines = contents.removeprefix(BYTE_ORDER_MARK).split(b"\n")
         for number, line in enumerate(lines, 1):
@@ -69,8 +69,8 @@ class Glossary:
     def targets_in(self, text):
         """Returns the target phrases that a translation of a text must contain.
 
-        A phrase is listed as often as it must occur. If it is part of a longer phrase, as "Haus" is
-        part of "rotes Haus", it must occur once more for each of those.
+        A phrase is listed as often as it must occur. A phrase inside a longer one, such as "Haus"
+        in "rotes Haus", must occur once more for each occurrence of the longer phrase.
 
         Args:
             text: a sentence.
@@ -84,10 +84,10 @@ class Glossary:
         ]
 
     def chosen(self, text):
-        """Returns (start, end, target phrase) of the phrases that apply, from left to right.
+        """Returns (start, end, target phrase) for each phrase that applies, from left to right.
 
-        Of phrases that overlap in the text, the longest one applies; of equally long ones, the
-        first.
+        If phrases overlap in the text, only the longest applies. If several are equally long, the
+        first of them applies.
         """
         taken, chosen, waiting = set(), [], []
         for order, matches in enumerate(self.matches(text)):
@@ -105,10 +105,10 @@ class Glossary:
         return sorted(chosen)
 
     def matches(self, text):
-        """Yields the matches at each index at which a phrase may begin, as iterators.
+        """Yields an iterator over the matches at each index where a phrase may begin.
 
-        The first word of a sentence may have a capital letter only because of its position. So it
-        is also looked up in lower case.
+        The first word of a sentence may be capitalized only because of its position, so it is also
+        looked up in lower case.
         """
         beginning = next((i for i, each in enumerate(text) if is_word_character(each)), None)
         for start in range(len(text)):
@@ -121,7 +121,7 @@ class Glossary:
                 yield self.matches_at(lower, beginning)
 
     def matches_at(self, text, start):
-        """Yields (start, end, target phrase) of phrases that are whole words, longest first."""
+        """Yields (start, end, target phrase) for phrases of whole words, longest first."""
         for length in sorted(self.lengths.get(first_word(text, start), ()), reverse=True):
             end = start + length
             target = self.targets.get(text[start:end])
@@ -130,7 +130,7 @@ class Glossary:
 
 
 def push_next(waiting, order, matches):
-    """Adds the next match of an iterator to a heap, which yields the longest and leftmost first."""
+    """Adds the next match of an iterator to a heap. The longest, then leftmost, match is on top."""
     for match in matches:
         start, end, _ = match
         heapq.heappush(waiting, (start - end, start, order, match, matches))
@@ -146,7 +146,7 @@ def columns(line):
 
 
 def first_word(text, start):
-    """Returns the word that begins at an index, or the character there if it begins none."""
+    """Returns the word that begins at an index, or one character if no word begins there."""
     end = start
     while end < len(text) and is_word_character(text[end]):
         end += 1

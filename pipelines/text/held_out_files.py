@@ -1,4 +1,4 @@
-"""Held-out text files for evaluation during training: several sets, each with a name."""
+"""Named sets of held-out text files for evaluation during training."""
 
 import re
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from pipelines.text.file_lists import split_list
 from pipelines.text.sources import SourceError, TextFiles
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-# Names that a set cannot have: folders of TensorBoard's logs, and values of training.best_metric.
+# Names that a set cannot have: they are TensorBoard folders or values of training.best_metric.
 RESERVED = ("training", "held_out", "loss", "bleu")
 
 
@@ -15,7 +15,7 @@ class HeldOutFiles(NamedTuple):
     """The files of a held-out set.
 
     Args:
-        name: name of the set. "": a single set without a name.
+        name: name of the set, or "" for a single set without a name.
         source, target: see `TextFiles`.
         to: see `chosen_tag`.
     """
@@ -26,7 +26,7 @@ class HeldOutFiles(NamedTuple):
     to: str | None = None
 
     def read(self):
-        """Returns the pairs as a list of strings."""
+        """Returns the pairs as a list of (source, target) strings."""
         try:
             lines = list(TextFiles(self.source, self.target))
         except SourceError as error:
@@ -39,7 +39,7 @@ class HeldOutFiles(NamedTuple):
 def parse_sets(texts):
     """Returns the `HeldOutFiles` for texts like "mine=dev.en,dev.de".
 
-    Raises `ValueError` for the first text that is wrong. The files need not exist.
+    Raises `ValueError` for the first invalid text. The files need not exist.
     """
     if not isinstance(texts, tuple | list):
         raise wrong("a tuple of texts like NAME=SOURCE,TARGET", texts)

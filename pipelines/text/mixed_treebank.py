@@ -1,7 +1,7 @@
-"""One file of gold trees and automatically parsed trees in an exact ratio. PAPER: §6.3.
+"""Writes gold trees and automatically parsed trees to one file in an exact ratio. PAPER: §6.3.
 
-The number of copies of each tree depends only on the files and the ratio. The order of the
-file does not matter, because every epoch draws its batches from all of it.
+The number of copies of each tree depends only on the files and the ratio. The order of the trees
+does not matter, because every epoch draws its batches from the whole file.
 """
 
 import itertools
@@ -13,16 +13,16 @@ from pipelines.text.treebank import TreebankPairs
 def write_mixed(path, gold, automatic, ratio=None):
     """Writes two treebanks to one file, one tree per line, without traces and function tags.
 
-    With a ratio, the treebank that is too small for it is repeated from its start, in order, until
-    the ratio is exact. The other one is written once.
+    If a ratio is given, the treebank that is too small is repeated in order until the ratio is
+    exact. The other treebank is written once.
 
     Args:
         path: the file to write.
         gold, automatic: files, as for `read_trees`.
-        ratio: number of automatic trees per gold tree. None: every tree is written once.
+        ratio: number of automatic trees per gold tree. If None, every tree is written once.
 
     Returns:
-        The numbers of gold and of automatic trees in the file.
+        The numbers of gold and automatic trees in the file.
     """
     banks = [TreebankPairs(files) for files in (gold, automatic)]
     with open(path, "w", encoding="utf-8") as file:

@@ -2,8 +2,8 @@
 
 Strings that look the same should become the same pieces. Normalized text is valid UTF-8 in
 Unicode's composed form (NFC), without control characters and with single spaces.
-`graph_tokenizers.py` does the same to tensors of strings; tests compare the two byte by byte on
-every Unicode character. Glossaries and placeholders need to know where words begin and end.
+`graph_tokenizers.py` does the same for string tensors; tests compare the results byte by byte for
+every Unicode character. The functions for word boundaries are used by glossaries and placeholders.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ import unicodedata
 SPACE_SIGN = "\u2581"
 # Unicode's control characters (Cc), except those that are white space.
 CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]+")
-JOINERS = "_\u200c\u200d"  # the last two are invisible and stand inside words, as in Persian
+JOINERS = "_\u200c\u200d"  # the last two are invisible and occur inside words, as in Persian
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Normalization:
     Args:
         nfc: whether to compose characters (Unicode NFC).
         control_characters: whether to remove control characters.
-        space_sign: whether SentencePiece's symbol for a space counts as a space. False is for
-            imported models that expect text already split by SentencePiece.
+        space_sign: whether SentencePiece's symbol for a space counts as a space. Set it to False
+            for imported models that expect text already split by SentencePiece.
 
     Runs of white space always become one space.
     """
@@ -51,9 +51,9 @@ class Normalization:
 
 
 def is_word_character(character):
-    """Returns whether a character is part of a word together with its neighbors.
+    """Returns whether a character forms words together with its neighbors.
 
-    Letters, digits and accents are. Wide letters are not, because Chinese and Japanese have no
+    Letters, digits and accents do. Wide letters do not, because Chinese and Japanese text has no
     spaces.
     """
     if unicodedata.east_asian_width(character) in "WF":
@@ -63,7 +63,7 @@ def is_word_character(character):
 
 
 def is_edge(text, index):
-    """Returns whether `index` is not inside a word of the text."""
+    """Returns whether `index` is not inside a word, so that a phrase can begin or end there."""
     if not 0 < index < len(text):
         return True
     return not (is_word_character(text[index - 1]) and is_word_character(text[index]))

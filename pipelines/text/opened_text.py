@@ -1,7 +1,7 @@
-"""Text files to read and to write, compressed or not.
+"""Reads and writes text files, compressed or not.
 
-The first bytes of a file decide how it is read, not its name. The name of a file to write decides
-whether it is compressed. Compressed files are read as streams, so they may be larger than memory.
+When a file is read, its first bytes determine the compression, not its name. When a file is
+written, its name does. Compressed files are read as streams, so they may be larger than memory.
 """
 
 import bz2
@@ -35,8 +35,8 @@ UNREADABLE = {
     "7z": (rb"7z\xbc\xaf\x27\x1c", "7z x -so"),
     "compress": (rb"\x1f\x9d", "zcat"),
 }
-# {suffix: (function that compresses bytes, function that wraps an open file in a compressing one)}.
-# Compressed bytes may be joined. The same text always has the same compressed bytes.
+# {suffix: (function that compresses bytes, function that wraps an open file for compression)}.
+# Compressed bytes may be concatenated. The same text always yields the same compressed bytes.
 WRITABLE = {
     ".gz": (
         lambda contents: gzip.compress(contents, 6, mtime=0),
@@ -50,26 +50,26 @@ UNWRITABLE = (".zst", ".zstd", ".zip", ".lz4", ".7z", ".z", ".lzma")
 
 @contextlib.contextmanager
 def opened(path):
-    """Opens a text file to read bytes from; see `text_in`."""
+    """Opens a text file for reading bytes; see `text_in`."""
     with open(path, "rb") as file:
         yield text_in(file, path)
 
 
 def text_in(file, name="standard input"):
-    """Returns a binary file with the text in an open file, which is decompressed if necessary.
+    """Returns a binary file that reads the text in an open file, decompressed if necessary.
 
-    Raises `SourceError` if it is not text in UTF-8 or a similar encoding. A terminal is returned
-    unchanged.
+    Raises `SourceError` unless the contents are text in UTF-8 or a similar encoding. A terminal is
+    returned unchanged.
 
     Args:
         file: a binary file. It may be a pipe.
-        name: its name in messages.
+        name: name of the file in messages.
     """
     if file.isatty():
         return file
     start, file = with_start(file)
     if form := form_of(start, READABLE):
-        # A pipe is decompressed as far as it is written: `raw` does not wait for a full buffer.
+        # `raw` does not wait for a full buffer, so a pipe's text is available as it is written.
         part = file if file.seekable() else file.raw
         file = io.BufferedReader(Decompressed(READABLE[form][1](part), file, name), BUFFER)
         start, file = with_start(file)
@@ -86,7 +86,7 @@ def is_compressed(path):
 
 
 def with_start(file):
-    """Returns the first bytes of a file, and the file at its previous position."""
+    """Returns the first bytes of a file, and a file that still begins with these bytes."""
     if not file.seekable():
         start = b""
         while len(start) < MAGIC and b"\n" not in start and (part := file.read1(START)):
@@ -99,7 +99,7 @@ def with_start(file):
 
 
 def form_of(start, forms):
-    """Returns the name of the format of a file with these first bytes, or None."""
+    """Returns the name of the format that these first bytes indicate, or None."""
     return next((name for name, (magic, _) in forms.items() if re.match(magic, start)), None)
 
 
@@ -122,11 +122,11 @@ def is_utf_16(start):
     """Returns whether a file with these first bytes is UTF-16 or UTF-32, or not text at all."""
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)):
         return True
-    # In UTF-16 and UTF-32, zero bytes prefer some positions modulo 4; in other files, none.
+    # In UTF-16 and UTF-32, zero bytes are more frequent at some positions modulo 4.
     zeros = [start[position::4].count(0) / len(start[position::4] or b"x") for position in range(4)]
     if 4 * start.count(0) > len(start) > 1 and max(zeros) > 2 * min(zeros):
         return True
-    # Chinese text has few zero bytes except those of its line feeds.
+    # Chinese text in UTF-16 has few zero bytes, except in its line feeds.
     ends = max(start.count(b"\n\0"), start.count(b"\0\n"))
     return 2 * ends >= start.count(b"\n") > 0 and not is_utf_8(start)
 
@@ -162,11 +162,11 @@ class Rejoined(io.RawIOBase):
 
 
 class Decompressed(io.RawIOBase):
-    """The contents of a compressed file, with one error for every kind of damage.
+    """The contents of a compressed file. Every kind of damage raises the same error.
 
     Args:
         file: a file that decompresses, such as a `gzip.GzipFile`.
-        compressed: the file that it reads.
+        compressed: the compressed file that `file` reads.
         name: name of the compressed file in messages.
     """
 
@@ -195,12 +195,12 @@ class Decompressed(io.RawIOBase):
 
 @contextlib.contextmanager
 def damage_reported(name):
-    """Turns the errors of damaged compressed files into a `SourceError`."""
+    """Converts errors about damaged compressed files into a `SourceError`."""
     try:
         yield
     except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         if getattr(error, "errno", None) is not None:
-            raise  # an error of the disk
+            raise  # an error of the operating system
         raise SourceError(
             f"{name} is compressed, but incomplete or damaged ({error}). Download or compress it "
             "again"
@@ -208,18 +208,18 @@ def damage_reported(name):
 
 
 def compressing(file, path):
-    """Returns a context manager: the file to write to, which compresses into `file` if necessary.
+    """Returns a context manager for a file that writes to `file`, compressed if necessary.
 
     Args:
         file: a binary file.
-        path: the path whose suffix decides on compression, such as "out.gz".
+        path: path whose suffix determines the compression, such as "out.gz".
     """
     _, opened_to_write = writable(path)
     return opened_to_write(file)
 
 
 def compressed(contents, path):
-    """Returns bytes, compressed if the path says so. The results of several calls may be joined."""
+    """Returns bytes, compressed as the path's suffix requires. Results may be concatenated."""
     compress, _ = writable(path)
     return compress(contents)
 

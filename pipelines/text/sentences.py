@@ -1,4 +1,4 @@
-"""Splitting texts into sentences: models learn from sentences, and users paste paragraphs.
+"""Splits texts into sentences, because models learn from sentences and users paste paragraphs.
 
 A text is a sequence of words with white space between them. Whether a sentence ends between two
 words depends only on these words and on the white space.
@@ -12,10 +12,10 @@ from typing import NamedTuple
 SPACE = "\t-\r\x1c- \x85\u1680\u2000-\u2006\u2008-\u200a\u2028\u2029\u205f\u3000"
 LINE_BREAK = f"[{SPACE}]*[\n-\r\x85\u2028\u2029][{SPACE}]*"
 STOP = ".!?…‼⁇⁈⁉؟۔।॥։።"
-WIDE_STOP = "。！？｡"  # often without a space after it
+WIDE_STOP = "。！？｡"  # often not followed by a space
 CLOSING = "\"'”’“‘»«›‹)\\]}」』）】》〉〕\u00a0\u202f"
 OPENING = "\"'“„‚‘»«›‹”’(\\[{「『（【《〈〔¿¡*–—\\-"
-# The stop that ends a word without white space, then optional white space; or only white space.
+# Either a wide stop, which may be followed by white space, or white space alone.
 BREAK = f"([{WIDE_STOP}]+[{CLOSING}]*)([{SPACE}]*)|([{SPACE}]+)"
 
 LETTERS = "A-Za-zÀ-ÖØ-öø-ɏΑ-Ωα-ωЁА-яё"
@@ -56,10 +56,9 @@ class Sentences(NamedTuple):
     """The sentences of a text and the white space between them.
 
     Args:
-        sentences: one or more. The first one keeps the white space before it, and the last one
-            the white space after it.
-        separators: the white space between the sentences. Empty after a wide full stop without a
-            space.
+        sentences: one or more strings. The first one includes the text's leading white space, and
+            the last one its trailing white space.
+        separators: the white space between sentences, "" if no space follows a wide full stop.
     """
 
     sentences: list
@@ -85,7 +84,7 @@ class Patterns(NamedTuple):
 
 @functools.cache
 def patterns():
-    """Returns the `Patterns`. The first call needs milliseconds to find the lower-case letters."""
+    """Returns the `Patterns`. The first call takes milliseconds, to find all lower-case letters."""
     opening, after = f"[{OPENING}]*", f"\\.[{CLOSING}]*"
     number = "[0-9]{1,3}|[IVX]{2,6}"  # ordinal, or item of a list
     initials = f"([{LETTERS}]\\.[\u00a0\\-]?)*[{LETTERS}]"
@@ -123,7 +122,7 @@ def lower_case():
 
 
 def split_sentences(text):
-    """Returns the `Sentences` of a text. Joined with their separators, they are the text."""
+    """Returns the `Sentences` of a text. Joining them with their separators restores the text."""
     sentences, separators = [], []
     begin, word, gap = 0, "", None  # gap: (start, end) of the white space after `word`
     for start, end, next_start in words_of(text):
@@ -145,7 +144,7 @@ def words_of(text):
 
 
 def ends_between(before, space, after):
-    """Returns whether a sentence ends between two words with white space between them."""
+    """Returns whether a sentence ends at the white space between two words."""
     if not before or not after:  # at the beginning or end of the text
         return False
 

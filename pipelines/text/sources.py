@@ -1,9 +1,9 @@
 """Sources of sentence pairs: text files, tab-separated files, Python iterables.
 
-A source is an iterable of pairs of bytes, one pair per line, that can be read repeatedly. Its
-`fingerprint()` changes when the text changes. Pairs are bytes, so that a line that is not UTF-8
-does not stop the reading; the cleaning drops and counts it. Wrong input raises a `SourceError` with
-the file and the line. `tfds_source.py` reads TensorFlow Datasets.
+A source is an iterable of pairs of bytes that can be read repeatedly. Its `fingerprint()` changes
+when the text changes. Because pairs are bytes, a line that is not UTF-8 does not stop reading: the
+cleaning drops and counts it. Wrong input raises a `SourceError` that names the file and the line.
+`tfds_source.py` reads TensorFlow Datasets.
 """
 
 import hashlib
@@ -59,7 +59,7 @@ class TextFiles:
         return str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more files"
 
     def chunks(self, size):
-        """Returns sources of `size` pairs each that can be read independently of each other."""
+        """Returns sources of `size` pairs each, which can be read independently of each other."""
         for _ in self:  # checks that both sides have the same number of lines
             pass
         sides = [line_starts(self.files[side], size) for side in ("source", "target")]
@@ -91,7 +91,7 @@ class TabSeparatedFile:
             raise SourceError(f"{self.files[0]} is empty")
 
     def chunks(self, size):
-        """Returns sources of `size` pairs each that can be read independently of each other."""
+        """Returns sources of `size` pairs each, which can be read independently of each other."""
         for _ in self:  # checks every line
             pass
         return [PartOfFiles([start], size) for start in line_starts(self.files, size)]
@@ -102,7 +102,7 @@ class TabSeparatedFile:
 
 
 class Pairs:
-    """A Python iterable of (source, target) strings: a list, or a function that returns one."""
+    """(source, target) strings from a list, or from a function that returns an iterable."""
 
     def __init__(self, pairs):
         self.pairs = pairs
@@ -141,7 +141,7 @@ class PartOfFiles:
     """Consecutive pairs of line-aligned files or of a tab-separated file.
 
     Args:
-        starts: for each side, the first line of the part, as (files, byte offset), see
+        starts: for each side, the position of the first line, as (files, byte offset), see
             `line_starts`.
         size: number of lines.
     """
@@ -161,8 +161,8 @@ def line_starts(files, size):
     """Returns the position of every `size`-th line.
 
     Returns:
-        A list of (the remaining files, starting with the one that contains the line, and its byte
-        offset in that file).
+        A list of (files, byte offset). The files start with the one that contains the line, and
+        the offset is the line's position in that file.
     """
     starts, number = [], 0
     for index, path in enumerate(files):
@@ -192,7 +192,7 @@ def lines_of(files, byte=0):
 
     Args:
         files: a list of paths.
-        byte: offset in the first file at which to begin.
+        byte: byte offset of the first line in the first file.
     """
     for path in files:
         with opened(path) as file:
@@ -217,6 +217,6 @@ def check_is_no_markup(path, line):
 
 
 def shown(line, longest=60):
-    """Returns a line as a quoted string for messages, cut after `longest` characters."""
+    """Returns a line as a quoted string for messages, truncated to `longest` characters."""
     text = line.decode("utf-8", "replace").rstrip()
     return repr(text if len(text) <= longest else text[:longest] + "…")

@@ -15,10 +15,10 @@ class TfdsPairs:
     Args:
         name: TFDS name of the data set, with or without the prefix "tfds:"; or the folder of a
             prepared data set; or a builder.
-        languages: names of the source and target features, such as ("en", "de"). None: the data
-            set's first two, in its order.
+        languages: names of the source and target features, such as ("en", "de"). If None, the data
+            set's supervised keys or, without such keys, its first two features.
         split: split to read, such as "train" or "train[:1%]".
-        data_dir: folder of prepared data sets. None: TFDS's default.
+        data_dir: folder of prepared data sets. If None, TFDS's default.
     """
 
     def __init__(self, name, languages=None, split="train", data_dir=None):
@@ -42,7 +42,7 @@ class TfdsPairs:
         return languages
 
     def prepare(self):
-        """Downloads and prepares the data set unless that is already done."""
+        """Downloads and prepares the data set if necessary."""
         try:
             self.builder.download_and_prepare()
         except ImportError as error:
@@ -63,7 +63,7 @@ class TfdsPairs:
             data = self.builder.as_dataset(
                 split=self.split,
                 shuffle_files=False,
-                # Read one file after the other, so that the order is always the same.
+                # Files are read sequentially, so that the order is always the same.
                 read_config=tfds.ReadConfig(
                     interleave_cycle_length=1, try_autocache=False, add_tfds_id=False
                 ),
@@ -86,7 +86,7 @@ class TfdsPairs:
             yield source, target
 
     def undamaged(self, examples):
-        """Yields the examples, and raises `SourceError` at a damaged one."""
+        """Yields the examples. Raises `SourceError` if one of them is damaged."""
         try:
             yield from examples
         except tf.errors.DataLossError as error:
@@ -96,7 +96,7 @@ class TfdsPairs:
             ) from error
 
     def chunks(self, size):
-        """Returns sources of `size` pairs each that can be read independently of each other."""
+        """Returns sources of `size` pairs each, which can be read independently of each other."""
         self.prepare()
         if "[" in self.split or "+" in self.split:
             raise SourceError(f"Only a whole split can be read in parts. Received: {self.split!r}")

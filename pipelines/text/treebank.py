@@ -4,9 +4,9 @@
     words    I see you
     brackets (S (NP PRP )NP (VP VBP (NP PRP )NP )VP )S
 
-A closing bracket repeats the label of its constituent. Among the brackets, each word is replaced by
-its tag, or by `XX` (Vinyals et al. 2015, whom the paper follows), or kept without its tag. With
-tags, words and brackets together determine the tree exactly.
+A closing bracket repeats the label of its constituent. Among the brackets, each word is represented
+by its tag, by `XX` (as in Vinyals et al. 2015, whom the paper follows), or by the word itself. If
+tags are used, words and brackets together determine the tree exactly.
 """
 
 import dataclasses
@@ -18,8 +18,8 @@ from pipelines.text.file_lists import find_files
 from pipelines.text.sources import SourceError, digest_of, lines_of, shown
 
 LEAVES = ("tag", "XX", "word")
-DEEPEST = 300  # nesting limit, far above real sentences: CRAFT's deepest tree has 37 levels
-ROOT = "TOP"  # label over several trees that a repair joins
+DEEPEST = 300  # maximum nesting; for comparison, CRAFT's deepest tree has 37 levels
+ROOT = "TOP"  # label of the node that joins several trees in a repair
 
 
 @dataclasses.dataclass
@@ -53,7 +53,7 @@ class Tree:
         return [leaf.children[0] for leaf in self.leaves()]
 
     def __str__(self):
-        # Calls __str__ directly: str() would take up more of Python's recursion limit.
+        # Calling __str__ directly uses less of Python's recursion limit than str().
         inside = self.children if self.is_leaf else [child.__str__() for child in self.children]
         return f"({self.label} {' '.join(inside)})"
 
@@ -79,7 +79,7 @@ def decode(path, number, line):
 
 
 def parse(text):
-    """Returns the tree that a string contains."""
+    """Returns the tree in a string, which must contain exactly one."""
     trees = list(trees_of(enumerate(text.split("\n"), start=1), "The text"))
     if len(trees) != 1:
         raise SourceError(f"The text must contain exactly one tree. Received: {len(trees)}")
@@ -87,14 +87,14 @@ def parse(text):
 
 
 def trees_of(lines, path):
-    """Yields the trees in some lines.
+    """Yields the trees in lines of text.
 
     Args:
         lines: an iterable of (line number, line).
         path: name of the file, for messages.
     """
     open_trees = []  # [label, children] of each constituent that is not closed yet
-    first_line = 0  # line number at which the outermost of them begins
+    first_line = 0  # number of the line where the outermost open constituent begins
     for number, line in lines:
         where = f"{path}, line {number}"
         tokens = re.findall(r"[()]|[^\s()]+", line)
@@ -134,7 +134,7 @@ def trees_of(lines, path):
 
 
 def add_child(parent, child, where, line):
-    """Adds a child tree or a word to an open constituent, which may have trees or one word."""
+    """Adds a child to an open constituent, which can have either child trees or one word."""
     children = parent[1]
     if children and (isinstance(child, str) or isinstance(children[0], str)):
         raise SourceError(
@@ -145,7 +145,7 @@ def add_child(parent, child, where, line):
 
 
 def without_traces(tree):
-    """Removes empty elements and function tags (NP-SBJ → NP), as is usual for scoring parsers.
+    """Removes empty elements and function tags (NP-SBJ → NP), as is usual when parsers are scored.
 
     Returns:
         A new tree, or None if the tree contains nothing but traces.
@@ -182,9 +182,9 @@ def texts_of(tree, leaves="tag"):
 
 
 def tree_of(words, brackets, leaves="tag"):
-    """Returns the tree of words and brackets. Raises `ValueError` if they do not form one.
+    """Returns the tree that words and brackets form. Raises `ValueError` if they form no tree.
 
-    If `leaves` is not "tag", every tag of the result is XX.
+    If `leaves` is not "tag", all tags in the result are XX.
     """
     check_leaves(leaves)
     tree, is_exact = repair(words, brackets, leaves)
@@ -197,12 +197,12 @@ def tree_of(words, brackets, leaves="tag"):
 
 
 def repair(words, brackets, leaves="tag"):
-    """Returns a tree over exactly these words, from any brackets that a model wrote.
+    """Returns a tree over exactly these words, whatever brackets a model generated.
 
-    - A closing bracket without an opening one is ignored. One that closes an outer constituent
-      also closes the inner ones.
+    - A closing bracket without an opening bracket is ignored. A bracket that closes an outer
+      constituent also closes the constituents inside it.
     - Constituents without words are removed, and so are constituents deeper than `DEEPEST`.
-    - Surplus leaves are ignored, and missing ones are added at the end. Leaves that are words are
+    - Surplus leaves are ignored, and missing leaves are added at the end. Leaves that are words are
       aligned with the words of the sentence, so that an omitted or altered word does not shift the
       words after it.
     - Several trees are joined under `ROOT`.
@@ -213,7 +213,7 @@ def repair(words, brackets, leaves="tag"):
         leaves: the form of the leaves among the brackets, one of `LEAVES`.
 
     Returns:
-        The tree, and whether it is exact, without any repair.
+        The tree, and whether it needed no repair.
     """
     check_leaves(leaves)
     if not words:
@@ -262,23 +262,24 @@ def repair(words, brackets, leaves="tag"):
 
 
 def in_order(written, words):
-    """Assigns words to leaves one by one.
+    """Assigns words to leaves in order, one word per leaf.
 
     Returns:
-        A list for each leaf, with its word or empty, and finally a list of the remaining words.
+        A list for each leaf, which contains a word or is empty, and a last list with the remaining
+        words.
     """
     count = len(written)
     return [words[i : i + 1] for i in range(count)] + [words[count:]]
 
 
 def aligned(written, words):
-    """Assigns words to leaves that are words themselves, by aligning equal ones.
+    """Assigns words to leaves that are words themselves, by aligning equal words.
 
-    Words that were not written go to the leaf before them.
+    A word without a leaf is assigned to the leaf before it.
 
     Returns:
-        A list of words for each leaf, and finally an empty list, or all words if there are no
-        leaves.
+        A list of words for each leaf, and a last list. It is empty, unless there are no leaves:
+        then it contains all words.
     """
     groups = [[] for _ in [*written, None]]
     matcher = difflib.SequenceMatcher(None, written, words, autojunk=False)
@@ -294,7 +295,7 @@ def check_leaves(leaves):
 
 
 class TreebankPairs:
-    """A treebank as a source of pairs of words and brackets.
+    """A treebank as a source of (words, brackets) pairs.
 
     Args:
         paths: files, as for `read_trees`.
@@ -325,7 +326,7 @@ class TreebankPairs:
             raise SourceError(f"{self.files[0]} contains no tree")
 
     def symbols(self):
-        """Returns all brackets. A vocabulary should have one piece for each of them."""
+        """Returns all distinct brackets. A vocabulary should have one piece for each bracket."""
         symbols = set()
         for tree in self.trees():
             symbols.update(t for t in linearized(tree, self.leaves)[1] if t[0] in "()")

@@ -2,7 +2,7 @@
 
 Ids 0 to 3 are padding, begin, end and unknown. `in_graph()` returns a tokenizer with the same ids
 for `tf.data` and serving graphs. The two languages may share a vocabulary, as in the paper, or have
-one each: every tokenizer has a `source` and a `target`.
+separate ones. In both cases, the tokenizer has the attributes `source` and `target`.
 
 On disk, a tokenizer is a folder with `tokenizer.json` and the files of its kind. Separate
 vocabularies are two such folders, `source` and `target`.
@@ -55,9 +55,9 @@ class SeparateTokenizers:
 
 
 def graphs_of(tokenizer):
-    """Returns the tokenizers of source and target as graphs, one object if they share a vocabulary.
+    """Returns the source and target tokenizers as graphs, which add no tag.
 
-    The graphs add no tag.
+    If the languages share a vocabulary, both graphs are the same object.
     """
     tokenizer = untagged(tokenizer)
     source = tokenizer.source.in_graph()
@@ -68,7 +68,7 @@ def graphs_of(tokenizer):
 def words(tokenizer, ids):
     """Joins ids into words and returns a list of (text, number of pieces).
 
-    The ids of padding, begin, end and tags are separate words, written as in `tokenizer.marks`.
+    Padding, begin, end and tags are separate words with the labels in `tokenizer.marks`.
     """
     groups, marks = [], tokenizer.marks
     for id in map(int, ids):
@@ -86,7 +86,7 @@ def words(tokenizer, ids):
 
 
 def lone_pieces(tokenizer, ids):
-    """Returns a list of (piece, 1), one entry per id: `words` without joining."""
+    """Returns a list of (piece, 1), one entry per id. Unlike `words`, it joins no pieces."""
     pieces = zip(ids, tokenizer.pieces(ids), strict=True)
     return [(tokenizer.marks.get(int(id), piece), 1) for id, piece in pieces]
 
@@ -114,9 +114,9 @@ def load_tokenizer(folder, prefix=""):
     """Reads a tokenizer that `save_tokenizer` wrote, and verifies its digest.
 
     Args:
-        folder: the folder with its files. The files of separate vocabularies are in its subfolders
-            `source` and `target`, or in the folder itself, where their names begin with "source."
-            and "target.".
+        folder: folder with the tokenizer's files. The files of separate vocabularies are in the
+            subfolders `source` and `target`, or in the folder itself with names that begin with
+            "source." and "target.".
         prefix: prefix of the file names.
     """
     folder = Path(folder)
@@ -137,7 +137,7 @@ def load_tokenizer(folder, prefix=""):
             return contents[-1]
 
         tokenizer = kind.from_files(read, normalization)
-        # Vocabularies of earlier versions have no digest.
+        # Vocabularies from earlier versions have no digest.
         if settings.get("contents") not in (None, digest(b"".join(contents))):
             raise ValueError("its files do not match their digest")
         return tokenizer

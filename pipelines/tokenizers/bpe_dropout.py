@@ -60,7 +60,7 @@ def refuse_other_kinds(config, kinds):
 
     Args:
         config: an `EncodingsConfig`.
-        kinds: kinds of the tokenizers of source and target.
+        kinds: kinds of the source and target tokenizers.
     """
     others = sorted(set(kinds) - {BytePairTokenizer.kind})
     if config.per_sentence > 1 and others:
@@ -77,7 +77,8 @@ class BpeDropout:
 
     Args:
         tokenizer: a `BytePairTokenizer`.
-        dropout: probability of leaving out a merge. 0: the ids of the tokenizer itself.
+        dropout: probability of leaving out a merge. With 0, `encode` returns the ids of the
+            tokenizer itself.
     """
 
     def __init__(self, tokenizer, dropout):
@@ -88,7 +89,7 @@ class BpeDropout:
             if not (processor.is_control(id) or processor.is_unknown(id) or processor.is_byte(id)):
                 pieces[processor.id_to_piece(id)] = id
         scores = np.array([processor.get_score(id) for id in range(tokenizer.size)], "float32")
-        # The user's symbols have score 0. So does the best merge, which follows them.
+        # The user's symbols have score 0. So does the best merge, which is listed after them.
         *symbols, _ = (piece for piece, id in pieces.items() if scores[id] == 0)
         longest_first = sorted(map(re.escape, symbols), key=len, reverse=True)
         self.symbols = re.compile(f"({'|'.join(longest_first)})") if symbols else None
@@ -100,7 +101,7 @@ class BpeDropout:
     def learn_pairs(self, pieces):
         """Lists all pairs of pieces that form a piece."""
         size = len(self.cost)
-        pairs = {size * size: 0}  # after all other keys, so that a search always ends at a key
+        pairs = {size * size: 0}  # greater than all other keys, so that a search always finds a key
         for piece, id in pieces.items():
             for cut in range(1, len(piece)):
                 left, right = pieces.get(piece[:cut]), pieces.get(piece[cut:])
@@ -124,8 +125,8 @@ class BpeDropout:
             times: number of encodings of each text.
 
         Returns:
-            The ids of all encodings one after another: all texts once, then all texts again, and so
-            on; and the number of ids of each encoding, `[times, texts]`.
+            The concatenated ids of all encodings (all texts, then all texts again, and so on), and
+            the number of ids of each encoding, `[times, texts]`.
         """
         units, units_of_words, units_of_texts, counts = [], {}, [], []
         for text in texts:
@@ -149,7 +150,7 @@ class BpeDropout:
         """Splits a word into units that are merged separately: the user's symbols and the rest.
 
         Returns:
-            A list with the ids of the characters of each unit.
+            A list of units, each a list of the ids of its characters.
         """
         parts = self.symbols.split(word) if self.symbols else [word]
         # Every second part is a symbol.
@@ -160,7 +161,7 @@ class BpeDropout:
         ]
 
     def characters(self, text):
-        """Returns the ids of characters or their bytes. A run of unknown characters has one id."""
+        """Returns the ids of characters or their bytes. A run of unknown characters gets one id."""
         ids = []
         for character in text:
             if character in self.ids:
@@ -172,11 +173,11 @@ class BpeDropout:
         return ids
 
     def merged_units(self, units, order, random):
-        """Merges units and returns their ids one after another, and the number of ids of each.
+        """Merges units. Returns the concatenated ids, and the number of ids per occurrence.
 
         Args:
             units: see `units`.
-            order: indices of the units, each as often as it occurs.
+            order: unit indices, one per occurrence.
             random: see `encode`.
         """
         sizes = np.array(list(map(len, units)), int)[order]
@@ -218,7 +219,7 @@ class BpeDropout:
 
         Args:
             ids: `[rows, width]`.
-            merged: the id that each position and the next one merge into, `[rows, width − 1]`.
+            merged: the id that each position merges into with the next one, `[rows, width − 1]`.
             best: the position to merge with the next one, `[rows]`.
         """
         rows, columns = np.arange(len(ids)), np.arange(ids.shape[1])
@@ -238,7 +239,7 @@ class BpeDropout:
 
 
 def of_similar_size(sizes):
-    """Yields the indices of units that fill an array of `CELLS`, and the array's width."""
+    """Groups units by size. Yields indices that fill an array of `CELLS`, and the array's width."""
     shorter, width = 0, 1
     while shorter < sizes.max(initial=0):
         members = np.flatnonzero((shorter < sizes) & (sizes <= width))

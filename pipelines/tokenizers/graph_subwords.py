@@ -9,7 +9,7 @@ from pipelines.tokenizers.graph_tokenizers import normalize
 # Unicode's noncharacters, which TensorFlow does not encode.
 NONCHARACTERS = [*range(0xFDD0, 0xFDF0)]
 NONCHARACTERS += [plane << 16 | low for plane in range(17) for low in (0xFFFE, 0xFFFF)]
-LINE_FEED = "\n"  # usable as a separator: no normalized text and no piece contains it
+LINE_FEED = "\n"  # a safe separator: normalized texts and pieces never contain it
 
 
 class GraphSubwordTokenizer(tf.Module):
@@ -19,7 +19,7 @@ class GraphSubwordTokenizer(tf.Module):
         super().__init__()
         self.normalization, self.undefined = tokenizer.normalization, ord(tokenizer.undefined)
         self.surfaces = tf.constant(tokenizer.surfaces())
-        # A table needs an unknown token. No text contains this one.
+        # A table needs an unknown token. No text contains a line feed.
         ids = {LINE_FEED: UNKNOWN, **tokenizer.ids}
         keys, values = tf.constant(list(ids)), tf.constant(list(ids.values()), tf.int64)
         initializer = tf.lookup.KeyValueTensorInitializer(keys, values)
@@ -36,7 +36,7 @@ class GraphSubwordTokenizer(tf.Module):
         self.escaped = strings_of_codes(escaped)
         self.noncharacters = strings_of_codes({code: chr(code) for code in NONCHARACTERS})
         # The codes at which a range of letters and digits begins or ends. TensorFlow's character
-        # classes may follow a different version of Unicode than Python's.
+        # classes may follow a different version of Unicode than Python.
         kinds = [chr(code).isalnum() for code in range(0x110000)]
         changes = [code for code in range(1, len(kinds)) if kinds[code] != kinds[code - 1]]
         self.changes = tf.constant(changes)
@@ -86,7 +86,7 @@ class GraphSubwordTokenizer(tf.Module):
         return tf.searchsorted(self.changes, codes, side="right") % 2 == 1
 
     def unescaped(self, tokens):
-        """Replaces the escapes in each of the tokens `[tokens]`."""
+        """Replaces the escapes in tokens, strings `[tokens]`."""
         escape = r"(\\u|\\\\|\\[0-9]+;)"
         parts = tf.strings.regex_replace(tokens, escape, rf"{LINE_FEED}\1{LINE_FEED}")
         parts = tf.strings.split(parts, LINE_FEED)  # [tokens, (parts)]; each escape is a part
@@ -106,7 +106,7 @@ class GraphSubwordTokenizer(tf.Module):
 
 
 def strings_of_codes(strings):
-    """Returns a table {character code: string}. All other codes have the empty string."""
+    """Returns a table {character code: string}. All other codes map to the empty string."""
     keys, values = tf.constant(list(strings), tf.int64), tf.constant(list(strings.values()))
     initializer = tf.lookup.KeyValueTensorInitializer(keys, values)
     return tf.lookup.StaticHashTable(initializer, default_value="")

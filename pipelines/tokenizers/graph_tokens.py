@@ -9,7 +9,7 @@ from pipelines.tokenizers.graph_tokenizers import normalize
 
 
 class ImportedTokenizer(tf.Module):
-    """Base class of these tokenizers, for the ids that may precede the text of a source."""
+    """Base class of these tokenizers. It handles the ids that may precede the text of a source."""
 
     def __init__(self, tokenizer):
         super().__init__()
@@ -21,7 +21,7 @@ class ImportedTokenizer(tf.Module):
         self.is_space = tf.constant([piece == SPACE_SIGN for piece in pieces])
 
     def leads(self, ids):
-        """Returns the number of ids in each row that apply to all parts; see `Tokenizer.lead`.
+        """Returns the number of ids before the text in each row; see `Tokenizer.lead`.
 
         Args:
             ids: ragged int32 `[batch, (length)]`, as `tokenize` returns them.
@@ -93,8 +93,8 @@ def any_of(chosen, ids):
 
 
 def lookup_table(ids):
-    """Returns a table {string: id}. All other strings have the unknown id."""
-    # A table needs an entry. Normalized text contains no line feed.
+    """Returns a table {string: id}. All other strings map to the unknown id."""
+    # A table needs at least one entry. Normalized text never contains a line feed.
     entries = {"\n": UNKNOWN, **ids}
     keys, values = tf.constant(list(entries)), tf.constant(list(entries.values()), tf.int32)
     initializer = tf.lookup.KeyValueTensorInitializer(keys, values)

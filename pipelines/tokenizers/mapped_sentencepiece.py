@@ -26,8 +26,8 @@ class MappedSentencePiece(Tokenizer):
         vocabulary: the pieces in the order of their ids. The first four are the names of the
             padding, begin, end and unknown ids.
         normalization: the `Normalization` of every text.
-        codes: whether a language code such as >>de<< at the beginning of a text is one token
-            without a SentencePiece piece.
+        codes: whether a language code at the beginning of a text, such as >>de<<, is split off as
+            one token before SentencePiece is applied.
         begin: whether the ids of a text that is not empty start with the begin id.
     """
 
@@ -121,7 +121,7 @@ class MappedSentencePiece(Tokenizer):
 
 
 def loaded(model):
-    """Returns the SentencePiece processor of a serialized model."""
+    """Returns the SentencePiece processor for a serialized model."""
     try:
         return sentencepiece.SentencePieceProcessor(model_proto=model)
     except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""The tokenizer of models that expect text already split into tokens by another program."""
+"""A tokenizer for models that expect text already split into tokens by another program."""
 
 import json
 
@@ -58,7 +58,7 @@ class TokenTokenizer(Tokenizer):
         return ["".join(surfaces[id] for id in ids).strip(" ") for ids in sequences]
 
     def surfaces(self):
-        """Returns the text of each id with a leading space, "" for padding, begin and end."""
+        """Returns the text of each id with a leading space, or "" for padding, begin and end."""
         return ["", "", "", f" {UNKNOWN_SURFACE}", *(f" {token}" for token in self.vocabulary[4:])]
 
     def pieces(self, ids):

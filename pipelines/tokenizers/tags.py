@@ -1,8 +1,8 @@
-"""Tags: a piece before each source that tells the model what to write, such as a language.
+"""Tags: pieces before sources that tell the model what to write, such as the target language.
 
 Johnson et al. 2017 (arXiv 1611.04558): with a token for the target language before each source, one
 model translates into several languages. A tag is a piece of the vocabulary that no text is encoded
-to: a text that contains the tag's characters is encoded as ordinary text.
+to. If a text contains the characters of a tag, they are encoded as ordinary text.
 """
 
 import copy
@@ -30,7 +30,7 @@ def tag_before(tokenizer):
 
 
 def tagged(tokenizer, tag):
-    """Returns a tokenizer whose sources begin with a tag; the same tokenizer if the tag is None."""
+    """Returns a tokenizer whose sources begin with a tag, or `tokenizer` if the tag is None."""
     return tokenizer if tag is None else TaggedTokenizer(tokenizer, tag)
 
 
@@ -40,7 +40,7 @@ def untagged(tokenizer):
 
 
 def tag_id(tokenizer, tag):
-    """Returns the id of a tag. Raises `ValueError` if the vocabulary does not have it."""
+    """Returns the id of a tag. Raises `ValueError` if the vocabulary has no such tag."""
     tags = tokenizer.source.tags
     if tag not in tags:
         known = f"Its tags are {', '.join(tags)}" if tags else "It has none"
@@ -52,12 +52,12 @@ def tag_id(tokenizer, tag):
 
 
 def chosen_tag(to, tags):
-    """Returns the tag of a source, or None.
+    """Returns the tag to put before a source, or None.
 
     Args:
-        to: the requested tag: "<2de>", or "de" for short. None: the tag of all corpora, if they
-            have the same one.
-        tags: the tag of each corpus of the training data; None for one without a tag.
+        to: the requested tag, such as "<2de>" or, for short, "de". If None, the tag that all
+            corpora share, if any.
+        tags: the tag of each corpus of the training data; None for a corpus without a tag.
     """
     known = {short_name(tag): tag for tag in tags if tag}
     if to is None:

@@ -2,7 +2,7 @@
 
 A text is split where letters or digits meet other characters. A single space between two such
 tokens is dropped. Each token ends with `_`, and characters that occur in no piece are replaced by
-their code numbers. Then the longest piece that the token begins with is split off, repeatedly.
+their code numbers. Then the longest piece at the start of the token is split off, repeatedly.
 """
 
 import itertools
@@ -102,7 +102,7 @@ class SubwordTokenizer(Tokenizer):
         return [joined("".join(surfaces[id] for id in ids)).strip(" ") for ids in sequences]
 
     def surfaces(self):
-        """Returns the string of each id that is joined into tokens."""
+        """Returns the string of each id. Decoding joins these strings into tokens."""
         return ["", "", "", f"{UNKNOWN_SURFACE}_", *self.vocabulary[SPECIAL:]]
 
     def pieces(self, ids):

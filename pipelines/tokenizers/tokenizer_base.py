@@ -11,13 +11,14 @@ CODE = re.compile(r">>.*?<<", re.DOTALL)  # a language code at the beginning of 
 
 
 class Tokenizer:
-    """Base class of the tokenizers: one vocabulary, for both languages or one of a pair.
+    """Base class of the tokenizers. Each has one vocabulary, for one language or for both.
 
-    A subclass has `kind`, its name in tokenizer.json; `size`, `normalization` and `begins_word`, a
-    boolean array `[size]`; and the methods `encode`, `decode`, `pieces` and `in_graph`. `files()`
-    returns {file name: bytes}. The class method `from_files(read, normalization)` creates the
-    tokenizer from files; `read(name)` returns the bytes of a file. A tokenizer with `codes` also
-    has `code_before(text)`: the beginning of a normalized text that may be a language code.
+    A subclass has the attributes `kind` (its name in tokenizer.json), `size`, `normalization` and
+    `begins_word` (a boolean array `[size]`), and the methods `encode`, `decode`, `pieces` and
+    `in_graph`. `files()` returns {file name: bytes}. The class method `from_files(read,
+    normalization)` creates the tokenizer from files; `read(name)` returns the bytes of a file. A
+    tokenizer with `codes` also has `code_before(text)`, which returns the beginning of a normalized
+    text that may be a language code.
     """
 
     byte_ids = ()  # ids of the pieces that stand for a byte
@@ -46,15 +47,15 @@ class Tokenizer:
     def split_code(self, text):
         """Returns the language code at the beginning of a text, or "", and the rest of the text.
 
-        The rest begins after the "<<" that ends the code and after the white space that follows it.
+        The rest begins after the "<<" that ends the code and any white space that follows it.
         """
         code = self.code_before(self.normalization(text)) if self.codes and ">>" in text else ""
         return (code, text.partition("<<")[2].lstrip()) if code in self.codes else ("", text)
 
     def lead(self, ids):
-        """Returns the number of ids before the text of a source, which apply to all of its parts.
+        """Returns the number of ids before the text of a source: tag, begin id and language code.
 
-        They are the tag, the begin id and a language code.
+        If the source is divided into parts, these ids apply to all parts.
 
         Args:
             ids: ids of a source, which may be empty.
@@ -73,7 +74,7 @@ class Tokenizer:
         return b"".join(self.files().values())
 
     def ends_phrase(self):
-        """Returns a boolean array `[size]`: whether a piece ends the word of the piece before it.
+        """Returns a boolean array `[size]`: whether a piece ends the word of the preceding piece.
 
         A byte piece does not, because it may continue a letter.
         """

@@ -1,4 +1,4 @@
-"""Learning a sub-word vocabulary from text. PAPER: §5.1.
+"""Learns a sub-word vocabulary from text. PAPER: §5.1.
 
 English–German: about 37,000 byte pairs for both languages together. English–French: 32,000 word
 pieces. Both learners are deterministic: the same text yields the same vocabulary.
@@ -93,7 +93,7 @@ def learn(texts, config, normalization=None, folder=None):
         texts: normalized strings of both languages.
         config: a `VocabularyConfig`.
         normalization: the `Normalization` that the tokenizer will apply to every text.
-        folder: folder for temporary files. None: the system's temporary folder.
+        folder: folder for temporary files. If None, the system's temporary folder is used.
     """
     config.validate()
     if config.kind == BytePairTokenizer.kind:
@@ -104,7 +104,7 @@ def learn(texts, config, normalization=None, folder=None):
 
 
 def learn_byte_pairs(texts, config, normalization, parent=None):
-    """Runs SentencePiece in a separate process, whose log reports the progress."""
+    """Runs SentencePiece in a separate process and reads the progress from its log."""
     with tempfile.TemporaryDirectory(dir=parent) as folder:
         longest = 10  # bytes; the smallest limit that SentencePiece accepts
         with (Path(folder) / "text").open("wb") as file:

@@ -1,4 +1,4 @@
-"""Learning a word-piece vocabulary with tensorflow-text, which loads TensorFlow. PAPER: §5.1."""
+"""Learns a word-piece vocabulary with tensorflow-text, which loads TensorFlow. PAPER: §5.1."""
 
 import collections
 import math
@@ -16,8 +16,8 @@ CLOSE_ENOUGH = 0.98  # share of the requested size at which the search stops
 def learn_word_pieces(texts, config, normalization):
     """Learns a vocabulary of the pieces that are at least as frequent as a threshold.
 
-    A bisection over the threshold finds a vocabulary of at most `config.size` pieces. It has at
-    least 98 % of them if any threshold yields that many.
+    A search over thresholds finds a vocabulary of at most `config.size` pieces. Its size is at
+    least 98 % of that number if any threshold makes this possible.
     """
     counts = collections.Counter()
     for line in texts:
@@ -63,7 +63,7 @@ def guess(low, high, sizes, wanted):
 
 
 def learnable(counts, config, reserved, longest=50, most_words=200_000):
-    """Returns (word, count), most frequent first, without words that contain rare characters."""
+    """Returns a list of (word, count), most frequent first, without words of rare characters."""
     characters = collections.Counter()
     for word, count in counts.items():
         for character in word:

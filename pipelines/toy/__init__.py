@@ -1,1 +1,1 @@
-"""A toy corpus of English and German with word alignments, unlimited and seeded."""
+"""A toy corpus of English and German with word alignments, of unlimited size and seeded."""

@@ -1,4 +1,4 @@
-"""Clauses of the toy corpus: one meaning, put into the word orders of English and German."""
+"""Clauses of the toy corpus: one meaning, expressed in the word orders of English and German."""
 
 from pipelines.toy.links import Linked, linked
 from pipelines.toy.words import (
@@ -19,7 +19,7 @@ from pipelines.toy.words import (
 
 
 class Clause:
-    """Subject, verb, objects, time and place, which are then ordered for each language."""
+    """A subject, verb, objects, time and place. Each language orders them differently."""
 
     def __init__(self, sentence, with_tense=None):
         choose = sentence.random
@@ -50,12 +50,12 @@ class Clause:
             tenses.remove("modal")
         self.tense = choose.choice(tenses)
         self.modal = choose.choice(MODALS) if self.tense == "modal" else None
-        # Only definite objects are negated, because others need "kein". "Must" is never negated,
-        # because "must not" is "darf nicht".
+        # A clause with an indefinite object is not negated, because it would need "kein". "Must" is
+        # not negated, because "must not" is "darf nicht".
         definite = all(phrase.definite for phrase in self.objects)
         duty = self.modal and self.modal[0][0] == "must"
         self.negated = definite and not duty and sentence.chance(0.15)
-        # After a relative clause, the time would belong to that clause. States have no time.
+        # After a relative clause, a time would belong to that clause. States have no time.
         times = TIMES[self.tense]
         relative = any("that" in phrase.english for phrase in [self.subject, *self.objects])
         timeless = state or relative
@@ -89,7 +89,7 @@ class Clause:
         return words + self.english_rest(not time_in_front)
 
     def english_question(self):
-        """Returns a question such as "Does the man see the dog?", in words."""
+        """Returns a question such as "Does the man see the dog?", as a list of words."""
         verb = [self.lexical(self.verb.english[0])]
         modal = self.modal[0][0] if self.modal else None
         if modal and not modal.endswith(" to"):
@@ -129,19 +129,19 @@ class Clause:
         return rest + ([self.time_words()[0]] if self.time and with_time else [])
 
     def german_main(self, time_in_front=False):
-        """Returns a main clause in words. The finite verb comes second."""
+        """Returns a main clause as a list of words. The finite verb comes second."""
         if time_in_front:
             return [self.time_words()[1], *self.german_question(with_time=False)]
         finite, last = self.german_verbs()
         return [*self.subject.german, finite, *self.german_middle(), *last]
 
     def german_question(self, with_time=True):
-        """Returns a question in words. The finite verb comes first."""
+        """Returns a question as a list of words. The finite verb comes first."""
         finite, last = self.german_verbs()
         return [finite, *self.subject.german, *self.german_middle(with_time), *last]
 
     def german_subordinate(self):
-        """Returns a subordinate clause in words. The finite verb comes last."""
+        """Returns a subordinate clause as a list of words. The finite verb comes last."""
         finite, last = self.german_verbs()
         return [*self.subject.german, *self.german_middle(), *last, finite]
 

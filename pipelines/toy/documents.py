@@ -1,8 +1,8 @@
 """A toy corpus of documents: sentences of the toy grammar with references between them.
 
-After a sentence with a single thing, the next one may refer to it: "We found a lamp. It is old."
-The English pronoun is always "it". The German one has the gender of the noun in the sentence
-before: "Sie ist alt." So the sentence with the pronoun cannot be translated alone.
+A sentence that mentions a single thing may be followed by a reference to it: "We found a lamp. It
+is old." The English pronoun is always "it". The German pronoun has the gender of the noun in the
+previous sentence: "Sie ist alt." So the sentence with the pronoun cannot be translated alone.
 """
 
 import itertools
@@ -18,14 +18,15 @@ UNINFLECTED = {**ADJECTIVES, "expensive": "teuer"}
 
 
 def documents(words, split="train", seed=0, shortest=None):
-    """Yields an unlimited number of pairs (English, German) of documents on one line.
+    """Yields an unlimited number of (English, German) documents, each on one line.
 
     Args:
-        words: minimum number of English words. A document ends after the sentence that reaches it.
-        split: see `grammar.aligned_sentences`; all sentences of a document are of this split.
+        words: minimum number of English words. A document ends with the sentence that reaches this
+            number.
+        split: see `grammar.aligned_sentences`; all sentences of a document belong to this split.
         seed: random seed.
-        shortest: minimum of `words`, which then differs at random between documents. Each doubling
-            of the length has the same share of the words. None: `words` for all documents.
+        shortest: if not None, the minimum length is not always `words` but a random number from
+            `shortest` to `words`. Each doubling of the length has the same share of the words.
     """
     if split not in SPLITS:
         raise ValueError(f"`split` must be one of {SPLITS}. Received: split={split!r}")
@@ -55,13 +56,13 @@ def document(choices, split, length):
 
 
 def only_thing(sentence):
-    """Returns the thing that "it" refers to after a sentence; None unless there is exactly one."""
+    """Returns the thing that "it" refers to after a sentence, or None if that is ambiguous."""
     things = [phrase for phrase in sentence.phrases if phrase.noun in THINGS]
     return things[0].noun if len(things) == 1 and not things[0].plural else None
 
 
 def reference(choices, split, thing):
-    """Returns a sentence that refers to a thing as "it"."""
+    """Returns a sentence pair that refers to a thing as "it"."""
     while True:
         sentence = Sentence(choices)
         if sentence.chance(0.5):

@@ -1,12 +1,12 @@
-"""A toy corpus: random English sentences with their German translations, unlimited and seeded.
+"""A toy corpus: unlimited random English sentences with German translations, seeded.
 
-It needs no download. The vocabulary is small, about a hundred words in a few hundred forms, but the
+It needs no download. The vocabulary is small: about a hundred words in a few hundred forms. But the
 sentences have the features that make German hard: gender, case, adjective endings, agreement of
 verb and subject, the finite verb in second place, participles and infinitives at the end, and
 subordinate and relative clauses with the verb last.
 
 Every sentence of the test split has a combination of a verb and a noun that no training sentence
-has. So a model that does well on it has learned the grammar, not the sentences.
+has. So a model that does well on this split has learned the grammar, not the sentences.
 """
 
 import dataclasses
@@ -60,7 +60,7 @@ class Sentence:
     Attributes:
         combinations: the (German verb, German noun) combinations that the sentence contains.
         phrases: the noun phrases that the sentence contains.
-        alignment: word alignment of the pair, once it has been made; see `aligned_sentences`.
+        alignment: word alignment of the pair, see `aligned_sentences`. None before `make`.
     """
 
     def __init__(self, random):
@@ -98,7 +98,7 @@ class Sentence:
         return clause.english_question(), clause.german_question()
 
     def reported(self):
-        """Returns a sentence such as "The man knows that …", in words of both languages."""
+        """Returns a sentence such as "The man knows that …", as English and German words."""
         verb = self.random.choice(WITH_CLAUSE)
         subject = self.subject(verb)
         inner = Clause(self)
@@ -194,7 +194,7 @@ class Sentence:
 
 
 def written(words, end):
-    """Joins words into a sentence with a capital letter, spacing of commas and a final mark."""
+    """Joins words into a sentence: adds a capital letter and an end mark, and fixes commas."""
     text = " ".join([*words, end]).replace(" ,", ",").replace(",,", ",")
     text = text.replace(f", {end}", end).replace(f" {end}", end)
     return text[0].upper() + text[1:]
@@ -208,8 +208,8 @@ def held_out(combination):
 def aligned_sentences(split="train", seed=0):
     """Yields an unlimited number of triples (English, German, alignment).
 
-    The alignment consists of pairs of word indices in Pharaoh format: `1-2` is a sure link, `1p2` a
-    possible one. Words are separated by spaces.
+    The alignment consists of pairs of word indices in Pharaoh format: `1-2` is a sure link, and
+    `1p2` is a possible link. Words are separated by spaces.
 
     Args:
         split: "train" or "test". Every pair of "test" has a combination of verb and noun that no
@@ -227,7 +227,7 @@ def aligned_sentences(split="train", seed=0):
 
 
 def sentences(split="train", seed=0):
-    """Yields the pairs (English, German) of `aligned_sentences`."""
+    """Yields the (English, German) pairs of `aligned_sentences`."""
     return ((english, german) for english, german, _ in aligned_sentences(split, seed))
 
 

@@ -12,7 +12,7 @@ class Linked(str):
     Args:
         text: the words, separated by spaces.
         sure: keys of the meanings that the words express.
-        possible: keys of the meanings that they help to express.
+        possible: keys of the meanings that the words help to express.
     """
 
     def __new__(cls, text, sure=(), possible=()):
@@ -22,7 +22,7 @@ class Linked(str):
 
 
 def linked(english, german, key=None):
-    """Returns the words of two languages with the same key. None: a new key."""
+    """Returns the words of both languages with the same key. If `key` is None, it is new."""
     key = object() if key is None else key
     return Linked(english, [key]), Linked(german, [key])
 
@@ -31,7 +31,7 @@ def alignment(english, german):
     """Returns the links between two sentences, such as `0-0 1-2 1p1`.
 
     Args:
-        english, german: lists of `Linked`. Commas belong to the word before and have no index.
+        english, german: lists of `Linked`. A comma belongs to the preceding word and has no index.
     """
     sure, possible = set(), set()
     for source, read in placed(english):
@@ -56,7 +56,7 @@ def placed(units):
 
 
 def diagonal(source, target):
-    """Returns the sure links of two phrases: word by word, or their ends if the lengths differ."""
+    """Returns the sure links of two phrases: all words, or the ends if the lengths differ."""
     if len(source) == len(target):
         return set(zip(source, target, strict=True))
     ends = {(source[0], target[0])}

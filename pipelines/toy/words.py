@@ -131,7 +131,7 @@ WITH_CLAUSE = table(
     """,
     verb,
 )
-STATES = ("kennen", "lieben", "brauchen", "vergessen")  # verbs used without modal verb and time
+STATES = ("kennen", "lieben", "brauchen", "vergessen")  # verbs used without a modal verb or a time
 HAVE = ("haben", "habe", "hast", "hat")
 BE = ("sein", "bin", "bist", "ist")
 MODALS = [
@@ -175,7 +175,7 @@ TIMES = {
 }
 CONJUNCTIONS = {"because": "weil", "when": "wenn", "if": "wenn", "although": "obwohl"}
 
-# Endings: {case: {gender, or p for plural: ending}}.
+# {case: {gender, or "p" for plural: form or ending}}
 DER = {
     "nominative": {"m": "der", "f": "die", "n": "das", "p": "die"},
     "accusative": {"m": "den", "f": "die", "n": "das", "p": "die"},

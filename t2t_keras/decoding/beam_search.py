@@ -55,7 +55,7 @@ class Candidates(NamedTuple):
     hypotheses: Hypotheses  # scores: log P
     parents: Any  # index of the live hypothesis that each candidate continues
     newest: Any  # new token of each candidate
-    may_end: Any  # whether the end token, or the limit if no hypothesis has ended, finishes it
+    may_end: Any  # whether an end token, or the limit if no hypothesis has ended, may finish it
     extras: dict  # new entries of the state's `extras`, with a value for each candidate
 
 

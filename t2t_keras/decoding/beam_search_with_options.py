@@ -16,7 +16,7 @@ from t2t_keras.ops import ops
 
 
 class WithOptions:
-    """Beam search mixin that gives each sentence its own n_best, α and length of n-grams.
+    """Beam search mixin that gives each sentence its own n_best, α and n-gram length.
 
     The `extras` of `start` must contain "n_best", "alpha" and "no_repeat_ngram", each
     `[sentences]`. "n_best" must not exceed the beam width.

@@ -76,12 +76,13 @@ def repeats_ngram(tokens, position, n, vocabulary):
     sentences, hypotheses, length = ops.shape(tokens)
     starts = ops.arange(length, dtype="int32")
     complete = starts + n <= position  # whether the n-gram that starts here is complete
-    # Whether its first n − 1 tokens equal the newest n − 1 tokens of the hypothesis.
+    # Whether the first n − 1 tokens of this n-gram equal the newest n − 1 tokens.
     same = ops.broadcast_to(complete, (sentences, hypotheses, length))
     for i in range(n - 1):
         newest = ops.take(tokens, ops.maximum(position - n + 1 + i, 0), axis=2)[..., None]
         same = same & (rotated(tokens, i) == newest)
-    # Its last token would repeat it. The other n-grams mark padding, which is forbidden anyway.
+    # The last token of a matching n-gram would repeat it. For the other n-grams, padding is marked,
+    # which is forbidden anyway.
     last = ops.where(same, rotated(tokens, n - 1), PADDING)
     return id_marks(last, vocabulary)
 

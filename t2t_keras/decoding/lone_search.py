@@ -20,7 +20,7 @@ def lone_search(model, config, source, longest=None):
     """Returns the `Hypotheses` of one sentence, equal to those of `numpy_search`.
 
     Args:
-        model: as in `numpy_search`. Its logits are `Logits`.
+        model: as in `numpy_search`, but its logits must be `Logits`.
         config: a `SearchConfig` without constraints that does not sample, with a beam of at most
             `WIDEST`.
         source: ids `[1, source_length]`.
@@ -72,7 +72,7 @@ class Steps:
         )
         self.position += 1
         values, ids, normalizer = logits.top_tokens
-        # They may include the padding and begin tokens; see `next_tokens`.
+        # The top tokens may include the padding and begin tokens; see `next_tokens`.
         values, ids = values[:, : count + 2], ids[:, : count + 2]
         allowed = ids > BEGIN
         if not allowed.all():

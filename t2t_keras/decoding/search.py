@@ -71,7 +71,7 @@ def search(model, source, max_length, config, prefix=None, indices=None, phrases
 
 def advance(method, state, until):
     """Steps until position `until`, or until all sentences are finished; returns the state."""
-    import keras  # here, because it takes more than a second
+    import keras  # here, because the import takes more than a second
 
     flat = keras.tree.flatten(state)
 

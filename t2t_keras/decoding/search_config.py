@@ -5,7 +5,7 @@ import json
 
 from t2t_keras.checks import check, check_boolean, check_choice, check_integer
 
-# Limits far beyond any use, so that settings from elsewhere cannot allocate all memory.
+# Maximum values, far beyond any use, so that settings from other sources cannot exhaust the memory.
 MOST = {"beam": 1000, "n_best": 100_000, "extra_length": 10_000, "no_repeat_ngram": 100}
 MOST |= {"alpha": 10.0}  # the length penalty must fit into a float32
 
@@ -75,7 +75,7 @@ class SearchConfig:
         return bool(self.banned or self.first or self.no_repeat_ngram)
 
     def changed(self, **changes):
-        """Returns a copy with changes. Changing `beam` alone also lowers `n_best` to its width."""
+        """Returns a copy with changes. Changing only `beam` also limits `n_best` to the beam."""
         config = dataclasses.replace(self, **changes)
         if "beam" in changes and "n_best" not in changes:
             config.n_best = min(config.n_best, max(config.beam, 1))

@@ -2,9 +2,9 @@
 
 On a CPU, a search with a small batch or a small model spends most of its time between small
 operations. XLA fuses many of them, but takes seconds to compile each shape, so batches are padded
-to one of a few shapes. Commands compile a shape once searches without XLA have taken as long as
-a compilation takes: little is lost if no more sentences follow, and much is gained if many do.
-A server compiles in the background, where no request waits, so it starts earlier.
+to one of a few shapes. A command compiles a shape once its searches without XLA have taken about as
+long as a compilation. So little is lost if no more sentences follow, and much is gained if many do.
+A server compiles earlier, because it compiles in the background, where no request waits.
 """
 
 import collections
@@ -19,7 +19,7 @@ from t2t_keras.decoding.rows import PADDING
 ROWS = (1, 2, 4)  # sentences in the batches that are compiled
 LENGTHS = (16, 32, 64)  # source tokens in the batches that are compiled
 ROOM = 16  # maximum tokens by which an output of a compiled search exceeds its padded source
-PAYS_AFTER = 10.0  # seconds without XLA after which a shape is compiled, which takes 5 to 15
+PAYS_AFTER = 10.0  # seconds without XLA after which a shape is compiled; compilation takes 5 to 15
 MOST_PADDING = 4  # maximum rows of a shape for each sentence in the batch
 BACKGROUND = 0.1  # factor of `PAYS_AFTER` if another thread compiles
 

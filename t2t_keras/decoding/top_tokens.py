@@ -8,7 +8,7 @@ from t2t_keras.ops import ops
 
 
 class Logits(np.ndarray):
-    """Logits with their top tokens, which the program that computed the logits also found.
+    """Logits with their top tokens, both computed by the same program.
 
     Attributes:
         top_tokens: the largest logits and their ids, each `[rows, count]`, and the logarithm of

@@ -10,8 +10,8 @@ The words of the leaves are given, even if the model finds them unlikely. Withou
 cost, the search would prefer to open more and more brackets. So the first piece of a leaf costs at
 most `SURPRISE` nats more than all pieces of text together, and its other pieces cost nothing.
 
-Only a few numbers for each hypothesis, the `Counters`, determine which tokens are allowed. They are
-computed from its tokens, so the search needs no further state.
+Which tokens are allowed depends only on a few numbers for each hypothesis, the `Counters`. They are
+computed from the tokens of the hypothesis, so the search needs no further state.
 """
 
 from typing import Any, NamedTuple

@@ -9,11 +9,11 @@ LINK = re.compile(r"([0-9]+)([-p])([0-9]+)")
 
 
 class GoldAlignment(NamedTuple):
-    """Reference links of a sentence pair, as sets of (source word, target word) indices from 0.
+    """Reference links of a sentence pair: sets of (source index, target index), from 0.
 
     Args:
         sure: links that an alignment must have.
-        possible: links that it may have, including the sure ones.
+        possible: links that an alignment may have, including all sure links.
     """
 
     sure: frozenset
@@ -24,7 +24,7 @@ def alignment_error_rate(alignments, gold):
     """Returns 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|) over all sentence pairs; 0 is perfect.
 
     Args:
-        alignments: links of each sentence pair, as (source word, target word) indices.
+        alignments: a list of links (source index, target index) for each sentence pair.
         gold: a `GoldAlignment` for each sentence pair.
 
     Example:
@@ -49,7 +49,7 @@ def read_gold(lines, sizes, name="alignments"):
     Args:
         lines: links in Pharaoh format, `source-target`. A p instead of the dash marks a link that
             is possible but not sure.
-        sizes: number of source words and of target words in each sentence pair.
+        sizes: (number of source words, number of target words) for each sentence pair.
         name: name of the file for error messages.
     """
     if len(lines) != len(sizes):

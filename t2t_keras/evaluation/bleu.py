@@ -28,7 +28,7 @@ def bleu(hypotheses, references, samples=0):
 
     Args:
         hypotheses, references: lists of texts.
-        samples: bootstrap samples for the interval; 0: no interval.
+        samples: number of bootstrap samples for the interval. If 0, there is no interval.
     """
     return scored("BLEU", sacrebleu.BLEU(), hypotheses, references, samples)
 
@@ -38,15 +38,15 @@ def chrf(hypotheses, references, samples=0):
 
     Args:
         hypotheses, references: lists of texts.
-        samples: bootstrap samples for the interval; 0: no interval.
+        samples: number of bootstrap samples for the interval. If 0, there is no interval.
     """
     return scored("chrF", FloatChrf(), hypotheses, references, samples)
 
 
 class FloatChrf(sacrebleu.CHRF):
-    """sacreBLEU's chrF, with every score as a Python float.
+    """sacreBLEU's chrF, but all scores are Python floats.
 
-    sacreBLEU mixes NumPy scalars with a plain 0.0, and then fails to compute their mean.
+    sacreBLEU mixes NumPy scalars with the Python float 0.0, and then fails to average them.
     """
 
     def _compute_f_score(self, statistics):
@@ -54,7 +54,7 @@ class FloatChrf(sacrebleu.CHRF):
 
 
 def sentence_bleu(hypotheses, references):
-    """Returns the BLEU of each line, without the n-gram orders for which the line is too short.
+    """Returns each line's BLEU; ignores n-gram orders that are longer than the line.
 
     Use it to find good and bad lines. The mean of these scores is not the BLEU of all lines.
     """
@@ -75,13 +75,13 @@ def scored(name, metric, hypotheses, references, samples=0):
 def paired_bleu(systems, references, samples=SAMPLES):
     """Returns the BLEU of several systems on the same lines.
 
-    Every score but the first has the p-value of a comparison with the first system, by paired
-    bootstrap resampling.
+    All scores except the first have a p-value, from a paired bootstrap test against the first
+    system.
 
     Args:
-        systems: list with the translations of each system, a list of texts.
+        systems: a list of texts for each system.
         references: list of texts.
-        samples: bootstrap samples.
+        samples: number of bootstrap samples.
     """
     for hypotheses in systems:
         check_lines(hypotheses, references)
@@ -103,13 +103,13 @@ def compared(hypotheses, others, references, samples=SAMPLES):
     """Compares two systems on the same lines by paired bootstrap resampling.
 
     Args:
-        hypotheses, others, references: lists of texts.
-        samples: bootstrap samples.
+        hypotheses, others, references: parallel lists of texts.
+        samples: number of bootstrap samples.
 
     Returns:
-        [BLEU, chrF] of `hypotheses`, and [BLEU, chrF] of `others`. All have an interval. The first
-        two also have the p-value of the comparison: 1 if the two scores are equal, otherwise the
-        p-value of sacreBLEU.
+        [BLEU, chrF] of `hypotheses`, and [BLEU, chrF] of `others`. All scores have an interval.
+        The scores of `hypotheses` also have a p-value: 1 if both systems have the same score,
+        otherwise sacreBLEU's p-value.
     """
     check_lines(hypotheses, references)
     check_lines(others, references)
@@ -142,7 +142,7 @@ def with_tie(ours, theirs):
     """Returns `ours`, with p = 1 if the scores are equal.
 
     sacreBLEU counts the samples in which the systems differ more than on the whole test set. If
-    the systems are equal in every sample, there are none, and it reports p ≈ 0.
+    the systems are equal in every sample, the count is 0, and sacreBLEU reports p ≈ 0.
     """
     equal = math.isclose(ours.score, theirs.score, abs_tol=1e-9)
     return ours._replace(p_value=1.0) if equal else ours

@@ -1,8 +1,8 @@
-"""Labeled brackets of parses, counted as EVALB does with COLLINS.prm (§6.3, Table 4).
+"""Labeled bracketing scores of parses, as computed by EVALB with COLLINS.prm (§6.3, Table 4).
 
-A bracket is the label of a constituent with its start and end. Punctuation does not count as words.
-Traces and `TOP` are ignored. `NP-SBJ` equals `NP`, and `PRT` equals `ADVP`. If a tree has several
-equal brackets, each counts.
+A bracket is the label, start and end of a constituent. Punctuation does not count as words. Traces
+and `TOP` are ignored. `NP-SBJ` equals `NP`, and `PRT` equals `ADVP`. If a tree has several equal
+brackets, all of them count.
 
 Two rules differ from EVALB, so that every sentence is counted:
 
@@ -36,8 +36,8 @@ class Bracketing:
         complete: sentences whose brackets are exactly the gold brackets.
         matched, gold, parsed: brackets in both trees, in the gold trees, and in the parses.
         crossing: brackets of parses that overlap a gold bracket without nesting.
-        words: words without punctuation.
-        tagged: words whose tag in the parse is the gold tag.
+        words: words, not including punctuation.
+        tagged: words with the correct tag in the parse.
     """
 
     sentences: int = 0
@@ -93,7 +93,7 @@ def bracketing(golds, parses):
         golds: the gold trees. A tree has `label`, `children`, `is_leaf` and `leaves()`, which
             returns its leaves from left to right. The label of a leaf is its tag, and its only
             child is its word.
-        parses: a tree for each gold tree; None for a failed parse.
+        parses: for each gold tree, the parse, or None if parsing failed.
 
     Returns:
         The `Bracketing` of all sentences, and the `Bracketing` of the sentences with at most
@@ -130,7 +130,7 @@ def compared(gold, parse):
     if words_of(parse_tokens, parse_is_word) != words_of(tokens, is_word):
         if words_of(parse_tokens) != words_of(tokens):
             return failure
-        parse_is_word = is_word  # they disagree only about punctuation
+        parse_is_word = is_word  # the trees disagree only about punctuation
     found = brackets_of(parse, parse_is_word)
     matched = (collections.Counter(expected) & collections.Counter(found)).total()
     tags = zip(tags_of(tokens, is_word), tags_of(parse_tokens, parse_is_word), strict=True)

@@ -5,17 +5,17 @@ from typing import NamedTuple
 from t2t_keras.evaluation.bleu import bleu, check_lines
 
 ENDS = (5, 10, 15, 20, 25, 30, 40, 50, 75, 100)  # maximum source words in each group
-ENOUGH = 10  # minimum number of lines for an interval, which would be meaningless with fewer
+ENOUGH = 10  # minimum number of lines for an interval; with fewer, it would be meaningless
 
 
 class LengthGroup(NamedTuple):
     """BLEU of the lines with `first` to `last` source words."""
 
     first: int
-    last: int | None  # None: no maximum length
+    last: int | None  # None if there is no maximum length
     lines: int
     score: float
-    interval: float | None  # None: not sampled, or too few lines
+    interval: float | None  # None if not sampled, or if there are too few lines
 
 
 def bleu_by_length(sources, hypotheses, references, samples=0, ends=ENDS):
@@ -23,7 +23,7 @@ def bleu_by_length(sources, hypotheses, references, samples=0, ends=ENDS):
 
     Args:
         sources, hypotheses, references: lists of texts.
-        samples: bootstrap samples for the intervals; 0: no intervals.
+        samples: bootstrap samples for the intervals. If 0, there are no intervals.
         ends: maximum source words in each group. A last group contains all longer lines.
 
     Returns:

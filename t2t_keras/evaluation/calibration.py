@@ -1,4 +1,4 @@
-"""Calibration: the agreement between the confidence of words and the share of right words."""
+"""Calibration: whether the confidence of words agrees with the share of right words."""
 
 import collections
 from typing import NamedTuple
@@ -22,10 +22,10 @@ class Calibration(NamedTuple):
     """The calibration of a set of words.
 
     Args:
-        bins: `Bin`s in ascending order, without empty ones.
+        bins: `Bin`s in ascending order, without empty bins.
         words: number of words.
-        error: expected calibration error, the mean difference between the confidence and the
-            share of right words of the bins, weighted by their numbers of words.
+        error: expected calibration error: the absolute difference between a bin's mean confidence
+            and its share of right words, averaged over bins and weighted by number of words.
     """
 
     bins: list
@@ -54,7 +54,7 @@ def calibration(confidence, right):
 
 
 def right_words(words, reference):
-    """Returns whether each word is in the reference, counting each reference word only once.
+    """Returns, for each word, whether it matches a reference word that is not yet matched.
 
     Args:
         words, reference: lists of words.

@@ -36,8 +36,8 @@ class HeldOut:
         sources, references: the sentences and their reference translations.
         translator: object with a method `translate(texts)` that returns a translation of each text.
         shown: number of example translations; see `typical`.
-        name: name of the set. "": it is the only set.
-        tag: tag that precedes the sources, or None.
+        name: name of the set, or "" if it is the only set.
+        tag: tag before each source, or None.
     """
 
     def __init__(self, data, sources, references, translator, shown=3, name="", tag=None):
@@ -65,7 +65,7 @@ class HeldOut:
 
 
 def typical(texts, count):
-    """Returns the indices of the distinct texts with lengths closest to the median, in order."""
+    """Returns the indices, in ascending order, of distinct texts closest to the median length."""
     first = {text: index for index, text in reversed(list(enumerate(texts)))}
     indices = sorted(first.values(), key=lambda index: (len(texts[index]), index))
     median = len(texts[indices[len(indices) // 2]]) if indices else 0

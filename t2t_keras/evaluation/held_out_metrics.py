@@ -1,12 +1,12 @@
 """Names of the metrics of an evaluation on several held-out sets.
 
 The metrics of a named set are `NAME/loss`, `NAME/bleu` and so on. The first set is the main set.
-Its metrics are also listed as `loss`, `bleu` and so on, like those of a single set without a name.
+Its metrics also appear as `loss`, `bleu` and so on, as they do for a single set without a name.
 """
 
 
 def joined(sets):
-    """Joins the metrics of all sets into one dict.
+    """Merges the metrics of all sets into one dict.
 
     Args:
         sets: {name of the set: metrics}, with the main set first.
@@ -31,7 +31,7 @@ def by_set(metrics):
 
 
 def without_sets(metrics):
-    """Returns the metrics that do not depend on any named set, including the main set."""
+    """Returns the metrics that belong to no named set; omits the main set's unprefixed copies."""
     main = next(iter(by_set(metrics).values()), {})
     return {name: value for name, value in metrics.items() if "/" not in name and name not in main}
 

@@ -18,7 +18,7 @@ def paper_bleu(hypotheses, references, language="de"):
         hypotheses, references: lists of texts.
         language: language of the Moses rules for punctuation and abbreviations.
     """
-    import sacremoses  # here, because it takes almost a second, which every run would pay
+    import sacremoses  # here, because the import takes almost a second and few runs need it
 
     punctuation = sacremoses.MosesPunctNormalizer(language)
     tokenizer = sacremoses.MosesTokenizer(language)
@@ -27,7 +27,7 @@ def paper_bleu(hypotheses, references, language="de"):
         tokens = tokenizer.tokenize(punctuation.normalize(text), return_str=True, escape=False)
         return split_compounds(tokens)
 
-    # Like multi-bleu, without further tokenization and without smoothing.
+    # Like multi-bleu: no further tokenization, no smoothing.
     metric = sacrebleu.BLEU(tokenize="none", smooth_method="none", force=True)
     sides = ([prepared(text) for text in side] for side in (hypotheses, references))
     score = scored("paper's BLEU", metric, *sides)

@@ -1,7 +1,7 @@
-"""Folders for CTranslate2 (https://opennmt.net/CTranslate2), which translates fast on CPUs.
+"""Writes folders for CTranslate2 (https://opennmt.net/CTranslate2), which is fast on CPUs.
 
-Such a folder needs neither this package nor TensorFlow. `export/how_to_match_ctranslate2.md` lists
-the differences between CTranslate2's search and ours.
+Using such a folder requires neither this package nor TensorFlow. For the differences between
+CTranslate2's search and ours, see `export/how_to_match_ctranslate2.md`.
 """
 
 import shutil
@@ -131,7 +131,7 @@ def specification(specs, model, alignment):
     )
     spec.config.layer_norm_epsilon = config.norm_epsilon
     encoder, decoder = spec.encoder, spec.decoder
-    matrices = {}  # equal layers must have the same array, which is then stored once
+    matrices = {}  # a layer used twice must yield the same array, which is then stored once
     for part, layer in (
         (encoder.embeddings[0], model.source_embedding),
         (decoder.embeddings, model.embedding),
@@ -204,7 +204,7 @@ def set_attention(spec, residual, first=0):
 def widened_heads(x, heads, width, first):
     """Appends zeros to each head: `[..., heads · d]` → `[..., heads · width]`.
 
-    The head `first` and head 0 change places.
+    The head `first` and head 0 are swapped.
     """
     split = x.reshape(*x.shape[:-1], heads, -1)
     order = np.arange(heads)

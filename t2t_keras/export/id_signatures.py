@@ -92,7 +92,7 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
 
 
 def extras_of(prefix, values):
-    """Returns the optional inputs of a search. Padding makes room for prefixes without tokens."""
+    """Returns the optional inputs of a search. The prefix gets a padding column if it is empty."""
     prefix = tf.pad(prefix, [(0, 0), (0, 1)])
     return {"prefix": prefix} | dict(zip(ROW_OPTIONS, values, strict=True))
 

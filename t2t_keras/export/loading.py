@@ -1,4 +1,4 @@
-"""Loading of SavedModels that may take text, and the digests of their files.
+"""Loads SavedModels, including those that take text, and verifies the digests of their files.
 
 TensorFlow verifies only the variables, so a flipped bit in the graph may go unnoticed. Therefore
 an export lists the SHA-256 of each of its files in `assets.extra`, a folder that TensorFlow
@@ -128,9 +128,9 @@ def damaged(folder, error):
 
 @contextlib.contextmanager
 def plain_path(folder):
-    """Yields a path to a folder that TensorFlow can read.
+    """Yields a path under which TensorFlow can read a folder.
 
-    It is a temporary link if the folder's path has a special character.
+    This is a temporary link if the folder's path has a special character.
     """
     path = str(folder)
     if not re.search(r"[\[\\\udc80-\udcff]", path):

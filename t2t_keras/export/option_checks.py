@@ -1,4 +1,4 @@
-"""Options of single texts in a graph, with checks that TensorFlow Serving does not perform."""
+"""Checks each text's options inside the graph, because TensorFlow Serving does not check them."""
 
 import tensorflow as tf
 
@@ -10,7 +10,7 @@ def option_checks(config, prefix, beam, n_best, **others):
 
     Args:
         config: the `SearchConfig` of the export.
-        prefix, beam, n_best: a value for each text.
+        prefix, beam, n_best: tensors with one value per text.
         **others: the values of further options, which must be at least 0.
     """
     widest, at_most = config.beam, "at least 1 and at most the beam"

@@ -1,4 +1,4 @@
-"""Replaces a folder by a new one in such a way that a killed process loses neither of them.
+"""Replaces a folder with a new one. If the process is killed, neither folder is lost.
 
 Linux exchanges the names of two folders in one step. Where this is not possible, the old folder is
 renamed first, and the next use of its name restores it if the process was killed in between.
@@ -26,7 +26,7 @@ def replace_folder(new, folder):
             new.rename(folder)
             break
         except OSError:
-            if not folder.exists():  # else a different process has restored it
+            if not folder.exists():  # otherwise, a different process has restored it
                 raise
     shutil.rmtree(replaced_name(folder), ignore_errors=True)
 

@@ -32,8 +32,8 @@ def save_text_model(
 
     Args:
         folder: path of the new folder. It must not exist.
-        model: a `SequenceModel` in float32. Without attention, or attention to the source, there
-            are no signatures for it.
+        model: a `SequenceModel` in float32. Signatures for attention are left out if the model has
+            no attention, or no attention to the source.
         config: a `SearchConfig`.
         source, target: the `Language`s.
         dtype: type of the stored weights, one of `SAVED_MODEL_DTYPES`.
@@ -59,9 +59,9 @@ def save_text_model(
 def save_ids_model(folder, model, config, dtype="float32", trees=None):
     """Writes a SavedModel that takes ids, for servers without the operations of tensorflow_text.
 
-    `serving_default` takes `source` [batch, length]. Each row consists of the tokens, the end id
-    (2) and padding (0). It returns `ids` [batch, length] in the same form and `scores` [batch].
-    `LISTS` returns `ids` [batch, n, length] and `scores` [batch, n]. The length of the
+    The signatures take `source` [batch, length]. Each row consists of the tokens, the end id (2)
+    and padding (0). `serving_default` returns `ids` [batch, length] in the same form and `scores`
+    [batch]. `LISTS` returns `ids` [batch, n, length] and `scores` [batch, n]. The length of the
     answer depends on the whole batch, so no signature is batchable.
 
     Args:
@@ -88,7 +88,7 @@ def check_search(model, config):
 
 
 def search_endpoints(translate, signature):
-    """Returns the two signatures that search. They share one search graph."""
+    """Returns the two search signatures, which share one graph."""
     search = graph(translate, signature)
 
     @functools.wraps(translate)

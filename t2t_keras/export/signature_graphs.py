@@ -1,7 +1,7 @@
 """Loads the signatures of a SavedModel one by one, when they are first called, without Keras.
 
 `tf.saved_model.load` builds Python objects for all operations of all signatures, which takes
-seconds. Here TensorFlow's C++ code imports the graph of a signature, and only if it is used.
+seconds. Here, TensorFlow's C++ code imports the graph of a signature on its first call.
 """
 
 import collections.abc
@@ -18,8 +18,8 @@ INITIALIZE = "__saved_model_init_op"
 class SignatureGraphs(collections.abc.Mapping):
     """{name: signature} of a SavedModel. A signature is a function of named tensors.
 
-    The variables live as long as the process, so this is for commands. A server that replaces
-    models needs `tf.saved_model.load`.
+    The variables live as long as the process, so this class is for commands. A server that
+    replaces models needs `tf.saved_model.load`.
 
     Args:
         folder: the SavedModel's folder.
@@ -92,7 +92,7 @@ class SignatureGraph:
 
 
 def names_of(tensors):
-    """Returns the names in the graph of a signature's tensors or operations."""
+    """Returns the graph's names for a signature's tensors or operations."""
     return [tensor.name for tensor in tensors.values()]
 
 
@@ -134,7 +134,7 @@ def part_of(graph, names):
 
 
 def reachable(names, next_names):
-    """Returns the names, the names that follow from them, and so on."""
+    """Returns the given names and all names reachable from them through `next_names`."""
     found, waiting = set(), list(names)
     while waiting:
         if (name := waiting.pop()) not in found:
@@ -148,7 +148,7 @@ def inputs_of(node):
 
 
 def calls_of(nodes):
-    """Returns the names of operations, among them functions, that nodes call."""
+    """Returns the names of the operations and functions that nodes call."""
     called = set()
     for node in nodes:
         called.add(node.op)

@@ -1,7 +1,7 @@
 """The signatures of a SavedModel: names, limits, and the record of the batchable ones.
 
 Batching is safe only if the answer for a row does not depend on the other rows. Attention weights
-do, because they are padded to the longest text of the batch. A SavedModel does not contain this
+depend on them: they are padded to the longest text of the batch. A SavedModel does not contain this
 information, so the export writes the names of the batchable signatures into `assets.extra`, a
 folder that TensorFlow reserves for additional files. TensorFlow Serving and `tf.saved_model.load`
 ignore it. This file does not load Keras.

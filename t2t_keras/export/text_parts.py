@@ -1,4 +1,4 @@
-"""Texts as batches of token ids. Long texts are split into parts, and joined again afterward."""
+"""Converts texts to batches of token ids. Splits long texts into parts; joins translations."""
 
 import tensorflow as tf
 
@@ -68,7 +68,7 @@ def complete(ids, start):
 
 
 def padded(ids, longest):
-    """Pads ragged ids to the same width as `decoding/batches.py` does."""
+    """Pads ragged ids to the same width as `padded` in `decoding/batches.py`."""
     ids = ids.to_tensor()
     width = rounded(tf.shape(ids)[1])
     width = width if longest is None else tf.minimum(width, longest)

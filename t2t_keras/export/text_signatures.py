@@ -1,7 +1,7 @@
 """The signatures of a SavedModel that takes text: translations, scores and attention weights.
 
-They are for TensorFlow Serving and other programs that do not have this package. Texts become
-batches of ids as in `translating/`, and the signatures that take ids do the rest.
+They are for TensorFlow Serving and other programs that do not have this package. They convert texts
+to batches of ids as in `translating/`, and call the signatures that take ids.
 """
 
 from typing import Any, NamedTuple
@@ -84,7 +84,7 @@ class TextSignatures(tf.Module):
         )
 
     def parts(self, texts):
-        """Splits texts into short enough parts. Returns their ids and the index of their text."""
+        """Splits texts into parts that are short enough. Returns each part's ids and text index."""
         start, ids = self.source.start, self.source.tokenizer.tokenize(texts)
         room = self.longest - 1 - len(start)
         if not self.source.has_lead:
@@ -100,7 +100,7 @@ class TextSignatures(tf.Module):
         Args:
             text: strings `[batch]`.
             prefix: text that the translations begin with.
-            *options: the options in `ROW_OPTIONS`, each a value for each text, or one for all.
+            *options: the options in `ROW_OPTIONS`, each with one value per text or one for all.
         """
         count, config = tf.shape(text)[0], self.config
         given = dict(zip(("prefix", *ROW_OPTIONS), (prefix, *options), strict=True))

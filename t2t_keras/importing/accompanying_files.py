@@ -1,4 +1,4 @@
-"""The files beside a model of another system: vocabularies and JSON."""
+"""Reads vocabularies and JSON files next to a model of another system."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def find_vocabularies(folder, suffixes, expected):
 
 
 def read_lines(path):
-    """Returns the lines of a text file without their ends, which are `\\n` or `\\r\\n`."""
+    """Returns the lines of a text file without `\\n` or `\\r\\n`."""
     try:
         text = path.read_bytes().decode()
     except UnicodeDecodeError as error:
@@ -39,7 +39,7 @@ def read_lines(path):
 
 
 def sentencepiece_fields(folder, side, pieces):
-    """Returns the fields of `Pieces` for a SentencePiece model in the folder; {} without one.
+    """Returns the fields of `Pieces` for a SentencePiece model in the folder; {} if there is none.
 
     Args:
         folder: path of the folder.
@@ -57,7 +57,7 @@ def sentencepiece_fields(folder, side, pieces):
 
 
 def read_sentencepiece(path):
-    """Returns the bytes of a SentencePiece model and its processor."""
+    """Returns a SentencePiece model as bytes and as a processor."""
     import sentencepiece
 
     model = path.read_bytes()

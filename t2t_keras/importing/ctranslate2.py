@@ -1,4 +1,4 @@
-"""Folders of CTranslate2, which has converters for the models of several systems."""
+"""Model folders of CTranslate2, which can convert models of several systems."""
 
 import re
 
@@ -16,7 +16,7 @@ SPECS = ("", "TransformerBase", "TransformerBig", "TransformerSpec")
 REVISIONS = range(1, 8)
 SEARCH = {"beam": 2, "alpha": 1.0, "penalty": "marian"}  # the defaults of CTranslate2's translator
 ACTIVATIONS = ("relu", "gelu_tanh", "swish", "gelu", "gelu_sigmoid")
-# {variable that the paper's model does not have: its feature}
+# {variable that the paper's model does not have: feature that needs the variable}
 FOREIGN = {
     "relative_position_keys": "relative positions",
     "relative_attention_bias": "relative positions",
@@ -36,15 +36,15 @@ FOREIGN = {
     "num_heads_kv": "multi-query attention",
     "multi_query_attention": "multi-query attention",
 }
-# Names of scalars that are read, or that have no effect on the paper's model.
+# Names of scalars that the importer reads, or that do not affect the paper's model.
 KNOWN = re.compile(
     r"(.*/)?(num_heads|pre_norm|activation|scale_embeddings|multiply_by_sqrt_depth|queries_scale"
     r"|start_from_zero_embedding|alignment_layer|alignment_heads|embeddings_merge"
     r"|alibi_use_positive_positions|scale_alibi"
     r"|with_(source|target)_(bos|eos)|(bos|eos|unk)_token)"
 )
-# Replacements in the names of revision 1, which are those of OpenNMT-tf 1: (stack or "", old, new),
-# in the order of application.
+# Revision 1 has OpenNMT-tf 1's names. These replacements, applied in order, give the current names:
+# (stack or "", old, new).
 RENAMED = (
     ("", "transformer/", ""),
     ("", ":0", ""),
@@ -68,10 +68,10 @@ def read(folder, source_begin=None, source_end=None):
     """Reads a folder of CTranslate2 and returns an `Imported`.
 
     Args:
-        folder: path of model.bin, the vocabularies and config.json.
+        folder: path of the folder with model.bin, the vocabularies and config.json.
         source_begin, source_end: whether the model was trained with a begin token before the
-            source, and with an end token after it. None: as recorded in the folder; not all
-            converters record it.
+            source, and with an end token after it. If None, the value recorded in the folder is
+            used; not all converters record it.
     """
     given = {"source_begin": source_begin, "source_end": source_end}
     given = {name: value for name, value in given.items() if value is not None}
@@ -81,7 +81,7 @@ def read(folder, source_begin=None, source_end=None):
 
 
 class CTranslate2Folder:
-    """A folder that CTranslate2's converters wrote."""
+    """A folder written by one of CTranslate2's converters."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -174,7 +174,7 @@ class CTranslate2Folder:
         vocabularies.read(source.shape[0], target.shape[0])
         orders, start = vocabularies.orders, vocabularies.start
         shared = self.same(name, "decoder/embeddings/weight") and vocabularies.shared
-        if vocabularies.source_begin:  # then both sides use the row of the begin token
+        if vocabularies.source_begin:  # then source and target both use the begin token's row
             shared = shared and start == vocabularies.source_start
 
         weights = ImportedWeights()
@@ -204,7 +204,7 @@ class CTranslate2Folder:
         )
 
     def same(self, one, other):
-        """Returns whether two matrices are the same, by name or by contents."""
+        """Returns whether two names mean the same matrix, or two matrices with equal contents."""
         names, tensors = self.model.same, self.model.tensors
         if one not in names or other not in names:
             return False
@@ -267,7 +267,7 @@ class CTranslate2Folder:
         return {"positions": "learned", "max_length": tables["encoder"].shape[0]}
 
     def blocks(self, stack, weights):
-        """Collects the weights of a stack. Returns its number of blocks, d_ff and heads · width."""
+        """Collects a stack's weights; returns (number of blocks, d_ff, heads · head width)."""
         found = (re.match(rf"{stack}/layer_(\d+)/", name) for name in self.model.tensors)
         layers = max((int(match[1]) + 1 for match in found if match), default=0)
         if not layers:
@@ -302,7 +302,7 @@ class CTranslate2Folder:
         ]
 
     def attention(self, stack, layer, kind, path, weights):
-        """Collects the weights of an attention sub-layer. Returns heads · width."""
+        """Collects the weights of an attention sub-layer; returns heads · head width."""
         theirs = f"{stack}/layer_{layer}/{kind}"
         name = f"{theirs}/linear_{2 if kind == 'attention' else 1}/weight"
         output = self.tensors.take(name, self.d_model, None)
@@ -336,7 +336,7 @@ class CTranslate2Folder:
 
 
 def current_name(name):
-    """Returns the present name of a variable of revision 1."""
+    """Returns the current name of a variable of revision 1."""
     for stack, old, new in RENAMED:
         if stack in name:
             name = name.replace(old, new, 1)

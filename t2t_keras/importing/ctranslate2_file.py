@@ -22,10 +22,11 @@ class CTranslate2File:
         path: path of the file.
 
     Attributes:
-        version, spec, revision: version of the file, and name and revision of the model's format.
-        tensors: {name: `Tensor`} of the weights. Quantized weights are restored to float32.
-        attributes: {name: value} of scalars, and of strings, which older versions store as arrays.
-        same: {name: name of the variable that it stands for}.
+        version: version of the file.
+        spec, revision: name and revision of the model's format.
+        tensors: {name: `Tensor`} of the weights. Quantized weights become float32.
+        attributes: {name: value} of scalars and strings. Older versions store strings as arrays.
+        same: {name or alias: name of the stored variable}.
     """
 
     def __init__(self, path):
@@ -42,7 +43,7 @@ class CTranslate2File:
         for name, original in self.same.items():
             if original not in variables:
                 raise self.damaged(f"{name} is another name of {original}, which it does not have")
-            if original in self.attributes:  # read only once, even if it has several names
+            if original in self.attributes:  # read only once, even if it has aliases
                 self.attributes[name] = self.attributes[original]
             else:
                 self.add(name, variables[original], variables)
@@ -91,7 +92,7 @@ class CTranslate2File:
                 aliases[alias] = self.string()
         if self.file.tell() != self.size:
             raise self.damaged(f"{self.size - self.file.tell():,} bytes are left after its end")
-        # An alias of quantized weights also stands for their scale.
+        # An alias of quantized weights is also an alias of their scale.
         for alias, name in list(aliases.items()):
             if f"{name}_scale" in variables:
                 aliases.setdefault(f"{alias}_scale", f"{name}_scale")

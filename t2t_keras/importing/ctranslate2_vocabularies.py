@@ -1,4 +1,4 @@
-"""The vocabularies in a folder of CTranslate2, and the begin and end tokens of its text."""
+"""The vocabularies in a CTranslate2 folder, and the begin and end tokens of its model."""
 
 from t2t_keras.importing.accompanying_files import read_json_file, read_lines, sentencepiece_fields
 from t2t_keras.importing.ids import ABSENT, Ids
@@ -17,22 +17,22 @@ class Vocabularies:
 
     Args:
         folder: the folder of CTranslate2.
-        settings: its config.json.
-        attributes: the attributes of its model.
-        given: the user's `source_begin` and `source_end`, if they are given.
+        settings: contents of config.json.
+        attributes: attributes of the model.
+        given: dict with `source_begin` and `source_end`, if the user set them.
 
     Attributes:
-        own: whether the folder contains our vocabulary files, because our export wrote it.
+        own: whether our export wrote the folder, so that it contains our vocabulary files.
         orders: the `Ids` of "source" and "target"; set by `read`.
         start: id of the token that the decoder starts from, or `ABSENT` for a vector of zeros.
-        source_start: id of the token before the source. None: there is none.
-        notes: facts to show.
+        source_start: id of the token before the source, or None if there is none.
+        notes: notes for the user.
     """
 
     def __init__(self, folder, settings, attributes, given):
         self.folder, self.settings, self.attributes = folder, settings, attributes
-        # Our export writes our vocabulary files beside the model. Hugging Face also has files with
-        # these names, but different contents.
+        # Our export writes our vocabulary files next to the model. Hugging Face's files have the
+        # same names, but different contents.
         names = "tokenizer.json", "source.tokenizer.json"
         found = (read_json_file(folder / name, {}) for name in names)
         self.own = any({"kind", "normalization"} <= contents.keys() for contents in found)
@@ -65,10 +65,10 @@ class Vocabularies:
         return bool(value)
 
     def add_end_or_note(self):
-        """Adds an end token after the source, or a note, if the folder does not request one.
+        """If the folder does not request an end token after the source, adds one or a note.
 
         The setting may be missing by mistake: the converter for Hugging Face's models never writes
-        add_source_eos, because their tokenizers add the end token.
+        add_source_eos, because the tokenizers of these models add the end token.
         """
         if self.zeros_first:  # a model of Marian, which always has an end token
             self.source_end = True
@@ -83,7 +83,7 @@ class Vocabularies:
             )
 
     def read(self, source_rows, target_rows):
-        """Reads the vocabularies of matrices with these numbers of rows."""
+        """Reads the vocabularies for matrices with these numbers of rows."""
         sizes = {"source": source_rows, "target": target_rows}
         self.tokens = {side: self.tokens_of(side, size) for side, size in sizes.items()}
         self.orders = {side: self.order_of(tokens) for side, tokens in self.tokens.items()}
@@ -95,7 +95,7 @@ class Vocabularies:
         return self.tokens["source"] == self.tokens["target"]
 
     def tokens_of(self, side, size):
-        """Returns the tokens of a side in the order of their ids."""
+        """Returns one side's tokens, ordered by id."""
         names = f"{side}_vocabulary", "shared_vocabulary"
         tokens = next((each for each in map(self.file, names) if each is not None), None)
         if tokens is None:

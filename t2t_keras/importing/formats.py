@@ -17,7 +17,7 @@ FORMATS = {
 
 
 class Hint(NamedTuple):
-    """The files of a format that is not supported, and advice on what to import instead."""
+    """The files of an unsupported format, and advice on what to import instead."""
 
     pattern: str
     advice: str
@@ -40,7 +40,7 @@ def read_model(folder, format=None, **options):
 
     Args:
         folder: path of the folder.
-        format: one of `FORMATS`. None: it is recognized by its files.
+        format: one of `FORMATS`. If None, the files in the folder determine it.
         **options: options of the format's `read`, such as `target_space` for tensor2tensor.
     """
     folder = Path(folder)

@@ -39,7 +39,7 @@ def read(folder):
 
 
 class HuggingFaceFolder:
-    """A folder that `MarianMTModel.save_pretrained` and `MarianTokenizer.save_pretrained` wrote."""
+    """A folder written by `save_pretrained` of `MarianMTModel` and `MarianTokenizer`."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -112,7 +112,7 @@ class HuggingFaceFolder:
         )
 
     def setting(self, check, name, default=None, **allowed):
-        """Returns a setting of config.json, if the function `check` accepts it."""
+        """Returns a setting of config.json after checking it with the function `check`."""
         value = self.settings.get(name, default)
         try:
             check(name, value, **allowed)
@@ -124,7 +124,7 @@ class HuggingFaceFolder:
         return self.setting(check_integer, name)
 
     def both(self, name):
-        """Returns an integer that must be the same for encoder and decoder."""
+        """Returns an integer setting that must be the same for encoder and decoder."""
         values = [self.integer(f"{stack}_{name}") for stack in ("encoder", "decoder")]
         if values[0] != values[1]:
             raise ValueError(
@@ -134,7 +134,7 @@ class HuggingFaceFolder:
         return values[0]
 
     def config(self):
-        """Returns settings of the `TransformerConfig`, except those of the matrices."""
+        """Returns settings of the `TransformerConfig`, except settings of the matrices."""
         choices = {"choices": list(ACTIVATIONS)}
         activation = self.setting(check_choice, "activation_function", "gelu", **choices)
         scaled = self.setting(check_boolean, "scale_embedding", False)
@@ -156,7 +156,7 @@ class HuggingFaceFolder:
     # Weights
 
     def matrices(self, d_model):
-        """Returns the matrices of source, target and output; tied ones are the same object."""
+        """Returns the matrices of source, target and output; tied matrices are the same object."""
         tied = self.setting(check_boolean, "tie_word_embeddings", True)
         shared = self.setting(check_boolean, "share_encoder_decoder_embeddings", True)
         if tied and shared:
@@ -166,12 +166,12 @@ class HuggingFaceFolder:
             target = output = self.only_one(d_model, TARGET, OUTPUT)
         else:
             source, target = (
-                # transformers 4 still shares the input matrices, transformers 5 does not.
+                # transformers 4 shares the input matrices, transformers 5 does not.
                 self.only_one(d_model, SHARED if shared and name not in self.tensors else name)
                 for name in (SOURCE, TARGET)
             )
             if shared:
-                self.tensors.ignore([SHARED])  # transformers 5 stores it without using it
+                self.tensors.ignore([SHARED])  # transformers 5 stores it, but does not use it
                 if equal(source, target):
                     target = source
             output = self.only_one(d_model, OUTPUT)
@@ -241,7 +241,7 @@ class HuggingFaceFolder:
     # Text
 
     def vocabularies(self, matrices, shared):
-        """Returns the tokens of each side in the order of their ids."""
+        """Returns each side's tokens, ordered by id."""
         names = {"source": "vocab.json", "target": "vocab.json"}
         if self.tokenizer.get("separate_vocabs") or (self.folder / "target_vocab.json").is_file():
             names["target"] = "target_vocab.json"
@@ -263,7 +263,7 @@ class HuggingFaceFolder:
         if len(set(ids.values())) != len(ids):
             raise ValueError(f"{path} gives two tokens the same id")
         tokens = {id: token for token, id in ids.items()}
-        # Matrices may have more rows than there are tokens, which is faster.
+        # Matrices may have more rows than there are tokens, because some sizes are faster.
         missing = (id for id in range(size) if id not in tokens)
         tokens |= {id: f"<unused_{id}>" for id in missing}
         return [tokens[id] for id in range(size)]
@@ -285,25 +285,26 @@ class HuggingFaceFolder:
             )
         padding = found["pad_token"]
         if padding == ABSENT and "pad_token_id" in self.settings:
-            # Some vocabularies do not name the padding token. It is never written.
+            # Some vocabularies do not name the padding token. The model never writes it.
             id = self.setting(check_integer, "pad_token_id", at_least=0)
             padding = id if id < len(pieces) and id not in (end, found["unk_token"]) else ABSENT
         return Ids(len(pieces), padding, ABSENT, end, found["unk_token"])
 
     def text(self, side, pieces):
-        """Returns the `Pieces` of a side. Language codes such as >>de<< begin a source."""
+        """Returns the `Pieces` of a side. Sources may begin with language codes, such as >>de<<."""
         model, _ = read_sentencepiece(self.file(f"{side}.spm"))
         return Pieces(pieces, "sentencepiece", model, codes=side == "source")
 
     def search(self, order, notes):
-        """Returns changes to the `SearchConfig`: log P is divided by length^alpha.
+        """Returns changes to the `SearchConfig`. log P is divided by length^alpha.
 
         Args:
             order: the target's `Ids`.
             notes: a list to which unused settings are added.
         """
+        # Newer releases write search settings to generation_config.json.
         generation = read_json_file(self.folder / "generation_config.json", {})
-        self.settings = {**self.settings, **generation}  # newer releases write them there
+        self.settings = {**self.settings, **generation}
         beam = self.setting(check_integer, "num_beams", 1)
         alpha = self.setting(check_alpha, "length_penalty", 1.0)
         search = {"beam": beam, "alpha": alpha, "penalty": "marian"}
@@ -313,7 +314,7 @@ class HuggingFaceFolder:
         if not isinstance(words, list) or not all(isinstance(word, list) for word in words):
             raise ValueError(f"{self.folder}: bad_words_ids must be a list of lists of ids")
         ids = [word[0] for word in words if len(word) == 1]
-        # Padding and begin tokens are never written. A search must be able to write the end token.
+        # Padding and begin tokens are never written, and the end token must not be banned.
         ours = {int(theirs): id for id, theirs in enumerate(order.theirs) if id > 2 and theirs >= 0}
         banned = tuple(sorted({ours[id] for id in ids if type(id) is int and id in ours}))
         if banned:

@@ -1,4 +1,4 @@
-"""The order of ids: vocabularies of other systems begin with different special tokens.
+"""Reorders ids, because other systems' vocabularies begin with different special tokens.
 
 Our ids 0 to 3 are padding, begin, end and unknown. The other tokens follow in their original order.
 """
@@ -12,14 +12,14 @@ ABSENT = -1
 
 
 class Ids:
-    """The order of a vocabulary's ids.
+    """A mapping from our ids to the ids of another system's vocabulary.
 
     Args:
         size: number of ids in the other system.
         padding, begin, end, unknown: special ids in the other system, or `ABSENT`.
 
     Attributes:
-        theirs: the id in the other system, or `ABSENT`, for each of our ids.
+        theirs: for each of our ids, the id in the other system, or `ABSENT`.
     """
 
     def __init__(self, size, padding=ABSENT, begin=ABSENT, end=ABSENT, unknown=ABSENT):
@@ -45,9 +45,9 @@ class Ids:
         """Returns an embedding matrix in our order.
 
         Args:
-            matrix: `[their ids, d_model]`.
-            start: their id of the row that the decoder starts from. `ABSENT`: a vector of zeros.
-                None: the row of their begin token.
+            matrix: `[ids of the other system, d_model]`.
+            start: the other system's id of the token that the decoder starts from. `ABSENT` means
+                a vector of zeros, None the begin token.
         """
         theirs = self.theirs.copy()
         if start is not None:
@@ -55,13 +55,13 @@ class Ids:
         return self.rows(matrix, theirs)
 
     def output_matrix(self, matrix):
-        """Returns the matrix of the logits in our order."""
+        """Returns the output matrix, which computes the logits, in our order."""
         theirs = self.theirs.copy()
         theirs[1] = ABSENT
         return self.rows(matrix, theirs)
 
     def output_bias(self, bias=None):
-        """Returns the logit bias in our order, which prevents padding and begin tokens."""
+        """Returns the logit bias in our order; it prevents padding and begin tokens."""
 
         def compute():
             result = np.zeros(len(self), "float32")

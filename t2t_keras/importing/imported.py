@@ -1,4 +1,4 @@
-"""A model of another system, described in terms of this package, before it becomes a run."""
+"""A model of another system, described in this package's terms, before it becomes a run."""
 
 import dataclasses
 from typing import Any
@@ -33,11 +33,11 @@ class Imported:
         system: name of the system and its format.
         config: the `TransformerConfig`.
         weights: {path of a weight of our model: `Tensor`}.
-        source, target: the `Pieces` of each language; one object if they share a vocabulary.
+        source, target: the `Pieces` of each language; one object if the vocabulary is shared.
         search: changes to the `SearchConfig` that the model's files request.
-        own_vocabulary: folder of an export by this package, which contains our vocabulary files.
-            None: `source` and `target` describe the vocabulary.
-        notes: further facts to show.
+        own_vocabulary: folder with our vocabulary files, if this package exported the model. If
+            None, `source` and `target` describe the vocabulary.
+        notes: notes for the user.
     """
 
     system: str
@@ -51,7 +51,7 @@ class Imported:
 
 
 class ImportedWeights:
-    """Collects `Tensor`s by the paths of our model's weights. Kernels are `[in, out]`."""
+    """Collects {path of a weight of our model: `Tensor`}. Kernels are `[in, out]`."""
 
     def __init__(self):
         self.by_path = {}

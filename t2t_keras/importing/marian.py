@@ -1,4 +1,4 @@
-"""Models of Marian: model.npz with its settings inside, and vocabularies beside it."""
+"""Marian's models: model.npz, which includes the settings, and vocabularies next to it."""
 
 import dataclasses
 from pathlib import Path
@@ -15,7 +15,7 @@ from t2t_keras.transformer_config import TransformerConfig
 
 SETTINGS = "special:model.yml"
 ACTIVATIONS = ("relu", "swish", "gelu")
-# {transformer-preprocess, -postprocess and -postprocess-top without dropout: whether pre-norm}
+# {(transformer-preprocess, -postprocess, -postprocess-top), without dropout: whether pre-norm}
 NORMS = {("", "an", ""): False, ("n", "a", "n"): True}
 # {setting: values of the paper's model}. Other values are rejected.
 REQUIRED = {
@@ -203,7 +203,7 @@ class MarianFolder:
         return {"source": read[paths[0]], "target": read[paths[-1]]}
 
     def add_sentencepiece(self, texts):
-        """Adds the SentencePiece models that are in files beside a vocabulary."""
+        """Adds SentencePiece models from files next to a vocabulary."""
         for side, text in texts.items():
             if text.model is None:
                 fields = sentencepiece_fields(self.folder, side, text.pieces)
@@ -243,7 +243,7 @@ class MarianFolder:
         }
 
     def numbers_of_layers(self, stack, depth):
-        """Returns the number, counted from 1, of the layer whose weights each layer uses."""
+        """Returns, for each layer, the number (from 1) of the layer whose weights it uses."""
         tied = self.settings.numbers("transformer-tied-layers") if stack == "decoder" else []
         if tied and len(tied) != depth:
             raise self.settings.wrong("transformer-tied-layers", f"a list of {depth} numbers")

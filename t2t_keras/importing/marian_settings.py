@@ -12,7 +12,7 @@ BOOLEANS = {"true": True, "false": False}
 
 
 class Settings:
-    """Settings, which methods convert to a type.
+    """Settings as text, with a method for each type of value.
 
     Args:
         text: lines of YAML.

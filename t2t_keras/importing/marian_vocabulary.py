@@ -1,7 +1,7 @@
-"""Vocabularies of Marian: SentencePiece models, YAML, JSON, or text with a token on each line.
+"""Marian's vocabularies: SentencePiece models, YAML, JSON, or text with one token per line.
 
-YAML files are parsed line by line, because YAML loaders change or lose some tokens: for them,
-U+0085 ends a line, and `~`, `no` and `1` are not strings.
+YAML files are parsed line by line, because YAML loaders change or lose some tokens: they treat
+U+0085 as the end of a line, and do not read `~`, `no` and `1` as strings.
 """
 
 import json
@@ -13,7 +13,7 @@ from t2t_keras.importing.ids import ABSENT, Ids
 from t2t_keras.importing.imported import Pieces
 
 SUFFIXES = (".spm", ".yml", ".yaml", ".json", ".txt")
-# (present name, name in old vocabularies) of the tokens with id 0 and 1.
+# (current name, name in old vocabularies) of the special tokens, whose old ids are 0 and 1.
 END = ("</s>", "eos")
 UNKNOWN = ("<unk>", "UNK")
 LARGEST = 10_000_000  # exclusive limit for ids, far beyond any vocabulary
@@ -29,8 +29,8 @@ class Vocabulary(NamedTuple):
 
     Args:
         names: {id: token}.
-        end, unknown: ids of these tokens.
-        model: contents of the SentencePiece model if the vocabulary is one, or None.
+        end, unknown: ids of the end token and the unknown token.
+        model: contents of the SentencePiece model, or None for other formats.
     """
 
     names: dict
@@ -39,9 +39,9 @@ class Vocabulary(NamedTuple):
     model: bytes | None = None
 
     def in_our_order(self, size):
-        """Returns (`Ids`, `Pieces`) of the first `size` ids.
+        """Returns (`Ids`, `Pieces`) for the first `size` ids.
 
-        Ids without a token, which some models have, get a name that no text contains.
+        Some models have ids without a token. Such an id gets a name that no text contains.
         """
         order = Ids(size, ABSENT, ABSENT, self.end, self.unknown)
         names = [self.names.get(id, f"<unused {id}>") for id in range(size)]
@@ -66,7 +66,7 @@ def read_vocabulary(path):
         raise ValueError(f"{path} must be UTF-8: {error}") from error
     if path.suffix == ".txt":
         ids = of_lines(text, path)
-    elif text.lstrip().startswith("{"):  # YAML contains JSON
+    elif text.lstrip().startswith("{"):  # JSON is valid YAML, so a .yml file may contain it
         ids = of_json(text, path)
     else:
         ids = of_yaml(text, path)
@@ -111,7 +111,7 @@ def of_yaml(text, path):
 
 
 def unquoted(scalar):
-    """Returns the string of a YAML scalar. Without quotes, it is the scalar itself."""
+    """Returns the string in a YAML scalar, or the scalar itself if it has no quotes."""
     scalar = scalar.strip(" ")
     if len(scalar) > 1 and scalar[0] == scalar[-1] == "'":
         return scalar[1:-1].replace("''", "'")
@@ -147,7 +147,7 @@ def checked(ids, path):
     names = {id: token for token, id in ids.items()}
 
     def special(id, tokens):
-        """Returns the id of a special token. Ids 0 and 1 may have no token or its old name."""
+        """Returns a special token's id. Ids 0 and 1 may have the old name, or no name."""
         if path.suffix != ".txt" and names.get(id, tokens[1]) == tokens[1]:
             names[id] = tokens[0] if tokens[0] not in ids else tokens[1]
             return id

@@ -17,12 +17,12 @@ BYTES = ("i1", "u1")
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # NumPy's compression methods
 MOST_COMPRESSED = 1100  # upper bound on the compression ratio of zlib
-# Errors of `zipfile` for an altered file.
+# Exceptions of `zipfile` for a damaged file.
 UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, struct.error),
     *(EOFError, OSError, RuntimeError, OverflowError),
 )
-# Errors of NumPy for an altered header, which is parsed as a Python literal.
+# Exceptions of NumPy for a damaged header, which NumPy parses as a Python literal.
 UNREADABLE_HEADER = (
     *(ValueError, KeyError, TypeError, OverflowError, SyntaxError),
     *(tokenize.TokenError, RecursionError, MemoryError),
@@ -36,8 +36,8 @@ class NpzFile:
         path: path of the file.
 
     Attributes:
-        tensors: {name: `Tensor`} of the arrays of floating-point numbers.
-        others: {name: name of the zip file's member} of the arrays of bytes; see `read_bytes`.
+        tensors: {name: `Tensor`} of the floating-point arrays.
+        others: {name: name of the zip file's member} of the byte arrays; see `read_bytes`.
     """
 
     def __init__(self, path):
@@ -92,5 +92,5 @@ class NpzFile:
             raise self.damaged(f"{filename}: {error}") from error
 
     def read_bytes(self, name):
-        """Returns the contents of an array of bytes."""
+        """Returns the contents of a byte array."""
         return self.read(self.others[name]).tobytes()

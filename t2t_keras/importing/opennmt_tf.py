@@ -1,4 +1,4 @@
-"""Checkpoints of OpenNMT-tf 2, with the vocabularies and model_description.py beside them."""
+"""Checkpoints of OpenNMT-tf 2, with vocabularies and model_description.py next to them."""
 
 import re
 
@@ -17,7 +17,7 @@ from t2t_keras.transformer_config import TransformerConfig
 CHECKPOINTS = "ckpt-*.index"
 DESCRIPTION = "model_description.py"
 SUFFIXES = (".txt", ".vocab")
-SPECIAL = ["<blank>", "<s>", "</s>"]  # ids 0 to 2; the unknown token is the last one
+SPECIAL = ["<blank>", "<s>", "</s>"]  # ids 0 to 2; the unknown token has the last id
 SINUSOIDAL = "SinusoidalPositionEncoder"
 NORM_EPSILON = 1e-3  # Keras' default, which OpenNMT-tf does not change
 TRAINING = re.compile(r"optimizer/|save_counter$")
@@ -37,7 +37,7 @@ HEADS = {
     **dict.fromkeys(("ScalingNmtEnDe", "ScalingNmtEnFr"), 16),
     "TransformerTiny": 2,
 }
-# "Transformer" is also the class of all models, which has the number of heads as an argument.
+# "Transformer" is also the base class of all models; it takes the number of heads as an argument.
 BASE = re.compile(r"""catalog(\.|\(\s*["'])Transformer\b""")
 ACTIVATIONS = {
     "tf.nn.relu": "relu",
@@ -57,7 +57,8 @@ def read(folder, num_heads=None, source_begin=False, source_end=False):
     """Reads a folder of OpenNMT-tf and returns an `Imported`.
 
     Args:
-        folder: path of the checkpoint, the vocabularies, and often model_description.py.
+        folder: path of the folder with the checkpoint, the vocabularies and, if it exists,
+            model_description.py.
         num_heads: number of heads. Required if model_description.py does not contain it.
         source_begin, source_end: whether the model was trained with <s> before the source, and with
             </s> after it (`source_sequence_controls` in OpenNMT-tf's configuration).
@@ -85,7 +86,7 @@ class OpenNMTTFFolder:
         self.tensors = Tensors(weights, prefix)
         self.pre_norm = "model/encoder/layer_norm/gamma" in weights
         path = folder / DESCRIPTION
-        # It is a program, which is not executed. Its text is searched for settings.
+        # The description is a program. It is searched for settings and never executed.
         text = path.read_text("utf-8", "replace") if path.exists() else ""
         self.description = re.sub("#.*", "", text)
 
@@ -232,10 +233,10 @@ class OpenNMTTFFolder:
     def described(self, name):
         """Returns the values of an argument in the description."""
         found = re.findall(rf"\b{name}\s*=\s*([^\s,)]+)", self.description)
-        return set(found) - {name}  # `name=name` passes the argument on to a base class
+        return set(found) - {name}  # `name=name` only passes the argument to a base class
 
     def positions(self, weights):
-        """Returns settings of the positions, and collects their tables."""
+        """Returns settings of the positional encodings, and collects their tables."""
         tables = {
             side: self.tensors.find(f"model/{stack}/position_encoder/embedding", None, self.d_model)
             for side, stack in (("source", "encoder"), ("target", "decoder"))
@@ -257,7 +258,7 @@ class OpenNMTTFFolder:
                 "position_encoder/embedding in encoder and decoder. Received the lengths: "
                 f"{', '.join(str(table.shape[0] if table else 0) for table in tables.values())}"
             )
-        # OpenNMT-tf's first position is 1; row 0 is not used.
+        # OpenNMT-tf counts positions from 1; row 0 is not used.
         for side, table in tables.items():
             weights.by_path[f"{side}_positions/table"] = table.without_first_row()
         return {"positions": "learned", "max_length": length}

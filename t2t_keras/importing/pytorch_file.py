@@ -1,7 +1,7 @@
 """The file `pytorch_model.bin` of PyTorch 1.6 and later, read without running its pickle.
 
 It is a zip file. `data.pkl` is a pickle of {name: tensor}, and each storage of numbers is a
-separate member, `data/0`, `data/1`, … A pickle is a program: unpickling could call anything.
+separate member, `data/0`, `data/1`, … A pickle is a program: unpickling could call any function.
 `Pickle` interprets the few instructions that a dict of tensors needs, and rejects all others. It
 does not import or call anything that the pickle names.
 """
@@ -19,13 +19,13 @@ from t2t_keras.importing.safetensors_file import ITEM_SIZES, MOST_AXES, are_size
 from t2t_keras.importing.tensors import Tensor
 
 WAY_OUT = "Save the model in the safetensors format (model.safetensors) and import that"
-LONGEST_PICKLE = 2**22  # bytes. It contains only names and shapes; a byte may take 100 in memory
+LONGEST_PICKLE = 2**22  # bytes, enough for names and shapes; 1 byte may become 100 in memory
 STORAGES = {
     "torch FloatStorage": "float32",
     "torch HalfStorage": "float16",
     "torch BFloat16Storage": "bfloat16",
 }
-# PyTorch's other types of numbers, which are not used for weights.
+# Other number types of PyTorch, which are not used for weights.
 OTHER_STORAGES = {
     f"torch {kind}Storage": kind
     for kind in ("Double", "Long", "Int", "Short", "Char", "Byte", "Bool", "ComplexFloat")
@@ -51,7 +51,7 @@ class Storage(NamedTuple):
 
 
 class View(NamedTuple):
-    """A tensor: the numbers of a storage from `offset` on, with a stride for each axis."""
+    """A tensor: the numbers of a storage, starting at `offset`, with a stride for each axis."""
 
     storage: Storage
     offset: int
@@ -60,10 +60,10 @@ class View(NamedTuple):
 
 
 def read_pytorch(path):
-    """Returns {name: `Tensor`} of a file. Names of the same numbers share one `Tensor`.
+    """Returns {name: `Tensor`} of a file. Names of the same tensor share one object.
 
     Raises:
-        ValueError: the file is damaged, of an old format, or contains more than tensors.
+        ValueError: the file is damaged, has an old format, or contains anything but tensors.
     """
     if not zipfile.is_zipfile(path):
         raise ValueError(
@@ -98,7 +98,7 @@ def refused(path, reason):
 
 
 def checked_members(path, archive):
-    """Returns {name: size} of the members. Rejects compressed ones, which could be huge."""
+    """Returns {name: size} of the members. Rejects compressed members, which could be huge."""
     sizes = {}
     for member in archive.infolist():
         if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
@@ -112,7 +112,7 @@ def checked_members(path, archive):
 
 
 def folder_of(path, members):
-    """Returns the folder inside the zip file that contains data.pkl, with a slash."""
+    """Returns the folder inside the zip file that contains data.pkl, with a trailing slash."""
     found = [name for name in members if name.split("/", 1)[-1] == "data.pkl"]
     if len(found) != 1:
         raise refused(path, f"it has {len(found)} members named data.pkl, and not one")
@@ -153,7 +153,7 @@ def read_view(path, member, view):
 
 
 class Pickle:
-    """The value that a pickle of tensors describes.
+    """Computes the value that a pickle of tensors describes.
 
     Error messages contain types instead of values, because a few bytes of a pickle can describe a
     tuple of tuples whose text does not fit in memory.
@@ -219,7 +219,7 @@ class Pickle:
             stack.append(called(expected(function, Name).text, expected(arguments, tuple)))
         elif name == "BINPERSID":
             stack.append(storage_of(stack.pop()))
-        elif name == "BUILD":  # attributes of a dict, such as the versions of its layers
+        elif name == "BUILD":  # attributes of a dict, such as versions of layers; not needed
             stack.pop()
             expected(stack[-1], dict)
         else:
@@ -235,7 +235,7 @@ class Refusal(ValueError):
     """The pickle contains something that no tensor needs."""
 
 
-# {instruction: function that returns the value to push}. None: push the instruction's argument.
+# {instruction: function that returns the value to push}. If None, its argument is pushed.
 CONSTANTS = {
     "NONE": lambda: None,
     "NEWTRUE": lambda: True,
@@ -249,21 +249,21 @@ CONSTANTS = {
 
 
 def expected(value, kind):
-    """Returns a value of the stack if it is of this kind."""
+    """Returns a value after checking that it has the type `kind`."""
     if type(value) is not kind:
         raise ValueError(f"a {type(value).__name__} where a {kind.__name__} belongs")
     return value
 
 
 def known(name):
-    """Returns the `Name` of a class or function. Rejects names that a dict of tensors never has."""
+    """Returns the `Name` of a class or function. Rejects names that no dict of tensors needs."""
     if name not in KNOWN:
         raise Refusal(f"its data.pkl names {name.replace(' ', '.'):.200}, which is not a tensor")
     return Name(name)
 
 
 def called(name, arguments):
-    """Returns the value of a call to one of the three allowed functions."""
+    """Returns the result of one of the three allowed functions."""
     if name == ORDERED_DICT and not arguments:
         return {}
     if name == TENSOR:

@@ -15,7 +15,7 @@ from t2t_keras.importing.tensors import Tensor
 
 TYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 ITEM_SIZES = {"float32": 4, "float16": 2, "bfloat16": 2}
-LONGEST_HEADER = 10**8  # bytes, as in the format's own library
+LONGEST_HEADER = 10**8  # bytes; the limit in the format's own library
 MOST_AXES = 8
 
 
@@ -23,7 +23,7 @@ def read_safetensors(path):
     """Returns {name: `Tensor`} of a file, after checking its whole header.
 
     Raises:
-        ValueError: the file is damaged, or has a tensor of another type than floating-point.
+        ValueError: the file is damaged, or has a tensor that is not floating-point.
     """
     size = path.stat().st_size
     with open(path, "rb") as file:
@@ -38,7 +38,7 @@ def read_safetensors(path):
     if not isinstance(header, dict):
         raise damaged(path, "its header is not a JSON object")
     header.pop("__metadata__", None)
-    first = 8 + length  # offsets count from here
+    first = 8 + length  # offsets in the header count from here
     places = {name: place(path, name, entry, size - first) for name, entry in header.items()}
     check_apart(path, places)
     return {
@@ -52,7 +52,7 @@ def damaged(path, reason):
 
 
 def place(path, name, entry, size):
-    """Returns begin, end, dtype and shape of a tensor, from its entry in the header."""
+    """Returns (begin, end, dtype, shape) of a tensor from its entry in the header."""
     try:
         dtype, shape = str(entry["dtype"]), entry["shape"]
         begin, end = entry["data_offsets"]

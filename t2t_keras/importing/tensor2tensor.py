@@ -1,4 +1,4 @@
-"""Checkpoints of tensor2tensor's Transformer, with hparams.json or flags.txt beside them."""
+"""Checkpoints of tensor2tensor's Transformer, with hparams.json or flags.txt next to them."""
 
 import re
 
@@ -27,9 +27,9 @@ REQUIRED = {
     "factored_logits": (False,),
     "hard_attention_k": (0,),
 }
-# {layer_preprocess_sequence and layer_postprocess_sequence without dropout: whether pre-norm}
+# {(layer_preprocess_sequence, layer_postprocess_sequence), without dropout: whether pre-norm}
 NORMS = {("none", "an"): False, ("n", "a"): True}
-# Possible names of the matrices of source, target and output.
+# Possible names of the matrices: (source, target, output).
 MATRICES = (
     ("shared", "shared", "shared"),
     ("shared", "shared", "softmax"),
@@ -55,9 +55,10 @@ def read(folder, target_space=0):
     """Reads a folder of tensor2tensor and returns an `Imported`.
 
     Args:
-        folder: path of the checkpoint, hparams.json or flags.txt, and the sub-word file.
-        target_space: id of the kind of text that the model was trained to write. It is defined in
-            the class of tensor2tensor's problem, not in these files. The default there is 0.
+        folder: path of the folder with the checkpoint, hparams.json or flags.txt, and the
+            sub-word file.
+        target_space: id of the kind of text that the model was trained to write. The files do not
+            contain it: the problem's class in tensor2tensor defines it. Its default there is 0.
     """
     return Tensor2TensorFolder(folder).imported(target_space)
 
@@ -86,7 +87,7 @@ class Tensor2TensorFolder:
                 raise ValueError(f"{weight} occurs twice in {prefix}, in several models")
             tensors[weight] = tensor
         self.tensors = Tensors(tensors, prefix)
-        # The tensors' names show it even if flags.txt only names a set of hparams.
+        # The names of the tensors show pre-norm even if flags.txt only names a set of hparams.
         self.pre_norm = "encoder/layer_prepostprocess/layer_norm/layer_norm_scale" in tensors
         names = ("layer_preprocess_sequence", "layer_postprocess_sequence")
         if all(name in self.hparams for name in names):
@@ -104,8 +105,8 @@ class Tensor2TensorFolder:
         scaled = self.hparams.get("multiply_embedding_mode", "sqrt_depth") == "sqrt_depth"
         divisor = self.hparams.get("vocab_divisor", 1)
         pieces = read_vocabularies(self.folder, source.shape[0], target.shape[0], divisor)
-        # In tensor2tensor, id 0 is padding and id 1 the end token. There are no begin and unknown
-        # tokens.
+        # In tensor2tensor, id 0 is padding and id 1 is the end token. It has no begin token and no
+        # unknown token.
         source_order, target_order = (Ids(m.shape[0], padding=0, end=1) for m in (source, target))
         target_text = Pieces(target_order.ordered(pieces[1]), kind="subwords")
         source_text = target_text
@@ -191,9 +192,9 @@ class Tensor2TensorFolder:
         return concatenated([self.tensors.take(path, None, first.shape[1]) for path in paths])
 
     def by_vocabularies(self, matrices):
-        """Returns {side: matrix} if the sizes of the vocabularies determine it.
+        """Returns {side: matrix} if the sizes of the vocabularies show which matrix is which.
 
-        In models with two vocabularies of different sizes, each language has a matrix `shared`.
+        If the two vocabularies have different sizes, each language has a matrix named `shared`.
         """
         rows = rows_of_sides(self.folder, self.hparams.get("vocab_divisor", 1))
         by_rows = {matrix.shape[0]: matrix for matrix in matrices}
@@ -276,7 +277,7 @@ class Tensor2TensorFolder:
         weights.feed_forward(f"{path}/feed_forward", self.norm(f"{ffn}/{place}"), inner, outer)
 
     def kernel(self, path, inward=False):
-        """Returns a two-dimensional attention kernel. The file may have an axis for the heads."""
+        """Returns an attention kernel as a matrix. In the file, it may have an axis for heads."""
         if path not in self.tensors:
             shape = (None, self.d_model) if inward else (self.d_model, None)
             return self.tensors.take(f"{path}/kernel", *shape)

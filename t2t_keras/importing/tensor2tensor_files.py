@@ -1,4 +1,4 @@
-"""The files of tensor2tensor beside a checkpoint: settings and sub-words."""
+"""tensor2tensor's files next to a checkpoint: settings and sub-words."""
 
 from t2t_keras.checks import check_integer
 from t2t_keras.importing.accompanying_files import read_json_file, read_lines
@@ -15,7 +15,7 @@ WORDS = {"true": True, "false": False, "True": True, "False": False}
 
 
 def read_hparams(folder):
-    """Returns the settings in hparams.json, or those that flags.txt shows."""
+    """Returns the settings in hparams.json, or the settings that flags.txt implies."""
     flags = read_flags(folder / "flags.txt")
     model = flags.get("model", "transformer")
     if model != "transformer":
@@ -46,7 +46,7 @@ def read_hparams(folder):
 
 
 def read_flags(path):
-    """Returns {name: value} of lines such as --model=transformer, or {} without the file."""
+    """Returns {name: value} of lines such as --model=transformer, or {} if there is no file."""
     if not path.exists():
         return {}
     lines = path.read_text("utf-8", "replace").split("\n")
@@ -65,12 +65,12 @@ def parsed(value):
 
 
 def read_vocabularies(folder, source_rows, target_rows, divisor):
-    """Returns the pieces of source and target in the order of ids; one list if they are shared.
+    """Returns the pieces of source and target, ordered by id; one list if they are shared.
 
     Args:
         folder: path of the folder.
         source_rows, target_rows: numbers of rows of the matrices.
-        divisor: the number of rows is a multiple of it. Additional rows have empty pieces.
+        divisor: number that divides the numbers of rows. Additional rows have empty pieces.
     """
     check_integer("vocab_divisor", divisor)
     files = {path: read_subwords(path) for path in sorted(folder.glob("*.subwords*"))}
@@ -104,7 +104,7 @@ def files_of_sides(folder):
 
 
 def rows_of_sides(folder, divisor):
-    """Returns {side: rows of its matrix} for the sides that have a separate file."""
+    """Returns {side: number of rows of its matrix} for sides with a separate file."""
     check_integer("vocab_divisor", divisor)
     files = {side: path for side, path in files_of_sides(folder).items() if path.exists()}
     return {side: rows_of(read_subwords(path), divisor) for side, path in files.items()}

@@ -1,8 +1,8 @@
 """The tensors of another system's model, read only when they are needed.
 
-A model file may be larger than the free memory. So conversions are first planned with shapes, and
-each tensor is read when its weights are written. Rows are reordered in the file's type, so that
-memory holds only one float32 copy of the largest matrix.
+A model file may be larger than the free memory. Conversions are therefore planned with
+shapes alone, and a tensor is read only when its weights are written. Rows are reordered in the
+file's type, so that only one float32 copy of the largest matrix is in memory.
 """
 
 import math
@@ -14,7 +14,7 @@ class Tensor:
     """An array that is computed when it is read.
 
     Args:
-        shape: its shape.
+        shape: shape of the array.
         compute: function without arguments that returns an array of this shape and of any
             floating-point type.
     """
@@ -60,7 +60,7 @@ class Tensor:
 
 
 def zeros(*shape):
-    """Returns a tensor of zeros, such as the bias for a layer without one."""
+    """Returns a tensor of zeros, for example the bias of a layer without a bias."""
     return Tensor(shape, lambda: np.zeros(shape, "float32"))
 
 
@@ -72,7 +72,7 @@ def concatenated(tensors):
 
 
 class Tensors:
-    """The tensors of a model, with a record of those that have been used.
+    """The tensors of a model, with a record of the used tensors.
 
     Args:
         tensors: {name: `Tensor`}.
@@ -93,8 +93,8 @@ class Tensors:
         """Returns a tensor and marks it as used.
 
         Args:
-            name: its name.
-            *shape: its expected shape; None allows any size.
+            name: name of the tensor.
+            *shape: expected shape. A size of None allows any size.
         """
         if name not in self.tensors:
             raise ValueError(f"{self.origin} has no tensor {name}, which such a model needs")
@@ -111,11 +111,11 @@ class Tensors:
         return tensor
 
     def find(self, name, *shape):
-        """Returns a tensor like `take`, or None if there is no tensor with this name."""
+        """Does the same as `take`, but returns None if there is no tensor with this name."""
         return self.take(name, *shape) if name in self.tensors else None
 
     def ignore(self, names):
-        """Marks tensors as used that need not be imported, such as an optimizer's state."""
+        """Marks tensors that need not be imported, such as an optimizer's state, as used."""
         self.used.update(names)
 
     def check_all_used(self):

@@ -18,8 +18,9 @@ def checkpoint_prefix(folder, pattern):
     """Returns the path of the folder's checkpoint without `.index`.
 
     Args:
-        folder: path of the folder. Its file `checkpoint` names one of several checkpoints.
-        pattern: pattern of the names of the index files.
+        folder: path of the folder. If it has several checkpoints, its file `checkpoint` names
+            the one to use.
+        pattern: glob pattern for the names of index files.
     """
     found = {path.name.removesuffix(".index") for path in folder.glob(pattern)}
     if len(found) > 1 and (folder / "checkpoint").exists():

@@ -83,8 +83,8 @@ class MultiHeadAttention(CachedAttention, keras.layers.Layer):
         dropout: rate on the attention weights. The paper's base model has none here.
         causal: position i sees only positions up to i of its own sequence.
         use_bias: biases in the four projections. The paper has none.
-        positions: name of a positional encoding. It has an effect only if it acts on queries and
-            keys. The paper's encodings act on the embeddings. See positional_encoding.py.
+        positions: name of a positional encoding; see positional_encoding.py. It has an effect only
+            if it acts on queries and keys; the paper's encodings act on the embeddings.
         attention: kind of scores: "scaled" as in the paper, "unscaled" without the division by
             √d_k, or "additive", `v · tanh(q + k)`. See attention_scores.py.
 
@@ -226,7 +226,7 @@ class MultiHeadAttention(CachedAttention, keras.layers.Layer):
     def project(self, x, *layers, training=False):
         """Projects a sequence with each of several layers, and splits the results into heads.
 
-        In training, all of them are one product, which is faster for many rows.
+        In training, all projections are one product, which is faster for many rows.
         """
         if training and self.d_k == self.d_v and can_be_joined(layers):
             heads = self.split_heads(joined_projections(x, layers), self.d_k)

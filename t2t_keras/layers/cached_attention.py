@@ -1,4 +1,4 @@
-"""Attention that is computed faster: one position at a time with a cache, or in joined products.
+"""Faster attention: decoding steps with a cache, and projections joined in one product.
 
 `MultiHeadAttention` in attention.py computes whole sequences. In a search, the keys and values of
 earlier positions are kept, so each step projects only the newest position.
@@ -12,7 +12,7 @@ from t2t_keras.layers.masks import over_heads
 
 
 class CachedAttention:
-    """The decoding steps of `MultiHeadAttention`, a part of that class."""
+    """Mixin of `MultiHeadAttention` with its decoding steps."""
 
     def decode_step(self, x, step, cache, memory_mask=None):
         """Computes one position of every hypothesis, with keys and values from a cache.
@@ -20,8 +20,8 @@ class CachedAttention:
         Args:
             x: `[rows, width]`; the hypotheses of a sentence are adjacent rows.
             step: a `DecodingStep`.
-            cache: `KeysValues`. For causal self-attention, those of the earlier positions, or
-                `empty_cache`; for attention over a memory, `keys_and_values(memory)`.
+            cache: `KeysValues`. For causal self-attention, from the previous step or `empty_cache`;
+                for attention over a memory, from `keys_and_values(memory)`.
             memory_mask: mask over the memory.
 
         Returns:
@@ -54,7 +54,7 @@ class CachedAttention:
         return KeysValues(*(extended(x, 2, slots) for x in cache))
 
     def cached_positions(self, length):
-        """Returns the number of positions that a cache for `length` positions holds: all."""
+        """Returns how many of `length` positions a cache holds. Here, it holds all of them."""
         return length
 
 

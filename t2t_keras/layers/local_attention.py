@@ -1,7 +1,7 @@
 """Restricted self-attention (§4): each position sees only the r positions around it.
 
 Time and memory grow as n·r. The sequence is cut into blocks, and the queries of a block attend to
-the keys of their own block and its neighbors. No n × n matrix is ever created.
+the keys of their own block and its neighbors. No n × n matrix is created, except to return weights.
 """
 
 import keras
@@ -16,8 +16,8 @@ from t2t_keras.layers.masks import local_mask, over_heads, reach
 class LocalSelfAttention(MultiHeadAttention):
     """Multi-head self-attention within a neighborhood of each position.
 
-    It has the weights of `MultiHeadAttention`, and its outputs are the same as with the mask
-    `local_mask(length, neighbourhood, causal)`.
+    It has the same weights as `MultiHeadAttention`, and the same outputs as `MultiHeadAttention`
+    with the mask `local_mask(length, neighbourhood, causal)`.
 
     Args:
         num_heads: h.
@@ -30,8 +30,8 @@ class LocalSelfAttention(MultiHeadAttention):
     Call arguments:
         queries: `[batch, length, width]`.
         mask: boolean `[batch, length]`, True at real tokens. Default: the Keras mask of `queries`.
-        return_weights: also return the weights of every head. Only then is the mask a band of
-            an n × n matrix.
+        return_weights: also return the weights of every head, `length × length` each. The outputs
+            are then computed with `local_mask` instead of in blocks.
         step, cache: for decoding one position at a time, see `MultiHeadAttention.decode_step`.
             The cache holds the newest r positions.
 

@@ -11,7 +11,7 @@ def reproduce(plan):
     """Reproduces a table, or the claims, and returns it as Markdown.
 
     All files are written to `plan.folder`: prepared data, runs, logs, and finally the table as
-    Markdown and CSV. Repeat an interrupted call to resume it.
+    Markdown and CSV. To resume an interrupted call, repeat it.
 
     Table 1 and the claims fork this process. Reproduce them before TensorFlow or JAX has computed
     anything. In a script, call this function under `if __name__ == "__main__":`.

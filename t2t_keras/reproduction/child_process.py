@@ -13,8 +13,8 @@ def call_in_child(function, *arguments):
     """Calls a function in a child process and returns its result.
 
     Args:
-        function: a picklable function, that is, one at the top level of a module.
-        *arguments: its arguments, which must also be picklable.
+        function: a picklable function, which must be at the top level of a module.
+        *arguments: picklable arguments of the function.
 
     Raises:
         RuntimeError: if the function raises an exception or the process dies.
@@ -36,10 +36,10 @@ def call_in_child(function, *arguments):
 
 
 def start_method():
-    """Returns the start method of children: "fork", or "forkserver" to fork a clean process.
+    """Returns the start method for children: "fork", or "forkserver" to fork a clean process.
 
-    A fork of this process starts faster. But CUDA does not work in it if this process has listed
-    the GPUs, which every command does.
+    Forking this process is faster. But if this process has listed the GPUs, as every command does,
+    CUDA does not work in a fork.
     """
     if keras.config.backend() == "tensorflow":
         import tensorflow as tf

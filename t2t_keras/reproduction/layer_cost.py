@@ -1,4 +1,4 @@
-"""Seconds and bytes that a layer takes at several sequence lengths, forward and backward."""
+"""Measures the seconds and bytes that a layer needs at several sequence lengths."""
 
 import os
 
@@ -15,9 +15,9 @@ MEMORY = {
 
 
 def seconds(new_layer, lengths, width, rounds):
-    """Times the forward call, and the forward and backward call, of a layer on single sequences.
+    """Times a layer's forward call, and its forward and backward call, on single sequences.
 
-    All lengths are timed in turn, because they are compared with each other.
+    The lengths are timed in turn, because their times are compared with each other.
 
     Args:
         new_layer: function that returns the layer.
@@ -38,7 +38,7 @@ def seconds(new_layer, lengths, width, rounds):
 
 
 def memory(new_layer, length, width):
-    """Returns the number of bytes that the forward and backward call of a layer allocates."""
+    """Returns the number of bytes that a layer's forward and backward call allocates."""
     # TensorFlow's plain CPU allocator does not count all allocations; the BFC allocator does.
     os.environ["TF_CPU_ALLOCATOR_USE_BFC"] = "true"
     layer = new_layer()
@@ -52,7 +52,7 @@ def sample(length, width):
 
 
 def compiled(layer, inputs):
-    """Returns three functions: the forward call, the training call, and the latter's memory.
+    """Returns three functions: forward call, training call, memory of the training call.
 
     Args:
         layer: a built layer.
@@ -62,7 +62,7 @@ def compiled(layer, inputs):
 
 
 def on_tensorflow(layer, inputs):
-    """Compiles TensorFlow graphs, which work for any length."""
+    """Compiles TensorFlow graphs, which accept any length."""
     import tensorflow as tf
 
     weights = [weight.value for weight in layer.trainable_weights]
@@ -92,7 +92,7 @@ def on_tensorflow(layer, inputs):
 
 
 def on_jax(layer, inputs):
-    """Compiles with XLA for one length, which gives the exact allocation."""
+    """Compiles with XLA for a single length; XLA then reports the exact allocation."""
     import jax
 
     weights = [weight.value for weight in layer.trainable_variables]

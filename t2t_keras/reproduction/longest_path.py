@@ -6,7 +6,7 @@ LONGEST_PATHS = {
     "transformer": "O(1)",
     "gnmt": "O(n)",
     "moe": "O(n)",
-    "convs2s": "O(n/k)",  # contiguous kernels (§4); Table 1's O(log_k n) is for dilated ones
+    "convs2s": "O(n/k)",  # contiguous kernels (§4); O(log_k n) in Table 1 needs dilation
     "bytenet": "O(log_k n)",
 }
 
@@ -14,7 +14,7 @@ LONGEST_PATHS = {
 def longest_path(config):
     """Returns the order of the longest path as in the paper.
 
-    ByteNet's order holds only as long as the dilations grow with n.
+    ByteNet's order holds only while dilations grow with n.
 
     Args:
         config: settings of any model in `MODELS`.

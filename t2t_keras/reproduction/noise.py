@@ -1,4 +1,4 @@
-"""Noise in Table 3: the spread of base over seeds, which other rows' differences must exceed."""
+"""Noise of Table 3: the variation of base's perplexity with the seed."""
 
 import collections
 import math
@@ -16,7 +16,7 @@ class Noise(NamedTuple):
 
 
 def bases_of(results):
-    """Returns the results of the row base, one for each seed."""
+    """Returns the results of the row `base`, one per seed."""
     return [each for each in results if each.row.split("-")[0] == "base"]
 
 
@@ -29,11 +29,11 @@ def noise_of(results):
 
 
 def signs(results, noise, printed):
-    """Compares the differences from base with the paper's; returns {row: see `sign`}.
+    """Compares each row's difference from base with the paper's; returns {row: `sign`}.
 
     Args:
         results: all `Result`s.
-        noise: a `Noise`. None: nothing is compared, and the dict is empty.
+        noise: a `Noise`. If None, nothing is compared and the result is empty.
         printed: {row: the paper's perplexity}.
     """
     if noise is None:
@@ -53,8 +53,8 @@ def sign(ours, paper, noise):
     """Compares our difference from base with the paper's.
 
     Returns:
-        "same", "opposite", "within noise" or "diverged". If the paper's difference is 0,
-        a difference within the noise is "same".
+        "same", "opposite", "within noise" or "diverged". If the paper's difference is 0 and ours is
+        within the noise, the result is "same".
     """
     if not math.isfinite(ours):
         return "diverged"
@@ -64,7 +64,7 @@ def sign(ours, paper, noise):
 
 
 def noise_notes(noise, verdicts):
-    """Returns notes that describe the noise and count the signs; none if it is unknown."""
+    """Returns notes that describe the noise and count the signs; no notes if `noise` is None."""
     if noise is None:
         return []
     counts = collections.Counter(verdicts.values())

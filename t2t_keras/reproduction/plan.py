@@ -16,10 +16,11 @@ def setting(*tables, default=None, trains=False, description=""):
     """Returns a field of `Plan`.
 
     Args:
-        *tables: numbers of the tables that use it, or "claims"; all others reject it.
-        default: its default value.
-        trains: whether only training uses it. A plan with `run` does not train and rejects it.
-        description: its meaning, which is also the help of its flag.
+        *tables: numbers of the tables that use the setting, or "claims". Other tables reject it.
+        default: default value.
+        trains: whether the setting only affects training. A plan with `run`, which trains
+            nothing, rejects it.
+        description: meaning of the setting, and help of its flag.
     """
     names = [table if isinstance(table, str) else f"table{table}" for table in tables]
     metadata = {"tables": names, "trains": trains, "description": description}
@@ -28,7 +29,7 @@ def setting(*tables, default=None, trains=False, description=""):
 
 @dataclasses.dataclass(kw_only=True)
 class Plan:
-    """A table or the paper's claims to reproduce, with data and all changes to the settings.
+    """The plan for reproducing a table or the paper's claims.
 
     t2t-reproduce has a flag for every field except `table`, `command` and `overrides`. A wrong
     value, a setting that the table does not use, and settings that contradict each other raise a
@@ -42,7 +43,7 @@ class Plan:
         *(1, 2, 3, 4, "claims"),
         description="folder for all files. Default: reproduced/ and the table's name.",
     )
-    # Command line, for the table's notes.
+    # Command line that is printed in the table's notes.
     command: str = setting(1, 2, 3, 4, "claims", default="")
 
     # Layers to time.
@@ -81,7 +82,7 @@ class Plan:
         description="config with settings for less data or less time. In table2, one for each row, "
         "separated by commas; in table3, for all rows.",
     )
-    # {"model.dropout": 0.2}
+    # For example {"model.dropout": 0.2}.
     overrides: Mapping | None = setting(2, 3, 4, "claims")
 
     # Rows, training text and held-out text.

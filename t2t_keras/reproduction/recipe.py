@@ -1,8 +1,8 @@
 """The settings of a training run, the paper's settings, and the differences between them.
 
 `Plan.reduced` replaces the paper's settings with the settings of a smaller config. `Plan.divide`
-divides the widths. `Plan.steps` shortens the training. With `Plan.operations`, all rows have the
-same training cost. `Plan.overrides` are applied last.
+divides the widths. `Plan.steps` shortens the training. `Plan.operations` sets the same training
+cost for all rows. `Plan.overrides` are applied last.
 """
 
 import copy
@@ -19,7 +19,7 @@ from t2t_keras.parameters import training_operations
 from t2t_keras.training.checkpoints import Checkpoints
 
 CHECKPOINTS = 72  # checkpoints in 12 hours of training, one every ten minutes (§5.2, §6.1)
-TYPICAL_LENGTH = 25  # assumed tokens of a sentence, which the cost of attention depends on
+TYPICAL_LENGTH = 25  # assumed tokens per sentence; determines the cost of attention
 # Settings that do not affect the results.
 IRRELEVANT = {
     *("data.folder", "data.toy_pairs", "data.dev_source", "data.dev_target", "data.dev_pairs"),
@@ -37,7 +37,7 @@ class Recipe(NamedTuple):
         config: name of the shipped config with the paper's settings.
         experiment: settings of the run.
         paper: settings of the paper.
-        reduced: name of the smaller config that the run's settings come from. None: `config`.
+        reduced: name of the smaller config that the run uses instead of `config`, or None.
     """
 
     config: str
@@ -60,7 +60,7 @@ class Recipe(NamedTuple):
         """Describes each relevant difference from the paper's settings in a few words.
 
         Args:
-            trained: settings with which the run was trained. The search settings are the recipe's.
+            trained: settings with which the run was trained. Search settings come from the recipe.
         """
         ours = dataclasses.replace(trained, search=self.experiment.search)
         return [
@@ -72,7 +72,7 @@ class Recipe(NamedTuple):
     def check_resumable(self, run):
         """Rejects a run that was trained with different settings or for more steps.
 
-        t2t-train allows both, but the results in a table must be those of its settings.
+        t2t-train allows both, but a table's results must belong to the table's settings.
         """
         if not run.config_file.exists():
             return
@@ -105,7 +105,7 @@ def reduced_recipe(plan, config, keep=0, checkpoints=CHECKPOINTS, reduced=None):
     Args:
         plan: a `Plan`.
         config: name of the config.
-        reduced: the smaller config for this row. None: `plan.reduced`.
+        reduced: name of the smaller config for this row. If None, `plan.reduced` is used.
         keep: minimum number of checkpoints that the run keeps.
         checkpoints: number of checkpoints that the paper's training wrote.
     """
@@ -140,7 +140,7 @@ def operations_of_step(experiment):
 
 
 def overridden(plan, experiment):
-    """Returns a copy of an experiment with the plan's overrides and the text's vocabulary size."""
+    """Returns a copy of an experiment with the plan's overrides and actual vocabulary size."""
     experiment = copy.deepcopy(experiment)
     apply_overrides(plan, experiment)
     experiment.model.vocab_size = experiment.data.vocabulary.size
@@ -150,10 +150,10 @@ def overridden(plan, experiment):
 
 
 def shorten(training, steps, checkpoints=CHECKPOINTS):
-    """Changes the number of steps; keeps the warm-up's share and the highest learning rate."""
+    """Changes the number of steps. The warm-up's share and the highest rate stay the same."""
     share = steps / training.steps
     warmup = max(1, round(training.warmup_steps * share))
-    if training.schedule == "paper":  # its highest learning rate depends on the warm-up
+    if training.schedule == "paper":  # the highest rate of this schedule depends on the warm-up
         training.learning_rate *= math.sqrt(warmup / training.warmup_steps)
     training.warmup_steps, training.steps = warmup, steps
     training.evaluate_every = min(training.evaluate_every, steps)
@@ -166,7 +166,7 @@ def apply_overrides(plan, experiment, kept=()):
     Args:
         plan: a `Plan`.
         experiment: the `Experiment` to change.
-        kept: names of the settings that define the table's row, which are not overridden.
+        kept: names of settings that define the table's row, so that overrides skip them.
     """
     for path, value in (plan.overrides or {}).items():
         check_choice("overrides", path, experiment.flat())

@@ -16,7 +16,7 @@ from t2t_keras.training.checkpoints import Checkpoints
 
 
 class ChosenWeights(NamedTuple):
-    """The weights with which a run is scored.
+    """The weights that a run is scored with.
 
     Args:
         name: value of --weights.
@@ -33,7 +33,7 @@ class Facts(NamedTuple):
     """Facts about a run, other than its scores.
 
     Args:
-        pairs: sentence pairs in the training text. None: unknown.
+        pairs: sentence pairs in the training text. None if unknown.
         steps: training steps.
         millions: millions of weights.
     """
@@ -68,9 +68,10 @@ def train(stages, run, recipe, data, dev=None):
     Args:
         stages: `Stages` of the run.
         run: a `Run`.
-        recipe: its `Recipe`.
+        recipe: the run's `Recipe`.
         data: folder of the encoded text.
-        dev: source and target files for evaluation during training. None: no evaluation.
+        dev: source and target files for evaluation during training. If None, the run is not
+            evaluated.
     """
     recipe.check_resumable(run)
     check_same_text(stages.folder / "text.json", run, data, dev)
@@ -87,7 +88,7 @@ def train(stages, run, recipe, data, dev=None):
 
 
 def check_same_text(record, run, data, dev):
-    """Rejects a run that was begun with a different text, and records the text of a new run.
+    """Rejects a run that was started with a different text; records the text of a new run.
 
     Args:
         record: file with the digests of the run's text.
@@ -112,7 +113,7 @@ def check_same_text(record, run, data, dev):
 
 
 def average(stages, run, last):
-    """Averages the `last` newest checkpoints, or all if fewer; returns `ChosenWeights`."""
+    """Averages the newest `last` checkpoints, or all if fewer; returns `ChosenWeights`."""
     if not run.checkpoints.steps():
         raise ValueError(f"{run.folder} has no weights yet. Train it to its first checkpoint")
     steps = run.latest_steps()[-last:]
@@ -144,7 +145,7 @@ def translate(stages, stage, run, weights, search, source, output):
         stages: `Stages` of the run.
         stage: name of the stage.
         run: a `Run`.
-        weights: its `ChosenWeights`.
+        weights: the run's `ChosenWeights`.
         search: a `SearchConfig`. Only beam, alpha, extra_length and constrain are used; all other
             settings come from the run.
         source, output: the files.
@@ -192,7 +193,7 @@ def trained_experiment(run):
 
 
 def steps_of(run):
-    """Returns the number of steps done, or of configured steps if there are no checkpoints."""
+    """Returns the number of finished steps, or of planned steps without checkpoints."""
     steps = checkpoints_of(run).steps()
     return steps[-1] if steps else run.experiment().training.steps
 

@@ -18,9 +18,9 @@ from pipelines.progress import duration
 from pipelines.text.sources import digest_of
 
 REPORT_SECONDS = 60  # interval between progress reports of a running stage
-# Log lines of libraries.
+# Matches log lines of libraries.
 NOISE = re.compile(r"(WARNING|[IWE]0000 |\d{4}-\d\d-\d\d |\s|$)")
-# Prefix of this package's log lines.
+# Matches the prefix of this package's log lines.
 LOG_PREFIX = re.compile(r"[IWE]\d{4} [^\]]*\] ")
 
 
@@ -32,7 +32,7 @@ class Stages:
         name: the experiment's name in messages.
         earlier: `Stages` whose results this experiment uses.
         start: function that starts a stage and returns its process. Its arguments are the
-            command's name, the command's arguments and an open log file. None: `start_command`.
+            command's name, its arguments and an open log file. If None, `start_command` is used.
     """
 
     def __init__(self, folder, name, earlier=None, start=None):
@@ -51,7 +51,7 @@ class Stages:
             command: name of the command.
             arguments: the command's arguments.
             creates: file that the stage creates.
-            reads: input files, except those that earlier stages wrote.
+            reads: input files, except the files that earlier stages wrote.
             depends_on: anything else that affects the result, in JSON types.
         """
         arguments = [str(argument) for argument in arguments]
@@ -144,13 +144,13 @@ def signals_passed_to(children):
 
 
 def send(number, child):
-    """Sends SIGINT, or SIGTERM for any other signal, to a child if it is still running."""
+    """Sends a signal to a running child: SIGINT unchanged, any other signal as SIGTERM."""
     with contextlib.suppress(ProcessLookupError):
         child.send_signal(signal.SIGINT if number == signal.SIGINT else signal.SIGTERM)
 
 
 def last_message(log):
-    """Returns the last line of a log that was written by the command itself, not by a library."""
+    """Returns a log's last message from the command itself, ignoring lines of libraries."""
     lines = Path(log).read_text(encoding="utf-8", errors="replace").split("\n")
     messages = [line for line in lines if not NOISE.match(line)]
     return LOG_PREFIX.sub("", messages[-1])

@@ -1,4 +1,4 @@
-"""Table 1: the cost of a layer as its sequence length n grows, in seconds and bytes (§4).
+"""Table 1: seconds and bytes of a layer as the sequence length n grows (§4).
 
 Attention is compared with layers of Keras. Each result is measured once and stored as a line of
 `table1.jsonl`; `table1.md`, `table1.csv` and `table1.png` show all results. The lengths of a layer
@@ -68,7 +68,7 @@ def reproduce(plan):
 
 
 def read_results(path, settings):
-    """Returns {(layer, n): result} for earlier results; their settings must equal `settings`."""
+    """Returns {(layer, n): result} for earlier results, which must have the same settings."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     results = {}
     for line in lines:
@@ -87,7 +87,7 @@ def read_results(path, settings):
 
 
 def measure(plan, path, settings):
-    """Measures the results that `path` lacks, and returns {(layer, n): result} for all results."""
+    """Measures results that `path` does not contain yet; returns {(layer, n): result} for all."""
     results = read_results(path, settings)
     missing = {name: [n for n in plan.lengths if (name, n) not in results] for name in PAPER}
     with (
@@ -140,14 +140,14 @@ def layer_factories(plan):
 
 
 def fit(costs, measure):
-    """Fits factor · n^exponent to a layer's costs, by least squares of the logarithms.
+    """Fits factor · n^exponent to a layer's costs, by least squares on the logarithms.
 
     Args:
         costs: {n: result}.
         measure: a key of `MEASURES`.
 
     Returns:
-        The exponent and the factor, or None if fewer than two lengths are long enough.
+        (exponent, factor), or None if fewer than two lengths are at least `FITTED_FROM`.
     """
     points = {n: result[measure] for n, result in costs.items() if n >= FITTED_FROM}
     if len(points) < 2 or min(points.values()) <= 0:

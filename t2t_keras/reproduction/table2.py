@@ -1,7 +1,7 @@
 """Table 2: BLEU and training cost of all systems, English–German and English–French (§6.1).
 
-For each row, the text is prepared, a model is trained, its last 5 checkpoints (big: 20) are
-averaged, and the test set is translated with beam 4 and α = 0.6 and scored with both BLEU metrics.
+For each row, the text is prepared, a model is trained, and its last 5 checkpoints (big: 20) are
+averaged. The test set is translated with beam 4 and α = 0.6, and scored with both BLEU metrics.
 By default, the text comes from TensorFlow Datasets, with newstest2013 as held-out text and
 newstest2014 as test set. As in the paper, the training cost is the training time times the
 measured rate of the devices.
@@ -54,7 +54,7 @@ class PaperRow(NamedTuple):
         languages: source and target language.
         checkpoints: number of checkpoints that the training wrote, one every ten minutes.
         averaged: number of final checkpoints that were averaged.
-        bleu, flops: BLEU and training cost in the paper. None: not given.
+        bleu, flops: BLEU and training cost in the paper, or None if not given.
     """
 
     config: str
@@ -84,7 +84,7 @@ PAPER = {
     "enfr_convs2s": PaperRow("convs2s", *EN_FR, *BASE, 40.46, 1.5e20),
     "enfr_moe": PaperRow("moe", *EN_FR, *BASE, 40.56, 1.2e20),
 }
-# The rows that are reproduced by default: the paper's own models.
+# Rows that are reproduced by default: the paper's own models.
 OWN = ("ende_base", "ende_big", "enfr_base", "enfr_big")
 
 
@@ -162,7 +162,7 @@ def check(plan, rows):
 
 
 def check_text(recipes):
-    """Rejects rows with the same languages, and so the same text, that encode it differently.
+    """Rejects rows with the same languages but different encodings: they share one text.
 
     Args:
         recipes: {row: `Recipe`}.
@@ -194,8 +194,8 @@ def score_row(plan, folder, name, run=None, reduced=None):
         plan: a `Plan`.
         folder: the output folder.
         name: name of the row.
-        run: an existing `Run` to score. None: train one.
-        reduced: name of the row's smaller config. None: the paper's settings.
+        run: an existing `Run` to score. If None, a run is trained.
+        reduced: name of the row's smaller config. If None, the row has the paper's settings.
     """
     row, stages = PAPER[name], functools.partial(Stages, folder / name, name)
     recipe = recipe_of(plan, name, reduced)

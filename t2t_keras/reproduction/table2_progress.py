@@ -13,7 +13,7 @@ class RowProgress(NamedTuple):
     Args:
         operations: floating-point operations of matrix products.
         seconds: duration of the training steps.
-        bleu: BLEU. None: the evaluation had no translations.
+        bleu: BLEU, or None if the evaluation had no translations.
     """
 
     operations: float
@@ -32,7 +32,7 @@ def progress_of(run):
 
 
 def draw_progress(path, rows):
-    """Draws BLEU over operations and over minutes. Without any BLEU, writes no file.
+    """Draws BLEU over operations and over minutes. If no row has a BLEU, writes no file.
 
     Args:
         path: path of the PNG file.

@@ -7,7 +7,7 @@ steps of base. Perplexity is per piece. Perplexity and translations use the last
 average.
 
 With several seeds, base is trained once with each seed, and the spread of its perplexities is the
-noise. A row counts as different only if it differs from their mean by more than the noise.
+noise. A row counts as different only if it differs from base's mean by more than the noise.
 """
 
 import dataclasses
@@ -40,7 +40,7 @@ from t2t_keras.runs.text_files import read_lines
 from t2t_keras.translating.scoring import perplexity
 
 # Reductions for the toy grammar.
-TOY = "toy_sweep"  # config
+TOY = "toy_sweep"  # name of the config
 TOY_WIDTHS = 8  # divisor of the widths
 TOY_LAYERS = 2  # divisor of the number of layers
 
@@ -62,7 +62,7 @@ def reproduce(plan):
     rows = chosen_rows(load_config_file(find_config("table3")).MODELS, plan.rows)
     check(plan, rows)
     base = recipe_of(plan, "base")
-    recipes = {}  # made first, so that a wrong setting is found before anything is trained
+    recipes = {}  # made first, to find wrong settings before anything is trained
     for row in rows:
         for further in range(plan.seeds if row == "base" else 1):
             recipe = recipe_of(plan, row, further)
@@ -97,7 +97,7 @@ def recipe_of(plan, row, further=0):
     Args:
         plan: a `Plan`.
         row: name of the row.
-        further: number added to the training's seed.
+        further: number added to the random seed.
     """
     config = f"table3:{row}"
     base, paper, ours = (load_experiment(c) for c in ("table3:base", config, config))
@@ -117,7 +117,7 @@ def recipe_of(plan, row, further=0):
 
 
 def training_text(plan, folder, base):
-    """Returns the `EncodedText` of all rows, with the held-out text that they are scored on."""
+    """Returns the `EncodedText` for all rows, including the held-out text to score."""
     if not plan.has_text:
         return encoded_toy_grammar(folder, base)
     return encoded_text(plan, folder, "table 3", base, plan.tfds, ("en", plan.language))

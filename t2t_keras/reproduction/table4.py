@@ -2,12 +2,12 @@
 
 Trees become token sequences, a vocabulary is learned, the 4-layer model is trained, and its last 5
 checkpoints are averaged. Sentences are parsed with beam 21 and α = 0.3, with outputs of at most 300
-tokens more than the source. They are parsed twice: with any output allowed, as in the paper, and
-with only trees over the sentence allowed. `Plan.automatic` mixes in automatically parsed trees: the
-semi-supervised mode.
+tokens more than the source. They are parsed twice: once with any output allowed, as in the paper,
+and once with only trees over the sentence allowed. `Plan.automatic` adds automatically parsed trees
+to the training text; this is the semi-supervised mode.
 
 Sentences that also occur in the training text are excluded from F1; a second column includes them.
-If they make up more than a fifth of a treebank, an error is raised instead.
+If more than a fifth of a treebank would be excluded, an error is raised.
 """
 
 import dataclasses
@@ -39,7 +39,7 @@ from t2t_keras.runs.run import Run
 from t2t_keras.runs.text_files import read_lines, write_lines
 
 AVERAGED = 5  # checkpoints that are averaged
-# Maximum share of seen sentences. Short headings recur in any text, longer sentences rarely do.
+# Maximum share of sentences that are also in the training text. Short headings often are.
 MOST_SEEN = 0.2
 OUTPUTS = {"": "any", "tree": "trees only"}  # {`SearchConfig.constrain`: name in the table}
 PAPER_F1 = {"gold trees only": 91.3, "semi-supervised": 92.7}
@@ -53,7 +53,7 @@ class Table4Result(NamedTuple):
         constrain: constraint of the search, see `SearchConfig`.
         facts: `Facts` of the run.
         score: `Bracketing` of the sentences that are not in the training text.
-        seen: number of sentences in the training text.
+        seen: number of the treebank's sentences that are in the training text.
         score_of_all: `Bracketing` of all sentences.
         repaired: number of outputs that were not trees over their sentences.
     """
@@ -113,7 +113,7 @@ def mode(plan):
 
 
 def gold_trees(name, files):
-    """Reads a treebank to score. At least one tree must have words."""
+    """Reads a treebank to score, in which at least one tree must have words."""
     trees = list(read_trees(files))
     if not any(gold_words(tree) for tree in trees):
         raise ValueError(f"--{name} must have a tree with words. Received: --{name}={files}")
@@ -134,7 +134,7 @@ def check_trained_on(plan, run, trees):
 
 
 def training_trees(plan, folder):
-    """Returns the files to train on: the gold trees, or a file that mixes both kinds of trees."""
+    """Returns the files to train on: the gold trees, or a file with gold and automatic trees."""
     if not plan.automatic:
         return plan.train
     mixed, record = folder / "mixed.trees", folder / "mixed.json"

@@ -1,4 +1,4 @@
-"""Results as tables in Markdown and CSV, with notes on how they were measured."""
+"""Writes results as tables in Markdown and CSV, with notes on the measurement."""
 
 import csv
 import datetime
@@ -42,7 +42,7 @@ def circumstances(plan, machine=None):
 
     Args:
         plan: a `Plan`.
-        machine: description of the machine. None: this machine.
+        machine: description of the machine. If None, this machine is described.
     """
     notes = [f"{datetime.date.today()}, {machine or this_machine()}"]
     return [*notes, f"`{plan.command}`"] if plan.command else notes
@@ -67,5 +67,5 @@ def number(value, form=".2f"):
 
 
 def signed(value, base, form="+.2f"):
-    """Formats value − base; None on either side becomes an empty cell."""
+    """Formats value − base; the cell is empty if either of them is None."""
     return "" if value is None or base is None else f"{value - base:{form}}"

@@ -39,7 +39,7 @@ def chosen_rows(rows, names):
 
 
 def check_files(plan):
-    """Rejects missing training files, and held-out files that do not match."""
+    """Rejects missing training files, and held-out files that are not parallel."""
     for name in ("source", "target"):
         if getattr(plan, name):
             find_files(name, getattr(plan, name))
@@ -48,11 +48,11 @@ def check_files(plan):
 
 
 def check_lines(name, source, target):
-    """Rejects two files that are not the two sides of one text.
+    """Rejects files that are missing, empty or of different lengths.
 
     Args:
         name: "dev" or "test", the prefix of the flags.
-        source, target: the files.
+        source, target: paths of the two files.
     """
     for side, path in (("source", source), ("target", target)):
         if not Path(path).is_file():
@@ -64,7 +64,7 @@ def check_lines(name, source, target):
 
 
 def encoded_text(plan, folder, name, recipe, data_set, languages):
-    """Encodes the plan's training text, or a TensorFlow data set if the plan has none.
+    """Encodes the plan's training text, or a TensorFlow data set if the plan has no text.
 
     Args:
         plan: a `Plan`.
@@ -98,7 +98,7 @@ def encoded_files(folder, name, recipe, source, target, dev):
 
 
 def prepare(folder, name, recipe, flags, reads=()):
-    """Encodes a text to `folder/data` and returns its `Stages`.
+    """Encodes a text into `folder/data` and returns the text's `Stages`.
 
     Args:
         folder: folder for the encoded text and its logs.

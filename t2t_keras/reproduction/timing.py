@@ -12,7 +12,7 @@ def median_seconds(calls, rounds, warm_up=2):
     Args:
         calls: functions without arguments.
         rounds: number of timed calls of each function.
-        warm_up: number of earlier calls of each function, which are not timed.
+        warm_up: number of calls of each function that precede the timed calls.
     """
     for call in calls:
         for _ in range(warm_up):

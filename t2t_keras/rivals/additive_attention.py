@@ -17,7 +17,7 @@ class AdditiveAttention(keras.layers.Layer):
 
     Call arguments:
         x: queries `[batch, queries, width]`.
-        keys: from `keys_of`, `[batch, length, units]`.
+        keys: output of `keys_of`, `[batch, length, units]`.
         memory: `[batch, length, memory_width]`.
         mask: boolean `[batch, length]`, True at real tokens.
 

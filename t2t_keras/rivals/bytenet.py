@@ -22,9 +22,9 @@ from t2t_keras.sequence_model import SequenceModel, check_ids, check_inputs
 
 @dataclasses.dataclass
 class ByteNetConfig(RivalConfig):
-    """The settings of `ByteNet`. The defaults are those of the paper's translation model (§5).
+    """The settings of `ByteNet`. The defaults are the paper's translation model (§5).
 
-    The vocabulary and the dropout are those of the other models; the paper translates characters.
+    Vocabulary and dropout are the same as in the other models; the paper translates characters.
     `unfold_ratio` and `unfold_extra` are a and b of §3.2: a source of n tokens is unfolded to
     a · n + b positions, rounded up.
 
@@ -67,7 +67,7 @@ class ByteNetConfig(RivalConfig):
         return 2 ** (layer % self.max_dilation.bit_length())
 
     def unfolded(self, length):
-        """Returns the number of encoder positions for a length, an int or a tensor of ints."""
+        """Returns the number of encoder positions for a source length (int or integer tensor)."""
         ratio = Fraction(self.unfold_ratio).limit_denominator(1000)
         return -(-length * ratio.numerator // ratio.denominator) + self.unfold_extra
 
@@ -76,7 +76,7 @@ class ByteNetMemory(NamedTuple):
     """The encoded source sentences; constant during decoding."""
 
     encoded: Any  # [sentences, unfolded_length, d_model]
-    lengths: Any  # [sentences]: number of positions of each sentence
+    lengths: Any  # [sentences]: number of encoder positions of each sentence
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
@@ -86,7 +86,7 @@ class ByteNet(SequenceModel):
     The encoder's vector at position i is added to the target embedding at position i before the
     first decoder block. Beyond the end of the unfolded source, nothing is added.
 
-    Args and call arguments: see `SequenceModel`, with a `ByteNetConfig`.
+    For args and call arguments, see `SequenceModel`. `config` is a `ByteNetConfig`.
 
     Example:
 
@@ -157,7 +157,7 @@ class ByteNet(SequenceModel):
         return self.decoded(x, training)
 
     def decoded(self, x, training=None):
-        """Computes the vectors for the output matrix from the outputs of the last block."""
+        """Applies the last layers, between the blocks and the output matrix."""
         return ops.relu(self.output_norm(self.output_layer(x), training=training))
 
     def attention_weights(self, inputs):
@@ -166,7 +166,7 @@ class ByteNet(SequenceModel):
         return {}
 
     def start_decoding(self, source, max_length, beams=1):
-        """See `Transformer.start_decoding`. The cache contains the windows of each block."""
+        """See `Transformer.start_decoding`. The cache contains each block's earlier inputs."""
         self.check_room(max_length, beams)
         memory = self.remember(source)
         sentences = ops.shape(source)[0]
@@ -186,13 +186,13 @@ class ByteNet(SequenceModel):
 
 
 def stacked(x, memory, positions):
-    """Adds the encoder's vectors at these positions, and nothing beyond its last position.
+    """Adds the encoder's vectors at the given positions; adds 0 beyond the end of a source.
 
     Args:
         x: `[sentences, positions, d_model]`; or one position of several hypotheses, `[sentences,
             beams, d_model]`.
         memory: a `ByteNetMemory`.
-        positions: indices, `[positions]` or `[1]`.
+        positions: position indices, `[positions]` or `[1]`.
     """
     last = ops.shape(memory.encoded)[1] - 1
     vectors = ops.take(memory.encoded, ops.minimum(positions, last), axis=1)

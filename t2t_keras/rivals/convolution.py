@@ -1,4 +1,4 @@
-"""A convolution over positions: whole sequences in training, single positions in decoding."""
+"""A convolution over whole sequences in training and over single positions in decoding."""
 
 import keras
 from keras import ops
@@ -10,23 +10,23 @@ from t2t_keras.rivals.histories import History
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class Convolution(keras.layers.Layer):
-    """A matrix product of each position's window: the vectors around it, side by side.
+    """Multiplies each position's window, the concatenated vectors around it, by a matrix.
 
     Positions before the first and after the last token count as zeros, so the output has the length
     of the input and does not depend on padding.
 
     Args:
         units: width of the output.
-        kernel: number of vectors in a window.
+        kernel: number of positions in a window.
         dilation: distance between neighbors in a window.
-        causal: whether a window ends at its position. False: the window is centered there; if
-            `kernel` is even, it extends further to the left.
+        causal: whether the window of a position ends there. If False, the window is centered on
+            the position; if `kernel` is even, it extends further to the left.
         gain: variance of the outputs before training, for inputs with variance 1.
 
     Call arguments:
         x: `[batch, length, width]`.
-        mask: boolean `[batch, length]`, True at real tokens. None: all are real. A causal
-            convolution needs none.
+        mask: boolean `[batch, length]`, True at real tokens. If None, all tokens are real. A
+            causal convolution needs no mask.
 
     Returns:
         `[batch, length, units]`.
@@ -74,7 +74,7 @@ class Convolution(keras.layers.Layer):
         return self.product(windows)
 
     def empty_cache(self, sentences, beams):
-        """Returns an empty history of inputs, with as many positions as a window looks back."""
+        """Returns an empty history for the earlier inputs in a window."""
         if self.kernel == 1:
             return []
         return [self.history.empty(sentences, beams, self.compute_dtype)]
@@ -84,12 +84,12 @@ class Convolution(keras.layers.Layer):
 
         Args:
             x: `[rows, width]`.
-            position: its index.
-            cache: from `empty_cache` or the step before.
+            position: index of the position.
+            cache: from `empty_cache` or the previous step.
             beams, visible: see `History.read`.
 
         Returns:
-            `[rows, units]`, and the cache with this position in it.
+            Outputs `[rows, units]`, and the cache including this position.
         """
         distances = range(self.history.kept, 0, -self.dilation)
         window = [

@@ -23,9 +23,10 @@ from t2t_keras.sequence_model import SequenceModel, check_ids, check_inputs
 class ConvS2SConfig(RivalConfig):
     """The settings of `ConvS2S`. The defaults are the paper's for English–German (§5.1).
 
-    Encoder and decoder end with wide and top layers; all others have `units` and `kernel`. The
-    vocabulary size of 40,000 is from §4.1, the width of the embeddings from §4.2, the dropout rate
-    from the authors' training command for English–German, and the maximum length from their code.
+    In encoder and decoder, the last layers are the top layers, and the layers below them are the
+    wide layers. All other layers have `units` and `kernel`. The vocabulary size of 40,000 is from
+    §4.1, the width of the embeddings from §4.2, the dropout rate from the authors' training
+    command for English–German, and the maximum length from their code.
 
     Args:
         units: width of the layers.
@@ -78,7 +79,7 @@ class ConvS2SConfig(RivalConfig):
         return 2 * self.d_model * self.layers[1] * length
 
     def shapes(self, layers):
-        """Returns units and kernel of each layer of a stack."""
+        """Returns (units, kernel) for each layer of a stack."""
         top, wide = [(self.top_units, 1)], [(self.wide_units, self.kernel)]
         others = [(self.units, self.kernel)] * (layers - self.wide_layers - self.top_layers)
         return others + wide * self.wide_layers + top * self.top_layers
@@ -103,7 +104,7 @@ class ConvS2SMemory(NamedTuple):
 class ConvS2S(SequenceModel):
     """Convolutional sequence to sequence learning (Gehring et al. 2017).
 
-    Args and call arguments: see `SequenceModel`, with a `ConvS2SConfig`.
+    For args and call arguments, see `SequenceModel`. `config` is a `ConvS2SConfig`.
 
     Example:
 
@@ -154,8 +155,8 @@ class ConvS2S(SequenceModel):
 
     @property
     def embedding_options(self):
-        # Initially, the matrix has the standard deviation d_model^-½, and the vectors have 0.1
-        # (§3.5).
+        # The matrix initially has a standard deviation of d_model^-½. The scale gives the vectors
+        # a standard deviation of 0.1 (§3.5).
         return {"scale": 0.1 * self.config.d_model**0.5}
 
     def build_layers(self):
@@ -203,7 +204,7 @@ class ConvS2S(SequenceModel):
     def remember(self, source, training=None):
         """Returns the `ConvS2SMemory` of source ids.
 
-        The values are scaled, because uniform weights over m tokens divide their variance by m.
+        The values are scaled by √m, because a mean over m tokens divides the variance by m.
         """
         mask = self.source_mask(source)
         embedded = self.embed_source(source, training)
@@ -225,7 +226,7 @@ class ConvS2S(SequenceModel):
         return self.stack(embedded, convolve, memory, training)
 
     def stack(self, embedded, convolve, memory, training=None):
-        """Returns the decoder's outputs and the weights of each layer's attention.
+        """Returns the decoder's outputs and each layer's attention weights.
 
         Args:
             embedded: embedded target, `[sentences, positions, d_model]`.
@@ -233,7 +234,7 @@ class ConvS2S(SequenceModel):
             memory: a `ConvS2SMemory`.
 
         Returns:
-            `[sentences, positions, d_model]`, and a list of `[sentences, positions,
+            Outputs `[sentences, positions, d_model]`, and a list of weights `[sentences, positions,
             source_length]`.
         """
         x, all_weights = self.decoder_input(embedded), []
@@ -249,7 +250,7 @@ class ConvS2S(SequenceModel):
         return {f"decoder/{i}/cross_attention": each[:, None] for i, each in enumerate(weights)}
 
     def start_decoding(self, source, max_length, beams=1):
-        """See `Transformer.start_decoding`. The cache contains the windows of each layer."""
+        """See `Transformer.start_decoding`. The cache contains each layer's earlier inputs."""
         self.check_room(max_length, beams)
         self.target_positions.check_length(max_length)
         check_ids("source", source)

@@ -1,4 +1,4 @@
-"""ByteNet's residual block: a dilated convolution between two narrowing and widening products."""
+"""ByteNet's residual block: a dilated convolution between a narrowing and a widening product."""
 
 import keras
 from keras import ops
@@ -13,14 +13,14 @@ class DilatedBlock(keras.layers.Layer):
 
     Args:
         units: width of the convolution.
-        kernel: number of vectors in its window.
+        kernel: number of positions in the window of the convolution.
         dilation: distance between neighbors in the window.
-        causal: whether a window ends at its position.
-        dropout: rate on the output, before it is added.
+        causal: whether the window of a position ends there.
+        dropout: dropout rate of the output, before it is added to x.
 
     Call arguments:
         x: `[batch, length, width]`.
-        mask: boolean `[batch, length]`, True at real tokens. None: all are real.
+        mask: boolean `[batch, length]`, True at real tokens. If None, all tokens are real.
 
     Returns:
         `[batch, length, width]`.

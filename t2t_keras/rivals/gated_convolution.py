@@ -1,4 +1,4 @@
-"""ConvS2S' layer: a convolution, gated linear units and a scaled residual connection."""
+"""The layer of ConvS2S: a convolution, gated linear units and a scaled residual connection."""
 
 import keras
 from keras import ops
@@ -9,7 +9,7 @@ ROOT_HALF = 0.5**0.5  # factor that preserves the variance of a sum of two terms
 
 
 def scaled_linear(units, **options):
-    """Returns a `Dense` layer whose outputs initially have the variance of its inputs."""
+    """Returns a `Dense` layer that initially preserves the variance of its inputs."""
     initializer = keras.initializers.VarianceScaling(1.0, "fan_in", "untruncated_normal")
     return keras.layers.Dense(units, kernel_initializer=initializer, **options)
 
@@ -18,18 +18,18 @@ def scaled_linear(units, **options):
 class GatedConvolution(keras.layers.Layer):
     """A · σ(B), where a convolution computes A and B.
 
-    The residual connection is a second call, `joined`, because a decoder layer applies its
-    attention in between.
+    The residual connection is a separate method, `joined`, because a decoder layer applies
+    attention between the two.
 
     Args:
         units: width of the output.
-        kernel: number of vectors in a window.
-        causal: whether a window ends at its position.
-        dropout: rate on the input of the convolution.
+        kernel: number of positions in a window.
+        causal: whether the window of a position ends there.
+        dropout: dropout rate of the convolution's input.
 
     Call arguments:
         x: `[batch, length, width]`.
-        mask: boolean `[batch, length]`, True at real tokens. None: all are real.
+        mask: boolean `[batch, length]`, True at real tokens. If None, all tokens are real.
 
     Returns:
         `[batch, length, units]`.
@@ -51,7 +51,7 @@ class GatedConvolution(keras.layers.Layer):
         self.units, self.kernel, self.causal, self.rate = units, kernel, causal, dropout
         dtype = self.dtype_policy
         self.dropout = keras.layers.Dropout(dropout, dtype=dtype, name="dropout")
-        # The gate, initially ½, divides the variance by 4. Dropout divides it by 1 − rate.
+        # The gate is initially ½, which divides the variance by 4. Dropout divides it by 1 − rate.
         gain = 4 * (1 - dropout)
         self.convolution = Convolution(
             2 * units, kernel, causal=causal, gain=gain, dtype=dtype, name="convolution"
@@ -75,7 +75,7 @@ class GatedConvolution(keras.layers.Layer):
         return gated(y), cache
 
     def joined(self, x, y):
-        """Returns the sum of the layer's input and y, scaled."""
+        """Returns the scaled sum of x, the layer's input, and y."""
         return (y + (x if self.shortcut is None else self.shortcut(x))) * ROOT_HALF
 
     def get_config(self):

@@ -1,7 +1,7 @@
 """GNMT-style model: stacks of LSTMs with residual connections and additive attention.
 
 It differs from Wu et al. 2016 in one respect: the first decoder layer does not use the context of
-the previous step. So training computes all positions of a layer in one call.
+the previous step. Training can therefore compute all positions of a layer in one call.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ from t2t_keras.sequence_model import SequenceModel, check_ids, check_inputs
 
 @dataclasses.dataclass
 class GNMTConfig(RivalConfig):
-    """The settings of `GNMT`. The defaults are those of Wu et al. 2016.
+    """The settings of `GNMT`. The defaults are from Wu et al. 2016.
 
     Args:
         units: width of the LSTMs.
@@ -55,7 +55,7 @@ class GNMTConfig(RivalConfig):
         return 0, 0, 1
 
     def use_of(self, path):
-        """Returns 1.5 if the layer above also needs half of the matrix's product, else 1."""
+        """Returns 1.5 if half of the product is computed again for the layer above, else 1."""
         names = ["encoder_0_forward", *(f"encoder_{i}" for i in range(1, self.num_layers))]
         below = [*names[:-1], *(f"decoder_{i}" for i in range(self.layers[1] - 1))]
         layer, weight = path.split("/")[0], path.split("/")[-1]
@@ -79,11 +79,11 @@ class GNMTMemory(NamedTuple):
 class GNMT(SequenceModel):
     """Recurrent translation with attention (Wu et al. 2016).
 
-    The encoder's first layer reads in both directions. The first decoder layer provides the
-    attention's queries; the layers above receive its contexts. From the third layer on,
-    connections are residual; with `fast_forward`, all layers have fast-forward connections instead.
+    The first encoder layer is bidirectional. The first decoder layer computes the attention's
+    queries, and all layers above it receive the attention's contexts. Residual connections start
+    at the third layer. With `fast_forward`, all layers have fast-forward connections instead.
 
-    Args and call arguments: see `SequenceModel`, with a `GNMTConfig`.
+    For args and call arguments, see `SequenceModel`. `config` is a `GNMTConfig`.
 
     Example:
 
@@ -169,13 +169,13 @@ class GNMT(SequenceModel):
         return self.stack(x, lambda i, x: self.decoder[i](x), memory, mask, training)
 
     def stack(self, x, recur, memory, mask=None, training=None):
-        """Returns the decoder's outputs, `[sentences, positions, d_model]`, and the weights.
+        """Returns outputs `[sentences, positions, d_model]` and the attention weights.
 
         Args:
             x: embedded target, `[sentences, positions, d_model]`.
             recur: function that applies decoder layer i to its input.
             memory: a `GNMTMemory`.
-            mask: boolean `[sentences, positions]`, True at real tokens. None: all.
+            mask: boolean `[sentences, positions]`, True at real tokens. If None, all are real.
         """
         x = self.dropout(x, training=training)
         below = self.decoder[0], x
@@ -217,5 +217,5 @@ class GNMT(SequenceModel):
 
 
 def joined(*vectors):
-    """Concatenates vectors, ignoring None."""
+    """Concatenates vectors; skips None."""
     return ops.concatenate([each for each in vectors if each is not None], axis=-1)

@@ -8,8 +8,8 @@ from keras import ops
 class History(NamedTuple):
     """Vectors of the newest positions of every hypothesis: `[sentences, 1, kept · beams, width]`.
 
-    The hypothesis in beam b at position p writes slot `(p mod kept) · beams + b`. Nothing is moved
-    when a beam search continues a different hypothesis: `visible` marks the slots of each one.
+    The hypothesis in beam b at position p writes to slot `(p mod kept) · beams + b`. Slots stay in
+    place when a beam search reorders its hypotheses: `visible` marks each hypothesis's slots.
 
     Args:
         kept: number of positions.
@@ -25,13 +25,14 @@ class History(NamedTuple):
     def read(self, array, position, beams, visible):
         """Returns the vectors that each hypothesis wrote at a position: `[rows, width]`.
 
-        They are zero before the first position.
+        Vectors before the first position are zero.
 
         Args:
             array: from `empty` or `written`.
-            position: index of the position, one of the newest `kept`.
-            beams: hypotheses per sentence.
-            visible: see `Transformer.decode_step`. None: hypotheses stay in their beams.
+            position: index of one of the newest `kept` positions.
+            beams: number of hypotheses per sentence.
+            visible: see `Transformer.decode_step`. If None, each hypothesis
+                stays in its beam.
         """
         rows = self.rows(array, position, beams, beams_at(position, beams, visible))
         vectors = ops.take(ops.reshape(array, (-1, self.width)), rows, axis=0)
@@ -47,13 +48,16 @@ class History(NamedTuple):
         return ops.reshape(vectors, (-1, 1, self.kept * beams, self.width))
 
     def rows(self, array, position, beams, beam):
-        """Returns the slots of beams `[sentences or 1, beams]` among all sentences: `[rows]`."""
+        """Returns indices `[rows]` of slots in the flattened array.
+
+        `beam`, `[sentences or 1, beams]`, contains the beam that wrote each slot.
+        """
         sentences = ops.arange(ops.shape(array)[0], dtype="int32")[:, None]
         return ops.reshape((sentences * self.kept + position % self.kept) * beams + beam, (-1,))
 
 
 def beams_at(position, beams, visible):
-    """Returns the beam in which each hypothesis was at a position: `[sentences or 1, beams]`."""
+    """Returns the beam that each hypothesis had at a position: `[sentences or 1, beams]`."""
     beam = ops.arange(beams, dtype="int32")
     if visible is None:
         return beam[None]
@@ -63,16 +67,16 @@ def beams_at(position, beams, visible):
 
 
 def layer_steps(layers, position, cache, beams, visible):
-    """Returns a function that applies a decoder layer to one position, and its new caches.
+    """Returns a function that applies a decoder layer to one position, and the new caches.
 
     Args:
-        layers: the decoder's layers, each with `width`, `units` and a `decode_step` of rows.
+        layers: the decoder's layers, with `width`, `units` and a `decode_step` that takes rows.
         position, beams, visible: see `History.read`.
         cache: the cache of each layer.
 
     Returns:
-        A function of (index of a layer, vectors `[sentences, beams, width]`) that returns
-        `[sentences, beams, units]`, and a list to which it appends the new cache of the layer.
+        (step, new_caches). `step(i, x)` applies layer i to x, `[sentences, beams, width]`, and
+        returns `[sentences, beams, units]`. It appends the layer's new cache to `new_caches`.
     """
     new_caches = []
 
@@ -92,7 +96,8 @@ def beams_of_step(tokens, array, visible):
     Args:
         tokens: ids `[rows]`.
         array: the array of any history.
-        visible: see `History.read`. None, with unknown shapes, means one hypothesis.
+        visible: see `History.read`. If it is None and the shapes are unknown, there is one
+            hypothesis per sentence.
     """
     if visible is not None:
         return visible.shape[1]

@@ -11,7 +11,7 @@ from t2t_keras.rivals.sparse_experts import SparseExperts
 
 @dataclasses.dataclass
 class MoEConfig(GNMTConfig):
-    """The settings of `MoE`. The defaults are those of Shazeer et al. 2017, appendix E.
+    """The settings of `MoE`. The defaults are from Shazeer et al. 2017, appendix E.
 
     For the simplifications, see "Differences from the papers" in this folder's README.
 
@@ -47,7 +47,7 @@ class MoEConfig(GNMTConfig):
         check(not self.fast_forward, "fast_forward", True, "False: the experts are residual")
 
     def use_of(self, path):
-        """Returns the share of the experts that compute a token; see `GNMTConfig` for others."""
+        """Returns `chosen / experts` for an expert's matrices; for others, see `GNMTConfig`."""
         layer, weight = path.split("/")[0], path.split("/")[-1]
         of_experts = layer.endswith("_experts") and weight in ("inner", "outer")
         return self.chosen / self.experts if of_experts else super().use_of(path)
@@ -59,7 +59,7 @@ class MoE(GNMT):
 
     Every layer whose input is as wide as its output has a residual connection.
 
-    Args and call arguments: see `GNMT`, with a `MoEConfig`.
+    For args and call arguments, see `GNMT`. `config` is a `MoEConfig`.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""The attention of ConvS2S: in every decoder layer, with the embeddings of both sides."""
+"""The attention in every decoder layer of ConvS2S; its queries and values include embeddings."""
 
 import keras
 from keras import ops
@@ -10,20 +10,20 @@ from t2t_keras.rivals.gated_convolution import ROOT_HALF, scaled_linear
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class MultiStepAttention(keras.layers.Layer):
-    """Dot-product attention, added to the vectors that its queries come from.
+    """Dot-product attention whose contexts are added to x.
 
     Args:
         d_model: width of the embeddings, the keys and the values.
 
     Call arguments:
         x: outputs of a decoder convolution, `[batch, queries, units]`.
-        embedded: embedded target, `[batch, queries, d_model]`; the queries contain it.
+        embedded: embedded target, `[batch, queries, d_model]`. It is added to the queries.
         keys: `[batch, length, d_model]`.
         values: `[batch, length, d_model]`.
         mask: boolean `[batch, length]`, True at real tokens.
 
     Returns:
-        `[batch, queries, units]`, and the weights `[batch, queries, length]`.
+        Outputs `[batch, queries, units]` and weights `[batch, queries, length]`.
 
     References:
         Gehring et al. 2017 (arXiv 1705.03122), §3.3.

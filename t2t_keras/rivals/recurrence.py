@@ -8,7 +8,7 @@ from t2t_keras.rivals.histories import History
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class Recurrence(keras.layers.Layer):
-    """An LSTM from the first position to the last, or backward.
+    """An LSTM that reads from the first position to the last, or backward.
 
     Args:
         units: width of the states.
@@ -16,10 +16,10 @@ class Recurrence(keras.layers.Layer):
 
     Call arguments:
         x: `[batch, length, width]`.
-        lengths: numbers of real tokens, `[batch]`. Needed by a backward layer.
+        lengths: numbers of real tokens, `[batch]`. Required by a backward layer.
 
     Returns:
-        `[batch, length, units]`. Vectors at padding have no meaning.
+        `[batch, length, units]`. Outputs at padding are meaningless.
 
     Example:
 
@@ -33,7 +33,7 @@ class Recurrence(keras.layers.Layer):
     def __init__(self, units, backward=False, **kwargs):
         super().__init__(**kwargs)
         self.units, self.backward, self.history = units, backward, History(1, units)
-        # XLA, which compiles training and searches on GPUs, has no kernel for cuDNN's LSTM.
+        # On GPUs, training and search are compiled with XLA, which cannot run cuDNN's LSTM.
         self.lstm = keras.layers.LSTM(
             units, return_sequences=True, use_cudnn=False, dtype=self.dtype_policy, name="lstm"
         )
@@ -53,7 +53,7 @@ class Recurrence(keras.layers.Layer):
         return ops.matmul(x, ops.cast(kernel, x.dtype))
 
     def empty_cache(self, sentences, beams):
-        """Returns empty histories of the state and the cell, each for one position."""
+        """Returns empty histories of the hidden state and the cell state, each for one position."""
         empty = self.history.empty(sentences, beams, self.compute_dtype)
         return [empty, empty]
 
@@ -62,12 +62,12 @@ class Recurrence(keras.layers.Layer):
 
         Args:
             x: `[rows, width]`.
-            position: its index.
-            cache: from `empty_cache` or the step before.
+            position: index of the position.
+            cache: from `empty_cache` or the previous step.
             beams, visible: see `History.read`.
 
         Returns:
-            `[rows, units]`, and the cache with this position in it.
+            Outputs `[rows, units]`, and the cache including this position.
         """
         states = [self.history.read(array, position - 1, beams, visible) for array in cache]
         output, states = self.lstm.cell(x, states)

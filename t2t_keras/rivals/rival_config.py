@@ -34,7 +34,7 @@ class RivalConfig:
     num_heads = 1
     longest = None
     widths = ("d_model",)  # names of the settings that `divided` divides
-    numbers = ()  # names of further settings that are whole numbers of at least 1
+    numbers = ()  # names of other settings that must be integers of at least 1
 
     def __post_init__(self):
         self.validate()
@@ -53,28 +53,28 @@ class RivalConfig:
 
     @property
     def layers(self):
-        """The number of layers of the encoder and of the decoder."""
+        """The numbers of layers: (encoder, decoder)."""
         return self.num_layers, self.decoder_layers or self.num_layers
 
     @property
     def attention_layers(self):
-        """The number of attention layers in the encoder, in the decoder and between them."""
+        """The numbers of attention layers: (encoder, decoder, cross-attention)."""
         return 0, 0, 0
 
     def attention_products(self, length):
-        """Returns the number of multiplications of a token with keys and values of others."""
+        """Returns the multiplications per token in products with keys and values."""
         return 0
 
     def use_of(self, path):
-        """Returns the number of times that a token is multiplied by the matrix at a path: 1."""
+        """Returns how many times each token is multiplied by the matrix at a path."""
         return 1
 
     def resolved(self):
-        """Returns a checked copy in which every number is set."""
+        """Returns a validated copy with `decoder_layers` set."""
         return dataclasses.replace(self, decoder_layers=self.layers[1])
 
     def divided(self, widths=1, layers=1):
-        """Returns a copy with its widths and its numbers of layers divided."""
+        """Returns a copy with all widths and numbers of layers divided by these divisors."""
         divided = {}
         names = dict.fromkeys(self.widths, ("widths", widths))
         names |= dict.fromkeys(("num_layers", "decoder_layers"), ("layers", layers))

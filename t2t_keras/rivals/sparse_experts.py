@@ -1,4 +1,4 @@
-"""A sparsely gated mixture of experts: a few of many small networks compute each token."""
+"""Sparsely gated mixture of experts: a few of many small networks process each token."""
 
 import math
 
@@ -10,15 +10,15 @@ from t2t_keras.layers.numerics import at_least_float32
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class SparseExperts(keras.layers.Layer):
-    """A mixture of feed-forward networks. Its gate chooses a few of them for every token.
+    """A mixture of feed-forward networks, the experts. A gate chooses a few experts per token.
 
-    Tokens are sorted by expert and put into blocks, each for one expert. For n assignments of
-    tokens to experts, there are at most n blocks and 2 n + experts rows. No token is dropped, so
-    the result for a token does not depend on the others.
+    Tokens are sorted by expert and divided into blocks of equal size; a block belongs to a single
+    expert. A token that chooses 2 experts makes 2 assignments. n assignments need at most n blocks
+    and 2 n + experts rows. No token is dropped, so a token's output does not depend on others.
 
-    In training, noise on the gates lets tokens try other experts, and two losses are added that
-    are small if all experts are used equally: the squared coefficients of variation of the sums
-    of their gates, and of the expected numbers of their tokens.
+    In training, random noise is added to the gate's logits, so that tokens try other experts. Two
+    losses favor equal use of the experts: the squared coefficients of variation of importance and
+    load. An expert's importance is the sum of its gates; its load is its expected number of tokens.
 
     Args:
         experts: number of experts.
@@ -28,7 +28,8 @@ class SparseExperts(keras.layers.Layer):
 
     Call arguments:
         x: `[..., width]`.
-        mask: boolean `[...]`, True at the tokens that count in the losses. None: all.
+        mask: boolean `[...]`, True at the tokens that count in the losses. If None, all
+            tokens count.
 
     Example:
 
@@ -53,7 +54,7 @@ class SparseExperts(keras.layers.Layer):
             initializer = keras.initializers.RandomUniform(-limit, limit)
             return self.add_weight(shape=shape, initializer=initializer, name=name)
 
-        # Equal gates at first (§A of the paper).
+        # Zeros, so that the experts initially have equal gates (appendix A of the paper).
         gates = {"shape": (width, self.experts), "initializer": "zeros", "autocast": False}
         self.gate = self.add_weight(**gates, name="gate")
         self.noise = self.add_weight(**gates, name="noise")
@@ -92,13 +93,13 @@ class SparseExperts(keras.layers.Layer):
         """
         width, assigned = tokens.shape[-1], ops.reshape(ops.cast(experts, "int32"), (-1,))
         count = ops.shape(assigned)[0]
-        size = count // self.experts + 1  # rows of a block
+        size = count // self.experts + 1  # rows per block
         blocks = smaller(count // size + self.experts, count)
         of_each = ops.sum(ops.one_hot(assigned, self.experts, dtype="int32"), axis=0)
         blocks_of_each = -(-of_each // size)
-        rank = ops.argsort(ops.argsort(assigned))  # index of each assignment, sorted by expert
+        rank = ops.argsort(ops.argsort(assigned))  # rank of each assignment when sorted by expert
         before, blocks_before = (ops.cumsum(each) - each for each in (of_each, blocks_of_each))
-        rank = ops.cast(rank, "int32") - ops.take(before, assigned)  # within its expert
+        rank = ops.cast(rank, "int32") - ops.take(before, assigned)  # rank within the expert
         row = ops.take(blocks_before, assigned) * size + rank
         token = ops.arange(count, dtype="int32") // self.chosen
         token_of_row = ops.scatter(row[:, None], token, (blocks * size,))
@@ -115,13 +116,13 @@ class SparseExperts(keras.layers.Layer):
         return ops.reshape(ops.take(x, row, axis=0), (-1, self.chosen, width))
 
     def add_balance(self, clean, rates, spread, highest, gates, experts, counted):
-        """Adds the two losses; `counted` [tokens] is 0 for padding."""
+        """Adds the two losses. `counted`, `[tokens]`, is 0 at padding."""
         counted = ops.cast(counted, clean.dtype)[:, None]
         use = ops.one_hot(experts, self.experts, dtype=clean.dtype) * gates[..., None]
         importance = ops.sum(ops.sum(use, axis=1) * counted, axis=0)
         losses = variation(importance)
         if self.chosen < self.experts:
-            # The probability that a new draw of its noise would choose an expert.
+            # Probability that an expert would be chosen if only its own noise were drawn again.
             last, next_one = highest[:, -2:-1], highest[:, -1:]
             others = ops.where(rates >= last, next_one, last)
             normal = (clean - others) / spread
@@ -135,7 +136,7 @@ class SparseExperts(keras.layers.Layer):
 
 
 def smaller(one, other):
-    """Returns the smaller of two sizes, or the first one if they are symbols of JAX's export."""
+    """Returns the smaller size, or the first one if the sizes are symbolic, as in JAX's export."""
     if ops.is_tensor(one):
         return ops.minimum(one, other)
     return min(one, other) if isinstance(one, int) else one

@@ -1,4 +1,4 @@
-"""Runs: folders with a trained model, and everything that Python code can do with them.
+"""Python interface of runs. A run is a folder with a trained model.
 
 from t2t_keras.runs import Run
 

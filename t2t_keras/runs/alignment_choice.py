@@ -1,6 +1,6 @@
-"""The choice of the decoder layer and head that align words, stored in a run.
+"""Chooses the decoder layer and head used for word alignment; stores them in the run.
 
-RUN/alignment.json contains the fields of the `AlignmentHead` and the figures of the choice.
+RUN/alignment.json contains the chosen `AlignmentHead`, its figures and the number of pairs.
 """
 
 import dataclasses
@@ -19,12 +19,12 @@ from t2t_keras.translating.words import between_words, linked
 
 
 class RatedHead(NamedTuple):
-    """A head with the figures by which it is chosen.
+    """An attention head and the figures used to rank it.
 
     Args:
         head: an `AlignmentHead`.
-        agreement: share of links that are the best in both directions.
-        error_rate: alignment error rate. None: no alignments were given.
+        agreement: share of links that are the best link of both words.
+        error_rate: alignment error rate, or None if no reference alignments were given.
     """
 
     head: AlignmentHead
@@ -44,14 +44,14 @@ def read_choice(run):
 
 
 def choose_alignment(run, sources, targets, alignments=None, weights=None, name="alignments"):
-    """Chooses the head that aligns words, stores it in the run, and returns all `RatedHead`s.
+    """Chooses the head used for word alignment, stores it, and returns all `RatedHead`s.
 
     Args:
         run: a `Run`.
-        sources, targets: lists of texts that translate each other.
-        alignments: their alignments, such as `0-0 1-2 1p1`; see `read_gold`. The lowest alignment
-            error rate decides. None: the highest agreement of both directions decides, among the
-            heads that are not shifted.
+        sources, targets: parallel lists of texts.
+        alignments: reference alignments, such as `0-0 1-2 1p1`; see `read_gold`. The head with the
+            lowest alignment error rate is chosen. If None, the head with the highest agreement is
+            chosen, and shifted heads are left out.
         weights: see `TrainedModel`.
         name: name of the file with the alignments, for error messages.
 
@@ -74,7 +74,7 @@ def rate_heads(run, sources, targets, alignments=None, weights=None, name="align
         )
     heads = alignment_heads(run.experiment().model)
     if alignments is None:
-        # Both directions agree well even if all links are one word off.
+        # Agreement cannot detect that all links are one word off.
         heads = [head for head in heads if not head.shifted]
     maps = word_maps(run, sources, targets, heads, weights)
     gold = None
@@ -91,7 +91,7 @@ def rate_heads(run, sources, targets, alignments=None, weights=None, name="align
 
 
 def word_maps(run, sources, targets, heads, weights=None):
-    """Returns a list for each pair: the weights `[target words, source words]` of each head."""
+    """Returns one array per pair, `[heads, target words, source words]`."""
     model, tokenizer = run.loaded(weights), run.tokenizer()
     ids = tf.TensorSpec([None, None], tf.int32)
 
@@ -112,7 +112,7 @@ def word_maps(run, sources, targets, heads, weights=None):
 
 
 def agreement(maps):
-    """Returns the share of links that are the best in both directions."""
+    """Returns the share of links that are the best link of both words."""
     both = total = 0
     for weights in maps:
         if weights.size:

@@ -1,4 +1,4 @@
-"""The attention weights of every head for one sentence, and pictures of them."""
+"""Attention weights of all heads for one sentence, and heat maps of them."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +21,7 @@ class SentenceAttention(NamedTuple):
 
     Args:
         source, translation: the source text and its translation.
-        heads: the `Heads` of each attention sub-layer.
+        heads: a list with the `Heads` of each attention sub-layer.
     """
 
     source: str
@@ -29,7 +29,7 @@ class SentenceAttention(NamedTuple):
     heads: list
 
     def save(self, folder):
-        """Writes a heat map for each sub-layer, and index.html, a page to browse them offline."""
+        """Writes a heat map for each sub-layer, and an index.html to browse them offline."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         with full_disk_named(folder), Progress("drawing", len(self.heads), "images") as progress:

@@ -13,7 +13,7 @@ RESTORE = (
 
 
 def read_config(path):
-    """Returns the contents of a config.json, as `write_settings` wrote it."""
+    """Returns the contents of a config.json written by `write_settings`."""
     contents = read_json(path, remedy=RESTORE)
     if contents is None:
         raise ValueError(
@@ -28,13 +28,13 @@ def preparation_of(data):
     """Returns the `preparation.json` of a run's data, or None if it is not found.
 
     Args:
-        data: `data.folder`. If it has several corpora, the first one is used.
+        data: the setting `data.folder`. If it lists several corpora, the first one is used.
     """
     if not data:
         return {}
     try:
         folder = corpora_in(data)[0].folder
-    except ValueError:  # a folder that is gone; its name may contain commas and colons
+    except ValueError:  # the folder is gone, and its name looks like a list of corpora
         return None
     return read_json(Path(folder) / "preparation.json")
 
@@ -49,7 +49,7 @@ def search_in(path):
 
 
 def with_tuples(value):
-    """Returns a value from JSON with all of its lists, at any depth, as tuples."""
+    """Converts all lists in a JSON value, at any depth, to tuples."""
     if isinstance(value, dict):
         return {name: with_tuples(each) for name, each in value.items()}
     return tuple(map(with_tuples, value)) if isinstance(value, list) else value

@@ -12,7 +12,7 @@ class Evaluation(NamedTuple):
 
     Args:
         translations: one string per line.
-        scores: `Score`s: sacreBLEU, chrF and, if requested, the BLEU of the paper's Table 2.
+        scores: the `Score`s for sacreBLEU, chrF and, if requested, the BLEU of the paper's Table 2.
         against: the same scores for a second system, compared by paired bootstrap, or None.
     """
 
@@ -22,7 +22,7 @@ class Evaluation(NamedTuple):
 
 
 def translate_all(translator, texts, task="translating", **search):
-    """Returns the best translation of each text, and shows progress. A text is one sentence."""
+    """Translates each text as one sentence, shows progress, returns the best translations."""
     with Progress(task, len(texts), unit="lines") as progress:
         progress.to(0)
         return translator.translate(texts, progress.to, split="off", **search)
@@ -32,8 +32,8 @@ def evaluate(translations, references, language=None, against=None):
     """Scores translations against references.
 
     Args:
-        translations, references: lists of strings of equal length.
-        language: language of the references, for the paper's BLEU. None: omit the paper's BLEU.
+        translations, references: parallel lists of strings.
+        language: language of the references, for the paper's BLEU. If None, it is omitted.
         against: translations of a second system, or None.
 
     Returns:

@@ -33,11 +33,11 @@ LEFTOVERS = r"config\.json\.unfinished|vocabulary(\..*\.unfinished)?|checkpoints
 
 
 class Import(NamedTuple):
-    """The outcome of `import_run`.
+    """The result of `import_run`.
 
     Args:
         run: the `Run`.
-        model: the `Imported` model that the run was made from.
+        model: the `Imported` model.
         weights: number of weights.
     """
 
@@ -47,13 +47,13 @@ class Import(NamedTuple):
 
 
 def import_run(folder, run, format=None, command=(), **options):
-    """Writes the trained model in a folder of another system as a run.
+    """Converts another system's trained model and writes it as a run.
 
     Args:
-        folder: path of the other system's files.
+        folder: path of the folder with the other system's files.
         run: path of the new run's folder.
-        format: one of `importing.formats.FORMATS`. None: recognized by the files.
-        command: the words of the command line, recorded in the run's config.json.
+        format: one of `importing.formats.FORMATS`. If None, it is recognized from the files.
+        command: command-line arguments, recorded in the run's config.json.
         **options: options of the format, such as `target_space` for tensor2tensor.
 
     Returns:
@@ -64,7 +64,7 @@ def import_run(folder, run, format=None, command=(), **options):
     imported = read_model(folder, format, **options)
     arrays = Arrays(imported)
     try:
-        tokenizer_of(imported)  # its errors come before the weights are written
+        tokenizer_of(imported)  # raises its errors before the weights are written
     except ValueError as error:
         raise ValueError(f"{folder}: {error}") from error
     experiment = Experiment(model=imported.config, search=SearchConfig(**imported.search))
@@ -74,10 +74,11 @@ def import_run(folder, run, format=None, command=(), **options):
         try:
             (run.folder / UNFINISHED).touch()
             run.checkpoints.save(STEP, arrays, {"imported": imported.system, "best_step": None})
-            # After the weights, because a large tokenizer takes a tenth of their memory.
+            # Made after the weights are written, because a large tokenizer needs memory, too: a
+            # tenth of the memory of the weights.
             with atomic_folder(run.folder / "vocabulary") as unfinished:
                 save_tokenizer(tokenizer_of(imported), unfinished)
-            # A folder without config.json is not a run, so this file comes last.
+            # config.json is written last, because a folder without it is not a run.
             write_settings(run.config_file, experiment, command, imported=imported.system)
         except BaseException:
             clear(run)
@@ -88,7 +89,7 @@ def import_run(folder, run, format=None, command=(), **options):
 def check_new(run):
     """Rejects a folder that contains files, except those of an interrupted import.
 
-    While a model is imported, the run has the file `UNFINISHED`, which becomes its config.json.
+    During an import, the folder contains the file `UNFINISHED`, which then becomes config.json.
     """
     if run.folder.exists() and not run.folder.is_dir():
         raise ValueError(f"{run.folder} is a file. Give the name of a new folder")
@@ -137,7 +138,7 @@ def new_tokenizer(imported):
 
 
 def exported_tokenizer(folder):
-    """Returns the tokenizer in an export's folder, see `engine_exports.vocabulary_files`."""
+    """Returns the tokenizer in an export's folder; see `engine_exports.vocabulary_files`."""
     with tempfile.TemporaryDirectory() as temporary:
         for path in folder.iterdir():
             side, _, name = path.name.partition(".")
@@ -148,7 +149,7 @@ def exported_tokenizer(folder):
         return load_tokenizer(temporary if separate else folder)
 
 
-# Does not compose or remove characters, because the model may have learned them.
+# Neither composes nor removes characters, because the model may have learned them.
 PLAIN = Normalization(nfc=False, control_characters=False, space_sign=False)
 TOKENIZERS = {
     "subwords": lambda side: SubwordTokenizer(side.pieces, PLAIN),
@@ -163,7 +164,7 @@ class Arrays(collections.abc.Mapping):
     """The arrays of a checkpoint. Reading an array converts it.
 
     Args:
-        imported: an `Imported` model. It must have a tensor of the same shape for every weight.
+        imported: an `Imported` model, which must have a tensor of the right shape for each weight.
     """
 
     def __init__(self, imported):

@@ -14,8 +14,8 @@ class ParseEvaluation(NamedTuple):
     Args:
         scores: the `Bracketing` of all sentences, and of sentences of at most `SHORT` words.
         parses: one tree per sentence, as a string; "" if the model wrote nothing.
-        repaired: number of repaired parses, for all sentences and for the short ones. None for
-            parses read from a file.
+        repaired: numbers of repaired parses, among all sentences and among the short ones. None
+            for parses read from a file.
     """
 
     scores: list
@@ -48,7 +48,7 @@ def leaf_symbol(run, given):
 
     Args:
         run: a `Run`.
-        given: the user's choice, or None. Needed only if the run has no record of it.
+        given: the user's choice, or None. Required only if the run does not record the symbol.
     """
     (known, _) = run.prepared_with("leaves") or (None, None)
     if known and given and known != given:

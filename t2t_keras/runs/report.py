@@ -1,4 +1,4 @@
-"""The report of a run: one page with its settings, learning curves and translations."""
+"""The report of a run: one page with the settings, learning curves and translations."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -31,8 +31,8 @@ class TestSet(NamedTuple):
     """A test set to translate for the report.
 
     Args:
-        name: its name on the page.
-        sources, references: lists of strings of equal length.
+        name: name shown on the page.
+        sources, references: parallel lists of strings.
         part: the part of the test set that is used, such as "its first 200 lines".
     """
 
@@ -58,7 +58,7 @@ def write_report(
 
     Args:
         run: a `Run`.
-        sources, references: a test set. None: the report has only settings and learning curves.
+        sources, references: a test set. If None, the report has only settings and learning curves.
         path: the page to write. None: RUN/report.html.
         name: name of the test set.
         limit: maximum number of test set lines to translate. None: all.
@@ -76,7 +76,7 @@ def write_report(
     path = Path(path or run.folder / "report.html")
     if path.is_dir():
         raise ValueError(f"--output must name the page to write. Received: {path}, a folder")
-    with atomic_file(path) as file:  # fails before the translation if the path is not writable
+    with atomic_file(path) as file:  # fails before translating if `path` is not writable
         results = tests and test_facts(run, tests, examples, weights, **search)
         file.write(report(facts, results).encode())
     return path
@@ -99,7 +99,7 @@ def run_facts(run):
 
 
 def name_of(folder):
-    """Returns a run's name: the folder's name, or the table's row for runs of t2t-reproduce."""
+    """Returns the name of the run's folder, or of its parent folder for runs of t2t-reproduce."""
     return folder.parent.name if folder.name == "run" else folder.name
 
 
@@ -135,7 +135,10 @@ def test_facts(run, tests, examples, weights, **search):
 
 
 def example_attention(run, lines, weights):
-    """Returns the attention weights for a sentence of median length, or None if none fits."""
+    """Returns the attention weights for a sentence of median length, or None if all are too long.
+
+    The median is computed over the sentences that are short enough.
+    """
     tokenizer, model = run.tokenizer(), run.loaded(weights)
     triples = [
         (
@@ -154,12 +157,12 @@ def example_attention(run, lines, weights):
 
 
 def calibration_of(tokenizer, translations, references):
-    """Returns the `Calibration` of the words of translations, or None if there are no words.
+    """Returns the `Calibration` of the translations' words, or None if there are no words.
 
     Args:
         tokenizer: the tokenizer of the target language.
         translations: the `Translation` of each text, with confidence.
-        references: lists of strings of equal length.
+        references: the reference translation of each text, or an empty list.
     """
     expected = tokenizer.encode(references) if references else []
     right = []

@@ -1,14 +1,14 @@
 """A run's folder, which contains everything that training and later steps need.
 
 RUN/
-  config.json          every setting as resolved, versions, the command line
+  config.json          all resolved settings, package versions, the command line
   vocabulary/          the sub-word model
-  checkpoints/         training state: the newest N and the best
+  checkpoints/         training state: the newest N checkpoints and the best
   logs/                TensorBoard
   metrics.jsonl        one line per evaluation
   averaged.weights.h5  the averaged weights
-  averaged.json        the averaged checkpoints, and the weights that were chosen
-  alignment.json       the layer and head that align words, if they were chosen
+  averaged.json        the steps of the averaged checkpoints, and the choice of weights
+  alignment.json       the layer and head for word alignment, if they were chosen
   export/              numbered SavedModels
   export_litert/       numbered models for LiteRT
   export_ctranslate2/  a CTranslate2 folder, if it was exported
@@ -34,8 +34,8 @@ class Run(RunFolder, TrainedModel):
 
     Args:
         folder: path of the run's folder.
-        to: the tag before each source, or a language: "de" means "<2de>". None: the tag of the
-            training data, if all corpora have the same tag.
+        to: tag to put before each source, or a language: "de" means "<2de>". If None, the tag of
+            the training data is used, if all corpora have the same tag.
 
     Example:
 
@@ -115,7 +115,7 @@ class Run(RunFolder, TrainedModel):
         return PreferredEngine(choice.engine, lambda: self.engine(weights))
 
     def load_weights(self, model, weights=None):
-        """Assigns weights of the run to its model; see `model`."""
+        """Assigns the run's weights to a model; see `model`."""
         path = self.weights_file(weights)
         if path == self.averaged_weights:
             self.averaged.load_into(model)
@@ -124,13 +124,13 @@ class Run(RunFolder, TrainedModel):
         restore(model, {name: array for name, array in state.items() if "model/" in name})
 
     def loaded_with_steps(self, weights=None):
-        """Returns (steps of the weights, or None if unknown; model), which match exactly."""
+        """Returns the model, and the steps of exactly its weights, or None if unknown."""
         return self.loaded_with_file(weights)[:2]
 
     def loaded_with_file(self, weights=None):
-        """Returns the same, and the digest of the weights' file.
+        """Returns the results of `loaded_with_steps`, and the digest of the weights' file.
 
-        A different process may replace the averaged weights at any moment.
+        Loads again if a different process has replaced the weights in the meantime.
         """
         while True:
             key = self.weights_key(weights)
@@ -140,9 +140,9 @@ class Run(RunFolder, TrainedModel):
                 return model, steps, digest
 
     def new_model(self, weights_file):
-        """Returns the model with random weights, if the file is large enough for its weights.
+        """Returns the model with random weights, if the file is large enough to contain them.
 
-        Otherwise, damaged or hostile settings could allocate terabytes.
+        Without this check, damaged or hostile settings could allocate terabytes.
         """
         config, tokenizer = self.experiment().model, self.vocabulary()
         sides = {"vocab_size": tokenizer.target, "source_vocab_size": tokenizer.source}
@@ -166,7 +166,7 @@ class Run(RunFolder, TrainedModel):
         return self.kept_checkpoints().latest()
 
     def average(self, last=5, made_by="t2t-average"):
-        """Writes the mean of the last checkpoints as the averaged weights, and returns their steps.
+        """Averages the last checkpoints, stores the averaged weights, and returns the steps.
 
         Args:
             last: number of checkpoints. An older checkpoint that was kept because it is the best
@@ -184,9 +184,9 @@ class Run(RunFolder, TrainedModel):
         return steps
 
     def adopt_averaged_weights(self):
-        """Records averaged weights of an older version as made from the present checkpoints.
+        """Records that averaged weights of an older version come from the present checkpoints.
 
-        So they are kept until training continues.
+        The averaged weights are then kept until training continues.
         """
         newest, steps = None, self.checkpoints.steps()
         with contextlib.suppress(DamagedCheckpoint):
@@ -202,15 +202,15 @@ class Run(RunFolder, TrainedModel):
         """Creates the folder and locks it, so that no other process trains in it."""
         return locked_folder(self.folder)
 
-    # Further uses of the trained model, besides those in `TrainedModel`. They import Matplotlib and
-    # other packages that are not needed for translation.
+    # Uses of the trained model that are not in `TrainedModel`. They import Matplotlib and other
+    # packages that are not needed for translation.
 
     def attention(self, sentence, translation=None, pieces=False, weights=None, **search):
         """Returns the `SentenceAttention` of all heads for a sentence and its translation.
 
         Args:
-            sentence: text of the source.
-            translation: text of the target. None: the model's own translation.
+            sentence: the source text.
+            translation: the target text. None: the model's own translation.
             pieces: show weights between sub-words instead of words.
             weights, **search: see `TrainedModel`.
         """
@@ -219,11 +219,11 @@ class Run(RunFolder, TrainedModel):
         return attention(self, sentence, translation, pieces, weights, **search)
 
     def choose_alignment(self, sources, targets, alignments=None, weights=None, name="alignments"):
-        """Chooses the layer and head that align words, and stores them in the run.
+        """Chooses the layer and head used for word alignment, and stores them in the run.
 
         Args:
-            sources, targets: lists of texts that translate each other.
-            alignments: their alignments, such as `0-0 1-2 1p1`, or None.
+            sources, targets: parallel lists of texts.
+            alignments: reference alignments, such as `0-0 1-2 1p1`, or None.
             weights: see `TrainedModel`.
             name: name of the file with the alignments, for error messages.
 
@@ -236,7 +236,7 @@ class Run(RunFolder, TrainedModel):
         """Exports the trained model and returns the path of the export.
 
         Args:
-            folder: output folder, or file for "keras". None: a path inside the run.
+            folder: output folder, or output file for "keras". None: a path inside the run.
             format: "saved_model", "litert", "ctranslate2" or "keras".
             weights: see `TrainedModel`.
             **options: `dtype`, `ids_only`, `portable`, `force`, and search settings, depending on

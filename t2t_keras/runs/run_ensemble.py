@@ -44,7 +44,7 @@ class RunEnsemble(TrainedModel):
         return self.runs[0].folder
 
     def prepared_with(self, name):
-        """Returns an entry of the first run's record of its data; see `Run.prepared_with`."""
+        """Returns an entry of the first run's `preparation.json`; see `Run.prepared_with`."""
         return self.runs[0].prepared_with(name)
 
     def model(self, weights=None):

@@ -15,7 +15,7 @@ CHOOSE_AGAIN = "Run t2t-attention --choose_alignment again, or delete the file"
 
 
 class RunFolder:
-    """A run's folder, see `run.py`: its vocabulary, its tags, and the files with its weights.
+    """The folder of a run: vocabulary, tags, and the files with the weights; see `run.py`.
 
     Args:
         folder: path of the run's folder.
@@ -53,17 +53,18 @@ class RunFolder:
             raise ValueError(f"{self.folder}: {error}") from error
 
     def tags(self):
-        """Returns the tag of each corpus of the training data; None for one without a tag."""
+        """Returns the tag of each training corpus, or None for a corpus without a tag."""
         return read_config(self.config_file).get("tags") or [None]
 
     def init(self):
-        """Returns the folder of the run whose weights this one was started from, or None."""
+        """Returns the folder of the run whose weights initialized this run, or None."""
         return read_config(self.config_file).get("init") if self.config_file.exists() else None
 
     def prepared_with(self, name):
         """Returns an entry of the prepared data's `preparation.json`, or None if there is none.
 
-        The run contains a copy. For a run of an older version, the data must be at its old path.
+        A run contains a copy of this file. A run of an older version does not, so its data must
+        still be at the old path.
         """
         contents = read_config(self.config_file)
         preparation = contents.get("preparation")
@@ -104,7 +105,7 @@ class RunFolder:
         """Returns the weights that were chosen when training ended: "averaged", or a step.
 
         Without such a choice, or after further training, the averaged weights are returned if they
-        exist, else the newest checkpoint.
+        exist, otherwise the newest checkpoint.
         """
         if self.averaged_weights.exists():
             return self.chosen_weights() or "averaged"
@@ -119,7 +120,7 @@ class RunFolder:
         return str(steps[-1])
 
     def chosen_weights(self):
-        """Returns the choice in the record of the averaged weights, or None if there is none."""
+        """Returns the weights that averaged.json says were chosen, or None if there are none."""
         chosen = (self.averaged.record() or {}).get("chosen")
         steps = self.checkpoints.steps()
         if chosen in (None, "averaged") or chosen in map(str, steps):
@@ -148,7 +149,7 @@ class RunFolder:
         return files[weights]
 
     def weights_key(self, weights):
-        """Returns a key that changes whenever the weights do, while this process runs."""
+        """Returns a key that changes whenever the weights change while this process runs."""
         return file_key(self.weights_file(weights))
 
     def weights_file_digest(self, weights=None):
@@ -172,7 +173,7 @@ def step_of(path):
 
 
 def read_head(folder):
-    """Returns the `AlignmentHead` in a run's folder, or None. The model may not have this head."""
+    """Returns the `AlignmentHead` in a run's folder, or None, without checking the model for it."""
     contents = read_json(folder / ALIGNMENT, remedy=CHOOSE_AGAIN)
     if contents is None:
         return None

@@ -1,4 +1,4 @@
-"""A run's config.json: every setting as resolved, package versions, the command line."""
+"""A run's config.json: all resolved settings, package versions, the command line."""
 
 import dataclasses
 import importlib.metadata
@@ -34,10 +34,10 @@ def write_settings(path, experiment, command=(), **facts):
 
 
 def tags_of(data):
-    """Returns the tag of each corpus of a run's data; None for one without a tag.
+    """Returns the tag of each corpus of a run's data, or None for a corpus without a tag.
 
     Args:
-        data: `data.folder`.
+        data: the setting `data.folder`.
     """
     return [tag_in(corpus.folder) for corpus in corpora_in(data)] if data else []
 

@@ -33,7 +33,7 @@ def check_line_counts(**files):
     """Rejects two files with different numbers of lines.
 
     Args:
-        **files: the lines of the two files, with their flags as names.
+        **files: {flag that names the file: lines of the file}.
     """
     (one, ours), (other, theirs) = files.items()
     if len(ours) != len(theirs):

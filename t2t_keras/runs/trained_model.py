@@ -18,7 +18,7 @@ class TrainedModel:
     A subclass has the methods `experiment()`, `vocabulary()`, `tokenizer()` and `model()`.
 
     The argument `weights` is "averaged", "best", "newest" or the step of a checkpoint as a string.
-    None selects the weights that were chosen when training ended, see `Run.default_weights`.
+    None selects the weights that were chosen when training ended; see `Run.default_weights`.
     `**search` changes fields of the run's `SearchConfig`: `beam=1`, `alpha=0.8`, `method="sample"`.
     """
 
@@ -124,10 +124,10 @@ class TrainedModel:
         """Translates a test set and returns its `Evaluation`: translations and scores.
 
         Args:
-            sources, references: lists of strings of equal length.
+            sources, references: parallel lists of strings.
             weights, **search: see the class.
-            paper_bleu: language of the references, for the BLEU of the paper's Table 2. None:
-                omit that score.
+            paper_bleu: language of the references, for the BLEU of the paper's Table 2. If None,
+                that score is omitted.
             engine, dtype: see `translator`.
         """
         outputs = translate_all(self.translator(weights, engine, dtype), sources, **search)
@@ -137,19 +137,19 @@ class TrainedModel:
         """Parses the sentences of gold trees and returns a `ParseEvaluation`.
 
         Args:
-            treebank: files of bracketed trees: a path, a glob, or several with commas.
+            treebank: files with bracketed trees: a path, a glob, or several separated by commas.
             weights: see the class.
-            leaves: leaf symbol that the run was trained with. None: the recorded one.
+            leaves: leaf symbol that the run was trained with. None: the recorded symbol.
             **options: `engine` and `dtype`, see `translator`; for other options, see the class.
         """
         return evaluate_run(self, treebank, weights, leaves, **options)
 
     def loaded(self, weights):
-        """Returns `self.model(weights)`, loaded only once."""
+        """Returns `self.model(weights)`, but loads it only once."""
         return self.keep("model", self.weights_key(weights), lambda: self.model(weights))
 
     def keep(self, kind, key, make):
-        """Returns the kept result of a kind if its key is unchanged, else a new one."""
+        """Returns the cached result of a kind if its key is unchanged, otherwise a new result."""
         if self.kept.get(kind, (None,))[0] != key:
             self.kept[kind] = key, make()
         return self.kept[kind][1]

@@ -1,8 +1,8 @@
-"""Translation with an export as an Apache Beam pipeline, for more text than one machine can handle.
+"""Translates in an Apache Beam pipeline, for more text than one machine can handle.
 
-Translation runs on any Beam runner (extra `beam`). All workers must share the folders of the input
-files, of the export and of the output. The machine that starts the pipeline divides the files into
-blocks of lines, and joins the outputs of a file's blocks as soon as they are complete.
+The pipeline runs on any Beam runner (extra `beam`) and translates with an export. All workers must
+share the input, export and output folders. The machine that starts the pipeline divides the files
+into blocks of lines, and joins the outputs of a file as soon as all of its blocks are translated.
 """
 
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -41,7 +41,7 @@ def translate_with_beam(files, handler, options=()):
         join(files)
         try:
             pipeline.result()
-        except RuntimeError as error:  # Beam's, with the type and the text of a worker's error
+        except RuntimeError as error:  # from Beam; includes the type and text of a worker's error
             raise ValueError(
                 f"the Apache Beam pipeline failed: {error}. Run the same command to resume. "
                 "--verbosity=1 shows the pipeline's messages"
@@ -50,7 +50,7 @@ def translate_with_beam(files, handler, options=()):
 
 
 def join(files):
-    """Completes all files without missing blocks. Returns the number of missing blocks."""
+    """Joins all files whose blocks are complete. Returns the number of missing blocks."""
     for file in files:
         file.join()
     return sum(len(file.missing()) for file in files)
@@ -80,7 +80,7 @@ class ExportHandler(ModelHandler):
     """
 
     def __init__(self, folder, to, options, formatted):
-        # A batch is one block, whose lines are batched as in t2t-translate, for equal results.
+        # A batch is one block. Its lines are batched as in t2t-translate, for equal results.
         super().__init__(min_batch_size=1, max_batch_size=1)
         self.folder, self.to = folder, to
         self.options, self.formatted = options, formatted
@@ -94,7 +94,7 @@ class ExportHandler(ModelHandler):
         Args:
             batch: pairs of a `Block` and its lines.
             model: a `Translator`.
-            inference_args: ignored; an argument of every handler.
+            inference_args: ignored; Beam passes it to every handler.
         """
         for block, lines in batch:
             texts = [line_text(line, index) for index, line in enumerate(lines, block.first)]

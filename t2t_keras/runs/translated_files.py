@@ -1,11 +1,11 @@
 """Files that several processes or machines translate in blocks of lines.
 
     OUTPUT/NAME                             translation of the input file NAME, once complete
-    OUTPUT/.t2t-translate/NAME/record.json  its command and input, and its digest, once complete
+    OUTPUT/.t2t-translate/NAME/record.json  command, input and, once complete, the output's digest
     OUTPUT/.t2t-translate/NAME/lines-5000   output of the block that begins with line 5,000
 
 One process divides the files and joins the outputs of their blocks; the others translate blocks.
-Each process may die at any time, and two may translate the same block, as Beam allows.
+Any process may die at any time, and Beam may have the same block translated twice.
 """
 
 import contextlib
@@ -53,11 +53,11 @@ class LineBlock(NamedTuple):
 
 
 class TranslatedFile:
-    """An input file and its translation, which is compressed depending on its suffix.
+    """An input file and its translation, which is compressed if its suffix requires it.
 
     Args:
         source: path of the input file.
-        path: path of its translation.
+        path: path of the translation.
     """
 
     def __init__(self, source, path):
@@ -71,7 +71,7 @@ class TranslatedFile:
         Translations by a different command or of a different input are discarded.
 
         Args:
-            command: everything that the translation depends on besides the input, in JSON types.
+            command: everything except the input that affects the translation, in JSON types.
         """
         self.record = {"command": json.loads(json.dumps(command))}
         self.record["input"] = file_digest(self.source)
@@ -81,7 +81,7 @@ class TranslatedFile:
         if before not in ({}, self.record):
             self.tell("is from a different command or a different input")
         elif digest and self.is_intact(digest):
-            self.delete_blocks()  # they remain if the process was killed after joining them
+            self.delete_blocks()  # a process killed after joining them leaves them behind
             self.is_complete = True
             return
         elif digest:
@@ -115,7 +115,7 @@ class TranslatedFile:
         return [block for block in self.blocks if block.output.name not in names]
 
     def join(self):
-        """Writes the translation and deletes the outputs of the blocks, unless one is missing."""
+        """If no block is missing, writes the translation and deletes the blocks' outputs."""
         if self.is_complete or self.missing():
             return
         with appearing(self.path, self.progress) as file, compressing(file, self.path) as text:
@@ -133,7 +133,7 @@ class TranslatedFile:
 
 
 def block_starts(path, lines):
-    """Returns the offset in the uncompressed file of every line that begins a block."""
+    """Returns the uncompressed byte offset of each block's first line."""
     starts, byte = [], 0
     with opened(path) as file:
         for index, line in enumerate(file):
@@ -149,7 +149,7 @@ def appearing(path, folder):
 
     Args:
         path: the file to write. Several processes may write the same contents at once.
-        folder: folder of the unfinished file, which has a unique name.
+        folder: folder for the unfinished file, which gets a unique name.
     """
     unfinished = folder / f"{path.name}.{uuid.uuid4().hex}.unfinished"
     try:

@@ -1,4 +1,4 @@
-"""The constraint that a run writes only complete trees."""
+"""Constrains a run to write only complete trees."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ def tree_constraint(run, config):
 
     Args:
         run: a `Run` or a `RunEnsemble`.
-        config: its `SearchConfig`.
+        config: the `SearchConfig`.
     """
     if not config.constrain:
         return None
@@ -36,7 +36,8 @@ def tree_vocabulary(tokenizer, leaves):
     """Returns the `TreeVocabulary` of a tokenizer.
 
     Args:
-        tokenizer: has a `source` and a `target`. The target has a piece for each bracket.
+        tokenizer: object with `source` and `target`. The target vocabulary has a piece for each
+            bracket.
         leaves: the symbol for a word in the trees: "tag", "XX" or "word".
     """
     source, target = tokenizer.source, tokenizer.target

@@ -20,7 +20,7 @@ from t2t_keras.serving.turns import Turns, Workplaces
 BYTES_PER_ROW = 500  # maximum mean bytes per row in a full batch, padded to its longest row
 VALUES_PER_BATCH = 4096  # maximum numbers in a batch, padded to its longest row
 BYTES_PER_VALUE = 20  # estimated memory of a number in an answer, as JSON
-MOST_MORE = 4  # maximum rows of another client's job, as a multiple of the batch's first job
+MOST_MORE = 4  # maximum rows of another client's job, as a multiple of the first job's rows
 CLIENT_SHARE = 4  # maximum rows in flight of a client, as a multiple of the rows left free
 
 
@@ -43,8 +43,8 @@ class Workers:
     def admitted(self, rows, client):
         """Counts the rows of a request until it is answered, or raises `Refusal`.
 
-        A request may take at most half of the free rows. So the fuller the queue, the smaller the
-        largest request, and a new client always finds room for one row.
+        A request may take at most half of the free rows. So large requests are refused first when
+        the queue fills up, and a new client always finds room for one row.
         """
         left = self.limits.max_rows_in_flight - self.rows - rows
         if rows > left:

@@ -1,4 +1,4 @@
-"""Batches of rows from the `Call`s of several requests, even with different options."""
+"""Batches of rows from the `Call`s of several requests, whose options may differ."""
 
 from typing import NamedTuple
 

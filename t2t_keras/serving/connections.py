@@ -36,7 +36,7 @@ class Connection(asyncio.Protocol):
         self.waiting_since = None  # start of the wait for the client; None: the server is working
         self.deadline, self.unsent = None, 0
         self.held = 0  # bytes of the request, its results and its answer
-        self.reserved = False  # whether it is beyond the limit on connections
+        self.reserved = False  # whether the connection is beyond the limit
 
     def connection_made(self, transport):
         self.transport = transport
@@ -131,7 +131,7 @@ class Connections:
             longest.abort()
 
     def longest_waiting(self):
-        """Returns the longest waiting connection of the client with most of them, or None."""
+        """Returns the longest waiting connection of the client with the most of them, or None."""
         waiting = [each for each in self.open if each.waiting_since is not None]
         counts = collections.Counter(each.client for each in waiting)
         return max(
@@ -169,7 +169,7 @@ class Connections:
 def affordable(connections):
     """Returns the maximum number of open connections.
 
-    It is `connections`, or less if the process cannot open as many files.
+    This is `connections`, or less if the process cannot open that many files.
     """
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files == resource.RLIM_INFINITY:

@@ -33,5 +33,5 @@ class EngineModel:
         self.metadata = self.translations.metadata | others
 
     def warm_up(self):
-        # Not the other signatures: each would need memory for the weights of its program.
+        # The other signatures stay cold: each would need memory for its program's weights.
         self.engine.warm_up()

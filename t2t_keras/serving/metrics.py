@@ -68,8 +68,8 @@ class Metrics:
         """Records the version that is served.
 
         Args:
-            number: its number.
-            model: its `ServedSavedModel` or `EngineModel`.
+            number: the version's number.
+            model: the version's `ServedSavedModel` or `EngineModel`.
         """
         self.version.set(number)
         self.engine.clear()

@@ -29,12 +29,12 @@ class ServedSavedModel:
         compile_shapes: let XLA compile the search for small batches.
 
     Attributes:
-        engine: the model's engine. None: see `translations`.
-        translations: the `Translations`. None: t2t-export did not write the SavedModel, or an
-            earlier version did. Then all of its signatures are called directly.
+        engine: the model's engine, or None if `translations` is None.
+        translations: the `Translations`, or None if the SavedModel was not written by t2t-export,
+            or by an earlier version of it. Then all signatures are called directly.
         signatures: {name: `ServedSignature`} for the signatures that `translations` lacks.
         metadata: {name: metadata in TensorFlow Serving's format} for all signatures.
-        shapes: the `CompiledShapes` that another thread compiles. None: none are compiled.
+        shapes: the `CompiledShapes` that another thread compiles, or None if nothing is compiled.
     """
 
     def __init__(self, folder, compile_shapes=True):

@@ -1,7 +1,7 @@
 """Signatures for a text and its translation, which return probabilities or attention weights.
 
-The results are the same as those of a SavedModel's signatures with the same names, but an engine
-computes them. This module does not import TensorFlow.
+They return the same results as a SavedModel's signatures of the same names, but an engine computes
+the results. This module does not import TensorFlow.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ PAIR = {"text": TEXTS, "translation": TEXTS}
 
 
 class PairSignatures:
-    """The signatures of an engine.
+    """The signatures for pairs of texts, computed by an engine.
 
     Args:
         translator: the `Translator` of the engine.

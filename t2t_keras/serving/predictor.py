@@ -10,9 +10,9 @@ from t2t_keras.serving.steps import Steps
 from t2t_keras.serving.translations import glossary_memory, is_slow, refusing
 
 THREADS = 2  # maximum answers converted to JSON at the same time, to limit memory
-# Maximum bytes of texts whose Python code runs while all other requests wait, about 5 ms.
+# Maximum bytes of texts that are processed while all other requests wait, which takes about 5 ms.
 AT_ONCE = 1000
-ROW = 50  # bytes that are added for each row
+ROW = 50  # bytes that count for each row in addition to its texts
 
 
 class Predictor:
@@ -21,8 +21,8 @@ class Predictor:
     Args:
         limits: `Limits`.
         workers: the `Workers`, which count the rows in flight.
-        split: whether a text is split by default, so that each sentence is translated by itself.
-            None: the model's default.
+        split: whether texts are split into sentences by default, each translated by itself. None:
+            the model's default.
     """
 
     def __init__(self, limits, workers, split=None):
@@ -98,7 +98,7 @@ class Predictor:
 
 
 def are_short(inputs):
-    """Returns whether the Python code for the texts of a request takes only a moment.
+    """Returns whether the Python code for a request's texts takes only a few milliseconds.
 
     Args:
         inputs: {input: array}.

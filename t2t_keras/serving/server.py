@@ -33,7 +33,7 @@ from t2t_keras.serving.sites import Sites
 from t2t_keras.serving.versions import Versions
 from t2t_keras.translating.export_folders import is_litert
 
-# aiohttp logs a traceback for each malformed request, with which a client could fill the disk.
+# aiohttp logs a traceback for each malformed request, so a client could fill the disk.
 QUIET = python_logging.getLogger(f"{__name__}.http")
 QUIET.setLevel(python_logging.CRITICAL)
 MODEL = r"/v1/models/{name:[^/:]+}"
@@ -54,7 +54,7 @@ class Server:
         limits: `Limits`.
         host, allowed_hosts: names under which the server is known; see `Sites`.
         load, find: see `Versions`. By default, `load_model` and numbered folders.
-        compile_shapes: let XLA compile the search of SavedModels for small batches.
+        compile_shapes: whether XLA compiles the search of SavedModels for small batches.
         split: see `Predictor`.
     """
 

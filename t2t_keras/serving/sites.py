@@ -16,7 +16,7 @@ class Sites:
     Args:
         address: the IP address on which the server listens. If it is reachable from the network,
             every host is allowed unless `names` are given.
-        host: the address as the user gave it, which may be a name. It is allowed.
+        host: the address that the user gave, which may be a name. It is always allowed.
         names: further names that are allowed, besides localhost and IP addresses.
     """
 

@@ -27,7 +27,7 @@ class Steps:
             steps: generator of `Call`s.
             called: coroutine function that takes a `Call` and returns the list of its results.
             client: key of the client.
-            is_short: whether the code of the generator takes only a moment.
+            is_short: whether the generator's code takes only a few milliseconds.
         """
         results = None
         while True:
@@ -55,7 +55,7 @@ class Steps:
         return await asyncio.shield(work)
 
     def ended(self, turn, work):
-        """Ends the turn of finished code. Retrieves its error, which nobody may be waiting for."""
+        """Ends the turn of finished code. Retrieves the error, in case nobody waits for it."""
         if not work.cancelled():
             work.exception()
         self.end(turn)

@@ -25,7 +25,7 @@ class Spec(NamedTuple):
 
     dtype: str  # "string", "float32", "int32", "bool", …
     shape: tuple  # None for an axis of any size; the first axis counts the rows
-    default: Any = None  # JSON value for rows that omit it; None: it is required
+    default: Any = None  # JSON value for rows that omit the input; None: required
     longest: int | None = None  # maximum bytes of a string; None: the server's limit
 
 

@@ -1,6 +1,6 @@
-"""The signatures of a model that translate: arrays become `Request`s, and translations arrays.
+"""The signatures that translate: arrays become `Request`s, and translations become arrays.
 
-Their inputs are defined by the fields of `Request`. This module does not import TensorFlow.
+The fields of `Request` define the inputs. This module does not import TensorFlow.
 """
 
 import dataclasses
@@ -29,7 +29,7 @@ SLOW = ("glossary", "markup", "alignments", "confidence")
 
 
 class Translations:
-    """The signatures of a model that translate.
+    """The signatures of a model that translate texts.
 
     Args:
         engine: the model's engine.
@@ -113,7 +113,7 @@ class Translations:
             row[name] = row[name] or None
         if "glossary" in row:
             row["glossary"] = self.glossary(row["glossary"]) if row["glossary"] else None
-        # A value that equals the server's setting in float32 stands for that setting.
+        # A value that equals the server's setting when rounded to float32 means that setting.
         for name, value in row.items():
             own = getattr(self.config, name, None)
             if isinstance(own, float) and value == np.float32(own):

@@ -5,10 +5,10 @@ import math
 
 
 class Turns:
-    """A queue of jobs in which clients take turns: the one that has received fewest rows is next.
+    """A queue of jobs in which the client that has received the fewest rows is next.
 
-    A client that joins the queue counts as having received at least as many rows as the client
-    that is next.
+    A client that joins the queue counts as having received at least as many rows as the next
+    client.
     """
 
     def __init__(self):
@@ -48,7 +48,7 @@ class Turns:
         jobs = self.queues.pop(job.client)
         jobs.popleft()
         if jobs:
-            self.queues[job.client] = jobs  # behind clients that have received as many rows
+            self.queues[job.client] = jobs  # after clients that have received as many rows
         self.got[job.client] += job.rows
         self.rows -= job.rows
 
@@ -56,7 +56,7 @@ class Turns:
 class Workplaces:
     """Counts occupied places. The last free place is reserved for a client that has none.
 
-    So a client with long work never makes a different client wait until it is done.
+    So no client has to wait until the long work of a different client is done.
 
     Args:
         count: number of places.
@@ -82,6 +82,6 @@ class Workplaces:
             each.change.set()
 
     def priority(self, waiting):
-        """Returns the number of places of the client that is next; fewer come first."""
+        """Returns the number of places that the next client occupies; fewer come first."""
         job = waiting.jobs.first(self)
         return math.inf if job is None else self.works_for[job.client]

@@ -2,7 +2,7 @@
 
 A newer version is loaded and warmed up while the current one still serves, and then replaces it.
 The old version is unloaded after its last request. If the newest folder is removed, the version
-before it is loaded again. A version whose files change is loaded again, once they no longer change.
+before it is loaded again. A version whose files change is loaded again after the last change.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from t2t_keras.serving.batching import Batcher
 from t2t_keras.serving.call_batching import CallBatcher, method_of
 from t2t_keras.serving.limits import Refusal
 
-POLL_SECONDS = 1.0  # interval of checks; files that change between two checks are incomplete
+POLL_SECONDS = 1.0  # interval of checks; a version that changes between two checks is incomplete
 RETRY_SECONDS = 2.0, 300.0  # first and longest wait before a broken version is tried again
 
 
@@ -103,7 +103,7 @@ class Version:
 
 
 def return_free_memory():
-    """Returns free memory to the system if the C library can; compilation leaves 200 MB."""
+    """Returns free memory to the system, if the C library can. Compilation leaves 200 MB."""
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
         trim(0)
 

@@ -1,7 +1,7 @@
 """Adam (§5.3) with one TensorFlow kernel per weight array.
 
-The formula is the same as in `keras.optimizers.Adam`, which needs a dozen operations for it. Each
-of them would read and write arrays of the size of the weights.
+`keras.optimizers.Adam` computes the same formula in a dozen operations, each of which reads and
+writes arrays as large as the weights.
 """
 
 import keras
@@ -13,7 +13,7 @@ from keras import ops
 class Adam(keras.optimizers.Adam):
     """`keras.optimizers.Adam` with a fused update and the same settings.
 
-    Keras' update is used with `amsgrad`, for sparse gradients, and for weights other than float32.
+    Keras' update is used with `amsgrad`, for sparse gradients, and for weights not in float32.
     """
 
     def update_step(self, gradient, variable, learning_rate):

@@ -1,4 +1,4 @@
-"""Checkpoints: complete or absent, resumed bit for bit, averaged (§6.1).
+"""Writes, reads and averages checkpoints (§6.1).
 
 A checkpoint is one file of arrays, `checkpoints/step-00001000.npz`. It contains the weights, the
 optimizer's moments, the seeds of the dropout layers and the run's progress. It is written under a
@@ -37,8 +37,8 @@ class Checkpoints:
     """The checkpoints of one run: the newest `keep` and the best.
 
     A checkpoint off schedule, from an interruption or from the last step, is deleted when it is no
-    longer the newest. So an interrupted or extended run has the same checkpoints as one without
-    interruptions.
+    longer the newest. So an interrupted or extended run has the same checkpoints as an
+    uninterrupted run.
 
     Args:
         folder: `RUN/checkpoints`.
@@ -113,7 +113,7 @@ class Checkpoints:
         return [step for step in steps if self.is_on_schedule(step)]
 
     def is_on_schedule(self, step):
-        """Returns whether a checkpoint is on schedule, which is the default for damaged ones."""
+        """Returns whether a checkpoint is on schedule. Damaged checkpoints count as on schedule."""
         with contextlib.suppress(DamagedCheckpoint):
             return self.notes(step).get("on_schedule", True)
         return True
@@ -152,8 +152,8 @@ class Checkpoints:
     def latest(self):
         """Returns the steps of the last consecutive checkpoints, oldest first.
 
-        An older checkpoint, kept because it is the best, is left out if checkpoints between have
-        been deleted.
+        An older checkpoint that was kept because it is the best is left out if the checkpoint
+        after it has been deleted.
         """
         steps, latest = self.counted(self.steps()), []
         while steps:
@@ -166,9 +166,9 @@ class Checkpoints:
         return latest
 
     def missing(self):
-        """Returns the step before the steps of `latest` if its checkpoint was lost, else None."""
+        """Returns the step just before those of `latest` if its checkpoint was lost, or None."""
         notes = [self.notes(step) for step in self.latest()]
-        # If a later checkpoint kept no more than there are now, it deleted the earlier one.
+        # It was not lost but deleted if a later checkpoint kept only as many as there are now.
         was_kept = notes and min(each.get("keep", 0) for each in notes) > len(notes)
         return notes[0].get("previous") if was_kept else None
 
@@ -201,7 +201,7 @@ class Checkpoints:
                 self.path(later).rename(self.path(later).with_suffix(".damaged"))
 
     def best(self):
-        """Returns the step of the best checkpoint according to the newest one's notes, or None."""
+        """Returns the step of the best checkpoint, as the newest checkpoint records it, or None."""
         steps = self.steps()
         for step in reversed(steps):
             with contextlib.suppress(DamagedCheckpoint):
@@ -210,7 +210,7 @@ class Checkpoints:
         return None
 
     def best_of_older_version(self):
-        """Returns the best step in the file that earlier versions wrote for it, or None."""
+        """Returns the best step from best.json, which earlier versions wrote, or None."""
         with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
             return json.loads((self.folder / "best.json").read_text())["step"]
         return None
@@ -234,7 +234,7 @@ def opened(path):
 
 
 def check_stored(file):
-    """Rejects compressed arrays, which `save` never writes, and which could fill the memory."""
+    """Rejects compressed arrays: `save` never writes them, and they could fill the memory."""
     for member in file.infolist():
         if member.compress_type != zipfile.ZIP_STORED:
             raise ValueError(f"{member.filename} is compressed")

@@ -1,4 +1,4 @@
-"""The options of `compile` that Keras does not have: saved with a model, and restored.
+"""Saves and restores the options of `compile` that Keras does not have.
 
 Keras does not compile a loaded model whose class overrides `compile`, unless the class also
 overrides `get_compile_config` and `compile_from_config`.
@@ -26,9 +26,9 @@ class CompileOptions:
     compile_options = {}
 
     def compile(self, *args, **kwargs):
-        """Configures training, as Keras' `compile` does.
+        """Configures training in the same way as Keras' `compile`.
 
-        The additional options of `compile` on TensorFlow are rejected, with advice on how to get
+        The additional options that TensorFlow has are rejected, with advice on how to get
         perplexity, accuracy and accumulated batches in Keras.
         """
         refuse_tensorflow_options(kwargs)
@@ -38,7 +38,7 @@ class CompileOptions:
     def compile_in_keras(self, *args, **kwargs):
         """Calls Keras' `compile`, and records whether the loss is weighted."""
         given = KERAS_COMPILE.bind(self, *args, **kwargs).arguments
-        if given.get("loss") is not None:  # otherwise Keras keeps the loss and its weights
+        if given.get("loss") is not None:  # without one, Keras keeps the loss and its weights
             self.has_loss_weights = given.get("loss_weights") is not None
         super().compile(*args, **kwargs)
 
@@ -49,7 +49,7 @@ class CompileOptions:
     def compile_from_config(self, config):
         unknown = [name for name in unusable_options(config) if not self.has_option(name)]
         if self.compile_is_overridden():
-            super().compile_from_config(config)  # Keras warns
+            super().compile_from_config(config)  # warns
         elif unknown:
             warnings.warn(
                 "The loaded model is not compiled: it was saved on TensorFlow, compiled with "
@@ -93,7 +93,7 @@ def dropout_seeds(model):
 
 
 def unusable_options(options):
-    """Returns the names of the given options that only the training step on TensorFlow has."""
+    """Returns the names of those options that only the training step on TensorFlow has."""
     return [
         name
         for name, (default, _) in TENSORFLOW_OPTIONS.items()

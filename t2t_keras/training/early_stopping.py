@@ -1,4 +1,4 @@
-"""The best evaluation so far, and early stopping, which ends training if no better one follows."""
+"""Records the best evaluation, and ends training early if no better one follows."""
 
 import math
 
@@ -11,8 +11,8 @@ class EarlyStopping:
     Args:
         patience: number of evaluations without a better value after which training ends. 0: never.
         metric: name of the metric in an evaluation, such as "loss" or "mine/bleu". For BLEU,
-            higher is better; for all other metrics, lower. None: there is no held-out text, and an
-            earlier record is left unchanged.
+            higher is better; for all other metrics, lower. None if there is no held-out text; then
+            an earlier record stays unchanged.
         texts: digest of the held-out set on which the metric is measured.
     """
 
@@ -68,7 +68,7 @@ class EarlyStopping:
         # Earlier versions recorded only the loss.
         metric = state.get("best_metric") or "loss"
         value = state["best_value"] if "best_metric" in state else state["best_loss"]
-        # Earlier versions recorded NaN, which no loss is below.
+        # Earlier versions recorded NaN, and no loss compares as lower than NaN.
         if value is None or not math.isfinite(value):
             return
         if self.metric is None:
@@ -93,7 +93,7 @@ def watched_metric(best, names):
 
     Args:
         best: "loss" or "bleu" of the main set; or NAME, NAME/loss or NAME/bleu of any set.
-        names: the names of the held-out sets, the main one first. "": a set without a name.
+        names: the names of the held-out sets, the main one first. A set without a name has "".
     """
     check(
         names or best == "loss", "training.best_metric", best, "'loss' if there is no held-out text"

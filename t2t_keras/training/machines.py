@@ -1,4 +1,4 @@
-"""The devices and machines of a job.
+"""The devices and machines of a training job.
 
 Every machine runs the same command with its own TF_CONFIG. The machines exchange gradients in every
 update, so they must all start from the same step and stop after the same step.
@@ -118,7 +118,7 @@ class Machines:
         return set(self.strategy.experimental_local_results(gathered)[0].numpy().tolist())
 
     def of_chief(self, value):
-        """Waits until all machines have called it. Returns the float that the chief passed."""
+        """Waits until all machines have passed a float. Returns the float of the chief."""
         if self.count == 1:
             return value
         gathered = self.gather(tf.constant(value if self.is_chief else -math.inf, tf.float64))

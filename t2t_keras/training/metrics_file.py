@@ -36,7 +36,8 @@ class MetricsFile:
             return []
         text = self.path.read_text(encoding="utf-8", errors="replace")
         *lines, partial = text.split("\n")
-        # The only closing brace ends a line. If there is one, the line is damaged, not partial.
+        # A closing brace occurs only at the end of a line. If the last line has a brace but no line
+        # break, it is damaged, not partial.
         lines += [partial] if "}" in partial else []
         return [self.parsed(line, number) for number, line in enumerate(lines, 1)]
 
@@ -80,7 +81,7 @@ def line_of(metrics):
 def is_whole(metrics):
     """Returns whether the dict of a line has a step and the right checksum.
 
-    The checksum is removed. Lines of earlier versions have none.
+    Removes the checksum from the dict. Lines written by earlier versions have no checksum.
     """
     is_right = metrics.pop(CHECKSUM, None) in (None, checksum_of(metrics))
     return is_right and isinstance(metrics.get("step"), int)

@@ -2,7 +2,7 @@
 
 Wu et al. 2021, "R-Drop: Regularized Dropout for Neural Networks" (arXiv 2106.14448). A model with
 dropout is a different model in each pass. R-Drop adds the divergence of the two predicted
-distributions to the loss, which regularizes training on little text. A step takes twice the time.
+distributions to the loss, which regularizes training on little text. A step takes twice as long.
 """
 
 import keras
@@ -42,7 +42,7 @@ def symmetric_divergence(first, second):
     """Computes ½ (KL(p‖q) + KL(q‖p)) of the distributions at each position.
 
     With d = log p − log q, it is ½ Σ (p − q) d. Its gradient with respect to the logits of p is
-    ½ (p (d − KL(p‖q)) + p − q), which is written out to save passes over arrays of this size.
+    ½ (p (d − KL(p‖q)) + p − q). It is written out to save passes over arrays of this size.
 
     Args:
         first, second: logits of p and of q, `[..., vocabulary]`.

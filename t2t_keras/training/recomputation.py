@@ -1,8 +1,8 @@
-"""Gradients for which cheap arrays are computed twice instead of being kept in memory.
+"""Computes gradients with less memory: cheap arrays are computed twice instead of being kept.
 
 Automatic differentiation keeps z for the gradient of a layer norm, and γ z + β for the gradients of
 the products that follow. The second array can be computed from the first by two cheap operations.
-The same holds for the joined kernels of attention.
+Similarly, the joined kernels of attention can be computed again from the weights.
 """
 
 import tensorflow as tf
@@ -19,7 +19,7 @@ COPIES = ("Identity", "IdentityN")
 def gradients_with_recomputation(tape, loss, sources):
     """Returns `tape.gradient(loss, sources)`, with less memory in a graph without XLA.
 
-    XLA would merge equal operations, so it would undo the change.
+    XLA merges equal operations, which would undo the change.
     """
     if tf.executing_eagerly():
         return tape.gradient(loss, sources)
@@ -32,8 +32,8 @@ def gradients_with_recomputation(tape, loss, sources):
 class Recomputation:
     """Rewires the operations of a backward pass whose inputs are cheap functions of kept arrays.
 
-    Their inputs become the outputs of new operations, which wait for the gradient of the first
-    operation that needs them. Otherwise, TensorFlow would run them in the forward pass.
+    New operations compute these inputs again. They wait for the gradient of the first operation
+    that needs them; otherwise, TensorFlow would run them in the forward pass.
     """
 
     def __init__(self, forward, backward):
@@ -77,7 +77,7 @@ class Recomputation:
 
 
 def original(x):
-    """Returns the array that operations without effect pass on as `x`."""
+    """Returns the array that `x` is a copy of, following operations that only pass it on."""
     while x.op.type in COPIES:
         x = x.op.inputs[x.value_index]
     return x

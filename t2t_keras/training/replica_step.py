@@ -54,7 +54,7 @@ class TrainingStep(CompileOptions):
         by_products=False,
         **kwargs,
     ):
-        """Configures training, as Keras' `compile` does, with a few more options.
+        """Configures training like Keras' `compile`, with a few more options.
 
         Args:
             jit_compile: whether XLA compiles the step: True, False, or "auto", which is True if
@@ -123,7 +123,7 @@ class TrainingStep(CompileOptions):
             return super().train_step(data)
         refuse_scaled_loss(self)
         scale = 1.0
-        if is_plain(self.loss):  # its number of tokens is known beforehand
+        if is_plain(self.loss):  # the divisor is known before the loss is computed
             tokens = sum_over_replicas([tf.reduce_sum(token_weights(labels, weights))])[0]
             scale = tf.math.reciprocal_no_nan(tokens)
         sums, gradients, logits = self.replica_step(inputs, labels, weights, scale)
@@ -282,7 +282,7 @@ def rows_of_part(data, index, parts):
 
 
 def add_results(results, new):
-    """Adds sums and gradients of two parts and joins their logits."""
+    """Adds the sums and gradients of two parts, and concatenates the logits."""
     (sums, gradients, logits), (new_sums, new_gradients, new_logits) = results, new
     return (
         TokenSums(*(a + b for a, b in zip(sums, new_sums, strict=True))),

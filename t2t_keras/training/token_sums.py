@@ -1,7 +1,8 @@
 """Loss and metrics of a batch, computed from a few sums over its tokens.
 
-If these sums suffice for all metrics of a model, its logits are not needed. Then they are computed
-in chunks, see chunked_loss.py, unless a subclass computes logits or loss in a different way.
+If these sums suffice for all metrics of a model, the logits of a whole batch are not needed. Then
+the sums are computed in chunks (see chunked_loss.py), unless a subclass computes logits or loss in
+a different way.
 """
 
 import inspect
@@ -72,7 +73,7 @@ def is_plain(loss):
 def has_sums(model):
     """Returns whether the loss of a batch follows from `sum_and_count` of the model's loss.
 
-    It does not for other losses, or if subclasses or `loss_weights` change Keras' computation.
+    This is false for other losses, and if a subclass or `loss_weights` changes the computation.
     """
     return (
         isinstance(model.loss, LabelSmoothedCrossEntropy)
@@ -101,7 +102,7 @@ def metrics_of_sums(model, sample_weight):
     metrics = []
     for metric in model.metrics:
         if isinstance(metric, keras.metrics.Mean):
-            continue  # the loss, or a by-product of it
+            continue  # the loss or a by-product
         # Keras gives the sample weights to `weighted_metrics`, but not to `metrics`.
         if sample_weight is not None or not metric.built or not hasattr(metric, "metrics"):
             return None

@@ -41,18 +41,18 @@ class Trainer:
         model: a compiled `TrainableTransformer`, built in the scope of `strategy`.
         data: the training data. `data.distributed(strategy, start_step)` returns the batches from
             that step on. For a batch, `data.tokens(step)` is the number of real tokens,
-            `data.examples(step)` the indices of its sentence pairs, and `data.seen(step)` their
-            number from each corpus of a mix. `data.corpora` contains the sizes of these corpora.
+            `data.examples(step)` the indices of its sentence pairs, and `data.seen(step)` the
+            number of pairs from each corpus of a mix. `data.corpora` contains the corpora's sizes.
         config: a `TrainingConfig`.
         folder: the run's folder.
         held_out: the sets for evaluations, the main one first, such as `HeldOut`s. Each set has a
             `name`, which may be "" if it is the only set, and a `digest` of its texts.
             `distributed(strategy)` returns the batches of one pass, and `translate()` returns an
             object with `metrics`, a dict, and `examples`, translations to show.
-        strategy: a `tf.distribute` strategy. None: the one in whose scope the trainer is created.
+        strategy: a `tf.distribute` strategy. None: the current strategy.
         callbacks: further Keras callbacks.
-        rate: sustained floating-point operations per second of all devices together. As in Table 2,
-            the training cost is the training time times this rate.
+        rate: sustained floating-point operations per second, summed over all devices. As in
+            Table 2, the training cost is the training time multiplied by this rate.
     """
 
     def __init__(
@@ -145,8 +145,8 @@ class Trainer:
                 self.model.reset_metrics()
             if evaluation_is_due or save_is_due:
                 with self.cost.paused():
-                    # The line in metrics.jsonl precedes the checkpoint, because a run resumed from
-                    # it would not evaluate again. Lines after the last checkpoint are removed.
+                    # Evaluates before saving, because a run that resumes from the checkpoint does
+                    # not evaluate again. Lines of metrics.jsonl after the checkpoint are removed.
                     is_best = evaluation_is_due and self.evaluate(logs)
                     if save_is_due or is_best:
                         # The evaluation after the last step is off schedule if the run is extended.
@@ -163,7 +163,7 @@ class Trainer:
         return -(-self.step // self.config.evaluate_every)
 
     def on_every_replica(self, step, batch_spec):
-        """Returns the step as one graph, with the logs of the first replica. All have the same."""
+        """Returns the step as one graph. It returns the logs of one replica; all are the same."""
 
         # One graph for all batch shapes: with a graph for each shape, the rounding would depend on
         # which shape came first. XLA compiles each shape inside this graph.
@@ -318,7 +318,7 @@ class Trainer:
             )
         if self.is_chief:
             self.checkpoints.set_aside_after(step)
-            self.checkpoints.delete_old()  # an earlier process may have ended before this
+            self.checkpoints.delete_old()  # an earlier process may have ended before doing so
             self.metrics_file.forget_after(step)  # these evaluations will be repeated
         if newest is None:
             return

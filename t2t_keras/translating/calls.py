@@ -22,7 +22,8 @@ class Call(NamedTuple):
         columns: {name: list with an item for each row}. "search" has the columns "source",
             "index" and, if rows have them, "prefix", "phrases" and options of the search. The
             other methods have "source" and "target". Both are ids including the end token.
-        before, total: number of rows in earlier searches for the same texts, and in all of them.
+        before, total: number of rows in earlier searches for the same texts, and in all searches
+            for these texts.
     """
 
     engine: Any

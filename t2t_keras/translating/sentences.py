@@ -42,8 +42,8 @@ def joined_sentences(sentences, separators):
         separators: the texts between the sentences.
 
     Returns:
-        `Translation`s of the text. Their scores are the sums of the sentences' scores. For
-        a single sentence, these are its translations unchanged.
+        `Translation`s of the text. Their scores are the sums of the sentences' scores. The
+        translations of a single sentence are returned unchanged.
     """
     if len(sentences) == 1:
         return sentences[0]

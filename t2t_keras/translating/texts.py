@@ -101,7 +101,7 @@ def search_of(changes, extras, engine):
 
 
 def divided(request, split_code, split):
-    """Returns the sentences of a request's text, their separators and its `MarkedText`, or None.
+    """Returns the sentences of a request's text, the separators, and the `MarkedText` or None.
 
     Args:
         request: the `Request`.
@@ -165,7 +165,7 @@ def encoded_prefixes(texts):
 
 
 def alike(items, key):
-    """Returns lists of the indices of items with equal keys."""
+    """Groups items by key. Returns a list of item indices for each group."""
     groups = {}
     for index, item in enumerate(items):
         groups.setdefault(key(item), []).append(index)

@@ -124,8 +124,8 @@ class Translator:
     def steps(self, requests, first_index=0):
         """Translates requests as a generator; see `translations`.
 
-        It yields `Call`s, is sent the results of their rows, and returns the translations. So the
-        caller decides which rows share a batch, and how to wait for results.
+        The generator yields `Call`s, is sent the result of each row, and returns the translations.
+        So the caller decides which rows share a batch, and how to wait for results.
         """
         texts = texts_of(requests, self.engine, self.tokenizer_for)
         jobs = jobs_of(texts, self.longest)
@@ -233,9 +233,9 @@ class Translator:
 
         Args:
             texts, results: the `Text`s, and the `Translation`s of each text.
-            wanted: whether each text is wanted.
-            does: operation for which parts that are too long are rejected, as the error names it.
-                None: no part is rejected.
+            wanted: booleans, one for each text.
+            does: verb phrase for the error about a part that is too long. If None, no part is
+                rejected.
         """
         chosen = []
         for index, (text, of_text) in enumerate(zip(texts, results, strict=True)):

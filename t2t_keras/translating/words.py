@@ -107,7 +107,7 @@ def confidence_of_words(tokenizer, ids, token_log_p):
     Args:
         tokenizer: the tokenizer of the target language.
         ids: ids of a translation.
-        token_log_p: log P of each of them.
+        token_log_p: log P of each id.
     """
     sizes, is_word = pieces_of_words(tokenizer, ids)
     if not len(sizes):

@@ -1,10 +1,10 @@
 // Draws attention as lines between words, with choosers for kind, layer and head. A page that
-// includes this has the elements #chooser, #kinds, #layers, #heads, #explained and #picture, and
-// calls show().
+// includes this script must have the elements #chooser, #kinds, #layers, #heads, #explained and
+// #picture, and call show().
 "use strict";
 const picture = document.getElementById("picture");
-let start = "";  // the view to show if the address names none
-let data = null;  // for each kind: title, queries and keys (words), layers[layer][head][query][key]
+let start = "";  // the view to show if the page's address has none
+let data = null;  // for each kind: title, words (queries, keys), layers[layer][head][query][key]
 
 const EXPLAINED = {
   "encoder-self": "Lines lead from each source word (left) to the source words that it attends to " +
@@ -45,7 +45,7 @@ function readAddress() {
 }
 
 function writeAddress() {
-  if (location.protocol === "about:") return;  // in the iframe of a report there is no address
+  if (location.protocol === "about:") return;  // the iframe in a report has no address
   const { kind, layer, head, pinned } = shown;
   const word = pinned ? `-${pinned.side}${pinned.word + 1}` : "";
   history.replaceState(null, "", `#${kind}-${layer}-${head}${word}`);
@@ -60,7 +60,7 @@ function element(parent, name, attributes = {}, text = null) {
   return child;
 }
 
-// Fills a chooser with radio buttons, which the arrow keys can move between.
+// Fills a chooser with radio buttons; the arrow keys move between them.
 function chooser(id, name, choices, chosen, choose) {
   const group = document.getElementById(id);
   const values = JSON.stringify(choices);
@@ -213,7 +213,7 @@ function drawPicture(queries, keys, heads) {
   reset();
 }
 
-// Creates the words of one side, not yet placed, and measures the widest.
+// Creates one side's words without positions, and measures the widest word.
 function column(texts, side, y) {
   const words = texts.map((text, row) => {
     const group = element(picture, "g", { class: "word", tabindex: "-1", role: "button" });

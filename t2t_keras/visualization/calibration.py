@@ -1,4 +1,4 @@
-"""A plot of the share of right words, and of the number of words, over their confidence."""
+"""Plots the share of right words and the number of words over confidence."""
 
 from matplotlib.ticker import PercentFormatter
 

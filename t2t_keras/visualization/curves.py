@@ -1,4 +1,4 @@
-"""Learning curves of one or several runs, and the curve of a learning rate schedule."""
+"""Draws learning curves of one or several runs, and learning rate schedules."""
 
 import numpy as np
 from matplotlib.lines import Line2D
@@ -9,7 +9,7 @@ from t2t_keras.visualization.images import GRAY, image, style_axes
 
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7b4fc9", "#8c564b"]
 STYLES = ["-", (0, (5, 1.5)), (0, (1, 1)), (0, (4, 1, 1, 1))]
-# {title of the panel: (held-out metric, drawn thick; training metric, drawn thin)}
+# {title of the panel: (held-out metric: thick line, training metric: thin line)}
 PANELS = {
     "loss": ("loss", "train_loss"),
     "perplexity": ("perplexity", "train_perplexity"),
@@ -58,7 +58,7 @@ def schedule_curve(path, rate, steps, reached=None):
         rate: function that takes a step, counted from 0 as in Keras, and returns its learning
             rate.
         steps: number of planned steps.
-        reached: number of finished steps, which is marked. None: no mark.
+        reached: number of finished steps, marked in the plot. If None, there is no mark.
     """
     with image(path, 11, 3, layout="constrained") as figure:
         ax = figure.subplots()

@@ -1,4 +1,4 @@
-"""Attention weights between words, joined from the weights between their pieces."""
+"""Attention weights between words, computed from the weights between sub-word pieces."""
 
 from typing import Any, NamedTuple
 
@@ -50,9 +50,9 @@ def heads_of(weights, source, read, written):
 
 
 def joined(weights, query_pieces, key_pieces):
-    """Joins weights between pieces into weights between words. Rows still sum to 1.
+    """Combines weights between pieces into weights between words. Rows still sum to 1.
 
-    Weights are summed over the pieces of a key word, and averaged over those of a query word.
+    Weights are summed over a key word's pieces, and averaged over a query word's pieces.
 
     Args:
         weights: `[..., queries, keys]`.

@@ -1,4 +1,4 @@
-"""Heat maps of the attention heads of a sub-layer, in one image."""
+"""Draws heat maps of all attention heads of a sub-layer in one image."""
 
 import math
 import unicodedata
@@ -45,7 +45,7 @@ def heat_maps(path, weights, queries, keys, title):
     with image(path, *full) as figure:
 
         def axes(x, y, width, height):
-            """Adds axes at a position and of a size in inches, from the upper left corner."""
+            """Adds axes; all lengths are in inches, and (0, 0) is the upper left corner."""
             corner = x / full[0], 1 - (y + height) / full[1]
             return figure.add_axes((*corner, width / full[0], height / full[1]))
 

@@ -1,4 +1,4 @@
-"""PNG images from matplotlib's Agg canvas, without a screen or the global state of pyplot."""
+"""Draws PNG images on matplotlib's Agg canvas, without a screen or pyplot's global state."""
 
 import contextlib
 import warnings
@@ -30,7 +30,7 @@ def style_axes(ax, title):
 
 @contextlib.contextmanager
 def image(path, width, height, dpi=100, layout=None):
-    """Yields an empty figure of a size in inches, and saves it as a PNG file at the end."""
+    """Yields an empty figure, with a size in inches, and saves it as a PNG file at the end."""
     figure = Figure(figsize=(width, height), layout=layout, facecolor="white")
     FigureCanvasAgg(figure)
     installed = set(fontManager.get_font_names())

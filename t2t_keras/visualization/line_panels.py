@@ -11,7 +11,7 @@ from t2t_keras.visualization.images import image, style_axes
 
 PER_ROW = 3  # maximum number of panels in a row
 MARKERS = "osD^vP*X"
-WIDE = 1e4  # ratio of the limits of a log axis, above which there is no room for ticks at 2 and 5
+WIDE = 1e4  # maximum ratio of a log axis' limits with ticks at 2 and 5; above, there is no room
 
 
 class Panel(NamedTuple):
@@ -24,7 +24,7 @@ class Panel(NamedTuple):
         log_x: use a logarithmic x axis, with a tick at every x.
         log_y: use a logarithmic y axis.
         joined: draw lines between the points.
-        ticks: {x: label} for the x axis. None: numbers.
+        ticks: {x: label} for the x axis. If None, the ticks are numbers.
     """
 
     title: str

@@ -19,7 +19,7 @@ def page(sub_layers, sentence, translation, start=""):
     Args:
         sub_layers: a list of `Heads`.
         sentence, translation: texts that are shown at the top.
-        start: the view to show if the address names none, for example "#decoder-cross-6".
+        start: the view to show if the page's address has none, for example "#decoder-cross-6".
     """
     data = {"sentence": sentence, "translation": translation, "start": start, "kinds": {}}
     for heads in sub_layers:
@@ -36,7 +36,7 @@ def assembled(template, **parts):
     Args:
         template: path of the template. The style and the script replace `{{style}}` and
             `{{script}}`.
-        **parts: further texts. Each replaces its name in double braces.
+        **parts: other texts. Each text replaces its name in double braces in the template.
     """
     text = template.read_text(encoding="utf-8")
     shared = {"style": HERE / "attention.css", "script": HERE / "attention.js"}
@@ -48,12 +48,12 @@ def assembled(template, **parts):
 
 
 def thousandths(weights):
-    """Returns weights in thousandths, which are precise enough and take a third of the space."""
+    """Returns weights as integers in thousandths, which take a third of the space."""
     return np.rint(np.asarray(weights) * 1000).astype(int).tolist()
 
 
 def script_safe(data):
-    """Returns JSON that cannot end the `<script>` element that contains it."""
+    """Returns JSON that is safe inside a `<script>` element."""
     text = json.dumps(data, separators=(",", ":"))
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")

@@ -76,7 +76,7 @@ class TestFacts(NamedTuple):
     scores: list  # `Score`s of all lines together, BLEU first
     by_length: list  # `LengthGroup`s
     examples: dict  # {name in `EXAMPLES`: list of `ExampleTranslation`s}
-    calibration: Any  # the `Calibration` of its words; None: there are no words
+    calibration: Any  # the `Calibration` of the words; None if there are no words
     attention: Attention | None
 
 
@@ -111,7 +111,7 @@ def report(run, test=None):
 
     Args:
         run: `RunFacts`.
-        test: `TestFacts`. None: there was no test set.
+        test: `TestFacts`, or None if there was no test set.
     """
     title = f"Report on run {run.name}"
     parts = [
@@ -289,7 +289,7 @@ def examples(name, lines):
 
 
 def count_text(count, million="million", billion="billion"):
-    """Formats a large count for reading: 2.9 million."""
+    """Formats a large count for readers, for example "2.9 million"."""
     for size, name in ((1e9, billion), (1e6, million)):
         if count >= size:
             return f"{count / size:.1f} {name}"

@@ -1,4 +1,4 @@
-"""A log-log plot of costs over the length n: measured points and fitted powers of n."""
+"""Draws log-log plots of costs over the length n: measured points and fitted powers of n."""
 
 import math
 
@@ -19,7 +19,7 @@ def scaling(path, panels, names):
     Args:
         path: path of the PNG file.
         panels: {title of the panel: {name of the line: (points, fit)}}. `points` is {n: cost}.
-            `fit` is (exponent, factor), or None for no fitted line.
+            `fit` is (exponent, factor), or None to draw no line.
         names: {name of the line: text in the legend}.
     """
     styles = {
@@ -50,7 +50,7 @@ def draw(ax, points, fit, style):
 
 
 def write_exponents(ax, lines, styles):
-    """Writes the exponent of each line at its right end, moved up where texts would overlap."""
+    """Writes each line's exponent at its right end; moves it up if texts would overlap."""
     ends = {}
     for name, (points, fit) in lines.items():
         if fit is not None:

@@ -18,7 +18,7 @@ from t2t_keras.visualization.document import (
     table,
 )
 
-HISTORY_ROWS = 12  # maximum evaluations in the table; the plot shows all evaluations
+HISTORY_ROWS = 12  # maximum number of evaluations in the table; the plot shows all of them
 
 
 def learning(run):
@@ -73,7 +73,7 @@ def data_text(data):
 
 
 def passes_text(evaluation):
-    """Describes how many times each corpus of a mix was seen; "" without a mix."""
+    """Describes how often each corpus of a mix was seen; "" if there is no mix."""
     passes = evaluation.get("passes", {})
     seen = ", ".join(f"{times:.3g} times for {name}" for name, times in passes.items())
     return f" On average, each pair was seen {seen}." if seen else ""

@@ -1,6 +1,6 @@
 """Dynamic beam allocation (Post and Vilar 2018, arXiv 1804.06609; Hu et al. 2019).
 
-Required phrases lower the probability of a hypothesis. So hypotheses that contain more of their
+Required phrases lower the probability of a hypothesis. So hypotheses that contain more of the
 phrases do not compete with hypotheses that contain fewer. Hypotheses with the same number of
 missing tokens form a bank, and every bank gets a share of the beam: first the best hypothesis of
 each bank, then the second best, and so on.
@@ -19,9 +19,9 @@ def allocated(scores, missing, beam, likely):
     """Returns the indices of the next live hypotheses, `[sentences, beam]`.
 
     Args:
-        scores: log P of each sentence's candidates, −∞ for missing ones:
-            `[sentences, candidates]`. The first `likely` candidates are continuations of the live
-            hypotheses, equally many for each and in descending order. The rest are phrase tokens.
+        scores: log P of each sentence's candidates, `[sentences, candidates]`; −∞ for missing
+            candidates. The first `likely` candidates are continuations of the live hypotheses: the
+            same number for each, in descending order. The rest are phrase tokens.
         missing: number of missing tokens, `[sentences, candidates]`.
         beam: beam width.
         likely: number of candidates before the phrase tokens.
@@ -39,9 +39,9 @@ def allocated(scores, missing, beam, likely):
 
 
 def shortlist(scores, beam, likely):
-    """Returns the indices of the candidates that are considered; arguments as for `allocated`.
+    """Returns the indices of the candidates to consider; arguments as in `allocated`.
 
-    They are the best continuation of each hypothesis, the 2 · beam best other continuations, and
+    These are the best continuation of each hypothesis, the 2 · beam best other continuations, and
     all phrase tokens.
     """
     by_hypothesis = ops.reshape(scores[:, :likely], (-1, beam, likely // beam))

@@ -33,15 +33,15 @@ class ConstrainedBeamSearch(BeamSearch):
     """Beam search with phrases; see `decoding/search.py` for how its methods are called.
 
     `start` takes `extras["phrases"]`: ids `[sentences, phrases, length]`, padded at the end.
-    Phrases that consist of padding are ignored. The others must not contain banned ids. For
-    a sentence without phrases, the search is equivalent to `BeamSearch`.
+    Phrases that consist of padding are ignored. Phrases must not contain banned ids. For a sentence
+    without phrases, the search is equivalent to `BeamSearch`.
 
     Args:
         model: a `Transformer` or an `Ensemble`.
         config: a `SearchConfig` that does not sample.
         follows: booleans `[vocabulary]`: whether a token may follow a phrase, because it does not
-            continue the phrase's last word. The first tokens of all phrases must be among these.
-            None: all tokens may.
+            continue the phrase's last word. This must be true for the first token of every phrase.
+            If None, all tokens may follow.
     """
 
     def __init__(self, model, config, follows=None):
@@ -104,7 +104,7 @@ class ConstrainedBeamSearch(BeamSearch):
         log_p, likely = next_tokens(
             logits, 2 * beam, live.tokens, state.position, self.config, prefix, constrained
         )
-        # Without a prefix, `next_tokens` returns two more, which would change the choice.
+        # Without a prefix, `next_tokens` returns two more tokens, which would change the choice.
         rank = ops.cumsum(ops.cast(log_p > IMPOSSIBLE, "int32"), axis=-1)
         log_p = ops.where(rank <= 2 * beam, log_p, IMPOSSIBLE)
         phrase_log_p, needed = self.phrase_tokens(state, logits)
@@ -125,8 +125,8 @@ class ConstrainedBeamSearch(BeamSearch):
     def phrase_tokens(self, state, logits):
         """Returns log P and ids of tokens that continue or begin a missing phrase.
 
-        They may repeat n-grams. A token that is already among them, or that the prefix does not
-        allow, has log P −∞.
+        These tokens may repeat n-grams. Duplicates in the list, and tokens that the prefix forbids,
+        get log P −∞.
         """
         ids = next_tokens_of(state.extras["phrases"], state.extras["progress"])
         log_p = ops.take_along_axis(logits, ids, axis=2) - ops.logsumexp(

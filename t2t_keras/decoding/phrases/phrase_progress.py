@@ -1,10 +1,9 @@
 """Progress of hypotheses through the phrases that they must contain.
 
 For each phrase, an automaton (Knuth, Morris and Pratt 1977) processes the tokens of a hypothesis.
-Its state is the length of the longest beginning of the phrase that the hypothesis ends with. So
-phrases may overlap, and a hypothesis that abandons a phrase may already have begun another
-occurrence of it. A complete phrase counts once a token follows that does not continue its last
-word.
+The state is the length of the longest beginning of the phrase that the hypothesis ends with. So
+phrases may overlap, and a hypothesis that abandons a phrase may already have begun it again. A
+complete phrase counts as soon as a token follows that does not continue the phrase's last word.
 """
 
 from typing import Any, NamedTuple
@@ -87,9 +86,10 @@ def advanced(phrases, progress, tokens, follows):
 
 
 def remaining(phrases, progress, follows):
-    """Returns an upper bound on the tokens that complete all phrases, `[sentences, hypotheses]`.
+    """Returns an upper bound on the tokens needed for all phrases, `[sentences, hypotheses]`.
 
-    At least one token of `next_tokens_of` always reduces it. It is 0 if the end token may follow.
+    At least one token of `next_tokens_of` always reduces the bound. A bound of 0 means that the end
+    token may follow.
 
     Args:
         phrases, progress, follows: see `advanced`.
@@ -108,7 +108,7 @@ def remaining(phrases, progress, follows):
 
 
 def next_tokens_of(phrases, progress):
-    """Returns the ids that continue or begin a missing phrase; the others are padding.
+    """Returns the ids that continue or begin a missing phrase, or padding.
 
     Returns:
         `[sentences, hypotheses, 2 · phrases]`.

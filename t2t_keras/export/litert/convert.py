@@ -1,4 +1,4 @@
-"""Flatbuffers for LiteRT, TensorFlow's runtime for devices, which does not need TensorFlow."""
+"""Writes flatbuffers for LiteRT, a small runtime that does not need TensorFlow."""
 
 import contextlib
 import re
@@ -80,8 +80,8 @@ def flatbuffer_of(programs, variables, dtype="float32"):
 def converted(name, program, variables, dtype):
     """Returns the model of a flatbuffer with a single program.
 
-    Several programs in one SavedModel would fail in LiteRT unless their weights were converted to
-    constants first, for which the converter would need five times the memory.
+    A SavedModel with several programs would fail in LiteRT unless the weights were converted to
+    constants first, and then the converter would need five times the memory.
     """
     names = sorted(program.inputs)
     module = tf.Module()
@@ -94,7 +94,7 @@ def converted(name, program, variables, dtype):
     def function(*arrays):
         return program.function(**dict(zip(names, arrays, strict=True)))
 
-    # TensorFlow would log the path, and that gradients are missing, which are not needed.
+    # Otherwise, TensorFlow would log the path and a warning about gradients, which are not needed.
     with tempfile.TemporaryDirectory() as folder, errors_only():
         signatures = {name: function.get_concrete_function()}
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)

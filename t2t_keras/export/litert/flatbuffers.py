@@ -1,4 +1,4 @@
-"""Flatbuffers of LiteRT with several programs."""
+"""Joins LiteRT flatbuffers into one with several programs."""
 
 import hashlib
 
@@ -7,7 +7,7 @@ import numpy as np
 from tensorflow.lite.python import schema_py_generated as schema
 
 IDENTIFIER = b"TFL3"
-# The attributes of operations that contain the index of a subgraph.
+# Attributes of operations that contain the index of a subgraph.
 SUBGRAPHS = ("condSubgraphIndex", "bodySubgraphIndex", "thenSubgraphIndex", "elseSubgraphIndex")
 SUBGRAPHS += ("initSubgraphIndex", "subgraph")
 
@@ -50,7 +50,7 @@ def joined(models):
 
 
 def place_of(buffer, buffers, places):
-    """Returns the index in `buffers` of a buffer with this content, which is added if missing."""
+    """Returns the index in `buffers` of a buffer with this content; adds the buffer if missing."""
     data = np.zeros(0, "uint8") if buffer.data is None else np.asarray(buffer.data, "uint8")
     # The first buffer is empty, as are the buffers of arrays that are not constant.
     key = hashlib.sha256(data).digest() if data.size else b""

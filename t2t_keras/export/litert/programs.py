@@ -1,10 +1,10 @@
 """The programs of a LiteRT model: encoder, search step, scoring and attention.
 
 A search is a loop around a step. Only the step is a program; `decoding/numpy_search.py` is the
-loop. So every option of a search works, a batch may have any size, and weights are stored once.
+loop. So every search option works, a batch may have any size, and weights are stored once.
 
-LiteRT plans a program for the shapes of its inputs. An array may therefore have at most one unknown
-axis where a program reshapes it, which `reshape` calls −1.
+LiteRT plans a program for the shapes of its inputs. So an array that a program reshapes may have at
+most one axis of unknown size, which is passed to `reshape` as −1.
 """
 
 from typing import NamedTuple
@@ -56,7 +56,7 @@ def programs_of(model, beam):
 
 
 def first_model(model):
-    """Returns the model, or the first model of an ensemble, whose attention is exported."""
+    """Returns the model whose attention is exported: the model itself, or the ensemble's first."""
     return getattr(model, "models", [model])[0]
 
 
@@ -79,7 +79,7 @@ def portable_program(model, config):
 
 
 def layout_of(model, beam):
-    """Returns the layout of the arrays of the steps for the code that calls them, in JSON types.
+    """Describes the arrays of the step programs in JSON types, for the code that calls them.
 
     Returns:
         `caches`: {beam width: {name: [whether it is part of a `KeptCache`, shape, type]}}; `kept`:

@@ -44,8 +44,8 @@ def chain_paths(folder, name):
 def chained_lines(lengths, split, seed=0):
     """Returns a list of (English line, German line), one pair for each of `lengths`.
 
-    A line is a chain of as many sentences as fit into its length, but at least one. The length
-    is the number of words and punctuation marks in the language that has more.
+    A line is a chain of as many sentences as fit into its length, but at least one sentence. The
+    length counts words and punctuation marks, in the language with the longer line.
 
     Args:
         lengths: maximum length of each line.
@@ -65,7 +65,7 @@ def chained_lines(lengths, split, seed=0):
 
 
 def size(pairs):
-    """Counts words and punctuation marks of pairs, in the language that has more."""
+    """Counts words and punctuation marks of pairs, in the language with the larger count."""
     return max(
         sum(len(text.replace(",", " ,").split()) + 1 for text in side)
         for side in zip(*pairs, strict=True)

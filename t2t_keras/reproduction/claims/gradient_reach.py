@@ -1,4 +1,4 @@
-"""Gradients of an encoder's outputs with respect to the embedded source, over distance."""
+"""Gradients of an encoder's outputs with respect to the embedded source, by distance."""
 
 import contextlib
 
@@ -15,9 +15,10 @@ QUERIES = 8  # positions i that are sampled from each line
 def gradients_over_distance(folder, step, lines, seed=0):
     """Measures gradient norms in the encoder of a run, for each distance between positions.
 
-    A random projection of the vector at position i after k layers has a gradient with respect to
-    the embedding at position j. Its norm is averaged over all pairs (i, j) with the same |i − j|.
-    This function loads the model, so call it in a child process.
+    For each layer k, this function projects the output at position i onto a random vector, and
+    differentiates the result with respect to the embedding at position j. The gradient's norm is
+    averaged over all pairs (i, j) with the same |i − j|. Call this function in a child process,
+    because it loads the model.
 
     Args:
         folder: folder of the run.
@@ -91,7 +92,7 @@ def layer_outputs(model, source, tape):
 
 
 def later_layers(model):
-    """Returns all layers of an encoder but the first; their inputs are the previous outputs."""
+    """Returns all layers of an encoder except the first one."""
     if isinstance(model, Transformer):
         return model.encoder.blocks[1:]
     # In `GNMT`, both directions of the first layer come before these layers.

@@ -19,18 +19,18 @@ TRANSLATED = 200  # number of sentences that are translated without each head
 def analyse(folder, step):
     """Measures every attention head of a run on held-out sentences of the toy grammar.
 
-    This function loads the model, so call it in a child process.
+    Call this function in a child process, because it loads the model.
 
     Args:
         folder: folder of the run.
         step: step of the checkpoint.
 
     Returns:
-        {"bleu": BLEU with all heads, "heads": [a dict for each head]}, in JSON types. The dict has
-        the name of the "sublayer", the index "head", the mean "entropy" in nats, and the "bleu"
-        without the head. For self-attention, it has the mean "distance" in tokens. For
-        cross-attention, it has the "agreement" with the word links of the grammar. Values that do
-        not apply are None.
+        {"bleu": BLEU with all heads, "heads": [a dict for each head]}, in JSON types. A head's
+        dict has the name of its "sublayer", its index "head", its mean "entropy" in nats, and the
+        "bleu" without it. For self-attention, the dict also has the mean "distance" in tokens; for
+        cross-attention, the "agreement" with the word links of the grammar. Values that do not
+        apply are None.
     """
     run, weights = Run(folder), str(step)
     triples = list(itertools.islice(aligned_sentences("test"), TRANSLATED))
@@ -105,12 +105,12 @@ def attention_statistics(run, weights, sources, targets):
 
 
 def entropy(p):
-    """Returns the mean entropy of each head, `[heads]`, of weights `[heads, queries, keys]`."""
+    """Returns each head's mean entropy, `[heads]`, from weights `[heads, queries, keys]`."""
     return -np.sum(p * np.log(np.maximum(p, 1e-30)), axis=-1).mean(axis=-1)
 
 
 def distance(p):
-    """Returns the mean distance between queries and the keys that they attend to, `[heads]`."""
+    """Returns each head's mean distance between queries and attended keys, `[heads]`."""
     queries, keys = np.indices(p.shape[1:])
     return np.sum(p * np.abs(queries - keys), axis=-1).mean(axis=-1)
 
@@ -118,8 +118,8 @@ def distance(p):
 def agreements(run, weights, sources, targets, alignments):
     """Returns {(sub-layer, head): 1 − alignment error rate} for the cross-attention heads.
 
-    A head may link a word in the step that predicts it or in the step that takes it as input; the
-    better one counts.
+    A head may link a target word either in the step that predicts the word or in the step that
+    takes it as input. The better of the two results counts.
     """
     best = {}
     for rated in rate_heads(run, sources, targets, alignments, weights):

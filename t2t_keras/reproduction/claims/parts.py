@@ -1,8 +1,8 @@
 """The effect of residual connections, layer norm, warm-up and smoothing (§3.1, §5.3, §5.4).
 
-Each variant leaves out one of them. The paper's schedule ties the warm-up to the decay of the
-learning rate, so the variant without a warm-up has a constant learning rate. Compare it with the
-variant that has the same constant learning rate after a warm-up.
+Each variant leaves out one part. The paper's schedule ties the warm-up to the decay of the learning
+rate, so the variant without a warm-up has a constant learning rate. Compare this variant with the
+variant that has a warm-up followed by the same constant learning rate.
 """
 
 from t2t_keras.reproduction.claims.finding import Finding

@@ -1,7 +1,7 @@
 """Path length (Table 1, last column): gradients over distance in trained encoders of each kind.
 
-Table 1 counts the steps between two positions. This experiment measures gradients between two
-positions, at each distance and after each layer.
+Table 1 counts the steps between two positions. This experiment measures the gradients between two
+positions, for each distance and layer.
 """
 
 import math
@@ -23,7 +23,7 @@ LAYERS = 3  # layers of each encoder and decoder
 DISTANCES = (1, 4, 16, 32)  # distances in the table
 FARTHEST = 40  # maximum distance in the plot; the shortest lines have fewer than LONGEST tokens
 NEIGHBOURHOOD = 9  # r of restricted self-attention
-# Factor of the learning rate in the other experiments, whose models have fewer layers.
+# Learning rate relative to the other experiments, whose models have fewer layers.
 LOWER_RATE = 5 / 12
 
 
@@ -98,7 +98,7 @@ def shared_changes(toy_runs):
 
 
 def gradients(run, lines):
-    """Returns the result of `gradients_over_distance` for a run, which is stored."""
+    """Returns the result of `gradients_over_distance` for a run. The result is stored."""
     step = run.experiment().training.steps
     key = {"checkpoint": run.evaluations(required=True)[-1], "lines": lines, "queries": QUERIES}
     return measured_once(
@@ -109,7 +109,7 @@ def gradients(run, lines):
 
 
 def relative(layers):
-    """Divides the gradients of each layer by that at distance 0; NaN if training diverged."""
+    """Divides each layer's gradients by its gradient at distance 0; NaN if training diverged."""
     return [
         [value / layer[0] if layer[0] else math.nan for value in layer[: FARTHEST + 1]]
         for layer in layers

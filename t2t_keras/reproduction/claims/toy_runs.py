@@ -18,8 +18,8 @@ class ToyRuns:
     """Trains variants of the config `claims`.
 
     Args:
-        plan: a `Plan`. Its `steps` and `overrides` apply to all variants, except to the settings
-            that an experiment varies.
+        plan: a `Plan`. Its `steps` and `overrides` apply to all variants, but do not change
+            the settings that an experiment varies.
     """
 
     def __init__(self, plan):
@@ -31,8 +31,8 @@ class ToyRuns:
 
         Args:
             changes: {setting: value}, such as {"model.num_heads": 1}.
-            config: name of a config whose model is used, without the plan's overrides. None: the
-                model of `claims`, with the overrides.
+            config: name of a config whose model is used, without the plan's overrides. If None,
+                the model of `claims` is used, with the overrides.
         """
         experiment = load_experiment(CONFIG)
         if self.plan.steps:
@@ -61,7 +61,7 @@ class ToyRuns:
         Args:
             name: name of the variant's folder.
             changes, config: see `recipe`.
-            text: an `EncodedText`. None: the toy grammar.
+            text: an `EncodedText`. If None, the toy grammar is used.
         """
         text = text or self.text
         folder = self.plan.folder / "runs" / name

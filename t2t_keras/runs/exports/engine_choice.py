@@ -1,7 +1,7 @@
-"""Chooses the engine that computes a run's translations: LiteRT on CPUs, else TensorFlow.
+"""Chooses the engine for a run's translations: LiteRT on CPUs, otherwise TensorFlow.
 
-An export is used only if it belongs to the requested weights and to the run's search. The choice
-loads neither TensorFlow nor Keras, so a command that translates with LiteRT starts at once.
+An export is used only if it matches the requested weights and the run's search settings. Choosing
+loads neither TensorFlow nor Keras, so a command that translates with LiteRT starts immediately.
 """
 
 import glob
@@ -24,7 +24,7 @@ class Choice(NamedTuple):
     Args:
         engine: the engine of an export. None: TensorFlow.
         reason: why TensorFlow is used, without a period.
-        is_damaged: whether the reason is an export that cannot be used, but should be usable.
+        is_damaged: whether the reason is a damaged export.
     """
 
     engine: Any
@@ -67,7 +67,7 @@ def chosen_engine(folder, engine="auto", dtype=None, weights=None):
 
 
 class NoExport(ValueError):
-    """A run has no export for an engine with its weights."""
+    """A run has no export of the requested weights for an engine."""
 
 
 class DamagedExport(NoExport):
@@ -159,7 +159,7 @@ def fitting_versions(run, kind, dtype, weights=None):
 
 
 def records_in(folder, kind):
-    """Returns {number: record} of exports, and the error about an unreadable record, or ""."""
+    """Returns {number: record} of exports, and the error about an unreadable record or ""."""
     numbers = [0] if kind == "ctranslate2" else versions_in(folder)
     name, records, damaged = RECORD if kind == "ctranslate2" else LITERT_RECORD, {}, ""
     for number in numbers:
@@ -184,5 +184,5 @@ def part(record, name):
 
 
 def comparable(search):
-    """Returns settings of a search in JSON types, without the number of results."""
+    """Returns search settings in JSON types, without the number of results."""
     return as_recorded(search) | {"n_best": None}

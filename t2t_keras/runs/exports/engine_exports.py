@@ -128,11 +128,11 @@ def vocabulary_files(tokenizer, folder):
 
 
 def export_for_cpus(run, show):
-    """Exports a run for LiteRT, in float32, unless its weights have such an export already.
+    """Exports a run for LiteRT in float32, unless its weights are already exported.
 
     Args:
         run: a `Run`.
-        show: called with a line about the export, or about the reason why there is none.
+        show: called with a line about the export, or with the reason for not exporting.
 
     Returns:
         Whether an export was written.

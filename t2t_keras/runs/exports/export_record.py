@@ -18,7 +18,7 @@ def facts_of(model, steps, search=None, **facts):
     facts["weights"] = {"steps": steps, "digest": weights_digest(model)}
     if search is not None:
         facts["search"] = dataclasses.asdict(search)
-    return json.loads(json.dumps(facts))  # in the form in which it will be read
+    return json.loads(json.dumps(facts))  # the same types as when it is read from a file
 
 
 def remove_unfinished(folder):

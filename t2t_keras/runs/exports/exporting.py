@@ -34,7 +34,7 @@ def export(run, folder=None, format="saved_model", weights=None, **options):
 
     Args:
         run: a `Run`.
-        folder: output folder, or file for "keras". None: a path inside the run.
+        folder: output folder, or output file for "keras". None: a path inside the run.
         format: "saved_model", "litert", "ctranslate2" or "keras".
         weights: see `TrainedModel`.
         **options: passed to the function for the format.
@@ -103,12 +103,10 @@ def languages(tokenizer):
 
 
 def is_exported(run):
-    """Returns whether RUN/export has the run's default weights with the run's search.
+    """Returns whether RUN/export has an export of the run's default weights and search settings.
 
-    An export for any tag is enough.
-
-    An export by an older version of this package does not name its weights. It is accepted if the
-    averaged weights are also by an older version.
+    An export for any tag counts. An export by an older version of this package does not name its
+    weights. It counts if the averaged weights are also from an older version.
     """
     search = run.search()
     config = search.with_results(None)
@@ -126,7 +124,8 @@ def is_exported(run):
 def record_of(version):
     """Returns the record of an export, with defaults for settings that it does not contain.
 
-    The tag and the splitting of texts are left out, because they do not depend on the weights.
+    The settings for the tag and for splitting texts are left out, because they do not depend on the
+    weights.
     """
     record = read_json(version / "config.json", {}, EXPORT_AGAIN).get("export")
     if isinstance(record, dict) and isinstance(record.get("search"), dict):

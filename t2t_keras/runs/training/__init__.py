@@ -1,1 +1,1 @@
-"""Training of a run, from its empty folder to its averaged weights."""
+"""Trains a run, from the empty folder to the averaged weights."""

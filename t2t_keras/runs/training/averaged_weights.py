@@ -1,18 +1,18 @@
-"""The averaged weights of a run, and the record of their origin.
+"""The averaged weights of a run, and the record of where they come from.
 
     RUN/averaged.weights.h5  the weights
-    RUN/averaged.json        {digest of the weights: their record}
+    RUN/averaged.json        {digest of the weights: record}
 
 A record has these fields:
 
     steps              steps of the averaged checkpoints. null: unknown
     newest_checkpoint  digest of the run's newest checkpoint at that time
     made_by            "t2t-train" or "t2t-average". null: a version that wrote no records
-    chosen             the run's default weights, "averaged" or a step, if they were compared
-    compared           each of the weights in the comparison, with its BLEU and p-value
-    compared_on        the held-out set and the number of its lines
-    bleu               the BLEU of these weights that t2t-train measured, and on what
-    bleu_by_set        the same for each held-out set with a name
+    chosen             result of the comparison: the run's default weights, "averaged" or a step
+    compared           name, BLEU and p-value of all weights in the comparison
+    compared_on        held-out set and number of lines of the comparison
+    bleu               BLEU of these weights, measured by t2t-train, and the held-out set
+    bleu_by_set        "bleu" for each held-out set with a name
 
 The modification times of the files are not used, because every copy changes them.
 """
@@ -44,9 +44,9 @@ class AveragedWeights:
         return digest_of_version(self.path, file_key(self.path)) if self.path.exists() else None
 
     def records(self):
-        """Returns {digest of the weights: their record}.
+        """Returns {digest of the weights: record}.
 
-        A killed process may have left a second record, for weights that it did not complete.
+        A killed process may have left a second record, for weights that it did not finish writing.
         """
         remedy = "Run t2t-average, which writes new averaged weights, or delete it"
         return read_json(self.record_path, {}, remedy)
@@ -59,12 +59,12 @@ class AveragedWeights:
                 return digest, records
 
     def record(self):
-        """Returns the record of the weights, or None if there are no weights or it is missing."""
+        """Returns the record of the weights, or None if weights or record are missing."""
         digest, records = self.digest_and_records()
         return records.get(digest)
 
     def write(self, model, **record):
-        """Writes the weights of a model with their record.
+        """Writes the weights of a model and the record.
 
         At any moment, the file of records contains the record of the present weights.
         """
@@ -82,13 +82,13 @@ class AveragedWeights:
 
     @contextlib.contextmanager
     def locked(self):
-        """Waits until no other process changes the weights or their record."""
+        """Waits until no other process changes the weights or the records."""
         with open(self.folder / ".averaged.lock", "a", opener=not_through_link) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
     def record_in_place(self):
-        """Returns {digest of the present weights: their record}, or {} if the file is damaged."""
+        """Returns {digest of the present weights: record}, or {} if the file is damaged."""
         try:
             records = self.records()
         except ValueError:
@@ -117,7 +117,7 @@ class AveragedWeights:
             write_json(self.record_path, {self.digest(): facts})
 
     def is_of(self, newest_checkpoint):
-        """Returns whether there are averaged weights, made when this checkpoint was the newest."""
+        """Returns whether averaged weights were made when this checkpoint was the newest."""
         digest, records = self.digest_and_records()
         made_then = [
             key for key, each in records.items() if each["newest_checkpoint"] == newest_checkpoint
@@ -127,7 +127,7 @@ class AveragedWeights:
         return digest in made_then
 
     def check(self):
-        """Raises `ValueError` if the record describes other weights."""
+        """Raises `ValueError` if the record describes different weights."""
         digest, records = self.digest_and_records()
         if records and digest not in records:
             raise self.mismatch()
@@ -152,10 +152,10 @@ class AveragedWeights:
 
 
 def save_weights(model, path):
-    """Writes the weights of a model as `model.save_weights` does, but raises `OSError` on failure.
+    """Writes the same file as `model.save_weights`, but raises `OSError` on failure.
 
-    On a full disk, HDF5 crashes the process. For a .keras file, Keras writes the weights to memory
-    first.
+    On a full disk, HDF5 would crash the process. For a .keras file, Keras first writes the weights
+    to memory.
     """
     archive = path.with_suffix(".keras")
     try:
@@ -173,7 +173,7 @@ def save_weights(model, path):
 
 
 def file_key(path):
-    """Returns a key that changes whenever a file does, while this process runs.
+    """Returns a key that changes whenever a file changes while this process runs.
 
     It includes the time of the last change, which cannot be set, unlike the modification time.
     """

@@ -1,4 +1,4 @@
-"""Warnings before a training: signs that its files or settings are not what the user meant."""
+"""Warns before training if files or settings are probably not those that the user meant."""
 
 import numpy as np
 
@@ -14,9 +14,9 @@ DIFFERENCE = 1.0  # nats per token by which the wrong language must be more prob
 def swapped_warnings(texts, store, tokenizer):
     """Yields a warning for each side of a held-out set that is in the language of the other side.
 
-    If both sides share a vocabulary, the token frequencies on the two sides of the training text
-    decide. The held-out text must be much more probable under the frequencies of the wrong side, so
-    that similar languages and training in both directions cause no warning.
+    The check compares token frequencies with those on the two sides of the training text, if both
+    sides share a vocabulary. The held-out text must be much more probable under the frequencies of
+    the wrong side, so that similar languages and training in both directions cause no warning.
 
     Args:
         texts: {name of a held-out set: pairs}.
@@ -48,7 +48,7 @@ def token_log_p(store, side, size):
 
 
 def vocabulary_warnings(folder, config):
-    """Yields a warning if data was prepared with a vocabulary of different settings.
+    """Yields a warning if the data was prepared with different vocabulary settings.
 
     Args:
         folder: the `Path` of a prepared folder.

@@ -1,7 +1,7 @@
 """Chooses the weights of a trained run: averaged, as in the paper, unless others are better.
 
-Averaging helps if the learning rate stays high until the end. With a rate that falls to 0, the mean
-includes weights from before the fall, and may be worse than the newest weights.
+Averaging helps if the learning rate stays high until the end. If it falls to 0, the average
+includes earlier, worse weights, and may be worse than the newest weights.
 """
 
 import functools
@@ -25,7 +25,7 @@ class FinalWeights:
 
     Args:
         run: a `Run` with averaged weights.
-        held_out: its `HeldOut` sets, the main one first.
+        held_out: the run's `HeldOut` sets, the main set first.
     """
 
     def __init__(self, run, held_out):
@@ -33,9 +33,9 @@ class FinalWeights:
         self.searches = {}  # {tag of the sources: `Translator`}
 
     def choose_if_missing(self, show):
-        """Compares the weights and records the choice, if it is missing and there is a choice.
+        """Compares the weights and records the choice, unless it is recorded or not needed.
 
-        A run whose averaged weights an earlier version has scored keeps these weights.
+        If an earlier version has scored the averaged weights, the run keeps them.
 
         Args:
             show: called with a line about the comparison.
@@ -83,7 +83,7 @@ class FinalWeights:
         return candidates
 
     def compared(self, candidates, held_out):
-        """Returns each of the candidates as `Compared`, the averaged weights first."""
+        """Returns a `Compared` for each candidate, the averaged weights first."""
         sources, references = sample(held_out.sources), sample(held_out.references)
         search = self.search(held_out.tag)
         outputs = {}

@@ -1,4 +1,4 @@
-"""The end of a training: averages, chooses, scores and exports the run's weights."""
+"""Finishes a training: averages, chooses, scores and exports the run's weights."""
 
 from absl import logging
 
@@ -18,9 +18,9 @@ def finish(run, trainer, export, show):
 
     Args:
         run: a `Run`.
-        trainer: its `Trainer`, at its last step.
-        export: write a SavedModel, and a model for LiteRT beside it.
-        show: called with each line about the outcome.
+        trainer: the run's `Trainer`, at its last step.
+        export: whether to write a SavedModel and a model for LiteRT.
+        show: called with each line about the results.
 
     Returns:
         The folder of the SavedModel that was written, or None.
@@ -63,7 +63,7 @@ def score_if_missing(run, final, show):
 
     Args:
         run: a `Run`.
-        final: its `FinalWeights`.
+        final: the run's `FinalWeights`.
         show: see `finish`.
     """
     key, record = run.averaged.digest(), run.averaged.record()

@@ -1,4 +1,4 @@
-"""The held-out sets of a run: read before training, encoded and translated during it."""
+"""The held-out sets of a run: read before training, encoded and translated during training."""
 
 import itertools
 import math
@@ -28,7 +28,7 @@ def held_out_texts(experiment):
 
 
 def tags_of_sets(experiment, tags):
-    """Returns {name of a held-out set in files: its tag, or None}.
+    """Returns {name of a held-out set in files: tag or None}.
 
     Args:
         tags: see `chosen_tag`.

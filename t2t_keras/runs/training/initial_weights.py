@@ -1,4 +1,4 @@
-"""Training that starts from another run's weights, with its vocabulary or a different one."""
+"""Starts training from another run's weights, with the same or a different vocabulary."""
 
 import dataclasses
 
@@ -42,7 +42,7 @@ def initialized_search(known, search, same_vocabulary, given=()):
 
     Args:
         known: the run's `SearchConfig`.
-        search: a `SearchConfig`. Its settings that differ from the defaults are kept.
+        search: a `SearchConfig`. Settings that differ from the defaults are kept.
         same_vocabulary: whether ids have the same meaning. If not, only special ids are kept.
         given: names, such as "search.beam", of settings that are kept even with default values.
     """
@@ -86,7 +86,7 @@ def initialize(model, initial, tokenizer):
 
 
 def origins(new, known):
-    """Returns the list of known ids that each id of a new vocabulary is made from."""
+    """Returns, for each id of a new vocabulary, the known ids whose rows are averaged for it."""
     if new.files() == known.files():
         return [[id] for id in range(known.size)]
     ids = {piece: id for id, piece in enumerate(known.pieces(range(known.size)))}

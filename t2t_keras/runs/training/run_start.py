@@ -1,4 +1,4 @@
-"""The beginning of a training: a new run's folder, or the check that it may be resumed."""
+"""Begins a training: creates the run's folder, or checks that an existing run may be resumed."""
 
 import contextlib
 import shutil
@@ -15,15 +15,15 @@ from t2t_keras.runs.settings_file import check_same_model, write_settings
 def begin(run, experiment, vocabulary, command=(), init=None):
     """Creates the run's folder, or checks that an existing one has compatible settings.
 
-    The model, the vocabulary and the seed of a run are fixed; other settings may change, and each
-    change is logged.
+    The model, the vocabulary and the seed of a run cannot change. Changes of other settings are
+    logged.
 
     Args:
         run: the `Run`.
         experiment: an `Experiment`.
         vocabulary: folder of the sub-word model.
-        command: the words of the command line.
-        init: folder of the run whose weights this one starts from, or None.
+        command: command-line arguments.
+        init: folder of the run whose weights training starts from, or None.
     """
     check_folder(run)
     facts = {"init": str(init)} if init else {}
@@ -89,8 +89,8 @@ def check_unchanged(run, experiment, vocabulary):
 def unchanged_on_error(run):
     """Restores settings and vocabulary of a run if the block raises an error.
 
-    So a rejected command changes nothing. Files that other commands write to the folder meanwhile
-    are kept.
+    So a rejected command changes nothing. Files that other commands write to the folder in the
+    meantime are kept.
     """
     vocabulary = run.folder / "vocabulary"
     had_vocabulary = vocabulary.exists()
@@ -109,7 +109,7 @@ def unchanged_on_error(run):
 
 @contextlib.contextmanager
 def moved_text_named(run, experiment, flag, kind=ValueError):
-    """Adds the flag for a new path to an error about the text that a run was trained on.
+    """Extends errors about missing training text: names the flag that sets a new path.
 
     Args:
         run: the `Run`.

@@ -43,14 +43,15 @@ from t2t_keras.training.trainer import Trainer
 
 
 class Training(NamedTuple):
-    """The outcome of `train`.
+    """The result of `train`.
 
     Args:
         run: the `Run`.
         step: total number of steps trained so far.
         stopped: why training ended before its last step, or None.
         finished: whether training is complete: at its last step, or by early stopping.
-        is_chief: whether this machine writes the run. If there are several machines, one does.
+        is_chief: whether this machine writes the run. If there are several machines, only one
+            writes it.
         export: folder of the SavedModel that was written, or None.
     """
 
@@ -68,16 +69,17 @@ def train(
     """Trains a run, or resumes it, and finishes it with averaged weights and an export.
 
     Args:
-        experiment: an `Experiment`. Without `data.folder` the run learns the toy grammar. A run is
-            resumed with its own settings by `Run(folder).experiment()`.
+        experiment: an `Experiment`. Without `data.folder`, the run learns the toy grammar. To
+            resume a run with unchanged settings, pass `Run(folder).experiment()`.
         folder: path of the run's folder.
         tpu: name of a Cloud TPU, or None.
         export: whether to write a SavedModel and a model for LiteRT at the end.
-        command: the words of the command line, recorded in the run's config.json.
+        command: command-line arguments, recorded in the run's config.json.
         show: called with each line about averaging, BLEU and the export.
-        init: folder of a run whose weights the training starts from. The model then has its
-            settings, except for dropout, and its search settings where `experiment` has the
-            defaults. None: random weights, or a run to resume, with all settings in `experiment`.
+        init: folder of a run whose weights training starts from. The model settings of that run are
+            used, except for dropout, and its search settings where `experiment` has the defaults.
+            If None, training starts from random weights or is resumed, and all settings are those
+            of `experiment`.
         given: names of settings, such as "search.beam", that replace those of `init` even if they
             have the default value.
 
@@ -105,7 +107,7 @@ def train(
 
 
 def make_trainer(experiment, run, strategy, machines, command=(), init=None, given=()):
-    """Builds the `Trainer` from data, model and folder."""
+    """Builds the `Trainer` of a run."""
     flags = "--dev_source and --dev_target, or --dev"
     with moved_text_named(run, experiment, flags, SourceError):
         texts = held_out_texts(experiment)
@@ -126,7 +128,7 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
     tree_constraint(run, experiment.search)  # fails now rather than in the final export
     if machines.is_chief:
         warnings = [*swapped_warnings(texts, store, tokenizer)]
-        if not initial:  # an initial run makes the settings of the vocabulary irrelevant
+        if not initial:  # with an initial run, vocabulary settings are not used
             warnings += vocabulary_warnings(vocabulary.parent, experiment.data.vocabulary)
         for text in warnings:
             logging.warning(text)
@@ -197,7 +199,7 @@ def set_model(experiment, run, tokenizer, initial, init, given):
         same = tokenizer.contents() == initial.vocabulary().contents()
         experiment.model = initialized_settings(initial, experiment.model, tokenizer)
         experiment.search = initialized_search(known.search, experiment.search, same, given)
-    elif initial and init:  # resumed as it was started; the initial run may no longer exist
+    elif initial and init:  # resumed with `init`; the initial run may no longer exist
         known = run.experiment()
         settings = rates(experiment.model, known.model)
         experiment.model = dataclasses.replace(known.model, **settings)

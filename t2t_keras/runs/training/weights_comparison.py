@@ -1,4 +1,4 @@
-"""The comparison of a run's weights when its training ended, as recorded in averaged.json."""
+"""Comparison of a run's weights at the end of training, as recorded in averaged.json."""
 
 from typing import NamedTuple
 
@@ -11,9 +11,9 @@ class Compared(NamedTuple):
     Args:
         name: "averaged", "newest" or "best".
         weights: the weights in the run: "averaged", or the step of a checkpoint.
-        bleu: their BLEU.
+        bleu: BLEU with these weights.
         p_value: p-value for the null hypothesis that they are as good as the averaged weights.
-            None: they are the averaged weights.
+            None for the averaged weights.
     """
 
     name: str
@@ -31,8 +31,8 @@ def best_of(compared):
     """Returns the best of the weights that are significantly better than the averaged weights.
 
     Args:
-        compared: a list of `Compared`, the averaged weights first. They are returned if no others
-            are better.
+        compared: a list of `Compared`, the averaged weights first. The averaged weights are
+            returned if no others are significantly better.
     """
     averaged, *others = compared
     better = [each for each in others if each.bleu > averaged.bleu and each.p_value < SIGNIFICANT]
@@ -40,7 +40,7 @@ def best_of(compared):
 
 
 def comparison_text(record):
-    """Describes the comparison in a record of averaged weights, or returns None without one."""
+    """Describes the comparison in a record of averaged weights. Returns None if it has none."""
     if "compared" not in record:
         return None
     compared = [Compared(**each) for each in record["compared"]]

@@ -1,1 +1,1 @@
-"""Engines: ids in, hypotheses out."""
+"""Engines, which take ids and return hypotheses."""

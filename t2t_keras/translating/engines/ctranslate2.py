@@ -1,7 +1,7 @@
 """The engine of a CTranslate2 folder that t2t-export wrote.
 
-Neither this module nor its imports import TensorFlow or Keras, so a command with such a folder
-translates its first line after little more than a second.
+Neither this module nor its imports load TensorFlow or Keras, so a command translates the first line
+after little more than a second.
 """
 
 import copy
@@ -45,7 +45,7 @@ class CTranslate2Engine(Engine):
 
     def __init__(self, folder):
         self.name = self.folder = Path(folder)
-        restore(self.folder)  # in case its replacement was interrupted
+        restore(self.folder)  # in case a replacement was interrupted
         self.record = read_record(self.folder, EXPORT_AGAIN)
         try:
             self.use(SearchConfig(**self.record["search"]))
@@ -141,7 +141,7 @@ def load_ctranslate2(folder):
 def is_ctranslate2(folder):
     """Returns whether a folder contains a CTranslate2 model, complete or not.
 
-    Restores the folder first if its replacement was interrupted.
+    If a replacement of the folder was interrupted, restores the folder first.
     """
     folder = Path(folder)
     restore(folder)

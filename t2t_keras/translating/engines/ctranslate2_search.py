@@ -1,8 +1,8 @@
 """Search, log P and attention as defined by this package, computed by CTranslate2.
 
-CTranslate2 ranks hypotheses by log P and returns the n best. From a list that is long enough, our
-length penalty and length limits select the hypotheses that `BeamSearch` finds.
-`export/how_to_match_ctranslate2.md` says when the results may differ. This module imports neither
+CTranslate2 ranks hypotheses by log P and returns the n best. If this list is long enough, applying
+our length penalty and length limits yields the hypotheses that `BeamSearch` finds.
+`export/how_to_match_ctranslate2.md` says when results may differ. This module imports neither
 Keras nor TensorFlow.
 """
 
@@ -13,8 +13,8 @@ import numpy as np
 from t2t_keras.decoding.rows import BEGIN, END, PADDING, Hypotheses
 from t2t_keras.export.ctranslate2_package import POSITIONS, UNKNOWN
 
-# Hypotheses for each place in the beam after which CTranslate2 stops. A sentence with an uncertain
-# result is searched again, with twice as many hypotheses each time.
+# CTranslate2 stops after this many hypotheses per place in the beam. A sentence whose result is
+# uncertain is searched again, with twice as many hypotheses each time.
 PER_BEAM = 2
 ROUNDS = 5  # maximum number of searches for a sentence
 
@@ -57,7 +57,7 @@ class Row(NamedTuple):
 
 
 class CTranslate2Search:
-    """Searches for `Rows` and returns `Hypotheses`.
+    """Takes `Rows` and returns the `Hypotheses` that the search finds.
 
     Args:
         translator: a `ctranslate2.Translator`.
@@ -132,7 +132,7 @@ class CTranslate2Search:
     def ranked(self, row, candidates):
         """Returns the n best pairs (score, ids) within the row's own limit.
 
-        The log P of CTranslate2 does not include the prefix.
+        CTranslate2's log P does not include the prefix.
         """
         allowed = [
             ((log_p + row.prefix_log_p) / self.config.length_penalty(float(len(ids))), ids)
@@ -189,9 +189,9 @@ def log_p(translator, pieces, sources, targets):
 def attention(translator, pieces, source, target):
     """Returns the weights `[target, source]` that align the words of a source and a target.
 
-    The step that predicts the last token does not depend on it, so only the other tokens are
-    given, as a prefix. CTranslate2 omits the weight of the source's end token; it is 1 minus the
-    sum of the others.
+    The step that predicts the last token does not depend on that token, so only the other tokens
+    are given, as a prefix. CTranslate2 omits the weight of the source's end token, which is 1 minus
+    the sum of the other weights.
     """
     if len(source) == 1:  # CTranslate2 has no weights for an empty source
         return np.ones((len(target), 1), "float32")

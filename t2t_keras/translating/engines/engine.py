@@ -1,4 +1,4 @@
-"""The interface of all engines, which take ids and return hypotheses. They handle no text."""
+"""The interface of all engines, which take ids and return hypotheses. No engine handles text."""
 
 from t2t_keras.decoding.search_config import ROW_OPTIONS
 
@@ -13,7 +13,8 @@ class Engine:
     Attributes:
         kind: "tensorflow", "litert" or "ctranslate2".
         dtype: type of the stored weights.
-        alignment: the `AlignmentHead` that aligns words. None: the default, or there is no choice.
+        alignment: the `AlignmentHead` used for word alignment. None: the default head, or the
+            engine cannot use a different head.
         name: path or description of the model, for error messages.
         tokenizer: the vocabulary's tokenizer, without a tag.
         tags: the tags of the training data; see `chosen_tag`.
@@ -26,8 +27,7 @@ class Engine:
         most: maximum number of hypotheses that a search without options returns.
         offers: settings of the search that requests to a server may change.
         batch_tokens: maximum rows × length of a batch in `search`.
-        shapes: the `CompiledShapes` that a server compiles in the background. None: there are
-            none.
+        shapes: the `CompiledShapes` that a server compiles in the background, or None.
     """
 
     kind, dtype, alignment = "tensorflow", "float32", None
@@ -40,7 +40,7 @@ class Engine:
 
         Args:
             config: the `SearchConfig`.
-            prefix, phrases: whether texts may have prefixes, and required phrases.
+            prefix, phrases: whether texts may have prefixes or required phrases.
         """
         if config.constrain and (prefix or phrases):
             raise ValueError(
@@ -95,22 +95,22 @@ class Engine:
         raise NotImplementedError
 
     def warm_up(self):
-        """Computes something, because the first call takes longer."""
+        """Makes a first call, because the first call takes longer."""
 
     def close(self):
         """Frees the resources of the engine."""
 
     def use(self, config):
-        """Sets the `SearchConfig` of an export, but with n-best lists only on request."""
+        """Sets the `SearchConfig` of an export, but returns n-best lists only on request."""
         config.validate()
         self.config, self.most = config.changed(n_best=1), config.n_best
 
     def own_options(self):
-        """Returns options of a row that give the results of a search without options."""
+        """Returns row options that yield the same results as a search without options."""
         config = vars(self.config) | {"n_best": self.most}
         return {name: config[name] for name in ROW_OPTIONS}
 
     def returns(self, config):
-        """Returns whether a search without options returns at least a `SearchConfig`'s results."""
+        """Returns whether a search without options returns enough results for a `SearchConfig`."""
         counted = self.config.changed(n_best=config.n_best)
         return counted == config and config.n_best <= self.most

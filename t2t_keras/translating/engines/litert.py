@@ -1,7 +1,7 @@
 """The engine of a LiteRT model that t2t-export wrote. It needs neither TensorFlow nor Keras.
 
-LiteRT computes the steps, around which the searches of `t2t_keras.decoding` run on NumPy. So
-requests have the options of a run, except for trees, with beams up to the exported width.
+The searches of `t2t_keras.decoding` run on NumPy and call LiteRT for each step. So requests have
+all options of a run except trees, with beams up to the exported width.
 """
 
 import copy
@@ -45,7 +45,7 @@ class LiteRTEngine(Engine):
     kind = "litert"
     varies = frozenset(ROW_OPTIONS)
     phrase_room = REQUIRED_LONGEST
-    batch_tokens = 1024  # larger ones are no faster, and LiteRT keeps the memory of the largest
+    batch_tokens = 1024  # larger batches are no faster, and LiteRT never frees their memory
 
     def __init__(self, folder, threads=None):
         self.name = self.folder = Path(folder)
@@ -114,7 +114,7 @@ class LiteRTEngine(Engine):
     def planned(self, config):
         if self.returns(config):
             return self, {}
-        # Greedy search has its own program, and sampling has no options of rows.
+        # Greedy search has its own program, and sampling has no row options.
         if config.beam == 1 or config.method == "sample":
             return self.with_search(**vars(config)), {}
         return super().planned(config)

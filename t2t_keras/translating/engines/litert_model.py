@@ -1,4 +1,4 @@
-"""A model whose programs LiteRT runs, with the methods that `numpy_search` needs."""
+"""A model whose programs run in LiteRT, with the methods that `numpy_search` needs."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from t2t_keras.decoding_cache import in_rolling_cache, own_slots
 from t2t_keras.export.ctranslate2_package import cores
 from t2t_keras.translating.engines.litert_runtime import programs_in
 
-UNIT = 16  # source lengths are padded to multiples, so that programs are seldom planned again
+UNIT = 16  # sources are padded to multiples of this, so that programs are rarely planned again
 HIDDEN = np.float32(-np.inf)  # attention bias of a position that is not visible
 
 SMALL = 40_000_000  # maximum bytes of a model whose matrices fit into the caches of a core
@@ -40,8 +40,8 @@ def model_for(models, rows):
 class LiteRTModel:
     """Decodes like a `Transformer`.
 
-    The inputs of the step's program hold the memory and the cache of the current batch. In the
-    state of the search, the batch's `Decoding` takes the place of the cache.
+    The memory and the cache of the current batch are kept in the inputs of the step's program. The
+    search state contains the batch's `Decoding` in place of the cache.
 
     Args:
         programs: {name: `LoadedProgram`}.
@@ -66,7 +66,7 @@ class LiteRTModel:
         return self.steps[beams]
 
     def forget(self):
-        """Frees the arrays of the batch that was decoded last."""
+        """Frees the arrays of the last batch."""
         for step in self.steps.values():
             step.loaded = None
 

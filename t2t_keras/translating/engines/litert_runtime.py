@@ -7,8 +7,8 @@ def programs_in(contents, threads=1):
     """Returns {signature: `LoadedProgram`} for a flatbuffer.
 
     Args:
-        contents: contents of the file, as bytes. Given a path, LiteRT would map the file, and
-            crash if the file is changed in place.
+        contents: contents of the file, as bytes. With a path, LiteRT would map the file into
+            memory, and crash if the file is changed in place.
         threads: number of threads that compute a program.
 
     Raises:

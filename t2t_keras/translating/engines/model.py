@@ -17,10 +17,10 @@ class ModelEngine(Engine):
     """Searches with a model in TensorFlow graphs.
 
     Args:
-        model: a `Transformer`, a model like it, or an `Ensemble`.
+        model: a `SequenceModel` or an `Ensemble`.
         tokenizer: the vocabulary's tokenizer, without a tag.
         config: a `SearchConfig`.
-        trees: function that takes a `SearchConfig` and returns its `TreeConstraint`, or None.
+        trees: function that takes a `SearchConfig` and returns the `TreeConstraint`, or None.
         alignment: the `AlignmentHead` that aligns words. None: the default.
         **attributes: further attributes of `Engine`.
     """
@@ -111,5 +111,5 @@ class Graphs:
 
 
 def first_model(model):
-    """Returns the model, or the first one of an ensemble."""
+    """Returns the model, or the first model of an ensemble."""
     return getattr(model, "models", [model])[0]

@@ -1,4 +1,4 @@
-"""An engine that leaves unsupported searches to a second engine, which is created on demand."""
+"""An engine that passes unsupported searches to a second engine, which is created on demand."""
 
 import functools
 

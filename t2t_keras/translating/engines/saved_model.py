@@ -31,9 +31,9 @@ class SavedModelEngine(Engine):
 
     Args:
         folder: the SavedModel's folder, which may be removed after loading.
-        signatures: {name: function of tensors} of the loaded SavedModel. None: load it; its
-            variables then live as long as the process.
-        compile_shapes: let XLA compile the search for small batches.
+        signatures: {name: function of tensors} of the loaded SavedModel. If None, the SavedModel is
+            loaded here, and the variables live as long as the process.
+        compile_shapes: whether XLA compiles the search for small batches.
         in_background: see `CompiledShapes`.
     """
 

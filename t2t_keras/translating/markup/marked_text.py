@@ -1,9 +1,8 @@
 """Places the marks of a source text, such as tags and placeholders, in its translation.
 
-An element encloses the words that are aligned with the words it enclosed in the source: the span
-with the most such words and the fewest others. Nested elements stay nested, and siblings do not
-overlap. So with any alignment, every mark is written once and the nesting is the same as in the
-source.
+In the translation, an element encloses the span with the most words that are aligned with its
+source words, and the fewest other words. Nested elements stay nested, and siblings do not overlap.
+So with any alignment, every mark is written once, and the nesting is the same as in the source.
 """
 
 import bisect
@@ -21,10 +20,10 @@ def marked_text(segment, translation, source_words, target_words, pairs, escape=
     """Returns a translation with the marks of its source.
 
     Args:
-        segment: has a `text` and `marks`, each with `start`, `end`, `before`, `after`, `kind`,
-            `edge`, `spaced` and `children`; see `pipelines.markup.marked_text`.
+        segment: object with `text` and `marks`. A mark has `start`, `end`, `before`, `after`,
+            `kind`, `edge`, `spaced` and `children`; see `pipelines.markup.marked_text`.
         translation: the translation of the text.
-        source_words, target_words: the words that the alignment counts.
+        source_words, target_words: the words to which the indices in `pairs` refer.
         pairs: (source word, target word) indices. If empty, words are linked in order.
         escape: function that escapes text between marks.
     """
@@ -71,7 +70,7 @@ class Placement:
             self.before.append(self.before[-1] + (link is not None))
 
     def arranged(self):
-        """Returns the marks as (start, end, mark, marks inside), with indices of units."""
+        """Returns the marks as (start, end, mark, marks inside); start and end are unit indices."""
         whole = (0, len(self.starts))
         return self.arrange(self.segment.marks, (0, len(self.units)), whole)
 
@@ -214,7 +213,7 @@ class Writer:
 
     Args:
         text: the translation.
-        units: its `Unit`s.
+        units: the `Unit`s of the translation.
         escape: see `marked_text`.
     """
 
@@ -237,7 +236,7 @@ class Writer:
             self.add(mark.after)
 
     def up_to_unit(self, index, end, mark):
-        """Writes the text before a unit: up to the end of the last one if the mark follows it."""
+        """Writes the text before a unit, or only up to the previous unit if the mark follows it."""
         if index:
             self.up_to(self.units[index - 1].end)
         follows = mark.kind == "space" or (mark.kind == "placeholder" and not mark.spaced[0])

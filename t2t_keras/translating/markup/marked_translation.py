@@ -1,4 +1,4 @@
-"""Divides texts with markup before translation, and joins them afterwards."""
+"""Divides texts with markup before translation, and joins the translations."""
 
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ class MarkedText(NamedTuple):
         return [sentence for sentences, _ in self.segments for sentence in sentences] or [""]
 
     def with_code(self):
-        """Returns the sentences, with the language code before the first, and their separators.
+        """Returns the sentences, the first with the language code, and the separators.
 
         The separators are line breaks, and the translation has no other line breaks.
         """
@@ -37,14 +37,14 @@ class MarkedText(NamedTuple):
 
     @property
     def has_marks(self):
-        """Whether a segment contains marks, whose places depend on the alignment."""
+        """Whether a segment contains marks, which are placed according to the alignment."""
         return any(each.marks for each in self.pieces if not isinstance(each, str))
 
     def marked(self, translation, requirements, prefix, words, split_code):
         """Returns the text of a translation with the markup of its source.
 
         Args:
-            translation: the text of the translation of its sentences.
+            translation: the translation of the sentences, as a string.
             requirements: the `Requirements` of the text.
             prefix: text that the translation begins with.
             words: the aligned `Words`. They are not used if there are no marks.

@@ -10,7 +10,7 @@ LOST = 64  # maximum characters between a word and the previous word
 
 
 class Unit(NamedTuple):
-    """A part of a source word that no mark divides, or a part of a target word.
+    """A part of a source or target word. No mark divides a unit of a source word.
 
     Args:
         start, end: offsets in the text.
@@ -25,8 +25,8 @@ class Unit(NamedTuple):
 def located(text, words):
     """Returns the (start, end) of each word in a text.
 
-    A word that the text does not contain, such as an unknown one, takes the text between its
-    neighbors.
+    A word that the text does not contain, such as an unknown word, gets the text between the
+    neighboring words.
     """
     spans, at = [], 0
     for word in words:
@@ -71,7 +71,7 @@ def divided(text, span, cuts):
 
 
 def linked_units(source, source_units, target, target_spans, links, depth):
-    """Returns the `Unit`s of the translation, and the index of each one's source unit or None.
+    """Returns the `Unit`s of the translation, and for each the index of its source unit or None.
 
     Args:
         source, target: texts.
@@ -101,7 +101,7 @@ def linked_units(source, source_units, target, target_spans, links, depth):
 
 
 def representative(parts, depth):
-    """Returns the index of the part with the most marks around it, or the longest of these."""
+    """Returns the index of the part with the most marks around it; of several, the longest."""
     if not parts:
         return None
     return max(parts, key=lambda part: (depth(part[1]), part[1].end - part[1].start))[0]
