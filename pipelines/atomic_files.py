@@ -179,7 +179,7 @@ def file_digest(path):
 
 
 def check_links(folder):
-    """Rejects an output folder that contains a link out of it. The folder may be a link itself."""
+    """Rejects an output folder with a link that leads outside. The folder itself may be a link."""
     folder = Path(os.path.realpath(folder))
     for path in folder.rglob("*"):
         if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(folder):

@@ -26,7 +26,7 @@ COMMAND_FLAGS = {
         "grace": "grace_seconds",
     },
 }
-# {old name of a table of t2t-reproduce: current name}
+# {old table of t2t-reproduce: current table}
 TABLES = {"arguments": "claims"}
 # {old setting of an experiment: current setting}
 SETTINGS = {

@@ -103,12 +103,12 @@ class BatchPlan:
     Args:
         lengths: integers `[examples, 2]`: the lengths of source and target, including the begin or
             end id. `[encodings, examples, 2]` if the examples have several encodings. The first
-            encoding then determines which examples are too long, and evaluations use only the
-            first.
+            encoding then determines which examples are too long, and is the only one that
+            evaluations use.
         config: a `BatchConfig`.
         seed: random seed for the order. If None, the plan is for an evaluation: the examples are
-            sorted by length, none is dropped, and the last batch of each bucket is filled up with
-            rows of padding.
+            sorted by length, none is dropped, and rows of padding complete the last batch of each
+            bucket.
         mix: a `Mix`, if the examples are from several corpora. Ignored in an evaluation.
 
     Attributes:
@@ -173,7 +173,7 @@ class BatchPlan:
             for members in np.split(by_length, ends)
         ]
         sizes = np.array([sum(count for _, count in groups) for groups in self.groups])
-        if self.encodings.number > 1:  # sizes vary between epochs; these are the expected ones
+        if self.encodings.number > 1:  # sizes vary between epochs, so these are expected sizes
             until = np.cumsum(counts)[self.boundaries]
             sizes = np.rint(np.diff(until, prepend=0)).astype(int)
         most = config.tokens // self.boundaries // config.row_multiple * config.row_multiple
@@ -227,7 +227,7 @@ class BatchPlan:
         return batches[index]
 
     def share_of_real_tokens(self):
-        """Returns the share of non-padding positions in the first epoch, of both sides together."""
+        """Returns the share of non-padding positions in the first epoch, both sides combined."""
         real = sum(map(self.tokens, range(self.steps)))
         batches = map(self.choices, range(self.steps))
         return real / sum(2 * width * rows for _, width, rows in batches)
@@ -274,7 +274,7 @@ class BatchPlan:
 
 
 def even_batches(sizes, most, multiple):
-    """Returns rows per batch and batches per bucket, as arrays, and the number of examples left.
+    """Returns (rows per batch, number of batches, examples left over). The first two are arrays.
 
     A bucket's examples are spread evenly over as few batches as the budget allows, so only a few
     examples move up to the next bucket, where they need more padding.

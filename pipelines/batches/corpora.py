@@ -19,7 +19,7 @@ from pipelines.tokenizers import load_tokenizer
 
 
 class Corpus(NamedTuple):
-    """A folder of prepared data, and its weight in a mix or None."""
+    """A folder of prepared data, and its weight in a mix (or None)."""
 
     folder: str
     weight: float | None

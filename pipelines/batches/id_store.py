@@ -149,7 +149,7 @@ def check_arrays(ids, ends):
 
 
 class IdStore:
-    """All pairs of a corpus. Their indices start at 0 and run through all shards in order.
+    """All pairs of a corpus. Indices start at 0 and run through all shards in order.
 
     Args:
         shards: an iterable of `Shard`s.

@@ -1,4 +1,4 @@
-"""A mix of corpora, which can have any shares of the batches, whatever their sizes."""
+"""A mix of corpora with given shares of the batches."""
 
 import numpy as np
 

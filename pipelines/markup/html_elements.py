@@ -133,7 +133,7 @@ class OpenElements:
                 return element
             if element.name in limits:
                 return None
-        # An end tag of a parent that was opened before the text closes all elements.
+        # If a parent was opened before the text, its end tag closes all elements.
         bottom = self.stack[0].name if self.stack else ""
         if self.is_html and name in CONTAINERS and bottom in OPTIONAL and len(self) < DEEPEST:
             self.stack.clear()

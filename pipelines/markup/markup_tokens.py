@@ -187,7 +187,7 @@ class Scan:
         return void or (rest.endswith("/") and not UNQUOTED_END.search(rest))
 
     def end_stretch(self, end, is_whole):
-        """Adds the untranslated stretch. If it consists of whole elements, it may move in a sentence."""
+        """Adds the untranslated stretch. Whole elements may be moved within a sentence."""
         self.add("placeholder" if is_whole and not self.has_block else "divider", self.start, end)
         self.start = None
 

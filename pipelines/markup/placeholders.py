@@ -6,7 +6,7 @@ import unicodedata
 
 from pipelines.text.normalization import is_edge
 
-# Letters of languages without spaces, or that attach endings to Latin words. They end an address.
+# Letters of languages that have no spaces or attach endings to Latin words. They end an address.
 JOINED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\uff00-\uffef"

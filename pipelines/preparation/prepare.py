@@ -148,7 +148,7 @@ def encode_all(folder, tokenizer, encodings):
 
 
 def is_finished(folder):
-    """Returns whether all results exist. If they do, removes the cleaned text, if any is left."""
+    """Returns whether all results exist. If they do, removes any cleaned text that is left."""
     if not (folder / "report.json").exists() or not (folder / "store.json").exists():
         return False
     if set(contents_of(folder)) - set(shards_in(folder)):

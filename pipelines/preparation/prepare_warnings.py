@@ -11,8 +11,8 @@ from pipelines.text.cleaned_text import lines_of_side
 from pipelines.text.cleaning import RULES, active_rules, fingerprint, judge, with_current_names
 from pipelines.text.sources import shown
 
-# {rule: share of pairs that the rule may drop without a warning}. Duplicates may be frequent,
-# because one pair of each set is kept.
+# {rule: share of pairs that the rule may drop without a warning}. The rule for
+# duplicates may drop many, because it keeps one pair of each set.
 DROPPED = {rule.name: 0.01 for rule in RULES} | {"duplicates": 0.3}
 COMPARED = 10_000  # maximum number of pairs whose sides are compared
 ALIKE = 0.75  # minimum share of common words for two sides to be alike
@@ -39,7 +39,7 @@ def text_warnings(source, counts, config, normalization, cleaned):
 
 
 def drop_warnings(source, counts, config, normalization):
-    """Yields a warning for each rule that dropped too many pairs. It shows the first of them."""
+    """Yields a warning for each rule that dropped too many pairs, with the first dropped pair."""
     counts = with_current_names(counts)
     often = {name for name in DROPPED if counts.get(name, 0) > DROPPED[name] * counts["read"]}
     examples = first_dropped(source, often, config, normalization) if often else {}

@@ -1,7 +1,8 @@
 """Reads and writes text files, compressed or not.
 
 When a file is read, its first bytes determine the compression, not its name. When a file is
-written, its name does. Compressed files are read as streams, so they may be larger than memory.
+written, its name determines the compression. Compressed files are read as streams, so they may be
+larger than memory.
 """
 
 import bz2

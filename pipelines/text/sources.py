@@ -102,7 +102,7 @@ class TabSeparatedFile:
 
 
 class Pairs:
-    """(source, target) strings from a list, or from a function that returns an iterable."""
+    """Pairs of strings from a list, or from a function that returns an iterable of pairs."""
 
     def __init__(self, pairs):
         self.pairs = pairs

@@ -197,7 +197,7 @@ def tree_of(words, brackets, leaves="tag"):
 
 
 def repair(words, brackets, leaves="tag"):
-    """Returns a tree over exactly these words, whatever brackets a model generated.
+    """Returns a tree over exactly these words, even if a model generated invalid brackets.
 
     - A closing bracket without an opening bracket is ignored. A bracket that closes an outer
       constituent also closes the constituents inside it.

@@ -73,7 +73,7 @@ def refuse_other_kinds(config, kinds):
 
 
 class BpeDropout:
-    """Encodes texts with the merges of a byte-pair tokenizer, leaving out random ones.
+    """Encodes texts with the merges of a byte-pair tokenizer, but leaves out random merges.
 
     Args:
         tokenizer: a `BytePairTokenizer`.

@@ -23,7 +23,7 @@ class MappedSentencePiece(Tokenizer):
 
     Args:
         model: a serialized SentencePiece model of any kind, as bytes.
-        vocabulary: the pieces in the order of their ids. The first four are the names of the
+        vocabulary: the pieces in id order. The first four are the names of the
             padding, begin, end and unknown ids.
         normalization: the `Normalization` of every text.
         codes: whether a language code at the beginning of a text, such as >>de<<, is split off as

@@ -13,7 +13,7 @@ class TokenTokenizer(Tokenizer):
     """Splits text at spaces and looks up the id of each token.
 
     Args:
-        vocabulary: the tokens in the order of their ids. The first four are the names of the
+        vocabulary: the tokens in id order. The first four are the names of the
             padding, begin, end and unknown ids.
         normalization: the `Normalization` of every text.
         begin: whether the ids of a text that is not empty start with the begin id.

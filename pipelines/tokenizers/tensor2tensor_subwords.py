@@ -26,7 +26,7 @@ class SubwordTokenizer(Tokenizer):
     """A tokenizer with the vocabulary of a SubwordTextEncoder.
 
     Args:
-        vocabulary: the pieces in the order of their ids. The first four are the names of the
+        vocabulary: the pieces in id order. The first four are the names of the
             padding, begin, end and unknown ids. Unused ids have empty pieces.
         normalization: the `Normalization` of every text.
     """

@@ -63,7 +63,7 @@ def guess(low, high, sizes, wanted):
 
 
 def learnable(counts, config, reserved, longest=50, most_words=200_000):
-    """Returns a list of (word, count), most frequent first, without words of rare characters."""
+    """Returns [(word, count)], most frequent first, without words that contain rare characters."""
     characters = collections.Counter()
     for word, count in counts.items():
         for character in word:

@@ -21,7 +21,7 @@ class WordPieceTokenizer(Tokenizer):
     """A word-piece tokenizer: repeatedly splits off the longest piece that a word begins with.
 
     Args:
-        vocabulary: the pieces in the order of their ids, beginning with `SPECIAL_PIECES`.
+        vocabulary: the pieces in id order, beginning with `SPECIAL_PIECES`.
         normalization: the `Normalization` of every text.
 
     Words are split at spaces only, so decoding restores the text exactly. A character without a

@@ -1,1 +1,1 @@
-"""A toy corpus of English and German with word alignments, of unlimited size and seeded."""
+"""A seeded toy corpus of English and German, of unlimited size, with word alignments."""

@@ -25,8 +25,8 @@ def documents(words, split="train", seed=0, shortest=None):
             number.
         split: see `grammar.aligned_sentences`; all sentences of a document belong to this split.
         seed: random seed.
-        shortest: if not None, the minimum length is not always `words` but a random number from
-            `shortest` to `words`. Each doubling of the length has the same share of the words.
+        shortest: if given, each document gets a random minimum from `shortest` to `words`. Each
+            doubling of the length has the same share of the words.
     """
     if split not in SPLITS:
         raise ValueError(f"`split` must be one of {SPLITS}. Received: split={split!r}")
@@ -56,7 +56,7 @@ def document(choices, split, length):
 
 
 def only_thing(sentence):
-    """Returns the thing that "it" refers to after a sentence, or None if that is ambiguous."""
+    """Returns the only thing that "it" can refer to after a sentence, or None."""
     things = [phrase for phrase in sentence.phrases if phrase.noun in THINGS]
     return things[0].noun if len(things) == 1 and not things[0].plural else None
 

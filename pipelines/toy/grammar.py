@@ -1,4 +1,4 @@
-"""A toy corpus: unlimited random English sentences with German translations, seeded.
+"""A toy corpus: an unlimited, seeded series of random English sentences and German translations.
 
 It needs no download. The vocabulary is small: about a hundred words in a few hundred forms. But the
 sentences have the features that make German hard: gender, case, adjective endings, agreement of

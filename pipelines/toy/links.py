@@ -56,7 +56,7 @@ def placed(units):
 
 
 def diagonal(source, target):
-    """Returns the sure links of two phrases: all words, or the ends if the lengths differ."""
+    """Returns the sure links of two phrases: word by word, or only the ends if lengths differ."""
     if len(source) == len(target):
         return set(zip(source, target, strict=True))
     ends = {(source[0], target[0])}

@@ -1,1 +1,1 @@
-"""Reads the trained models of other systems; see README.md."""
+"""Reads other systems' trained models; see README.md."""
