@@ -33,5 +33,5 @@ def size_too_small(size, smallest):
 
 
 def no_text():
-    """Returns the error for a vocabulary to be learned without text."""
+    """Returns the error for learning a vocabulary from no text."""
     return ValueError("There is no text to learn a vocabulary from")

@@ -25,9 +25,9 @@ class BatchConfig:
     """Settings for grouping examples into batches.
 
     Args:
-        tokens: maximum number of positions of a batch on each side, including padding.
+        tokens: maximum number of positions in a batch on each side, including padding.
         buckets: maximum number of batch shapes.
-        max_length: maximum length of a sequence on either side, including its begin or end.
+        max_length: maximum length of a sequence on either side, including the begin or end token.
         too_long: treatment of pairs with a longer sequence: "drop" or "truncate".
         row_multiple: the number of rows is a multiple of this. The number of replicas should
             divide it.
@@ -85,7 +85,7 @@ def best_boundaries(lengths, buckets, often=None):
 
     least = np.full(len(width), np.inf)  # least[i]: cost of the cheapest cover of present[:i]
     least[0] = 0
-    starts = []  # for each number of buckets: the start of the last one, for each i
+    starts = []  # starts[k][i]: where the last of k + 1 buckets covering present[:i] starts
     for _ in range(min(buckets, len(present))):
         total = least[:, None] + cost
         starts.append(total.argmin(axis=0))
@@ -107,7 +107,7 @@ class BatchPlan:
             evaluations use.
         config: a `BatchConfig`.
         seed: random seed for the order. If None, the plan is for an evaluation: the examples are
-            sorted by length, none is dropped, and rows of padding complete the last batch of each
+            sorted by length, none is dropped, and padding rows fill up the last batch of each
             bucket.
         mix: a `Mix`, if the examples are from several corpora. Ignored in an evaluation.
 

@@ -35,8 +35,8 @@ BEFORE_NUMBERS = (
     "no nos nr nrn p pp s vol fig figs eq sec sect ch chap art abs abschn bd kap abb tab ziff § "
     "tel op n n° num ref approx born"
 )
-# Abbreviations after which a new sentence is assumed only before a word that often begins one.
-# Initials and short numbers count as such abbreviations.
+# Abbreviations that end a sentence only if the next word often starts one. Initials and short
+# numbers are treated the same way.
 AMBIGUOUS = (
     "Inc Ltd Corp Co Bros Jr Sr Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Okt Nov Dec Dez Mio Mrd "
     "Tsd Std Str Ave Blvd Rd geb gest"
@@ -84,7 +84,10 @@ class Patterns(NamedTuple):
 
 @functools.cache
 def patterns():
-    """Returns the `Patterns`. The first call takes milliseconds, to find all lower-case letters."""
+    """Returns the `Patterns`.
+
+    The first call takes a few milliseconds, because it finds all lower-case letters.
+    """
     opening, after = f"[{OPENING}]*", f"\\.[{CLOSING}]*"
     number = "[0-9]{1,3}|[IVX]{2,6}"  # ordinal, or item of a list
     initials = f"([{LETTERS}]\\.[\u00a0\\-]?)*[{LETTERS}]"

@@ -24,7 +24,7 @@ CELLS = 2**16  # characters in one array, including padding
 @accepts_old_names("data.encodings")
 @dataclasses.dataclass
 class EncodingsConfig:
-    """Settings for several encodings of each sentence, from which training chooses.
+    """Settings for encoding each sentence several ways; each epoch of training picks one.
 
     Args:
         per_sentence: number of encodings of each sentence: one without dropout, all others with it.
@@ -56,7 +56,7 @@ class EncodingsConfig:
 
 
 def refuse_other_kinds(config, kinds):
-    """Raises `ValueError` if dropout is requested for a vocabulary other than byte pairs.
+    """Raises `ValueError` if dropout is requested for a vocabulary that is not byte-pair.
 
     Args:
         config: an `EncodingsConfig`.
@@ -99,7 +99,7 @@ class BpeDropout:
         self.learn_pairs({piece: id for piece, id in pieces.items() if piece not in set(symbols)})
 
     def learn_pairs(self, pieces):
-        """Lists all pairs of pieces that form a piece."""
+        """Finds all pairs of pieces whose concatenation is also a piece."""
         size = len(self.cost)
         pairs = {size * size: 0}  # greater than all other keys, so that a search always finds a key
         for piece, id in pieces.items():
@@ -219,7 +219,7 @@ class BpeDropout:
 
         Args:
             ids: `[rows, width]`.
-            merged: the id that each position merges into with the next one, `[rows, width − 1]`.
+            merged: id produced by merging each position with the next, or 0, `[rows, width − 1]`.
             best: the position to merge with the next one, `[rows]`.
         """
         rows, columns = np.arange(len(ids)), np.arange(ids.shape[1])
@@ -239,7 +239,10 @@ class BpeDropout:
 
 
 def of_similar_size(sizes):
-    """Groups units by size. Yields indices that fill an array of `CELLS`, and the array's width."""
+    """Groups units of similar size, so that little padding is needed.
+
+    Yields the indices of units that fit in one array of `CELLS`, and the width of the array.
+    """
     shorter, width = 0, 1
     while shorter < sizes.max(initial=0):
         members = np.flatnonzero((shorter < sizes) & (sizes <= width))

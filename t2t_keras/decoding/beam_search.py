@@ -15,8 +15,9 @@ length limit. Since log P ≤ 0 and α ≥ 0, no continuation of a live hypothes
 
     log P / ((5 + limit) / 6)^α
 
-A sentence is finished when this bound for its most likely live hypothesis does not exceed the
-score of its finished hypothesis of rank `n_best`. No later step can then change the result.
+The search for a sentence stops when this bound, computed for its most likely live hypothesis, is
+not above the score of its `n_best`-th best finished hypothesis. No later step can then change the
+result.
 """
 
 from typing import Any, NamedTuple
@@ -36,7 +37,7 @@ from t2t_keras.ops import map_structure, ops
 
 
 class BeamState(NamedTuple):
-    """The state between two steps. The first axis of arrays is the sentence."""
+    """The state between two steps. The first axis of every array is the sentence."""
 
     position: Any  # number of tokens generated so far
     limits: Any  # maximum length of each sentence's output: [sentences]
@@ -55,7 +56,7 @@ class Candidates(NamedTuple):
     hypotheses: Hypotheses  # scores: log P
     parents: Any  # index of the live hypothesis that each candidate continues
     newest: Any  # new token of each candidate
-    may_end: Any  # whether an end token, or the limit if no hypothesis has ended, may finish it
+    may_end: Any  # whether it may finish, by an end token or, if none has ended, at the limit
     extras: dict  # new entries of the state's `extras`, with a value for each candidate
 
 

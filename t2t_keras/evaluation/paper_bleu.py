@@ -1,7 +1,7 @@
 """BLEU as in the paper's Table 2: cased, on tokenized text with compounds split.
 
-It is a different metric from sacreBLEU's. For the same translations, it is about 0.7 to 1.5 higher
-on newstest2014, and 0.1 higher on Multi30k. Never compare one with the other.
+This is not sacreBLEU's BLEU. For the same translations, it is about 0.7 to 1.5 higher on
+newstest2014, and 0.1 higher on Multi30k. Never compare one with the other.
 """
 
 import re

@@ -129,15 +129,15 @@ def graph_with_defaults(signatures, config):
 
 
 def write(folder, endpoints, *tracked):
-    """Writes the graphs as signatures only. As functions, they would be traced again.
+    """Saves only the signatures. Saving the functions too would trace them again.
 
     Args:
         folder: path of the new folder.
         endpoints: {name: result of `graph`}.
         *tracked: further objects with variables or tables that the graphs use.
     """
-    # TensorFlow finds the defaults of a function, but not of its graph. It traces the function
-    # itself, so a graph made here would only cost time.
+    # A `tf.function` has defaults for its inputs; a concrete function does not. `save` traces the
+    # function, so tracing it here as well would be wasted time.
     functions = {name: endpoints[name] for name in (OPTIONS,) if name in endpoints}
     graphs = {
         name: endpoint.get_concrete_function()
@@ -150,7 +150,7 @@ def write(folder, endpoints, *tracked):
     try:
         with quiet():
             tf.saved_model.save(root, str(folder), signatures=signatures)
-    except tf.errors.OpError as error:  # such as no space left
+    except tf.errors.OpError as error:  # e.g. a full disk
         raise OSError(f"{folder} could not be written: {error.message}") from error
 
 

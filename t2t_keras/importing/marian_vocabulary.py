@@ -13,7 +13,7 @@ from t2t_keras.importing.ids import ABSENT, Ids
 from t2t_keras.importing.imported import Pieces
 
 SUFFIXES = (".spm", ".yml", ".yaml", ".json", ".txt")
-# (current name, name in old vocabularies) of the special tokens, whose old ids are 0 and 1.
+# (current name, old name) of the special tokens; old vocabularies give them ids 0 and 1.
 END = ("</s>", "eos")
 UNKNOWN = ("<unk>", "UNK")
 LARGEST = 10_000_000  # exclusive limit for ids, far beyond any vocabulary
@@ -25,7 +25,7 @@ ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})
 
 
 class Vocabulary(NamedTuple):
-    """A vocabulary of Marian.
+    """A Marian vocabulary.
 
     Args:
         names: {id: token}.
@@ -147,7 +147,11 @@ def checked(ids, path):
     names = {id: token for token, id in ids.items()}
 
     def special(id, tokens):
-        """Returns a special token's id. Ids 0 and 1 may have the old name, or no name."""
+        """Returns a special token's id.
+
+        In YAML and JSON, this is `id` if that id has the old name or is not in the file. Otherwise,
+        it is the id of the current name.
+        """
         if path.suffix != ".txt" and names.get(id, tokens[1]) == tokens[1]:
             names[id] = tokens[0] if tokens[0] not in ids else tokens[1]
             return id

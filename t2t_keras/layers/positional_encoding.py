@@ -23,8 +23,8 @@ def sinusoids(positions, d_model, interleaved=True, largest_is_1=None):
         d_model: even width of the encoding.
         interleaved: whether sines and cosines alternate, as in the paper. False: all sines come
             first, then all cosines.
-        largest_is_1: whether the exponents are `i / (d_model/2 − 1)` instead of `2i / d_model`, so
-            that the last one is exactly 1, as in tensor2tensor. None: `not interleaved`.
+        largest_is_1: use the exponents `i / (d_model/2 − 1)`, the last of which is exactly 1, as in
+            tensor2tensor. False: `2i / d_model`. None: the opposite of `interleaved`.
 
     Returns:
         `[length, d_model]`.
@@ -237,7 +237,7 @@ POSITIONAL_ENCODINGS = {
             config.max_length, config.position_offset, **layer
         ),
     ),
-    # no positional encoding, to show its effect
+    # no encoding, as a baseline
     "none": Kind(check=check_no_offset, make=lambda config, **layer: PositionalEncoding(**layer)),
     # tensor2tensor's sinusoids
     "concatenated": Kind(
@@ -246,7 +246,7 @@ POSITIONAL_ENCODINGS = {
             interleaved=False, offset=config.position_offset, **layer
         ),
     ),
-    # the paper's sinusoids in a different order, in Hugging Face's Marian models
+    # the paper's sinusoids in a different order, as in Hugging Face's Marian models
     "hugging_face": Kind(
         check=lambda config: check_sinusoid_width(config.d_model),
         make=lambda config, **layer: SinusoidalPositionalEncoding(

@@ -12,9 +12,10 @@ from t2t_keras.layers.numerics import at_least_float32
 class SparseExperts(keras.layers.Layer):
     """A mixture of feed-forward networks, the experts. A gate chooses a few experts per token.
 
-    Tokens are sorted by expert and divided into blocks of equal size; a block belongs to a single
-    expert. A token that chooses 2 experts makes 2 assignments. n assignments need at most n blocks
-    and 2 n + experts rows. No token is dropped, so a token's output does not depend on others.
+    A token is assigned to each expert that it chooses. The assignments are sorted by expert and
+    divided into blocks of equal size, each for a single expert. n assignments take at most n blocks
+    and, including padding, 2 n + experts rows in total. No token is dropped, so a token's output
+    does not depend on the other tokens.
 
     In training, random noise is added to the gate's logits, so that tokens try other experts. Two
     losses favor equal use of the experts: the squared coefficients of variation of importance and

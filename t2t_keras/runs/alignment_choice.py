@@ -1,6 +1,6 @@
 """Chooses the decoder layer and head used for word alignment; stores them in the run.
 
-RUN/alignment.json contains the chosen `AlignmentHead`, its figures and the number of pairs.
+RUN/alignment.json contains the chosen `AlignmentHead`, its scores and the number of sentence pairs.
 """
 
 import dataclasses
@@ -19,11 +19,11 @@ from t2t_keras.translating.words import between_words, linked
 
 
 class RatedHead(NamedTuple):
-    """An attention head and the figures used to rank it.
+    """An attention head and the scores used to rank it.
 
     Args:
         head: an `AlignmentHead`.
-        agreement: share of links that are the best link of both words.
+        agreement: fraction of links where each word is the other's best match.
         error_rate: alignment error rate, or None if no reference alignments were given.
     """
 
@@ -112,7 +112,7 @@ def word_maps(run, sources, targets, heads, weights=None):
 
 
 def agreement(maps):
-    """Returns the share of links that are the best link of both words."""
+    """Returns the fraction of links where each word is the other's best match."""
     both = total = 0
     for weights in maps:
         if weights.size:

@@ -17,11 +17,11 @@ from absl import logging
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.turns import Turns, Workplaces
 
-BYTES_PER_ROW = 500  # maximum mean bytes per row in a full batch, padded to its longest row
-VALUES_PER_BATCH = 4096  # maximum numbers in a batch, padded to its longest row
+BYTES_PER_ROW = 500  # maximum average bytes per row of a full batch, counting padding
+VALUES_PER_BATCH = 4096  # maximum numbers in a batch, counting padding
 BYTES_PER_VALUE = 20  # estimated memory of a number in an answer, as JSON
-MOST_MORE = 4  # maximum rows of another client's job, as a multiple of the first job's rows
-CLIENT_SHARE = 4  # maximum rows in flight of a client, as a multiple of the rows left free
+MOST_MORE = 4  # another client's job may have at most this many times the first job's rows
+CLIENT_SHARE = 4  # a client's maximum rows in flight, as a multiple of the free rows
 
 
 class Workers:
@@ -78,7 +78,7 @@ class Job:
     """Rows of one request that go into one batch.
 
     Args:
-        inputs: inputs of the rows, for `compute` of the signature.
+        inputs: the rows' inputs, for the signature's `compute`.
         client: key of the client.
         rows: number of rows.
         width: width of the widest row.
@@ -111,7 +111,7 @@ class Batcher:
 
         Args:
             inputs: {input: array}.
-            connection: the `Connection` of the request, which counts the memory of the results.
+            connection: the request's `Connection`, which tracks the memory held by the results.
         """
         width = widths(inputs)
         self.check_size(width.max())

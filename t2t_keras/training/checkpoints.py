@@ -2,8 +2,8 @@
 
 A checkpoint is one file of arrays, `checkpoints/step-00001000.npz`. It contains the weights, the
 optimizer's moments, the seeds of the dropout layers and the run's progress. It is written under a
-temporary name, synced to disk and renamed, so that older checkpoints stay usable if the process
-ends at any moment. Every array has a checksum, which is verified on reading.
+temporary name, synced to disk and renamed, so that older checkpoints stay usable whenever
+the process dies. Every array has a checksum, which is verified on reading.
 """
 
 import contextlib
@@ -36,9 +36,8 @@ class DamagedCheckpoint(ValueError):
 class Checkpoints:
     """The checkpoints of one run: the newest `keep` and the best.
 
-    A checkpoint off schedule, from an interruption or from the last step, is deleted when it is no
-    longer the newest. So an interrupted or extended run has the same checkpoints as an
-    uninterrupted run.
+    An off-schedule checkpoint (from an interruption or the last step) is deleted once there is a
+    newer one. So an interrupted or extended run has the same checkpoints as an uninterrupted run.
 
     Args:
         folder: `RUN/checkpoints`.
@@ -63,7 +62,7 @@ class Checkpoints:
 
         Args:
             step: number of steps done.
-            on_schedule: whether an uninterrupted training would also write this checkpoint.
+            on_schedule: whether an uninterrupted run would also write this checkpoint.
             state: {name: array}, see `state_of`. Arrays are read from it one at a time.
             notes: a dict of JSON values that `load` returns. Its "best_step" is the step of the
                 best checkpoint so far, or None.
@@ -109,7 +108,7 @@ class Checkpoints:
             self.path(old).unlink()
 
     def on_schedule(self, steps):
-        """Returns the steps whose checkpoints an uninterrupted training would also write."""
+        """Returns the steps whose checkpoints an uninterrupted run would also write."""
         return [step for step in steps if self.is_on_schedule(step)]
 
     def is_on_schedule(self, step):
@@ -150,7 +149,7 @@ class Checkpoints:
         return hashlib.blake2b(repr(entries).encode(), digest_size=16).hexdigest()
 
     def latest(self):
-        """Returns the steps of the last consecutive checkpoints, oldest first.
+        """Returns the steps of the most recent unbroken series of checkpoints, oldest first.
 
         An older checkpoint that was kept because it is the best is left out if the checkpoint
         after it has been deleted.
@@ -166,9 +165,10 @@ class Checkpoints:
         return latest
 
     def missing(self):
-        """Returns the step just before those of `latest` if its checkpoint was lost, or None."""
+        """Returns the step before `latest` if its checkpoint has been lost, or None."""
         notes = [self.notes(step) for step in self.latest()]
-        # It was not lost but deleted if a later checkpoint kept only as many as there are now.
+        # If a later checkpoint's `keep` is no more than the number left, the earlier one was
+        # deleted on purpose.
         was_kept = notes and min(each.get("keep", 0) for each in notes) > len(notes)
         return notes[0].get("previous") if was_kept else None
 

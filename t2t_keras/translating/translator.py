@@ -51,8 +51,8 @@ class Translator:
     Args:
         engine: an engine; see `engines/engine.py`.
         to: see `Request`. It applies to requests without `to`.
-        longest_aligned: maximum tokens of a part whose words can be aligned or rated. None: no
-            maximum.
+        longest_aligned: maximum tokens of a part, in the source and in the translation, for
+            alignments and confidence. None: no maximum.
 
     Example:
 
@@ -68,7 +68,7 @@ class Translator:
 
     @property
     def tokenizer(self):
-        """The tokenizer that puts the tag of `to` before sources."""
+        """The tokenizer that prepends the tag for `to` to each source."""
         return self.tokenizer_for(None)
 
     def new_tokenizer(self, to):
@@ -89,9 +89,9 @@ class Translator:
         Args:
             texts: a list of strings or `Request`s. The translation of an empty text is empty.
             on_progress: called with the number of texts translated so far.
-            first_index: index of the first text, which selects its random numbers in sampling.
-            **options: `prefixes` and `require`, lists with an item for each text, and fields of
-                `Request` for all texts.
+            first_index: index of the first text; sampling seeds each text by its index.
+            **options: `prefixes` and `require` (lists, one item per text), and any `Request` field,
+                applied to all texts.
 
         Returns:
             A list of one or more `Translation`s for each text, best first.
@@ -111,7 +111,7 @@ class Translator:
 
         Args:
             options: see `translations`.
-            **own: `prefixes` and `require` for a single text, if they differ between texts.
+            **own: `prefixes` and `require` for this one text, if they vary by text.
 
         Raises:
             ValueError: the model does not support the options.
@@ -260,7 +260,7 @@ class Translator:
         return Call(self.engine, method, {"source": sources, "target": targets})
 
     def finished(self, text, translation):
-        """Returns a translation with its source's markup, or a single sentence on one line."""
+        """Restores the source's markup, or puts a single-sentence translation on one line."""
         if text.marked is not None:
             own = text.requirements, text.request.prefix, translation.words
             marked = text.marked.marked(translation.text, *own, text.tokenizer.source.split_code)

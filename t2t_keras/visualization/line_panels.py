@@ -11,7 +11,7 @@ from t2t_keras.visualization.images import image, style_axes
 
 PER_ROW = 3  # maximum number of panels in a row
 MARKERS = "osD^vP*X"
-WIDE = 1e4  # maximum ratio of a log axis' limits with ticks at 2 and 5; above, there is no room
+WIDE = 1e4  # log axes spanning more than this ratio get no ticks at 2 and 5, for lack of room
 
 
 class Panel(NamedTuple):

@@ -1,10 +1,10 @@
-"""An output file that is written in blocks, so that the same command can resume after a kill.
+"""An output file that is written in blocks, so that the same command can resume after being killed.
 
     OUTPUT.unfinished       the output so far
     OUTPUT.unfinished.json  the journal: a line for the command, then a line for each block
 
 A block's line is written after its output. It contains digests of the block's input and output, so
-a block is kept only if the input is the same again and the output is intact. In a compressed file,
+a block is kept only if the input is unchanged and the output is intact. In a compressed file,
 each block is compressed separately; decompression joins them.
 """
 
@@ -73,11 +73,11 @@ class DirectOutput:
 
 
 class ResumableOutput:
-    """A context manager that writes a file, which is complete if the block ends without error.
+    """A context manager that writes a file, complete if the `with` block exits without error.
 
     Args:
-        path: the file to write. It keeps its earlier contents until the block ends. Its suffix
-            decides whether it is compressed, see `compressing`.
+        path: the file to write. It keeps its earlier contents until the `with` block exits. Its
+            suffix decides whether it is compressed, see `compressing`.
     """
 
     def __init__(self, path):
@@ -110,7 +110,7 @@ class ResumableOutput:
         return dict(absent) | lines[0] if lines and self.size() else None
 
     def begin(self, command, absent=()):
-        """Reads what an earlier process has written for the same command.
+        """Reads what an earlier process wrote for the same command.
 
         Args:
             command: everything that affects the output besides the input, in JSON types.
