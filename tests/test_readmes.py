@@ -116,16 +116,12 @@ def test_python_blocks_run(path, workplace, tmp_path, request):
     if (export := "runs/mine/export") + "/" in code and not (workplace / export).exists():
         _, exported = request.getfixturevalue("exported_toy_run")
         shutil.copytree(exported / "export", workplace / export)
-    code = re.sub(r"\bepochs=\d+", "epochs=1", code) if path != ROOT / "README.md" else code
+    code = re.sub(r"\bepochs=\d+", "epochs=1", code)
     code = re.sub(r"training\.steps = [\d_]+", "training.steps = 4", code)
     code = code.replace('"runs/toy")', '"runs/toy", export=False)')
     (tmp_path / "blocks.py").write_text(code, encoding="utf-8")
     result = script(tmp_path / "blocks.py", cwd=workplace)
     assert result.returncode == 0, result.stderr[-3000:]
-    if path == ROOT / "README.md":
-        accuracy = float(re.findall(r"token_accuracy: ([\d.]+)", result.stdout)[-1])
-        assert accuracy > 0.9
-        assert (workplace / "copy.keras").exists()
 
 
 def commands_in(text):

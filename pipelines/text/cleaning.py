@@ -30,7 +30,7 @@ class CleaningConfig:
         duplicates: drop pairs that occurred earlier in the corpus.
         max_characters: drop pairs with a side longer than this. 0: off.
         max_ratio: drop pairs with one side more than this many times as long as the other, in
-            characters. Fewer than 20 characters count as 20. 0: off.
+            characters. A shorter side of fewer than 20 characters counts as 20. 0: off.
     """
 
     nfc: bool = True

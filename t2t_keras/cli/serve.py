@@ -99,8 +99,8 @@ LIMITS = (
     ),
     limit(
         "max_connections",
-        "Maximum number of open connections. Beyond it, a new one replaces the one that has "
-        "waited longest for its client.",
+        "Maximum number of open connections. Beyond it, a new one replaces the one that has waited "
+        "longest, of the client with the most waiting connections.",
     ),
     limit(
         "client_timeout_seconds",
