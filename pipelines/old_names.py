@@ -38,28 +38,50 @@ SETTINGS = {
 CONFIGS = {"arguments": "claims"}
 MODULES = {
     "pipelines.batch_plan": "pipelines.batches.batch_plan",
+    "pipelines.beam_prepare": "pipelines.preparation.prepare_on_apache_beam",
     "pipelines.bpe_dropout": "pipelines.tokenizers.bpe_dropout",
     "pipelines.byte_pairs": "pipelines.tokenizers.byte_pairs",
     "pipelines.cleaned_text": "pipelines.text.cleaned_text",
     "pipelines.cleaning": "pipelines.text.cleaning",
     "pipelines.corpora": "pipelines.batches.corpora",
     "pipelines.dataset": "pipelines.batches.dataset",
+    "pipelines.dropout_encoding": "pipelines.batches.dropout_encoding",
     "pipelines.encodings": "pipelines.batches.encodings",
+    "pipelines.file_lists": "pipelines.text.file_lists",
     "pipelines.glossary": "pipelines.text.glossary",
+    "pipelines.graph_encoding": "pipelines.preparation.graph_encoding",
+    "pipelines.graph_subwords": "pipelines.tokenizers.graph_subwords",
+    "pipelines.graph_tokenizers": "pipelines.tokenizers.graph_tokenizers",
+    "pipelines.graph_tokens": "pipelines.tokenizers.graph_tokens",
     "pipelines.held_out_files": "pipelines.text.held_out_files",
+    "pipelines.html_elements": "pipelines.markup.html_elements",
     "pipelines.id_store": "pipelines.batches.id_store",
+    "pipelines.mapped_sentencepiece": "pipelines.tokenizers.mapped_sentencepiece",
+    "pipelines.markup_tokens": "pipelines.markup.markup_tokens",
     "pipelines.mix": "pipelines.batches.mix",
+    "pipelines.mixed_treebank": "pipelines.text.mixed_treebank",
     "pipelines.normalization": "pipelines.text.normalization",
+    "pipelines.opened_text": "pipelines.text.opened_text",
+    "pipelines.placeholders": "pipelines.markup.placeholders",
     "pipelines.prepare": "pipelines.preparation.prepare",
+    "pipelines.prepare_warnings": "pipelines.preparation.prepare_warnings",
+    "pipelines.report": "pipelines.preparation.report",
     "pipelines.sentences": "pipelines.text.sentences",
     "pipelines.sources": "pipelines.text.sources",
+    "pipelines.subwords": "pipelines.tokenizers.tensor2tensor_subwords",
     "pipelines.tags": "pipelines.tokenizers.tags",
     "pipelines.tfds_source": "pipelines.text.tfds_source",
+    "pipelines.tokenizer_base": "pipelines.tokenizers.tokenizer_base",
+    "pipelines.tokens": "pipelines.tokenizers.separated_tokens",
+    "pipelines.toy_clause": "pipelines.toy.clause",
     "pipelines.toy_documents": "pipelines.toy.documents",
     "pipelines.toy_grammar": "pipelines.toy.grammar",
+    "pipelines.toy_links": "pipelines.toy.links",
+    "pipelines.toy_words": "pipelines.toy.words",
     "pipelines.treebank": "pipelines.text.treebank",
     "pipelines.vocabulary": "pipelines.tokenizers.vocabulary",
-    "pipelines.whole": "pipelines.atomic_files",
+    "pipelines.word_piece_learner": "pipelines.tokenizers.word_piece_learner",
+    "pipelines.word_pieces": "pipelines.tokenizers.word_pieces",
 }
 
 
@@ -83,17 +105,21 @@ def accepts_old_names(part):
     """
 
     def decorated(cls):
-        make = cls.__init__
+        make, names = cls.__init__, renamed_settings(part)
 
         @functools.wraps(make)
         def init(self, *values, **fields):
-            for old, new in renamed_settings(part).items():
-                if old in fields and new in fields:
-                    raise TypeError(f"{old!r} is now called {new!r}: give only one of them")
-            make(self, *values, **with_current_names(fields, part))
+            # `dataclasses.replace` adds the current names, with the values to be replaced.
+            renamed = {old: new for old, new in names.items() if old in fields}
+            fields |= {new: fields.pop(old) for old, new in renamed.items()}
+            make(self, *values, **fields)
 
+        def restore(self, state):  # of an object that an earlier version pickled
+            self.__dict__.update(with_current_names(state, part))
+
+        cls.__setstate__ = restore
         cls.__init__ = init
-        for old, new in renamed_settings(part).items():
+        for old, new in names.items():
             setattr(cls, old, alias_of(new))
         return cls
 
@@ -132,6 +158,19 @@ def current_flag(command, name):
         setting = name.removeprefix("config.")
         return f"config.{SETTINGS.get(setting, setting)}"
     return COMMAND_FLAGS.get(command, {}).get(name, name)
+
+
+def current_arguments(arguments):
+    """Returns recorded arguments of a command with the current names of settings and configs."""
+    result = []
+    for argument in arguments:
+        flag, equals, value = argument.partition("=")
+        if flag == "--config":
+            value = CONFIGS.get(value, value)
+        if flag.startswith("--"):
+            argument = f"--{current_flag('', flag[2:])}{equals}{value}"
+        result.append(argument)
+    return result
 
 
 class OldModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):

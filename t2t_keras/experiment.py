@@ -12,7 +12,7 @@ from typing import Any
 import keras
 
 from pipelines.data_config import DataConfig
-from pipelines.old_names import CONFIGS, accepts_old_names
+from pipelines.old_names import CONFIGS
 from t2t_keras.checks import check, check_choice, nearest
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.losses import LabelSmoothedCrossEntropy
@@ -24,7 +24,6 @@ from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
 
 # Applied here, because `training` imports nothing from `pipelines`.
-accepts_old_names("training")(TrainingConfig)
 
 
 @dataclasses.dataclass

@@ -1,1 +1,5 @@
-"""Divides texts with HTML or XML into segments to translate and markup to keep unchanged."""
+"""Texts with HTML or XML, divided into segments to translate and markup that stays as it is."""
+
+from pipelines.markup.marked_text import Document
+
+__all__ = ["Document"]

@@ -55,11 +55,8 @@ def run(main, resolve=lambda arguments, known: arguments):
         signal.signal(signal.SIGINT, interrupted)
         try:
             streams.check_output()
-            name = Path(argv[0]).stem
-            name = (
-                name if name.startswith("t2t-") else f"t2t-{name}"
-            )  # python -m t2t_keras.cli.NAME
-            given, notes = current_flags(name, argv[1:])
+            arguments = flags.FLAGS.read_flags_from_files(argv[1:])
+            given, notes = current_flags(command_of(main), arguments)
             for note in notes:
                 print(printable(f"{command}: {note}"), file=sys.stderr)
             argv = [argv[0], *given]
@@ -74,6 +71,13 @@ def run(main, resolve=lambda arguments, known: arguments):
         return arguments
 
     app.run(guarded, flags_parser=parse)
+
+
+def command_of(main):
+    """Returns the name of a command, such as "t2t-serve", whatever file starts it."""
+    module = main.__module__.rpartition(".")[2]
+    name = Path(sys.argv[0]).resolve().stem if module == "__main__" else module
+    return f"t2t-{name.removeprefix('t2t-')}"
 
 
 def check_flags(argv):

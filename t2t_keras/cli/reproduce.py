@@ -29,7 +29,7 @@ from pathlib import Path
 
 from absl import flags
 
-from pipelines.old_names import TABLES as TABLES_BY_OLD_NAME
+from pipelines.old_names import TABLES as OLD_TABLES
 from t2t_keras.cli.flags.config_flag import CONFIG, config_is, overrides, run_with_config
 from t2t_keras.cli.flags.field_flags import type_of
 from t2t_keras.cli.main import will_resume
@@ -74,7 +74,7 @@ def main(arguments):
             "takes one table: table1, table2, table3 or table4, or: claims. "
             f"Received: {' '.join(arguments) or 'none'}"
         )
-    table = TABLES_BY_OLD_NAME.get(arguments[0], arguments[0])
+    table = OLD_TABLES.get(arguments[0], arguments[0])
     if table != arguments[0]:
         print(f"{command}: {arguments[0]} is now called {table}", file=sys.stderr)
     if table != "table1":  # it has no stages

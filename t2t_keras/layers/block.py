@@ -69,14 +69,21 @@ class Block(keras.layers.Layer):
     """Base class of `EncoderBlock` and `DecoderBlock`.
 
     Args:
-        *values, **settings: the fields of `BlockConfig`.
-        name, dtype, trainable: arguments of any Keras layer.
+        *values, **settings: the fields of `BlockConfig`, and the arguments of any Keras layer.
     """
 
-    def __init__(self, *values, name=None, dtype=None, trainable=True, **settings):
-        super().__init__(name=name, dtype=dtype, trainable=trainable)
+    def __init__(self, *values, **settings):
+        names = [field.name for field in dataclasses.fields(BlockConfig)]
+        ours = {name: settings.pop(name) for name in names if name in settings}
+        super().__init__(**settings)
         self.supports_masking = True
-        self.config = BlockConfig(*values, **settings)
+        self.config = BlockConfig(*values, **ours)
+
+    def __getattr__(self, name):
+        """Returns a setting of the block, such as `block.d_model`."""
+        if name in BlockConfig.__dataclass_fields__ and "config" in self.__dict__:
+            return getattr(self.config, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def make_self_attention(self, causal=False):
         settings = {"causal": causal, "positions": self.config.positions}

@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pipelines import old_names
 from pipelines.text.treebank import LEAVES
 from t2t_keras.checks import check_choice, check_integer, check_positive
 from t2t_keras.reproduction.timing import sorted_lengths
@@ -165,6 +166,7 @@ class Plan:
     )
 
     def __post_init__(self):
+        self.table = old_names.TABLES.get(self.table, self.table)
         check_choice("TABLE", self.table, TABLES)
         self.check_tables()
         self.normalize()
@@ -176,7 +178,13 @@ class Plan:
     @property
     def folder(self):
         """The output folder."""
-        return Path(self.output or f"reproduced/{self.table}")
+        if self.output:
+            return Path(self.output)
+        folder = Path("reproduced") / self.table
+        for old, new in old_names.TABLES.items():
+            if new == self.table and (folder.parent / old).is_dir() and not folder.is_dir():
+                return folder.parent / old
+        return folder
 
     @property
     def has_text(self):
@@ -195,6 +203,9 @@ class Plan:
 
     def normalize(self):
         """Converts paths to strings, and lengths to sorted integers."""
+        if self.overrides:
+            names = old_names.SETTINGS
+            self.overrides = {names.get(name, name): v for name, v in self.overrides.items()}
         for name in ("rows", "lengths", "test_source", "test_target"):
             if isinstance(value := getattr(self, name), str):
                 raise ValueError(f"`{name}` must be a list. Received: {name}={value!r}")

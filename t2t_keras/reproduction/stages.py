@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 from pipelines.atomic_files import read_json, write_json
+from pipelines.old_names import current_arguments
 from pipelines.progress import duration
 from pipelines.text.sources import digest_of
 
@@ -59,7 +60,11 @@ class Stages:
         self.history.append([command, arguments, digest, depends_on])
         record = self.folder / "stages.json"
         finished = read_json(record, {})
-        if finished.get(stage) == self.history and Path(creates).exists():
+        known = [
+            [command, current_arguments(words), *others]
+            for command, words, *others in finished.get(stage, ())
+        ]
+        if known == self.history and Path(creates).exists():
             return
         log = self.folder / "logs" / f"{stage}.log"
         log.parent.mkdir(parents=True, exist_ok=True)

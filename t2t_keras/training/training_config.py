@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from pipelines.old_names import accepts_old_names
 from t2t_keras.checks import (
     check,
     check_choice,
@@ -13,6 +14,7 @@ from t2t_keras.checks import (
 from t2t_keras.schedules import DECAYS
 
 
+@accepts_old_names("training")
 @dataclasses.dataclass
 class TrainingConfig:
     """Settings for optimization, evaluation and checkpoints.

@@ -56,6 +56,14 @@ def test_weights_of_every_head_are_returned_by_name():
     np.testing.assert_array_equal(array(outputs), array(encoder(x)))
 
 
+def test_a_block_has_its_settings_and_takes_arguments_of_any_layer():
+    block = EncoderBlock(**BLOCK, dropout=0.25, autocast=False, name="mine")
+    assert (block.d_model, block.num_heads, block.dropout) == (8, BLOCK["num_heads"], 0.25)
+    assert (block.autocast, block.name) == (False, "mine")
+    with pytest.raises(AttributeError, match="'EncoderBlock' object has no attribute 'd_modle'"):
+        block.d_modle  # noqa: B018
+
+
 def test_wrong_settings_are_refused():
     with pytest.raises((TypeError, ValueError), match="d_fff"):
         Encoder(num_layers=1, **BLOCK, d_fff=3)

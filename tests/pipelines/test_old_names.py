@@ -2,8 +2,10 @@
 
 import dataclasses
 import importlib
+import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from support.processes.commands import command as run_command
@@ -17,12 +19,14 @@ from pipelines.old_names import (
     MODULES,
     SETTINGS,
     TABLES,
+    current_arguments,
     current_flags,
     with_current_names,
 )
 from pipelines.preparation.prepare import prepare
 from pipelines.text.sources import Pairs
 from t2t_keras.experiment import Experiment, load_experiment
+from t2t_keras.reproduction import Plan
 from t2t_keras.training.training_config import TrainingConfig
 
 VALUES = {
@@ -82,8 +86,47 @@ def test_old_names_of_fields_make_settings():
     assert TrainingConfig(best="bleu").best_metric == "bleu"
     with pytest.raises(TypeError, match="bset"):
         TrainingConfig(bset="bleu")
-    with pytest.raises(TypeError, match="'best' is now called 'best_metric'"):
-        dataclasses.replace(TrainingConfig(), best="bleu")
+    assert dataclasses.replace(TrainingConfig(), best="bleu").best_metric == "bleu"
+    assert BatchConfig(**{**dataclasses.asdict(BatchConfig()), "multiple": 2}).row_multiple == 2
+
+
+def test_settings_that_an_earlier_version_pickled_are_restored():
+    state = {"tokens": 4096, "buckets": 10, "max_length": 100, "too_long": "drop", "multiple": 4}
+    restored = BatchConfig.__new__(BatchConfig)
+    restored.__setstate__(state)
+    assert restored == BatchConfig(tokens=4096, max_length=100, row_multiple=4)
+    assert pickle.loads(pickle.dumps(restored)) == restored
+
+
+def test_training_settings_have_old_names_without_an_experiment():
+    code = (
+        "from t2t_keras.training.training_config import TrainingConfig\n"
+        "config = TrainingConfig()\nconfig.best = 'bleu'\nassert config.best_metric == 'bleu'"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_plan_takes_old_names_and_goes_on_in_the_old_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    plan = Plan("arguments", overrides={"data.batches.multiple": 4})
+    assert (plan.table, plan.overrides) == ("claims", {"data.batches.row_multiple": 4})
+    assert plan.folder == Path("reproduced/claims")
+    (tmp_path / "reproduced" / "arguments").mkdir(parents=True)
+    assert plan.folder == Path("reproduced/arguments")
+    (tmp_path / "reproduced" / "claims").mkdir()
+    assert plan.folder == Path("reproduced/claims")
+
+
+def test_recorded_arguments_of_a_stage_get_current_names():
+    words = ["--config=arguments", "--config.data.batches.multiple=4", "--run=arguments", "x"]
+    current = ["--config=claims", "--config.data.batches.row_multiple=4", "--run=arguments", "x"]
+    assert current_arguments(words) == current
+
+
+def test_a_flagfile_may_hold_old_flags(tmp_path, backwards_export):
+    (tmp_path / "flags").write_text("--batch=0\n--line=5\n")
+    result = run_command("serve", backwards_export, f"--flagfile={tmp_path}/flags")
+    assert "`max_batch_rows` must be a whole number" in result.stderr
 
 
 @pytest.mark.parametrize(("old", "new"), CONFIGS.items())
@@ -97,7 +140,7 @@ def test_old_modules_are_the_new_ones():
         f"assert importlib.import_module({old!r}) is importlib.import_module({new!r})\n"
         for old, new in MODULES.items()
     )
-    code += "from pipelines import batch_plan\nfrom pipelines.whole import atomic_file\n"
+    code += "from pipelines import batch_plan\nfrom pipelines.markup import Document\n"
     code += "assert batch_plan.__name__ == 'pipelines.batches.batch_plan'\n"
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -107,8 +150,8 @@ def test_a_module_that_never_existed_is_still_missing():
         importlib.import_module("pipelines.batch_plans")
 
 
-def test_a_command_takes_an_old_flag_and_says_its_name(tmp_path):
-    result = run_command("serve", tmp_path, "--batch=0")
+def test_a_command_takes_an_old_flag_and_says_its_name(backwards_export):
+    result = run_command("serve", backwards_export, "--batch=0")
     assert result.returncode == 2
     assert "--batch is now called --max_batch_rows" in result.stderr
     assert "`max_batch_rows` must be a whole number of at least 1" in result.stderr
