@@ -45,7 +45,7 @@ class TransformerConfig:
         neighbourhood: r of restricted self-attention (§4) in the encoder: positions that each
             position sees around itself. None: all.
         decoder_neighbourhood: r of restricted self-attention in the decoder: positions that each
-            position sees, the last of which is itself. None: all.
+            position sees, up to and including itself. None: all.
         decoder_layers: layers of the decoder. None: `num_layers`.
         source_vocab_size: number of ids of the source. None: source and target share one embedding
             matrix.

@@ -23,8 +23,8 @@ def sinusoids(positions, d_model, interleaved=True, largest_is_1=None):
         d_model: even width of the encoding.
         interleaved: whether sines and cosines alternate, as in the paper. False: all sines come
             first, then all cosines.
-        largest_is_1: use the exponents `i / (d_model/2 − 1)`, the last of which is exactly 1, as in
-            tensor2tensor. False: `2i / d_model`. None: the opposite of `interleaved`.
+        largest_is_1: use the exponents `i / (d_model/2 − 1)`, whose last one is exactly 1, as
+            in tensor2tensor. False: `2i / d_model`. None: the opposite of `interleaved`.
 
     Returns:
         `[length, d_model]`.

@@ -1,6 +1,6 @@
 """Adam (§5.3) with one TensorFlow kernel per weight array.
 
-`keras.optimizers.Adam` computes the same formula in a dozen operations, each of which reads and
+`keras.optimizers.Adam` computes the same formula in a dozen operations. Each reads and
 writes arrays as large as the weights.
 """
 
