@@ -35,6 +35,8 @@ from pipelines.preparation.recorded_inputs import (
     cleaned_from,
     inputs_of,
     is_begun,
+    record_languages,
+    recorded_languages,
     refuse_other_files,
 )
 from pipelines.preparation.report import dropped_text, make_report, report_text
@@ -46,7 +48,7 @@ from pipelines.tokenizers.tags import tag_id, tagged
 from pipelines.tokenizers.vocabulary import learn
 
 
-def prepare(source, folder, config=None, tokenizer=None, tag=None):
+def prepare(source, folder, config=None, tokenizer=None, tag=None, languages=None):
     """Converts a corpus to an id store with its vocabulary.
 
     Args:
@@ -57,14 +59,25 @@ def prepare(source, folder, config=None, tokenizer=None, tag=None):
             tokenizer is learned.
         tag: tag to put before every source, see `tags.py`, or None. A learned tokenizer reserves a
             piece for the tag.
+        languages: codes of the two languages, such as ("en", "de"), which are recorded. None: as
+            the source says.
 
     Returns:
         The report, as a dictionary.
     """
-    return prepare_by(clean_all, encode_all, source, folder, config, tokenizer, tag)
+    return prepare_by(clean_all, encode_all, source, folder, config, tokenizer, tag, languages)
 
 
-def prepare_by(clean_into, encode_into, source, folder, config=None, tokenizer=None, tag=None):
+def prepare_by(
+    clean_into,
+    encode_into,
+    source,
+    folder,
+    config=None,
+    tokenizer=None,
+    tag=None,
+    languages=None,
+):
     """Prepares a corpus with the given functions for cleaning and encoding.
 
     Args:
@@ -72,7 +85,7 @@ def prepare_by(clean_into, encode_into, source, folder, config=None, tokenizer=N
             parts of the cleaned text.
         encode_into: function of (folder, tokenizer, encodings config) that writes the missing
             shards. The tokenizer adds the tag.
-        source, folder, config, tokenizer, tag: see `prepare`.
+        source, folder, config, tokenizer, tag, languages: see `prepare`.
     """
     config = DataConfig() if config is None else config
     if tag is not None and tokenizer is None:
@@ -91,8 +104,10 @@ def prepare_by(clean_into, encode_into, source, folder, config=None, tokenizer=N
         refuse_other_files(folder)
         remove_unfinished(folder)
         origin = inputs_of(source, config, tokenizer, tag)
+        origin |= recorded_languages(source, languages)
         if is_begun(folder, origin) and is_finished(folder):
             check_intact(folder)
+            record_languages(folder, origin)
         else:
             finish(clean_into, encode_into, source, folder, config, tokenizer, origin, tag)
         report = renewed_report(folder, config)

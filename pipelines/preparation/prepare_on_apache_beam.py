@@ -19,12 +19,14 @@ from pipelines.text.cleaning import active_rules, fingerprint, judge
 from pipelines.tokenizers import load_tokenizer
 
 
-def prepare_with_beam(source, folder, config=None, tokenizer=None, options=(), tag=None):
+def prepare_with_beam(
+    source, folder, config=None, tokenizer=None, options=(), tag=None, languages=None
+):
     """Converts a corpus to an id store like `prepare`, with cleaning and encoding on Beam.
 
     Args:
         source: a source with `chunks`: uncompressed files or a TFDS data set.
-        folder, config, tokenizer, tag: see `prepare`.
+        folder, config, tokenizer, tag, languages: see `prepare`.
         options: Beam options, such as ["--runner=FlinkRunner"]. If there are none, Beam's local
             runner is used.
     """
@@ -42,7 +44,7 @@ def prepare_with_beam(source, folder, config=None, tokenizer=None, options=(), t
     def encode_into(folder, tokenizer, encodings):
         encode_in_parts(folder, encodings, options, tokenizer.source.start)
 
-    return prepare_by(clean_into, encode_into, source, folder, config, tokenizer, tag)
+    return prepare_by(clean_into, encode_into, source, folder, config, tokenizer, tag, languages)
 
 
 def clean_in_parts(chunks, folder, config, normalization, options):

@@ -3,8 +3,9 @@
 import dataclasses
 import json
 
-from pipelines.atomic_files import digest, read_json
+from pipelines.atomic_files import digest, read_json, write_json
 from pipelines.old_names import with_current_names
+from pipelines.text.language_codes import normalized
 
 FORMAT = 1  # format of a prepared folder; folders in other formats are rejected
 
@@ -51,9 +52,33 @@ def inputs_of(source, config, tokenizer, tag=None):
 def cleaned_from(origin):
     """Returns the inputs that the cleaned text depends on: all except those for encoding."""
     normalization = origin["vocabulary"] if "contents" in origin["vocabulary"] else None
-    encoding = ("vocabulary", "encodings", "tag")
+    encoding = ("vocabulary", "encodings", "tag", "languages")
     cleaned = {name: value for name, value in origin.items() if name not in encoding}
     return {**cleaned, "vocabulary": normalization}
+
+
+def recorded_languages(source, languages=None):
+    """Returns the entry for the languages: {} if they are unknown.
+
+    Args:
+        source: a source of pairs; its attribute `languages`, if it has one, is a guess.
+        languages: the given codes of the two languages, or None.
+    """
+    try:
+        found = languages or getattr(source, "languages", None)
+        return {"languages": [*map(normalized, found)]} if found else {}
+    except ValueError:
+        if languages:
+            raise
+        return {}  # features of a data set with other names
+
+
+def record_languages(folder, origin):
+    """Updates the languages in a finished folder: the data does not depend on them."""
+    path = folder / "preparation.json"
+    known = read_json(path)
+    if "languages" in origin and known.get("languages") != origin["languages"]:
+        write_json(path, known | {"languages": origin["languages"]})
 
 
 def is_begun(folder, origin):
@@ -67,7 +92,7 @@ def is_begun(folder, origin):
     if "encodings" in known:
         known["encodings"] = with_current_names(known["encodings"], "data.encodings")
     changes = []
-    for name in sorted(known.keys() | origin.keys()):
+    for name in sorted((known.keys() | origin.keys()) - {"languages"}):
         before, now = known.get(name), origin.get(name)
         if before == now:
             continue

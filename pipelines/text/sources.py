@@ -11,6 +11,7 @@ import itertools
 
 from pipelines.checks import SourceError
 from pipelines.text.file_lists import find_files
+from pipelines.text.language_codes import language_of_files
 from pipelines.text.opened_text import is_compressed, opened
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some programs write it at the start of a UTF-8 file
@@ -30,6 +31,12 @@ class TextFiles:
             "source": find_files("source", source),
             "target": find_files("target", target),
         }
+
+    @property
+    def languages(self):
+        """The languages that the files are named after, or None."""
+        found = tuple(language_of_files(self.files[side]) for side in ("source", "target"))
+        return found if all(found) and found[0] != found[1] else None
 
     def __iter__(self):
         sides = [lines_of(self.files[side]) for side in ("source", "target")]

@@ -10,7 +10,7 @@ import random
 
 from pipelines.text.sources import SourceError
 from pipelines.toy.clause import english_present, german_finite
-from pipelines.toy.grammar import SPLITS, Sentence, held_out, written
+from pipelines.toy.grammar import LANGUAGES, SPLITS, Sentence, held_out, written
 from pipelines.toy.words import ADJECTIVES, IT, THINGS, WITH_THING
 
 REFERENCES = 0.7  # share of sentences with a single thing that are followed by a reference
@@ -107,6 +107,7 @@ class ToyDocuments:
             )
         self.settings = {"words": words, "split": split, "seed": seed, "shortest": shortest}
         self.count = count
+        self.languages = LANGUAGES
 
     def __iter__(self):
         for pair in itertools.islice(documents(**self.settings), self.count):

@@ -35,6 +35,7 @@ from pipelines.toy.words import (
     Noun,
 )
 
+LANGUAGES = ("en", "de")
 SPLITS = ("train", "test")
 ONE_IN = 10  # one in ten combinations of verb and noun is reserved for the test split
 

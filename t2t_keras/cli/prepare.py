@@ -15,12 +15,14 @@ Batch settings take effect in t2t-train; here they change only the report. Run t
 resume an interrupted preparation. After a finished one, it only prints the report again.
 """
 
+import functools
 import shutil
 import sys
 import tempfile
 
 from absl import flags
 
+from pipelines.text.language_codes import normalized
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.cli.flags.config_flag import CONFIG, refuse_overrides, run_with_config
 from t2t_keras.cli.flags.shared_flags import refuse_unused
@@ -41,7 +43,10 @@ TFDS = flags.DEFINE_string(
     "tfds", None, "Name of a TensorFlow Datasets data set, or the folder of a prepared one."
 )
 LANGUAGES = flags.DEFINE_list(
-    "languages", None, "Source and target feature of the --tfds data set, such as en,de."
+    "languages",
+    None,
+    "Codes of source and target language, such as en,de, for the record; with --tfds, the features "
+    "of the data set. Default: as the files are named, such as train.en and train.de.",
 )
 SPLIT = flags.DEFINE_string(
     "split", "train", "Split of the --tfds data set or, train or test, of --toy_documents."
@@ -92,6 +97,7 @@ def main(arguments):
     CONFIG.value.validate()
     check_source()
     check_unused()
+    given_languages()
     load_backend()
     from pipelines.preparation.prepare import prepare
     from pipelines.tokenizers import load_tokenizer
@@ -106,11 +112,29 @@ def main(arguments):
         will_resume()
         if BEAM.value:
             options = BEAM_OPTIONS.value
-            beam_preparation()(source, OUTPUT.value, config, tokenizer, options, TAG.value)
+            prepared = functools.partial(beam_preparation(), options=options)
         else:
-            prepare(source, OUTPUT.value, config, tokenizer, TAG.value)
+            prepared = prepare
+        prepared(
+            source, OUTPUT.value, config, tokenizer, tag=TAG.value, languages=given_languages()
+        )
     with open(f"{OUTPUT.value}/report.txt", encoding="utf-8") as report:
         shutil.copyfileobj(report, sys.stdout)
+
+
+def given_languages():
+    """Returns the codes of --languages, or None. The features of --tfds may have other names."""
+    if not LANGUAGES.value or TFDS.value:
+        return None
+    if len(LANGUAGES.value) != 2:
+        raise ValueError(
+            "--languages: give the codes of source and target, such as en,de. Received: "
+            f"{','.join(LANGUAGES.value)}"
+        )
+    try:
+        return tuple(map(normalized, LANGUAGES.value))
+    except ValueError as error:
+        raise ValueError(f"--languages: {error}") from error
 
 
 def beam_preparation():
@@ -137,7 +161,9 @@ def check_source():
 def check_unused():
     """Rejects flags that have no effect on this source of text or without a different flag."""
     if not TFDS.value:
-        refuse_unused([LANGUAGES, DATA_DIR], "without --tfds")
+        refuse_unused([DATA_DIR], "without --tfds")
+    if TREEBANK.value or TOY_DOCUMENTS.value:
+        refuse_unused([LANGUAGES], "with --treebank or --toy_documents")
     if not TFDS.value and not TOY_DOCUMENTS.value:
         refuse_unused([SPLIT], "without --tfds or --toy_documents")
     if not TOY_DOCUMENTS.value:

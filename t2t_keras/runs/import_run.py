@@ -79,7 +79,8 @@ def import_run(folder, run, format=None, command=(), **options):
             with atomic_folder(run.folder / "vocabulary") as unfinished:
                 save_tokenizer(tokenizer_of(imported), unfinished)
             # config.json is written last, because a folder without it is not a run.
-            write_settings(run.config_file, experiment, command, imported=imported.system)
+            facts = {"imported": imported.system, "languages": None}
+            write_settings(run.config_file, experiment, command, **facts)
         except BaseException:
             clear(run)
             raise

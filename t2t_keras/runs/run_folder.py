@@ -9,6 +9,7 @@ from t2t_keras.decoding.alignment import AlignmentHead
 from t2t_keras.runs.config_file import preparation_of, read_config, search_in
 from t2t_keras.runs.training.averaged_weights import AveragedWeights, digest_of_version, file_key
 from t2t_keras.training.checkpoints import Checkpoints
+from t2t_keras.translating.languages import languages_in
 
 ALIGNMENT = "alignment.json"
 CHOOSE_AGAIN = "Run t2t-attention --choose_alignment again, or delete the file"
@@ -55,6 +56,10 @@ class RunFolder:
     def tags(self):
         """Returns the tag of each training corpus, or None for a corpus without a tag."""
         return read_config(self.config_file).get("tags") or [None]
+
+    def languages(self):
+        """Returns the `Languages` of the run, or None if they are not recorded."""
+        return languages_in(read_config(self.config_file))
 
     def init(self):
         """Returns the folder of the run whose weights initialized this run, or None."""

@@ -2,14 +2,16 @@
 
 import dataclasses
 import importlib.metadata
+from pathlib import Path
 
-from pipelines.atomic_files import write_json
+from pipelines.atomic_files import read_json, write_json
 from pipelines.batches.batch_plan import BatchConfig
 from pipelines.batches.corpora import corpora_in, tag_in
 from pipelines.data_config import DataConfig
 from pipelines.text.cleaning import CleaningConfig
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from pipelines.tokenizers.vocabulary import VocabularyConfig
+from pipelines.toy.grammar import LANGUAGES
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
 from t2t_keras.models import architecture_of, config_class
@@ -28,9 +30,23 @@ def write_settings(path, experiment, command=(), **facts):
         "command": list(command),
         "preparation": preparation_of(experiment.data.folder),
         "tags": tags_of(experiment.data.folder),
+        "languages": languages_of_data(experiment.data.folder),
         **facts,
     }
     write_json(path, contents)
+
+
+def languages_of_data(data):
+    """Returns the codes of source and target, if all corpora of a run's data record the same.
+
+    Args:
+        data: the setting `data.folder`. Without it, the data is the toy grammar's.
+    """
+    if not data:
+        return LANGUAGES
+    paths = [Path(corpus.folder) / "preparation.json" for corpus in corpora_in(data)]
+    found = [read_json(path, {}).get("languages") for path in paths]
+    return found[0] if all(each == found[0] for each in found) else None
 
 
 def tags_of(data):

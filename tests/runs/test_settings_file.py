@@ -2,9 +2,11 @@ import json
 
 import pytest
 
+from pipelines.atomic_files import write_json
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from t2t_keras.experiment import load_experiment, shipped_configs
 from t2t_keras.runs.settings_file import check_same_model, read_settings, write_settings
+from t2t_keras.translating.languages import languages_of
 
 
 @pytest.mark.parametrize("name", sorted({*shipped_configs()} - {"settings_of"}))
@@ -109,3 +111,19 @@ def test_json_that_is_no_config_is_refused(tmp_path, text):
     (tmp_path / "config.json").write_text(text)
     with pytest.raises(ValueError, match=r"config\.json .*Restore it"):
         read_settings(tmp_path / "config.json")
+
+
+def test_the_languages_are_those_of_all_corpora(tmp_path):
+    def recorded(data):
+        experiment = load_experiment("base")
+        experiment.data.folder = data
+        write_settings(tmp_path / "config.json", experiment)
+        return languages_of(tmp_path)
+
+    for name, languages in {"a": ["en", "de"], "b": ["en", "de"], "c": ["en", "fr"]}.items():
+        (tmp_path / name).mkdir()
+        write_json(tmp_path / name / "preparation.json", {"languages": languages})
+    assert recorded("") == ("en", "de")  # the toy grammar's
+    assert recorded(f"{tmp_path}/c") == ("en", "fr")
+    assert recorded(f"{tmp_path}/a,{tmp_path}/b") == ("en", "de")
+    assert recorded(f"{tmp_path}/a,{tmp_path}/c") is None

@@ -108,6 +108,7 @@ def loaded(run, weights, config, dtype):
     facts = facts_of(model, steps, dtype=dtype, search=config, longest=model.longest)
     facts["weights"]["file"], facts["settings"] = file, run.settings_digest()
     facts["split"] = not run.prepared_with("leaves")
+    facts["languages"] = run.languages()
     choice = run.alignment_choice()
     facts["alignment"] = choice and dataclasses.asdict(choice)
     return model, facts

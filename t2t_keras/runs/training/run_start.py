@@ -9,7 +9,7 @@ from pipelines.atomic_files import atomic_folder, check_links, write_text
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from t2t_keras.experiment import differences
 from t2t_keras.runs.config_file import read_config
-from t2t_keras.runs.settings_file import check_same_model, write_settings
+from t2t_keras.runs.settings_file import check_same_model, languages_of_data, write_settings
 
 
 def begin(run, experiment, vocabulary, command=(), init=None):
@@ -32,6 +32,8 @@ def begin(run, experiment, vocabulary, command=(), init=None):
         check_unchanged(run, experiment, vocabulary)
         config, changed = read_config(run.config_file), differences(run.experiment(), experiment)
         facts = {name: value for name, value in config.items() if name == "init"}
+        if config.get("languages") and not languages_of_data(experiment.data.folder):
+            facts["languages"] = config["languages"]
         for name, (old, new) in changed.items():
             logging.info("%s: %r -> %r", name, old, new)
         if not changed:  # the recorded command, which made the settings, is more informative

@@ -1,3 +1,5 @@
+import gzip
+import json
 import os
 import re
 import shutil
@@ -278,3 +280,23 @@ def test_a_corpus_smaller_than_a_batch_is_prepared(tmp_path):
     report = prepare(Pairs(CORPUS[:5]), tmp_path / "data", config(size=320))
     assert "examples do not fill one batch" in report["batches"]["problem"]
     assert "do not fill one batch" in (tmp_path / "data" / "report.txt").read_text()
+
+
+def test_the_languages_are_recorded_and_may_be_corrected(tmp_path):
+    def recorded():
+        contents = json.loads((tmp_path / "data/preparation.json").read_text())
+        return contents.get("languages")
+
+    paths = tmp_path / "train.en", tmp_path / "train.de.gz"
+    paths[0].write_text("".join(f"{source}\n" for source, _ in KEPT))
+    with gzip.open(paths[1], "wt") as file:
+        file.writelines(f"{target}\n" for _, target in KEPT)
+    report = prepare(TextFiles(*map(str, paths)), tmp_path / "data", config())
+    assert recorded() == ["en", "de"]
+    shards = times(tmp_path / "data")
+    renamed = [path.rename(tmp_path / name) for path, name in zip(paths, "ab", strict=True)]
+    source = TextFiles(*map(str, renamed))
+    assert prepare(source, tmp_path / "data", config()) == report
+    assert times(tmp_path / "data") == shards
+    assert prepare(source, tmp_path / "data", config(), languages=("en", "nds")) == report
+    assert recorded() == ["en", "nds"]

@@ -1,0 +1,61 @@
+"""The source and the target language of a model, as its files record them."""
+
+from typing import NamedTuple
+
+from pipelines.atomic_files import read_json
+from pipelines.text.language_codes import language_name, normalized
+from t2t_keras.export.formats import LITERT_RECORD, PORTABLE_RECORD
+from t2t_keras.translating.export_record import RECORD
+
+RECORDS = ("config.json", LITERT_RECORD, RECORD, PORTABLE_RECORD)
+KEY = "languages"  # key in each of these files
+
+
+class Languages(NamedTuple):
+    """The languages of a model.
+
+    Args:
+        source, target: codes, such as "en" and "pt-BR".
+    """
+
+    source: str
+    target: str
+
+    @classmethod
+    def parse(cls, pair):
+        """Returns the languages in a text such as "en-de", "en,de" or "pt-BR,en"."""
+        parts = pair.split("," if "," in pair else "-")
+        if len(parts) != 2:
+            raise ValueError(
+                "two languages must be given by their codes, such as en-de, or pt-BR,en where a "
+                f"code has a hyphen. Received: {pair[:80]!r}"
+            )
+        return cls(*map(normalized, parts))
+
+    @property
+    def names(self):
+        """The English names, such as ("English", "German")."""
+        return tuple(map(language_name, self))
+
+
+def languages_in(contents):
+    """Returns the `Languages` in the contents of a record, or None if it has none."""
+    found = contents.get(KEY)
+    try:
+        return Languages(*map(normalized, found))
+    except (TypeError, ValueError):  # absent, or written by hand
+        return None
+
+
+def languages_of(folder):
+    """Returns the `Languages` of a run or an export, or None if they are not recorded.
+
+    Args:
+        folder: a `Path`: the folder of a run, or of one version of an export.
+    """
+    for name in RECORDS:
+        if (folder / name).is_file():
+            found = languages_in(read_json(folder / name))
+            if found:
+                return found
+    return None

@@ -1,0 +1,60 @@
+import pytest
+
+from pipelines.text.language_codes import (
+    NAMES,
+    language_name,
+    language_of_file,
+    language_of_files,
+    normalized,
+)
+
+
+def test_the_table_has_every_two_letter_code_once():
+    assert len(NAMES) == 184
+    assert all(len(code) == 2 and name[0].isupper() for code, name in NAMES.items())
+    assert len(set(NAMES.values())) == len(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("code", "normal", "name"),
+    [
+        ("DE", "de", "German"),
+        ("pt_br", "pt-BR", "Portuguese (BR)"),
+        ("ZH-hant", "zh-Hant", "Chinese (Traditional)"),
+        ("zh_hans_cn", "zh-Hans-CN", "Chinese (Simplified, CN)"),
+        ("es-419", "es-419", "Spanish (419)"),
+        ("ceb", "ceb", "ceb"),
+    ],
+)
+def test_codes_have_a_normal_form_and_a_name(code, normal, name):
+    assert normalized(code) == normal
+    assert language_name(code) == name
+
+
+@pytest.mark.parametrize("code", ["", "German", "d", "de-", "d\u0435", "en de", None, 5, ["de"]])
+def test_other_texts_are_no_codes(code):
+    with pytest.raises(ValueError, match="must be given by its code, such as en, de or pt-BR"):
+        normalized(code)
+
+
+@pytest.mark.parametrize(
+    ("path", "language"),
+    [
+        ("data.fr/train.en", "en"),
+        ("news.2020.de.gz", "de"),
+        ("train.pt_BR.txt.xz", "pt-BR"),
+        ("train.tok.bpe.de", "de"),
+        ("train.en.tok", "en"),
+        ("en", None),
+        ("train.src", None),  # three letters, but no language that has a name
+        ("train.txt", None),
+        ("train.xx", None),
+    ],
+)
+def test_files_are_named_after_their_language(path, language):
+    assert language_of_file(path) == language
+
+
+def test_files_of_several_languages_have_none():
+    assert language_of_files(["a.en", "b.en.gz"]) == "en"
+    assert language_of_files(["a.en", "b.de"]) is None

@@ -1,0 +1,40 @@
+import json
+
+import pytest
+
+from t2t_keras.translating.languages import Languages, languages_of
+
+
+@pytest.mark.parametrize(
+    ("text", "pair"),
+    [("en-de", ("en", "de")), ("pt-BR,EN", ("pt-BR", "en")), ("en,zh_hans", ("en", "zh-Hans"))],
+)
+def test_two_codes_are_a_pair(text, pair):
+    assert Languages.parse(text) == pair
+
+
+@pytest.mark.parametrize("text", ["", "en", "en-pt-BR", "en,de,fr", "German-English"])
+def test_other_texts_are_no_pair(text):
+    with pytest.raises(ValueError, match=r"must be given by (their codes|its code)"):
+        Languages.parse(text)
+
+
+def test_languages_have_names():
+    assert Languages("en", "de").names == ("English", "German")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "found"),
+    [
+        (["EN", "pt_br"], ("en", "pt-BR")),
+        (None, None),
+        (["en"], None),
+        ("en", None),
+        ([1, 2], None),
+    ],
+)
+@pytest.mark.parametrize("name", ["config.json", "litert.json", "export.json"])
+def test_records_may_name_the_languages(tmp_path, name, recorded, found):
+    assert languages_of(tmp_path) is None
+    (tmp_path / name).write_text(json.dumps({"languages": recorded}))
+    assert languages_of(tmp_path) == found
