@@ -16,6 +16,7 @@ from pathlib import Path
 from absl import app, flags, logging
 
 from pipelines.old_names import current_flags
+from t2t_keras.cli.help_text import define_answers
 from t2t_keras.cli.process import streams
 from t2t_keras.cli.process.resources import memory_advice, message_of
 
@@ -34,12 +35,6 @@ def run(main, resolve=lambda arguments, known: arguments):
     streams.begin()
     logging.get_absl_handler().python_handler.setStream(sys.stderr)
     command = Path(sys.argv[0]).name
-    # --help prints the docstring of main's file, and the flags of every file that it imports.
-    sys.modules["__main__"].__doc__ = sys.modules[main.__module__].__doc__
-    for module, defined in flags.FLAGS.flags_by_module_dict().items():
-        if module.startswith("t2t_keras."):
-            for flag in defined:
-                flags.FLAGS.register_key_flag_for_module(sys.argv[0], flag)
 
     def guarded(argv):
         try:
@@ -53,6 +48,7 @@ def run(main, resolve=lambda arguments, known: arguments):
 
     def parse(argv):
         signal.signal(signal.SIGINT, interrupted)
+        define_answers(sys.modules[main.__module__].__doc__)
         try:
             streams.check_output()
             arguments = flags.FLAGS.read_flags_from_files(argv[1:])
@@ -64,6 +60,9 @@ def run(main, resolve=lambda arguments, known: arguments):
             # ml_collections reads overrides from sys.argv, not from the list passed to absl.
             sys.argv = [argv[0], *resolve(argv[1:], known)]
             arguments = flags.FLAGS(sys.argv)
+        except flags.UnrecognizedFlagError as error:
+            message = str(error).replace(" ?", "?")
+            fail(command, f"{message}{'' if message[-1] == '?' else '.'} See {command} --help")
         except (flags.Error, ValueError) as error:
             fail(command, error)
         # A value that was set explicitly: absl would raise its default, WARNING, to INFO.
@@ -81,7 +80,7 @@ def command_of(main):
 
 
 def check_flags(argv):
-    """Handles --help and rejects wrong flags before a config is loaded.
+    """Handles --help and --version and rejects wrong flags before a config is loaded.
 
     Returns:
         The values of all flags except --config, as `absl.flags.FlagValues`.
@@ -97,7 +96,7 @@ def check_flags(argv):
     parsed = copy.deepcopy(flags.FLAGS)
     try:
         parsed(kept)
-    except (SystemExit, BrokenPipeError):  # absl printed the help and would exit with code 1
+    except (SystemExit, BrokenPipeError):  # of an `Answer`
         with closed_pipe_allowed():
             sys.stdout.flush()
         sys.exit(0)

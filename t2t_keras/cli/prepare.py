@@ -8,9 +8,10 @@ t2t-prepare --config=parsing --treebank='wsj/*.mrg' --output=data/wsj
 t2t-prepare --config=documents --toy_documents=20000 --words=1500 --output=data/documents
 
 The settings come from --config (default: base). Flags override them, for example
-    --config.data.vocabulary.size=16000     --config.data.vocabulary.kind=word_pieces
+    --config.data.vocabulary.size=16000
+    --config.data.vocabulary.kind=word_pieces
     --config.data.cleaning.max_ratio=0
-    --config.data.encodings.per_sentence=8        --config.data.encodings.bpe_dropout=0.1
+    --config.data.encodings.per_sentence=8 --config.data.encodings.bpe_dropout=0.1
 Batch settings take effect in t2t-train; here they change only the report. Run the same command to
 resume an interrupted preparation. After a finished one, it only prints the report again.
 """

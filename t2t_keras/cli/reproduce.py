@@ -5,7 +5,8 @@ t2t-reproduce table2 --rows=ende_base                     at full size, from Ten
 t2t-reproduce table2 --rows=ende_base --reduced=mixed --source=train.en --target=train.de \\
     --test_source=dev.en --test_target=dev.de
 t2t-reproduce table2 --rows=ende_base,ende_gnmt --reduced=multi30k,gnmt:multi30k \\
-    --operations=1e15 --source=… --target=… --dev_source=… --dev_target=… --test_source=… …
+    --operations=1e15 --source=train.en --target=train.de --dev_source=val.en \\
+    --dev_target=val.de --test_source=test.en --test_target=test.de
 t2t-reproduce table3                                      all rows, small, on the toy grammar
 t2t-reproduce table3 --reduced=multi30k --divide=4 --source=train.en --target=train.de \\
     --dev_source=val.en --dev_target=val.de
@@ -14,7 +15,7 @@ t2t-reproduce table4 --train='wsj/0[2-9]/*.mrg,wsj/1*/*.mrg,wsj/2[01]/*.mrg' \\
 t2t-reproduce table4 --train=gold.mrg --automatic='parsed/*.gz' --ratio=1 --dev=dev.mrg
 t2t-reproduce table4 --run=runs/parsing --train=train.mrg --dev=dev.mrg
 t2t-reproduce claims                                      experiments on the toy grammar
-t2t-reproduce claims    --rows=scale
+t2t-reproduce claims --rows=scale
 
 All files are written to the folder --output: prepared data, runs, logs, and finally the table as
 Markdown and CSV. Run the same command to resume an interrupted one; finished stages are kept.

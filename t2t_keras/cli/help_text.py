@@ -1,0 +1,278 @@
+"""--help and --version.
+
+--help prints the docstring of a command's file, with its examples, and then the flags of all files
+that it imports, except for those of libraries.
+"""
+
+import importlib.metadata
+import inspect
+import platform
+import re
+import shutil
+import sys
+import textwrap
+from typing import NamedTuple
+
+from absl import flags
+
+import t2t_keras
+
+WIDEST = 100  # columns; longer lines of prose are hard to read
+LEFT = 28  # column where the descriptions of flags begin
+EXAMPLES = re.compile(r"(t2t-\w+|curl|paste)( |$)", re.M)  # start of a block of examples
+WORDS = re.compile(r"""(?:'[^']*'|"[^"]*"|\S)+""")  # of a shell command
+# Flags of libraries that make sense here.
+COMMON = (
+    ("-h, --help", "Show this text."),
+    ("--version", "Show the versions of t2t_keras and of the libraries that compute."),
+    (
+        "--verbosity=N",
+        "Show more messages: 0 also says why an engine was chosen, 1 shows all messages of "
+        "libraries. Default: -1.",
+    ),
+    ("--flagfile=FILE", "Read further flags from a file, one per line."),
+)
+
+
+class Answer(flags.BooleanFlag):
+    """A flag that prints a text and ends the command.
+
+    Args:
+        name, short_name, purpose: see `flags.BooleanFlag`.
+        text: function that returns the text.
+    """
+
+    def __init__(self, name, short_name, purpose, text):
+        super().__init__(name, False, purpose, short_name=short_name)
+        self.text = text
+
+    def parse(self, argument):
+        if self._parse(argument):
+            print(self.text())
+            sys.exit()
+
+
+def define_answers(docstring):
+    """Defines --help and --version, in place of absl's flags for help."""
+    for name in ("help", "helpshort", "helpfull", "helpxml", "only_check_flags"):
+        delattr(flags.FLAGS, name)
+    flags.DEFINE_flag(Answer("help", "h", "Show help.", lambda: help_text(docstring)))
+    flags.DEFINE_flag(Answer("version", None, "Show versions.", version_text))
+
+
+class Example(NamedTuple):
+    """An example in a docstring.
+
+    Args:
+        command: a shell command on one line.
+        comment: its explanation, or "".
+    """
+
+    command: str
+    comment: str
+
+
+def version_text():
+    """Returns a line with versions. It loads none of the packages."""
+    versions = {"TensorFlow": "tensorflow", "Keras": "keras"}
+    found = [f"{name} {version_of(package)}" for name, package in versions.items()]
+    return (
+        f"t2t_keras {t2t_keras.__version__} ({', '.join(found)}, Python "
+        f"{platform.python_version()})"
+    )
+
+
+def version_of(package):
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "is not installed"
+
+
+def help_text(docstring, width=None):
+    """Returns the text of --help for the command whose flags are defined.
+
+    Args:
+        docstring: the docstring of the command's file.
+        width: columns. None: those of the terminal, or 80.
+    """
+    width = min(width or shutil.get_terminal_size().columns, WIDEST)
+    lines = list(docstring_lines(docstring, width))
+    search = search_flags()
+    defined = {flag.name: flag for flag in command_flags()}
+    groups = {
+        "Flags:": [flag for name, flag in sorted(defined.items()) if name not in search],
+        "Flags of the search:": [defined[name] for name in search],
+    }
+    for title, members in groups.items():
+        rows = [(usage_of(flag), description_of(flag)) for flag in members]
+        lines += ["", title, *table(rows, width)] if rows else []
+    lines += ["", "Flags of all commands:", *table(COMMON, width)]
+    return "\n".join(lines)
+
+
+def command_flags():
+    """Returns the flags of the command, which are those that files of this package define."""
+    modules = flags.FLAGS.flags_by_module_dict().items()
+    found = [flag for name, each in modules if name.startswith("t2t_keras.") for flag in each]
+    return [flag for flag in found if not isinstance(flag, Answer)]
+
+
+def search_flags():
+    """Returns the names of the flags that change settings of the search, in their order."""
+    module = "t2t_keras.cli.flags.search_flags"
+    if module not in flags.FLAGS.flags_by_module_dict():
+        return []
+    from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS
+
+    return [flag.name for flag in SEARCH_FLAGS]
+
+
+def docstring_lines(docstring, width):
+    """Yields the lines of a docstring, fitted to a width."""
+    title = "Examples:"
+    for index, block in enumerate(blocks_of(docstring)):
+        if index:
+            yield ""
+        if EXAMPLES.match(block):
+            yield from [title] if title else []
+            title = None
+            yield from example_lines(examples_in(block), width)
+            continue
+        # Indented lines are kept, the others are joined into paragraphs.
+        for is_indented, part in parts_of(block):
+            yield from part if is_indented else textwrap.wrap(" ".join(part), width)
+
+
+def blocks_of(docstring):
+    """Returns the paragraphs and the blocks of examples of a docstring."""
+    return re.split(r"\n\s*\n", inspect.cleandoc(docstring or ""))
+
+
+def parts_of(block):
+    """Returns the lines of a block as [(whether they are indented, lines)]."""
+    parts = []
+    for line in block.splitlines():
+        is_indented = line.startswith(" ")
+        if not parts or parts[-1][0] != is_indented:
+            parts.append((is_indented, []))
+        parts[-1][1].append(line)
+    return parts
+
+
+def examples_of(docstring):
+    """Returns all `Example`s in a docstring."""
+    blocks = [block for block in blocks_of(docstring) if EXAMPLES.match(block)]
+    return [example for block in blocks for example in examples_in(block)]
+
+
+def examples_in(block):
+    """Returns the `Example`s in a block.
+
+    Two spaces separate a command from its comment. A line that ends with a backslash continues on
+    the next one; any other indented line continues the comment.
+    """
+    examples = []
+    for line in re.sub(r"\\\n\s*", "", block).splitlines():
+        if line.startswith(" "):
+            last = examples.pop()
+            examples.append(last._replace(comment=f"{last.comment} {line.strip()}"))
+            continue
+        command, _, comment = line.partition("  ")
+        examples.append(Example(command.strip(), comment.strip()))
+    return examples
+
+
+def example_lines(examples, width):
+    """Yields examples with comments in a column beside the commands or, if too wide, below them."""
+    column = max([len(command) for command, comment in examples if comment], default=0) + 3
+    is_beside = column + max(len(comment) for _, comment in examples) + 2 <= width
+    for command, comment in examples:
+        if is_beside and comment:
+            yield f"  {command:<{column}}{comment}"
+            continue
+        yield from shell_lines(command, width)
+        yield from textwrap.wrap(
+            comment, width, initial_indent=" " * 6, subsequent_indent=" " * 6
+        )
+
+
+def shell_lines(command, width):
+    """Yields the lines of a shell command. A backslash at the end continues it."""
+    line = " "
+    for word in WORDS.findall(command):
+        if len(line) + len(word) + 3 > width and line.strip():
+            yield f"{line} \\"
+            line = " " * 5
+        line += f" {word}"
+    yield line
+
+
+def table(rows, width):
+    """Yields the lines of a table with two columns, names and descriptions."""
+    for name, description in rows:
+        lines = textwrap.wrap(description, max(width - LEFT, 20), break_on_hyphens=False)
+        first = f"  {name}"
+        if len(first) + 2 > LEFT:
+            yield first
+            first = ""
+        yield f"{first:<{LEFT}}{lines[0]}"
+        yield from (" " * LEFT + line for line in lines[1:])
+
+
+def usage_of(flag):
+    """Returns a flag as it is given: "--beam=N", "--json", "--[no]export"."""
+    if flag.boolean:
+        return f"--{'' if flag.default is False else '[no]'}{flag.name}"
+    return f"--{flag.name}={value_of(flag)}"
+
+
+def value_of(flag):
+    """Returns the word for a flag's value: "N", "NUMBER", "FILE", "FOLDER", "NAME" or "VALUE"."""
+    kind = flag.flag_type()
+    if kind == "int":
+        return "N"
+    if kind == "float":
+        return "NUMBER"
+    if choices_of(flag) or kind == "config object":
+        return "NAME"
+    if "list" in kind:
+        return "A,B,…"
+    # The help of a flag begins with the noun for its value.
+    first, _, _ = purpose_of(flag).partition(". ")
+    if re.search(r"\bfiles?\b", first, re.I):
+        return "FILE"
+    return "FOLDER" if re.search(r"\bfolders?\b|\brun\b", first, re.I) else "VALUE"
+
+
+def purpose_of(flag):
+    """Returns the help of a flag without what absl adds to it."""
+    text = re.sub(r"^<.*?>: ", "", flag.help)
+    text = re.sub(r";\s+repeat this option to specify a list of values$", "", text)
+    return " ".join(re.sub(r"\s+\(a comma separated list\)$", "", text).split())
+
+
+def choices_of(flag):
+    """Returns the allowed values of a flag, without the empty one. [] if there is no list."""
+    return [choice for choice in getattr(flag.parser, "enum_values", ()) if choice]
+
+
+def default_of(flag):
+    """Returns the default of a flag as it would be given, or ""."""
+    text = flag.default_as_str
+    if flag.default is None and not text:
+        return ""
+    return text[1:-1] if re.fullmatch(r"'[^']*'", text) else text
+
+
+def description_of(flag):
+    """Returns the help of a flag with its choices and its default."""
+    text, found, default = purpose_of(flag).partition("Default: ")
+    sentences = [text.rstrip()]
+    if choices := choices_of(flag):
+        sentences.append(f"One of: {', '.join(choices)}.")
+    if found:
+        sentences.append(found + default)
+    elif default_of(flag) and flag.default is not False:
+        sentences.append(f"Default: {default_of(flag)}.")
+    return " ".join(sentences)
