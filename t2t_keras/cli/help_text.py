@@ -192,9 +192,7 @@ def example_lines(examples, width):
             yield f"  {command:<{column}}{comment}"
             continue
         yield from shell_lines(command, width)
-        yield from textwrap.wrap(
-            comment, width, initial_indent=" " * 6, subsequent_indent=" " * 6
-        )
+        yield from textwrap.wrap(comment, width, initial_indent=" " * 6, subsequent_indent=" " * 6)
 
 
 def shell_lines(command, width):

@@ -3,6 +3,7 @@
 t2t-train                                                  the quick start: a toy model in minutes
 t2t-train --config=base --data=data/ende --run=runs/ende --dev_source=dev.en --dev_target=dev.de
 t2t-train --run=runs/ende --config.training.accumulate=8   resumes that run, with less memory
+t2t-train --config=base --show                             all settings, what they mean; no training
 t2t-train --init=runs/general --data=data/mine --run=runs/mine
 t2t-train --init=runs/general --data=data/general:1,data/mine:4 --run=runs/mine \\
     --dev=general=dev.en,dev.de --dev=mine=mine.en,mine.de
@@ -15,15 +16,25 @@ All visible GPUs are used. If TF_CONFIG is set, several machines train together:
 command and needs the same data and run folders.
 """
 
+import shutil
 import sys
 from pathlib import Path
 
 from absl import flags, logging
 
-from t2t_keras.cli.flags.config_flag import CONFIG, config_is, overrides, run_with_config, variant
+from t2t_keras.cli.flags.config_flag import (
+    CONFIG,
+    config_is,
+    loaded_config,
+    overrides,
+    run_with_config,
+    variant,
+)
+from t2t_keras.cli.flags.shared_flags import refuse_unused
 from t2t_keras.cli.main import no_arguments, show_info, will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.process.resources import keep_cpu_memory, memory_advice
+from t2t_keras.cli.settings_text import settings_text
 
 RUN = flags.DEFINE_string("run", "runs/quickstart", "Folder of the run, new or to resume.")
 DATA = flags.DEFINE_string(
@@ -62,6 +73,20 @@ EXPORT = flags.DEFINE_bool(
 TPU = flags.DEFINE_string(
     "tpu", None, "Name of a Cloud TPU, or 'local' on the TPU's own machine. Default: no TPU."
 )
+SHOW = flags.DEFINE_bool(
+    "show",
+    False,
+    "Print all settings, with values, defaults and meanings, instead of training. No folder is "
+    "written.",
+)
+# {setting: the flags that set it}
+SET_BY = {
+    "data.folder": (DATA,),
+    "data.dev_source": (DEV_SOURCE, DEV),
+    "data.dev_target": (DEV_TARGET, DEV),
+    "data.dev": (DEV, DEV_SOURCE, DEV_TARGET),
+    "training.freeze": (FREEZE,),
+}
 
 LESS_MEMORY = (
     "Split each batch with --config.training.accumulate=2, or more: the results are the same. Or "
@@ -72,9 +97,12 @@ LESS_MEMORY = (
 
 def main(arguments):
     no_arguments(arguments)
+    experiment, given = CONFIG.value, tuple(overrides())
+    if SHOW.value:
+        show_settings(experiment, given)
+        return
     will_resume()
     show_info()
-    experiment, given = CONFIG.value, tuple(overrides())
     set_from_flags(experiment, replace=config_is("settings_of"))
     keep_cpu_memory()
     load_backend()
@@ -101,6 +129,40 @@ def main(arguments):
         )
     if result.finished and result.is_chief:
         print(next_commands(RUN.value))
+
+
+def show_settings(experiment, given):
+    """Prints the settings with which the same command without --show would train."""
+    refuse_unused([TPU, EXPORT], "with --show")
+    before, source = loaded_config()
+    run_exists = (Path(RUN.value) / "config.json").exists()
+    set_from_flags(experiment, replace=config_is("settings_of"))
+    init = INIT.value
+    if init or run_exists:
+        from t2t_keras.runs import Run
+        from t2t_keras.runs.training.initial_weights import inherit_settings
+        from t2t_keras.runs.training.train import initial_run
+
+        run = Run(RUN.value)
+        init = init or (None if config_is("settings_of") else run.init())
+        if init:
+            check_overrides(given)
+            initial = initial_run(run, init)
+            inherit_settings(experiment, (run if run_exists else initial).experiment(), given)
+    experiment.validate()
+    after = experiment.flat()
+    changed = [name for name, value in after.items() if value != before.get(name)]
+    set_by = dict.fromkeys(changed, "--init")
+    for name, by in SET_BY.items():
+        given_flags = [flag.name for flag in by if flag.present]
+        if given_flags and name in changed:
+            set_by[name] = f"--{given_flags[0]}"
+    set_by |= dict.fromkeys(given, "--config.NAME")
+    print(f"All settings of the {source}. --config.NAME=VALUE changes one.")
+    print("In brackets: what set a value, and the default.\n")
+    print(settings_text(experiment, set_by, source, min(shutil.get_terminal_size().columns, 100)))
+    if not run_exists:
+        print("\nTraining sets model.vocab_size and source_vocab_size to those of the vocabulary.")
 
 
 def set_from_flags(experiment, replace):

@@ -163,7 +163,11 @@ def in_text(index):
 
 
 def descriptions(cls):
-    """Returns {field: description} from the `Args` of a class's docstring."""
-    arguments = inspect.cleandoc(cls.__doc__ or "").partition("\nArgs:\n")[2].split("\n\n")[0]
-    found = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE)
-    return {name: " ".join(text.split()) for name, text in found}
+    """Returns {field: description} from the `Args` in the docstrings of a class and its bases."""
+    found = {}
+    for each in reversed(cls.__mro__[:-1]):
+        arguments = inspect.cleandoc(each.__doc__ or "").partition("\nArgs:\n")[2].split("\n\n")[0]
+        described = re.findall(r"^ {4}([\w, ]+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE)
+        for names, text in described:
+            found |= dict.fromkeys(names.split(", "), " ".join(text.split()))
+    return found

@@ -18,7 +18,7 @@ CONFIG = config_flags.DEFINE_config_file(
     "config",
     None,
     "Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants. "
-    "--config.SETTING=VALUE changes one of its settings.",
+    "--config.SETTING=VALUE changes one of its settings; t2t-train --show lists them.",
     lock_config=False,
 )
 
@@ -101,6 +101,22 @@ def config_is(name):
 
     path, _, _ = flags.FLAGS[CONFIG.name].config_filename.partition(":")
     return path == str(find_config(name))
+
+
+def loaded_config():
+    """Returns the settings of --config, without overrides, as {name: value}, and its name in words.
+
+    The name is "config NAME:VARIANT" or, for the recorded settings of a run, "run FOLDER".
+    """
+    from t2t_keras.experiment import load_experiment, shipped_configs
+
+    config = flags.FLAGS[CONFIG.name].config_filename
+    path, colon, variant = config.partition(":")
+    names = {str(path): name for name, path in shipped_configs().items()}
+    name = f"config {names.get(path, path)}{colon}{variant}"
+    if config_is("settings_of"):
+        name = f"run {variant}"
+    return load_experiment(config).flat(), name
 
 
 def variant():

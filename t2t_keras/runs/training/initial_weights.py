@@ -31,6 +31,18 @@ def initialized_settings(initial, model, tokenizer):
     return dataclasses.replace(theirs, **settings)
 
 
+def inherit_settings(experiment, known, given):
+    """Gives an experiment the model and the search of a run, in place.
+
+    Args:
+        experiment: the `Experiment` to change. Its dropout rates are kept.
+        known: the `Experiment` of the run.
+        given: see `initialized_search`.
+    """
+    experiment.model = dataclasses.replace(known.model, **rates(experiment.model, known.model))
+    experiment.search = initialized_search(known.search, experiment.search, True, given)
+
+
 def rates(model, theirs):
     """Returns the dropout rates in the settings of `model` that `theirs` also has."""
     names = (name for name in RATES if hasattr(model, name) and hasattr(theirs, name))

@@ -1,7 +1,6 @@
 """Trains a run: builds its data, model and trainer, and finishes it after training."""
 
 import contextlib
-import dataclasses
 import itertools
 import math
 import time
@@ -25,10 +24,10 @@ from t2t_keras.runs.training.data_warnings import swapped_warnings, vocabulary_w
 from t2t_keras.runs.training.finishing import finish
 from t2t_keras.runs.training.held_out_sets import held_out_sets, held_out_texts, tags_of_sets
 from t2t_keras.runs.training.initial_weights import (
+    inherit_settings,
     initialize,
     initialized_search,
     initialized_settings,
-    rates,
 )
 from t2t_keras.runs.training.run_start import (
     begin,
@@ -200,10 +199,7 @@ def set_model(experiment, run, tokenizer, initial, init, given):
         experiment.model = initialized_settings(initial, experiment.model, tokenizer)
         experiment.search = initialized_search(known.search, experiment.search, same, given)
     elif initial and init:  # resumed with `init`; the initial run may no longer exist
-        known = run.experiment()
-        settings = rates(experiment.model, known.model)
-        experiment.model = dataclasses.replace(known.model, **settings)
-        experiment.search = initialized_search(known.search, experiment.search, True, given)
+        inherit_settings(experiment, run.experiment(), given)
     elif not initial:
         experiment.model.vocab_size = tokenizer.target.size
         if tokenizer.source is not tokenizer.target:
