@@ -4,14 +4,8 @@ import pytest
 from support.models.helpers import TINY, pairs
 
 from t2t_keras import TransformerConfig
-from t2t_keras.experiment import (
-    Experiment,
-    differences,
-    find_config,
-    load_config_file,
-    load_experiment,
-    shipped_configs,
-)
+from t2t_keras.config_files import find_config, load_config_file, shipped_configs
+from t2t_keras.experiment import Experiment, differences, load_experiment
 from t2t_keras.training.training_config import TrainingConfig
 
 

@@ -3,12 +3,8 @@ import pytest
 from support.models.helpers import TINY
 
 from t2t_keras import Transformer, TransformerConfig
-from t2t_keras.experiment import (
-    find_config,
-    load_config_file,
-    load_experiment,
-    shipped_configs,
-)
+from t2t_keras.config_files import find_config, load_config_file, shipped_configs
+from t2t_keras.experiment import load_experiment
 from t2t_keras.parameters import grouped_counts, parameter_counts
 
 TABLE3 = load_config_file(find_config("table3"))

@@ -257,10 +257,9 @@ def choices_of(flag):
 
 def default_of(flag):
     """Returns the default of a flag as it would be given, or ""."""
-    text = flag.default_as_str
-    if flag.default is None and not text:
-        return ""
-    return text[1:-1] if re.fullmatch(r"'[^']*'", text) else text
+    text = flag.default_as_str or ""
+    text = text[1:-1] if re.fullmatch(r"'[^']*'", text) else text
+    return "" if text == "None" else text
 
 
 def description_of(flag):

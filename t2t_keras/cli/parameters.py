@@ -41,7 +41,7 @@ def print_model(experiment):
 
 def print_table3():
     """Prints our counts in millions and their differences from base, next to the paper's."""
-    from t2t_keras.experiment import find_config, load_config_file
+    from t2t_keras.config_files import find_config, load_config_file
     from t2t_keras.parameters import parameter_counts
 
     table3 = load_config_file(find_config("table3"))

@@ -15,15 +15,10 @@ import statistics
 from typing import NamedTuple
 
 from pipelines.text.file_lists import find_files
+from t2t_keras.config_files import find_config, load_config_file
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu
-from t2t_keras.experiment import (
-    Experiment,
-    differences,
-    find_config,
-    load_config_file,
-    load_experiment,
-)
+from t2t_keras.experiment import Experiment, differences, load_experiment
 from t2t_keras.reproduction.noise import bases_of, noise_notes, noise_of, signs
 from t2t_keras.reproduction.recipe import Recipe, apply_overrides, shorten, shown
 from t2t_keras.reproduction.run_stages import facts_of, output_folder, train, trained_experiment

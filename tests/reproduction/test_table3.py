@@ -6,8 +6,9 @@ import math
 import pytest
 from support.runs.reproduced import TINY, cells, reproduce_command, started_stages
 
+from t2t_keras.config_files import find_config, load_config_file
 from t2t_keras.evaluation.bleu import Score, bleu
-from t2t_keras.experiment import differences, find_config, load_config_file, load_experiment
+from t2t_keras.experiment import differences, load_experiment
 from t2t_keras.reproduction import Plan, reproduce, table3
 from t2t_keras.reproduction.table3 import Table3Result, changed_settings, recipe_of, write_results
 from t2t_keras.reproduction.texts import EncodedText

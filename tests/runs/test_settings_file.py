@@ -4,7 +4,8 @@ import pytest
 
 from pipelines.atomic_files import write_json
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
-from t2t_keras.experiment import load_experiment, shipped_configs
+from t2t_keras.config_files import shipped_configs
+from t2t_keras.experiment import load_experiment
 from t2t_keras.runs.settings_file import check_same_model, read_settings, write_settings
 from t2t_keras.translating.languages import languages_of
 

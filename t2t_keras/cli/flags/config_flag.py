@@ -13,11 +13,13 @@ from ml_collections import config_flags
 from t2t_keras.checks import nearest
 from t2t_keras.cli.main import run
 from t2t_keras.cli.process.backend import load_backend
+from t2t_keras.config_files import find_config, shipped_configs
 
 CONFIG = config_flags.DEFINE_config_file(
     "config",
     None,
     "Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants. "
+    f"Shipped are: {', '.join(sorted({*shipped_configs()} - {'settings_of'}))}. "
     "--config.SETTING=VALUE changes one of its settings; t2t-train --show lists them.",
     lock_config=False,
 )
@@ -71,12 +73,12 @@ def resolve_config(arguments, default=None):
 
 def loaded(config):
     """Returns the path, the ":VARIANT" (or "") and the `Experiment` of a config."""
-    load_backend(on_jax=True)
-    from t2t_keras.experiment import find_config, load_experiment
-
-    experiment = load_experiment(config)
     name, colon, variant = config.partition(":")
-    return find_config(name), f"{colon}{variant}", experiment
+    path = find_config(name)
+    load_backend(on_jax=True)
+    from t2t_keras.experiment import load_experiment
+
+    return path, f"{colon}{variant}", load_experiment(config)
 
 
 def check_field(experiment, flag):
@@ -97,8 +99,6 @@ def check_field(experiment, flag):
 
 def config_is(name):
     """Returns whether the settings come from the shipped config `name`, or a variant of it."""
-    from t2t_keras.experiment import find_config
-
     path, _, _ = flags.FLAGS[CONFIG.name].config_filename.partition(":")
     return path == str(find_config(name))
 
@@ -108,7 +108,7 @@ def loaded_config():
 
     The name is "config NAME:VARIANT" or, for the recorded settings of a run, "run FOLDER".
     """
-    from t2t_keras.experiment import load_experiment, shipped_configs
+    from t2t_keras.experiment import load_experiment
 
     config = flags.FLAGS[CONFIG.name].config_filename
     path, colon, variant = config.partition(":")

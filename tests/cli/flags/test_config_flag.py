@@ -1,7 +1,7 @@
 import pytest
 from support.processes.in_process import parsed_flags
 
-from t2t_keras.experiment import find_config
+from t2t_keras.config_files import find_config
 
 BASE = f"--config={find_config('base')}"
 
