@@ -1,8 +1,11 @@
 """Progress of long work: one updated line on a terminal, occasional plain lines elsewhere."""
 
 import datetime
+import shutil
 import sys
 import time
+
+MOST = 300.0  # maximum seconds between plain lines
 
 
 class Progress:
@@ -16,7 +19,7 @@ class Progress:
         total: the final count, or None if it is unknown.
         unit: name of the things counted.
         stream: stream to write to. If None, standard error.
-        every: seconds between plain lines.
+        every: seconds between plain lines. Later lines are further apart: after an hour, 3 minutes.
     """
 
     def __init__(self, task, total=None, unit="", stream=None, every=10.0):
@@ -27,48 +30,75 @@ class Progress:
         self.started = self.shown_at = time.monotonic()
         self.first = None  # the count at which the clock was started
         self.done = 0
+        self.last_shown = None  # the count that was displayed last
         self.width = 0
 
     def __enter__(self):
         return self
 
     def __exit__(self, kind, error, traceback):
-        self.show()
+        if self.terminal or self.done != self.last_shown:
+            self.show()
         if self.terminal:
             self.stream.write("\n")
         self.stream.flush()
 
     def to(self, done):
         """Sets the count, and displays it unless the last display was too recent."""
-        if self.first is None:
+        begins = self.first is None
+        if begins:
             self.first, self.started = self.done, time.monotonic()
         self.done = done
-        if time.monotonic() - self.shown_at >= self.every:
+        now = time.monotonic()
+        pause = self.every
+        if not self.terminal:
+            pause = max(pause, min((now - self.started) / 20, MOST))
+        if (begins and self.terminal) or now - self.shown_at >= pause:
             self.show()
 
     def begin_at(self, done):
         """Sets the count to the amount of earlier work, which does not affect the rate."""
         self.first = self.done = done
+        self.started = time.monotonic()
 
     def show(self):
         """Displays the count, the rate, and the time elapsed and left."""
-        self.shown_at = now = time.monotonic()
-        seconds = max(now - self.started, 1e-9)
-        rate = (self.done - (self.first or 0)) / seconds
-        line = f"{self.task}: {self.done:,}"
-        if self.total:
-            line += f" of {self.total:,} {self.unit} ({self.done / self.total:.0%})"
+        self.shown_at, self.last_shown = time.monotonic(), self.done
+        line = self.line(max(self.shown_at - self.started, 1e-9))
+        if not self.terminal:
+            self.stream.write(line + "\n")
         else:
-            line += f" {self.unit}"
-        line += f", {rate:,.0f}/s, {duration(seconds)}"
-        if self.total and rate > 0 and self.done < self.total:
-            line += f", {duration((self.total - self.done) / rate)} left"
-        if self.terminal:
+            # A line that is wider than the terminal could not be overwritten.
+            line = line[: max(shutil.get_terminal_size().columns - 1, 1)]
             self.stream.write("\r" + line.ljust(self.width))
             self.width = len(line)
-        else:
-            self.stream.write(line + "\n")
         self.stream.flush()
+
+    def line(self, seconds):
+        """Returns the text to display.
+
+        Args:
+            seconds: time since the clock was started.
+        """
+        rate = (self.done - (self.first or 0)) / seconds
+        line = f"{self.task}: {self.done:,}"
+        # An input that grows meanwhile has no total.
+        total = self.total if self.total and self.done <= self.total else None
+        if total:
+            line += f" of {total:,} {self.unit} ({100 * self.done // total}%)"
+        else:
+            line += f" {self.unit}"
+        line += f", {rate:,.{0 if rate >= 10 or not rate else 1}f}/s, {duration(seconds)}"
+        if total and rate > 0 and self.done < total:
+            line += f", {duration((total - self.done) / rate)} left"
+        return line
+
+    def clear(self):
+        """Removes the line from a terminal, before output to the same one."""
+        if self.terminal and self.width:
+            self.stream.write("\r" + " " * self.width + "\r")
+            self.stream.flush()
+            self.width = 0
 
 
 def duration(seconds):

@@ -41,9 +41,11 @@ CURVES = flags.DEFINE_bool("curves", False, "Draw the learning curves of runs.")
 CHOOSE_ALIGNMENT = flags.DEFINE_bool(
     "choose_alignment", False, "Choose the layer and head that align words."
 )
-SOURCE = flags.DEFINE_string("source", None, "Source sentences for --choose_alignment.")
-TARGET = flags.DEFINE_string("target", None, "Translations of --source.")
-GOLD = flags.DEFINE_string("gold", None, "Word alignments of --source and --target.")
+SOURCE = flags.DEFINE_string(
+    "source", None, "Text file with source sentences for --choose_alignment."
+)
+TARGET = flags.DEFINE_string("target", None, "Text file with the translations of --source.")
+GOLD = flags.DEFINE_string("gold", None, "File with the word alignments of --source and --target.")
 OUTPUT = flags.DEFINE_string("output", "attention", "Output folder.")
 
 

@@ -234,13 +234,19 @@ def value_of(flag):
         return "NUMBER"
     if choices_of(flag) or kind == "config object":
         return "NAME"
-    if "list" in kind:
-        return "A,B,…"
-    # The help of a flag begins with the noun for its value.
+    return "A,B,…" if "list" in kind else path_of(flag) or "VALUE"
+
+
+def path_of(flag):
+    """Returns "FILE" or "FOLDER" if the value of a flag is one, or a list of them; else None.
+
+    The help of a flag begins with the noun for its value, so the first such word decides.
+    """
+    if flag.flag_type() in ("int", "float", "bool"):
+        return None
     first, _, _ = purpose_of(flag).partition(". ")
-    if re.search(r"\bfiles?\b", first, re.I):
-        return "FILE"
-    return "FOLDER" if re.search(r"\bfolders?\b|\brun\b", first, re.I) else "VALUE"
+    found = re.search(r"\b(?:(files?)|folders?|runs?)\b", first, re.I)
+    return found and ("FILE" if found[1] else "FOLDER")
 
 
 def purpose_of(flag):

@@ -35,7 +35,7 @@ SOURCE = flags.DEFINE_string(
     "source", None, "Source text: a file, a glob, or a comma-separated list of files."
 )
 TARGET = flags.DEFINE_string(
-    "target", None, "Target text: the translation of --source, line by line."
+    "target", None, "Target text: files with the translation of --source, line by line."
 )
 PAIRS = flags.DEFINE_string(
     "pairs", None, "File of pairs: source, tab, target. - reads standard input."

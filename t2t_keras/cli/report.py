@@ -24,7 +24,9 @@ TO = to_flag()
 WEIGHTS = weights_flag()
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the test set's source sentences.")
-REFERENCE = flags.DEFINE_string("reference", None, "Reference translations of --source.")
+REFERENCE = flags.DEFINE_string(
+    "reference", None, "Text file with the reference translations of --source."
+)
 LIMIT = flags.DEFINE_integer(
     "limit", None, "Maximum number of test set lines to translate. Default: all.", lower_bound=1
 )

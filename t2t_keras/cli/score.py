@@ -24,6 +24,7 @@ from t2t_keras.cli.flags.engine_flags import opened_model
 from t2t_keras.cli.main import run
 from t2t_keras.cli.process.streams import standard_input
 from t2t_keras.cli.text_files.output_files import check_outputs, files_of, output_to
+from t2t_keras.cli.text_files.parallel_lines import line_count
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the source sentences, one per line.")
 TARGET = flags.DEFINE_string("target", None, "Text file with the translations of --source.")
@@ -46,12 +47,12 @@ def main(arguments):
 
     tokenizer = Translator(found.engine, found.to).tokenizer
     with contextlib.ExitStack() as files:
-        pairs, interactive = given_pairs(files)
+        pairs, total, interactive = given_pairs(files)
         output = files.enter_context(output_to(OUTPUT.value))
         scorer = Scorer(found.engine, tokenizer)
-        score = one_at_a_time if interactive else many_at_a_time
-        total = write(output, score(pairs, scorer), tokenizer)
-    show_total(total)
+        scored = one_at_a_time(pairs, scorer) if interactive else in_blocks(pairs, total, scorer)
+        result = write(output, scored, tokenizer)
+    show_total(result)
 
 
 def check_arguments(arguments):
@@ -78,16 +79,20 @@ def check_arguments(arguments):
 
 
 def given_pairs(files):
-    """Returns an iterator of pairs, and whether the user is typing them."""
+    """Returns an iterator of pairs, their number or None, and whether the user is typing them."""
     from t2t_keras.runs.text_files import check_line_counts, read_lines
 
     if SOURCE.value:
         sources, targets = read_lines(SOURCE.value), read_lines(TARGET.value)
         check_line_counts(source=sources, target=targets)
-        return zip(sources, targets, strict=True), False
+        return zip(sources, targets, strict=True), len(sources), False
     if PAIRS.value and PAIRS.value != "-":
-        return split_at_tabs(files.enter_context(opened(PAIRS.value))), False
-    return split_at_tabs(typed_or_piped()), standard_input().isatty()
+        lines = files.enter_context(opened(PAIRS.value))
+    elif standard_input().isatty() or not standard_input().seekable():
+        return split_at_tabs(typed_or_piped()), None, standard_input().isatty()
+    else:
+        lines = text_in(standard_input())
+    return split_at_tabs(lines), line_count(lines), False
 
 
 def typed_or_piped():
@@ -114,15 +119,16 @@ def one_at_a_time(pairs, scorer):
         yield pair, scorer.score([pair], first_line=line_number)[0]
 
 
-def many_at_a_time(pairs, scorer):
+def in_blocks(pairs, total, scorer):
     """Yields each pair and its score, in blocks whose pairs are batched by length."""
-    with Progress("scoring", unit="pairs") as progress:
+    with Progress("scoring", total, unit="pairs") as progress:
         progress.to(0)
         while block := list(itertools.islice(pairs, LINES.value)):
             before = progress.done
             scores = scorer.score(
                 block, lambda done, before=before: progress.to(before + done), before + 1
             )
+            progress.clear()
             yield from zip(block, scores, strict=True)
             progress.to(before + len(block))
 

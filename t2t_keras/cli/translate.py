@@ -49,7 +49,7 @@ from t2t_keras.cli.main import run
 from t2t_keras.cli.process.streams import standard_input
 from t2t_keras.cli.text_files.marked_lines import MarkedLines
 from t2t_keras.cli.text_files.output_files import check_outputs, files_of
-from t2t_keras.cli.text_files.parallel_lines import LinesBeside, check_lines
+from t2t_keras.cli.text_files.parallel_lines import LinesBeside, check_lines, line_count
 from t2t_keras.cli.text_files.resumable_output import opened_output
 from t2t_keras.cli.text_files.translation_lines import JSON, SCORES, Style, lines_of
 from t2t_keras.cli.translate_on_apache_beam import APACHE_BEAM, BEAM_OPTIONS, translate_on_beam
@@ -97,8 +97,8 @@ def main(arguments):
 
         prefixes = LinesBeside(PREFIXES, everywhere=PREFIX.value)
         required = LinesBeside(REQUIRE)
-        if not interactive:
-            check_lines(source, [prefixes, required])
+        total = None if interactive else line_count(source)
+        check_lines(total, [prefixes, required])
         model = load_model(arguments, output.recorded(EARLIER))
         style = Style(SCORES.value, JSON.value, ALIGNMENTS.value, model.lines)
         document = None if interactive else document_for(model)
@@ -108,7 +108,7 @@ def main(arguments):
             source = text_in(source)  # after loading the model: may wait for a pipe's first bytes
         if interactive:
             print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr, flush=True)
-        progress = Progress("translating", unit="lines")
+        progress = Progress("translating", total, unit="lines")
         if not interactive:
             files.enter_context(progress).to(0)
         first = 0  # index of the block's first line
@@ -132,6 +132,7 @@ def main(arguments):
                         written = document.page(results, lines)
                     else:
                         written = lines_of(texts, results, style)
+                    progress.clear()
                     output.add(block, written)
             first += len(lines)
         if not interactive:

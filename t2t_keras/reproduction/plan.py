@@ -98,7 +98,9 @@ class Plan:
         description="source text to train on: a file, a glob, or several separated by commas. "
         "Default: WMT 2014 for table2, the toy grammar for table3.",
     )
-    target: str | None = setting(2, 3, trains=True, description="translations of --source.")
+    target: str | None = setting(
+        2, 3, trains=True, description="files with the translations of --source."
+    )
     data: str | None = setting(
         *(2, 3),
         trains=True,
@@ -116,9 +118,12 @@ class Plan:
     dev_source: str | None = setting(
         *(2, 3),
         trains=True,
-        description="held-out source text, evaluated during training in table2, scored in table3.",
+        description="file with held-out source text, evaluated during training in table2, scored "
+        "in table3.",
     )
-    dev_target: str | None = setting(2, 3, trains=True, description="translations of --dev_source.")
+    dev_target: str | None = setting(
+        2, 3, trains=True, description="file with the translations of --dev_source."
+    )
     seeds: int = setting(
         3,
         default=1,
@@ -148,17 +153,21 @@ class Plan:
     # Treebanks.
     train: str | None = setting(
         4,
-        description="trees to train on, or that --run was trained on: a file, a glob, or several "
+        description="files of trees to train on, or that --run was trained on: a glob, or several "
         "separated by commas.",
     )
     automatic: str | None = setting(
-        4, description="automatically parsed trees to mix with --train."
+        4, description="files of automatically parsed trees to mix with --train."
     )
     ratio: float | None = setting(
         4, description="automatic trees per gold tree. Default: all trees of both, once."
     )
-    dev: str | None = setting(4, description="gold trees to score; section 22 in the paper.")
-    test: str | None = setting(4, description="gold trees to score; section 23 in the paper.")
+    dev: str | None = setting(
+        4, description="files of gold trees to score; section 22 in the paper."
+    )
+    test: str | None = setting(
+        4, description="files of gold trees to score; section 23 in the paper."
+    )
     leaves: str | None = setting(
         4,
         description="symbol for a word among the brackets: XX, tag or word. Default: from --run, "

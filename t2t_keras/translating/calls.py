@@ -81,7 +81,9 @@ def driven(steps, on_progress=lambda done, total: None):
 
     Args:
         steps: the generator. For each `Call`, it is sent a list with the result of each row.
-        on_progress: called with the number of finished rows and of all rows, in searches only.
+        on_progress: called with the finished share of all rows, as a number of rows, and the number
+            of all rows, in searches only. A row counts by its length: the longest come first, and
+            the time left is estimated from the share.
     """
     results = None
     try:
@@ -100,13 +102,15 @@ def answered(call, on_progress):
         call: the `Call`.
         on_progress: see `driven`.
     """
-    results, done = [None] * len(call.columns["source"]), call.before
+    results, done = [None] * len(call.columns["source"]), 0
     tokens = BATCH_TOKENS.get(call.method, call.engine.batch_tokens)
-    for batch in batches(call.lengths(), tokens):
+    lengths = call.lengths()
+    work = sum(lengths.values())
+    for batch in batches(lengths, tokens):
         columns = {name: [values[row] for row in batch] for name, values in call.columns.items()}
         found = computed(call.engine, call.method, columns)
         for row, result in zip(batch, found, strict=True):
             results[row] = result
-        done += len(batch)
-        on_progress(done, call.total)
+        done += sum(lengths[row] for row in batch)
+        on_progress(call.before + len(results) * done // work, call.total)
     return results

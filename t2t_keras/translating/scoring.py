@@ -45,7 +45,7 @@ class Scorer:
 
         Args:
             pairs: a list of (source, target). An empty text is scored as an end token alone.
-            on_progress: called with the number of pairs scored so far.
+            on_progress: called with the share of the work done so far, as a number of pairs.
             first_line: line number of the first pair, for error messages.
         """
         sources = self.encode("source", [source for source, _ in pairs], first_line)

@@ -88,7 +88,7 @@ class Translator:
 
         Args:
             texts: a list of strings or `Request`s. The translation of an empty text is empty.
-            on_progress: called with the number of texts translated so far.
+            on_progress: called with the share of the work done so far, as a number of texts.
             first_index: index of the first text; sampling seeds each text by its index.
             **options: `prefixes` and `require` (lists, one item per text), and any `Request` field,
                 applied to all texts.

@@ -2,6 +2,8 @@
 
 from pipelines.atomic_files import json_digest
 
+PART = 1 << 20  # bytes that are read at a time to count lines
+
 
 class LinesBeside:
     """The lines of a flag's file, taken in the order of the input lines.
@@ -49,16 +51,27 @@ class LinesBeside:
         )
 
 
-def check_lines(source, files):
-    """Checks the number of lines before the work begins, if the input can be read twice.
+def line_count(source):
+    """Returns the number of lines of a binary file from its position on.
+
+    None: the file cannot be read twice, such as a pipe or a terminal.
+    """
+    if not source.seekable():
+        return None
+    start, count, last = source.tell(), 0, b""
+    while part := source.read(PART):
+        count, last = count + part.count(b"\n"), part
+    source.seek(start)
+    return count + (bool(last) and not last.endswith(b"\n"))
+
+
+def check_lines(count, files):
+    """Checks the number of lines before the work begins.
 
     Args:
-        source: the input, a binary file.
+        count: the `line_count` of the input.
         files: `LinesBeside`s.
     """
-    if source.seekable() and any(each.lines is not None for each in files):
-        start = source.tell()
-        count = sum(1 for _ in source)
-        source.seek(start)
+    if count is not None:
         for each in files:
             each.check(count)

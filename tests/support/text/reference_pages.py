@@ -1,4 +1,4 @@
-"""Writes the reference pages of flags and settings from the code.
+"""Writes the reference pages of flags and settings, and the scripts for shells, from the code.
 
     PYTHONPATH=.:tests .venv/bin/python -m support.text.reference_pages
 
@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 from support.processes.in_process import parsed_flags
+from support.text.completion_scripts import bash_script, zsh_script
 
 from t2t_keras.cli.help_text import COMMON, choices_of, command_flags, default_of, purpose_of
 from t2t_keras.cli.settings_text import groups_of, settings_in
@@ -16,7 +17,12 @@ from t2t_keras.experiment import Experiment
 from t2t_keras.models import MODELS
 
 ROOT = Path(__file__).parents[3]
-PAGES = {"t2t_keras/cli/FLAGS.md": "flags_page", "configs/SETTINGS.md": "settings_page"}
+PAGES = {
+    "t2t_keras/cli/FLAGS.md": "flags_page",
+    "configs/SETTINGS.md": "settings_page",
+    "t2t_keras/cli/completion_scripts/t2t.bash": "bash_page",
+    "t2t_keras/cli/completion_scripts/t2t.zsh": "zsh_page",
+}
 HEAD = "\nThis page is made from the code by `tests/support/text/reference_pages.py`.\n"
 
 
@@ -25,12 +31,25 @@ def written(name):
     return globals()[PAGES[name]]()
 
 
-def flags_page():
+def modules_of_commands():
+    """Returns {name of a command without t2t-: name of its module}."""
     setup = (ROOT / "setup.py").read_text(encoding="utf-8")
-    commands = re.search(r"for command in \(\n(.*?)\)", setup, re.S)[1]
+    commands = re.findall(r'"(\w+)"', re.search(r"for command in \(\n(.*?)\)", setup, re.S)[1])
+    return dict(zip(commands, commands, strict=True)) | {"import": "import_model"}
+
+
+def bash_page():
+    return bash_script(modules_of_commands())
+
+
+def zsh_page():
+    return zsh_script(modules_of_commands())
+
+
+def flags_page():
     sections = ["# Flags of all commands", HEAD]
-    for command in re.findall(r'"(\w+)"', commands):
-        with parsed_flags({"import": "import_model"}.get(command, command)):
+    for command, module in modules_of_commands().items():
+        with parsed_flags(module):
             defined = {flag.name: flag for flag in command_flags()}
         rows = [
             (f"`--{name}`", code(default_of(flag)), cell(purpose_of(flag)) + choices(flag))

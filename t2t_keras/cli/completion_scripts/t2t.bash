@@ -1,0 +1,546 @@
+# Completes the t2t-* commands in bash. t2t-completion prints this script; it is made from the
+# code by tests/support/text/reference_pages.py.
+
+_t2t_words() {
+  case $1 in
+    t2t-attention)
+      arguments='@folder' words='
+        alpha=
+        banned=
+        beam=
+        choose_alignment
+        constrain=tree
+        curves
+        extra_length=
+        first=
+        gold=@file
+        no_repeat_ngram=
+        output=@folder
+        penalty=gnmt|marian
+        pieces
+        sample
+        seed=
+        source=@file
+        target=@file
+        temperature=
+        to=
+        top_k=
+        top_p=
+        translation=
+        weights=
+        help
+        version
+        flagfile=@file
+        verbosity=-1|0|1
+' ;;
+    t2t-average)
+      arguments='@folder' words='
+        export
+        noexport
+        last=
+        help
+        version
+        flagfile=@file
+        verbosity=-1|0|1
+' ;;
+    t2t-benchmark)
+      arguments='attention|data|decode|documents|serve|train' words='
+        beside=ctranslate2
+        config=@config
+        connections=
+        d_model=
+        data=@folder
+        documents=
+        heads=
+        input=@file
+        length=
+        lengths=
+        lines=
+        neighbourhood=
+        picture=@file
+        requests=
+        rounds=
+        rows=
+        run=@folder
+        runs=@folder
+        source_length=
+        steps=
+        texts=@file
+        url=
+        words=
+        help
+        version
+        flagfile=@file
+        verbosity=-1|0|1
+' ;;
+    t2t-completion)
+      arguments='bash|zsh' words='
+        help
+        version
+        flagfile=@file
+        verbosity=-1|0|1
+' ;;
+    t2t-evaluate)
+      arguments='@folder' words='
+        against=
+        alpha=
+        banned=
+        beam=
+        constrain=tree
+        dtype=float32|bfloat16|float16|int8
+        engine=auto|litert|tensorflow|ctranslate2
+        extra_length=
+        first=
+        hypotheses=
+        leaves=tag|XX|word
+        no_repeat_ngram=
+        output=@file
+        paper_bleu=
+        parses=
+        penalty=gnmt|marian
+        reference=
+        sample
+        seed=
+        source=@file
+        temperature=
+        to=
+        top_k=
+        top_p=
+        treebank=
+        weights=
+        help
+        version
+        flagfile=@file
+        verbosity=-1|0|1
+' ;;
+    t2t-export)
+      arguments='@folder' words='
+        alpha=
+        banned=
+        beam=
+        constrain=tree
+        dtype=float32|bfloat16|int8|float16
+        extra_length=
+        first=
+        force
+        format=saved_model|litert|keras|ctranslate2
+        ids_only
+        n_best=
+        no_repeat_ngram=
+        output=@folder
+        penalty=gnmt|marian
+        portable
+        sample
+        seed=
+        temperature=
+        to=
+        top_k=
+        top_p=
+        weights=
+        help
+        version
+        flagfile=@file
+        verbosity=-1|0|1
+' ;;
+    t2t-import)
+      arguments='@file' words='
+        export
+        noexport
+        format=
+        num_heads=
+        run=@folder
+        source_begin
+        nosource_begin
+        source_end
+        nosource_end
+        target_space=
+        help
+        version
+        flagfile=@file
+        verbosity=-1|0|1
+' ;;
+    t2t-parameters)
+      arguments='' words='
+        config=@config
+        help
+        version
+        flagfile=@file
+        verbosity=-1|0|1
+' ;;
+    t2t-prepare)
+      arguments='' words='
+        beam
+        beam_options=
+        config=@config
+        data_dir=@folder
+        languages=
+        leaves=tag|XX|word
+        output=@folder
+        pairs=@file
+        shortest=
+        source=@file
+        split=
+        tag=
+        target=@file
+        tfds=@folder
+        toy_documents=
+        treebank=@file
+        vocabulary=@folder
+        words=
+        help
+        version
+        flagfile=@file
+        verbosity=-1|0|1
+' ;;
+    t2t-report)
+      arguments='@folder' words='
+        alpha=
+        banned=
+        beam=
+        constrain=tree
+        examples=
+        extra_length=
+        first=
+        limit=
+        no_repeat_ngram=
+        output=
+        penalty=gnmt|marian
+        reference=@file
+        sample
+        seed=
+        source=@file
+        temperature=
+        to=
+        top_k=
+        top_p=
+        weights=
+        help
+        version
+        flagfile=@file
+        verbosity=-1|0|1
+' ;;
+    t2t-reproduce)
+      arguments='table1|table2|table3|table4|claims' words='
+        automatic=@file
+        config=@config
+        d_model=
+        data=@folder
+        data_dir=@folder
+        dev=@file
+        dev_source=@file
+        dev_target=@file
+        divide=
+        divide_layers=
+        evaluate_only
+        heads=
+        kernel=
+        language=
+        leaves=
+        lengths=
+        neighbourhood=
+        operations=
+        output=@folder
+        ratio=
+        reduced=
+        rounds=
+        rows=
+        run=@folder
+        seeds=
+        source=@file
+        steps=
+        target=@file
+        test=@file
+        test_source=@file
+        test_target=@file
+        tfds=@folder
+        train=@file
+        help
+        version
+        flagfile=@file
+        verbosity=-1|0|1
+' ;;
+    t2t-score)
+      arguments='@folder' words='
+        dtype=float32|bfloat16|float16|int8
+        engine=auto|litert|tensorflow|ctranslate2
+        json
+        lines=
+        output=@file
+        pairs=@file
+        pieces
+        source=@file
+        target=@file
+        to=
+        weights=
+        help
+        version
+        flagfile=@file
+        verbosity=-1|0|1
+' ;;
+    t2t-serve)
+      arguments='@folder' words='
+        allowed_hosts=
+        batch_wait_ms=
+        client_timeout_seconds=
+        compile
+        nocompile
+        dtype=float32|bfloat16|float16|int8
+        engine=auto|litert|tensorflow|ctranslate2
+        grace_seconds=
+        host=
+        max_attention_text_bytes=
+        max_batch_rows=
+        max_body_bytes=
+        max_connections=
+        max_memory_mb=
+        max_row_values=
+        max_rows_in_flight=
+        max_text_bytes=
+        name=
+        port=
+        split=auto|off
+        workers=
+        help
+        version
+        flagfile=@file
+        verbosity=-1|0|1
+' ;;
+    t2t-train)
+      arguments='' words='
+        config=@config
+        data=@folder
+        dev=
+        dev_source=@file
+        dev_target=@file
+        export
+        noexport
+        freeze=
+        init=@folder
+        run=@folder
+        show
+        tpu=
+        help
+        version
+        flagfile=@file
+        verbosity=-1|0|1
+' ;;
+    t2t-translate)
+      arguments='@folder' words='
+        alignments
+        alpha=
+        apache_beam
+        banned=
+        beam=
+        beam_options=
+        confidence
+        constrain=tree
+        dtype=float32|bfloat16|float16|int8
+        engine=auto|litert|tensorflow|ctranslate2
+        extra_length=
+        first=
+        glossary=@file
+        input=@file
+        json
+        lines=
+        markup=html|xml|placeholders
+        n_best=
+        no_repeat_ngram=
+        output=@file
+        penalty=gnmt|marian
+        prefix=
+        prefixes=@file
+        require=@file
+        sample
+        scores
+        seed=
+        split=auto|off
+        temperature=
+        to=
+        top_k=
+        top_p=
+        weights=
+        help
+        version
+        flagfile=@file
+        verbosity=-1|0|1
+' ;;
+    *) return 1 ;;
+  esac
+}
+
+_t2t_settings='
+        config.model.vocab_size=
+        config.model.num_layers=
+        config.model.d_model=
+        config.model.d_ff=
+        config.model.num_heads=
+        config.model.d_k=
+        config.model.d_v=
+        config.model.dropout=
+        config.model.attention_dropout=
+        config.model.positions=
+        config.model.max_length=
+        config.model.attention=
+        config.model.residual=True|False
+        config.model.layer_norm=True|False
+        config.model.neighbourhood=
+        config.model.decoder_neighbourhood=
+        config.model.decoder_layers=
+        config.model.source_vocab_size=
+        config.model.tie_output=True|False
+        config.model.embedding_scale=
+        config.model.source_end=True|False
+        config.model.activation=
+        config.model.attention_bias=True|False
+        config.model.output_bias=True|False
+        config.model.position_offset=
+        config.model.pre_norm=True|False
+        config.model.norm_epsilon=
+        config.model.units=
+        config.model.attention_units=
+        config.model.fast_forward=True|False
+        config.model.experts=
+        config.model.chosen=
+        config.model.expert_units=
+        config.model.balance=
+        config.model.kernel=
+        config.model.wide_layers=
+        config.model.wide_units=
+        config.model.top_layers=
+        config.model.top_units=
+        config.model.max_dilation=
+        config.model.unfold_ratio=
+        config.model.unfold_extra=
+        config.training.steps=
+        config.training.seed=
+        config.training.label_smoothing=
+        config.training.warmup_steps=
+        config.training.learning_rate=
+        config.training.schedule=
+        config.training.accumulate=
+        config.training.clip_norm=
+        config.training.r_drop=
+        config.training.freeze=
+        config.training.precision=
+        config.training.xla=
+        config.training.log_every=
+        config.training.evaluate_every=
+        config.training.checkpoint_every=
+        config.training.checkpoint_minutes=
+        config.training.average=
+        config.training.keep=
+        config.training.best_metric=
+        config.training.patience=
+        config.search.method=beam|sample
+        config.search.beam=
+        config.search.alpha=
+        config.search.penalty=gnmt|marian
+        config.search.extra_length=
+        config.search.n_best=
+        config.search.early_stopping=True|False
+        config.search.temperature=
+        config.search.top_k=
+        config.search.top_p=
+        config.search.seed=
+        config.search.banned=
+        config.search.first=
+        config.search.no_repeat_ngram=
+        config.search.constrain=tree
+        config.data.folder=
+        config.data.corpus_temperature=
+        config.data.toy_pairs=
+        config.data.dev_source=
+        config.data.dev_target=
+        config.data.dev=
+        config.data.dev_pairs=
+        config.data.cleaning.nfc=True|False
+        config.data.cleaning.control_characters=True|False
+        config.data.cleaning.empty=True|False
+        config.data.cleaning.invalid_utf8=True|False
+        config.data.cleaning.identical=True|False
+        config.data.cleaning.duplicates=True|False
+        config.data.cleaning.max_characters=
+        config.data.cleaning.max_ratio=
+        config.data.vocabulary.kind=
+        config.data.vocabulary.size=
+        config.data.vocabulary.sample_pairs=
+        config.data.vocabulary.seed=
+        config.data.vocabulary.character_coverage=
+        config.data.vocabulary.byte_fallback=True|False
+        config.data.vocabulary.symbols=
+        config.data.vocabulary.tags=
+        config.data.encodings.per_sentence=
+        config.data.encodings.bpe_dropout=
+        config.data.encodings.seed=
+        config.data.batches.tokens=
+        config.data.batches.buckets=
+        config.data.batches.max_length=
+        config.data.batches.too_long=
+        config.data.batches.row_multiple=
+'
+
+_t2t() {
+  local IFS=$' \t\n' command=${1##*/}
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
+  local flag= start= words each name values=@arguments arguments
+  COMPREPLY=()
+  _t2t_words "$command" || return
+  # bash divides --flag=value at the sign, unless COMP_WORDBREAKS lacks it.
+  if [[ $word == = ]]; then
+    flag=$before word=
+  elif [[ $before == = ]]; then
+    flag=${COMP_WORDS[COMP_CWORD-2]}
+  elif [[ $word == --*=* ]]; then
+    flag=${word%%=*} start=${word%%=*}= word=${word#*=}
+  elif [[ $before == --* && $word != -* ]]; then
+    flag=$before
+  fi
+  if [[ $flag == --config.* ]]; then words=$_t2t_settings; fi
+  if [[ $flag ]]; then
+    for each in $words; do
+      if [[ $each == "${flag#--}="* ]]; then values=${each#*=}; fi
+    done
+  fi
+  if [[ $values == @arguments && $word == -* ]]; then
+    _t2t_names
+    return
+  fi
+  if [[ $values == @arguments ]]; then values=$arguments; fi
+  case $values in
+    @file | @config) compopt -o default 2>/dev/null ;;
+    @folder) compopt -o dirnames 2>/dev/null ;;
+  esac
+  if [[ $values == @config ]]; then values='base|big|bytenet|claims|convs2s|documents|finetune|gnmt|mixed|moe|multi30k|parsing|quickstart|small_treebank|table3|toy_sweep|wmt14_ende|wmt14_enfr'; fi
+  if [[ $values != @* ]]; then
+    COMPREPLY=($(compgen -P "$start" -W "${values//|/ }" -- "$word"))
+  elif [[ $start ]]; then
+    COMPREPLY=($(compgen -P "$start" -f -- "$word"))
+  fi
+}
+
+# Completes the name of a flag or a setting.
+_t2t_names() {
+  local names= rest
+  if [[ $word == --config.* ]]; then
+    for each in $_t2t_settings; do
+      each=--${each%%=*}= rest=
+      if [[ $each == "$word"* ]]; then rest=${each#"$word"}; fi
+      # One group at a time: --config.data. before --config.data.batches.
+      if [[ $rest == *.* ]]; then rest=${rest%%.*}.; fi
+      if [[ $rest && " $names " != *" $word$rest "* ]]; then names+=" $word$rest"; fi
+    done
+  else
+    for each in $words; do
+      name=${each%%=*}
+      if [[ $each == *=* ]]; then name+==; fi
+      names+=" --$name"
+      if [[ $name == config= ]]; then names+=" --config."; fi
+    done
+  fi
+  COMPREPLY=($(compgen -W "$names" -- "$word"))
+  if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *[=.] ]]; then
+    compopt -o nospace 2>/dev/null
+  fi
+}
+
+complete -F _t2t t2t-attention t2t-average t2t-benchmark t2t-completion t2t-evaluate t2t-export t2t-import t2t-parameters t2t-prepare t2t-report t2t-reproduce t2t-score t2t-serve t2t-train t2t-translate

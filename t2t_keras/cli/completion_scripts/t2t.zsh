@@ -1,0 +1,465 @@
+#compdef t2t-attention t2t-average t2t-benchmark t2t-completion t2t-evaluate t2t-export t2t-import t2t-parameters t2t-prepare t2t-report t2t-reproduce t2t-score t2t-serve t2t-train t2t-translate
+# Completes the t2t-* commands in zsh. t2t-completion prints this script; it is made from the
+# code by tests/support/text/reference_pages.py.
+
+_t2t_configs() {
+  local -a names=(base big bytenet claims convs2s documents finetune gnmt mixed moe multi30k parsing quickstart small_treebank table3 toy_sweep wmt14_ende wmt14_enfr)
+  _alternative 'configs:shipped config:compadd -a names' 'files:file:_files -g "*.py"'
+}
+
+_t2t_settings() {
+  local -a settings=(
+        '--config.model.vocab_size:number of ids of the target, and of the source unless `source_vocab_size` is set'
+        '--config.model.num_layers:N, layers of the encoder, and of the decoder unless `decoder_layers` is set'
+        '--config.model.d_model:width of the embeddings and of every sub-layer'\''s output'
+        '--config.model.d_ff:inner width of the feed-forward networks'
+        '--config.model.num_heads:h, attention heads'
+        '--config.model.d_k:width of a head'\''s queries and keys'
+        '--config.model.d_v:width of a head'\''s values'
+        '--config.model.dropout:rate of dropout on embeddings and on sub-layers'\'' outputs'
+        '--config.model.attention_dropout:rate of dropout on the attention weights'
+        '--config.model.positions:"sinusoidal", "learned", "none", "concatenated" or "hugging_face"'
+        '--config.model.max_length:rows in the table of learned positions'
+        '--config.model.attention:computation of attention scores: "scaled", "unscaled" or "additive"'
+        '--config.model.residual:False leaves out all residual connections'
+        '--config.model.layer_norm:False leaves out all norms'
+        '--config.model.neighbourhood:r of restricted self-attention (§4) in the encoder: positions that each position sees around itself'
+        '--config.model.decoder_neighbourhood:r of restricted self-attention in the decoder: positions that each position sees, up to and including itself'
+        '--config.model.decoder_layers:layers of the decoder'
+        '--config.model.source_vocab_size:number of ids of the source'
+        '--config.model.tie_output:whether the target'\''s embedding matrix also computes the logits'
+        '--config.model.embedding_scale:factor on the embeddings'
+        '--config.model.source_end:whether the model sees the end token of the source'
+        '--config.model.activation:"relu", "swish", "gelu", "gelu_tanh" or "gelu_sigmoid"'
+        '--config.model.attention_bias:whether the projections of attention have biases'
+        '--config.model.output_bias:whether the logits have a bias'
+        '--config.model.position_offset:index of the first position'
+        '--config.model.pre_norm:norms before the sub-layers instead of after them'
+        '--config.model.norm_epsilon:ε of the norms'
+        '--config.model.units:width of the LSTMs'
+        '--config.model.attention_units:width of the hidden layer of the attention'
+        '--config.model.fast_forward:fast-forward connections (Zhou et al'
+        '--config.model.experts:number of experts of a mixture'
+        '--config.model.chosen:number of experts that compute a token, at least 2'
+        '--config.model.expert_units:width of an expert'\''s hidden layer'
+        '--config.model.balance:weight of the losses that balance the use of the experts'
+        '--config.model.kernel:number of vectors in the window of a layer'
+        '--config.model.wide_layers:number of layers with `wide_units`, below the top layers'
+        '--config.model.wide_units:width of the wide layers'
+        '--config.model.top_layers:number of layers with `top_units` and a kernel of 1, the last ones'
+        '--config.model.top_units:width of the top layers'
+        '--config.model.max_dilation:largest dilation, a power of 2'
+        '--config.model.unfold_ratio:number of positions of the encoder per source token'
+        '--config.model.unfold_extra:number of additional positions of the encoder'
+        '--config.training.steps:number of updates'
+        '--config.training.seed:random seed for the initial weights, dropout and the order of the data'
+        '--config.training.label_smoothing:ε of the loss'
+        '--config.training.warmup_steps:warm-up steps of the learning rate schedule'
+        '--config.training.learning_rate:factor on the learning rate schedule'
+        '--config.training.schedule:"paper"'
+        '--config.training.accumulate:number of parts into which a device splits its rows, to fit its memory'
+        '--config.training.clip_norm:maximum norm of the gradients'
+        '--config.training.r_drop:α of R-Drop, which computes every batch twice and adds the divergence of both predictions to the loss'
+        '--config.training.freeze:names of layers that are not trained: "encoder", "decoder", "embedding", "source_embedding", "output_embedding", "source_positions", "target_positions"'
+        '--config.training.precision:"float32" or "mixed_bfloat16"'
+        '--config.training.xla:"auto", "on" or "off"'
+        '--config.training.log_every:steps between lines of progress'
+        '--config.training.evaluate_every:steps between evaluations'
+        '--config.training.checkpoint_every:steps between checkpoints'
+        '--config.training.checkpoint_minutes:minutes between checkpoints'
+        '--config.training.average:"unless_worse": the run'\''s weights are the averaged ones, unless the newest or the best are significantly better on held-out text when training ends'
+        '--config.training.keep:number of newest checkpoints to keep, besides the best'
+        '--config.training.best_metric:metric that decides which checkpoint is the best: "loss" or "bleu" of the main held-out set, the name of a set for its loss, or "NAME/bleu"'
+        '--config.training.patience:evaluations without a better value of this metric after which training stops'
+        '--config.search.method:"beam" for beam search, or "sample" to draw tokens according to their probability'
+        '--config.search.beam:beam width'
+        '--config.search.alpha:exponent α of the length penalty'
+        '--config.search.penalty:length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper'
+        '--config.search.extra_length:maximum length of an output beyond its source, in tokens'
+        '--config.search.n_best:hypotheses returned for each sentence'
+        '--config.search.early_stopping:stop when no live hypothesis can become one of the `n_best` best'
+        '--config.search.temperature:divisor of the logits in sampling'
+        '--config.search.top_k:number of most likely tokens that sampling draws from'
+        '--config.search.top_p:minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones'
+        '--config.search.seed:random seed for sampling'
+        '--config.search.banned:tokens that an output must not contain'
+        '--config.search.first:tokens that an output may begin with'
+        '--config.search.no_repeat_ngram:length in tokens of n-grams that an output may contain only once'
+        '--config.search.constrain:constraint on the outputs of a parser: "tree" for trees over the words of their sentences, "" for none'
+        '--config.data.folder:folder of training data from t2t-prepare, or a mix of several with the shares of their pairs, such as "general:1,mine:4"'
+        '--config.data.corpus_temperature:temperature of the shares of several corpora without weights, see `read_corpora`'
+        '--config.data.toy_pairs:number of training pairs from the toy grammar'
+        '--config.data.dev_source:text files for evaluation during training'
+        '--config.data.dev_target:text files for evaluation during training'
+        '--config.data.dev:several named held-out sets instead of `dev_source` and `dev_target`, each "NAME=SOURCE,TARGET", or "NAME=SOURCE,TARGET,TO" with a tag'
+        '--config.data.dev_pairs:number of lines to use from the start of the files of each set'
+        '--config.data.cleaning.nfc:compose characters (Unicode NFC)'
+        '--config.data.cleaning.control_characters:remove control characters'
+        '--config.data.cleaning.empty:drop pairs with an empty side'
+        '--config.data.cleaning.invalid_utf8:drop pairs that are not UTF-8'
+        '--config.data.cleaning.identical:drop pairs with two equal sides, which are untranslated'
+        '--config.data.cleaning.duplicates:drop pairs that occurred earlier in the corpus'
+        '--config.data.cleaning.max_characters:drop pairs with a side longer than this'
+        '--config.data.cleaning.max_ratio:drop pairs with one side more than this many times as long as the other, in characters'
+        '--config.data.vocabulary.kind:"bpe" (SentencePiece'\''s byte pairs) or "word_pieces"'
+        '--config.data.vocabulary.size:number of pieces, including ids 0 to 3'
+        '--config.data.vocabulary.sample_pairs:maximum number of sentence pairs to learn from, drawn at random'
+        '--config.data.vocabulary.seed:random seed for that draw'
+        '--config.data.vocabulary.character_coverage:share of all characters in the text that get a piece of their own'
+        '--config.data.vocabulary.byte_fallback:whether byte pairs include 256 pieces for bytes, which can encode every character, seen or not'
+        '--config.data.vocabulary.symbols:words that remain one piece when they stand between spaces, such as the brackets of a parse'
+        '--config.data.vocabulary.tags:pieces that no text contains, for the beginning of sources, such as "<2de>"'
+        '--config.data.encodings.per_sentence:number of encodings of each sentence: one without dropout, all others with it'
+        '--config.data.encodings.bpe_dropout:probability of leaving out a merge'
+        '--config.data.encodings.seed:random seed for the merges that are left out'
+        '--config.data.batches.tokens:maximum number of positions in a batch on each side, including padding'
+        '--config.data.batches.buckets:maximum number of batch shapes'
+        '--config.data.batches.max_length:maximum length of a sequence on either side, including the begin or end token'
+        '--config.data.batches.too_long:treatment of pairs with a longer sequence: "drop" or "truncate"'
+        '--config.data.batches.row_multiple:the number of rows is a multiple of this'
+  )
+  if [[ $PREFIX != *=* ]]; then
+    _describe -o setting settings -S '='
+    return
+  fi
+  local name=${PREFIX%%=*}
+  compset -P '*='
+  case $name in
+    --config.model.residual) compadd True False ;;
+    --config.model.layer_norm) compadd True False ;;
+    --config.model.tie_output) compadd True False ;;
+    --config.model.source_end) compadd True False ;;
+    --config.model.attention_bias) compadd True False ;;
+    --config.model.output_bias) compadd True False ;;
+    --config.model.pre_norm) compadd True False ;;
+    --config.model.fast_forward) compadd True False ;;
+    --config.search.method) compadd beam sample ;;
+    --config.search.penalty) compadd gnmt marian ;;
+    --config.search.early_stopping) compadd True False ;;
+    --config.search.constrain) compadd tree ;;
+    --config.data.cleaning.nfc) compadd True False ;;
+    --config.data.cleaning.control_characters) compadd True False ;;
+    --config.data.cleaning.empty) compadd True False ;;
+    --config.data.cleaning.invalid_utf8) compadd True False ;;
+    --config.data.cleaning.identical) compadd True False ;;
+    --config.data.cleaning.duplicates) compadd True False ;;
+    --config.data.vocabulary.byte_fallback) compadd True False ;;
+    *) _message value ;;
+  esac
+}
+
+_t2t() {
+  local -a common=(
+        '-h[Show help]'
+        '--help[Show help]'
+        '--version[Show versions]'
+        '--flagfile=[Read further flags from a file]:flagfile:_files'
+        '--verbosity=[Show more messages]:verbosity:(-1 0 1)'
+  )
+  if [[ $PREFIX == --config.* ]]; then
+    _t2t_settings
+    return
+  fi
+  case $service in
+    t2t-attention)
+      _arguments $common \
+        '--alpha=[Exponent α of the length penalty]:alpha: ' \
+        '--banned=[Tokens that an output must not contain]:banned: ' \
+        '--beam=[Beam width]:beam: ' \
+        '--choose_alignment[Choose the layer and head that align words]' \
+        '--constrain=[Constraint on the outputs of a parser: "tree" for trees over the words of their sentences, "" for none]:constrain:(tree)' \
+        '--curves[Draw the learning curves of runs]' \
+        '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
+        '--first=[Tokens that an output may begin with]:first: ' \
+        '--gold=[File with the word alignments of --source and --target]:gold:_files' \
+        '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once]:no_repeat_ngram: ' \
+        '--output=[Output folder]:output:_files -/' \
+        '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper]:penalty:(gnmt marian)' \
+        '--pieces[Show sub-words instead of words]' \
+        '--sample[Sample tokens at random instead of searching]' \
+        '--seed=[Random seed for sampling]:seed: ' \
+        '--source=[Text file with source sentences for --choose_alignment]:source:_files' \
+        '--target=[Text file with the translations of --source]:target:_files' \
+        '--temperature=[Divisor of the logits in sampling]:temperature: ' \
+        '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
+        '--top_k=[Number of most likely tokens that sampling draws from]:top_k: ' \
+        '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones]:top_p: ' \
+        '--translation=[Target text to show]:translation: ' \
+        '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
+        '*:argument:_files -/' ;;
+    t2t-average)
+      _arguments $common \
+        '--export[Write a model for LiteRT of the new weights, which translates on CPUs]' \
+        '--noexport[Write a model for LiteRT of the new weights, which translates on CPUs]' \
+        '--last=[Number of last checkpoints to average]:last: ' \
+        '*:argument:_files -/' ;;
+    t2t-benchmark)
+      _arguments $common \
+        '--beside=[decode: systems that are measured in turn with the search on TensorFlow]:beside:(ctranslate2)' \
+        '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' \
+        '--connections=[serve: simultaneous connections]:connections: ' \
+        '--d_model=[attention: width of the layers]:d_model: ' \
+        '--data=[data: folder written by t2t-prepare, or a mix]:data:_files -/' \
+        '--documents=[documents: number of documents of each length]:documents: ' \
+        '--heads=[attention: number of heads h]:heads: ' \
+        '--input=[decode: text file for --run, one sentence per line]:input:_files' \
+        '--length=[train: tokens per sentence]:length: ' \
+        '--lengths=[attention: sequence lengths n]:lengths: ' \
+        '--lines=[decode: maximum number of lines of --input]:lines: ' \
+        '--neighbourhood=[attention: neighbourhood r of restricted self-attention]:neighbourhood: ' \
+        '--picture=[documents: PNG file to draw]:picture:_files' \
+        '--requests=[serve: total number of requests]:requests: ' \
+        '--rounds=[attention, data, decode, train: timed calls of each measurement]:rounds: ' \
+        '--rows=[train, decode: sentence pairs per batch]:rows: ' \
+        '--run=[decode: run that translates --input]:run:_files -/' \
+        '--runs=[documents: runs to compare, of the config documents]:runs:_files -/' \
+        '--source_length=[decode: tokens per source sentence]:source_length: ' \
+        '--steps=[data: batches per round]:steps: ' \
+        '--texts=[serve: file with one text per line]:texts:_files' \
+        '--url=[serve: address of the model, http://HOST:PORT/v1/models/NAME]:url: ' \
+        '--words=[documents: lengths of the documents, in words]:words: ' \
+        '*:argument:(attention data decode documents serve train)' ;;
+    t2t-completion)
+      _arguments $common \
+        '*:argument:(bash zsh)' ;;
+    t2t-evaluate)
+      _arguments $common \
+        '--against=[A second system'\''s translations, compared by paired bootstrap]:against: ' \
+        '--alpha=[Exponent α of the length penalty]:alpha: ' \
+        '--banned=[Tokens that an output must not contain]:banned: ' \
+        '--beam=[Beam width]:beam: ' \
+        '--constrain=[Constraint on the outputs of a parser: "tree" for trees over the words of their sentences, "" for none]:constrain:(tree)' \
+        '--dtype=[Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2]:dtype:(float32 bfloat16 float16 int8)' \
+        '--engine=[What computes]:engine:(auto litert tensorflow ctranslate2)' \
+        '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
+        '--first=[Tokens that an output may begin with]:first: ' \
+        '--hypotheses=[Translations to score, one per line]:hypotheses: ' \
+        '--leaves=[Leaf symbol that the run was trained with]:leaves:(tag XX word)' \
+        '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once]:no_repeat_ngram: ' \
+        '--output=[File for a run'\''s translations or parses]:output:_files' \
+        '--paper_bleu=[Language of the references, such as de, to add the paper'\''s BLEU]:paper_bleu: ' \
+        '--parses=[Parses to score, one tree per line]:parses: ' \
+        '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper]:penalty:(gnmt marian)' \
+        '--reference=[Reference translations, one per line]:reference: ' \
+        '--sample[Sample tokens at random instead of searching]' \
+        '--seed=[Random seed for sampling]:seed: ' \
+        '--source=[Text file with the sentences that a run translates]:source:_files' \
+        '--temperature=[Divisor of the logits in sampling]:temperature: ' \
+        '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
+        '--top_k=[Number of most likely tokens that sampling draws from]:top_k: ' \
+        '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones]:top_p: ' \
+        '--treebank=[Gold trees: a path, a glob, or several with commas]:treebank: ' \
+        '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
+        '*:argument:_files -/' ;;
+    t2t-export)
+      _arguments $common \
+        '--alpha=[Exponent α of the length penalty]:alpha: ' \
+        '--banned=[Tokens that an output must not contain]:banned: ' \
+        '--beam=[Beam width]:beam: ' \
+        '--constrain=[Constraint on the outputs of a parser: "tree" for trees over the words of their sentences, "" for none]:constrain:(tree)' \
+        '--dtype=[Type of the stored weights, for saved_model, litert and ctranslate2]:dtype:(float32 bfloat16 int8 float16)' \
+        '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
+        '--first=[Tokens that an output may begin with]:first: ' \
+        '--force[Replace an existing CTranslate2 folder]' \
+        '--format=[Output format]:format:(saved_model litert keras ctranslate2)' \
+        '--ids_only[Write a SavedModel that takes and returns ids]' \
+        '--n_best=[Translations per text in translate_n_best, as served]:n_best: ' \
+        '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once]:no_repeat_ngram: ' \
+        '--output=[Folder to write, or .keras file]:output:_files -/' \
+        '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper]:penalty:(gnmt marian)' \
+        '--portable[With --format=litert: write one file with the whole search, ids in and out]' \
+        '--sample[Sample tokens at random instead of searching]' \
+        '--seed=[Random seed for sampling]:seed: ' \
+        '--temperature=[Divisor of the logits in sampling]:temperature: ' \
+        '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
+        '--top_k=[Number of most likely tokens that sampling draws from]:top_k: ' \
+        '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones]:top_p: ' \
+        '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
+        '*:argument:_files -/' ;;
+    t2t-import)
+      _arguments $common \
+        '--export[Write a model for LiteRT of the new weights, which translates on CPUs]' \
+        '--noexport[Write a model for LiteRT of the new weights, which translates on CPUs]' \
+        '--format=[Format of the model, such as ctranslate2]:format: ' \
+        '--num_heads=[Number of heads of a model of OpenNMT-tf]:num_heads: ' \
+        '--run=[Folder of the new run]:run:_files -/' \
+        '--source_begin[Whether a model of OpenNMT-tf or CTranslate2 was trained with <s> before the source]' \
+        '--nosource_begin[Whether a model of OpenNMT-tf or CTranslate2 was trained with <s> before the source]' \
+        '--source_end[Whether a model of OpenNMT-tf or CTranslate2 was trained with an end after the source]' \
+        '--nosource_end[Whether a model of OpenNMT-tf or CTranslate2 was trained with an end after the source]' \
+        '--target_space=[Kind of text that a model of tensor2tensor writes, by its number there]:target_space: ' \
+        '*:argument:_files' ;;
+    t2t-parameters)
+      _arguments $common \
+        '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' ;;
+    t2t-prepare)
+      _arguments $common \
+        '--beam[Run as an Apache Beam pipeline]' \
+        '--beam_options=[Comma-separated pipeline options for --beam, such as --runner=NAME]:beam_options: ' \
+        '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' \
+        '--data_dir=[Folder of prepared TensorFlow Datasets]:data_dir:_files -/' \
+        '--languages=[Source and target feature of the --tfds data set, such as en,de]:languages: ' \
+        '--leaves=[Symbol for each word among the brackets of --treebank]:leaves:(tag XX word)' \
+        '--output=[Output folder, new or to resume]:output:_files -/' \
+        '--pairs=[File of pairs: source, tab, target]:pairs:_files' \
+        '--shortest=[Length of the shortest of the --toy_documents, in words]:shortest: ' \
+        '--source=[Source text: a file, a glob, or a comma-separated list of files]:source:_files' \
+        '--split=[Split of the --tfds data set or, train or test, of --toy_documents]:split: ' \
+        '--tag=[Tag before every source, such as <2de>, so that one model translates into several languages]:tag: ' \
+        '--target=[Target text: files with the translation of --source, line by line]:target:_files' \
+        '--tfds=[Name of a TensorFlow Datasets data set, or the folder of a prepared one]:tfds:_files -/' \
+        '--toy_documents=[Number of documents of the toy grammar]:toy_documents: ' \
+        '--treebank=[Files of bracketed trees, converted to pairs of words and brackets]:treebank:_files' \
+        '--vocabulary=[Folder of an existing vocabulary to use]:vocabulary:_files -/' \
+        '--words=[Length of the longest of the --toy_documents, in words]:words: ' ;;
+    t2t-report)
+      _arguments $common \
+        '--alpha=[Exponent α of the length penalty]:alpha: ' \
+        '--banned=[Tokens that an output must not contain]:banned: ' \
+        '--beam=[Beam width]:beam: ' \
+        '--constrain=[Constraint on the outputs of a parser: "tree" for trees over the words of their sentences, "" for none]:constrain:(tree)' \
+        '--examples=[Number of translations in each group: best, middle and worst]:examples: ' \
+        '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
+        '--first=[Tokens that an output may begin with]:first: ' \
+        '--limit=[Maximum number of test set lines to translate]:limit: ' \
+        '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once]:no_repeat_ngram: ' \
+        '--output=[Page to write]:output: ' \
+        '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper]:penalty:(gnmt marian)' \
+        '--reference=[Text file with the reference translations of --source]:reference:_files' \
+        '--sample[Sample tokens at random instead of searching]' \
+        '--seed=[Random seed for sampling]:seed: ' \
+        '--source=[Text file with the test set'\''s source sentences]:source:_files' \
+        '--temperature=[Divisor of the logits in sampling]:temperature: ' \
+        '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
+        '--top_k=[Number of most likely tokens that sampling draws from]:top_k: ' \
+        '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones]:top_p: ' \
+        '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
+        '*:argument:_files -/' ;;
+    t2t-reproduce)
+      _arguments $common \
+        '--automatic=[table4: files of automatically parsed trees to mix with --train]:automatic:_files' \
+        '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' \
+        '--d_model=[table1: width d of the layers]:d_model: ' \
+        '--data=[table2, table3: folder written by t2t-prepare, to train on instead of --source]:data:_files -/' \
+        '--data_dir=[table2, table3: folder of prepared TensorFlow data sets]:data_dir:_files -/' \
+        '*--dev=[table4: files of gold trees to score]:dev:_files' \
+        '--dev_source=[table2, table3: file with held-out source text, evaluated during training in table2, scored in table3]:dev_source:_files' \
+        '--dev_target=[table2, table3: file with the translations of --dev_source]:dev_target:_files' \
+        '--divide=[table2, table3, table4: divisor of all widths of the models]:divide: ' \
+        '--divide_layers=[table2, table3, table4: divisor of the number of layers]:divide_layers: ' \
+        '--evaluate_only[table2: score the runs in --output as they are]' \
+        '--heads=[table1: heads h of both attention layers]:heads: ' \
+        '--kernel=[table1: kernel width k of the convolutions]:kernel: ' \
+        '--language=[table3: target language, for the paper'\''s BLEU and for --tfds]:language: ' \
+        '--leaves=[table4: symbol for a word among the brackets: XX, tag or word]:leaves: ' \
+        '--lengths=[table1: sequence lengths n]:lengths: ' \
+        '--neighbourhood=[table1: neighbourhood r of restricted self-attention]:neighbourhood: ' \
+        '--operations=[table2: floating-point operations to train each row for, instead of --steps]:operations: ' \
+        '--output=[All tables: folder for all files]:output:_files -/' \
+        '--ratio=[table4: automatic trees per gold tree]:ratio: ' \
+        '--reduced=[table2, table3, table4: config with settings for less data or less time]:reduced: ' \
+        '--rounds=[table1: timed calls for each layer and length]:rounds: ' \
+        '--rows=[table2, table3, claims: names of the rows or experiments]:rows: ' \
+        '--run=[table2, table4: existing run to score]:run:_files -/' \
+        '--seeds=[table3: number of trainings of base, each with a different seed]:seeds: ' \
+        '--source=[table2, table3: source text to train on: a file, a glob, or several separated by commas]:source:_files' \
+        '--steps=[table2, table3, table4, claims: training steps]:steps: ' \
+        '--target=[table2, table3: files with the translations of --source]:target:_files' \
+        '--test=[table4: files of gold trees to score]:test:_files' \
+        '--test_source=[table2: source files of the test sets, one per test set]:test_source:_files' \
+        '--test_target=[table2: translations of the files of --test_source]:test_target:_files' \
+        '--tfds=[table2, table3: name or folder of a TensorFlow data set to train on instead of --source]:tfds:_files -/' \
+        '--train=[table4: files of trees to train on, or that --run was trained on: a glob, or several separated by commas]:train:_files' \
+        '*:argument:(table1 table2 table3 table4 claims)' ;;
+    t2t-score)
+      _arguments $common \
+        '--dtype=[Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2]:dtype:(float32 bfloat16 float16 int8)' \
+        '--engine=[What computes]:engine:(auto litert tensorflow ctranslate2)' \
+        '--json[Write a JSON object per pair]' \
+        '--lines=[Number of pairs that are sorted and batched by length together]:lines: ' \
+        '--output=[File to write]:output:_files' \
+        '--pairs=[File of pairs: source, tab, target]:pairs:_files' \
+        '--pieces[Include log P of each piece]' \
+        '--source=[Text file with the source sentences, one per line]:source:_files' \
+        '--target=[Text file with the translations of --source]:target:_files' \
+        '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
+        '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
+        '*:argument:_files -/' ;;
+    t2t-serve)
+      _arguments $common \
+        '--allowed_hosts=[Host names under which the server may be addressed, separated by commas, besides localhost, IP addresses and --host]:allowed_hosts: ' \
+        '--batch_wait_ms=[Time that a batch waits for more texts, in milliseconds]:batch_wait_ms: ' \
+        '--client_timeout_seconds=[Time in seconds that a client may take to send a request, to begin the next one on the same connection, or to read a part of its answer]:client_timeout_seconds: ' \
+        '--compile[Compile the search of a SavedModel for up to 4 texts with XLA, in the background, once requests need it]' \
+        '--nocompile[Compile the search of a SavedModel for up to 4 texts with XLA, in the background, once requests need it]' \
+        '--dtype=[Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2]:dtype:(float32 bfloat16 float16 int8)' \
+        '--engine=[What computes]:engine:(auto litert tensorflow ctranslate2)' \
+        '--grace_seconds=[Time to finish the requests in flight when the server stops, in seconds]:grace_seconds: ' \
+        '--host=[Address to listen on]:host: ' \
+        '--max_attention_text_bytes=[Maximum size in bytes of a text in an attention request, whose answer grows with the square of the text'\''s length]:max_attention_text_bytes: ' \
+        '--max_batch_rows=[Maximum number of texts in a batch]:max_batch_rows: ' \
+        '--max_body_bytes=[Maximum size of a request in bytes]:max_body_bytes: ' \
+        '--max_connections=[Maximum number of open connections]:max_connections: ' \
+        '--max_memory_mb=[Maximum memory for requests, results and answers that are not read yet, of all clients, in megabytes]:max_memory_mb: ' \
+        '--max_row_values=[Maximum number of values in a row, such as the ids of a sentence in a SavedModel of --ids_only]:max_row_values: ' \
+        '--max_rows_in_flight=[Maximum number of texts in flight, twice the maximum of a request]:max_rows_in_flight: ' \
+        '--max_text_bytes=[Maximum size of a text in bytes]:max_text_bytes: ' \
+        '--name=[Name of the model]:name: ' \
+        '--port=[Port to listen on]:port: ' \
+        '--split=[auto: translate each sentence of a text by itself]:split:(auto off)' \
+        '--workers=[Number of batches computed at the same time]:workers: ' \
+        '*:argument:_files -/' ;;
+    t2t-train)
+      _arguments $common \
+        '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' \
+        '--data=[Folder written by t2t-prepare, or a mix of several with the shares of their sentence pairs: general:1,mine:4]:data:_files -/' \
+        '*--dev=[Held-out set with a name, NAME=SOURCE,TARGET, in place of --dev_source and --dev_target]:dev: ' \
+        '--dev_source=[Text file with the sources of the held-out pairs, one per line]:dev_source:_files' \
+        '--dev_target=[Text file with the reference translations of --dev_source]:dev_target:_files' \
+        '--export[Write a SavedModel and a model for LiteRT when training ends]' \
+        '--noexport[Write a SavedModel and a model for LiteRT when training ends]' \
+        '--freeze=[Comma-separated layers that are not trained, such as encoder,embedding]:freeze: ' \
+        '--init=[Run whose weights the training starts from]:init:_files -/' \
+        '--run=[Folder of the run, new or to resume]:run:_files -/' \
+        '--show[Print all settings, with values, defaults and meanings, instead of training]' \
+        '--tpu=[Name of a Cloud TPU, or '\''local'\'' on the TPU'\''s own machine]:tpu: ' ;;
+    t2t-translate)
+      _arguments $common \
+        '--alignments[Word alignments of each translation, as pairs of word indices]' \
+        '--alpha=[Exponent α of the length penalty]:alpha: ' \
+        '--apache_beam[Translate the files of --input to files of the same names in the folder --output as an Apache Beam pipeline]' \
+        '--banned=[Tokens that an output must not contain]:banned: ' \
+        '--beam=[Beam width]:beam: ' \
+        '--beam_options=[Comma-separated pipeline options for --apache_beam, such as --runner=NAME]:beam_options: ' \
+        '--confidence[Confidence of each word of a translation, from 0 to 1]' \
+        '--constrain=[Constraint on the outputs of a parser: "tree" for trees over the words of their sentences, "" for none]:constrain:(tree)' \
+        '--dtype=[Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2]:dtype:(float32 bfloat16 float16 int8)' \
+        '--engine=[What computes]:engine:(auto litert tensorflow ctranslate2)' \
+        '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
+        '--first=[Tokens that an output may begin with]:first: ' \
+        '--glossary=[Text file with a source phrase, a tab and a target phrase per line]:glossary:_files' \
+        '--input=[Text file to translate, or several with --apache_beam]:input:_files' \
+        '--json[Write a JSON object per input line, with scores]' \
+        '--lines=[Number of input lines that are sorted and batched by length together]:lines: ' \
+        '--markup=[Kind of markup that is kept: tags, entities, placeholders such as {name} and %s, URLs and e-mail addresses]:markup:(html xml placeholders)' \
+        '--n_best=[Translations per input line]:n_best: ' \
+        '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once]:no_repeat_ngram: ' \
+        '--output=[File to write, or folder with --apache_beam]:output:_files' \
+        '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper]:penalty:(gnmt marian)' \
+        '--prefix=[Text that every translation begins with]:prefix: ' \
+        '--prefixes=[Text file with a prefix for the translation of each input line]:prefixes:_files' \
+        '--require=[Text file with a line for each input line: phrases that its translation must contain, separated by tabs]:require:_files' \
+        '--sample[Sample tokens at random instead of searching]' \
+        '--scores[Write each translation'\''s score and a tab before it]' \
+        '--seed=[Random seed for sampling]:seed: ' \
+        '--split=[Division into sentences: "auto" translates each sentence by itself and keeps the line breaks and spaces between sentences, "off" translates the text as one sentence]:split:(auto off)' \
+        '--temperature=[Divisor of the logits in sampling]:temperature: ' \
+        '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
+        '--top_k=[Number of most likely tokens that sampling draws from]:top_k: ' \
+        '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones]:top_p: ' \
+        '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
+        '*:argument:_files -/' ;;
+  esac
+}
+
+_t2t "$@"
