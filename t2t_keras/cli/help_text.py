@@ -114,18 +114,15 @@ def help_text(docstring, width=None):
 def command_flags():
     """Returns the flags of the command, which are those that files of this package define."""
     modules = flags.FLAGS.flags_by_module_dict().items()
-    found = [flag for name, each in modules if name.startswith("t2t_keras.") for flag in each]
-    return [flag for flag in found if not isinstance(flag, Answer)]
+    # The name of a file that Python runs as a module is that of the command.
+    ours = [each for name, each in modules if name.startswith("t2t_keras.") or name == sys.argv[0]]
+    return [flag for each in ours for flag in each if not isinstance(flag, Answer)]
 
 
 def search_flags():
     """Returns the names of the flags that change settings of the search, in their order."""
-    module = "t2t_keras.cli.flags.search_flags"
-    if module not in flags.FLAGS.flags_by_module_dict():
-        return []
-    from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS
-
-    return [flag.name for flag in SEARCH_FLAGS]
+    module = sys.modules.get("t2t_keras.cli.flags.search_flags")
+    return [flag.name for flag in module.SEARCH_FLAGS] if module else []
 
 
 def docstring_lines(docstring, width):

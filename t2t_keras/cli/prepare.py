@@ -11,7 +11,8 @@ The settings come from --config (default: base). Flags override them, for exampl
     --config.data.vocabulary.size=16000
     --config.data.vocabulary.kind=word_pieces
     --config.data.cleaning.max_ratio=0
-    --config.data.encodings.per_sentence=8 --config.data.encodings.bpe_dropout=0.1
+    --config.data.encodings.per_sentence=8
+    --config.data.encodings.bpe_dropout=0.1
 Batch settings take effect in t2t-train; here they change only the report. Run the same command to
 resume an interrupted preparation. After a finished one, it only prints the report again.
 """

@@ -1,4 +1,8 @@
-"""Behavior common to all commands: mistakes, --help, Ctrl-C, a closed output."""
+"""Behavior common to all commands: mistakes, --help, --version, Ctrl-C, a closed output."""
+
+import importlib.metadata
+import subprocess
+import sys
 
 import pytest
 from support.processes.commands import HELPERS, command, running
@@ -45,30 +49,35 @@ def test_help_is_the_docstring_and_all_flags_of_the_command():
     assert "--config.SETTING=VALUE" in text and "--beam" not in text
 
 
-@pytest.mark.parametrize(
-    ("name", "flags", "absent"),
-    [
-        ("translate", ["--output", "--beam", "--weights"], "--config"),
-        ("reproduce", ["--output", "--config"], "--beam"),
-    ],
-)
-def test_an_installed_command_prints_the_help_of_its_module(name, flags, absent):
+@pytest.mark.parametrize("name", ["translate", "reproduce"])
+def test_an_installed_command_prints_the_help_of_its_module(name):
     """In an installed command, `__main__` is the script and not the module of the command."""
     of_module = command(name, "--help")
-    with running("console_script", name, "--help", package=HELPERS) as script:
+    with running("console_script", name, "-h", package=HELPERS) as script:
         assert script.wait() == of_module.returncode == 0
-        of_script = (script.folder / "stdout").read_text()
-    listed = of_module.stdout.partition(f"/{name}.py:\n")[2]
-    assert all(f"{flag}:" in listed for flag in flags)
-    assert f"{absent}:" not in listed
-    assert of_script.partition(f"/t2t-{name}:\n")[2] == listed
+        assert (script.folder / "stdout").read_text() == of_module.stdout
     with running("console_script", name, "--ouptut=x", package=HELPERS) as script:
         assert script.wait() == 2
-        assert (
-            script.errors()
-            .splitlines()[-1]
-            .startswith(f"t2t-{name}: Unknown command line flag 'ouptut'")
-        )
+        message = f"t2t-{name}: Unknown command line flag 'ouptut'. Did you mean: output? See "
+        assert script.errors().splitlines()[-1] == f"{message}t2t-{name} --help"
+
+
+def test_version_names_what_computes_without_loading_it():
+    process = [sys.executable, "-X", "importtime", "-m", "t2t_keras.cli.train", "--version"]
+    result = subprocess.run(process, capture_output=True, text=True, check=True)
+    versions = [importlib.metadata.version(name) for name in ("tensorflow", "keras")]
+    python = ".".join(map(str, sys.version_info[:3]))
+    expected = "t2t_keras {} (TensorFlow {}, Keras {}, Python {})\n"
+    own = importlib.metadata.version("t2t-keras")
+    assert result.stdout == expected.format(own, *versions, python)
+    imported = {line.rpartition("|")[2].strip() for line in result.stderr.splitlines()}
+    assert "absl.app" in imported and not imported & {"tensorflow", "keras", "numpy"}
+
+
+def test_help_is_not_asked_for_by_the_value_of_a_flag():
+    result = command("translate", "nowhere", "--prefix", "-h")
+    assert result.returncode == 2 and result.stdout == "" and "nowhere" in result.stderr
+    assert command("parameters", "--config", "--version").returncode == 2
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",)])

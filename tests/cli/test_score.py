@@ -95,6 +95,8 @@ def test_pairs_may_be_in_two_files_or_one_or_on_standard_input(folder, tmp_path)
     kept = score(folder, "--pairs=-", f"--output={tmp_path}/out", stdin=text)
     assert kept.stdout == ""
     blocks = score(folder, f"--pairs={folder}/test.tsv", "--lines=3")
+    for each in (expected, kept, blocks):
+        assert "scoring: 20 of 20 pairs (100%), " in each.stderr
     outputs = [(tmp_path / "out").read_text(), blocks.stdout, score(folder, stdin=text).stdout]
     for output in outputs:
         for row, wanted in zip(rows_of(output), rows_of(expected.stdout), strict=True):

@@ -17,9 +17,11 @@ from support.runs.untrained import toy_tokenizer, untrained_run
 
 from pipelines.atomic_files import read_json, write_json
 from pipelines.markup.marked_text import Document
+from pipelines.progress import Progress
 from pipelines.special_ids import SPECIAL_PIECES
 from pipelines.tokenizers import WordPieceTokenizer, save_tokenizer
 from pipelines.toy.grammar import pairs
+from t2t_keras.translating.translator import Translator
 
 TEXT = "The dog sleeps.\n\nThe cat sleeps.\n"
 PHRASE_FILES = {"glossary": "terms.tsv", "require": "phrases"}
@@ -237,6 +239,29 @@ def test_an_error_about_a_line_has_its_number(run, tmp_path):
         translate(run, f"--require={tmp_path / 'phrases'}", "--lines=2", stdin=f"{TEXT}\n")
 
 
+def test_progress_knows_the_lines_of_a_file_and_does_not_count_kept_ones_as_fast(
+    run, tmp_path, monkeypatch
+):
+    counters, translations, line = [], Translator.translations, Progress.line
+    (tmp_path / "in.gz").write_bytes(gzip.compress(TEXT.encode() * 3 + b"The dog sleeps."))
+    files = [f"--input={tmp_path}/in.gz", f"--output={tmp_path}/out", "--lines=6"]
+
+    def killed(translator, texts, advanced, first, **options):
+        if first:
+            raise KeyboardInterrupt
+        return translations(translator, texts, advanced, first, **options)
+
+    with monkeypatch.context() as patches, pytest.raises(KeyboardInterrupt):
+        patches.setattr(Translator, "translations", killed)
+        translate(run, *files)
+    monkeypatch.setattr(
+        Progress, "line", lambda self, seconds: counters.append(self) or line(self, seconds)
+    )
+    stderr = call("translate", *QUICK, *files, run).stderr
+    assert stderr.startswith("translating: 10 of 10 lines (100%), ") and stderr.count("\n") == 1
+    assert counters[-1].first == 6, "the rate is that of 4 lines"
+
+
 def test_the_lines_of_a_compressed_standard_input_are_counted(run, tmp_path):
     (tmp_path / "prefixes").write_text("das\n\nmein\n")
     flag, text = f"--prefixes={tmp_path / 'prefixes'}", b"The dog\n\nThe cat\n"
@@ -289,6 +314,7 @@ def test_an_interrupted_output_is_resumed_to_the_same_bytes(run, tmp_path):
     assert not output.exists()
     resumed = call("translate", *flags, f"--output={output}", run)
     assert "Starting over" not in resumed.stderr and "Resuming there" not in resumed.stderr
+    assert "translating: 120 of 120 lines (100%), " in resumed.stderr
     assert output.read_text() == call("translate", *flags, run).stdout
     assert {path.name for path in tmp_path.iterdir()} == {"in", "out"}
 

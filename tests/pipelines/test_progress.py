@@ -1,4 +1,5 @@
 import io
+import itertools
 
 from pipelines import progress
 from pipelines.progress import Progress
@@ -40,3 +41,46 @@ def test_earlier_work_does_not_affect_the_rate(monkeypatch):
         counter.begin_at(900)
         counter.to(1000)
     assert "1,000 of 1,000 pairs (100%), 10/s" in stream.getvalue()
+
+
+def test_a_line_is_not_wider_than_the_terminal_and_leaves_nothing_behind(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "30")
+    stream = Terminal()
+    with Progress("translating", 1_000_000, "lines", stream=stream) as counter:
+        counter.to(0)
+        assert stream.getvalue() == "\rtranslating: 0 of 1,000,000 l"
+        counter.clear()
+        assert stream.getvalue().endswith("\r" + " " * 29 + "\r")
+        length = len(stream.getvalue())
+        counter.clear()
+        assert len(stream.getvalue()) == length, "there is nothing to remove"
+
+
+def test_lines_in_a_file_become_rarer(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    stream = io.StringIO()
+    with Progress("translating", 36_000, "lines", stream=stream) as counter:
+        counter.to(0)
+        for now[0] in range(1, 36_001):  # ten hours, a line every second
+            counter.to(now[0])
+    seconds = [int(line.split()[1].replace(",", "")) for line in stream.getvalue().splitlines()]
+    pauses = [later - earlier for earlier, later in itertools.pairwise(seconds)]
+    assert seconds[0] == 10 and pauses[:5] == [10] * 5 and max(pauses) == 300
+    assert 150 < len(seconds) < 200 and seconds[-1] == 36_000
+
+
+def test_slow_work_has_a_rate_and_a_count_beyond_the_total_has_no_percent(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    counter = Progress("translating", 8, "lines", stream=io.StringIO())
+    counter.to(0)
+    now[0], counter.done = 10.0, 3
+    assert counter.line(10) == "translating: 3 of 8 lines (37%), 0.3/s, 0:00:10, 0:00:17 left"
+    counter.done = 9  # the input has grown
+    assert counter.line(10) == "translating: 9 lines, 0.9/s, 0:00:10"
+
+
+def test_the_same_line_is_not_repeated_at_the_end(monkeypatch):
+    lines = displayed(io.StringIO(), monkeypatch, 20).splitlines()
+    assert len(lines) == len(set(lines)) and lines[-1].startswith("reading: 400 of 400")

@@ -17,7 +17,7 @@ _t2t_settings() {
         '--config.model.d_k:width of a head'\''s queries and keys'
         '--config.model.d_v:width of a head'\''s values'
         '--config.model.dropout:rate of dropout on embeddings and on sub-layers'\'' outputs'
-        '--config.model.attention_dropout:rate of dropout on the attention weights'
+        '--config.model.attention_dropout:rate of dropout on the attention weights; the paper has some in parsing'
         '--config.model.positions:"sinusoidal", "learned", "none", "concatenated" or "hugging_face"'
         '--config.model.max_length:rows in the table of learned positions'
         '--config.model.attention:computation of attention scores: "scaled", "unscaled" or "additive"'
@@ -56,35 +56,35 @@ _t2t_settings() {
         '--config.training.label_smoothing:ε of the loss'
         '--config.training.warmup_steps:warm-up steps of the learning rate schedule'
         '--config.training.learning_rate:factor on the learning rate schedule'
-        '--config.training.schedule:"paper"'
+        '--config.training.schedule:"paper"; "inverse_sqrt", the same curve named by its peak; "linear", which falls from the peak to 0 at the last step; or "constant", without a decay after the warm-up'
         '--config.training.accumulate:number of parts into which a device splits its rows, to fit its memory'
-        '--config.training.clip_norm:maximum norm of the gradients'
+        '--config.training.clip_norm:maximum norm of the gradients; larger ones are scaled down'
         '--config.training.r_drop:α of R-Drop, which computes every batch twice and adds the divergence of both predictions to the loss'
         '--config.training.freeze:names of layers that are not trained: "encoder", "decoder", "embedding", "source_embedding", "output_embedding", "source_positions", "target_positions"'
         '--config.training.precision:"float32" or "mixed_bfloat16"'
-        '--config.training.xla:"auto", "on" or "off"'
+        '--config.training.xla:"auto", "on" or "off"; "auto" compiles the step if there is a GPU or TPU'
         '--config.training.log_every:steps between lines of progress'
         '--config.training.evaluate_every:steps between evaluations'
         '--config.training.checkpoint_every:steps between checkpoints'
         '--config.training.checkpoint_minutes:minutes between checkpoints'
-        '--config.training.average:"unless_worse": the run'\''s weights are the averaged ones, unless the newest or the best are significantly better on held-out text when training ends'
+        '--config.training.average:"unless_worse": the run'\''s weights are the averaged ones, unless the newest or the best are significantly better on held-out text when training ends; or "always"'
         '--config.training.keep:number of newest checkpoints to keep, besides the best'
         '--config.training.best_metric:metric that decides which checkpoint is the best: "loss" or "bleu" of the main held-out set, the name of a set for its loss, or "NAME/bleu"'
         '--config.training.patience:evaluations without a better value of this metric after which training stops'
         '--config.search.method:"beam" for beam search, or "sample" to draw tokens according to their probability'
-        '--config.search.beam:beam width'
-        '--config.search.alpha:exponent α of the length penalty'
-        '--config.search.penalty:length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper'
+        '--config.search.beam:beam width; 1 is greedy search'
+        '--config.search.alpha:exponent α of the length penalty; 0 is no penalty'
+        '--config.search.penalty:length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper; or "marian", length^α, as in Marian, Hugging Face and CTranslate2'
         '--config.search.extra_length:maximum length of an output beyond its source, in tokens'
-        '--config.search.n_best:hypotheses returned for each sentence'
+        '--config.search.n_best:hypotheses returned for each sentence; in sampling, hypotheses drawn'
         '--config.search.early_stopping:stop when no live hypothesis can become one of the `n_best` best'
-        '--config.search.temperature:divisor of the logits in sampling'
-        '--config.search.top_k:number of most likely tokens that sampling draws from'
-        '--config.search.top_p:minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones'
+        '--config.search.temperature:divisor of the logits in sampling; below 1 favors likely tokens'
+        '--config.search.top_k:number of most likely tokens that sampling draws from; 0: all'
+        '--config.search.top_p:minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones; 1: all'
         '--config.search.seed:random seed for sampling'
         '--config.search.banned:tokens that an output must not contain'
-        '--config.search.first:tokens that an output may begin with'
-        '--config.search.no_repeat_ngram:length in tokens of n-grams that an output may contain only once'
+        '--config.search.first:tokens that an output may begin with; empty: all'
+        '--config.search.no_repeat_ngram:length in tokens of n-grams that an output may contain only once; 0: no constraint'
         '--config.search.constrain:constraint on the outputs of a parser: "tree" for trees over the words of their sentences, "" for none'
         '--config.data.folder:folder of training data from t2t-prepare, or a mix of several with the shares of their pairs, such as "general:1,mine:4"'
         '--config.data.corpus_temperature:temperature of the shares of several corpora without weights, see `read_corpora`'
@@ -163,27 +163,27 @@ _t2t() {
   case $service in
     t2t-attention)
       _arguments $common \
-        '--alpha=[Exponent α of the length penalty]:alpha: ' \
+        '--alpha=[Exponent α of the length penalty; 0 is no penalty]:alpha: ' \
         '--banned=[Tokens that an output must not contain]:banned: ' \
-        '--beam=[Beam width]:beam: ' \
+        '--beam=[Beam width; 1 is greedy search]:beam: ' \
         '--choose_alignment[Choose the layer and head that align words]' \
         '--constrain=[Constraint on the outputs of a parser: "tree" for trees over the words of their sentences, "" for none]:constrain:(tree)' \
         '--curves[Draw the learning curves of runs]' \
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
-        '--first=[Tokens that an output may begin with]:first: ' \
+        '--first=[Tokens that an output may begin with; empty: all]:first: ' \
         '--gold=[File with the word alignments of --source and --target]:gold:_files' \
-        '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once]:no_repeat_ngram: ' \
+        '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[Output folder]:output:_files -/' \
-        '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper]:penalty:(gnmt marian)' \
+        '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper; or "marian", length^α, as in Marian, Hugging Face and CTranslate2]:penalty:(gnmt marian)' \
         '--pieces[Show sub-words instead of words]' \
         '--sample[Sample tokens at random instead of searching]' \
         '--seed=[Random seed for sampling]:seed: ' \
         '--source=[Text file with source sentences for --choose_alignment]:source:_files' \
         '--target=[Text file with the translations of --source]:target:_files' \
-        '--temperature=[Divisor of the logits in sampling]:temperature: ' \
+        '--temperature=[Divisor of the logits in sampling; below 1 favors likely tokens]:temperature: ' \
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
-        '--top_k=[Number of most likely tokens that sampling draws from]:top_k: ' \
-        '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones]:top_p: ' \
+        '--top_k=[Number of most likely tokens that sampling draws from; 0: all]:top_k: ' \
+        '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones; 1: all]:top_p: ' \
         '--translation=[Target text to show]:translation: ' \
         '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
         '*:argument:_files -/' ;;
@@ -209,13 +209,13 @@ _t2t() {
         '--neighbourhood=[attention: neighbourhood r of restricted self-attention]:neighbourhood: ' \
         '--picture=[documents: PNG file to draw]:picture:_files' \
         '--requests=[serve: total number of requests]:requests: ' \
-        '--rounds=[attention, data, decode, train: timed calls of each measurement]:rounds: ' \
+        '--rounds=[attention, data, decode, train: timed calls of each measurement; medians are printed]:rounds: ' \
         '--rows=[train, decode: sentence pairs per batch]:rows: ' \
         '--run=[decode: run that translates --input]:run:_files -/' \
         '--runs=[documents: runs to compare, of the config documents]:runs:_files -/' \
         '--source_length=[decode: tokens per source sentence]:source_length: ' \
         '--steps=[data: batches per round]:steps: ' \
-        '--texts=[serve: file with one text per line]:texts:_files' \
+        '--texts=[serve: file with one text per line; the first 100 are sent]:texts:_files' \
         '--url=[serve: address of the model, http://HOST:PORT/v1/models/NAME]:url: ' \
         '--words=[documents: lengths of the documents, in words]:words: ' \
         '*:argument:(attention data decode documents serve train)' ;;
@@ -225,55 +225,55 @@ _t2t() {
     t2t-evaluate)
       _arguments $common \
         '--against=[A second system'\''s translations, compared by paired bootstrap]:against: ' \
-        '--alpha=[Exponent α of the length penalty]:alpha: ' \
+        '--alpha=[Exponent α of the length penalty; 0 is no penalty]:alpha: ' \
         '--banned=[Tokens that an output must not contain]:banned: ' \
-        '--beam=[Beam width]:beam: ' \
+        '--beam=[Beam width; 1 is greedy search]:beam: ' \
         '--constrain=[Constraint on the outputs of a parser: "tree" for trees over the words of their sentences, "" for none]:constrain:(tree)' \
         '--dtype=[Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2]:dtype:(float32 bfloat16 float16 int8)' \
         '--engine=[What computes]:engine:(auto litert tensorflow ctranslate2)' \
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
-        '--first=[Tokens that an output may begin with]:first: ' \
+        '--first=[Tokens that an output may begin with; empty: all]:first: ' \
         '--hypotheses=[Translations to score, one per line]:hypotheses: ' \
         '--leaves=[Leaf symbol that the run was trained with]:leaves:(tag XX word)' \
-        '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once]:no_repeat_ngram: ' \
+        '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[File for a run'\''s translations or parses]:output:_files' \
         '--paper_bleu=[Language of the references, such as de, to add the paper'\''s BLEU]:paper_bleu: ' \
-        '--parses=[Parses to score, one tree per line]:parses: ' \
-        '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper]:penalty:(gnmt marian)' \
+        '--parses=[Parses to score, one tree per line; an empty line is a missing parse]:parses: ' \
+        '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper; or "marian", length^α, as in Marian, Hugging Face and CTranslate2]:penalty:(gnmt marian)' \
         '--reference=[Reference translations, one per line]:reference: ' \
         '--sample[Sample tokens at random instead of searching]' \
         '--seed=[Random seed for sampling]:seed: ' \
         '--source=[Text file with the sentences that a run translates]:source:_files' \
-        '--temperature=[Divisor of the logits in sampling]:temperature: ' \
+        '--temperature=[Divisor of the logits in sampling; below 1 favors likely tokens]:temperature: ' \
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
-        '--top_k=[Number of most likely tokens that sampling draws from]:top_k: ' \
-        '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones]:top_p: ' \
+        '--top_k=[Number of most likely tokens that sampling draws from; 0: all]:top_k: ' \
+        '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones; 1: all]:top_p: ' \
         '--treebank=[Gold trees: a path, a glob, or several with commas]:treebank: ' \
         '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
         '*:argument:_files -/' ;;
     t2t-export)
       _arguments $common \
-        '--alpha=[Exponent α of the length penalty]:alpha: ' \
+        '--alpha=[Exponent α of the length penalty; 0 is no penalty]:alpha: ' \
         '--banned=[Tokens that an output must not contain]:banned: ' \
-        '--beam=[Beam width]:beam: ' \
+        '--beam=[Beam width; 1 is greedy search]:beam: ' \
         '--constrain=[Constraint on the outputs of a parser: "tree" for trees over the words of their sentences, "" for none]:constrain:(tree)' \
         '--dtype=[Type of the stored weights, for saved_model, litert and ctranslate2]:dtype:(float32 bfloat16 int8 float16)' \
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
-        '--first=[Tokens that an output may begin with]:first: ' \
+        '--first=[Tokens that an output may begin with; empty: all]:first: ' \
         '--force[Replace an existing CTranslate2 folder]' \
         '--format=[Output format]:format:(saved_model litert keras ctranslate2)' \
         '--ids_only[Write a SavedModel that takes and returns ids]' \
         '--n_best=[Translations per text in translate_n_best, as served]:n_best: ' \
-        '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once]:no_repeat_ngram: ' \
+        '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[Folder to write, or .keras file]:output:_files -/' \
-        '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper]:penalty:(gnmt marian)' \
+        '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper; or "marian", length^α, as in Marian, Hugging Face and CTranslate2]:penalty:(gnmt marian)' \
         '--portable[With --format=litert: write one file with the whole search, ids in and out]' \
         '--sample[Sample tokens at random instead of searching]' \
         '--seed=[Random seed for sampling]:seed: ' \
-        '--temperature=[Divisor of the logits in sampling]:temperature: ' \
+        '--temperature=[Divisor of the logits in sampling; below 1 favors likely tokens]:temperature: ' \
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
-        '--top_k=[Number of most likely tokens that sampling draws from]:top_k: ' \
-        '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones]:top_p: ' \
+        '--top_k=[Number of most likely tokens that sampling draws from; 0: all]:top_k: ' \
+        '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones; 1: all]:top_p: ' \
         '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
         '*:argument:_files -/' ;;
     t2t-import)
@@ -294,7 +294,7 @@ _t2t() {
         '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' ;;
     t2t-prepare)
       _arguments $common \
-        '--beam[Run as an Apache Beam pipeline]' \
+        '--beam[Run as an Apache Beam pipeline; needs pip install '\''t2t-keras(beam)'\'']' \
         '--beam_options=[Comma-separated pipeline options for --beam, such as --runner=NAME]:beam_options: ' \
         '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' \
         '--data_dir=[Folder of prepared TensorFlow Datasets]:data_dir:_files -/' \
@@ -314,25 +314,25 @@ _t2t() {
         '--words=[Length of the longest of the --toy_documents, in words]:words: ' ;;
     t2t-report)
       _arguments $common \
-        '--alpha=[Exponent α of the length penalty]:alpha: ' \
+        '--alpha=[Exponent α of the length penalty; 0 is no penalty]:alpha: ' \
         '--banned=[Tokens that an output must not contain]:banned: ' \
-        '--beam=[Beam width]:beam: ' \
+        '--beam=[Beam width; 1 is greedy search]:beam: ' \
         '--constrain=[Constraint on the outputs of a parser: "tree" for trees over the words of their sentences, "" for none]:constrain:(tree)' \
         '--examples=[Number of translations in each group: best, middle and worst]:examples: ' \
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
-        '--first=[Tokens that an output may begin with]:first: ' \
+        '--first=[Tokens that an output may begin with; empty: all]:first: ' \
         '--limit=[Maximum number of test set lines to translate]:limit: ' \
-        '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once]:no_repeat_ngram: ' \
+        '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[Page to write]:output: ' \
-        '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper]:penalty:(gnmt marian)' \
+        '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper; or "marian", length^α, as in Marian, Hugging Face and CTranslate2]:penalty:(gnmt marian)' \
         '--reference=[Text file with the reference translations of --source]:reference:_files' \
         '--sample[Sample tokens at random instead of searching]' \
         '--seed=[Random seed for sampling]:seed: ' \
         '--source=[Text file with the test set'\''s source sentences]:source:_files' \
-        '--temperature=[Divisor of the logits in sampling]:temperature: ' \
+        '--temperature=[Divisor of the logits in sampling; below 1 favors likely tokens]:temperature: ' \
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
-        '--top_k=[Number of most likely tokens that sampling draws from]:top_k: ' \
-        '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones]:top_p: ' \
+        '--top_k=[Number of most likely tokens that sampling draws from; 0: all]:top_k: ' \
+        '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones; 1: all]:top_p: ' \
         '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
         '*:argument:_files -/' ;;
     t2t-reproduce)
@@ -342,12 +342,12 @@ _t2t() {
         '--d_model=[table1: width d of the layers]:d_model: ' \
         '--data=[table2, table3: folder written by t2t-prepare, to train on instead of --source]:data:_files -/' \
         '--data_dir=[table2, table3: folder of prepared TensorFlow data sets]:data_dir:_files -/' \
-        '*--dev=[table4: files of gold trees to score]:dev:_files' \
+        '*--dev=[table4: files of gold trees to score; section 22 in the paper]:dev:_files' \
         '--dev_source=[table2, table3: file with held-out source text, evaluated during training in table2, scored in table3]:dev_source:_files' \
         '--dev_target=[table2, table3: file with the translations of --dev_source]:dev_target:_files' \
         '--divide=[table2, table3, table4: divisor of all widths of the models]:divide: ' \
         '--divide_layers=[table2, table3, table4: divisor of the number of layers]:divide_layers: ' \
-        '--evaluate_only[table2: score the runs in --output as they are]' \
+        '--evaluate_only[table2: score the runs in --output as they are; train nothing]' \
         '--heads=[table1: heads h of both attention layers]:heads: ' \
         '--kernel=[table1: kernel width k of the convolutions]:kernel: ' \
         '--language=[table3: target language, for the paper'\''s BLEU and for --tfds]:language: ' \
@@ -360,12 +360,12 @@ _t2t() {
         '--reduced=[table2, table3, table4: config with settings for less data or less time]:reduced: ' \
         '--rounds=[table1: timed calls for each layer and length]:rounds: ' \
         '--rows=[table2, table3, claims: names of the rows or experiments]:rows: ' \
-        '--run=[table2, table4: existing run to score]:run:_files -/' \
+        '--run=[table2, table4: existing run to score; nothing is trained]:run:_files -/' \
         '--seeds=[table3: number of trainings of base, each with a different seed]:seeds: ' \
         '--source=[table2, table3: source text to train on: a file, a glob, or several separated by commas]:source:_files' \
-        '--steps=[table2, table3, table4, claims: training steps]:steps: ' \
+        '--steps=[table2, table3, table4, claims: training steps; the warm-up shrinks in proportion]:steps: ' \
         '--target=[table2, table3: files with the translations of --source]:target:_files' \
-        '--test=[table4: files of gold trees to score]:test:_files' \
+        '--test=[table4: files of gold trees to score; section 23 in the paper]:test:_files' \
         '--test_source=[table2: source files of the test sets, one per test set]:test_source:_files' \
         '--test_target=[table2: translations of the files of --test_source]:test_target:_files' \
         '--tfds=[table2, table3: name or folder of a TensorFlow data set to train on instead of --source]:tfds:_files -/' \
@@ -379,7 +379,7 @@ _t2t() {
         '--lines=[Number of pairs that are sorted and batched by length together]:lines: ' \
         '--output=[File to write]:output:_files' \
         '--pairs=[File of pairs: source, tab, target]:pairs:_files' \
-        '--pieces[Include log P of each piece]' \
+        '--pieces[Include log P of each piece; needs --json]' \
         '--source=[Text file with the source sentences, one per line]:source:_files' \
         '--target=[Text file with the translations of --source]:target:_files' \
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
@@ -390,23 +390,23 @@ _t2t() {
         '--allowed_hosts=[Host names under which the server may be addressed, separated by commas, besides localhost, IP addresses and --host]:allowed_hosts: ' \
         '--batch_wait_ms=[Time that a batch waits for more texts, in milliseconds]:batch_wait_ms: ' \
         '--client_timeout_seconds=[Time in seconds that a client may take to send a request, to begin the next one on the same connection, or to read a part of its answer]:client_timeout_seconds: ' \
-        '--compile[Compile the search of a SavedModel for up to 4 texts with XLA, in the background, once requests need it]' \
-        '--nocompile[Compile the search of a SavedModel for up to 4 texts with XLA, in the background, once requests need it]' \
+        '--compile[Compile the search of a SavedModel for up to 4 texts with XLA, in the background, once requests need it; they are answered sooner then]' \
+        '--nocompile[Compile the search of a SavedModel for up to 4 texts with XLA, in the background, once requests need it; they are answered sooner then]' \
         '--dtype=[Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2]:dtype:(float32 bfloat16 float16 int8)' \
         '--engine=[What computes]:engine:(auto litert tensorflow ctranslate2)' \
         '--grace_seconds=[Time to finish the requests in flight when the server stops, in seconds]:grace_seconds: ' \
-        '--host=[Address to listen on]:host: ' \
-        '--max_attention_text_bytes=[Maximum size in bytes of a text in an attention request, whose answer grows with the square of the text'\''s length]:max_attention_text_bytes: ' \
+        '--host=[Address to listen on; 0.0.0.0: all]:host: ' \
+        '--max_attention_text_bytes=[Maximum size in bytes of a text in an attention request, whose answer grows with the square of the text'\''s length; requests with a larger text get HTTP 413]:max_attention_text_bytes: ' \
         '--max_batch_rows=[Maximum number of texts in a batch]:max_batch_rows: ' \
-        '--max_body_bytes=[Maximum size of a request in bytes]:max_body_bytes: ' \
+        '--max_body_bytes=[Maximum size of a request in bytes; larger ones get HTTP 413]:max_body_bytes: ' \
         '--max_connections=[Maximum number of open connections]:max_connections: ' \
         '--max_memory_mb=[Maximum memory for requests, results and answers that are not read yet, of all clients, in megabytes]:max_memory_mb: ' \
-        '--max_row_values=[Maximum number of values in a row, such as the ids of a sentence in a SavedModel of --ids_only]:max_row_values: ' \
-        '--max_rows_in_flight=[Maximum number of texts in flight, twice the maximum of a request]:max_rows_in_flight: ' \
-        '--max_text_bytes=[Maximum size of a text in bytes]:max_text_bytes: ' \
+        '--max_row_values=[Maximum number of values in a row, such as the ids of a sentence in a SavedModel of --ids_only; requests with a longer row get HTTP 413]:max_row_values: ' \
+        '--max_rows_in_flight=[Maximum number of texts in flight, twice the maximum of a request; further requests get HTTP 429]:max_rows_in_flight: ' \
+        '--max_text_bytes=[Maximum size of a text in bytes; requests with a larger one get HTTP 413]:max_text_bytes: ' \
         '--name=[Name of the model]:name: ' \
-        '--port=[Port to listen on]:port: ' \
-        '--split=[auto: translate each sentence of a text by itself]:split:(auto off)' \
+        '--port=[Port to listen on; 0 chooses a free one]:port: ' \
+        '--split=[auto: translate each sentence of a text by itself; off: each text as one sentence]:split:(auto off)' \
         '--workers=[Number of batches computed at the same time]:workers: ' \
         '*:argument:_files -/' ;;
     t2t-train)
@@ -426,26 +426,26 @@ _t2t() {
     t2t-translate)
       _arguments $common \
         '--alignments[Word alignments of each translation, as pairs of word indices]' \
-        '--alpha=[Exponent α of the length penalty]:alpha: ' \
-        '--apache_beam[Translate the files of --input to files of the same names in the folder --output as an Apache Beam pipeline]' \
+        '--alpha=[Exponent α of the length penalty; 0 is no penalty]:alpha: ' \
+        '--apache_beam[Translate the files of --input to files of the same names in the folder --output as an Apache Beam pipeline; needs pip install '\''t2t-keras(beam)'\'']' \
         '--banned=[Tokens that an output must not contain]:banned: ' \
-        '--beam=[Beam width]:beam: ' \
+        '--beam=[Beam width; 1 is greedy search]:beam: ' \
         '--beam_options=[Comma-separated pipeline options for --apache_beam, such as --runner=NAME]:beam_options: ' \
         '--confidence[Confidence of each word of a translation, from 0 to 1]' \
         '--constrain=[Constraint on the outputs of a parser: "tree" for trees over the words of their sentences, "" for none]:constrain:(tree)' \
         '--dtype=[Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2]:dtype:(float32 bfloat16 float16 int8)' \
         '--engine=[What computes]:engine:(auto litert tensorflow ctranslate2)' \
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
-        '--first=[Tokens that an output may begin with]:first: ' \
+        '--first=[Tokens that an output may begin with; empty: all]:first: ' \
         '--glossary=[Text file with a source phrase, a tab and a target phrase per line]:glossary:_files' \
         '--input=[Text file to translate, or several with --apache_beam]:input:_files' \
         '--json[Write a JSON object per input line, with scores]' \
         '--lines=[Number of input lines that are sorted and batched by length together]:lines: ' \
         '--markup=[Kind of markup that is kept: tags, entities, placeholders such as {name} and %s, URLs and e-mail addresses]:markup:(html xml placeholders)' \
         '--n_best=[Translations per input line]:n_best: ' \
-        '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once]:no_repeat_ngram: ' \
+        '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[File to write, or folder with --apache_beam]:output:_files' \
-        '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper]:penalty:(gnmt marian)' \
+        '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper; or "marian", length^α, as in Marian, Hugging Face and CTranslate2]:penalty:(gnmt marian)' \
         '--prefix=[Text that every translation begins with]:prefix: ' \
         '--prefixes=[Text file with a prefix for the translation of each input line]:prefixes:_files' \
         '--require=[Text file with a line for each input line: phrases that its translation must contain, separated by tabs]:require:_files' \
@@ -453,10 +453,10 @@ _t2t() {
         '--scores[Write each translation'\''s score and a tab before it]' \
         '--seed=[Random seed for sampling]:seed: ' \
         '--split=[Division into sentences: "auto" translates each sentence by itself and keeps the line breaks and spaces between sentences, "off" translates the text as one sentence]:split:(auto off)' \
-        '--temperature=[Divisor of the logits in sampling]:temperature: ' \
+        '--temperature=[Divisor of the logits in sampling; below 1 favors likely tokens]:temperature: ' \
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
-        '--top_k=[Number of most likely tokens that sampling draws from]:top_k: ' \
-        '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones]:top_p: ' \
+        '--top_k=[Number of most likely tokens that sampling draws from; 0: all]:top_k: ' \
+        '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones; 1: all]:top_p: ' \
         '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
         '*:argument:_files -/' ;;
   esac

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from t2t_keras.cli.text_files.parallel_lines import LinesBeside, check_lines
+from t2t_keras.cli.text_files import parallel_lines
+from t2t_keras.cli.text_files.parallel_lines import LinesBeside, check_lines, line_count
 
 
 class Stream(io.BytesIO):
@@ -25,15 +26,17 @@ def beside(tmp_path):
 def test_an_input_of_a_different_number_of_lines_is_refused_before_the_work(beside, lines):
     message = f"--prefixes must have a line for each input .* 3 lines for {lines} input lines"
     with pytest.raises(ValueError, match=message):
-        check_lines(io.BytesIO(b"x\n" * lines), [beside])
-    check_lines(Stream(b"x\n" * lines), [beside])  # its length is not known yet
+        check_lines(lines, [beside, LinesBeside(SimpleNamespace(name="require", value=None))])
+    check_lines(None, [beside])  # the number is not known yet
 
 
-def test_a_file_is_read_again_from_the_place_where_it_was(beside):
-    source = io.BytesIO(b"read already\nx\ny\nlast without a line feed")
+@pytest.mark.parametrize("text", [b"", b"x", b"x\n", b"x\n\n", b"\n" * 7 + b"y\r\nlast", b"a\rb"])
+def test_lines_are_counted_and_can_be_read_again_from_the_same_place(text, monkeypatch):
+    monkeypatch.setattr(parallel_lines, "PART", 4)
+    source = io.BytesIO(b"read already\n" + text)
     source.readline()
-    check_lines(source, [beside, LinesBeside(SimpleNamespace(name="require", value=None))])
-    assert source.readline() == b"x\n"
+    assert line_count(source) == len(list(io.BytesIO(text))) == len(source.readlines())
+    assert line_count(Stream(text)) is None
 
 
 def test_a_stream_is_refused_once_its_number_of_lines_is_known(beside):

@@ -88,7 +88,7 @@ def settings():
 
 def sentence(text):
     """Returns the first sentence of a text, without its full stop."""
-    return re.split(r"\.(?: |$)|; ", " ".join(text.split()))[0]
+    return re.split(r"\.(?: |$)", " ".join(text.split()))[0]
 
 
 def configs():

@@ -1,0 +1,96 @@
+"""t2t-completion: its script for bash, in bash. That for zsh: tests/drills/test_completion.py."""
+
+import shlex
+import subprocess
+
+import pytest
+from support.processes.commands import ROOT
+from support.processes.in_process import call
+
+SCRIPT = ROOT / "t2t_keras" / "cli" / "completion_scripts" / "t2t.bash"
+# {line up to the cursor, divided into words as bash does: completions of the last word}
+CASES = {
+    "t2t-train --dev": ["--dev=", "--dev_source=", "--dev_target="],
+    "t2t-train --no": ["--noexport"],
+    "t2t-train --sh": ["--show"],
+    "/opt/bin/t2t-train --fre": ["--freeze="],
+    "t2t-train --config = mul": ["multi30k"],
+    "t2t-train --config mix": ["mixed"],
+    "t2t-train --config": ["--config=", "--config."],
+    "t2t-train --config.": [
+        f"--config.{part}." for part in ("data", "model", "search", "training")
+    ],
+    "t2t-train --config.data.ba": ["--config.data.batches."],
+    "t2t-train --config.training.warm": ["--config.training.warmup_steps="],
+    "t2t-train --config.search.method = ": ["beam", "sample"],
+    "t2t-train --config.model.residual = F": ["False"],
+    "t2t-train --config.nothing": [],
+    "t2t-translate --engine = ": ["auto", "ctranslate2", "litert", "tensorflow"],
+    "t2t-translate run --engine li": ["litert"],
+    "t2t-translate --engine=li": ["--engine=litert"],  # if COMP_WORDBREAKS lacks =
+    "t2t-translate --config": [],
+    "t2t-translate --beam = ": [],
+    "t2t-translate --json --alp": ["--alpha="],
+    "t2t-export --format = k": ["keras"],
+    "t2t-serve --max_b": ["--max_batch_rows=", "--max_body_bytes="],
+    "t2t-reproduce t": ["table1", "table2", "table3", "table4"],
+    "t2t-benchmark d": ["data", "decode", "documents"],
+    "t2t-completion ": ["bash", "zsh"],
+    "t2t-train ": [],
+    "t2t-average --version": ["--version"],
+}
+LOOP = """
+source {script}
+compopt() {{ options+=" $*"; }}
+while IFS= read -r line; do
+  eval "COMP_WORDS=($line)" options=
+  COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+  _t2t "${{COMP_WORDS[0]}}"
+  printf '%s\\t' "${{COMPREPLY[@]}}"; printf '|%s\\n' "$options"
+done
+"""
+
+
+def completions(lines):
+    """Returns (completions of the last word, options for readline) of each line."""
+    words = [" ".join(f'"{word}"' for word in line.split(" ")) for line in lines]
+    loop = LOOP.format(script=shlex.quote(str(SCRIPT)))
+    result = subprocess.run(
+        ["bash", "-u", "-c", loop], input="\n".join(words) + "\n", capture_output=True, text=True
+    )
+    assert result.returncode == 0 and not result.stderr, result.stderr
+    parts = [line.partition("|") for line in result.stdout.splitlines()]
+    return [
+        (sorted(filter(None, found.split("\t"))), options.strip()) for found, _, options in parts
+    ]
+
+
+def test_flags_values_configs_settings_and_subjects_are_completed():
+    found = dict(zip(CASES, (words for words, _ in completions(CASES)), strict=True))
+    assert found == {line: sorted(expected) for line, expected in CASES.items()}
+
+
+def test_files_and_folders_are_completed_by_readline_where_a_flag_takes_them():
+    options = {
+        "t2t-translate --input = x": "-o default",
+        "t2t-translate --glossary x": "-o default",
+        "t2t-translate runs/": "-o dirnames",
+        "t2t-train --run = ": "-o dirnames",
+        "t2t-train --config = ": "-o default",
+        "t2t-import ": "-o default",
+        "t2t-train --config.model.d_f": "-o nospace",
+        "t2t-train --runs": "",
+        "t2t-translate --beam = ": "",
+        "t2t-train ": "",
+    }
+    found = completions(options)
+    assert [given for _, given in found] == list(options.values())
+
+
+def test_the_command_prints_the_scripts_and_refuses_other_shells():
+    assert call("completion", "bash").stdout == SCRIPT.read_text(encoding="utf-8")
+    zsh = call("completion", "zsh").stdout
+    assert zsh.startswith("#compdef t2t-attention ") and zsh.count("_arguments $common") == 15
+    for arguments in ((), ("fish",), ("bash", "zsh")):
+        with pytest.raises(ValueError, match="takes a shell: bash or zsh"):
+            call("completion", *arguments)

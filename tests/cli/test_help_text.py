@@ -1,0 +1,80 @@
+"""--help of every command: readable on 80 columns, and its examples are commands."""
+
+import re
+import shlex
+import sys
+
+import pytest
+from absl import flags
+from support.processes.in_process import parsed_flags
+from support.text.reference_pages import modules_of_commands
+
+from t2t_keras.cli.help_text import examples_of, help_text, shell_lines
+
+MODULES = modules_of_commands()
+OF_LIBRARIES = re.compile(r"--(\[no\])?(logtostderr|pdb|run_with_profiling|log_dir|undefok)\b")
+
+
+@pytest.fixture(scope="module", params=MODULES)
+def command(request):
+    """The name of a command, and its module, whose flags are defined."""
+    with parsed_flags(MODULES[request.param]) as module:
+        yield f"t2t-{request.param}", module
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_help_fits_the_terminal_and_has_the_flags_of_the_command_alone(command, width):
+    name, module = command
+    text = help_text(module.__doc__, width)
+    assert text.startswith(f"{name}: ") and "\nExamples:\n  t2t-" in text
+    too_wide = [line for line in text.splitlines() if len(line) > min(width, 100)]
+    assert not too_wide
+    own, _, common = text.partition("\nFlags of all commands:\n")
+    assert re.findall(r"--(\w+)", common) == ["help", "version", "verbosity", "flagfile"]
+    listed = re.findall(r"^  --(?:\[no\])?(\w+)", own, re.M)
+    assert len(listed) == len(set(listed)) and not OF_LIBRARIES.search(text)
+    defined = flags.FLAGS.flags_by_module_dict().items()
+    assert set(listed) == {f.name for m, each in defined if m.startswith("t2t_") for f in each}
+
+
+@pytest.mark.filterwarnings("ignore:the load_module:DeprecationWarning")  # ml_collections calls it
+def test_each_example_is_a_command(command):
+    """Its flags exist, their values are allowed, and so are the settings that it changes."""
+    name, module = command
+    main = sys.modules["t2t_keras.cli.main"]
+    examples = examples_of(module.__doc__)
+    assert examples
+    for example in examples:
+        assert not example.comment.startswith("-") and "…" not in example.command
+        words = shlex.split(example.command)
+        if name not in words:  # a request with curl
+            assert words[0] == "curl"
+            continue
+        arguments = words[words.index(name) + 1 :]
+        end = [index for index, word in enumerate(arguments) if word in ("<", ">", "|", "<<<")]
+        arguments = arguments[: min(end, default=None)]
+        main.check_flags([name, *arguments])
+        if hasattr(module, "run_with_config"):
+            resolve = sys.modules["t2t_keras.cli.flags.config_flag"].resolve_config
+            assert resolve(arguments, "base")[0].startswith("--config=")
+
+
+def test_a_long_example_is_continued_as_a_shell_does():
+    command = (
+        "t2t-attention runs/ende \"The dog sleeps.\" --translation='Der Hund schläft.' --pieces"
+    )
+    lines = list(shell_lines(command, 44))
+    assert len(lines) > 2 and all(line.endswith(" \\") for line in lines[:-1])
+    assert max(map(len, lines)) <= 44
+    assert shlex.split("\n".join(lines).replace("\\\n", "")) == shlex.split(command)
+
+
+def test_a_flag_says_what_it_takes():
+    with parsed_flags("translate") as module:
+        text = help_text(module.__doc__, 100)
+    assert "  --input=FILE " in text and "  --beam=N " in text and "  --alpha=NUMBER " in text
+    assert "  --prefix=VALUE " in text and "  --json  " in text
+    assert re.search(r"--engine=NAME .*\n(?: +.*\n)*? +.*One of: auto, litert", text)
+    with parsed_flags("train") as module:
+        text = help_text(module.__doc__, 100)
+    assert "  --run=FOLDER " in text and "  --[no]export " in text and "repeat this" not in text

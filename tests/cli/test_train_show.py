@@ -1,0 +1,93 @@
+"""t2t-train --show: all settings, where each is from, and nothing else happens."""
+
+import os
+import re
+
+import pytest
+from absl import flags
+from support.processes.in_process import parsed_flags
+
+from t2t_keras.experiment import load_experiment
+from t2t_keras.runs.settings_file import write_settings
+from t2t_keras.translating.request import descriptions
+
+pytestmark = pytest.mark.filterwarnings("ignore:the load_module:DeprecationWarning")
+
+
+@pytest.fixture
+def show(monkeypatch, capsys, tmp_path):
+    """A function that calls t2t-train --show. Returns {setting: (value, remark)} and the text."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        with parsed_flags("train", *(a for a in arguments if "--config" not in a)) as module:
+            default = module.default_config(flags.FLAGS)
+        with parsed_flags("flags.config_flag") as config_flag:
+            arguments = config_flag.resolve_config(["--show", *arguments], default)
+        monkeypatch.setattr("sys.argv", ["t2t-train", *arguments])
+        with parsed_flags("train", *arguments) as module:
+            module.main([])
+        text = capsys.readouterr().out
+        found = re.findall(r"^  ([\w.]+) = (.*?)(?:\n {5})? +\(([^()]*(?:\(\))?)\)$", text, re.M)
+        return {name: (value, remark) for name, value, remark in found}, text
+
+    return call
+
+
+def test_every_setting_is_listed_with_what_set_it(show, tmp_path):
+    settings, text = show(
+        *("--config=multi30k:shallow", "--data=data/mine", "--freeze=encoder"),
+        *("--config.training.steps=500", "--config.model.d_ff=2048", "--dev=a=a.en,a.de"),
+    )
+    expected = load_experiment("multi30k:shallow")
+    assert settings.keys() == expected.flat().keys()
+    changed = {
+        "model.d_ff": ("2048", "--config.NAME; the default"),
+        "training.steps": ("500", "--config.NAME; default 100000"),
+        "training.freeze": ("('encoder',)", "--freeze; default ()"),
+        "data.folder": ("'data/mine'", "--data; default ''"),
+        "data.dev": ("('a=a.en,a.de',)", "--dev; default ()"),
+        "model.num_layers": ("2", "config multi30k:shallow; default 6"),
+        "model.dropout": ("0.3", "config multi30k:shallow; default 0.1"),
+        "model.num_heads": ("4", "config multi30k:shallow; default 8"),
+        "search.beam": ("4", "default"),
+    }
+    assert {name: settings[name] for name in changed} == changed
+    assert text.startswith("All settings of the config multi30k:shallow. ")
+    words = " ".join(text.split())
+    for part in (expected.model, expected.training, expected.data.batches):
+        assert all(meaning in words for meaning in descriptions(type(part)).values())
+    assert max(map(len, text.splitlines())) <= 80, "as in a pipe"
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_settings_of_a_run_are_shown_and_those_of_init(show, tmp_path):
+    experiment = load_experiment("multi30k")
+    experiment.training.steps, experiment.search.beam = 1234, 6
+    (tmp_path / "run").mkdir()
+    write_settings(tmp_path / "run" / "config.json", experiment)
+    settings, text = show("--run=run", "--config.search.beam=8")
+    assert settings["training.steps"] == ("1234", "run run; default 100000")
+    assert settings["search.beam"] == ("8", "--config.NAME; default 4")
+    assert text.startswith("All settings of the run run. ")
+    settings, text = show("--init=run", "--run=new", "--config.search.alpha=1.0")
+    assert settings["model.d_model"] == ("128", "--init; default 512")
+    assert settings["search.beam"] == ("6", "--init; default 4")
+    assert settings["search.alpha"] == ("1.0", "--config.NAME; default 0.6")
+    assert settings["training.learning_rate"][1].startswith("config finetune; ")
+    with pytest.raises(ValueError, match=r"run was started without --init"):
+        show("--run=run", "--init=other")
+    assert os.listdir(tmp_path) == ["run"] and os.listdir("run") == ["config.json"]
+
+
+@pytest.mark.parametrize(
+    ("flag", "message"),
+    [
+        ("--tpu=local", "--tpu has no effect with --show"),
+        ("--noexport", "--export has no effect with --show"),
+        ("--config.model.dropout=1.5", "`dropout` must be"),
+    ],
+)
+def test_mistakes_are_answered_as_in_training(show, flag, message):
+    with pytest.raises(ValueError, match=message):
+        show("--config=base", flag)
