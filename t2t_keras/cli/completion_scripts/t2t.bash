@@ -510,9 +510,12 @@ _t2t() {
     @file | @config) compopt -o default 2>/dev/null ;;
     @folder) compopt -o dirnames 2>/dev/null ;;
   esac
-  if [[ $values == @config ]]; then values='base|big|bytenet|claims|convs2s|documents|finetune|gnmt|mixed|moe|multi30k|parsing|quickstart|small_treebank|table3|toy_sweep|wmt14_ende|wmt14_enfr'; fi
+  if [[ $values == @config ]]; then
+    values='base|big|bytenet|claims|convs2s|documents|finetune|gnmt|mixed|moe|multi30k|parsing|quickstart|small_treebank|table3|toy_sweep|wmt14_ende|wmt14_enfr'
+    COMPREPLY=($(compgen -P "$start" -f -X '!*.py' -- "$word"))
+  fi
   if [[ $values != @* ]]; then
-    COMPREPLY=($(compgen -P "$start" -W "${values//|/ }" -- "$word"))
+    COMPREPLY+=($(compgen -P "$start" -W "${values//|/ }" -- "$word"))
   elif [[ $start ]]; then
     COMPREPLY=($(compgen -P "$start" -f -- "$word"))
   fi

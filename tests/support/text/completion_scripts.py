@@ -141,9 +141,12 @@ _t2t() {{
     @file | @config) compopt -o default 2>/dev/null ;;
     @folder) compopt -o dirnames 2>/dev/null ;;
   esac
-  if [[ $values == @config ]]; then values='{configs}'; fi
+  if [[ $values == @config ]]; then
+    values='{configs}'
+    COMPREPLY=($(compgen -P "$start" -f -X '!*.py' -- "$word"))
+  fi
   if [[ $values != @* ]]; then
-    COMPREPLY=($(compgen -P "$start" -W "${{values//|/ }}" -- "$word"))
+    COMPREPLY+=($(compgen -P "$start" -W "${{values//|/ }}" -- "$word"))
   elif [[ $start ]]; then
     COMPREPLY=($(compgen -P "$start" -f -- "$word"))
   fi
