@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 from absl import flags
 
-import t2t_keras
-
 WIDEST = 100  # columns; longer lines of prose are hard to read
 LEFT = 28  # column where the descriptions of flags begin
 EXAMPLES = re.compile(r"(t2t-\w+|curl|paste)( |$)", re.M)  # start of a block of examples
@@ -74,19 +72,16 @@ class Example(NamedTuple):
 
 def version_text():
     """Returns a line with versions. It loads none of the packages."""
-    versions = {"TensorFlow": "tensorflow", "Keras": "keras"}
-    found = [f"{name} {version_of(package)}" for name, package in versions.items()]
-    return (
-        f"t2t_keras {t2t_keras.__version__} ({', '.join(found)}, Python "
-        f"{platform.python_version()})"
-    )
+    python = platform.python_version()
+    libraries = f"TensorFlow {version_of('tensorflow')}, Keras {version_of('keras')}"
+    return f"t2t_keras {version_of('t2t-keras')} ({libraries}, Python {python})"
 
 
 def version_of(package):
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        return "is not installed"
+        return "not installed"
 
 
 def help_text(docstring, width=None):
