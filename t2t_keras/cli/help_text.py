@@ -16,6 +16,7 @@ from typing import NamedTuple
 from absl import flags
 
 WIDEST = 100  # columns; longer lines of prose are hard to read
+NARROWEST = 40
 LEFT = 28  # column where the descriptions of flags begin
 EXAMPLES = re.compile(r"(t2t-\w+|curl|paste)( |$)", re.M)  # start of a block of examples
 WORDS = re.compile(r"""(?:'[^']*'|"[^"]*"|\S)+""")  # of a shell command
@@ -89,9 +90,9 @@ def help_text(docstring, width=None):
 
     Args:
         docstring: the docstring of the command's file.
-        width: columns. None: those of the terminal, or 80.
+        width: columns. None: `text_width()`.
     """
-    width = min(width or shutil.get_terminal_size().columns, WIDEST)
+    width = width or text_width()
     lines = list(docstring_lines(docstring, width))
     search = search_flags()
     defined = {flag.name: flag for flag in command_flags()}
@@ -104,6 +105,11 @@ def help_text(docstring, width=None):
         lines += ["", title, *table(rows, width)] if rows else []
     lines += ["", "Flags of all commands:", *table(COMMON, width)]
     return "\n".join(lines)
+
+
+def text_width():
+    """Returns the columns of the terminal, or 80, within the limits for prose."""
+    return min(max(shutil.get_terminal_size().columns, NARROWEST), WIDEST)
 
 
 def command_flags():

@@ -64,7 +64,10 @@ def run(main, resolve=lambda arguments, known: arguments):
             message = str(error).replace(" ?", "?")
             fail(command, f"{message}{'' if message[-1] == '?' else '.'} See {command} --help")
         except (flags.Error, ValueError) as error:
-            fail(command, error)
+            words = r"\('Non-boolean argument to boolean flag', .*\)"
+            fail(command, re.sub(words, "must be true or false", str(error)))
+        except OSError as error:  # the help could not be written
+            fail(command, message_of(error))
         # A value that was set explicitly: absl would raise its default, WARNING, to INFO.
         flags.FLAGS.verbosity = flags.FLAGS.verbosity
         return arguments

@@ -16,7 +16,6 @@ All visible GPUs are used. If TF_CONFIG is set, several machines train together:
 command and needs the same data and run folders.
 """
 
-import shutil
 import sys
 from pathlib import Path
 
@@ -31,6 +30,7 @@ from t2t_keras.cli.flags.config_flag import (
     variant,
 )
 from t2t_keras.cli.flags.shared_flags import refuse_unused
+from t2t_keras.cli.help_text import text_width
 from t2t_keras.cli.main import no_arguments, show_info, will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.process.resources import keep_cpu_memory, memory_advice
@@ -160,7 +160,7 @@ def show_settings(experiment, given):
     set_by |= dict.fromkeys(given, "--config.NAME")
     print(f"All settings of the {source}. --config.NAME=VALUE changes one.")
     print("In brackets: what set a value, and the default.\n")
-    print(settings_text(experiment, set_by, source, min(shutil.get_terminal_size().columns, 100)))
+    print(settings_text(experiment, set_by, source, text_width()))
     if not run_exists:
         print("\nTraining sets model.vocab_size and source_vocab_size to those of the vocabulary.")
 
