@@ -298,7 +298,7 @@ _t2t() {
         '--beam_options=[Comma-separated pipeline options for --beam, such as --runner=NAME]:beam_options: ' \
         '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' \
         '--data_dir=[Folder of prepared TensorFlow Datasets]:data_dir:_files -/' \
-        '--languages=[Source and target feature of the --tfds data set, such as en,de]:languages: ' \
+        '--languages=[Codes of source and target language, such as en,de, for the record; with --tfds, the features of the data set]:languages: ' \
         '--leaves=[Symbol for each word among the brackets of --treebank]:leaves:(tag XX word)' \
         '--output=[Output folder, new or to resume]:output:_files -/' \
         '--pairs=[File of pairs: source, tab, target]:pairs:_files' \
