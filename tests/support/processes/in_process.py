@@ -91,10 +91,10 @@ def parsed_flags(name, *arguments):
 
 
 def remove_commands():
-    """Removes the modules of all commands and their flags."""
+    """Removes the modules of all commands and their flags, such as --config.part.field."""
     for module, defined in flags.FLAGS.flags_by_module_dict().items():
-        if module.startswith("t2t_keras.cli."):
-            for flag in list(defined):
+        for flag in list(defined):
+            if module.startswith("t2t_keras.cli.") or flag.name.startswith("config."):
                 delattr(flags.FLAGS, flag.name)
     for module in list(sys.modules):
         if module.startswith("t2t_keras.cli."):
