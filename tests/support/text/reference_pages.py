@@ -55,8 +55,10 @@ def flags_page():
             (f"`--{name}`", code(default_of(flag)), cell(purpose_of(flag)) + choices(flag))
             for name, flag in sorted(defined.items())
         ]
-        if rows:
-            sections.append(f"## t2t-{command}\n\n" + table(("flag", "default", "purpose"), rows))
+        flags = (
+            table(("flag", "default", "purpose"), rows) if rows else "It has only those below.\n"
+        )
+        sections.append(f"## t2t-{command}\n\n{flags}")
     common = [(code(name), "", cell(purpose)) for name, purpose in COMMON]
     sections.append("## All commands\n\n" + table(("flag", "default", "purpose"), common))
     return "\n".join(sections)
