@@ -2,14 +2,16 @@
 
 import html
 from pathlib import Path
-from urllib.parse import quote
 
 from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.serving.example_sentences import example_in
+from t2t_keras.serving.limits import Limits
 from t2t_keras.translating.request import SEARCH, descriptions
-from t2t_keras.visualization.page import assembled
+from t2t_keras.visualization.page import assembled, script_safe
 
 HERE = Path(__file__).parent
-SCRIPTS = ("request", "options", "words")
+# The parts of the page's script, one file each.
+SCRIPTS = ("server", "options", "text", "attention", "words", "translations", "request", "models")
 # HTML of the field for a search setting that has no field in page.html.
 FIELD = """\
       <div class="field">
@@ -20,14 +22,34 @@ FIELD = """\
 NUMBER = 'type="number" min="0" step="any" required'
 
 
-def page(name):
-    """Returns the HTML page for the model `name`."""
-    scripts = {
-        f"{part}_script": (HERE / f"page_{part}.js").read_text(encoding="utf-8").rstrip()
-        for part in SCRIPTS
+def page(models, limits=None):
+    """Returns the HTML page for the models of a server.
+
+    Args:
+        models: a list of (name, `Languages` or None). The page begins with the first one.
+        limits: the server's `Limits`, or None for the default ones.
+    """
+    limits = limits or Limits()
+    files = {f"{part}_script": f"page_{part}.js" for part in SCRIPTS} | {"page_style": "page.css"}
+    parts = {key: (HERE / name).read_text(encoding="utf-8") for key, name in files.items()}
+    data = {
+        "models": [model_data(*model) for model in models],
+        "limits": {"text": limits.max_text_bytes, "body": limits.max_body_bytes},
     }
-    model = {"address": quote(name, safe=""), "name": html.escape(name)}
-    return assembled(HERE / "page.html", further_fields=further_fields(), **scripts, **model)
+    return assembled(
+        HERE / "page.html",
+        further_fields=further_fields(),
+        **{key: text.rstrip() for key, text in parts.items()},
+        name=html.escape(models[0][0]).replace("{", "&#123;"),
+        data=script_safe(data),  # last, so that no text in it is taken for the name of a part
+    )
+
+
+def model_data(name, languages):
+    """Returns the facts about a model that the page needs, as a dict for JSON."""
+    if languages is None:
+        return {"name": name, "source": None, "target": None, "example": None}
+    return {"name": name, **languages._asdict(), "example": example_in(languages.source)}
 
 
 def further_fields():

@@ -16,7 +16,9 @@ async function addWords(asked) {
   } catch (error) {
     asked.failure = error;
   }
-  if (!signal.aborted) showTranslation(asked);
+  if (signal.aborted) return;
+  showTranslation(asked);
+  if ("confidence" in inputs()) showPercentages(asked.words);
 }
 
 // Returns the words of the n-th translation.
@@ -38,7 +40,6 @@ function showTranslation({ text, options, chosen, words, failure }) {
   // Markup is never interpreted.
   byId("exact").hidden = !options.markup && parts !== null;
   byId("marked").value = chosen;
-  byId("copied").textContent = "";
   translation.hidden = Boolean(options.markup) && !known;
   translation.ariaLive = known ? "off" : "polite";  // the text has been read out
   translation.replaceChildren();
@@ -145,9 +146,3 @@ function spans(parent, parts) {
 
 // Rounds towards 0, so that only certainty is 100 %.
 const percent = (value) => `${Math.floor(100 * value + 1e-6)} %`;
-
-byId("copy").addEventListener("click", () => {
-  byId("marked").select();
-  document.execCommand("copy");  // the clipboard's other interface needs HTTPS
-  byId("copied").textContent = "Copied";
-});

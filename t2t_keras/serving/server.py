@@ -32,6 +32,7 @@ from t2t_keras.serving.rest import as_json, query_of
 from t2t_keras.serving.sites import Sites
 from t2t_keras.serving.versions import Versions
 from t2t_keras.translating.export_folders import is_litert
+from t2t_keras.translating.languages import languages_of
 
 # aiohttp logs a traceback for each malformed request, so a client could fill the disk.
 QUIET = python_logging.getLogger(f"{__name__}.http")
@@ -76,7 +77,9 @@ class Server:
         load = load or functools.partial(load_model, compile_shapes=compile_shapes)
         self.versions = Versions(name, folder, self.workers, load, find)
         self.predictor = Predictor(limits, self.workers, split)
-        self.page = page(name)
+        versions = find(folder)
+        languages = languages_of(versions[max(versions)]) if versions else None
+        self.page = page([(name, languages)], limits)
         self.stop = asyncio.Event()
         self.in_flight, self.idle = 0, asyncio.Event()
         self.idle.set()

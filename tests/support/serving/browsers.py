@@ -28,9 +28,20 @@ def press(driver, *keys):
     webdriver.ActionChains(driver).send_keys(*keys).perform()
 
 
+def chord(driver, modifier, key):
+    """Presses a key while a modifier such as Keys.CONTROL is held."""
+    actions = webdriver.ActionChains(driver)
+    actions.key_down(modifier).send_keys(key).key_up(modifier).perform()
+
+
 def errors(driver):
     """Returns the texts of the errors that the page shows."""
     return texts(driver, ".error:not([hidden])")
+
+
+def complaints(driver):
+    """Returns the errors and the violations of the content policy in the browser's log."""
+    return [each for each in driver.get_log("browser") if each["level"] == "SEVERE"]
 
 
 def open_page(driver, address):
@@ -41,9 +52,15 @@ def open_page(driver, address):
     wait(driver, lambda: texts(driver, "#version") == ["version 1"])
 
 
+def fill_in(driver, name, text):
+    """Gives a field a value at once, as pasting does, and focuses it."""
+    script = "const field = document.getElementById(arguments[0]); field.value = arguments[1]; "
+    script += "field.focus(); field.dispatchEvent(new Event('input', { bubbles: true }))"
+    driver.execute_script(script, name, text)
+
+
 def translate(driver, text):
     """Sends a text to a server's page and waits until its translation or an error is shown."""
-    script = "const box = document.getElementById('text'); box.value = arguments[0]; box.focus()"
-    driver.execute_script(script, text)
-    press(driver, Keys.ENTER)
+    fill_in(driver, "text", text)
+    chord(driver, Keys.CONTROL, Keys.ENTER)
     wait(driver, lambda: texts(driver, "#state") == [""])

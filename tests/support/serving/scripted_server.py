@@ -10,6 +10,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from t2t_keras.serving.page import page
+from t2t_keras.translating.languages import Languages
 
 WORDS = {"the": "der", "dog": "Hund", "cat": "Katze", "sees": "sieht", "sleeps.": "schläft."}
 CONFIDENCE = {"Hund": 0.4123, "sieht": 0.75}  # of the other words: 0.95
@@ -25,19 +26,27 @@ class ScriptedServer(ThreadingHTTPServer):
 
     Attributes:
         predictions: the (signature, row) of each request so far.
+        addresses: the path of each request so far.
+        key: the API key that requests must have. None: none is required.
+        answers_wait: requests for translations wait until this event is set.
         refused: {text: message}, for texts that get HTTP 400.
         refused_words: message of HTTP 400 for requests for words. None: they are answered.
         words_wait: requests for words wait until this event is set.
 
     Args:
         options: {input of `translate_with_options`: its default}. None: there is no such signature.
+        models: {name: languages such as "en-de", or None}.
     """
 
-    def __init__(self, options):
+    def __init__(self, options, models):
         super().__init__(("127.0.0.1", 0), Handler)
         self.options, self.predictions, self.refused = options, [], {}
-        self.refused_words, self.words_wait = None, threading.Event()
+        self.refused_words, self.key, self.addresses = None, None, []
+        self.words_wait, self.answers_wait = threading.Event(), threading.Event()
         self.words_wait.set()
+        self.answers_wait.set()
+        languages = {name: pair and Languages.parse(pair) for name, pair in models.items()}
+        self.page = page([*languages.items()])
 
     @property
     def address(self):
@@ -119,15 +128,30 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(body.encode())
 
     def do_GET(self):
+        self.server.addresses.append(self.path)
         if self.path == "/":
-            self.answer(page("scripted"), content_type="text/html; charset=utf-8")
-        else:
+            self.answer(self.server.page, content_type="text/html; charset=utf-8")
+        elif self.path == "/frontend/settings":
+            self.answer(json.dumps({"keyRequired": self.server.key is not None}))
+        elif self.has_key():
             self.answer(json.dumps(self.server.metadata()))
 
+    def has_key(self):
+        """Returns whether a request has the key that is required; answers it if not."""
+        if self.server.key in (None, self.headers["X-API-Key"]):
+            return True
+        self.answer(json.dumps({"error": "This server needs an API key"}), 401)
+        return False
+
     def do_POST(self):
+        self.server.addresses.append(self.path)
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if not self.has_key():
+            return
         signature, (row,) = body["signature_name"], body["instances"]
         self.server.predictions.append((signature, row))
+        if "confidence" not in row:
+            self.server.answers_wait.wait(30)
         message = self.server.refused.get(row["text"])
         if "confidence" in row:
             message = message or self.server.refused_words
@@ -138,12 +162,13 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def scripted(options):
-    """Runs a `ScriptedServer` in a thread."""
-    with ScriptedServer(options) as server:
+def scripted(options, **models):
+    """Runs a `ScriptedServer` in a thread. Without `models`, it has one of unknown languages."""
+    with ScriptedServer(options, models or {"scripted": None}) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield server
         finally:
             server.words_wait.set()
+            server.answers_wait.set()
             server.shutdown()
