@@ -1,14 +1,18 @@
 // The box with the text to translate: its length, an example, clearing; and copying.
 const count = (number) => number.toLocaleString("en");
-const bytesOf = (text) => new TextEncoder().encode(text).length;
+const encoder = new TextEncoder();
+const bytesOf = (text) => encoder.encode(text).length;
 
-// A line break, or white space at the end of a sentence before a capital letter or a digit.
-const SENTENCE_ENDS =
-  /([.!?…][^\p{L}\p{N}\s]{0,5})\s+(?=[^\p{L}\p{N}\s]{0,5}[\p{Lu}\p{N}])|([。！？][^\p{L}\p{N}\s]{0,5})\s*(?=[^\p{L}\p{N}]{0,5}[\p{L}\p{N}])/gu;
+// The end of a sentence before a letter that is not lower-case, or before a digit; and the end of a
+// sentence in a script that needs no space there.
+const ENDS = [
+  /([.!?…؟۔।॥։።][^\p{L}\p{N}\s]{0,5})\s+(?=[^\p{L}\p{N}\s]{0,5}[\p{Lu}\p{Lt}\p{Lo}\p{N}])/gu,
+  /([。！？｡][^\p{L}\p{N}\s]{0,5})\s*(?=[^\p{L}\p{N}]{0,5}[\p{L}\p{N}])/gu,
+];
 
 // Returns the sentences of a text, about as the server divides it.
 function sentencesOf(text) {
-  return text.replace(SENTENCE_ENDS, "$1$2\n").split("\n").filter((sentence) => sentence.trim());
+  return ENDS.reduce((lines, end) => lines.replace(end, "$1\n"), text).split("\n").filter((sentence) => sentence.trim());
 }
 
 // Whether the server divides a text into sentences, given its options.
@@ -19,7 +23,8 @@ function noteLength() {
   const text = byId("text").value.trim();
   const chosen = { true: true, false: false }[byId("split").value];
   const parts = splits({ require: byId("require").value.trim(), split: chosen }) ? sentencesOf(text) : [text];
-  const longest = parts.reduce((most, part) => Math.max(most, bytesOf(part)), 0);
+  // A UTF-16 unit has at most three bytes in UTF-8.
+  const longest = parts.reduce((most, part) => 3 * part.length <= most ? most : Math.max(most, bytesOf(part)), 0);
   const whole = bytesOf(JSON.stringify(text));
   const characters = [...text].length;
   const [name, size, limit] = whole > LIMITS.body

@@ -154,7 +154,7 @@ def test_the_page_offers_what_the_model_has(browser, options, fields):
 def test_options_can_be_used_with_the_keyboard(browser, server):
     browser.find_element("css selector", "summary").click()  # closed again
     browser.find_element("id", "text").send_keys(SENTENCE)
-    press(browser, Keys.TAB, Keys.ENTER, Keys.TAB)
+    press(browser, Keys.TAB, Keys.TAB, Keys.ENTER, Keys.TAB)
     assert browser.switch_to.active_element.get_attribute("id") == "beam"
     press(browser, Keys.ARROW_DOWN, Keys.ENTER)
     wait(browser, lambda: server.predictions)
