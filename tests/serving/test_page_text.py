@@ -16,7 +16,7 @@ from support.serving.browsers import (
 )
 from support.serving.scripted_server import OPTIONS, scripted
 
-EXAMPLE = "The old dog sees the red house."
+EXAMPLE = "The old woman carries a small dog."
 
 
 @pytest.fixture
