@@ -62,7 +62,8 @@ MODELS.forEach((each, n) => element(byId("model"), "option", { value: n }, choic
 byId("models").hidden = MODELS.length < 2;
 byId("model").addEventListener("change", () => useModel(MODELS[byId("model").value]));
 byId("swap").addEventListener("click", () => {
-  const translation = byId("answer").hidden ? null : job.chosen;
+  const shown = !byId("answer").hidden && job.text === byId("text").value.trim();
+  const translation = shown ? job.chosen : "";
   useModel(reverse());
   if (translation) replaceText(translation);
 });

@@ -28,21 +28,26 @@ async function ask(path, body) {
     throw new UserError("The answer does not come from t2t-serve, or was cut off (HTTP status " +
       `${response.status}). Try again, or look into the logs of the server and of its proxy.`);
   }
-  if (!response.ok) throw new UserError(messageOf(response.status, answer));
+  if (!response.ok) throw new UserError(messageOf(response.status, answer?.error));
   return answer;
 }
 
-function messageOf(status, { error }) {
-  const message = typeof error === "string" ? withLabels(error) : `The server failed (HTTP status ${status})`;
+// Returns the server's message about a refused request, and advice if it contains none.
+function messageOf(status, error) {
+  const known = typeof error === "string";
+  const message = known ? withLabels(error) : `The server failed (HTTP status ${status})`;
+  let advice = "";
   if (status === 401 || (status === 403 && !byId("key-field").hidden)) {
     byId("key-field").hidden = false;
     byId("key").focus();
-    return `${withStop(message)} Enter the API key of this server at the top.`;
+    advice = "Enter the API key of this server at the top.";
+  } else if (status === 500 || !known) {
+    advice = "The server's log tells the reason.";
+  } else if ([429, 503].includes(status) && !/again/i.test(message)) {
+    advice = "Try again in a moment.";
   }
-  return status === 500 ? `${withStop(message)} The server's log tells the reason.` : message;
+  return advice ? `${message.replace(/[^.!?]$/, "$&.")} ${advice}` : message;
 }
-
-const withStop = (text) => text.replace(/[^.!?]$/, "$&.");
 
 async function predict(signature, instance) {
   const { predictions } = await ask(":predict", { signature_name: signature, instances: [instance] });
@@ -51,8 +56,8 @@ async function predict(signature, instance) {
 
 function showError(id, error) {
   if (!(error instanceof UserError)) console.error(error);
-  const message = error instanceof UserError ? error.message : "The server's answer is incomplete.";
-  byId(id).textContent = message;
+  byId(id).textContent = error instanceof UserError ? error.message
+    : "The server's answer is incomplete. Try again; the server's log may tell the reason.";
   byId(id).hidden = false;
 }
 

@@ -145,4 +145,4 @@ function spans(parent, parts) {
 }
 
 // Rounds towards 0, so that only certainty is 100 %.
-const percent = (value) => `${Math.floor(100 * value + 1e-6)} %`;
+const percent = (value) => value >= 0 ? `${Math.floor(100 * value + 1e-6)} %` : "unknown";

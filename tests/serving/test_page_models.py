@@ -99,11 +99,15 @@ def test_the_chosen_model_is_asked_and_languages_can_be_swapped(browser):
 def test_an_answer_of_the_model_before_is_dropped(browser):
     with scripted(OPTIONS, a="en-de", b="de-en") as server:
         open_page(browser, server.address)
+        translate(browser, "the cat")
+        count = len(server.predictions)
         server.answers_wait.clear()
         fill_in(browser, "text", "the dog")
         browser.find_element("id", "send").click()
-        wait(browser, lambda: server.predictions)
+        wait(browser, lambda: len(server.predictions) > count)
         browser.find_element("id", "swap").click()
+        # The translation shown was that of another text.
+        assert browser.find_element("id", "text").get_property("value") == "the dog"
         server.answers_wait.set()
         translate(browser, "the cat")
         assert texts(browser, "#translation") == ["der Katze"]
