@@ -71,7 +71,8 @@ function offerCancelling(offered) {
 }
 
 function hideAnswer() {
-  byId("answer").hidden = byId("attention").hidden = byId("copy").hidden = true;
+  for (const id of ["answer", "exact", "attention", "copy"]) byId(id).hidden = true;
+  byId("translation").replaceChildren();
   byId("placeholder").hidden = false;
   byId("copied").textContent = "";
 }
@@ -92,6 +93,7 @@ async function translationsOf({ text, options }) {
 
 async function choose(translation) {
   job.chosen = translation;
+  byId("copied").textContent = "";
   showTranslation(job);
   await showAttention(job);
 }

@@ -169,6 +169,7 @@ def test_a_required_key_is_asked_for_and_kept_for_the_tab(browser):
         assert not errors(browser)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_texts_contrast_with_their_backgrounds(browser, scheme):
     with scripted(OPTIONS, a="en-de", b="de-en") as server:

@@ -120,6 +120,7 @@ def test_errors_of_the_server_name_the_fields(browser, server):
     expected = "“Beam width” must be 4 for a text with “Required phrases”. Received: `x`"
     assert errors(browser) == [expected]
     assert not browser.find_element("id", "answer").is_displayed()
+    assert texts(browser, "#translation") == [""]
 
 
 def test_enter_in_a_field_translates_and_in_a_text_area_begins_a_line(browser, server):

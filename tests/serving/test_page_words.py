@@ -161,7 +161,7 @@ def test_markup_is_shown_as_text_that_can_be_copied(browser, server):
     assert field.is_displayed()
     assert field.get_property("value") == written
     assert texts(browser, "#translations i")[0] == written
-    assert not browser.find_elements("css selector", "#answer :is(b:not(label b), img)")
+    assert not browser.find_elements("css selector", "#result :is(b:not(label b), img)")
     assert texts(browser, "#translation .piece")[:3] == ["der", "dog", "sieht"]
     assert texts(browser, "#source .piece")[:2] == ["the", "dog"]
     assert texts(browser, "#attention-note") == ["Attention is shown for texts without markup."]
@@ -198,6 +198,8 @@ def test_if_the_words_are_refused_the_translation_stays(browser, server):
 def test_a_served_run_has_words_and_options(browser, exported_toy_run):
     with served(exported_toy_run[1], "--nocompile") as (_, address):
         open_page(browser, address)
+        labels = texts(browser, "#source-label, #target-label")
+        assert labels == ["Source: English", "Translation: German"]
         text = "The dog sleeps.\nThe cat sleeps!"
         translate_to_words(browser, text)
         assert texts(browser, "#source") == [text]
