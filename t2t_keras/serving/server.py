@@ -77,9 +77,7 @@ class Server:
         load = load or functools.partial(load_model, compile_shapes=compile_shapes)
         self.versions = Versions(name, folder, self.workers, load, find)
         self.predictor = Predictor(limits, self.workers, split)
-        versions = find(folder)
-        languages = languages_of(versions[max(versions)]) if versions else None
-        self.page = page([(name, languages)], limits)
+        self.page = page([(name, newest_languages(find(folder)))], limits)
         self.stop = asyncio.Event()
         self.in_flight, self.idle = 0, asyncio.Event()
         self.idle.set()
@@ -306,6 +304,18 @@ class Server:
 
     def reply(self, value):
         return web.Response(body=as_json(value), content_type="application/json")
+
+
+def newest_languages(versions):
+    """Returns the `Languages` of the newest version, or None if they are not known.
+
+    Args:
+        versions: {number: path}. A damaged version is reported when it is loaded.
+    """
+    try:
+        return languages_of(versions[max(versions)]) if versions else None
+    except (OSError, ValueError):
+        return None
 
 
 def load_model(folder, **options):

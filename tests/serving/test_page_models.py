@@ -23,6 +23,7 @@ from pipelines.text.language_codes import NAMES, normalized
 from t2t_keras.serving.example_sentences import SENTENCES, example_in
 from t2t_keras.serving.limits import Limits
 from t2t_keras.serving.page import page
+from t2t_keras.serving.server import newest_languages
 from t2t_keras.translating.languages import Languages
 
 LABELS = "#source-label, #target-label"
@@ -223,3 +224,14 @@ def test_examples_are_in_the_script_of_their_code():
         "ru-Latn": None,
     }.items():
         assert example_in(code) == SENTENCES.get(expected)
+
+
+def test_a_damaged_record_leaves_the_languages_unknown(tmp_path):
+    for version, record in enumerate(['{"languages": ["en", "de"]}', "{"], start=1):
+        (tmp_path / str(version)).mkdir()
+        (tmp_path / str(version) / "litert.json").write_text(record)
+    versions = {number: tmp_path / str(number) for number in (1, 2)}
+    assert newest_languages(versions) is None
+    del versions[2]
+    assert newest_languages(versions) == ("en", "de")
+    assert newest_languages({}) is None
