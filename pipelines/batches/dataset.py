@@ -161,6 +161,11 @@ class TrainingData:
         return self.plan.tokens(step)
 
     @property
+    def steps_per_epoch(self):
+        """The number of batches in a pass over the data."""
+        return self.plan.steps
+
+    @property
     def corpora(self):
         """{corpus: number of pairs}. Empty for a single corpus."""
         return self.counts(self.plan.examples)

@@ -151,7 +151,7 @@ def finish(clean_into, encode_into, source, folder, config, tokenizer, origin, t
     warnings = text_warnings(source, counts, config.cleaning, normalization, cleaned)
     if is_learned:
         warnings += vocabulary_warnings(store, load_tokenizer(folder / "vocabulary"))
-    write_report(folder, store, counts, config, warnings)
+    write_report(folder, store, counts, config, warnings, files_of(source))
     shutil.rmtree(cleaned)
 
 
@@ -186,12 +186,19 @@ def check_intact(folder):
     IdStore.read(folder).check_ids(load_tokenizer(folder / "vocabulary"))
 
 
-def write_report(folder, store, counts, config, warnings):
+def write_report(folder, store, counts, config, warnings, files):
     """Writes the report. report.json is written last and marks the preparation as finished."""
     report = make_report(store, load_tokenizer(folder / "vocabulary"), counts, config.batches)
-    report["warnings"] = list(warnings)
+    report |= {"warnings": list(warnings), "files": list(files)}
     write_text(folder / "report.txt", report_text(report))
     write_json(folder / "report.json", report)
+
+
+def files_of(source):
+    """Returns the names of the files that a source reads, or an empty list if it reads none."""
+    files = getattr(source, "files", [])
+    sides = files.values() if isinstance(files, dict) else [files]
+    return [str(file) for side in sides for file in side]
 
 
 def renewed_report(folder, config):
@@ -201,7 +208,8 @@ def renewed_report(folder, config):
     try:
         if report["batches"]["settings"] != dataclasses.asdict(config.batches):
             store, warnings = IdStore.read(folder), report.get("warnings", ())
-            write_report(folder, store, report["counts"], config, warnings)
+            files = report.get("files", ())
+            write_report(folder, store, report["counts"], config, warnings, files)
             report = read_json(path)
         text = report_text(report)
     except (KeyError, TypeError, AttributeError) as error:

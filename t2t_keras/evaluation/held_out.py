@@ -34,7 +34,8 @@ class HeldOut:
     Args:
         data: data set with a method `distributed(strategy)` that returns the batches of one pass.
         sources, references: the sentences and their reference translations.
-        translator: object with a method `translate(texts)` that returns a translation of each text.
+        translator: object with a method `translate(texts, on_progress)` that returns a translation
+            of each text, and calls `on_progress` with the number of texts translated so far.
         shown: number of example translations; see `typical`.
         name: name of the set, or "" if it is the only set.
         tag: tag before each source, or None.
@@ -53,9 +54,16 @@ class HeldOut:
     def distributed(self, strategy):
         return self.data.distributed(strategy)
 
-    def translate(self):
-        """Translates all sentences; returns `TranslationResults` with their BLEU."""
-        outputs = self.translator.translate(list(self.sources))
+    def translate(self, on_progress=lambda done, total: None):
+        """Translates all sentences; returns `TranslationResults` with their BLEU.
+
+        Args:
+            on_progress: called with the numbers of sentences translated so far and in all.
+        """
+        total = len(self.sources)
+        outputs = self.translator.translate(
+            list(self.sources), lambda done: on_progress(done, total)
+        )
         score = bleu(outputs, self.references)
         chosen = typical(self.sources, self.shown)
         return TranslationResults(

@@ -4,11 +4,9 @@ import csv
 import datetime
 import io
 import os
-import platform
-import re
 from pathlib import Path
 
-import tensorflow as tf
+from t2t_keras.training.hardware import gpu_names, processor_name
 
 
 def write_table(path, columns, rows, notes):
@@ -50,15 +48,9 @@ def circumstances(plan, machine=None):
 
 def this_machine():
     """Describes the GPUs of this machine, or its processor if there are none."""
-    devices = tf.config.list_physical_devices("GPU")
-    names = [tf.config.experimental.get_device_details(gpu).get("device_name") for gpu in devices]
-    if names:
+    if names := gpu_names():
         return f"{len(names)} × {names[0]}"
-    processor = platform.processor() or platform.machine()
-    if Path("/proc/cpuinfo").exists():
-        model_name = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-        processor = model_name[1] if model_name else processor
-    return f"{os.cpu_count()} cores, {processor}"
+    return f"{os.cpu_count()} cores, {processor_name()}"
 
 
 def number(value, form=".2f"):

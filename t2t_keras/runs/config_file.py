@@ -1,9 +1,11 @@
 """Reads a run's config.json without TensorFlow and Keras; see `settings_file.py`."""
 
+import contextlib
 from pathlib import Path
 
 from pipelines.atomic_files import read_json
 from pipelines.batches.corpora import corpora_in
+from pipelines.batches.id_store import SIDES
 from t2t_keras.decoding.search_config import SearchConfig
 
 RESTORE = (
@@ -37,6 +39,34 @@ def preparation_of(data):
     except ValueError:  # the folder is gone, and its name looks like a list of corpora
         return None
     return read_json(Path(folder) / "preparation.json")
+
+
+def corpora_facts(data):
+    """Returns the `facts_of_corpus` for each corpus of a run's data.
+
+    Args:
+        data: the setting `data.folder`.
+    """
+    try:
+        folders = [corpus.folder for corpus in corpora_in(data)] if data else []
+    except ValueError:  # the folder is gone, and its name looks like a list of corpora
+        folders = [data]
+    return [facts_of_corpus(folder) for folder in folders]
+
+
+def facts_of_corpus(folder):
+    """Returns a corpus' folder, number of pairs, words of both sides, and files, as a dict.
+
+    Facts that are not found, because the folder is gone or from an earlier version, are None.
+    """
+    facts = {"folder": folder, "pairs": None, "words": None, "files": []}
+    # The facts are only shown, so a damaged file must not end the command.
+    with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, OSError):
+        facts["pairs"] = sum(read_json(Path(folder) / "store.json").values())
+        report = read_json(Path(folder) / "report.json")
+        facts["words"] = [int(report["sides"][side]["words"]) for side in SIDES]
+        facts["files"] = list(map(str, report.get("files", [])))
+    return facts
 
 
 def search_in(path):

@@ -6,6 +6,7 @@ RUN/
   checkpoints/         training state: the newest N checkpoints and the best
   logs/                TensorBoard
   metrics.jsonl        one line per evaluation
+  training.jsonl       one line per `log_every` training steps
   averaged.weights.h5  the averaged weights
   averaged.json        the steps of the averaged checkpoints, and the choice of weights
   alignment.json       the layer and head for word alignment, if they were chosen
@@ -75,6 +76,13 @@ class Run(RunFolder, TrainedModel):
                 f"after {steps:,} steps"
             )
         return lines
+
+    def intervals(self):
+        """Returns the lines of `training.jsonl`: a dict for every `log_every` training steps.
+
+        Runs of earlier versions have none.
+        """
+        return MetricsFile(self.folder / "training.jsonl").read()
 
     # Weights
 

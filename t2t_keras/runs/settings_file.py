@@ -15,7 +15,13 @@ from pipelines.toy.grammar import LANGUAGES
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
 from t2t_keras.models import architecture_of, config_class
-from t2t_keras.runs.config_file import invalid, preparation_of, read_config, with_tuples
+from t2t_keras.runs.config_file import (
+    corpora_facts,
+    invalid,
+    preparation_of,
+    read_config,
+    with_tuples,
+)
 from t2t_keras.training.training_config import TrainingConfig
 
 PACKAGES = ("t2t-keras", "keras", "tensorflow", "sentencepiece", "numpy")
@@ -31,6 +37,7 @@ def write_settings(path, experiment, command=(), **facts):
         "preparation": preparation_of(experiment.data.folder),
         "tags": tags_of(experiment.data.folder),
         "languages": languages_of_data(experiment.data.folder),
+        "corpora": corpora_facts(experiment.data.folder),
         **facts,
     }
     write_json(path, contents)

@@ -1,13 +1,14 @@
 """Everything that training prints: progress, evaluations, example translations, notices.
 
 On a terminal, progress is a single line that is redrawn. A log file gets a line every `log_every`
-steps.
+steps, and at least every 30 seconds.
 """
 
 import datetime
 import io
 import math
 import os
+import shlex
 import shutil
 import sys
 import time
@@ -16,10 +17,18 @@ import keras
 from absl import logging
 
 from t2t_keras.evaluation.held_out_metrics import by_set
+from t2t_keras.training.colors import Colors
 
 REDRAW_SECONDS = 0.2  # seconds between two updates of the progress line
+SILENT_SECONDS = 30.0  # maximum number of seconds between two lines of a log file
 BAR_WIDTH = 5, 30  # minimum and maximum width of the progress bar, in columns
-SHOWN_METRICS = ("loss", "perplexity", "token_accuracy", "bleu")
+# {name of a held-out metric: its title}
+SHOWN_METRICS = {
+    "loss": "loss",
+    "perplexity": "perplexity",
+    "token_accuracy": "token accuracy",
+    "bleu": "BLEU",
+}
 
 
 class Console(keras.callbacks.Callback):
@@ -27,21 +36,29 @@ class Console(keras.callbacks.Callback):
 
     Args:
         config: a `TrainingConfig`.
-        progress: a function that returns the steps done and the tokens seen so far.
+        progress: a function that returns the steps done, the tokens seen and the passes over the
+            data so far.
         is_chief: whether this machine prints progress and evaluations. All machines print notices.
         stream: where to write. None: standard error.
+        logs: the log folder for TensorBoard, or None.
     """
 
-    def __init__(self, config, progress, is_chief=True, stream=None):
+    def __init__(self, config, progress, is_chief=True, stream=None, logs=None):
         super().__init__()
         self.config, self.progress, self.is_chief = config, progress, is_chief
         self.stream = sys.stderr if stream is None else stream
+        self.logs = logs
         self.on_terminal = self.stream.isatty()
+        self.paint = Colors(self.stream).paint
         self.line_is_open = False  # whether the progress line still lacks a newline
         self.compiled_shapes = set()
         self.drawn_at = 0.0
 
     def on_train_begin(self, logs=None):
+        if self.is_chief and self.logs:
+            command = shlex.join(["tensorboard", f"--logdir={self.logs}"])
+            self.print(f"Learning curves: {command}, then open http://localhost:6006")
+        self.printed_at = time.monotonic()
         self.start_timing()
 
     def on_epoch_begin(self, epoch, logs=None):
@@ -55,25 +72,48 @@ class Console(keras.callbacks.Callback):
         if self.on_terminal:
             if is_due or time.monotonic() - self.drawn_at >= REDRAW_SECONDS:
                 self.draw(logs)
-        elif is_due:
+        elif is_due or self.is_silent():
             rate = f"learning rate {float(self.model.optimizer.learning_rate):.3e}"
-            *metrics, speed, left = self.figures(logs)
-            self.print("  ".join([f"step {self.steps()}", *metrics, rate, speed, left]))
+            epoch, *metrics, speed, left = self.figures(logs)
+            self.print_timed("  ".join([f"step {self.steps()}", epoch, *metrics, rate, speed, left]))
+            is_due = True
         if is_due:
             self.start_timing()
 
-    def on_epoch_end(self, epoch, logs=None):
-        if not self.is_chief:
-            return
+    def is_silent(self):
+        """Returns whether the last line of a log file is too long ago."""
+        return time.monotonic() - self.printed_at >= SILENT_SECONDS
+
+    def translating(self, name, done, total):
+        """Shows the progress of translating a held-out set."""
+        text = f"translating held-out text{f' ({name})' if name else ''}: {done:,}/{total:,}"
+        if self.on_terminal:
+            if time.monotonic() - self.drawn_at >= REDRAW_SECONDS:
+                self.redraw(text)
+        elif self.is_silent():
+            self.print_timed(text)
+
+    def show_evaluation(self, results, best=None):
+        """Prints a line for each held-out set.
+
+        Args:
+            results: the metrics of all sets; see `held_out_metrics`.
+            best: name of the metric in `results` whose value is the best so far, or None.
+        """
         self.close()
-        sets = {f"held out ({name}):": metrics for name, metrics in by_set(logs).items()}
-        sets = sets or {"held out:": logs}
+        sets = {f"held out ({name}):": (name, each) for name, each in by_set(results).items()}
+        sets = sets or {"held out:": ("", results)}
         width = max(map(len, sets))
-        for title, metrics in sets.items():
-            names = [name for name in SHOWN_METRICS if name in metrics]
-            if names:
-                values = (f"{name.replace('_', ' ')} {metrics[name]:.4g}" for name in names)
-                self.print(f"{title:<{width}}  {'  '.join(values)}")
+        best_set, _, best_metric = (best or "").rpartition("/")
+        for title, (name, metrics) in sets.items():
+            shown = [each for each in SHOWN_METRICS if each in metrics]
+            if not shown:
+                continue
+            columns = [f"{SHOWN_METRICS[each]} {metrics[each]:.4g}" for each in shown]
+            if best and name == best_set:
+                columns.append(self.paint("good", f"new best {SHOWN_METRICS[best_metric]}"))
+            padding = " " * (width - len(title))
+            self.print_timed("  ".join([self.paint("title", title) + padding, *columns]))
 
     def on_train_end(self, logs=None):
         self.close()
@@ -87,13 +127,14 @@ class Console(keras.callbacks.Callback):
         return f"{self.progress()[0]:,}/{self.config.steps:,}"
 
     def figures(self, logs):
-        """Returns loss, perplexity (if known), speed and time left as text."""
-        start, first_step, first_tokens = self.timed_from
-        step, tokens = self.progress()
+        """Returns epoch, loss, perplexity (if known), speed and time left as text."""
+        start, first_step, first_tokens, _ = self.timed_from
+        step, tokens, epoch = self.progress()
         seconds = max(time.monotonic() - start, 1e-9)
         left = seconds / max(step - first_step, 1) * (self.config.steps - step)
         perplexity = float(logs.get("perplexity", math.nan))
         return (
+            f"epoch {epoch:.2f}",
             f"loss {float(logs['loss']):.4f}",
             *([] if math.isnan(perplexity) else [f"perplexity {perplexity:.2f}"]),
             f"{(tokens - first_tokens) / seconds:,.0f} tokens/s",
@@ -110,7 +151,11 @@ class Console(keras.callbacks.Callback):
         if width >= narrowest:
             done = "=" * (width * self.progress()[0] // self.config.steps)
             bar = f"  [{done:<{width}}]"
-        line = f"{steps}{bar}  {figures}"
+        self.redraw(f"{steps}{bar}  {figures}")
+
+    def redraw(self, line):
+        """Replaces the progress line."""
+        columns = shutil.get_terminal_size().columns - 1
         self.stream.write(f"\r{line[:columns]}\x1b[K")  # ESC [K clears the rest of the line
         self.stream.flush()
         self.line_is_open, self.drawn_at = True, time.monotonic()
@@ -120,8 +165,12 @@ class Console(keras.callbacks.Callback):
         if self.line_is_open:
             self.print("")
 
+    def print_timed(self, text):
+        """Prints a line that begins with the time."""
+        self.print(f"{self.paint('quiet', time_stamp())}  {text}")
+
     def print(self, text):
-        self.line_is_open = False
+        self.line_is_open, self.printed_at = False, time.monotonic()
         print(text, file=self.stream, flush=True)
 
     def show_examples(self, examples):
@@ -133,7 +182,7 @@ class Console(keras.callbacks.Callback):
         for name, shown in examples.items():
             if name and shown:
                 self.print(f"translations ({name}):")
-            for line in example_lines(shown):
+            for line in example_lines(shown, self.paint):
                 self.print(line)
 
     def stopping(self):
@@ -169,14 +218,20 @@ class Console(keras.callbacks.Callback):
         logging.warning(message)
 
 
-def example_lines(examples):
+def time_stamp():
+    """Returns the local time, for example "2026-11-26 07:48:33"."""
+    return f"{datetime.datetime.now():%Y-%m-%d %H:%M:%S}"
+
+
+def example_lines(examples, paint=lambda kind, text: text):
     """Returns three lines for each example: source, reference and output.
 
     Args:
         examples: a list of `evaluation.held_out.Example`.
+        paint: see `Colors.paint`.
     """
     return [
-        f"  {name:<9}  {getattr(example, name)}"
+        f"  {paint('quiet', f'{name:<9}')}  {getattr(example, name)}"
         for example in examples
         for name in ("source", "reference", "output")
     ]

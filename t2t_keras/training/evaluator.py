@@ -1,5 +1,7 @@
 """Evaluations on held-out sets: losses are computed on all machines, translations on one."""
 
+import functools
+
 from t2t_keras.evaluation.held_out_metrics import joined
 
 
@@ -33,12 +35,19 @@ class Evaluator:
         self.model.reset_metrics()
         return {name: float(value) for name, value in metrics.items()}
 
-    def translations(self):
+    def translations(self, on_progress):
         """Translates all sets.
+
+        Args:
+            on_progress: called with a set's name, its number of texts translated so far, and the
+                number of all its texts.
 
         Returns:
             BLEU of each set, in one dict; and {name of a set: translations to show}.
         """
-        results = {each.name: each.translate() for each in self.held_out}
+        results = {
+            each.name: each.translate(functools.partial(on_progress, each.name))
+            for each in self.held_out
+        }
         metrics = joined({name: each.metrics for name, each in results.items()})
         return metrics, {name: each.examples for name, each in results.items()}

@@ -1,4 +1,4 @@
-"""The metrics of a run's evaluations: `metrics.jsonl`, one JSON object per line.
+"""Files of metrics, one JSON object per line: `metrics.jsonl` and `training.jsonl`.
 
 Each line has a checksum of its other values, which is verified on reading.
 """
@@ -14,18 +14,28 @@ CHECKSUM = "checksum"
 
 
 class MetricsFile:
-    """A file to which each evaluation appends a line.
+    """A file to which a line is appended for a step.
 
     Args:
-        path: `RUN/metrics.jsonl`. The file need not exist.
+        path: the file, such as `RUN/metrics.jsonl`. It need not exist.
     """
 
     def __init__(self, path):
         self.path = Path(path)
 
-    def append(self, metrics):
-        """Adds a line with the values of a dict."""
-        write_synced(self.path, "a", line_of(metrics))
+    def append(self, metrics, synced=True):
+        """Adds a line with the values of a dict.
+
+        Args:
+            metrics: a dict of JSON values with a "step".
+            synced: whether to wait until the line is on disk. `sync` does that for several lines.
+        """
+        write(self.path, "a", line_of(metrics), synced)
+
+    def sync(self):
+        """Waits until all lines are on disk."""
+        if self.path.exists():
+            write(self.path, "a", "", synced=True)
 
     def read(self):
         """Returns a dict for each complete line. NaN and infinities are None.
@@ -57,16 +67,17 @@ class MetricsFile:
             return
         kept = [metrics for metrics in self.read() if metrics["step"] <= step]
         unfinished = self.path.with_suffix(".unfinished")
-        write_synced(unfinished, "w", "".join(map(line_of, kept)))
+        write(unfinished, "w", "".join(map(line_of, kept)), synced=True)
         os.replace(unfinished, self.path)
 
 
-def write_synced(path, mode, text):
-    """Writes text to a file and waits until it is on disk."""
+def write(path, mode, text, synced):
+    """Writes text to a file. If `synced`, waits until it is on disk."""
     with open(path, mode, encoding="utf-8") as file:
         file.write(text)
         file.flush()
-        os.fsync(file.fileno())
+        if synced:
+            os.fsync(file.fileno())
 
 
 def line_of(metrics):

@@ -1,5 +1,6 @@
-"""Training and held-out metrics for TensorBoard."""
+"""Metrics and example translations for TensorBoard."""
 
+import string
 import time
 
 import keras
@@ -7,50 +8,102 @@ import tensorflow as tf
 
 from t2t_keras.evaluation.held_out_metrics import by_set, without_sets
 
+# {metric: (group/title in TensorBoard, description)}
+TAGS = {
+    "loss": ("quality/loss", "Mean loss of a token, with label smoothing."),
+    "perplexity": (
+        "quality/perplexity",
+        "A perplexity of k means that the model is as uncertain as if it chose among k equally "
+        "likely tokens.",
+    ),
+    "token_accuracy": (
+        "quality/token accuracy",
+        "Share of tokens that the model ranks first, given the reference up to there.",
+    ),
+    "bleu": ("quality/BLEU", "BLEU of greedy translations of held-out text, from 0 to 100."),
+    "learning_rate": ("optimization/learning rate", "Learning rate of the last update."),
+    "tokens_per_second": (
+        "cost/tokens per second",
+        "Training tokens per second since the previous point, source and target together.",
+    ),
+    "seconds": ("cost/seconds", "Training time, without evaluating and saving."),
+    "flops": ("cost/FLOPs", "Floating-point operations: time × the sustained rate of the devices."),
+}
+TRAINING = ("loss", "perplexity", "learning_rate", "tokens_per_second")
+HELD_OUT = ("loss", "perplexity", "token_accuracy", "bleu")
+COST = ("seconds", "flops")
+
 
 class Summaries(keras.callbacks.Callback):
-    """Writes training metrics every `log_every` steps, and the metrics of each evaluation.
+    """Writes the training metrics of each interval, and the results of each evaluation.
 
-    When a run resumes from an earlier step, TensorBoard discards its metrics of later steps.
+    When a run resumes from an earlier step, TensorBoard discards its summaries of later steps.
 
     Args:
         folder: the log folder, a `Path`. The logs go to its subfolders `training` and `held_out`.
             Each named held-out set has its own subfolder, so that TensorBoard draws the same metric
             of all sets in one chart.
-        config: a `TrainingConfig`.
         names: the names of the held-out sets.
     """
 
-    def __init__(self, folder, config, names=()):
+    def __init__(self, folder, names=()):
         super().__init__()
-        self.folder, self.config, self.names = folder, config, names
+        self.folder, self.names = folder, list(filter(None, names))
 
     def on_train_begin(self, logs=None):
         next_step = int(self.model.optimizer.iterations.numpy()) + 1
-        folders = ("training", "held_out", *filter(None, self.names))
+        folders = ("training", *(self.names or ["held_out"]))
         self.writers = {name: writer_from(next_step, self.folder / name) for name in folders}
 
-    def on_train_batch_end(self, batch, logs=None):
-        if (batch + 1) % self.config.log_every:
-            return
-        with self.writers["training"].as_default(step=batch + 1):
-            for name, value in logs.items():
-                tf.summary.scalar(name, value)
-            tf.summary.scalar("learning_rate", self.model.optimizer.learning_rate)
+    def write_interval(self, values):
+        """Writes a line of `training.jsonl`."""
+        self.write_scalars("training", values["step"], values, TRAINING)
 
-    def on_epoch_end(self, epoch, logs=None):
-        for folder, metrics in ({"held_out": without_sets(logs)} | by_set(logs)).items():
-            with self.writers[folder].as_default(step=int(logs["step"])):
-                for name, value in metrics.items():
-                    if isinstance(value, float) and name != "step":
-                        tf.summary.scalar(name, value)
+    def write_evaluation(self, results, examples):
+        """Writes an evaluation.
+
+        Args:
+            results: the values of a line of `metrics.jsonl`.
+            examples: {name of a held-out set: example translations}.
+        """
+        step = results["step"]
+        self.write_scalars("training", step, results, COST)
+        sets = by_set(results) if self.names else {"held_out": without_sets(results)}
+        for name, metrics in sets.items():
+            self.write_scalars(name, step, metrics, HELD_OUT)
+        for name, shown in examples.items():
+            with self.writers[name or "held_out"].as_default(step=step):
+                tf.summary.text(
+                    "example translations",
+                    table_of(shown),
+                    description="Greedy translations of the same held-out sentences each time.",
+                )
         # A checkpoint may follow. The metrics up to its step must survive if the process is killed.
         for writer in self.writers.values():
             writer.flush()
 
+    def write_scalars(self, folder, step, values, names):
+        """Writes those values to a folder that exist."""
+        with self.writers[folder].as_default(step=step):
+            for name in names:
+                if values.get(name) is not None:
+                    tag, description = TAGS[name]
+                    tf.summary.scalar(tag, values[name], description=description)
+
     def on_train_end(self, logs=None):
         for writer in self.writers.values():
             writer.close()
+
+
+def table_of(examples):
+    """Returns rows of text, which TensorBoard shows as a table: a row for each example."""
+    sides = ("source", "reference", "output")
+    return [sides, *([escaped(getattr(each, side).strip()) for side in sides] for each in examples)]
+
+
+def escaped(text):
+    """Returns text without a meaning in Markdown and HTML, which TensorBoard renders."""
+    return "".join(f"&#{ord(sign)};" if sign in string.punctuation else sign for sign in text)
 
 
 def writer_from(step, folder):

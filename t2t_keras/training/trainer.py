@@ -23,6 +23,7 @@ from t2t_keras.training.checkpoints import Checkpoints, check_finite, restore, s
 from t2t_keras.training.console import Console
 from t2t_keras.training.early_stopping import EarlyStopping, watched_metric
 from t2t_keras.training.evaluator import Evaluator
+from t2t_keras.training.interval_log import IntervalLog
 from t2t_keras.training.machines import Machines
 from t2t_keras.training.metrics_file import MetricsFile
 from t2t_keras.training.signals import stopping_on_signals
@@ -42,13 +43,15 @@ class Trainer:
         data: the training data. `data.distributed(strategy, start_step)` returns the batches from
             that step on. For a batch, `data.tokens(step)` is the number of real tokens,
             `data.examples(step)` the indices of its sentence pairs, and `data.seen(step)` the
-            number of pairs from each corpus of a mix. `data.corpora` contains the corpora's sizes.
+            number of pairs from each corpus of a mix. `data.corpora` contains the corpora's sizes,
+            and `data.steps_per_epoch` the number of batches in a pass over the data.
         config: a `TrainingConfig`.
         folder: the run's folder.
         held_out: the sets for evaluations, the main one first, such as `HeldOut`s. Each set has a
             `name`, which may be "" if it is the only set, and a `digest` of its texts.
-            `distributed(strategy)` returns the batches of one pass, and `translate()` returns an
-            object with `metrics`, a dict, and `examples`, translations to show.
+            `distributed(strategy)` returns the batches of one pass, and `translate(on_progress)`
+            returns an object with `metrics`, a dict, and `examples`, translations to show. It calls
+            `on_progress` with the numbers of texts translated so far and in all.
         strategy: a `tf.distribute` strategy. None: the current strategy.
         callbacks: further Keras callbacks.
         rate: sustained floating-point operations per second, summed over all devices. As in
@@ -80,16 +83,22 @@ class Trainer:
             metric if names else None,
             digests.get(metric.rpartition("/")[0]),
         )
-        self.console = Console(config, lambda: (self.step, self.tokens), self.is_chief)
+        self.console = Console(
+            config,
+            lambda: (self.step, self.tokens, self.step / data.steps_per_epoch),
+            self.is_chief,
+            logs=self.folder / "logs",
+        )
+        self.interval_log = IntervalLog(self.folder / "training.jsonl", model, self.strategy)
         self.cost = TrainingCost(rate)
         self.step, self.tokens = 0, 0
         self.seen = collections.Counter()  # pairs from each corpus of a mix
         self.saved_step = None
         self.asked_to_stop = None  # the reason, on this machine
         self.stop_reason = None  # agreed on by all machines
-        summaries = [Summaries(self.folder / "logs", config, names)] if self.is_chief else []
+        self.summaries = Summaries(self.folder / "logs", names) if self.is_chief else None
         self.callbacks = keras.callbacks.CallbackList(
-            [*summaries, self.console, *callbacks],
+            [*filter(None, [self.summaries]), self.console, *callbacks],
             add_history=True,
             model=model,
             verbose=1,
@@ -110,7 +119,6 @@ class Trainer:
         train_step = self.on_every_replica(self.model.train_step, batches.element_spec)
         self.evaluator = Evaluator(self.model, self.held_out, self.strategy, self.on_every_replica)
         self.model.stop_training = False
-        self.model.reset_metrics()
         self.saved_at = time.monotonic()
         with stopping_on_signals(self.stop_after_this_step), contextlib.closing(self.console):
             self.callbacks.on_train_begin()
@@ -142,6 +150,7 @@ class Trainer:
                 self.check_losses(unchecked_losses)
                 unchecked_losses = []
             if log_is_due:
+                self.record_interval(logs)
                 self.model.reset_metrics()
             if evaluation_is_due or save_is_due:
                 with self.cost.paused():
@@ -240,6 +249,13 @@ class Trainer:
             "training.warmup_steps, training.clip_norm=1, or float32"
         ) from error
 
+    def record_interval(self, logs):
+        """Records the training metrics since the previous line of the log."""
+        if self.is_chief:
+            seconds = self.cost.seconds_so_far()
+            values = self.interval_log.append(logs, self.step, self.tokens, seconds)
+            self.summaries.write_interval(values)
+
     def evaluate(self, logs):
         """Evaluates the model and records the results.
 
@@ -253,7 +269,7 @@ class Trainer:
             results |= self.evaluator.losses()
             self.check_held_out(results)
             if self.is_chief:
-                scores, examples = self.evaluator.translations()
+                scores, examples = self.evaluator.translations(self.console.translating)
                 results |= scores
             value = self.machines.of_chief(results.get(self.early_stopping.metric))
             is_best = self.early_stopping.record(value, self.step)
@@ -271,10 +287,12 @@ class Trainer:
             results["passes"] = {name: self.seen[name] / size for name, size in corpora.items()}
         if self.is_chief:
             self.metrics_file.append(results)
+            self.summaries.write_evaluation(results, examples)
+            self.console.show_evaluation(results, self.early_stopping.metric if is_best else None)
+            self.console.show_examples(examples)
         # Callbacks expect numbers; BLEU's signature is text.
         numbers = {n: value for n, value in results.items() if isinstance(value, int | float)}
         self.callbacks.on_epoch_end(self.epoch - 1, numbers)
-        self.console.show_examples(examples)
         return is_best
 
     def check_held_out(self, results):
@@ -302,7 +320,7 @@ class Trainer:
             state = state_of(self.model)
             self.check_weights(state)
             progress = {"tokens": self.tokens, "seen": self.seen, **self.cost.state()}
-            progress |= self.early_stopping.state()
+            progress |= self.early_stopping.state() | {"interval": self.interval_log.state()}
             self.checkpoints.save(self.step, state, progress, on_schedule)
         self.saved_step = self.step
 
@@ -319,8 +337,10 @@ class Trainer:
         if self.is_chief:
             self.checkpoints.set_aside_after(step)
             self.checkpoints.delete_old()  # an earlier process may have ended before doing so
-            self.metrics_file.forget_after(step)  # these evaluations will be repeated
+            for file in (self.metrics_file, self.interval_log.file):
+                file.forget_after(step)  # these lines will be written again
         if newest is None:
+            self.interval_log.restore(None, self.tokens, self.cost.seconds)
             return
         state, notes = newest
         self.model.optimizer.build(self.model.trainable_variables)
@@ -329,6 +349,7 @@ class Trainer:
         self.tokens = notes["tokens"]
         self.seen = collections.Counter(notes.get("seen", {}))
         self.cost.restore(notes)
+        self.interval_log.restore(notes.get("interval"), self.tokens, self.cost.seconds)
         # Earlier versions recorded the best checkpoint in a separate file.
         notes = {"best_step": self.checkpoints.best(), **notes}
         self.early_stopping.restore(notes, self.console.warn)

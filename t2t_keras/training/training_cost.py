@@ -26,6 +26,10 @@ class TrainingCost:
         self.seconds += seconds
         self.flops += seconds * self.rate
 
+    def seconds_so_far(self):
+        """Returns the seconds until now, while the count is running."""
+        return self.seconds + time.monotonic() - self.started
+
     @contextlib.contextmanager
     def paused(self):
         """Excludes the time of the block."""

@@ -3,7 +3,6 @@
 // #picture, and call show().
 "use strict";
 const picture = document.getElementById("picture");
-let start = "";  // the view to show if the page's address has none
 let data = null;  // for each kind: title, words (queries, keys), layers[layer][head][query][key]
 
 const EXPLAINED = {
@@ -30,11 +29,13 @@ const FAINTEST = 10;  // thousandths; the many weaker lines would be invisible
 //   #decoder-cross-3-2          layer 3, head 2
 //   #decoder-cross-3-all-from5  layer 3, all heads, the fifth word on the left pinned
 //   #encoder-self-1-4-to2       layer 1, head 4, the second word on the right pinned
+// Without an address, the view is the cross-attention of the last layer, all heads.
+const FIRST = ["decoder-cross", Infinity];
 const shown = { kind: "encoder-self", layer: 1, head: "all", pinned: null };
 
 function readAddress() {
-  const [, kind, layer, head, side, word] = (location.hash || start).match(
-    /^#(\w+-\w+)(?:-(\d+)(?:-(\d+|all)(?:-(from|to)(\d+))?)?)?$/) ?? [];
+  const [, kind, layer, head, side, word] = location.hash.match(
+    /^#(\w+-\w+)(?:-(\d+)(?:-(\d+|all)(?:-(from|to)(\d+))?)?)?$/) ?? [null, ...FIRST];
   shown.kind = kind in data ? kind : Object.keys(data)[0];
   const { layers, queries, keys } = data[shown.kind];
   const within = (value, count) => Math.min(Math.max(Number(value) || 1, 1), count);
@@ -241,9 +242,8 @@ function place({ words, width }, x, direction) {
   }
 }
 
-function show(weights, firstView = "") {
+function show(weights) {
   data = weights;
-  start = firstView;
   redraw();
 }
 
@@ -258,5 +258,5 @@ addEventListener("hashchange", redraw);
 let resized;
 addEventListener("resize", () => {
   cancelAnimationFrame(resized);
-  resized = requestAnimationFrame(redraw);
+  resized = requestAnimationFrame(() => data && draw());
 });

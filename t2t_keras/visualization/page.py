@@ -13,15 +13,14 @@ TITLES = {
 }
 
 
-def page(sub_layers, sentence, translation, start=""):
+def page(sub_layers, sentence, translation):
     """Returns the HTML of the page, which contains all weights.
 
     Args:
         sub_layers: a list of `Heads`.
         sentence, translation: texts that are shown at the top.
-        start: the view to show if the page's address has none, for example "#decoder-cross-6".
     """
-    data = {"sentence": sentence, "translation": translation, "start": start, "kinds": {}}
+    data = {"sentence": sentence, "translation": translation, "kinds": {}}
     for heads in sub_layers:
         name = f"{heads.stack}-{heads.kind.removesuffix('_attention')}"
         words = {"queries": heads.queries, "keys": heads.keys}

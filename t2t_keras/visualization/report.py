@@ -241,7 +241,7 @@ def attention(example, heads):
         ),
         element(
             "iframe",
-            srcdoc=page(heads, example.source, example.output, f"#decoder-cross-{heads[-1].layer}"),
+            srcdoc=page(heads, example.source, example.output),
             title="Attention",
             height=350 + 25 * rows,
         ),

@@ -191,6 +191,7 @@ def test_weights_made_to_harm(run, outside):
     [
         *("checkpoints", "logs", "export", "metrics.jsonl", ".lock", "config.json.unfinished"),
         *("averaged.json.unfinished", "unfinished.weights.h5", "metrics.unfinished"),
+        *("training.jsonl", "training.unfinished"),
         *("checkpoints/step-00000004.unfinished", "checkpoints/best.unfinished"),
         *("export/.lock", "vocabulary/more", "averaged.weights.h5.unfinished"),
     ],

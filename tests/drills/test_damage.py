@@ -70,6 +70,7 @@ READERS = {
     "checkpoints/best.json": ("best", "train"),
     "checkpoints": ("newest", "average", "train"),
     "metrics.jsonl": ("report", "train"),
+    "training.jsonl": ("report", "train"),
 }
 
 
@@ -87,11 +88,11 @@ ALL = ("translate", "score", "evaluate", "average", "report", "export", "train")
 def may_differ(name, damage, action):
     """Returns whether a command rightly uses what is left, without an error."""
     if damage is remove:  # the lines printed name the steps that were used
-        return str(name) == "metrics.jsonl" or (
+        return name.suffix == ".jsonl" or (
             "step-" in name.name and action in ("newest", "average", "train")
         )
     # What a killed process may leave.
-    return damage in (truncate, empty) and str(name) == "metrics.jsonl"
+    return damage in (truncate, empty) and name.suffix == ".jsonl"
 
 
 def test_every_file_of_a_run(trained, toy_data, texts, tmp_path):

@@ -124,10 +124,11 @@ def results_of_training(run):
         with np.load(path) as file:
             names = [name for name in file.files if name != "notes"]
             found |= {f"{path.name}/{name}": file[name].tobytes() for name in names}
-    lines = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
-    found["metrics"] = [
-        {name: value for name, value in line.items() if not name.endswith(TIMES)} for line in lines
-    ]
+    for file in ("metrics.jsonl", "training.jsonl"):
+        lines = map(json.loads, (run / file).read_text().splitlines())
+        found[file] = [
+            {name: line[name] for name in line if not name.endswith(TIMES)} for line in lines
+        ]
     found["averaged"] = arrays_of_weights(run / "averaged.weights.h5")
     found["averaged.json"] = [
         record["steps"]

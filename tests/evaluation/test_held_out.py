@@ -4,14 +4,17 @@ from t2t_keras.evaluation.held_out import Example, HeldOut, typical
 class CopyingTranslator:
     """Returns every text unchanged."""
 
-    def translate(self, texts):
+    def translate(self, texts, on_progress):
+        on_progress(len(texts))
         return texts
 
 
 def test_the_best_translations_are_scored_and_shown():
     sources = ["A dog sees the small cat .", "The teacher reads an old letter .", "I sleep ."]
     references = [*sources[:2], "You sleep ."]
-    results = HeldOut(None, sources, references, CopyingTranslator(), shown=2).translate()
+    held_out, progress = HeldOut(None, sources, references, CopyingTranslator(), shown=2), []
+    results = held_out.translate(lambda *counts: progress.append(counts))
+    assert progress == [(3, 3)]
     assert 50 < results.metrics["bleu"] < 100
     assert "tok:13a" in results.metrics["bleu_signature"]
     assert results.examples == [Example(text, text, text) for text in sources[:2]]

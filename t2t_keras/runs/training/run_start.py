@@ -12,7 +12,7 @@ from t2t_keras.runs.config_file import read_config
 from t2t_keras.runs.settings_file import check_same_model, languages_of_data, write_settings
 
 
-def begin(run, experiment, vocabulary, command=(), init=None):
+def begin(run, experiment, vocabulary, command=(), init=None, held_out=None):
     """Creates the run's folder, or checks that an existing one has compatible settings.
 
     The model, the vocabulary and the seed of a run cannot change. Changes of other settings are
@@ -24,6 +24,7 @@ def begin(run, experiment, vocabulary, command=(), init=None):
         vocabulary: folder of the sub-word model.
         command: command-line arguments.
         init: folder of the run whose weights training starts from, or None.
+        held_out: {name of a held-out set: its number of pairs}.
     """
     check_folder(run)
     facts = {"init": str(init)} if init else {}
@@ -31,7 +32,7 @@ def begin(run, experiment, vocabulary, command=(), init=None):
     if run.config_file.exists():
         check_unchanged(run, experiment, vocabulary)
         config, changed = read_config(run.config_file), differences(run.experiment(), experiment)
-        facts = {name: value for name, value in config.items() if name == "init"}
+        facts = {name: value for name, value in config.items() if name in ("init", "hardware")}
         if config.get("languages") and not languages_of_data(experiment.data.folder):
             facts["languages"] = config["languages"]
         for name, (old, new) in changed.items():
@@ -43,7 +44,7 @@ def begin(run, experiment, vocabulary, command=(), init=None):
             shutil.rmtree(leftover)
         with atomic_folder(run.folder / "vocabulary") as unfinished:
             save_tokenizer(load_tokenizer(vocabulary), unfinished)
-    write_settings(run.config_file, experiment, command, **facts)
+    write_settings(run.config_file, experiment, command, held_out=held_out or {}, **facts)
 
 
 def check_folder(run):

@@ -22,6 +22,7 @@ from pipelines.toy.grammar import pairs
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.training.data_warnings import swapped_warnings, vocabulary_warnings
 from t2t_keras.runs.training.finishing import finish
+from t2t_keras.runs.training.hardware_record import HardwareRecord
 from t2t_keras.runs.training.held_out_sets import held_out_sets, held_out_texts, tags_of_sets
 from t2t_keras.runs.training.initial_weights import (
     inherit_settings,
@@ -121,7 +122,8 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
         settings = experiment.data.batches, experiment.training.seed
         plan = BatchPlan(store.all_lengths + 1, *settings, mix=mix)
         if machines.is_chief:
-            begin(run, experiment, vocabulary, command, initial and initial.folder)
+            counts = {name: len(lines) for name, lines in texts.items()}
+            begin(run, experiment, vocabulary, command, initial and initial.folder, counts)
         else:
             join(run, experiment, vocabulary)
     tree_constraint(run, experiment.search)  # fails now rather than in the final export
@@ -147,6 +149,8 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
         len(plan.rows),
         strategy.num_replicas_in_sync,
     )
+    replicas = strategy.num_replicas_in_sync
+    record = [HardwareRecord(run, replicas, machines.count)] if machines.is_chief else []
     with strategy.scope():
         model = experiment.compiled_model(metrics=[], by_products=True)
         model.optimizer.build(model.trainable_variables)
@@ -164,7 +168,8 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
             run.folder,
             held_out=held_out_sets(experiment, texts, held_out_tags, tokenizer, model),
             strategy=strategy,
-            rate=sustained_rate() * strategy.num_replicas_in_sync,
+            callbacks=record,
+            rate=sustained_rate() * replicas,
         )
 
 
