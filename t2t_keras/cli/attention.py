@@ -119,13 +119,14 @@ def draw_curves(folders, output):
 
     names = [Path(folder).resolve().name for folder in folders]
     names = names if len(set(names)) == len(names) else folders
+    runs = dict(zip(names, map(Run, folders), strict=True))
+    intervals = {name: run.intervals() for name, run in runs.items()}
     evaluations = {
-        name: Run(folder).evaluations(required=True)
-        for name, folder in zip(names, folders, strict=True)
+        name: run.evaluations(required=not intervals[name]) for name, run in runs.items()
     }
     output.mkdir(parents=True, exist_ok=True)
     with full_disk_named(output):
-        curves(output / "curves.png", evaluations)
+        curves(output / "curves.png", evaluations, intervals)
     print(output / "curves.png")
 
 

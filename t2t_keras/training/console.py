@@ -75,7 +75,9 @@ class Console(keras.callbacks.Callback):
         elif is_due or self.is_silent():
             rate = f"learning rate {float(self.model.optimizer.learning_rate):.3e}"
             epoch, *metrics, speed, left = self.figures(logs)
-            self.print_timed("  ".join([f"step {self.steps()}", epoch, *metrics, rate, speed, left]))
+            self.print_timed(
+                "  ".join([f"step {self.steps()}", epoch, *metrics, rate, speed, left])
+            )
             is_due = True
         if is_due:
             self.start_timing()

@@ -51,6 +51,10 @@ def curves(path, runs, intervals=None):
                     if draw(ax, lines, field, **WIDTHS[kind], **styles[name]):
                         drawn |= {name, kind}
             label_axes(ax, title)
+        last = max((each["step"] for lines in runs.values() for each in lines), default=0)
+        for ax in figure.axes:
+            if ax.lines:
+                ax.set_xlim(0, 1.02 * last)
         add_legend(figure, {name: styles[name] for name in styles if name in drawn}, drawn)
 
 
@@ -65,9 +69,9 @@ def with_intervals(runs, intervals):
         own = intervals.get(name, [])
         first = min((each["step"] for each in own), default=math.inf)
         lines[name] = [with_training(each, each["step"] < first) for each in evaluations]
-        lines[name] += [
-            {"step": each["step"]} | {f"train_{field}": each[field] for field in each} for each in own
-        ]
+        for each in own:
+            values = {f"train_{field}": each[field] for field in each}
+            lines[name].append({"step": each["step"], **values})
         lines[name].sort(key=lambda line: line["step"])
     return lines
 
@@ -130,7 +134,7 @@ def draw(ax, lines, field, **style):
 
 
 def finite(value):
-    return value is not None and math.isfinite(value)
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def label_axes(ax, title):
@@ -143,7 +147,7 @@ def label_axes(ax, title):
     ax.xaxis.set_major_formatter("{x:,.0f}")
     if title in ("BLEU", "token accuracy", "tokens per second"):
         ax.set_ylim(bottom=0)
-        ax.yaxis.set_major_formatter(PercentFormatter(1) if "accuracy" in title else "{x:,.0f}")
+        ax.yaxis.set_major_formatter(PercentFormatter(1) if "accuracy" in title else "{x:,g}")
     if title == "perplexity":
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter(LogFormatter())
@@ -156,8 +160,6 @@ def add_legend(figure, styles, drawn):
     names = list(styles)
     kinds = [kind for kind in (HELD_OUT, TRAINING) if kind in drawn]
     lines += [Line2D([], [], color=GRAY, **WIDTHS[kind]) for kind in kinds]
-    legend = figure.legend(
-        lines, names + kinds, loc="outside lower center", ncols=4, frameon=False
-    )
+    legend = figure.legend(lines, names + kinds, loc="outside lower center", ncols=4, frameon=False)
     for text in legend.get_texts():
         text.set_parse_math(False)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from t2t_keras.evaluation.held_out_metrics import by_set
 from t2t_keras.models import model_class
 from t2t_keras.visualization.confidence_report import confidence
+from t2t_keras.visualization.data_report import data_and_hardware
 from t2t_keras.visualization.document import (
     bar,
     element,
@@ -17,6 +18,7 @@ from t2t_keras.visualization.document import (
     section,
     table,
 )
+from t2t_keras.visualization.marked_words import marked
 from t2t_keras.visualization.page import page
 from t2t_keras.visualization.training_report import (
     learning,
@@ -44,10 +46,21 @@ class RunFacts(NamedTuple):
     base: Any  # the `Experiment` with the settings of the paper's base model
     weights: dict  # {part of the model: number of weights}
     evaluations: list  # dicts as in `metrics.jsonl`
+    intervals: list  # dicts as in `training.jsonl`; none in runs of earlier versions
     versions: dict  # {package: version}
     command: list  # words of the command line
     imported: str | None = None  # name of the system that trained the model, if imported
     comparison: str | None = None  # result of comparing weights at the end of training
+    languages: tuple = ()  # names of the source and target languages, if recorded
+    corpora: list = ()  # `facts_of_corpus` of each corpus
+    held_out: dict = {}  # {name of a held-out set: number of pairs}
+    hardware: list = ()  # (steps before, description of the hardware), in ascending order
+
+    @property
+    def latest(self):
+        """The last line of `metrics.jsonl` or `training.jsonl`; {} before the first."""
+        lines = [*self.evaluations[-1:], *self.intervals[-1:]]
+        return max(lines, key=lambda line: line["step"], default={})
 
 
 class ExampleTranslation(NamedTuple):
@@ -119,7 +132,7 @@ def report(run, test=None):
         summary(run, test),
         key_figures(run, test),
         *(test_sections(test) if test else [no_test()]),
-        *([origin_of_weights(run)] if run.imported else [learning(run), schedule(run)]),
+        *training_sections(run),
         settings(run),
         weights(run),
         origin(run),
@@ -128,17 +141,25 @@ def report(run, test=None):
     return text.replace("{{body}}", html_of(element("main", *parts)))
 
 
+def training_sections(run):
+    if run.imported:
+        return [origin_of_weights(run)]
+    return [data_and_hardware(run), learning(run), schedule(run)]
+
+
 def summary(run, test):
     model, training = run.experiment.model, run.experiment.training
     text = (
         f"A {model_class(model).__name__} with {' + '.join(map(str, model.layers))} layers, "
         f"d_model {model.d_model} and {count_text(sum(run.weights.values()))} weights"
     )
+    if run.languages:
+        text += f", which translates from {' to '.join(run.languages)}"
     if run.imported:
         return paragraph(f"{text}, trained by a different system ({run.imported}).")
-    if not run.evaluations:
+    last = run.latest
+    if not last:
         return paragraph(text + f", to be trained for {training.steps:,} steps.")
-    last = run.evaluations[-1]
     text += f", trained for {last['step']:,} of {training.steps:,} steps"
     if "tokens" in last:
         text += f" on {count_text(last['tokens'])} tokens (source and target together)"
@@ -159,8 +180,9 @@ def key_figures(run, test):
         text = f"{score.score:.1f}{interval_of(score)}"
         figures.append((text, f"{score.name} on {score.lines:,} lines"))
     figures.append((short(sum(run.weights.values())), "weights"))
-    last = run.evaluations[-1] if run.evaluations else {}
-    main = f" ({next(iter(by_set(last)))})" if by_set(last) else ""
+    evaluation = run.evaluations[-1] if run.evaluations else {}
+    last = evaluation | {k: v for k, v in run.latest.items() if k in ("tokens", "seconds")}
+    main = f" ({next(iter(by_set(evaluation)))})" if by_set(evaluation) else ""
     formats = {
         "perplexity": ("{:.2f}".format, f"held-out perplexity per token{main}"),
         "tokens": (short, "training tokens"),
@@ -220,7 +242,9 @@ def test_sections(test):
         "Translations",
         paragraph(
             "Selected by sentence BLEU, which measures how closely a line matches its reference. A "
-            "low score can mean a wrong translation, or a right one in different words."
+            "low score can mean a wrong translation, or a right one in different words. ",
+            element("mark", "Marked"),
+            " words of a reference and an output differ.",
         ),
         *(part for name, lines in test.examples.items() for part in examples(name, lines)),
     )
@@ -243,7 +267,7 @@ def attention(example, heads):
             "iframe",
             srcdoc=page(heads, example.source, example.output),
             title="Attention",
-            height=350 + 25 * rows,
+            height=420 + 25 * rows,
         ),
     )
 
@@ -276,13 +300,14 @@ def examples(name, lines):
     for line in lines:
         score = element("div", f"{line.score:.1f}", element("small", f"line {line.line:,}"))
         score.set("class", "score")
+        sides = {
+            "source": [line.source] if line.source else [],
+            "reference": marked(line.reference, line.output),
+            "output": marked(line.output, line.reference),
+        }
         texts = [
-            element("p", element("small", side), element("bdi", text or "(empty)"))
-            for side, text in (
-                ("source", line.source),
-                ("reference", line.reference),
-                ("output", line.output),
-            )
+            element("p", element("small", side), element("bdi", *(parts or ["(empty)"])))
+            for side, parts in sides.items()
         ]
         items.append(element("li", score, *texts))
     return element("h3", title), paragraph(explanation), element("ul", *items, class_="pairs")

@@ -23,30 +23,45 @@ HISTORY_ROWS = 12  # maximum number of evaluations in the table; the plot shows 
 
 def learning(run):
     title = "Training"
-    if not run.evaluations:
+    if not run.latest:
         every = run.experiment.training.evaluate_every
         return section(
             title,
             paragraph(f"The run has no evaluation yet: the first comes after {every:,} steps."),
         )
     file = io.BytesIO()
-    curves(file, {run.name: run.evaluations})
+    curves(file, {run.name: run.evaluations}, {run.name: run.intervals})
     return section(
         title,
-        paragraph(data_text(run.experiment.data), passes_text(run.evaluations[-1])),
-        paragraph(loss_text(run.evaluations)),
-        picture(file.getvalue(), "Loss, perplexity, BLEU and learning rate over the steps"),
+        paragraph(
+            loss_text(run.evaluations)
+            if run.evaluations
+            else course(run.intervals, "training loss", end="step")
+        ),
+        picture(
+            file.getvalue(),
+            "Loss, perplexity, token accuracy, BLEU, learning rate and speed over the steps",
+        ),
         paragraph(
             "A perplexity of k means that the model is as uncertain, on average, as if it chose "
             "among k equally likely tokens. Held-out sentences are not used for training. The BLEU "
-            "in this picture was measured on greedy translations of held-out sentences.",
+            "in this picture was measured on greedy translations of held-out sentences. "
+            + points_text(run),
             class_="note",
         ),
         paragraph(f"The weights were compared when training ended. {run.comparison}.")
         if run.comparison
         else None,
-        folded("Table", history(run.evaluations)),
+        folded("Table", history(run.evaluations)) if run.evaluations else None,
     )
+
+
+def points_text(run):
+    """Describes the points of the training curves."""
+    if not run.intervals:
+        return "Training metrics are drawn from the evaluations."
+    every = run.experiment.training.log_every
+    return f"Training metrics are means over {every:,} steps (training.log_every)."
 
 
 def origin_of_weights(run):
@@ -60,25 +75,6 @@ def origin_of_weights(run):
     )
 
 
-def data_text(data):
-    text = f"Trained on {data.folder or 'the built-in toy grammar'}"
-    if sets := data.held_out_files():
-        named = [
-            f"{each.name}: " * bool(each.name) + f"{each.source} and {each.target}" for each in sets
-        ]
-        return f"{text}; evaluated on {'; '.join(named)}."
-    if not data.folder:
-        return f"{text}; evaluated on combinations of words that are not in the training text."
-    return f"{text}; not evaluated on held-out text."
-
-
-def passes_text(evaluation):
-    """Describes how often each corpus of a mix was seen; "" if there is no mix."""
-    passes = evaluation.get("passes", {})
-    seen = ", ".join(f"{times:.3g} times for {name}" for name, times in passes.items())
-    return f" On average, each pair was seen {seen}." if seen else ""
-
-
 def loss_text(evaluations):
     if names := names_in(evaluations):
         return " ".join(
@@ -89,15 +85,15 @@ def loss_text(evaluations):
     return course(evaluations, "training loss", "train_loss")
 
 
-def course(evaluations, title, name="loss"):
-    """Describes how a loss changed over the evaluations."""
-    losses = {each["step"]: each[name] for each in evaluations if finite(each.get(name))}
+def course(lines, title, name="loss", end="the last evaluation, step"):
+    """Describes how a loss changed over the evaluations, or over other `lines` with a step."""
+    losses = {each["step"]: each[name] for each in lines if finite(each.get(name))}
     if not losses:
         return f"No {title} was recorded."
     first, last, best = min(losses), max(losses), min(losses, key=losses.get)
     text = f"The {title} was {losses[first]:.2f} at step {first:,}"
     if last != first:
-        text += f" and {losses[last]:.2f} at the last evaluation, step {last:,}"
+        text += f" and {losses[last]:.2f} at {end} {last:,}"
     text += "."
     if best != last:
         text += f" It was lowest at step {best:,}: {losses[best]:.2f}."
@@ -167,8 +163,7 @@ def schedule(run):
             f"falls {fall}, to {last:.2e} at step {training.steps:,}."
         )
     file = io.BytesIO()
-    reached = run.evaluations[-1]["step"] if run.evaluations else None
-    schedule_curve(file, rate, training.steps, reached)
+    schedule_curve(file, rate, training.steps, run.latest.get("step"))
     return section(
         "Learning rate",
         paragraph(element("code", formula(run.experiment))),
