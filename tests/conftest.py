@@ -1,6 +1,7 @@
 import fcntl
 import os
 import pickle
+import shutil
 from pathlib import Path
 
 # Fast compilation matters more here than fast code. Must be set before a backend is imported.
@@ -154,3 +155,25 @@ def learned_positions(new_run, tmp_path_factory):
     """An untrained run with learned positions for 40 tokens, which no test changes."""
     folder = tmp_path_factory.mktemp("runs") / "learned"
     return new_run(folder, positions="learned", max_length=40)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium without a window. Tests that need it are skipped if it is missing."""
+    from selenium import webdriver
+    from support.serving.browsers import set_display
+
+    chromium, driver = (shutil.which(name) for name in ("chromium", "chromedriver"))
+    if not (chromium and driver):
+        pytest.skip("needs chromium and chromedriver (apt-get install chromium-driver)")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(driver))
+    try:
+        set_display(driver, 1000, 900, "light")
+        yield driver
+    finally:
+        driver.quit()

@@ -29,9 +29,8 @@ TAGS = {
     "seconds": ("cost/seconds", "Training time, without evaluating and saving."),
     "flops": ("cost/FLOPs", "Floating-point operations: time × the sustained rate of the devices."),
 }
-TRAINING = ("loss", "perplexity", "learning_rate", "tokens_per_second")
-HELD_OUT = ("loss", "perplexity", "token_accuracy", "bleu")
-COST = ("seconds", "flops")
+COST = ("seconds", "flops")  # written at evaluations only
+PROGRESS = ("step", "tokens", "learning_rate", "tokens_per_second", *COST)
 
 
 class Summaries(keras.callbacks.Callback):
@@ -57,7 +56,9 @@ class Summaries(keras.callbacks.Callback):
 
     def write_interval(self, values):
         """Writes a line of `training.jsonl`."""
-        self.write_scalars("training", values["step"], values, TRAINING)
+        skipped = ("step", "tokens", *COST)
+        metrics = {name: value for name, value in values.items() if name not in skipped}
+        self.write_scalars("training", values["step"], metrics)
 
     def write_evaluation(self, results, examples):
         """Writes an evaluation.
@@ -67,10 +68,12 @@ class Summaries(keras.callbacks.Callback):
             examples: {name of a held-out set: example translations}.
         """
         step = results["step"]
-        self.write_scalars("training", step, results, COST)
+        self.write_scalars("training", step, {name: results.get(name) for name in COST})
         sets = by_set(results) if self.names else {"held_out": without_sets(results)}
-        for name, metrics in sets.items():
-            self.write_scalars(name, step, metrics, HELD_OUT)
+        for set_name, metrics in sets.items():
+            own = (name for name in metrics if name not in PROGRESS)
+            own = {name: metrics[name] for name in own if not name.startswith("train_")}
+            self.write_scalars(set_name, step, own)
         for name, shown in examples.items():
             with self.writers[name or "held_out"].as_default(step=step):
                 tf.summary.text(
@@ -82,13 +85,13 @@ class Summaries(keras.callbacks.Callback):
         for writer in self.writers.values():
             writer.flush()
 
-    def write_scalars(self, folder, step, values, names):
-        """Writes those values to a folder that exist."""
+    def write_scalars(self, folder, step, values):
+        """Writes those values to a folder that are numbers."""
         with self.writers[folder].as_default(step=step):
-            for name in names:
-                if values.get(name) is not None:
-                    tag, description = TAGS[name]
-                    tf.summary.scalar(tag, values[name], description=description)
+            for name, value in values.items():
+                if isinstance(value, int | float):
+                    tag, description = TAGS.get(name, (f"quality/{name}", "A metric of the model."))
+                    tf.summary.scalar(tag, value, description=description)
 
     def on_train_end(self, logs=None):
         for writer in self.writers.values():

@@ -24,10 +24,8 @@ def data_and_hardware(run):
         rows.append(["seen", seen])
     rows += [["held-out text", text] for text in held_out_texts(data, run.held_out)]
     rows.append(["hardware", hardware_course(run.hardware)])
-    items = (
-        element(kind, part) for row in rows for kind, part in zip(("dt", "dd"), row, strict=True)
-    )
-    return section("Data and hardware", element("dl", *items, class_="facts"))
+    items = [(element("dt", name), element("dd", text)) for name, text in rows]
+    return section("Data and hardware", element("dl", *sum(items, ()), class_="facts"))
 
 
 def corpus_text(corpus):

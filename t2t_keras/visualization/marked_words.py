@@ -11,34 +11,44 @@ LONGEST = 1000  # maximum number of words of a text; the time grows with their s
 UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
 
 
-def marked(text, other):
-    """Returns text and elements in which the words that `other` lacks are marked.
+def marked(first, second):
+    """Returns both texts, as lists of texts and elements in which words without a match are marked.
 
-    The words are aligned in order, so a word that `other` has elsewhere is marked too.
+    The words are matched in order, so a word that the other text has elsewhere is also marked.
 
     Args:
-        text, other: strings.
+        first, second: strings.
 
     Example:
 
-    >>> [getattr(part, "text", part) for part in marked("ein alter Hund.", "ein Hund!")]
+    >>> parts, _ = marked("ein alter Hund.", "ein Hund!")
+    >>> [getattr(part, "text", part) for part in parts]
     ['ein ', 'alter', ' Hund', '.']
     """
-    words, others = words_in(text), words_in(other)
-    spoken, others = ([w for w in each if not w.isspace()] for each in (words, others))
-    if max(len(spoken), len(others)) > LONGEST:
-        return [text]
-    matches = difflib.SequenceMatcher(None, spoken, others, autojunk=False).get_matching_blocks()
-    common = {first + i for first, _, size in matches for i in range(size)}
+    sides = [words_in(text) for text in (first, second)]
+    words = [[word for word in side if not word.isspace()] for side in sides]
+    if max(map(len, words)) > LONGEST:
+        return [first], [second]
+    blocks = difflib.SequenceMatcher(None, *words, autojunk=False).get_matching_blocks()
+    starts = [block.a for block in blocks], [block.b for block in blocks]
+    matched = [
+        {start + i for start, block in zip(own, blocks, strict=True) for i in range(block.size)}
+        for own in starts
+    ]
+    return joined(sides[0], matched[0]), joined(sides[1], matched[1])
+
+
+def joined(words, matched):
+    """Returns a list of texts and elements: the words without a match, and spaces between them.
+
+    Args:
+        words: words, signs and spaces.
+        matched: set of the indices of matched words, not counting spaces.
+    """
     is_marked, index = [], 0
     for word in words:
-        is_marked.append(not word.isspace() and index not in common)
+        is_marked.append(not word.isspace() and index not in matched)
         index += not word.isspace()
-    return joined(words, is_marked)
-
-
-def joined(words, is_marked):
-    """Returns runs of words, each marked one in an element; spaces between two marked ones too."""
     for i in range(1, len(words) - 1):
         if words[i].isspace():
             is_marked[i] = is_marked[i - 1] and is_marked[i + 1]
@@ -61,18 +71,15 @@ def words_in(text):
 
 def parts_of(word):
     """Splits signs at both ends off a word, and an unspaced text into characters."""
-    inner = word
-    while inner and not is_letter(inner[0]):
-        inner = inner[1:]
-    start = word[: len(word) - len(inner)]
-    while inner and not is_letter(inner[-1]):
-        inner = inner[:-1]
-    end = word[len(start) + len(inner) :]
+    letters = [i for i, sign in enumerate(word) if is_letter(sign)]
+    if not letters:
+        return list(word)
+    first, last = letters[0], letters[-1] + 1
     pieces = []
-    for unspaced, group in itertools.groupby(inner, key=is_unspaced):
-        letters = "".join(group)
-        pieces += letters if unspaced else [letters]
-    return [*start, *pieces, *end]
+    for unspaced, group in itertools.groupby(word[first:last], key=is_unspaced):
+        piece = "".join(group)
+        pieces += piece if unspaced else [piece]
+    return [*word[:first], *pieces, *word[last:]]
 
 
 def is_letter(sign):

@@ -300,10 +300,11 @@ def examples(name, lines):
     for line in lines:
         score = element("div", f"{line.score:.1f}", element("small", f"line {line.line:,}"))
         score.set("class", "score")
+        reference, output = marked(line.reference, line.output)
         sides = {
             "source": [line.source] if line.source else [],
-            "reference": marked(line.reference, line.output),
-            "output": marked(line.output, line.reference),
+            "reference": reference,
+            "output": output,
         }
         texts = [
             element("p", element("small", side), element("bdi", *(parts or ["(empty)"])))

@@ -10,7 +10,14 @@ from t2t_keras.training.console import Console
 from t2t_keras.training.training_config import TrainingConfig
 
 LOGS = {"loss": 2.0, "perplexity": 7.0}
-HELD_OUT = {"step": 10, "loss": 1.5, "token_accuracy": 0.25, "bleu": 12.5, "flops": 3e9}
+HELD_OUT = {
+    "step": 10,
+    "train_loss": 2.0,
+    "loss": 1.5,
+    "token_accuracy": 0.25,
+    "bleu": 12.5,
+    "flops": 3e9,
+}
 
 
 class Terminal(io.StringIO):
@@ -25,9 +32,13 @@ class Training:
         self.step, self.time = 0, 0.0
         self.stream = stream
         monkeypatch.setattr(console_module.time, "monotonic", lambda: self.time)
+        monkeypatch.setattr(console_module, "time_stamp", lambda: f"{self.time:.0f} s")
         config = TrainingConfig(steps=50, log_every=10)
         self.console = Console(
-            config, lambda: (self.step, 100 * self.step), stream=stream, **settings
+            config,
+            lambda: (self.step, 100 * self.step, self.step / 8),
+            stream=stream,
+            **settings,
         )
         model = keras.Sequential()
         model.compile(keras.optimizers.Adam(0.5))
@@ -56,6 +67,7 @@ def on_terminal(monkeypatch):
     monkeypatch.setattr(
         console_module.shutil, "get_terminal_size", lambda *_, **__: os.terminal_size((100, 24))
     )
+    monkeypatch.setenv("NO_COLOR", "1")
     return Training(monkeypatch, Terminal())
 
 
@@ -64,9 +76,32 @@ def test_a_log_gets_a_line_every_log_every_steps(training):
     assert training.text == ""
     training.take_steps(1)
     assert training.text == (
-        "step 10/50  loss 2.0000  perplexity 7.00  learning rate 5.000e-01  100 tokens/s  "
-        "0:00:40 left\n"
+        "10 s  step 10/50  epoch 1.25  loss 2.0000  perplexity 7.00  learning rate 5.000e-01  "
+        "100 tokens/s  0:00:40 left\n"
     )
+
+
+def test_a_log_gets_a_line_at_least_every_30_seconds(training):
+    training.take_steps(9, seconds=29)
+    steps = [line.split()[3] for line in training.text.splitlines()]
+    assert steps == ["2/50", "4/50", "6/50", "8/50"]
+    training.take_steps(1, seconds=29)
+    assert "step 10/50" in training.text, "the regular lines remain"
+    training.time += 29
+    training.console.translating("", 100, 300)
+    training.time += 1
+    training.console.translating("", 200, 300)
+    training.console.translating("mine", 300, 300)
+    assert training.text.splitlines()[5:] == ["320 s  translating held-out text: 200/300"]
+
+
+def test_the_command_for_tensorboard_is_shown_once(monkeypatch):
+    training = Training(monkeypatch, io.StringIO(), logs="runs/my run/logs")
+    assert training.text == (
+        "Learning curves: tensorboard '--logdir=runs/my run/logs', then open "
+        "http://localhost:6006\n"
+    )
+    assert not Training(monkeypatch, io.StringIO(), logs="x", is_chief=False).text
 
 
 def test_speed_is_measured_since_the_previous_line(training):
@@ -84,23 +119,40 @@ def test_evaluations_do_not_count_as_training_time(training):
 
 
 def test_an_evaluation_is_one_line(training):
-    training.console.on_epoch_end(0, HELD_OUT)
-    assert training.text == "held out:  loss 1.5  token accuracy 0.25  bleu 12.5\n"
+    training.console.show_evaluation(HELD_OUT)
+    assert training.text == "0 s  held out:  loss 1.5  token accuracy 0.25  BLEU 12.5\n"
+
+
+@pytest.mark.parametrize(
+    ("best", "lines"),
+    [
+        ("loss", ["loss 1.5  BLEU 9  new best loss"]),
+        ("bleu", ["loss 1.5  BLEU 9  new best BLEU"]),
+        ("b/bleu", ["loss 1.5  BLEU 9", "loss 2  BLEU 30  new best BLEU"]),
+        ("a/loss", ["loss 1.5  BLEU 9  new best loss", "loss 2  BLEU 30"]),
+    ],
+)
+def test_a_new_best_is_named_in_the_line_of_its_set(training, best, lines):
+    sets = {"a/loss": 1.5, "a/bleu": 9.0, "b/loss": 2.0, "b/bleu": 30.0} if "/" in best else {}
+    training.console.show_evaluation({"loss": 1.5, "bleu": 9.0} | sets, best)
+    names = ["held out (a):", "held out (b):"] if sets else ["held out:"]
+    expected = [f"0 s  {name}  {line}" for name, line in zip(names, lines, strict=True)]
+    assert training.text.splitlines() == expected
 
 
 def test_each_named_set_has_a_line_and_examples_of_its_own(training):
     sets = {"general/loss": 1.5, "general/bleu": 12.5, "me/loss": 2.0, "me/bleu": 30.0}
-    training.console.on_epoch_end(0, HELD_OUT | sets)
+    training.console.show_evaluation(HELD_OUT | sets)
     training.console.show_examples({"general": [Example("a", "b", "c")], "me": []})
     assert training.text == (
-        "held out (general):  loss 1.5  bleu 12.5\n"
-        "held out (me):       loss 2  bleu 30\n"
+        "0 s  held out (general):  loss 1.5  BLEU 12.5\n"
+        "0 s  held out (me):       loss 2  BLEU 30\n"
         "translations (general):\n  source     a\n  reference  b\n  output     c\n"
     )
 
 
 def test_an_evaluation_without_held_out_data_prints_nothing(training):
-    training.console.on_epoch_end(0, {"step": 10, "train_loss": 2.0})
+    training.console.show_evaluation({"step": 10, "train_loss": 2.0})
     assert training.text == ""
 
 
@@ -113,10 +165,21 @@ def test_a_terminal_shows_a_moving_bar(on_terminal):
     on_terminal.take_steps(25)
     *_, line = on_terminal.text.split("\r")
     assert line == (
-        "25/50  [===============               ]  loss 2.0000  perplexity 7.00  100 tokens/s  "
-        "0:00:25 left\x1b[K"
+        "25/50  [==========          ]  epoch 3.12  loss 2.0000  perplexity 7.00  "
+        "100 tokens/s  0:00:25 left\x1b[K"
     )
     assert "\n" not in on_terminal.text
+
+
+def test_a_terminal_shows_times_and_new_bests_in_color(monkeypatch, on_terminal):
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    colored = Training(monkeypatch, Terminal())
+    colored.console.show_evaluation(HELD_OUT, "loss")
+    assert colored.text.startswith("\x1b[2m0 s\x1b[0m  \x1b[1mheld out:\x1b[0m  loss 1.5")
+    assert colored.text.endswith("\x1b[1;32mnew best loss\x1b[0m\n")
+    on_terminal.console.show_evaluation(HELD_OUT, "loss")
+    assert "\x1b" not in on_terminal.text
 
 
 def test_the_bar_is_redrawn_a_few_times_per_second(on_terminal):
@@ -136,9 +199,10 @@ def test_a_narrow_terminal_gets_no_line_that_wraps(monkeypatch, on_terminal, col
 
 def test_other_lines_start_below_the_bar(on_terminal):
     on_terminal.take_steps(1)
-    on_terminal.console.on_epoch_end(0, HELD_OUT)
+    on_terminal.console.translating("", 1, 2)
+    on_terminal.console.show_evaluation(HELD_OUT)
     on_terminal.console.show_examples({"": [Example("a", "b", "c")]})
-    assert "left\x1b[K\nheld out:  loss" in on_terminal.text
+    assert "\x1b[K\n1 s  held out:  loss" in on_terminal.text
     assert "12.5\n  source     a\n" in on_terminal.text
     on_terminal.take_steps(1)
     on_terminal.console.on_train_end()
@@ -148,7 +212,6 @@ def test_other_lines_start_below_the_bar(on_terminal):
 def test_only_the_chief_prints_progress_and_all_print_notices(monkeypatch):
     training = Training(monkeypatch, io.StringIO(), is_chief=False)
     training.take_steps(10)
-    training.console.on_epoch_end(0, HELD_OUT)
     assert training.text == ""
     training.console.stopping()
     assert training.text.startswith("\nStopping after this step and saving.")

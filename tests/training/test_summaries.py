@@ -1,47 +1,89 @@
 import keras
+import pytest
 import tensorflow as tf
 from tensorboard.backend.event_processing.plugin_event_accumulator import EventAccumulator
 
-from t2t_keras.training.summaries import Summaries
-from t2t_keras.training.training_config import TrainingConfig
+from t2t_keras.evaluation.held_out import Example
+from t2t_keras.training.summaries import Summaries, escaped
+
+LOSS, BLEU = "quality/loss", "quality/BLEU"
+
+
+def events_in(folder):
+    return EventAccumulator(str(folder), tensor_size_guidance={"tensors": 0}).Reload()
 
 
 def scalars(folder):
     """Returns (step, value) pairs by name, as TensorBoard reads them."""
-    events = EventAccumulator(str(folder), tensor_size_guidance={"scalars": 0}).Reload()
+    events = events_in(folder)
     return {
         name: [
             (event.step, float(tf.make_ndarray(event.tensor_proto)))
             for event in events.Tensors(name)
         ]
         for name in events.Tags()["tensors"]
+        if events.SummaryMetadata(name).plugin_data.plugin_name == "scalars"
     }
 
 
-def write_steps(folder, first, last, value, sets=()):
+def texts(folder):
+    """Returns (step, rows) of the example translations."""
+    events = events_in(folder)
+    return [
+        (event.step, tf.make_ndarray(event.tensor_proto).astype(str).tolist())
+        for event in events.Tensors("example translations")
+    ]
+
+
+def write_steps(folder, first, last, value, sets=("",)):
     """Writes the metrics of some steps and evaluations, all with one value."""
-    summaries = Summaries(folder, TrainingConfig(log_every=2), names=sets)
+    summaries = Summaries(folder, names=sets)
     model = keras.Sequential()
     model.compile(keras.optimizers.Adam(0.5))
     model.optimizer.iterations.assign(first - 1)
     summaries.set_model(model)
     summaries.on_train_begin()
     for step in range(first, last + 1):
-        summaries.on_train_batch_end(step - 1, {"loss": value})
+        if step % 2 == 0:
+            speed = {"learning_rate": 0.5, "tokens_per_second": 90.0, "tokens": 9, "seconds": 1.0}
+            summaries.write_interval({"step": step, "loss": value, "own": value, **speed})
         if step % 4 == 0:
-            logs = {"step": step, "loss": value + 1, "bleu": 12.5, "tokens": 100}
-            logs |= {f"{name}/loss": value + number for number, name in enumerate(sets, 1)}
-            summaries.on_epoch_end(0, logs)
+            results = {"step": step, "loss": value + 1, "bleu": 12.5, "tokens": 100, "flops": 1e9}
+            results |= {"train_loss": value, "bleu_signature": "x", "passes": {"a": 1.0}}
+            for number, name in enumerate(filter(None, sets), 1):
+                results[f"{name}/loss"] = value + number
+            summaries.write_evaluation(
+                results, {name: [Example("a|b", "*c*", f"{value}")] for name in sets}
+            )
     summaries.on_train_end()
 
 
-def test_metrics_are_written_for_tensorboard(tmp_path):
+def test_metrics_have_readable_names_in_named_groups(tmp_path):
     write_steps(tmp_path, 1, 4, 2.0)
     assert scalars(tmp_path / "training") == {
-        "loss": [(2, 2.0), (4, 2.0)],
-        "learning_rate": [(2, 0.5), (4, 0.5)],
+        LOSS: [(2, 2.0), (4, 2.0)],
+        "quality/own": [(2, 2.0), (4, 2.0)],
+        "optimization/learning rate": [(2, 0.5), (4, 0.5)],
+        "cost/tokens per second": [(2, 90.0), (4, 90.0)],
+        "cost/FLOPs": [(4, 1e9)],
     }
-    assert scalars(tmp_path / "held_out") == {"loss": [(4, 3.0)], "bleu": [(4, 12.5)]}
+    assert scalars(tmp_path / "held_out") == {LOSS: [(4, 3.0)], BLEU: [(4, 12.5)]}
+    description = events_in(tmp_path / "held_out").SummaryMetadata(BLEU).summary_description
+    assert "greedy translations of held-out text" in description
+
+
+def test_each_evaluation_shows_translations_as_a_table(tmp_path):
+    write_steps(tmp_path, 1, 8, 2.0)
+    rows = [["source", "reference", "output"], ["a&#124;b", "&#42;c&#42;", "2&#46;0"]]
+    assert texts(tmp_path / "held_out") == [(4, rows), (8, rows)]
+
+
+@pytest.mark.filterwarnings("ignore:html5lib's sanitizer:DeprecationWarning")
+def test_no_text_becomes_markup_in_tensorboard():
+    from tensorboard import plugin_util
+
+    text = "a | *b* _c_ `d` # <script>e</script> & [f](g) 中文。"
+    assert plugin_util.markdown_to_safe_html(escaped(text)) == f"<p>{escaped(text)}</p>"
 
 
 def test_tensorboard_replaces_the_metrics_of_steps_that_a_resumed_run_repeats(tmp_path):
@@ -49,9 +91,11 @@ def test_tensorboard_replaces_the_metrics_of_steps_that_a_resumed_run_repeats(tm
     for path in tmp_path.glob("*/events.*"):  # TensorBoard reads files in the order of their names
         path.rename(path.with_name("events.out.tfevents.0.v2"))
     write_steps(tmp_path, 5, 8, 1.0)
-    losses = scalars(tmp_path / "training")["loss"]
+    losses = scalars(tmp_path / "training")[LOSS]
     assert losses == [(2, 2.0), (4, 2.0), (6, 1.0), (8, 1.0)]
-    assert scalars(tmp_path / "held_out")["loss"] == [(4, 3.0), (8, 2.0)]
+    assert scalars(tmp_path / "held_out")[LOSS] == [(4, 3.0), (8, 2.0)]
+    outputs = [(step, rows[1][2]) for step, rows in texts(tmp_path / "held_out")]
+    assert outputs == [(4, "2&#46;0"), (8, "1&#46;0")]
 
 
 def test_named_sets_have_folders_of_their_own_and_are_replaced_when_steps_are_repeated(tmp_path):
@@ -60,6 +104,7 @@ def test_named_sets_have_folders_of_their_own_and_are_replaced_when_steps_are_re
     for path in tmp_path.glob("*/events.*"):
         path.rename(path.with_name("events.out.tfevents.0.v2"))
     write_steps(tmp_path, 5, 8, 1.0, sets=("general", "mine"))
-    assert scalars(tmp_path / "general") == {"loss": [(4, 3.0), (8, 2.0)]}
-    assert scalars(tmp_path / "mine") == {"loss": [(4, 4.0), (8, 3.0)]}
-    assert scalars(tmp_path / "held_out").keys() == {"bleu"}
+    assert scalars(tmp_path / "general") == {LOSS: [(4, 3.0), (8, 2.0)]}
+    assert scalars(tmp_path / "mine") == {LOSS: [(4, 4.0), (8, 3.0)]}
+    assert [step for step, _ in texts(tmp_path / "mine")] == [4, 8]
+    assert not (tmp_path / "held_out").exists()

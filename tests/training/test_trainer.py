@@ -67,7 +67,7 @@ def test_another_loss_has_no_perplexity_and_accuracy_of_its_own(tmp_path, capfd)
         assert name not in first
     assert second["loss"] < first["loss"]
     assert 1 < second["given"] < first["given"]
-    assert re.search(r"step 2/2  loss [\d.]+  learning rate ", capfd.readouterr().err)
+    assert re.search(r"step 2/2  epoch [\d.]+  loss [\d.]+  learning rate ", capfd.readouterr().err)
 
 
 def test_the_checkpoint_with_the_lowest_loss_is_the_best(finished):
@@ -75,10 +75,24 @@ def test_the_checkpoint_with_the_lowest_loss_is_the_best(finished):
 
 
 def test_progress_evaluations_and_examples_are_printed(finished):
-    line = r"step 5/20  loss [\d.]+  perplexity [\d.]+  learning rate .* tokens/s"
+    line = r"step 5/20  epoch [\d.]+  loss [\d.]+  perplexity [\d.]+  learning rate .* tokens/s"
     assert re.search(line, finished.printed)
-    assert "held out:  loss" in finished.printed and "bleu 12.5" in finished.printed
+    assert "held out:  loss" in finished.printed and "BLEU 12.5" in finished.printed
+    assert finished.printed.count("new best loss") == 2
     assert "  source     a source\n  reference  a reference\n" in finished.printed
+
+
+def test_every_interval_is_recorded(finished):
+    lines = MetricsFile(finished.folder / "training.jsonl").read()
+    assert [line["step"] for line in lines] == [5, 10, 15, 20]
+    evaluations = finished.trainer.metrics_file.read()
+    for line, evaluation in zip(lines[1::2], evaluations, strict=True):
+        for name in ("loss", "perplexity"):
+            assert line[name] == evaluation[f"train_{name}"]
+        assert line["tokens"] == evaluation["tokens"] and line["seconds"] <= evaluation["seconds"]
+    speeds = [line["tokens_per_second"] for line in lines]
+    mean = lines[-1]["tokens"] / lines[-1]["seconds"]
+    assert min(speeds) <= mean <= max(speeds) and lines[0]["learning_rate"] > 0
 
 
 def test_summaries_are_written_for_tensorboard(finished):
@@ -205,7 +219,7 @@ def test_named_held_out_sets_are_measured_each(watched):
     assert "held out (general):  loss" in watched.printed
     assert "translations (mine):\n  source     a source" in watched.printed
     folders = {path.parent.name for path in watched.folder.glob("logs/*/events*")}
-    assert folders == {"training", "held_out", "general", "mine"}
+    assert folders == {"training", "general", "mine"}
 
 
 @pytest.mark.long
@@ -317,3 +331,7 @@ def test_a_run_on_one_replica_can_be_resumed_on_two(tmp_path, replicas):
     )
     for name in ("tokens", "loss", "perplexity", "token_accuracy"):
         assert two[name] == pytest.approx(one[name], rel=1e-5), name
+    one, two = (MetricsFile(tmp_path / name / "training.jsonl").read() for name in ("one", "two"))
+    assert [line["step"] for line in two] == [5, 8, 10, 15, 20]  # the first process ended at 8
+    losses = [[line["loss"] for line in lines if line["step"] > 10] for lines in (one, two)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)

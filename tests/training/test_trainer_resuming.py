@@ -40,6 +40,13 @@ def interrupted_copy(run, folder, step):
     return checkpoints
 
 
+def intervals(folder):
+    """Returns the lines of training.jsonl, except for what depends on the speed."""
+    lines = MetricsFile(folder / "training.jsonl").read()
+    assert all(line.pop("tokens_per_second") > 0 and line.pop("seconds") > 0 for line in lines)
+    return lines
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("step", [4, 16])
 def test_a_resumed_run_ends_with_the_same_bits(uninterrupted, tmp_path, step):
@@ -53,6 +60,7 @@ def test_a_resumed_run_ends_with_the_same_bits(uninterrupted, tmp_path, step):
     assert resumed.tokens == uninterrupted.tokens
     lines = (folder / "metrics.jsonl").read_text().splitlines()
     assert [json.loads(line)["step"] for line in lines] == [10, 20]
+    assert intervals(folder) == intervals(uninterrupted.folder)
 
 
 @pytest.mark.long
@@ -76,7 +84,7 @@ class Killed(BaseException):
 def test_a_run_killed_at_any_moment_of_evaluating_and_saving_loses_nothing(tmp_path, monkeypatch):
     """Each process ends at a new moment; the next one resumes the run."""
     settings = {"held_out": [HeldOut()], "steps": 4, "evaluate_every": 2, "checkpoint_every": 3}
-    settings |= {"patience": 9, "keep": 1}
+    settings |= {"patience": 9, "keep": 1, "log_every": 3}
     whole = new_trainer(tmp_path / "whole", **settings)
     whole.train()
     expected = state_of(whole.model)
@@ -100,6 +108,7 @@ def test_a_run_killed_at_any_moment_of_evaluating_and_saving_loses_nothing(tmp_p
         (HeldOut, "distributed"),
         (HeldOut, "translate"),
         (MetricsFile, "append"),
+        (MetricsFile, "sync"),
         (Checkpoints, "save"),
         (Path, "rename"),
         (Path, "unlink"),
@@ -123,8 +132,10 @@ def test_a_run_killed_at_any_moment_of_evaluating_and_saving_loses_nothing(tmp_p
         sorted(path.name for path in each.checkpoints.folder.iterdir()) for each in (trainer, whole)
     )
     assert names == expected_names
+    assert [line["step"] for line in intervals(tmp_path / "killed")] == [3, 4]
+    assert intervals(tmp_path / "killed") == intervals(tmp_path / "whole")
     ours, theirs = trainer.metrics_file.read(), whole.metrics_file.read()
-    for name in ("step", "tokens", "loss", "bleu", "learning_rate"):
+    for name in ("step", "tokens", "loss", "bleu", "learning_rate", "train_loss"):
         assert [each[name] for each in ours] == [each[name] for each in theirs], name
 
 
@@ -152,6 +163,8 @@ def test_a_run_killed_three_times_ends_with_the_bits_of_an_uninterrupted_run(tmp
         assert last.wait() == 0, last.errors()
     with np.load(result) as file:
         assert_same_bits(dict(file), final_state(tmp_path / "whole", steps=STEPS))
+    assert len(intervals(folder)) == STEPS // 5
+    assert intervals(folder) == intervals(tmp_path / "whole")
 
 
 class SendSignal(keras.callbacks.Callback):
@@ -163,7 +176,7 @@ class SendSignal(keras.callbacks.Callback):
 
 
 def test_the_average_of_an_interrupted_run_is_that_of_an_uninterrupted_one(tmp_path):
-    averages = []
+    averages, lines = [], []
     for name, stopped in (("whole", []), ("interrupted", [SendSignal()])):
         settings = {"steps": 10, "evaluate_every": 100}
         if stopped:
@@ -171,10 +184,27 @@ def test_the_average_of_an_interrupted_run_is_that_of_an_uninterrupted_one(tmp_p
             assert trainer.train() and trainer.checkpoints.latest() == [4, 7]
         trainer = new_trainer(tmp_path / name, **settings)
         assert trainer.train() is None and trainer.checkpoints.steps() == [4, 8, 10]
+        lines.append(intervals(tmp_path / name))
         weights, steps = average(trainer.checkpoints, 3)
         assert steps == [4, 8, 10]
         averages.append(weights)
     assert_same_bits(*averages)
+    assert [line["step"] for line in lines[0]] == [5, 10] and lines[0] == lines[1]
+
+
+def test_a_run_of_an_earlier_version_gets_lines_from_its_resumption_on(tmp_path):
+    new_trainer(tmp_path, steps=4).train()
+    (tmp_path / "training.jsonl").unlink()
+    path = tmp_path / "checkpoints" / "step-00000004.npz"
+    with np.load(path) as file:
+        arrays = dict(file)
+    notes = json.loads(arrays["notes"].tobytes())
+    del notes["interval"]
+    arrays["notes"] = np.frombuffer(json.dumps(notes).encode(), "uint8")
+    np.savez(path, **arrays)
+    resumed = new_trainer(tmp_path, steps=10)
+    assert resumed.train() is None
+    assert [line["step"] for line in intervals(tmp_path)] == [5, 10]
 
 
 def test_a_run_that_is_extended_is_averaged_like_one_that_was_never_shorter(tmp_path):

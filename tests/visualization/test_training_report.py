@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from pipelines.data_config import DataConfig
 from t2t_keras.experiment import Experiment
 from t2t_keras.schedules import DECAYS
 from t2t_keras.training.training_config import TrainingConfig
@@ -12,11 +11,10 @@ from t2t_keras.visualization.document import html_of
 from t2t_keras.visualization.report import RunFacts
 from t2t_keras.visualization.training_report import (
     HISTORY_ROWS,
-    data_text,
     formula,
     history,
+    learning,
     loss_text,
-    passes_text,
     schedule,
 )
 
@@ -50,7 +48,7 @@ def test_the_schedule_is_described(settings, text):
 def facts_of(**settings):
     """Returns the `RunFacts` of a run with training settings."""
     experiment = Experiment(training=TrainingConfig(**settings))
-    return RunFacts("run", experiment, experiment, {}, [], {}, [])
+    return RunFacts("run", experiment, experiment, {}, [], [], {}, [])
 
 
 @pytest.mark.parametrize("name", ["paper", *DECAYS])
@@ -87,12 +85,6 @@ def test_the_history_is_thinned_and_ends_with_the_last_evaluation():
     assert '<td class="number">100</td>' in html and "bleu" not in html
 
 
-def test_a_report_says_how_often_each_corpus_was_seen():
-    text = passes_text({"step": 4, "passes": {"general": 0.4181, "mine": 12.0}})
-    assert text == " On average, each pair was seen 0.418 times for general, 12 times for mine."
-    assert passes_text({"step": 4}) == ""
-
-
 SETS = [
     {"step": 1, "loss": 5.0, "train_loss": 6.0},  # before the sets had names
     {"step": 2, "loss": 4.0, "general/loss": 4.0, "general/bleu": 20.0, "my_own/loss": 3.0},
@@ -118,9 +110,13 @@ def test_the_history_has_columns_for_each_named_set():
     assert cells[-6:] == ["3", "–", "–", "4.500", "19.0", "2.000"]
 
 
-def test_the_held_out_files_are_named():
-    files = {"dev": ["general=a.en,a.de", "mine=b.en,b.de"]}
-    text = "Trained on x; evaluated on general: a.en and a.de; mine: b.en and b.de."
-    assert data_text(DataConfig(folder="x", **files)) == text
-    files = {"dev_source": "a.en", "dev_target": "a.de"}
-    assert data_text(DataConfig(folder="x", **files)).endswith("evaluated on a.en and a.de.")
+def test_a_run_without_an_evaluation_is_described_by_its_training_loss():
+    intervals = [{"step": step, "loss": 6.0 - step, "tokens": 9} for step in (1, 2)]
+    facts = facts_of()._replace(intervals=intervals)
+    text = html_of(learning(facts))
+    assert "The training loss was 5.00 at step 1 and 4.00 at step 2. It was still falling." in text
+    assert "means over 100 steps" in text and "<img" in text and "<table" not in text
+    assert facts.latest == intervals[-1]
+    evaluations = [{"step": 2, "loss": 3.0}]
+    assert facts._replace(evaluations=evaluations).latest == evaluations[0]
+    assert "no evaluation yet" in html_of(learning(facts_of()))
