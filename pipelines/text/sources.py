@@ -77,10 +77,14 @@ class TabSeparatedFile:
     """A file with one pair per line: source, tab, target. Further columns are ignored.
 
     An empty line is a pair with empty sides.
+
+    Args:
+        path: see `find_files`.
+        name: name to record in place of the path.
     """
 
-    def __init__(self, path):
-        self.files = find_files("pairs", path)
+    def __init__(self, path, name=None):
+        self.files, self.name = find_files("pairs", path), name
 
     def __iter__(self):
         is_empty = True

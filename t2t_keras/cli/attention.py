@@ -10,7 +10,8 @@ t2t-attention runs/ende --choose_alignment --source=dev.en --target=dev.de
 The first three write a heat map of all heads for each attention sub-layer, and index.html, a page
 to browse them offline. Each row of a decoder map is labeled with the word that is being written.
 
---curves writes curves.png, with the loss, perplexity, BLEU and learning rate of the runs.
+--curves writes curves.png, with the loss, perplexity, token accuracy, BLEU, learning rate and speed
+of the runs.
 
 --choose_alignment finds the decoder layer and head that align words best, and stores them in the
 run for t2t-translate --alignments. With --gold, the lowest alignment error rate decides, without it

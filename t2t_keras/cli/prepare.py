@@ -202,7 +202,7 @@ def find_source(folder):
         return TabSeparatedFile(PAIRS.value)
     with open(f"{folder}/standard input", "wb") as copy:
         shutil.copyfileobj(standard_input(), copy)
-    return TabSeparatedFile(copy.name)
+    return TabSeparatedFile(copy.name, name="standard input")
 
 
 def entry():

@@ -4,10 +4,11 @@ t2t-report runs/ende --source=test.en --reference=test.de
 t2t-report runs/ende --source=test.en --reference=test.de --limit=200 --beam=1
 t2t-report runs/ende                              only settings and learning curves
 
-Writes RUN/report.html, one file that works offline. It shows settings, learning curves, learning
-rate schedule, weight counts and training cost. With a test set, it adds BLEU, BLEU by sentence
-length, the best and worst translations by sentence BLEU, how well the confidence of words agrees
-with the share of right words, and attention on one sentence.
+Writes RUN/report.html, one file that works offline. It shows the training text and the hardware,
+settings, learning curves, learning rate schedule, weight counts and training cost. With a test set,
+it adds BLEU, BLEU by sentence length, the best and worst translations by sentence BLEU with the
+differing words marked, how well the confidence of words agrees with the share of right words, and
+attention on one sentence.
 """
 
 from pathlib import Path

@@ -51,6 +51,7 @@ class Console(keras.callbacks.Callback):
         self.on_terminal = self.stream.isatty()
         self.paint = Colors(self.stream).paint
         self.line_is_open = False  # whether the progress line still lacks a newline
+        self.is_translating = False  # whether the progress line is about an evaluation
         self.compiled_shapes = set()
         self.drawn_at = 0.0
 
@@ -90,6 +91,9 @@ class Console(keras.callbacks.Callback):
         """Shows the progress of translating a held-out set."""
         text = f"translating held-out text{f' ({name})' if name else ''}: {done:,}/{total:,}"
         if self.on_terminal:
+            if not self.is_translating:
+                self.close()  # the bar stays above
+                self.is_translating = True
             if time.monotonic() - self.drawn_at >= REDRAW_SECONDS:
                 self.redraw(text)
         elif self.is_silent():
@@ -164,8 +168,12 @@ class Console(keras.callbacks.Callback):
 
     def close(self):
         """Ends the progress line, so that other text starts on a new line."""
-        if self.line_is_open:
+        if self.line_is_open and self.is_translating:
+            self.stream.write("\r\x1b[K")  # the evaluation follows
+            self.line_is_open = False
+        elif self.line_is_open:
             self.print("")
+        self.is_translating = False
 
     def print_timed(self, text):
         """Prints a line that begins with the time."""

@@ -37,7 +37,8 @@ class TrainingConfig:
             "source_embedding", "output_embedding", "source_positions", "target_positions".
         precision: "float32" or "mixed_bfloat16".
         xla: "auto", "on" or "off"; "auto" compiles the step if there is a GPU or TPU.
-        log_every: steps between lines of progress.
+        log_every: steps between lines of progress and between points of the training curves. A log
+            file also gets a line whenever 30 seconds have passed.
         evaluate_every: steps between evaluations.
         checkpoint_every: steps between checkpoints. 0: by time only.
         checkpoint_minutes: minutes between checkpoints. The paper: 10. 0: by steps only.

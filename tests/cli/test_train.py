@@ -1,6 +1,8 @@
 """t2t-train and what it prints. Training and resuming are tested in tests/runs."""
 
 import fcntl
+import json
+import re
 import shutil
 
 import pytest
@@ -16,18 +18,25 @@ from t2t_keras.runs.training import train as training
 from t2t_keras.runs.training.run_start import begin
 from t2t_keras.translating.export_folders import find_export
 
+STEP = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  step 4/4  epoch \d+\.\d\d  loss \d"
+
 
 @pytest.mark.long
 def test_without_data_the_toy_grammar_is_learned_evaluated_averaged_and_exported(exported_toy_run):
     result, folder = exported_toy_run
     assert result.returncode == 0, result.stderr
-    assert "step 4/4  loss" in result.stderr and "held out:  loss" in result.stderr
+    assert re.search(STEP, result.stderr, re.MULTILINE), result.stderr
+    assert "  held out:  loss" in result.stderr and "  new best loss\n" in result.stderr
+    assert "\x1b" not in result.stderr, "colors are for terminals"
+    assert f"tensorboard --logdir={folder}/logs, then open http" in result.stderr
+    (hardware,) = json.loads((folder / "config.json").read_text())["hardware"]
+    assert hardware["from_step"] == 0 and f" cores of {hardware['processor']}" in result.stderr
     assert "mean of the checkpoints of steps 2, 4" in result.stdout
     assert "BLEU " in result.stdout and "tok:13a" in result.stdout
     assert "Next:\n  t2t-translate" in result.stdout
     names = {path.name for path in folder.iterdir() if path.suffix != ".lock"} - {".lock"}
     assert names == {
-        *("config.json", "vocabulary", "checkpoints", "logs", "metrics.jsonl"),
+        *("config.json", "vocabulary", "checkpoints", "logs", "metrics.jsonl", "training.jsonl"),
         *("averaged.weights.h5", "averaged.json", "export", "export_litert"),
     }
     assert f"{folder / 'export' / '1'}: SavedModel with text in and text out" in result.stdout

@@ -68,7 +68,7 @@ def page(reported):
 def test_the_page_has_all_sections(page):
     assert page.texts["h1"] == ["Report on run a <i>toy"] == page.texts["title"]
     assert page.texts["h2"] == [
-        *("Scores", "Translations", "Confidence", "Attention", "Training"),
+        *("Scores", "Translations", "Confidence", "Attention", "Data and hardware", "Training"),
         *("Learning rate", "Settings", "Weights", "Command and versions"),
     ]
     assert page.texts["h3"][1:] == ["Best", "Middle", "Worst"]
@@ -77,8 +77,8 @@ def test_the_page_has_all_sections(page):
 @pytest.mark.long
 def test_no_text_becomes_markup(page):
     assert len(page.all("script")) == 1 and not page.all("b") and not page.all("i")
-    shown = page.texts["bdi"]
-    assert len(shown) == 3 * 15 and set(shown) & set(SOURCES[:2])
+    assert len(page.all("bdi")) == 3 * 15 and set(page.texts["bdi"]) & set(SOURCES[:2])
+    assert {"Das", "Pferd"} & set(" ".join(page.texts["mark"]).split()), "no output has them"
 
 
 @pytest.mark.long
@@ -102,7 +102,14 @@ def test_training_test_set_and_settings_are_described(page):
     text = " ".join(page.texts["p"])
     assert "trained for 3 of 100,000 steps on 9.0 million tokens" in text
     assert "5.00 at step 1 and 4.50 at the last evaluation, step 3" in text
-    assert "test.en (16 lines)" in text and "Trained on the built-in toy grammar" in text
+    assert "test.en (16 lines)" in text
+    facts = dict(zip(page.texts["dt"], page.texts["dd"], strict=True))
+    assert facts == {
+        "languages": "English to German",
+        "training text": "20,000 pairs of the built-in toy grammar",
+        "held-out text": "combinations of words that are not in the training text",
+        "hardware": "not recorded: the run was trained by an earlier version",
+    }
     assert "weights: averaged; beam 1" in text
     settings = page.texts["code"]
     assert settings[settings.index("model.d_model") + 1 :][:2] == ["16", "512"]
@@ -141,7 +148,7 @@ def test_the_page_of_an_imported_run_invents_no_training(copied):
     text = " ".join(page.texts["p"])
     assert "trained by a different system (Marian)" in text
     assert "The weights were imported from Marian. How they were trained is not recorded" in text
-    assert "toy grammar" not in text and "Learning rate" not in page.texts["h2"]
+    assert "toy grammar" not in str(page.texts) and "Learning rate" not in page.texts["h2"]
     assert not [name for name in page.texts["code"] if name.startswith(("training.", "data."))]
 
 

@@ -2,10 +2,11 @@ import json
 
 import pytest
 
-from pipelines.atomic_files import write_json
+from pipelines.atomic_files import read_json, write_json
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from t2t_keras.config_files import shipped_configs
 from t2t_keras.experiment import load_experiment
+from t2t_keras.runs.config_file import corpora_facts
 from t2t_keras.runs.settings_file import check_same_model, read_settings, write_settings
 from t2t_keras.translating.languages import languages_of
 
@@ -36,6 +37,25 @@ def test_versions_and_command_are_recorded(tmp_path):
     assert set(settings["versions"]) == {
         *("t2t-keras", "keras", "tensorflow", "sentencepiece", "numpy")
     }
+
+
+def test_the_corpora_are_recorded_as_far_as_they_are_known(toy_corpus, toy_data, tmp_path):
+    prepared = read_json(toy_data[1] / "report.json")
+    facts = {
+        "folder": str(toy_data[1]),
+        "pairs": prepared["counts"]["kept"],
+        "words": [prepared["sides"][side]["words"] for side in ("source", "target")],
+        "files": [f"{toy_corpus}/train.en", f"{toy_corpus}/train.de"],
+    }
+    assert corpora_facts(str(toy_data[1])) == [facts] and facts["pairs"] > 1000
+    (tmp_path / "store.json").write_text('{"shard-000000": 7}')
+    unknown = {"folder": str(tmp_path), "pairs": 7, "words": None, "files": []}
+    for damaged in ('{"sides": 5}', "{", '{"sides": {"source": {"words": "x"}}}'):
+        (tmp_path / "report.json").write_text(damaged)
+        assert corpora_facts(str(tmp_path)) == [unknown]
+    mix = f"{toy_data[1]}:1,{tmp_path}:4"
+    assert corpora_facts(mix) == [facts, unknown] and corpora_facts("") == []
+    assert [each["pairs"] for each in corpora_facts("gone/a:b,gone/c")] == [None]
 
 
 def test_settings_without_a_search_have_the_papers_search(tmp_path):

@@ -199,10 +199,12 @@ def test_a_narrow_terminal_gets_no_line_that_wraps(monkeypatch, on_terminal, col
 
 def test_other_lines_start_below_the_bar(on_terminal):
     on_terminal.take_steps(1)
+    on_terminal.time += 1
     on_terminal.console.translating("", 1, 2)
     on_terminal.console.show_evaluation(HELD_OUT)
     on_terminal.console.show_examples({"": [Example("a", "b", "c")]})
-    assert "\x1b[K\n1 s  held out:  loss" in on_terminal.text
+    translating = "\rtranslating held-out text: 1/2\x1b[K\r\x1b[K"
+    assert f"left\x1b[K\n{translating}2 s  held out:  loss" in on_terminal.text
     assert "12.5\n  source     a\n" in on_terminal.text
     on_terminal.take_steps(1)
     on_terminal.console.on_train_end()

@@ -77,7 +77,8 @@ def test_beam_writes_the_same_store(files, prepared, tmp_path):
 def test_beam_reads_line_aligned_files(files, prepared, tmp_path):
     expected, report = prepared
     source = TextFiles(files / "*.en", files / "all.de")
-    assert prepare_with_beam(source, tmp_path / "beam", config()) == report
+    names = [f"{files / name}" for name in ("1.en", "2.en", "all.de")]
+    assert prepare_with_beam(source, tmp_path / "beam", config()) == report | {"files": names}
     same = {name: data for name, data in contents(expected).items() if "shard-" in name}
     assert same.items() <= contents(tmp_path / "beam").items()
 
