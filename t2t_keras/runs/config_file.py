@@ -69,6 +69,28 @@ def facts_of_corpus(folder):
     return facts
 
 
+def recorded_corpora(contents):
+    """Returns the `facts_of_corpus` in a config.json; [] for one of an earlier version."""
+    with contextlib.suppress(KeyError, TypeError, ValueError):
+        return [
+            {
+                "folder": str(each["folder"]),
+                "pairs": each["pairs"] and int(each["pairs"]),
+                "words": each["words"] and [int(each["words"][0]), int(each["words"][1])],
+                "files": list(map(str, each["files"])),
+            }
+            for each in contents["corpora"]
+        ]
+    return []
+
+
+def recorded_counts(contents):
+    """Returns {name of a held-out set: number of pairs} as a config.json records it."""
+    with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
+        return {name: int(count) for name, count in contents["held_out"].items()}
+    return {}
+
+
 def search_in(path):
     """Returns the `SearchConfig` in a config.json."""
     settings = with_tuples(read_config(path)["experiment"])

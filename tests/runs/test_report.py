@@ -182,6 +182,22 @@ def test_mistakes_are_named_before_anything_is_translated(
         run.report(sources, references, tmp_path / path)
 
 
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"hardware": 5, "corpora": 5, "held_out": 5, "languages": 5},
+        {"hardware": [5, {}, {"from_step": "x"}], "corpora": [5, {}], "held_out": {"": "x"}},
+        {"hardware": [{"from_step": 0, "accelerators": 3}], "corpora": [{"folder": 1}]},
+        {"corpora": [{"folder": "x", "pairs": [], "words": "xy", "files": 3}], "held_out": None},
+    ],
+)
+def test_facts_that_were_written_by_hand_are_left_out(copied, facts):
+    settings = read_json(copied.config_file)
+    copied.config_file.write_text(json.dumps(settings | facts))
+    text = copied.report().read_text(encoding="utf-8")
+    assert "not recorded: the run was trained by an earlier version" in text
+
+
 def test_a_row_of_a_reproduced_table_is_named_after_its_folder(run, tmp_path):
     shutil.copytree(run.folder, tmp_path / "base" / "run")
     path = Run(tmp_path / "base" / "run").report(path=tmp_path / "page.html")

@@ -31,8 +31,21 @@ class HardwareRecord(keras.callbacks.Callback):
         step = int(self.model.optimizer.iterations.numpy())
         config = read_config(self.run.config_file)
         # Items of this and later steps are from processes whose steps are repeated now.
-        known = [each for each in config.get("hardware", []) if each[START] < step]
+        known = [each for each in hardware_in(config) if each[START] < step]
         if not known or known[-1] != {START: known[-1][START], **hardware}:
             known.append({START: step, **hardware})
         if known != config.get("hardware"):
             write_json(self.run.config_file, config | {"hardware": known})
+
+
+def hardware_in(config):
+    """Returns the items of a config.json's entry "hardware", except for damaged ones."""
+    items = config.get("hardware")
+    return [each for each in items if is_item(each)] if isinstance(items, list) else []
+
+
+def is_item(value):
+    try:
+        return isinstance(value[START], int) and bool(hardware_text(value))
+    except (LookupError, TypeError, AttributeError):
+        return False
