@@ -21,13 +21,16 @@ TAGS = {
         "Share of tokens that the model ranks first, given the reference up to there.",
     ),
     "bleu": ("quality/BLEU", "BLEU of greedy translations of held-out text, from 0 to 100."),
-    "learning_rate": ("optimization/learning rate", "Learning rate of the last update."),
+    "learning_rate": ("schedule/learning rate", "Learning rate of the last update."),
     "tokens_per_second": (
-        "cost/tokens per second",
+        "speed and cost/tokens per second",
         "Training tokens per second since the previous point, source and target together.",
     ),
-    "seconds": ("cost/seconds", "Training time, without evaluating and saving."),
-    "flops": ("cost/FLOPs", "Floating-point operations: time × the sustained rate of the devices."),
+    "seconds": ("speed and cost/seconds", "Training time, without evaluating and saving."),
+    "flops": (
+        "speed and cost/FLOPs",
+        "Floating-point operations: time × the sustained rate of the devices.",
+    ),
 }
 COST = ("seconds", "flops")  # written at evaluations only
 PROGRESS = ("step", "tokens", "learning_rate", "tokens_per_second", *COST)

@@ -63,9 +63,9 @@ def test_metrics_have_readable_names_in_named_groups(tmp_path):
     assert scalars(tmp_path / "training") == {
         LOSS: [(2, 2.0), (4, 2.0)],
         "quality/own": [(2, 2.0), (4, 2.0)],
-        "optimization/learning rate": [(2, 0.5), (4, 0.5)],
-        "cost/tokens per second": [(2, 90.0), (4, 90.0)],
-        "cost/FLOPs": [(4, 1e9)],
+        "schedule/learning rate": [(2, 0.5), (4, 0.5)],
+        "speed and cost/tokens per second": [(2, 90.0), (4, 90.0)],
+        "speed and cost/FLOPs": [(4, 1e9)],
     }
     assert scalars(tmp_path / "held_out") == {LOSS: [(4, 3.0)], BLEU: [(4, 12.5)]}
     description = events_in(tmp_path / "held_out").SummaryMetadata(BLEU).summary_description
