@@ -63,7 +63,7 @@ _t2t_settings() {
         '--config.training.freeze:names of layers that are not trained: "encoder", "decoder", "embedding", "source_embedding", "output_embedding", "source_positions", "target_positions"'
         '--config.training.precision:"float32" or "mixed_bfloat16"'
         '--config.training.xla:"auto", "on" or "off"; "auto" compiles the step if there is a GPU or TPU'
-        '--config.training.log_every:steps between lines of progress'
+        '--config.training.log_every:steps between lines of progress and between points of the training curves'
         '--config.training.evaluate_every:steps between evaluations'
         '--config.training.checkpoint_every:steps between checkpoints'
         '--config.training.checkpoint_minutes:minutes between checkpoints'
