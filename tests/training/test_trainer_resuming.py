@@ -192,6 +192,7 @@ def test_the_average_of_an_interrupted_run_is_that_of_an_uninterrupted_one(tmp_p
     assert [line["step"] for line in lines[0]] == [5, 10] and lines[0] == lines[1]
 
 
+@pytest.mark.long
 def test_a_run_of_an_earlier_version_gets_lines_from_its_resumption_on(tmp_path):
     new_trainer(tmp_path, steps=4).train()
     (tmp_path / "training.jsonl").unlink()
