@@ -72,6 +72,8 @@ setup(
         "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],
         "beam": ["apache-beam>=2.77,<3"],
         "ctranslate2": ["ctranslate2>=4.8,<5"],
+        # Models of the Hugging Face Hub. Its module file_download is not public.
+        "hub": ["huggingface-hub>=2.4,<2.5"],
         # JAX is a second backend for the model's tests, build makes the wheel in CI, nbclient and
         # ipykernel run the notebook, and selenium tests the server's page in a browser, if one is
         # installed.
@@ -79,6 +81,7 @@ setup(
             "apache-beam>=2.77,<3",
             "build>=1.2,<2",
             "ctranslate2>=4.8,<5",
+            "huggingface-hub>=2.4,<2.5",
             "ipykernel>=7.4,<8",
             "jax>=0.10,<0.11",
             "nbclient>=0.11,<0.12",

@@ -1,6 +1,12 @@
 """t2t-import: makes a run of a model that was trained with another system.
 
-t2t-import opus-mt-en-de --run=runs/ende
+t2t-import opus-mt-en-de --run=runs/ende                       a folder
+t2t-import hf:Helsinki-NLP/opus-mt-en-de --run=runs/ende       a model of the Hugging Face Hub
+t2t-import hf:Helsinki-NLP/opus-mt-en-de@REVISION --run=runs/ende
+
+Models of the Hub need pip install "t2t-keras[hub]". Its cache and the environment variables
+HF_HOME, HF_ENDPOINT, HF_HUB_OFFLINE and HF_TOKEN apply. A download that was interrupted is resumed
+by the same command.
 
 The run can be used like one that t2t-train made: t2t-translate, t2t-score, t2t-evaluate,
 t2t-attention, t2t-export and t2t-serve. README.md in t2t_keras/importing lists the formats and the
@@ -12,14 +18,24 @@ import sys
 from absl import flags
 
 from t2t_keras.cli.flags.shared_flags import export_flag
-from t2t_keras.cli.main import run
+from t2t_keras.cli.main import printable, run, will_resume
 from t2t_keras.cli.process.backend import load_backend
+from t2t_keras.runs.import_folder import check_new
+from t2t_keras.runs.model_source import find_model
+from t2t_keras.runs.run_folder import RunFolder
+from t2t_keras.translating.languages import Languages
 
 EXPORT = export_flag()
 
 RUN = flags.DEFINE_string("run", None, "Folder of the new run.")
 FORMAT = flags.DEFINE_string(
     "format", None, "Format of the model, such as ctranslate2. Default: recognized by its files."
+)
+LANGUAGES = flags.DEFINE_string(
+    "languages",
+    None,
+    "Source and target language, such as en,de. Default: as the model's name or its model card on "
+    "the Hugging Face Hub says; of a folder, unknown.",
 )
 NUM_HEADS = flags.DEFINE_integer(
     "num_heads",
@@ -50,16 +66,23 @@ TARGET_SPACE = flags.DEFINE_integer(
 def main(arguments):
     if len(arguments) != 1:
         raise ValueError(
-            f"takes one folder of another system. Received: {' '.join(arguments) or 'none'}"
+            "takes one folder of another system, or hf:ORG/NAME. Received: "
+            f"{' '.join(arguments) or 'none'}"
         )
     if not RUN.value:
         raise ValueError("--run: give the folder of the new run")
+    check_new(RunFolder(RUN.value))
+    will_resume()
+    languages = Languages.parse(LANGUAGES.value) if LANGUAGES.value is not None else None
+    flags_of_formats = (NUM_HEADS, SOURCE_BEGIN, SOURCE_END, TARGET_SPACE)
+    options = {flag.name: flag.value for flag in flags_of_formats if flag.value is not None}
+    if options:
+        load_backend()  # before the readers of formats, which know their options
+    source = find_model(arguments[0], FORMAT.value, languages, show, **options)
     load_backend()
     from t2t_keras.runs.import_run import import_run
 
-    flags_of_formats = (NUM_HEADS, SOURCE_BEGIN, SOURCE_END, TARGET_SPACE)
-    options = {flag.name: flag.value for flag in flags_of_formats if flag.value is not None}
-    result = import_run(arguments[0], RUN.value, FORMAT.value, command=sys.argv, **options)
+    result = import_run(source, RUN.value, command=sys.argv, **options)
     for line in lines_about(result):
         print(line)
     if EXPORT.value:
@@ -70,9 +93,16 @@ def main(arguments):
     print(f"{folder} is a run now. Try it: t2t-translate {folder}")
 
 
+def show(line):
+    print(printable(line), flush=True)
+
+
 def lines_about(result):
     """Yields lines that describe the imported model."""
     model = result.model
+    if model is None:
+        yield f"a run of this package: {result.weights:,} weights"
+        return
     config = model.config
     yield f"{model.system}: {' + '.join(map(str, config.layers))} layers, d_model {config.d_model},"
     yield (

@@ -50,10 +50,15 @@ def read_model(folder, format=None, **options):
         check_choice("format", format, FORMATS)
     else:
         format = recognized(folder)
+    check_options(format, options)
+    return FORMATS[format].read(folder, **options)
+
+
+def check_options(format, options):
+    """Raises `ValueError` for an option that is not for a format."""
     allowed = inspect.signature(FORMATS[format].read).parameters
     if unknown := options.keys() - allowed.keys():
         raise ValueError(f"--{min(unknown)} is not for models of the format {format}. Leave it out")
-    return FORMATS[format].read(folder, **options)
 
 
 def recognized(folder):

@@ -1,7 +1,6 @@
 """Converts a trained model of another system into a run."""
 
 import collections.abc
-import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import NamedTuple
 
 import keras
 import numpy as np
+from absl import logging
 
 from pipelines.atomic_files import atomic_folder
 from pipelines.text.normalization import Normalization
@@ -19,17 +19,16 @@ from pipelines.tokenizers.tensor2tensor_subwords import SubwordTokenizer
 from t2t_keras.checks import nearest
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
+from t2t_keras.importing import hub
 from t2t_keras.importing.formats import read_model
 from t2t_keras.parameters import without_values
+from t2t_keras.runs.copied_run import copy_run
+from t2t_keras.runs.import_folder import STEP, UNFINISHED, check_new, clear
+from t2t_keras.runs.model_source import ModelSource, find_model
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.settings_file import write_settings
 from t2t_keras.training.checkpoints import named
 from t2t_keras.training.trainable_models import TrainableTransformer
-
-STEP = 0  # step number of the checkpoint with the imported weights
-UNFINISHED = "config.json.unfinished"
-# Names of the files and folders that a killed import may leave in the run's folder.
-LEFTOVERS = r"config\.json\.unfinished|vocabulary(\..*\.unfinished)?|checkpoints"
 
 
 class Import(NamedTuple):
@@ -37,7 +36,7 @@ class Import(NamedTuple):
 
     Args:
         run: the `Run`.
-        model: the `Imported` model.
+        model: the `Imported` model, or None for a run of this package.
         weights: number of weights.
     """
 
@@ -46,14 +45,17 @@ class Import(NamedTuple):
     weights: int
 
 
-def import_run(folder, run, format=None, command=(), **options):
+def import_run(model, run, format=None, command=(), languages=None, show=logging.info, **options):
     """Converts another system's trained model and writes it as a run.
 
     Args:
-        folder: path of the folder with the other system's files.
+        model: path of the folder with the other system's files, an address of the Hugging Face Hub,
+            such as "hf:Helsinki-NLP/opus-mt-en-de", or the result of `find_model`.
         run: path of the new run's folder.
         format: one of `importing.formats.FORMATS`. If None, it is recognized from the files.
         command: command-line arguments, recorded in the run's config.json.
+        languages: the `Languages` of the model. If None, they are what a model of the Hub records.
+        show: called with each line about a download.
         **options: options of the format, such as `target_space` for tensor2tensor.
 
     Returns:
@@ -61,7 +63,13 @@ def import_run(folder, run, format=None, command=(), **options):
     """
     run = Run(run)
     check_new(run)
-    imported = read_model(folder, format, **options)
+    source = model
+    if not isinstance(model, ModelSource):
+        source = find_model(model, format, languages, show, **options)
+    if source.format == hub.RUN:
+        return Import(run, None, copy_run(source, run))
+    folder = source.folder
+    imported = read_model(folder, source.format, **options)
     arrays = Arrays(imported)
     try:
         tokenizer_of(imported)  # raises its errors before the weights are written
@@ -79,40 +87,13 @@ def import_run(folder, run, format=None, command=(), **options):
             with atomic_folder(run.folder / "vocabulary") as unfinished:
                 save_tokenizer(tokenizer_of(imported), unfinished)
             # config.json is written last, because a folder without it is not a run.
-            facts = {"imported": imported.system, "languages": None}
+            facts = {"imported": imported.system, "languages": source.languages}
+            facts |= {"origin": source.origin} if source.origin else {}
             write_settings(run.config_file, experiment, command, **facts)
         except BaseException:
             clear(run)
             raise
     return Import(run, imported, arrays.count)
-
-
-def check_new(run):
-    """Rejects a folder that contains files, except those of an interrupted import.
-
-    During an import, the folder contains the file `UNFINISHED`, which then becomes config.json.
-    """
-    if run.folder.exists() and not run.folder.is_dir():
-        raise ValueError(f"{run.folder} is a file. Give the name of a new folder")
-    names = {path.name for path in run.folder.glob("*")} - {".lock"}
-    if UNFINISHED in names:
-        names = {name for name in names if not re.fullmatch(LEFTOVERS, name)}
-        steps = run.checkpoints.folder.glob("*")
-        names |= {path.name for path in steps if path.stem != run.checkpoints.path(STEP).stem}
-    if names:
-        raise ValueError(
-            f"{run.folder} exists already, with {', '.join(sorted(names)[:3])}. Give the name of a "
-            "new folder"
-        )
-
-
-def clear(run):
-    """Deletes all files that `check_new` accepts, `UNFINISHED` last."""
-    for path in sorted(run.folder.glob("*"), key=lambda path: path.name == UNFINISHED):
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        elif path.name != ".lock":
-            path.unlink()
 
 
 def tokenizer_of(imported):

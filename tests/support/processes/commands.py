@@ -51,7 +51,14 @@ UGLY = [
 
 
 def command(
-    name, *arguments, stdin="", interrupt_after=None, read=True, at_stage=None, limits=None
+    name,
+    *arguments,
+    stdin="",
+    interrupt_after=None,
+    read=True,
+    at_stage=None,
+    limits=None,
+    environment=None,
 ):
     """Runs `t2t-NAME` as `python -m t2t_keras.cli.NAME` does.
 
@@ -62,12 +69,13 @@ def command(
         at_stage: for t2t-reproduce, whose stages are then forks, too. {index: "SIGNAL"} sends it a
             signal as soon as the stage of that index, a training, has written a checkpoint.
         limits: {"FSIZE": maximum bytes of a file, "AS": bytes of memory beyond those in use now}.
+        environment: changes to the environment variables.
 
     Returns:
         A `subprocess.CompletedProcess` with text.
     """
     changes = {"interrupt_after": interrupt_after, "read": read, "at_stage": at_stage}
-    changes["limits"] = limits or {}
+    changes |= {"limits": limits or {}, "environment": environment or {}}
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "stdin").write_text(stdin or "", encoding="utf-8")
         request = request_of(name, arguments, folder) | {"wait_for_input": stdin is None}
@@ -125,12 +133,17 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(name, *arguments, package="t2t_keras.cli."):
-    """Starts `t2t-NAME`, or a module of a different package, and yields a `Running`."""
+def running(name, *arguments, package="t2t_keras.cli.", environment=None):
+    """Starts `t2t-NAME`, or a module of a different package, and yields a `Running`.
+
+    Args:
+        environment: changes to the environment variables.
+    """
     with tempfile.TemporaryDirectory() as folder:
         for stream in ("stdin", "stdout"):
             (Path(folder) / stream).touch()
-        process = Running(request_of(name, arguments, folder) | {"module": f"{package}{name}"})
+        changes = {"module": f"{package}{name}", "environment": environment or {}}
+        process = Running(request_of(name, arguments, folder) | changes)
         try:
             yield process
         finally:
@@ -206,6 +219,7 @@ def run(request):
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     os.chdir(request["cwd"])
+    os.environ.update(request.get("environment", {}))
     for name, value in request.get("limits", {}).items():
         limit(name, value)
     # Python's own streams do not close their descriptors, either, when they are replaced.

@@ -1,0 +1,54 @@
+"""Copies a run of this package that was downloaded, after verifying its checksums."""
+
+import shutil
+
+from pipelines.atomic_files import full_disk_named, read_json, write_json
+from pipelines.tokenizers import load_tokenizer
+from t2t_keras.export.formats import LITERT_RECORD, versions_in
+from t2t_keras.parameters import parameter_counts
+from t2t_keras.runs.config_file import read_config
+from t2t_keras.runs.import_folder import UNFINISHED, check_new, clear
+from t2t_keras.runs.run_folder import RunFolder
+from t2t_keras.runs.settings_file import read_settings
+from t2t_keras.translating.export_record import read_record
+
+
+def copy_run(source, run):
+    """Copies a run, and returns the number of its weights.
+
+    Args:
+        source: the `ModelSource` of the run.
+        run: the new `Run`.
+    """
+    experiment = checked(source.folder)
+    contents = read_config(source.folder / "config.json")
+    contents |= {"languages": source.languages, "origin": source.origin}
+    with run.locked(), full_disk_named(run.folder):
+        check_new(run)
+        clear(run)
+        try:
+            (run.folder / UNFINISHED).touch()
+            for name in source.files:
+                if name != "config.json":
+                    (run.folder / name).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(source.folder / name, run.folder / name)
+            # Written last, because a folder without it is not a run.
+            write_json(run.config_file, contents)
+        except BaseException:
+            clear(run)
+            raise
+    return sum(parameter_counts(experiment.model).values())
+
+
+def checked(folder):
+    """Returns the `Experiment` of a downloaded run. Damage raises `ValueError` with its file."""
+    run = RunFolder(folder)
+    experiment = read_settings(run.config_file)
+    if read_json(run.averaged.record_path) is None:
+        raise ValueError(f"{folder} has no averaged.json, which says what its weights are")
+    run.averaged.check()
+    load_tokenizer(folder / "vocabulary")
+    remedy = "Delete the repository's folder in the cache and run the same command again"
+    for version in versions_in(folder / "export_litert").values():
+        read_record(version, remedy, LITERT_RECORD)
+    return experiment

@@ -1,0 +1,46 @@
+"""The folder of a run that is being imported, and the leftovers of a killed import.
+
+Importable without TensorFlow and Keras, so that an existing folder is refused at once.
+"""
+
+import re
+import shutil
+
+UNFINISHED = "config.json.unfinished"
+STEP = 0  # step number of the checkpoint with the imported weights
+# Names of the files and folders that a killed import may leave in the run's folder.
+LEFTOVERS = (
+    r"config\.json\.unfinished|vocabulary(\..*\.unfinished)?|checkpoints|export_litert|"
+    r"averaged\.(weights\.h5|json)|alignment\.json|metrics\.jsonl"
+)
+
+
+def check_new(run):
+    """Rejects a folder that contains files, except those of an interrupted import.
+
+    Args:
+        run: a `RunFolder`.
+
+    During an import, the folder contains the file `UNFINISHED`, which then becomes config.json.
+    """
+    if run.folder.exists() and not run.folder.is_dir():
+        raise ValueError(f"{run.folder} is a file. Give the name of a new folder")
+    names = {path.name for path in run.folder.glob("*")} - {".lock"}
+    if UNFINISHED in names:
+        names = {name for name in names if not re.fullmatch(LEFTOVERS, name)}
+        steps = run.checkpoints.folder.glob("*")
+        names |= {path.name for path in steps if path.stem != run.checkpoints.path(STEP).stem}
+    if names:
+        raise ValueError(
+            f"{run.folder} exists already, with {', '.join(sorted(names)[:3])}. Give the name of a "
+            "new folder"
+        )
+
+
+def clear(run):
+    """Deletes all files that `check_new` accepts, `UNFINISHED` last."""
+    for path in sorted(run.folder.glob("*"), key=lambda path: path.name == UNFINISHED):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name != ".lock":
+            path.unlink()

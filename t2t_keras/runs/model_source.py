@@ -1,0 +1,152 @@
+"""The model that t2t-import is given: a folder, or a model of the Hugging Face Hub.
+
+Importable without TensorFlow and Keras, so that a download begins at once.
+"""
+
+import contextlib
+import itertools
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from pipelines.text.language_codes import NAMES, language_name, normalized
+from t2t_keras.checks import check_choice
+from t2t_keras.importing import hub
+from t2t_keras.translating.languages import Languages, languages_of
+
+NOT_STATED = "not stated; ask the authors before you use the model"
+
+
+class ModelSource(NamedTuple):
+    """A model to import.
+
+    Args:
+        folder: `Path` of the folder with its files.
+        format: name of its format. None: to be recognized from the files.
+        languages: its `Languages`, or None if they are unknown.
+        origin: where it was downloaded from, as config.json records it. None: from a folder.
+        files: names of the files that belong to it. None: all files in the folder.
+    """
+
+    folder: Path
+    format: str | None = None
+    languages: Languages | None = None
+    origin: dict | None = None
+    files: tuple | None = None
+
+
+def find_model(model, format=None, languages=None, show=print, **options):
+    """Returns the `ModelSource` of a model, which is downloaded if it is on the Hugging Face Hub.
+
+    Args:
+        model: path of a folder, or an address such as "hf:ORG/NAME".
+        format: name of its format. None: to be recognized.
+        languages: its `Languages`. None: those that the model card or the name says.
+        show: called with each line about the download.
+        **options: options of the format; wrong ones are refused before the download.
+    """
+    text = str(model)
+    if format is not None:
+        check_choice("format", format, [name for name in hub.NEEDS if name != hub.RUN])
+    if not text.startswith(hub.PREFIX):
+        if not Path(text).exists():
+            refuse_address(text)
+        return ModelSource(Path(text), format, languages)
+    plan = hub.planned(text, format)
+    if options:
+        refuse_options(plan.format, options)
+    repository = plan.listing.repository
+
+    def describe(card):
+        revision = plan.listing.revision
+        yield f"{plan.listing}, revision {revision}: license {license_of(card) or NOT_STATED}"
+        if languages is None:
+            yield languages_line(repository, card)
+
+    folder, card = hub.fetch(plan, show, describe)
+    origin = {
+        "hub": repository,
+        "revision": plan.listing.revision,
+        "license": license_of(card),
+        "size": plan.size,
+    }
+    if languages is None and plan.format == hub.RUN:
+        languages = languages_of(folder)
+    languages = languages or direction(repository, codes_in(card))
+    return ModelSource(folder, plan.format, languages, origin, tuple(plan.files))
+
+
+def refuse_options(format, options):
+    """Raises `ValueError` for an option that is not for a format."""
+    if format == hub.RUN:
+        raise ValueError(f"--{min(options)} is not for runs of this package. Leave it out")
+    from t2t_keras.importing.formats import check_options  # loads Keras
+
+    check_options(format, options)
+
+
+def refuse_address(text):
+    """Raises `ValueError` for a text that is no path, and looks like a model of the Hub."""
+    name = re.sub(r"^(https?://)?(www\.)?(huggingface\.co|hf\.co)/|^hf://(models/)?", "", text)
+    name = name.removesuffix("/")
+    if not hub.ADDRESS.fullmatch(name):
+        return  # read_model refuses it
+    kind = "is not a folder" if name == text else "is not a path"
+    raise ValueError(
+        f"{text} {kind}. If you mean the model of the Hugging Face Hub, give hf:{name}"
+    )
+
+
+def license_of(card):
+    """Returns the license in the metadata of a model card, such as "apache-2.0", or None."""
+    value = card.get("license")
+    value = value[0] if isinstance(value, list) and value else value
+    name = card.get("license_name")
+    if value == "other" and isinstance(name, str):
+        value = name
+    return value if isinstance(value, str) and re.fullmatch(r"[\w.+-]{1,80}", value) else None
+
+
+def codes_in(card):
+    """Returns the codes of the languages in the metadata of a model card."""
+    values = card.get("language")
+    values = values if isinstance(values, list) else [values]
+    codes = []
+    for value in values:
+        with contextlib.suppress(ValueError):  # "multilingual", or YAML's false for Norwegian, no
+            codes.append(normalized(value))
+    return list(dict.fromkeys(codes))
+
+
+def direction(repository, codes):
+    """Returns the `Languages` of a model of the Hub, or None if they are unknown.
+
+    Names of OPUS-MT models end with source and target. Another name counts if it has the two
+    languages of the model card, one after the other. The card alone does not tell the direction.
+
+    Args:
+        repository: "ORG/NAME".
+        codes: the codes in the model card.
+    """
+    name = repository.partition("/")[2]
+    parts = re.split("[-_.]", name)
+    known = lambda part: re.fullmatch("[A-Za-z]{2}", part) and part.lower() in NAMES  # noqa: E731
+    pairs = [pair for pair in itertools.pairwise(parts) if all(map(known, pair))]
+    pairs = [tuple(map(normalized, pair)) for pair in pairs]
+    if name.lower().startswith("opus-mt-") and pairs and all(map(known, parts[-2:])):
+        return Languages(*pairs[-1])
+    plain = {code.partition("-")[0] for code in codes}
+    named = [pair for pair in pairs if len(plain) == 2 and set(pair) == plain]
+    return Languages(*named[-1]) if named else None
+
+
+def languages_line(repository, card):
+    """Returns a line about the languages of a model of the Hub."""
+    codes, found = codes_in(card), direction(repository, codes_in(card))
+    if found:
+        return "languages: {} to {}".format(*found.names)
+    names = ", ".join(map(language_name, codes[:20])) + (", …" if len(codes) > 20 else "")
+    return (
+        f"languages: {names or 'not stated'}, without a direction. "
+        "--languages=SOURCE,TARGET records it"
+    )
