@@ -7,6 +7,7 @@ t2t-export runs/ende --format=litert       a model for LiteRT, the fastest on CP
 t2t-export runs/ende --format=litert --portable  the whole search, for phones and other languages
 t2t-export runs/ende --format=ctranslate2  a folder for CTranslate2
 t2t-export runs/ende --format=keras        one .keras file for keras.saving.load_model
+t2t-export runs/ende --format=hub --license=cc-by-4.0  a folder for the Hugging Face Hub
 t2t-export runs/ende --beam=1 --output=served/ende
 
 Each SavedModel becomes the next numbered version in its folder. It appears only when it is
@@ -30,6 +31,7 @@ from t2t_keras.cli.main import one_run, run
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.text_files.output_files import check_output_folder
 from t2t_keras.export.formats import CTRANSLATE2_DTYPES, SAVED_MODEL_DTYPES
+from t2t_keras.translating.languages import Languages
 
 TO = to_flag()
 WEIGHTS = weights_flag()
@@ -40,19 +42,31 @@ OUTPUT = flags.DEFINE_string(
 FORMAT = flags.DEFINE_enum(
     "format",
     "saved_model",
-    ("saved_model", "litert", "keras", "ctranslate2"),
+    ("saved_model", "litert", "keras", "ctranslate2", "hub"),
     "Output format.",
 )
 DTYPE = flags.DEFINE_enum(
     "dtype",
     "float32",
     tuple(dict.fromkeys((*SAVED_MODEL_DTYPES, *CTRANSLATE2_DTYPES))),
-    "Type of the stored weights, for saved_model, litert and ctranslate2.",
+    "Type of the stored weights, for saved_model, litert and ctranslate2. Of the model for LiteRT "
+    "with --format=hub, int8 unless given.",
 )
 FORCE = flags.DEFINE_bool("force", False, "Replace an existing CTranslate2 folder.")
 IDS_ONLY = flags.DEFINE_bool("ids_only", False, "Write a SavedModel that takes and returns ids.")
 PORTABLE = flags.DEFINE_bool(
     "portable", False, "With --format=litert: write one file with the whole search, ids in and out."
+)
+LICENSE = flags.DEFINE_string(
+    "license",
+    None,
+    "With --format=hub: license for the model card, such as apache-2.0. Default: that of the "
+    "imported model that the run is made from.",
+)
+LANGUAGES = flags.DEFINE_string(
+    "languages",
+    None,
+    "With --format=hub: source and target language, such as en,de. Default: as the run records.",
 )
 N_BEST = flags.DEFINE_integer(
     "n_best",
@@ -62,27 +76,48 @@ N_BEST = flags.DEFINE_integer(
 )
 # {format: flags that have no effect on it}. A CTranslate2 folder records a search without
 # constraints, because CTranslate2 does not support them.
+OF_HUB = (LICENSE, LANGUAGES)
 UNUSED = {
-    "saved_model": (FORCE, PORTABLE, *SAMPLING_FLAGS),
-    "litert": (FORCE, IDS_ONLY, *SAMPLING_FLAGS),
-    "ctranslate2": (IDS_ONLY, PORTABLE, *SAMPLING_FLAGS, *CONSTRAINT_FLAGS),
-    "keras": (DTYPE, FORCE, IDS_ONLY, PORTABLE, N_BEST, *SEARCH_FLAGS),
+    "saved_model": (FORCE, PORTABLE, *OF_HUB, *SAMPLING_FLAGS),
+    "litert": (FORCE, IDS_ONLY, *OF_HUB, *SAMPLING_FLAGS),
+    "ctranslate2": (IDS_ONLY, PORTABLE, *OF_HUB, *SAMPLING_FLAGS, *CONSTRAINT_FLAGS),
+    "keras": (DTYPE, FORCE, IDS_ONLY, PORTABLE, *OF_HUB, N_BEST, *SEARCH_FLAGS),
+    "hub": (TO, FORCE, IDS_ONLY, PORTABLE, *SAMPLING_FLAGS),
 }
+OPTIONS = (DTYPE, FORCE, IDS_ONLY, PORTABLE, LICENSE, N_BEST)
 
 
 def main(arguments):
     folder = one_run(arguments)
     refuse_unused(UNUSED[FORMAT.value], f"with --format={FORMAT.value}")
     options = search_changes()
-    options |= {
-        flag.name: flag.value for flag in (DTYPE, FORCE, IDS_ONLY, PORTABLE, N_BEST) if flag.present
-    }
+    options |= {flag.name: flag.value for flag in OPTIONS if flag.present}
+    if LANGUAGES.present:
+        options["languages"] = Languages.parse(LANGUAGES.value)
     output = Path(OUTPUT.value or folder)
     check_output_folder(output.parent if FORMAT.value == "keras" else output)
     load_backend()
     from t2t_keras.runs import Run
 
-    print(Run(folder, TO.value).export(OUTPUT.value, FORMAT.value, WEIGHTS.value, **options))
+    path = Run(folder, TO.value).export(OUTPUT.value, FORMAT.value, WEIGHTS.value, **options)
+    print(path)
+    if FORMAT.value == "hub":
+        for line in advice(path):
+            print(line)
+
+
+def advice(folder):
+    """Yields lines about what to do with a folder for the Hugging Face Hub."""
+    from t2t_keras.runs.config_file import read_config
+
+    contents = read_config(folder / "config.json")
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    yield f"{size / 1e6:,.1f} MB. Read {folder / 'README.md'}, and complete it, before you publish"
+    if contents["license"] is None:
+        yield "It states no license: --license=NAME adds one"
+    if not contents.get("languages"):
+        yield "It states no languages: --languages=SOURCE,TARGET adds them"
+    yield f"Publish it: hf upload ORG/{folder.resolve().name} {folder} ."
 
 
 def entry():

@@ -113,21 +113,22 @@ def planned(address, format=None):
     return plan
 
 
-def fetch(plan, show=print, describe=lambda card: ()):
+def fetch(plan, show=print, describe=lambda folder, card: ()):
     """Downloads the files of a `Plan`. Returns their folder and the metadata of the model card.
 
     Args:
         plan: a `Plan`.
         show: called with each line about the download.
-        describe: function of the model card's metadata, which yields lines about the model.
+        describe: function of the folder, without the weights, and of the model card's metadata. It
+            yields lines about the model.
     """
     listing = plan.listing
+    missing = hub_client.missing_bytes(listing, plan.files)
     has_card = CARD in listing.files and listing.files[CARD].size <= LARGEST_CARD
     folder = hub_client.download(listing, [*plan.others, *([CARD] if has_card else [])], show)
     card = card_of(folder, show)
-    for line in describe(card):
+    for line in describe(folder, card):
         show(line)
-    missing = hub_client.missing_bytes(listing, plan.files)
     cache = folder.parent.parent
     show(
         f"{len(plan.files)} of {len(listing.files)} files are needed, {megabytes(plan.size)}; "

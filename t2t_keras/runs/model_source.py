@@ -57,11 +57,14 @@ def find_model(model, format=None, languages=None, show=print, **options):
         refuse_options(plan.format, options)
     repository = plan.listing.repository
 
-    def describe(card):
+    def found_languages(folder, card):
+        recorded = languages_of(folder) if plan.format == hub.RUN else None
+        return languages or recorded or direction(repository, codes_in(card))
+
+    def describe(folder, card):
         revision = plan.listing.revision
         yield f"{plan.listing}, revision {revision}: license {license_of(card) or NOT_STATED}"
-        if languages is None:
-            yield languages_line(repository, card)
+        yield languages_line(found_languages(folder, card), card)
 
     folder, card = hub.fetch(plan, show, describe)
     origin = {
@@ -70,9 +73,7 @@ def find_model(model, format=None, languages=None, show=print, **options):
         "license": license_of(card),
         "size": plan.size,
     }
-    if languages is None and plan.format == hub.RUN:
-        languages = languages_of(folder)
-    languages = languages or direction(repository, codes_in(card))
+    languages = found_languages(folder, card)
     return ModelSource(folder, plan.format, languages, origin, tuple(plan.files))
 
 
@@ -140,11 +141,16 @@ def direction(repository, codes):
     return Languages(*named[-1]) if named else None
 
 
-def languages_line(repository, card):
-    """Returns a line about the languages of a model of the Hub."""
-    codes, found = codes_in(card), direction(repository, codes_in(card))
-    if found:
-        return "languages: {} to {}".format(*found.names)
+def languages_line(languages, card):
+    """Returns a line about the languages of a model of the Hub.
+
+    Args:
+        languages: its `Languages`, or None.
+        card: the metadata of its model card.
+    """
+    if languages:
+        return "languages: {} to {}".format(*languages.names)
+    codes = codes_in(card)
     names = ", ".join(map(language_name, codes[:20])) + (", …" if len(codes) > 20 else "")
     return (
         f"languages: {names or 'not stated'}, without a direction. "

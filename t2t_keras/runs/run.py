@@ -245,10 +245,10 @@ class Run(RunFolder, TrainedModel):
 
         Args:
             folder: output folder, or output file for "keras". None: a path inside the run.
-            format: "saved_model", "litert", "ctranslate2" or "keras".
+            format: "saved_model", "litert", "ctranslate2", "keras" or "hub".
             weights: see `TrainedModel`.
-            **options: `dtype`, `ids_only`, `portable`, `force`, and search settings, depending on
-                the format; see the module `exports.exporting`.
+            **options: `dtype`, `ids_only`, `portable`, `force`, `license`, and search settings,
+                depending on the format; see the module `exports.exporting`.
         """
         from t2t_keras.runs.exports.exporting import export
 

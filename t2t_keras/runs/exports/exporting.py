@@ -1,4 +1,4 @@
-"""Exports of a run's trained model: SavedModels, models for LiteRT, CTranslate2 and Keras."""
+"""Exports of a run's trained model, in the formats of `EXPORTS`."""
 
 import json
 import shutil
@@ -24,6 +24,7 @@ from t2t_keras.export.text_signatures import Language
 from t2t_keras.runs.config_file import read_config
 from t2t_keras.runs.exports.engine_exports import export_ctranslate2, export_litert
 from t2t_keras.runs.exports.export_record import facts_of, remove_unfinished
+from t2t_keras.runs.exports.hub_folder import export_hub
 from t2t_keras.runs.tree_search import tree_constraint
 from t2t_keras.translating.export_folders import EXPORT_AGAIN, is_saved_model
 from t2t_keras.translating.export_record import RECORD
@@ -35,7 +36,7 @@ def export(run, folder=None, format="saved_model", weights=None, **options):
     Args:
         run: a `Run`.
         folder: output folder, or output file for "keras". None: a path inside the run.
-        format: "saved_model", "litert", "ctranslate2" or "keras".
+        format: one of `EXPORTS`.
         weights: see `TrainedModel`.
         **options: passed to the function for the format.
     """
@@ -159,4 +160,5 @@ EXPORTS = {
     "litert": export_litert,
     "ctranslate2": export_ctranslate2,
     "keras": export_keras,
+    "hub": export_hub,
 }

@@ -1,0 +1,125 @@
+"""Exports a run as a folder for the Hugging Face Hub.
+
+The folder is a run: it has the settings, the vocabulary and the weights, a model for LiteRT, and a
+model card. `hf upload` publishes it, and t2t-import hf:ORG/NAME makes a run of it again.
+"""
+
+import re
+
+from pipelines.atomic_files import atomic_folder, read_json, write_text
+from pipelines.toy.grammar import pairs
+from t2t_keras.checks import check_choice
+from t2t_keras.export.formats import LITERT_DTYPES
+from t2t_keras.runs.config_file import read_config
+from t2t_keras.runs.exports.engine_exports import export_litert
+from t2t_keras.runs.exports.model_card import model_card
+from t2t_keras.runs.exports.published_run import search_entry, write_published
+from t2t_keras.runs.exports.speed import SENTENCES, measured
+from t2t_keras.translating.engines.litert import LiteRTEngine
+from t2t_keras.translating.translator import Translator
+
+LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}")
+# Git LFS stores these files on the Hub, which serves them from its network of caches.
+LARGE = ("*.h5", "*.tflite", "*.model", "*.spm")
+ATTRIBUTES = "".join(f"{pattern} filter=lfs diff=lfs merge=lfs -text\n" for pattern in LARGE)
+GENERATIONS = 20  # maximum number of runs in a chain of --init
+
+
+def export_hub(
+    run,
+    folder=None,
+    weights=None,
+    dtype="int8",
+    license=None,
+    languages=None,
+    n_best=None,
+    **search,
+):
+    """Writes the folder, and returns its path.
+
+    Args:
+        run: a `Run`.
+        folder: the new folder. None: `export_hub` inside the run.
+        weights: see `TrainedModel`.
+        dtype: type of the weights of the model for LiteRT, "int8" or "float32".
+        license: identifier of the license, such as "apache-2.0". None: that of the imported model
+            that the run is, or began from.
+        languages: the `Languages` of the model. None: those that the run records.
+        n_best: size of the n-best lists of t2t-serve. None: the beam width.
+        **search: changes to the run's search settings.
+    """
+    check_choice("dtype", dtype, LITERT_DTYPES)
+    folder = folder or run.folder / "export_hub"
+    if folder.exists():
+        raise ValueError(f"{folder} exists already. Delete it, or give a new folder with --output")
+    license = chosen_license(run, license)
+    name = folder.resolve().name
+    name = run.folder.resolve().name if name == "export_hub" else name
+    with atomic_folder(folder) as unfinished:
+        contents = read_config(run.config_file)
+        facts = {"license": license}
+        if languages:
+            facts["languages"] = languages
+        if search:
+            facts["experiment"] = search_entry(contents, run.search(**search))
+        write_published(run, unfinished, weights, **facts)
+        published = type(run)(unfinished)
+        version = export_litert(published, None, None, dtype, n_best)
+        speed = measured(Translator(LiteRTEngine(version)), sentences_of(run))
+        card = model_card(run, published, name, license, speed, dtype)
+        write_text(unfinished / "README.md", card)
+        write_text(unfinished / ".gitattributes", ATTRIBUTES)
+        for lock in unfinished.rglob(".*lock"):
+            lock.unlink()
+    return folder
+
+
+def chosen_license(run, license=None):
+    """Returns the license of a run to publish, or None if there is none.
+
+    Args:
+        run: a `RunFolder`.
+        license: the given license, or None.
+    """
+    if license is not None and not LICENSE.fullmatch(license):
+        raise ValueError(
+            "--license must be an identifier of the Hugging Face Hub in lower case, such as mit, "
+            f"apache-2.0, cc-by-4.0 or other. Received: {license!r}"
+        )
+    inherited = inherited_license(run)
+    if inherited and license not in (None, inherited):
+        raise ValueError(
+            f"the model that {run.folder} is made from has the license {inherited}, which stays. "
+            f"Received: --license={license}. Leave it out"
+        )
+    return license or inherited
+
+
+def inherited_license(run):
+    """Returns the license that a run, or a run that its training began from, is under, or None."""
+    path = run.config_file
+    for _ in range(GENERATIONS):
+        contents = read_json(path, {})
+        origin = contents.get("origin")
+        license = contents.get("license") or (origin or {}).get("license")
+        if license or not contents.get("init"):
+            return license
+        path = type(run)(contents["init"]).config_file
+    return None
+
+
+def sentences_of(run):
+    """Returns sources of the run's held-out set, if its files are still there."""
+    data = run.experiment().data
+    if not data.folder and not data.dev_source and not data.dev and not imported(run):
+        return [source for source, _ in pairs(SENTENCES, "test")]
+    for files in data.held_out_files()[:1]:
+        try:
+            return [source for source, _ in files.read()]
+        except (OSError, ValueError):
+            pass
+    return []
+
+
+def imported(run):
+    return read_config(run.config_file).get("imported") is not None

@@ -1,0 +1,86 @@
+"""Writes a copy of a run to publish: what it needs to translate, and no local path or user name."""
+
+import dataclasses
+import re
+import shutil
+
+from pipelines.atomic_files import write_json
+from t2t_keras.runs.config_file import read_config
+from t2t_keras.runs.run_folder import ALIGNMENT
+from t2t_keras.runs.training.averaged_weights import AveragedWeights
+
+PATHS = ("folder", "dev_source", "dev_target")  # settings in `data`
+# A path that leads somewhere, in any text: /home/mary/train.en, ~/train.en, C:\mary\train.en.
+PART = r"[^\s,:=\"'/\\]*"
+LOCAL = re.compile(rf"(?<![\w.:/~\\-])(?:~?/|[A-Za-z]:\\)(?:{PART}[/\\])*(?={PART})")
+
+
+def write_published(run, folder, weights=None, **facts):
+    """Writes the copy.
+
+    Args:
+        run: the `Run`.
+        folder: the new folder, a `Path`.
+        weights: see `TrainedModel`. They become the copy's averaged weights.
+        **facts: changes to entries of config.json.
+    """
+    contents = published_settings(read_config(run.config_file)) | facts
+    write_json(folder / "config.json", contents)
+    shutil.copytree(run.folder / "vocabulary", folder / "vocabulary")
+    for name in (ALIGNMENT, "metrics.jsonl"):
+        if (run.folder / name).exists():
+            shutil.copyfile(run.folder / name, folder / name)
+    model, steps, _ = run.loaded_with_file(weights)
+    record = {"steps": steps, "newest_checkpoint": None, "made_by": "t2t-export"}
+    AveragedWeights(folder).write(model, **record, **scores_of(run, weights))
+
+
+def scores_of(run, weights=None):
+    """Returns the recorded BLEU of a run's weights: {} if they were not scored."""
+    if weights not in (None, run.default_weights()):
+        return {}
+    record = run.averaged.record() or {}
+    return {name: record[name] for name in ("bleu", "bleu_by_set") if name in record}
+
+
+def published_settings(contents):
+    """Returns the contents of a config.json without the folders of this machine.
+
+    The names of files stay. The command line does not: its settings are among the others.
+    """
+    contents = {name: without_paths(value) for name, value in contents.items() if name != "command"}
+    data = contents["experiment"].get("data", {})
+    data |= {name: base_names(data[name]) for name in PATHS if data.get(name)}
+    data["dev"] = [base_names(text) for text in data.get("dev", ())]
+    if "init" in contents:
+        contents["init"] = base_names(contents["init"])
+    # The copy has no state of training: it is used, but not resumed, like an imported model.
+    return {"command": [], **contents, "imported": contents.get("imported") or "t2t_keras"}
+
+
+def base_names(text):
+    """Shortens the paths in a text such as "data/a:1,data/b:4" or "mine=dev.en,dev.de"."""
+    return ",".join(
+        name + equals + path.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+        for part in text.split(",")
+        for name, equals, path in [split_name(part)]
+    )
+
+
+def split_name(text):
+    name, equals, path = text.partition("=")
+    return (name, equals, path) if equals and "/" not in name else ("", "", text)
+
+
+def without_paths(value):
+    """Shortens all absolute paths in the texts of a JSON value."""
+    if isinstance(value, str):
+        return LOCAL.sub("", value)
+    if isinstance(value, dict):
+        return {name: without_paths(each) for name, each in value.items()}
+    return list(map(without_paths, value)) if isinstance(value, list | tuple) else value
+
+
+def search_entry(contents, config):
+    """Returns the entry `experiment` of a config.json with the search settings of `config`."""
+    return contents["experiment"] | {"search": dataclasses.asdict(config)}

@@ -1,0 +1,59 @@
+"""Measures how fast an export translates on this machine."""
+
+import os
+import platform
+import re
+import statistics
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+SENTENCES = 20  # number of sentences that are timed
+
+
+class Speed(NamedTuple):
+    """The time of a translation.
+
+    Args:
+        milliseconds: median time of one sentence.
+        sentences: number of sentences.
+        words: their mean number of words.
+        processor: see `processor`.
+    """
+
+    milliseconds: float
+    sentences: int
+    words: float
+    processor: str
+
+
+def measured(translator, sentences):
+    """Returns the `Speed` of translating sentences one by one, or None if there are none.
+
+    Args:
+        translator: a `Translator`.
+        sentences: a list of texts, of which at most `SENTENCES` are used, evenly spread.
+    """
+    sentences = [text for text in sentences if text.strip()]
+    count = min(len(sentences), SENTENCES)
+    if not count:
+        return None
+    sentences = [sentences[index * len(sentences) // count] for index in range(count)]
+    translator.translate(sentences[:1])  # the first call prepares the programs
+    times = []
+    for text in sentences:
+        start = time.perf_counter()
+        translator.translate([text])
+        times.append(time.perf_counter() - start)
+    words = statistics.mean(len(text.split()) for text in sentences)
+    return Speed(1000 * statistics.median(times), count, words, processor())
+
+
+def processor():
+    """Describes the processor of this machine, such as "2 cores, AMD EPYC 7B13"."""
+    name = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+        name = found[1] if found else name
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"{cores} cores, {name}"
