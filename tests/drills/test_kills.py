@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
+from support.importing.loopback_hub import loopback_hub
 from support.importing.random_marian import write_random_marian
 from support.processes.accidents import SIZE, arrays_of_weights, contents, variables_of
 from support.processes.commands import SMALL_CORPUS, TINY_RUN, command, running
@@ -27,7 +28,7 @@ TEXTS = ["The dog sleeps.", "Two cats saw a big house.", "", "é中🙂"]
 TIMES = ("seconds", "tokens_per_second", "flops", "checksum")
 
 
-def kill_often(name, arguments, folder, results, expected, seconds):
+def kill_often(name, arguments, folder, results, expected, seconds, environment=None):
     """Kills a command until it has been killed `SIZE` times.
 
     Args:
@@ -36,12 +37,16 @@ def kill_often(name, arguments, folder, results, expected, seconds):
         results: function that returns what must be equal.
         expected: the results of an undisturbed command.
         seconds: the time that an undisturbed command took.
+        environment: changes to the environment variables.
+
+    Returns:
+        The number of kills, and how often the command came to its end.
     """
     draw, kills, ends = random.Random(name), 0, 0
     remove(folder)
     while True:
         delay = draw.uniform(0, seconds) if kills < SIZE else 600
-        with running(name, *arguments) as process:
+        with running(name, *arguments, environment=environment) as process:
             ended = waited(process, delay)
             code = process.stop(signal.SIGKILL)
             errors = process.errors()
@@ -57,6 +62,7 @@ def kill_often(name, arguments, folder, results, expected, seconds):
         if kills >= SIZE:
             break
     print(f"\n{name}: {kills} kills, {ends} times to the end, {seconds:.1f} s undisturbed")
+    return kills, ends
 
 
 def waited(process, seconds):
@@ -83,11 +89,11 @@ def differences(found, expected):
     return f"{len(found):,} and {len(expected):,} bytes"
 
 
-def undisturbed(name, arguments, folder, results):
+def undisturbed(name, arguments, folder, results, environment=None):
     """Returns the results of a command and its duration in seconds."""
     remove(folder)
     start = time.monotonic()
-    result = command(name, *arguments)
+    result = command(name, *arguments, environment=environment)
     assert result.returncode == 0, result.stderr
     return results(), time.monotonic() - start
 
@@ -151,6 +157,37 @@ def test_import(tmp_path):
     run, sizes = tmp_path / "run", {"d_model": 256, "d_ff": 1024, "heads": 4, "layers": 2}
     folder = write_random_marian(tmp_path / "model", vocabulary=20_000, **sizes)
     drill("import_model", [folder, f"--run={run}"], run, lambda: contents(run))
+
+
+def test_import_from_the_hub(tmp_path):
+    """The download is resumed: per kill, the Hub sends at most what was not yet on the disk again.
+
+    That is one piece of 10 MiB, as huggingface_hub writes it, and the buffers of the sockets.
+    """
+    run, again = tmp_path / "run", 20 << 20
+    sizes = {"d_model": 512, "d_ff": 1024, "heads": 4, "layers": 2, "dtype": "float32"}
+    folder = write_random_marian(tmp_path / "model", vocabulary=20_000, **sizes)
+    result = command("import_model", folder, f"--run={tmp_path}/local", "--noexport")
+    assert result.returncode == 0, result.stderr
+    arguments = ["hf:org/model", f"--run={run}", "--noexport"]
+    with loopback_hub() as hub:
+        hub.add("org/model", folder)
+        hub.seconds = 0.01
+        environment = hub.environment(tmp_path / "home")
+
+        def results():
+            shutil.rmtree(tmp_path / "home")
+            return contents(run)
+
+        whole = undisturbed("import_model", arguments, run, results, environment)
+        once = hub.sent("model.safetensors?")
+        hub.log.clear()
+        kills, ends = kill_often("import_model", arguments, run, results, *whole, environment)
+        sent = hub.sent("model.safetensors?")
+    weights = "checkpoints/step-00000000.npz"
+    assert whole[0][weights] == contents(tmp_path / "local")[weights]
+    print(f"sent: {sent:,} bytes for {ends} files of {once:,}, in {len(hub.log)} requests")
+    assert sent <= ends * once + kills * again
 
 
 @pytest.fixture(scope="module")
