@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from support.importing import ctranslate2_folder, opennmt_tf_folder, tensor2tensor_folder
+from support.importing.loopback_hub import loopback_hub, write_card
 from support.processes.commands import command
 
 from pipelines.atomic_files import read_json
@@ -127,3 +128,47 @@ def test_flags_of_another_format_are_refused(tensor2tensor, tmp_path, flag, mess
     result = command("import_model", tensor2tensor, f"--run={tmp_path}/run", flag)
     assert result.returncode == 2 and message in result.stderr.splitlines()[-1], result.stderr
     assert not (tmp_path / "run").exists()
+
+
+def test_a_model_of_the_hub_is_imported_like_its_folder(tmp_path):
+    folder = ctranslate2_folder.write_folder(tmp_path / "opus-mt-en-de")
+    local, _ = imported(folder, tmp_path / "local", "--languages=en,de")
+    write_card(folder, license="cc-by-4.0")
+    (folder / "tf_model.h5").write_bytes(b"for another program")
+    arguments = ["hf:me/opus-mt-en-de", f"--run={tmp_path}/run", "--noexport"]
+    with loopback_hub() as hub:
+        revision = hub.add("me/opus-mt-en-de", folder)
+        environment = hub.environment(tmp_path / "home")
+        result = command("import_model", *arguments, environment=environment)
+        assert result.returncode == 0, result.stderr
+        assert not hub.sent("tf_model.h5")
+        requests = len(hub.log)
+        again = command("import_model", *arguments, environment=environment)
+        assert again.returncode == 2 and "exists already, with" in again.stderr
+        assert len(hub.log) == requests
+        wrong = ["hf:me/none", f"--run={tmp_path}/none"]
+        refused = command("import_model", *wrong, environment=environment)
+    assert refused.returncode == 2 and "has no model me/none" in refused.stderr
+    assert f"revision {revision}: license cc-by-4.0\nlanguages: English to German" in result.stdout
+    run = Run(tmp_path / "run")
+    assert run.languages() == local.languages() == ("en", "de")
+    assert run.weights_file_digest() == local.weights_file_digest()
+    origin = read_json(run.config_file)["origin"]
+    assert (origin["hub"], origin["license"]) == ("me/opus-mt-en-de", "cc-by-4.0")
+    assert "origin" not in read_json(local.config_file)
+
+
+@pytest.mark.long
+def test_a_full_disk_is_named_and_the_download_resumed(tmp_path):
+    folder = ctranslate2_folder.write_folder(tmp_path / "model")
+    size = (folder / "model.bin").stat().st_size
+    arguments = ["hf:me/model", f"--run={tmp_path}/run", "--noexport"]
+    with loopback_hub() as hub:
+        hub.add("me/model", folder)
+        options = {"environment": hub.environment(tmp_path / "home")}
+        full = command("import_model", *arguments, limits={"FSIZE": size // 2}, **options)
+        assert full.returncode == 2 and "home/hub is full. Free some, or set HF_HOME" in full.stderr
+        assert "The same command resumes the download" in full.stderr
+        result = command("import_model", *arguments, **options)
+    assert result.returncode == 0, result.stderr
+    assert "model.bin: resumed after" in result.stdout

@@ -251,7 +251,7 @@ def test_mistakes_are_refused(folder, tmp_path, imported):
             import_run(*(arguments if len(arguments) > 1 else [*arguments, tmp_path / "new"]))
     assert not (tmp_path / "new").exists()
     for arguments, message in (
-        ([], "takes one folder of another system. Received: none"),
+        ([], "takes one folder of another system, or hf:ORG/NAME. Received: none"),
         ([folder], "--run: give the folder of the new run"),
         (
             [folder, f"--run={tmp_path}/new", "--target_space=3"],

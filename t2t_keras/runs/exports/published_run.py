@@ -12,7 +12,8 @@ from t2t_keras.runs.training.averaged_weights import AveragedWeights
 PATHS = ("folder", "dev_source", "dev_target")  # settings in `data`
 # A path that leads somewhere, in any text: /home/mary/train.en, ~/train.en, C:\mary\train.en.
 PART = r"[^\s,:=\"'/\\]*"
-LOCAL = re.compile(rf"(?<![\w.:/~\\-])(?:~?/|[A-Za-z]:\\)(?:{PART}[/\\])*(?={PART})")
+END = r"[\s,:=\"'/\\]|$"
+LOCAL = re.compile(rf"(?<![\w.:/~\\-])(?:~?/|[A-Za-z]:\\)(?:{PART}[/\\])*(?!{END})")
 
 
 def write_published(run, folder, weights=None, **facts):

@@ -9,15 +9,12 @@ import contextlib
 import hashlib
 import json
 import re
-import shutil
 import sys
 import threading
 import time
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-
-from huggingface_hub.repocard import metadata_load
 
 LARGE = {".safetensors", ".bin", ".h5", ".npz", ".tflite", ".spm", ".model"}
 PIECE = 1 << 16  # bytes sent at once
@@ -48,7 +45,7 @@ class LoopbackHub:
         bound = type(handler.__name__, (handler,), {"hub": self})
         server = ThreadingHTTPServer(("127.0.0.1", 0), bound)
         server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         return server
 
     def close(self):
@@ -91,14 +88,12 @@ class LoopbackHub:
                if file["large"] else {})
             for name, file in files.items()
         ]  # fmt: skip
-        card = self.folders[repository] / "README.md"
         return {
             "id": repository,
             "modelId": repository,
             "sha": self.commit(repository),
             "private": False,
             "gated": "manual" if repository in self.gated else False,
-            "cardData": (metadata_load(card) or {}) if card.exists() else {},
             "siblings": siblings,
         }
 
@@ -116,6 +111,27 @@ class LoopbackHub:
             "HF_HUB_OFFLINE": "",
             "NO_PROXY": "127.0.0.1",
         }
+
+    def use(self, home, monkeypatch, piece=4096):
+        """Makes huggingface_hub in this process use this hub, with its cache in a folder.
+
+        Args:
+            home: folder of the cache.
+            monkeypatch: the fixture.
+            piece: bytes that are written to the cache at once; huggingface_hub's own are 10 MiB.
+        """
+        from huggingface_hub import constants
+
+        template = self.address + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(constants, "ENDPOINT", self.address)
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(home / "hub"))
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(home / "token"))
+        monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", piece)
+        for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -295,12 +311,6 @@ def write_card(folder, **metadata):
     lines = "".join(f"{key}: {json.dumps(value)}\n" for key, value in metadata.items())
     (Path(folder) / "README.md").write_text(f"---\n{lines}---\n# A model\n", encoding="utf-8")
     return folder
-
-
-def copied(folder, new):
-    """Copies a folder without the files of locks, as `hf upload` would, and returns the copy."""
-    shutil.copytree(folder, new, ignore=shutil.ignore_patterns(".*lock"))
-    return new
 
 
 def main():

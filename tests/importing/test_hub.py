@@ -1,0 +1,122 @@
+"""Which files of a repository an import downloads, and which repositories it refuses."""
+
+import json
+
+import pytest
+from support.importing.loopback_hub import loopback_hub, write_card
+
+from t2t_keras.importing.hub import RUN, fetch, needed_files, parse_address, planned
+from t2t_keras.importing.hub_client import RemoteFile
+
+OPUS = {"README.md", "config.json", "generation_config.json", "tokenizer_config.json"}
+OPUS |= {"vocab.json", "source.spm", "target.spm", "pytorch_model.bin", "tf_model.h5"}
+OPUS |= {"rust_model.ot", ".gitattributes", "metadata.json"}
+USED = OPUS - {"README.md", "tf_model.h5", "rust_model.ot", ".gitattributes", "metadata.json"}
+OURS = {"config.json", "averaged.json", "averaged.weights.h5", "vocabulary/bpe.model"}
+OURS |= {"export_litert/1/model.tflite", "export_litert/1/vocabulary/source/bpe.model"}
+
+
+@pytest.mark.parametrize(
+    ("format", "names", "expected"),
+    [
+        ("hugging_face", OPUS, USED),
+        (
+            "hugging_face",
+            OPUS | {"model.safetensors"},
+            USED - {"pytorch_model.bin"} | {"model.safetensors"},
+        ),
+        ("hugging_face", {"model.safetensors"}, set()),
+        (
+            "ctranslate2",
+            {"model.bin", "config.json", "shared_vocabulary.txt", "source.spm", "onnx/model.bin"},
+            {"model.bin", "config.json", "shared_vocabulary.txt", "source.spm"},
+        ),
+        (
+            "marian",
+            {"model.npz", "model.npz.decoder.yml", "model.npz.optimizer.npz", "vocab.spm"},
+            {"model.npz", "model.npz.decoder.yml", "vocab.spm"},
+        ),
+        ("marian", {"best.npz", "best.optimizer.npz", "a.yml"}, {"best.npz", "a.yml"}),
+        (RUN, OURS | {"README.md", "logs/x", "checkpoints/step-00000000.npz"}, OURS),
+    ],
+)
+def test_only_the_files_of_a_format_are_needed(format, names, expected):
+    weights, others = needed_files(dict.fromkeys(names, RemoteFile(1, "")), format)
+    assert {*weights, *others} == expected if weights else not expected
+
+
+def test_a_huge_file_beside_the_weights_is_left_out():
+    files = {"model.bin": RemoteFile(1 << 40, ""), "corpus.txt": RemoteFile(1 << 40, "")}
+    assert needed_files(files, "ctranslate2") == (["model.bin"], [])
+
+
+def test_addresses():
+    assert parse_address("hf:org/name") == ("org/name", None)
+    assert parse_address("hf:org/name@refs/pr/1") == ("org/name", "refs/pr/1")
+    for wrong in ("hf:", "hf:name", "hf:a/b/c", "hf:a/..", "hf:a/b@../c", "hf:a b/c", "hf://a/b"):
+        with pytest.raises(ValueError, match=r"is given as hf:ORG/NAME or .* Received: hf:"):
+            parse_address(wrong)
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    with loopback_hub() as server:
+        server.use(tmp_path / "home", monkeypatch)
+        yield server
+
+
+def repository(hub, folder, **files):
+    for name, contents in files.items():
+        path = folder / name.replace("__", ".").replace("-", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(contents if isinstance(contents, str) else json.dumps(contents))
+    hub.add("org/model", folder)
+
+
+T5 = {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]}
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"config__json": T5, "model__safetensors": ""}, "holds a T5ForConditionalGeneration, of"),
+        ({"config__json": T5}, "holds a T5ForConditionalGeneration"),
+        (
+            {"config__json": {"model_type": "marian"}, "model__safetensors__index__json": {}},
+            "weights in several files. Save them as one model.safetensors",
+        ),
+        ({"tf_model__h5": "", "a__txt": ""}, "no model that can be imported. Its files are: a.txt"),
+        ({"onnx-model__bin": ""}, "at its top. If one is in onnx: hf download org/model --local"),
+    ],
+)
+def test_a_repository_without_a_model_is_refused_before_its_weights_are_sent(
+    hub, tmp_path, files, message
+):
+    repository(hub, tmp_path / "model", **files)
+    with pytest.raises(ValueError, match=message):
+        planned("hf:org/model")
+    assert not [entry for entry in hub.log if "safetensors" in entry["path"]]
+
+
+def test_the_model_card_is_described_before_the_weights_are_downloaded(hub, tmp_path):
+    repository(hub, tmp_path / "model", model__bin="weights", shared_vocabulary__txt="a")
+    write_card(tmp_path / "model", license="mit", language=["en", "no"])
+    plan, lines = planned("hf:org/model"), []
+    assert (plan.format, plan.files) == ("ctranslate2", ["shared_vocabulary.txt", "model.bin"])
+
+    def describe(folder, card):
+        assert not (folder / "model.bin").exists()
+        yield f"{card['license']}, {card['language']}"
+
+    folder, card = fetch(plan, lines.append, describe)
+    assert lines[0] == "mit, ['en', 'no']"
+    assert lines[1].startswith("2 of 3 files are needed, 0.0 MB; 0.0 MB are downloaded to ")
+    assert (folder / "model.bin").read_text() == "weights" and card["license"] == "mit"
+
+
+@pytest.mark.parametrize("card", ["---\na: [\n---\n", "---\n- a\n---\n", "---\n!!python/x y\n---"])
+def test_a_damaged_model_card_is_a_note(hub, tmp_path, card):
+    repository(hub, tmp_path / "model", model__bin="weights", README__md=card)
+    lines = []
+    assert fetch(planned("hf:org/model"), lines.append)[1] == {}
+    assert lines[0].startswith("The metadata of the model card cannot be read: ")

@@ -1,0 +1,111 @@
+"""A folder for the Hub is a run: it translates as before, and comes back through a Hub."""
+
+import getpass
+import json
+import re
+
+import pytest
+from huggingface_hub.repocard import metadata_load
+from support.importing.loopback_hub import loopback_hub
+from support.processes.accidents import contents
+
+from pipelines.atomic_files import read_json, write_json
+from t2t_keras.runs import Run
+from t2t_keras.runs.exports.hub_folder import chosen_license
+from t2t_keras.runs.exports.model_card import yaml_lines
+from t2t_keras.runs.import_run import import_run
+from t2t_keras.runs.run_folder import RunFolder
+from t2t_keras.translating.languages import Languages
+
+TEXTS = ["The dog sleeps.", "", "Two cats saw a big house."]
+
+
+@pytest.mark.long
+def test_a_run_comes_back_through_the_hub_with_the_same_translations(
+    toy_run, tmp_path, monkeypatch
+):
+    run = Run(toy_run[1])
+    folder = run.export(tmp_path / "toy-en-de", "hub", license="mit", beam=2)
+    names = {path.name for path in folder.iterdir()}
+    expected = {"README.md", ".gitattributes", "config.json", "vocabulary", "averaged.json"}
+    assert names == expected | {"averaged.weights.h5", "metrics.jsonl", "export_litert"}
+    for text in (getpass.getuser() + "/", str(tmp_path), str(toy_run[1].parent)):
+        assert not [name for name, data in contents(folder).items() if text.encode() in data], text
+
+    with loopback_hub() as hub:
+        hub.add("me/toy-en-de", folder)
+        hub.use(tmp_path / "home", monkeypatch)
+        lines = []
+        result = import_run("hf:me/toy-en-de", tmp_path / "back", show=lines.append)
+    back = result.run
+    assert lines[0].endswith("license mit") and lines[1] == "languages: English to German"
+    assert back.weights_digests() == run.weights_digests() and back.search().beam == 2
+    options = {"engine": "litert", "dtype": "int8"}  # the model for LiteRT belongs to the run
+    assert back.translate(TEXTS, **options) == Run(folder).translate(TEXTS, **options)
+    assert read_json(back.config_file)["origin"]["hub"] == "me/toy-en-de"
+    model = back.loaded(None)
+    assert result.weights == sum(w.shape.num_elements() for w in model.trainable_weights)
+
+    facts = metadata_load(folder / "README.md")
+    assert (facts["language"], facts["license"]) == (["en", "de"], "mit")
+    (entry,) = facts["model-index"][0]["results"]
+    record = next(iter(read_json(run.averaged.record_path).values()))
+    assert entry["metrics"][0]["value"] == round(record["bleu"]["score"], 2)
+    assert record["bleu"]["signature"] in entry["metrics"][0]["name"]
+    card = (folder / "README.md").read_text()
+    assert "300 pairs of the toy grammar" in card and "LiteRT int8, beam 2" in card
+    with pytest.raises(ValueError, match=r"exists already. Delete it, or give a new folder"):
+        run.export(folder, "hub")
+
+    weights = folder / "averaged.weights.h5"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"x")
+    with loopback_hub() as hub:
+        hub.add("me/toy-en-de", folder)
+        hub.use(tmp_path / "home", monkeypatch)
+        with pytest.raises(ValueError, match=r"averaged.weights.h5 is not the file that averaged"):
+            import_run("hf:me/toy-en-de", tmp_path / "damaged", show=lines.append)
+    assert not (tmp_path / "damaged").exists()
+
+
+def written(folder, **entries):
+    folder.mkdir()
+    write_json(folder / "config.json", {"experiment": {}, **entries})
+    return RunFolder(folder)
+
+
+def test_the_license_of_an_imported_model_stays(tmp_path):
+    origin = {"hub": "a/b", "license": "cc-by-4.0"}
+    imported = written(tmp_path / "imported", origin=origin)
+    adapted = written(tmp_path / "adapted", init=str(tmp_path / "imported"))
+    for run in (imported, adapted):
+        assert chosen_license(run) == chosen_license(run, "cc-by-4.0") == "cc-by-4.0"
+        with pytest.raises(ValueError, match=r"license cc-by-4.0, which stays. Received"):
+            chosen_license(run, "mit")
+    own = written(tmp_path / "own", init=str(tmp_path / "gone"))
+    assert (chosen_license(own), chosen_license(own, "mit")) == (None, "mit")
+    with pytest.raises(ValueError, match=r"--license must be an identifier .* 'Apache 2.0'"):
+        chosen_license(own, "Apache 2.0")
+    circle = written(tmp_path / "circle", init=str(tmp_path / "circle"))
+    assert chosen_license(circle) is None
+
+
+def test_metadata_are_read_as_they_were_written(tmp_path):
+    facts = {
+        "language": ["no", "zh-Hans", "1e3"],
+        "license": "cc-by-4.0",
+        "name": 'a "b": c # d \\ é',
+        "model-index": [
+            {"name": "x", "results": [{"task": {"type": "t"}, "metrics": [{"v": 1.5}]}]}
+        ],
+        "empty": "",
+    }
+    text = "\n".join(yaml_lines(facts))
+    (tmp_path / "README.md").write_text(f"---\n{text}\n---\n", encoding="utf-8")
+    assert metadata_load(tmp_path / "README.md") == facts
+    assert not re.search(r"[{\[]", text.replace(json.dumps(facts["name"]), ""))
+
+
+def test_languages_can_be_given(run, tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="`dtype` must be one of 'float32', 'int8'"):
+        run.export(tmp_path / "x", "hub", dtype="bfloat16", languages=Languages("en", "de"))
+    assert not (tmp_path / "x").exists()

@@ -1,0 +1,52 @@
+"""A published config.json names no folder of this machine."""
+
+import json
+
+import pytest
+
+from t2t_keras.runs.exports.published_run import base_names, published_settings, without_paths
+
+PATHS = {
+    "/home/mary/data/train.en": "train.en",
+    "data at /home/mary/data, and ~/x/y.de": "data at data, and y.de",
+    "--run=/srv/runs/a": "--run=a",
+    r"C:\Users\mary\train.en": "train.en",
+    "/": "/",
+    "/x/y/": "y/",
+    "en/de and 1/2, 3 / 4": "en/de and 1/2, 3 / 4",
+    "https://example.org/a/b": "https://example.org/a/b",
+    "a'/home/x/y'b": "a'y'b",
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), PATHS.items())
+def test_absolute_paths_become_names(text, expected):
+    assert without_paths({"a": [text, 1, None]}) == {"a": [expected, 1, None]}
+
+
+def test_lists_of_files_become_names():
+    texts = {
+        "data/mine": "mine",
+        "../a/general:1,b/mine:4": "general:1,mine:4",
+        "news=x/dev.en,x/dev.de,fr": "news=dev.en,dev.de,fr",
+        "/x/y/": "y",
+        "": "",
+    }
+    assert {text: base_names(text) for text in texts} == texts
+
+
+def test_settings_keep_everything_but_paths():
+    data = {"folder": "secret/a,secret/b", "dev_source": "/secret/dev.en", "dev_target": ""}
+    contents = {
+        "experiment": {"data": {**data, "dev": ["m=secret/m.en,secret/m.de"]}, "search": {}},
+        "command": ["/secret/t2t-train", "--data=secret/a"],
+        "init": "secret/first",
+        "preparation": {"source text": "a9f5", "data set": "wmt /secret/tfds"},
+        "tags": ["de", None],
+    }
+    found = published_settings(json.loads(json.dumps(contents)))
+    assert "secret" not in json.dumps(found)
+    data = {"folder": "a,b", "dev_source": "dev.en", "dev_target": "", "dev": ["m=m.en,m.de"]}
+    assert found["experiment"] == {"data": data, "search": {}}
+    assert (found["command"], found["init"], found["tags"]) == ([], "first", ["de", None])
+    assert found["imported"] == "t2t_keras"
