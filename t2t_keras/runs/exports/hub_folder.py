@@ -66,7 +66,8 @@ def export_hub(
         published = type(run)(unfinished)
         version = export_litert(published, None, None, dtype, n_best)
         speed = measured(Translator(LiteRTEngine(version)), sentences_of(run))
-        card = model_card(run, published, name, license, speed, dtype)
+        _, base = inherited_from(run)
+        card = model_card(run, published, name, license, base, speed, dtype)
         write_text(unfinished / "README.md", card)
         write_text(unfinished / ".gitattributes", ATTRIBUTES)
         for lock in unfinished.rglob(".*lock"):
@@ -86,7 +87,7 @@ def chosen_license(run, license=None):
             "--license must be an identifier of the Hugging Face Hub in lower case, such as mit, "
             f"apache-2.0, cc-by-4.0 or other. Received: {license!r}"
         )
-    inherited = inherited_license(run)
+    inherited, _ = inherited_from(run)
     if inherited and license not in (None, inherited):
         raise ValueError(
             f"the model that {run.folder} is made from has the license {inherited}, which stays. "
@@ -95,17 +96,21 @@ def chosen_license(run, license=None):
     return license or inherited
 
 
-def inherited_license(run):
-    """Returns the license that a run, or a run that its training began from, is under, or None."""
-    path = run.config_file
+def inherited_from(run):
+    """Returns the license of a run, and the name on the Hub of the model that it is made from.
+
+    Where a run does not record them, they are those of the run that its training began from.
+    """
+    path, license, name = run.config_file, None, None
     for _ in range(GENERATIONS):
         contents = read_json(path, {})
-        origin = contents.get("origin")
-        license = contents.get("license") or (origin or {}).get("license")
-        if license or not contents.get("init"):
-            return license
+        origin = contents.get("origin") or {}
+        license = license or contents.get("license") or origin.get("license")
+        name = name or origin.get("hub")
+        if not contents.get("init"):
+            break
         path = type(run)(contents["init"]).config_file
-    return None
+    return license, name
 
 
 def sentences_of(run):

@@ -17,7 +17,7 @@ from t2t_keras.runs.config_file import read_config
 from t2t_keras.runs.exports.published_run import base_names, scores_of, without_paths
 
 
-def model_card(run, published, name, license, speed, dtype):
+def model_card(run, published, name, license, base, speed, dtype):
     """Returns the text of the model card.
 
     Args:
@@ -25,6 +25,7 @@ def model_card(run, published, name, license, speed, dtype):
         published: the `Run` that is published, with its weights and the model for LiteRT.
         name: name of the model.
         license: its license, or None.
+        base: name on the Hub of the model that it is made from, or None.
         speed: the `Speed` of the model for LiteRT, or None.
         dtype: the type of its weights.
     """
@@ -41,7 +42,7 @@ def model_card(run, published, name, license, speed, dtype):
         "Limits": limit_lines(published, contents, languages, scores, data, dtype),
     }
     head = f"# {name}" + (f": {' to '.join(languages.names)}" if languages else "")
-    text = "\n".join(yaml_lines(metadata(name, languages, license, contents, scores)))
+    text = "\n".join(yaml_lines(metadata(name, languages, license, base, scores)))
     body = "\n\n".join(
         f"## {title}\n\n" + "\n".join(lines) for title, lines in sections.items() if lines
     )
@@ -52,7 +53,7 @@ def model_card(run, published, name, license, speed, dtype):
 # Metadata
 
 
-def metadata(name, languages, license, contents, scores):
+def metadata(name, languages, license, base, scores):
     """Returns the metadata, a dict; see https://huggingface.co/docs/hub/model-cards."""
     facts = {
         "language": list(languages) if languages else None,
@@ -60,7 +61,7 @@ def metadata(name, languages, license, contents, scores):
         "library_name": "t2t-keras",
         "pipeline_tag": "translation",
         "tags": ["translation", "transformer", "t2t-keras", "keras", "litert"],
-        "base_model": (contents.get("origin") or {}).get("hub"),
+        "base_model": base,
     }
     facts = {key: value for key, value in facts.items() if value}
     if scores:

@@ -11,7 +11,7 @@ from support.processes.accidents import contents
 
 from pipelines.atomic_files import read_json, write_json
 from t2t_keras.runs import Run
-from t2t_keras.runs.exports.hub_folder import chosen_license
+from t2t_keras.runs.exports.hub_folder import chosen_license, inherited_from
 from t2t_keras.runs.exports.model_card import yaml_lines
 from t2t_keras.runs.import_run import import_run
 from t2t_keras.runs.run_folder import RunFolder
@@ -85,6 +85,7 @@ def test_the_license_of_an_imported_model_stays(tmp_path):
     assert (chosen_license(own), chosen_license(own, "mit")) == (None, "mit")
     with pytest.raises(ValueError, match=r"--license must be an identifier .* 'Apache 2.0'"):
         chosen_license(own, "Apache 2.0")
+    assert inherited_from(adapted) == ("cc-by-4.0", "a/b") and inherited_from(own) == (None, None)
     circle = written(tmp_path / "circle", init=str(tmp_path / "circle"))
     assert chosen_license(circle) is None
 
