@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from t2t_keras.importing import hub_client
 from t2t_keras.importing.accompanying_files import read_json_file
-from t2t_keras.importing.hub_client import megabytes
+from t2t_keras.importing.hub_cache import library, megabytes, remember
+from t2t_keras.importing.hub_errors import first_line
 
 PREFIX = "hf:"
 ADDRESS = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w./-]+))?", re.A)
@@ -135,7 +136,7 @@ def fetch(plan, show=print, describe=lambda folder, card: ()):
         + (f"{megabytes(missing)} are downloaded to {cache}" if missing else f"all are in {cache}")
     )
     hub_client.download(listing, plan.weights, show)
-    hub_client.remember(listing, plan.revision)
+    remember(listing, plan.revision)
     return folder, card
 
 
@@ -202,7 +203,7 @@ def card_of(folder, show):
     """Returns the metadata of the model card in a folder; {} if there is none."""
     path = folder / CARD
     try:
-        return (hub_client.library().repocard.metadata_load(path) if path.exists() else None) or {}
+        return (library().repocard.metadata_load(path) if path.exists() else None) or {}
     except Exception as error:  # YAML's errors have no common base with those of Python
-        show(f"The metadata of the model card cannot be read: {hub_client.first_line(error)}")
+        show(f"The metadata of the model card cannot be read: {first_line(error)}")
         return {}

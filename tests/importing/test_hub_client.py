@@ -9,6 +9,7 @@ import pytest
 from support.importing.loopback_hub import loopback_hub
 
 from t2t_keras.importing import hub_client
+from t2t_keras.importing.hub_cache import cache_of, library, remember
 from t2t_keras.importing.hub_client import check_room, download, list_files, missing_bytes
 
 MODEL = "org/model"
@@ -89,7 +90,7 @@ def test_a_damaged_partial_file_is_downloaded_again(hub, folder, contents):
 
 
 def partial_of(listing):
-    path = hub_client.cache_of(MODEL) / "blobs" / listing.files["model.safetensors"].digest
+    path = cache_of(MODEL) / "blobs" / listing.files["model.safetensors"].digest
     path.parent.mkdir(parents=True)
     return hub_client.partial_file(path)
 
@@ -118,8 +119,8 @@ def test_damage_in_the_cache_is_noticed(hub):
     blob = (found / "model.safetensors").resolve()
     blob.write_bytes(b"x" + blob.read_bytes()[1:])
     for offline in (False, True):
-        hub_client.remember(list_files(MODEL))
-        hub_client.library().constants.HF_HUB_OFFLINE = offline
+        remember(list_files(MODEL))
+        library().constants.HF_HUB_OFFLINE = offline
         with pytest.raises(ValueError, match=f"{blob} is damaged: .* Delete it and run"):
             download(list_files(MODEL), ["model.safetensors"])
 
@@ -127,8 +128,8 @@ def test_damage_in_the_cache_is_noticed(hub):
 def test_offline_the_cache_is_the_hub(hub, monkeypatch):
     listing = list_files(MODEL)
     found = download(listing, ["model.safetensors"])
-    hub_client.remember(listing, "main")
-    monkeypatch.setattr(hub_client.library().constants, "HF_HUB_OFFLINE", True)
+    remember(listing, "main")
+    monkeypatch.setattr(library().constants, "HF_HUB_OFFLINE", True)
     requests = len(hub.log)
     for revision in (None, "main", listing.revision):
         cached = list_files(MODEL, revision)
@@ -191,13 +192,13 @@ def test_a_gated_repository_names_its_page(hub, monkeypatch):
 
 def test_without_a_connection_a_cached_copy_is_mentioned(hub, monkeypatch):
     listing = list_files(MODEL)
-    monkeypatch.setattr(hub_client.library().constants, "ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr(library().constants, "ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(ValueError, match=r"no connection to .*HTTPS_PROXY if they are set$"):
         list_files(MODEL)
-    monkeypatch.setattr(hub_client.library().constants, "ENDPOINT", hub.address)
+    monkeypatch.setattr(library().constants, "ENDPOINT", hub.address)
     download(listing, ["vocab.json"])
-    hub_client.remember(listing)
-    monkeypatch.setattr(hub_client.library().constants, "ENDPOINT", "http://127.0.0.1:9")
+    remember(listing)
+    monkeypatch.setattr(library().constants, "ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(ValueError, match=r"HF_HUB_OFFLINE=1 uses the copy in the cache$"):
         list_files(MODEL)
 
@@ -219,4 +220,4 @@ def test_lines_about_a_long_download_are_rare(monkeypatch):
 
 
 def test_the_cache_has_a_folder_for_each_repository(hub, tmp_path):
-    assert hub_client.cache_of(MODEL) == Path(tmp_path) / "hub" / "models--org--model"
+    assert cache_of(MODEL) == Path(tmp_path) / "hub" / "models--org--model"
