@@ -123,8 +123,10 @@ _t2t_words() {
         extra_length=
         first=
         force
-        format=saved_model|litert|keras|ctranslate2
+        format=saved_model|litert|keras|ctranslate2|hub
         ids_only
+        languages=
+        license=
         n_best=
         no_repeat_ngram=
         output=@folder
@@ -147,6 +149,7 @@ _t2t_words() {
         export
         noexport
         format=
+        languages=
         num_heads=
         run=@folder
         source_begin

@@ -261,8 +261,10 @@ _t2t() {
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
         '--first=[Tokens that an output may begin with; empty: all]:first: ' \
         '--force[Replace an existing CTranslate2 folder]' \
-        '--format=[Output format]:format:(saved_model litert keras ctranslate2)' \
+        '--format=[Output format]:format:(saved_model litert keras ctranslate2 hub)' \
         '--ids_only[Write a SavedModel that takes and returns ids]' \
+        '--languages=[With --format=hub: source and target language, such as en,de]:languages: ' \
+        '--license=[With --format=hub: license for the model card, such as apache-2.0]:license: ' \
         '--n_best=[Translations per text in translate_n_best, as served]:n_best: ' \
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[Folder to write, or .keras file]:output:_files -/' \
@@ -281,6 +283,7 @@ _t2t() {
         '--export[Write a model for LiteRT of the new weights, which translates on CPUs]' \
         '--noexport[Write a model for LiteRT of the new weights, which translates on CPUs]' \
         '--format=[Format of the model, such as ctranslate2]:format: ' \
+        '--languages=[Source and target language, such as en,de]:languages: ' \
         '--num_heads=[Number of heads of a model of OpenNMT-tf]:num_heads: ' \
         '--run=[Folder of the new run]:run:_files -/' \
         '--source_begin[Whether a model of OpenNMT-tf or CTranslate2 was trained with <s> before the source]' \
