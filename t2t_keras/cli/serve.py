@@ -4,30 +4,33 @@ t2t-serve runs/ende                                  with LiteRT, or the newest 
 t2t-serve runs/ende --port=8080 --name=ende
 t2t-serve some/export --host=0.0.0.0                 any folder of numbered SavedModels
 t2t-serve runs/ende/export_ctranslate2               CTranslate2, which starts in a second
+t2t-serve en-de=runs/ende de-en=runs/deen            two models; NAME=RUN names a model
 
 curl -d '{"instances": ["The dog sleeps."]}' http://127.0.0.1:8501/v1/models/ende:predict
+curl -d q="The dog sleeps." -d source=en -d target=de http://127.0.0.1:8501/translate
 
-The REST interface is TensorFlow Serving's, so existing clients work unchanged: predict, metadata,
-and the status of a model and its versions. http://127.0.0.1:8501/ is a page to try the model,
-/healthz reports readiness, and /metrics is for Prometheus. Texts are translated sentence by
+Existing clients of two interfaces work unchanged. TensorFlow Serving's: predict, metadata, and the
+status of a model and its versions. LibreTranslate's: /translate, /languages and /detect, for models
+whose languages are known: runs record them, or the name says so, such as en-de. /openapi.json
+describes all routes. http://127.0.0.1:8501/ is a page to try the models, /healthz reports
+readiness, and /metrics is for Prometheus. Texts are translated sentence by
 sentence; a request can choose the beam width, a prefix and more for each text. Simultaneous
 requests are batched. A newer version in the folder is loaded as soon as it appears, and no request
 is lost. On SIGTERM or Ctrl-C, the server finishes the requests in flight; a second signal ends it
 immediately.
 
-By default, the server is reachable only from this machine; see --host. It has no authentication:
-anyone who can reach the port can use the model.
+By default, the server is reachable only from this machine; see --host. Without --api_key_file,
+anyone who can reach the port can use the models.
 """
 
 import asyncio
 import os
-import re
 import socket
 
 from absl import flags, logging
 
 from t2t_keras.cli.flags.shared_flags import dtype_flag, engine_flag
-from t2t_keras.cli.main import one_run, run, show_info
+from t2t_keras.cli.main import run, show_info
 from t2t_keras.cli.process.backend import load_backend, stderr_filter
 from t2t_keras.serving.limits import Limits
 
@@ -42,7 +45,31 @@ ALLOWED_HOSTS = flags.DEFINE_list(
     "IP addresses and --host. Default: these alone if it is reachable only from this machine, "
     "otherwise all names. Also the name of a proxy whose web page sends requests.",
 )
-NAME = flags.DEFINE_string("name", None, "Name of the model. Default: the run folder's name.")
+ALLOWED_ORIGINS = flags.DEFINE_list(
+    "allowed_origins",
+    [],
+    "Other sites whose web pages may use the server, such as https://example.com, separated by "
+    "commas; *: all sites. Default: none.",
+)
+API_KEY_FILE = flags.DEFINE_string(
+    "api_key_file",
+    None,
+    "Text file with an API key per line; lines that begin with # are ignored. Requests need one of "
+    "the keys, except those for the page, /languages, /frontend/settings, /openapi.json, /health "
+    "and /healthz. The file is read again when it changes. Default: no keys are needed.",
+)
+ACCESS_LOG = flags.DEFINE_string(
+    "access_log",
+    None,
+    "File to which a line per request is appended, in the combined format of Apache and nginx, "
+    "without texts and keys; -: standard output. A renamed file is opened again, and at SIGHUP. "
+    "Default: no access log.",
+)
+NAME = flags.DEFINE_string(
+    "name",
+    None,
+    "Name of the model, if there is one. Default: the run folder's name.",
+)
 COMPILE = flags.DEFINE_boolean(
     "compile",
     True,
@@ -79,7 +106,8 @@ LIMITS = (
     limit("max_body_bytes", "Maximum size of a request in bytes; larger ones get HTTP 413."),
     limit(
         "max_text_bytes",
-        "Maximum size of a text in bytes; requests with a larger one get HTTP 413.",
+        "Maximum size of a sentence in bytes, or of a text that is not divided into sentences; "
+        "requests with a larger one get HTTP 413.",
     ),
     limit(
         "max_row_values",
@@ -114,23 +142,20 @@ LIMITS = (
 
 
 def main(arguments):
-    from t2t_keras.cli.served_versions import find_versions
+    from t2t_keras.cli.served_versions import find_models
     from t2t_keras.translating.find import needs_tensorflow
 
     show_info("%(asctime)s %(message)s")
-    folder, name, source = find_versions(one_run(arguments), ENGINE.value, DTYPE.value)
-    if NAME.value is not None:
-        name = NAME.value
-    if not re.fullmatch(r"[^/:\x00-\x1f]+", name):
-        raise ValueError(f"--name must not contain / or :. Received: {name!r}")
     limits = Limits(**{flag.name: flag.value for flag in LIMITS})
     limits.validate()
+    options = clients()
+    models = find_models(arguments, NAME.value, ENGINE.value, DTYPE.value)
     with listening(HOST.value, PORT.value) as sock:
         if flags.FLAGS["verbosity"].value < 1:
             # TensorFlow warns of each failed assertion, so clients could fill the disk.
             os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-        versions = source["find"](folder)
-        if needs_tensorflow(versions[max(versions)]):
+        newest = [versions[max(versions)] for each in models if (versions := each.versions())]
+        if any(map(needs_tensorflow, newest)):
             load_backend()
             add_thread()
         else:
@@ -140,25 +165,47 @@ def main(arguments):
         host, port = sock.getsockname()[:2]
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
-        def started(version):
+        def started(name, version):
             print(f"{name}, version {version}, is served at {address}/", flush=True)
 
         async def serve():
             server = Server(
-                name,
-                folder,
+                models,
                 limits,
-                HOST.value,
-                ALLOWED_HOSTS.value,
+                detector_for,
                 compile_shapes=COMPILE.value,
                 split=None if SPLIT.value is None else SPLIT.value == "auto",
-                **source,
+                **options,
             )
             await server.run(sock, started)
             logging.flush()
             os._exit(0)  # no request is in flight; a version that is still loading is abandoned
 
         asyncio.run(serve())
+
+
+def clients():
+    """Returns the arguments of `Server` about its clients and the log of their requests."""
+    from t2t_keras.cli.text_files.output_files import check_outputs
+    from t2t_keras.serving.apis.access_log import AccessLog
+    from t2t_keras.serving.apis.api_keys import ApiKeys
+
+    log = None if ACCESS_LOG.value == "-" else ACCESS_LOG.value
+    check_outputs({"--access_log": log}, {"--api_key_file": API_KEY_FILE.value})
+    return {
+        "keys": None if API_KEY_FILE.value is None else ApiKeys(API_KEY_FILE.value),
+        "access_log": None if ACCESS_LOG.value is None else AccessLog(ACCESS_LOG.value),
+        "host": HOST.value,
+        "names": ALLOWED_HOSTS.value,
+        "origins": ALLOWED_ORIGINS.value,
+    }
+
+
+def detector_for(codes):
+    """Returns a function that detects languages; see `LanguageDetector`."""
+    from pipelines.text.language_detection import LanguageDetector
+
+    return LanguageDetector(codes)
 
 
 def add_thread():

@@ -1,6 +1,7 @@
-"""Finds the model versions that t2t-serve serves, in a run or in a folder, for an engine."""
+"""Finds the models that t2t-serve serves, and their versions, in runs or folders, for an engine."""
 
 import functools
+import re
 from pathlib import Path
 
 from absl import logging
@@ -9,14 +10,81 @@ from pipelines.atomic_files import read_json
 from t2t_keras.export.formats import LITERT_RECORD, versions_in
 from t2t_keras.runs.exports.engine_choice import NoExport, fitting_versions, has_gpu
 from t2t_keras.runs.run_folder import RunFolder
+from t2t_keras.serving.served_models import ModelSource
 from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine, is_ctranslate2
 from t2t_keras.translating.export_folders import EXPORT_AGAIN, is_litert
+from t2t_keras.translating.languages import is_pair, languages_in_name, languages_of
 
 LITERT = "export_litert"  # folder inside a run
 
 
+def find_models(arguments, name=None, engine="auto", dtype=None):
+    """Returns the `ModelSource` of each argument.
+
+    Args:
+        arguments: the positional arguments, each RUN or NAME=RUN.
+        name: value of --name.
+        engine, dtype: see `find_versions`.
+    """
+    if not arguments:
+        raise ValueError("takes the folders of runs, RUN or NAME=RUN. Received: none")
+    named = [split_name(argument) for argument in arguments]
+    if name is not None and (len(named) > 1 or named[0][0]):
+        raise ValueError(
+            f"--name={name} names a single model without a name. Name each model as NAME=RUN. "
+            f"Received: {' '.join(arguments)}"
+        )
+    models = []
+    for given, folder in named:
+        found, own_name, source = find_versions(folder, engine, dtype)
+        given = name if name is not None else given
+        model = ModelSource(given or own_name, found, **source)
+        models.append(model._replace(languages=languages_for(Path(folder), model)))
+    check_names([model.name for model in models])
+    return models
+
+
+def split_name(argument):
+    """Returns the name, or None, and the folder in an argument RUN or NAME=RUN."""
+    name, separator, folder = argument.partition("=")
+    if not separator or "/" in name or Path(argument).exists():
+        return None, argument
+    if not (name and folder):
+        raise ValueError(f"NAME=RUN must have a name and a folder. Received: {argument!r}")
+    return name, folder
+
+
+def check_names(names):
+    for name in names:
+        if not re.fullmatch(r"[^/:\x00-\x1f]+", name):
+            raise ValueError(f"--name must not contain / or :. Received: {name!r}")
+        if names.count(name) > 1:
+            raise ValueError(
+                f"each model must have its own name. Received: {name!r} {names.count(name)} times. "
+                "NAME=RUN names a model"
+            )
+
+
+def languages_for(folder, model):
+    """Returns the `Languages` of versions that do not record theirs: the run's, or the name's.
+
+    Args:
+        folder: the folder of the run, as given.
+        model: the `ModelSource`.
+    """
+    recorded = languages_of(folder)
+    named = languages_in_name(model.name)
+    if recorded and named and named != recorded and is_pair(model.name):
+        raise ValueError(
+            f"the model named {model.name} translates {recorded.source} to {recorded.target}, as "
+            f"{folder} records. Give it a different name"
+        )
+    return recorded or named
+
+
 def find_versions(folder, engine="auto", dtype=None):
-    """Returns the folder of exported versions, the run's name, and further arguments of `Server`.
+    """Returns the folder of exported versions, the run's name, and further arguments of
+    `ModelSource`.
 
     Args:
         folder: a run's folder, the folder of the versions itself, or a CTranslate2 folder.
@@ -44,7 +112,7 @@ def find_versions(folder, engine="auto", dtype=None):
 
 
 def in_run(folder, engine, dtype):
-    """Returns the folder of versions inside a run's folder and arguments of `Server`, or None."""
+    """Returns the folder of versions in a run's folder and arguments of `ModelSource`, or None."""
     saved_models, litert = folder / "export", folder / LITERT
     must = engine == "litert" or dtype not in (None, "float32")
     if engine in ("auto", "litert") and versions_for("litert", dtype or "float32", litert):

@@ -14,6 +14,7 @@ class Metrics:
 
     def __init__(self):
         registry = self.registry = CollectorRegistry()
+        self.engine_labels = {}  # {name of a model: labels of its engine}
         self.requests = Counter(
             "t2t_requests", "Requests answered.", ["route", "code"], registry=registry
         )
@@ -43,40 +44,57 @@ class Metrics:
         )
         self.version = Gauge(
             "t2t_model_version",
-            "Version of the model that is served; 0 until one is loaded.",
+            "Version of each model that is served; 0 until one is loaded.",
+            ["model"],
             registry=registry,
         )
         self.engine = Gauge(
             "t2t_engine_info",
             "What computes the version that is served, the type of its weights, and the shapes of "
             "batches that it is fast for.",
-            ["engine", "dtype", "shapes"],
+            ["model", "engine", "dtype", "shapes"],
             registry=registry,
         )
         self.compiled = Gauge(
             "t2t_compiled_shapes",
             "Shapes of small batches that are compiled, of the version that is served.",
+            ["model"],
             registry=registry,
         )
         self.to_compile = Gauge(
             "t2t_shapes_to_compile",
             "Shapes of small batches that are frequent, but not compiled yet.",
+            ["model"],
             registry=registry,
         )
 
-    def serves(self, number, model):
+    def begins(self, name):
+        """Records that the model `name` has no version yet."""
+        self.version.labels(name).set(0)
+        self.compiling(name, 0, 0)
+
+    def compiling(self, name, compiled, remaining):
+        """Records how many shapes of a model are compiled, and how many are still to compile."""
+        self.compiled.labels(name).set(compiled)
+        self.to_compile.labels(name).set(remaining)
+
+    def serves(self, name, number, model):
         """Records the version that is served.
 
         Args:
+            name: name of the model.
             number: the version's number.
             model: the version's `ServedSavedModel` or `EngineModel`.
         """
-        self.version.set(number)
-        self.engine.clear()
+        self.version.labels(name).set(number)
+        if name in self.engine_labels:
+            self.engine.remove(*self.engine_labels[name])
         kind, dtype = "tensorflow", ""
         if model.engine:
             kind, dtype = model.engine.kind, model.engine.dtype
-        self.engine.labels(kind, dtype, "compiled" if model.shapes else "any").set(1)
+        labels = name, kind, dtype, "compiled" if model.shapes else "any"
+        self.engine_labels[name] = labels
+        self.engine.labels(*labels).set(1)
 
     @contextlib.contextmanager
     def computing(self, signature, rows):

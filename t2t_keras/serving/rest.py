@@ -27,10 +27,10 @@ class Query(NamedTuple):
     values: Any  # the JSON value of that key, before any check
 
 
-def query_of(body):
-    """Parses a request body, given as bytes, into a `Query`."""
+def parsed_json(body):
+    """Returns the JSON value in a request body, given as bytes."""
     try:
-        request = json.loads(body.decode())
+        return json.loads(body.decode())
     except UnicodeDecodeError as error:
         raise Refusal(
             400,
@@ -45,6 +45,11 @@ def query_of(body):
         raise Refusal(400, "JSON parse error: nested too deeply") from None
     except ValueError:
         raise Refusal(400, "JSON parse error: a number has too many digits") from None
+
+
+def query_of(body):
+    """Parses a request body, given as bytes, into a `Query`."""
+    request = parsed_json(body)
     if not isinstance(request, dict):
         raise Refusal(400, f'The body must be a JSON object: {{"{ROWS}": […]}}')
     signature = request.get("signature_name", DEFAULT)
@@ -68,7 +73,7 @@ def inputs_of(query, specs, limits, longest):
         query: a `Query`.
         specs: the `Spec` of each input.
         limits: `Limits`.
-        longest: maximum bytes of a string.
+        longest: maximum bytes of a string, and the flag that sets it.
 
     Returns:
         {input: array}, all with the same number of rows. Inputs with a default may be omitted, in

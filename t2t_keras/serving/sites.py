@@ -2,12 +2,23 @@
 
 Such a page can make the browser send requests here. If its own name resolves to this server's
 address (DNS rebinding), it can even read the answers. Such requests name the page's site in the
-headers Host or Origin.
+headers Host or Origin. Pages of chosen sites may be allowed (CORS).
 """
 
 import ipaddress
+import re
 
 from t2t_keras.serving.limits import Refusal
+
+ANY = "*"  # in place of the allowed origins
+ORIGIN = r"https?://([\w.-]+|\[[\da-f:]+\])(:\d+)?"
+# Headers that pages of allowed sites may send, the methods, and the seconds for which that holds.
+PREFLIGHT = {
+    "Access-Control-Allow-Methods": "GET, POST",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, X-API-Key",
+    "Access-Control-Max-Age": "86400",
+}
+OF_NO_OTHER_SITE = ("", "none", "same-origin")  # values of the header Sec-Fetch-Site
 
 
 class Sites:
@@ -18,15 +29,22 @@ class Sites:
             every host is allowed unless `names` are given.
         host: the address that the user gave, which may be a name. It is always allowed.
         names: further names that are allowed, besides localhost and IP addresses.
+        origins: other sites whose pages may send requests, such as "https://example.com"; "*": all.
     """
 
-    def __init__(self, address, host="", names=()):
+    def __init__(self, address, host="", names=(), origins=()):
+        self.origins = {checked_origin(origin) for origin in origins}
         self.any_host = not (ipaddress.ip_address(address.partition("%")[0]).is_loopback or names)
         self.allowed = {name.lower().rstrip(".") for name in names}
         self.names = {host.lower().rstrip("."), *self.allowed}
 
-    def check(self, request):
-        """Raises `Refusal` if the request names a different site."""
+    def check(self, request, computes=False):
+        """Raises `Refusal` if the request names a different site.
+
+        Args:
+            request: the request.
+            computes: whether pages of other sites may not even send a GET request.
+        """
         host, origin = (request.headers.get(name, "") for name in ("Host", "Origin"))
         if host and not self.any_host and not self.is_own(host):
             raise Refusal(
@@ -34,21 +52,57 @@ class Sites:
                 f"This server is not known as {name_in(host)[:80]!r}. If it is, start it with "
                 f"--allowed_hosts={name_in(host)[:80]}",
             )
-        if request.method in ("GET", "HEAD", "OPTIONS") or not origin:
+        if self.allows(origin) or (request.method in ("GET", "HEAD", "OPTIONS") and not computes):
+            return
+        if not origin:
+            # An image or a link of a page has no origin, but browsers tell its site.
+            if computes and request.headers.get("Sec-Fetch-Site", "") not in OF_NO_OTHER_SITE:
+                raise Refusal(403, "A web page of a different site requested this address")
             return
         sender = origin.partition("://")[2]
         if sender.lower() != host.lower() and name_in(sender) not in self.allowed:
             raise Refusal(
                 403,
                 f"A web page of a different site, {origin[:80]!r}, sent this request. If the site "
-                "is this server behind a proxy, start it with --allowed_hosts and the site's name",
+                "is this server behind a proxy, start it with --allowed_hosts and the site's name; "
+                f"otherwise, --allowed_origins={origin[:80]} lets its pages use the server",
             )
+
+    def allows(self, origin):
+        """Whether pages of this other site may use the server."""
+        return bool(origin) and (ANY in self.origins or origin.lower() in self.origins)
+
+    def headers(self, request):
+        """Returns the headers of an answer that let pages of allowed sites read it."""
+        origin = request.headers.get("Origin", "")
+        if not self.origins:
+            return {}
+        if not self.allows(origin):
+            return {"Vary": "Origin"}
+        allowed = ANY if ANY in self.origins else origin
+        return {"Access-Control-Allow-Origin": allowed, "Vary": "Origin"}
+
+    def is_preflight(self, request):
+        """Whether a browser asks whether a page of an allowed site may send a request."""
+        asked = request.headers.get("Access-Control-Request-Method")
+        return bool(asked) and self.allows(request.headers.get("Origin", ""))
 
     def is_own(self, host):
         name = name_in(host)
         return (
             name in self.names or name.split(".")[-1] == "localhost" or is_address(name.strip("[]"))
         )
+
+
+def checked_origin(origin):
+    """Returns an origin in lower case, or "*"."""
+    given = origin.lower()
+    if origin == ANY or re.fullmatch(ORIGIN, given):
+        return given
+    raise ValueError(
+        "--allowed_origins must be * or sites, such as https://example.com or "
+        f"http://localhost:3000, without a path. Received: {origin[:80]!r}"
+    )
 
 
 def name_in(host):

@@ -37,7 +37,7 @@ def array_of(name, values, spec, limits, longest):
         values: the nested lists.
         spec: the required `Spec`.
         limits: `Limits`.
-        longest: maximum bytes of a string, unless the spec has one.
+        longest: maximum bytes of a string, unless the spec has one, and the flag that sets it.
 
     Returns:
         A NumPy array. Strings become an object array of bytes.
@@ -61,7 +61,7 @@ def array_of(name, values, spec, limits, longest):
     check_row(name, shape[1:], limits)
     leaves = []
     collect_leaves(name, values, shape, leaves)
-    longest = spec.longest or longest
+    longest = (spec.longest, "max_body_bytes") if spec.longest else longest
     converted = [leaf_of(name, leaf, spec.dtype, longest) for leaf in leaves]
     array = np.empty(len(converted), object if spec.dtype == "string" else spec.dtype)
     array[:] = converted
@@ -153,19 +153,28 @@ def bytes_of(name, value, longest):
                 400, f"Input {name!r}: the value of {BASE64!r} is not valid base64"
             ) from None
     elif isinstance(value, str):
-        try:
-            text = value.encode()
-        except UnicodeEncodeError:
-            raise Refusal(
-                400, f"Input {name!r}: a string contains an unpaired surrogate, which is not text"
-            ) from None
+        check_unicode(name, value)
+        text = value.encode()
     else:
         raise wrong_type(name, value, 'a string, or {"b64": "…"} for bytes')
-    if len(text) > longest:
+    most, flag = longest
+    if len(text) > most:
         raise Refusal(
-            413, f"Input {name!r}: a text has {len(text):,} bytes; at most {longest:,} are allowed"
+            413,
+            f"Input {name!r}: a text has {len(text):,} bytes; at most {most:,} are allowed "
+            f"(--{flag} of the server)",
         )
     return text
+
+
+def check_unicode(name, text):
+    """Rejects a string that cannot be encoded in UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Refusal(
+            400, f"Input {name!r}: a string contains an unpaired surrogate, which is not text"
+        ) from None
 
 
 def wrong_type(name, value, required):

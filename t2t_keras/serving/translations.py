@@ -22,6 +22,7 @@ TEXTS = Spec("string", (None,))
 LONGEST_GLOSSARY = 1_000_000  # bytes; the limit on a request's body also applies
 GLOSSARIES = 8  # glossaries kept in memory, for requests that repeat them
 GLOSSARY_ENTRY = 500  # approximate bytes of memory for a glossary entry
+MARKUP_CHARACTER = 130  # approximate bytes of memory for a character of a text full of tags
 DTYPES = {int: "int32", float: "float32", bool: "bool"}  # {type of a field: dtype of its input}
 SEPARATED = ("require", "banned", "first")  # inputs with phrases or pieces separated by tabs
 # Options that make the Python code of a request slow.
@@ -177,6 +178,11 @@ def glossary_memory(requests):
     """Estimates the memory of all glossaries of requests, in bytes."""
     glossaries = {id(each.glossary): each.glossary for each in requests if each.glossary}
     return GLOSSARY_ENTRY * sum(map(len, glossaries.values()))
+
+
+def markup_memory(requests):
+    """Estimates the memory of the parsed markup of requests, in bytes."""
+    return MARKUP_CHARACTER * sum(len(each.text) for each in requests if each.markup)
 
 
 def refusing(steps):

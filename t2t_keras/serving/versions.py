@@ -20,7 +20,9 @@ from absl import logging
 from t2t_keras.export.formats import versions_in
 from t2t_keras.serving.batching import Batcher
 from t2t_keras.serving.call_batching import CallBatcher, method_of
+from t2t_keras.serving.language_pairs import pairs_of
 from t2t_keras.serving.limits import Refusal
+from t2t_keras.translating.languages import languages_of
 
 POLL_SECONDS = 1.0  # interval of checks; a version that changes between two checks is incomplete
 RETRY_SECONDS = 2.0, 300.0  # first and longest wait before a broken version is tried again
@@ -37,10 +39,19 @@ class Version:
     def __init__(self, number, files):
         self.number, self.files, self.state, self.error = number, files, "LOADING", ""
         self.model, self.translations, self.workers = None, None, None
+        self.languages, self.pairs = None, {}
         self.signatures, self.batchers, self.calls = {}, {}, {}
         self.in_flight, self.retired = 0, False
 
-    def activate(self, model, workers):
+    def activate(self, model, workers, languages=None):
+        """Makes a loaded model available.
+
+        Args:
+            model, workers: see `Versions`.
+            languages: the `Languages` of the model, or None if they are not known.
+        """
+        self.languages = languages
+        self.pairs = pairs_of(model.translations, languages)
         self.model, self.workers, self.state = model, workers, "AVAILABLE"
         self.translations, self.signatures = model.translations, dict(model.signatures)
         self.batchers = {
@@ -59,17 +70,16 @@ class Version:
             self.calls[kind] = CallBatcher(method_of(call), self.workers)
         return self.calls[kind]
 
-    def compile_shapes(self, shapes, metrics):
+    def compile_shapes(self, shapes, report):
         """Compiles the shapes of frequent batches until this version is retired.
 
         Args:
             shapes: the `CompiledShapes` of the model.
-            metrics: `Metrics`.
+            report: called with the numbers of compiled shapes, and of those still to compile.
         """
         while not self.retired:
             wanted = shapes.wanted()
-            metrics.compiled.set(len(shapes.ready))
-            metrics.to_compile.set(len(wanted))
+            report(len(shapes.ready), len(wanted))
             if wanted:
                 shapes.compile(wanted[0])
                 return_free_memory()
@@ -126,11 +136,13 @@ class Versions:
         load: function that takes the folder of a version and returns a `ServedSavedModel` or
             an `EngineModel`.
         find: function that takes `folder` and returns {number: folder of the version}.
+        languages: the `Languages` of versions that do not record theirs, or None.
     """
 
-    def __init__(self, name, folder, workers, load, find=versions_in):
+    def __init__(self, name, folder, workers, load, find=versions_in, languages=None):
         self.name, self.folder, self.workers = name, folder, workers
-        self.load, self.find_folders = load, find
+        self.load, self.find_folders, self.languages = load, find, languages
+        workers.metrics.begins(name)
         self.known = {}  # {number: `Version`} for all versions that were loaded or tried
         self.current, self.failures = None, {}
         self.seen = {}  # {number: files at the last check of the folder}
@@ -151,17 +163,18 @@ class Versions:
         version = Version(number, files)
         if self.current is None or number != self.current.number:
             self.known[number] = version
-        logging.info("Loading version %d", number)
+        logging.info("Loading version %d of %s", number, self.name)
         try:
-            model = await asyncio.to_thread(self.load_and_warm_up, folder)
-            version.activate(model, self.workers)
+            model, languages = await asyncio.to_thread(self.load_and_warm_up, folder)
+            version.activate(model, self.workers, languages)
         except Exception as error:
             version.state, version.error = "END", "Loading failed; the server's log has the reason"
             wait = self.record_failure(number, files)
             logging.warning(
-                "Version %d cannot be loaded and is skipped: %s. It is tried again in %g seconds, "
-                "or when its files change",
+                "Version %d of %s cannot be loaded and is skipped: %s. It is tried again in %g "
+                "seconds, or when its files change",
                 number,
+                self.name,
                 error,
                 wait,
             )
@@ -169,21 +182,21 @@ class Versions:
         self.failures.pop(number, None)
         self.known[number] = version
         before, self.current = self.current, version
-        self.workers.metrics.serves(number, model)
-        logging.info("Version %d is serving", number)
+        self.workers.metrics.serves(self.name, number, model)
+        logging.info("Version %d of %s is serving%s", number, self.name, described(version))
         self.compile_shapes(version, before)
         if before:
             before.retire()
 
     def compile_shapes(self, version, before):
         """Starts to compile shapes for a version, given the search times of the previous one."""
-        metrics, shapes = self.workers.metrics, version.model.shapes
-        metrics.compiled.set(0)
-        metrics.to_compile.set(0)
+        shapes = version.model.shapes
+        report = functools.partial(self.workers.metrics.compiling, self.name)
+        report(0, 0)
         if shapes:
             if before and before.model.shapes:
                 shapes.expect(before.model.shapes.seconds)
-            run = functools.partial(version.compile_shapes, shapes, metrics)
+            run = functools.partial(version.compile_shapes, shapes, report)
             threading.Thread(target=run, daemon=True).start()
 
     def record_failure(self, number, files):
@@ -197,14 +210,7 @@ class Versions:
     def load_and_warm_up(self, folder):
         model = self.load(folder)
         model.warm_up()
-        return model
-
-    async def watch(self):
-        """Switches to the newest version whenever it changes."""
-        while True:
-            await asyncio.sleep(POLL_SECONDS)
-            with contextlib.suppress(OSError):  # the disk may be unavailable for a moment
-                await self.check_folder()
+        return model, languages_of(folder) or self.languages
 
     async def check_folder(self):
         """Loads the newest version that works, unless it is the current one."""
@@ -213,7 +219,7 @@ class Versions:
             if self.is_to_be_loaded(number, folders[number]):
                 with contextlib.suppress(Exception):
                     return await self.switch_to(number, folders[number])
-            if number == self.current.number:
+            if self.current and number == self.current.number:
                 return  # an older version is loaded only if this one is removed
 
     def is_to_be_loaded(self, number, folder):
@@ -225,7 +231,7 @@ class Versions:
         before, self.seen[number] = self.seen.get(number), files
         if files != before:
             return False  # perhaps still being written
-        if number == self.current.number and files == self.current.files:
+        if self.current and (number, files) == (self.current.number, self.current.files):
             return False
         failure = self.failures.get(number)
         return (
@@ -234,28 +240,27 @@ class Versions:
             or asyncio.get_running_loop().time() >= failure.again
         )
 
-    def find(self, name, number=None):
-        """Returns the `Version` that a request addresses, by default the current one."""
-        self.check_name(name)
-        if number is None:
-            if self.current is None:
-                raise Refusal(503, f"Model {name!r} is still loading")
-            return self.current
-        if self.current is None or number != self.current.number:
-            available = f". Available: {self.current.number}" if self.current else ""
-            raise Refusal(404, f"Version {number} of model {name!r} is not loaded{available}")
+    def find(self, number=None):
+        """Returns the `Version` with a number, by default the current one."""
+        if self.current is None:
+            reason = "cannot be loaded; the server's log has the reason"
+            raise Refusal(
+                503,
+                f"Model {self.name!r} {reason if self.failures else 'is still loading'}",
+            )
+        if number not in (None, self.current.number):
+            raise Refusal(
+                404,
+                f"Version {number} of model {self.name!r} is not loaded. "
+                f"Available: {self.current.number}",
+            )
         return self.current
 
-    def check_name(self, name):
-        if name != self.name:
-            raise Refusal(404, f"Unknown model {name[:80]!r}. Available: {self.name!r}")
-
-    def status(self, name, number=None):
+    def status(self, number=None):
         """Returns the status of one version, or of all, as TensorFlow Serving reports it."""
-        self.check_name(name)
         versions = [each for each in self.known.values() if number in (None, each.number)]
         if not versions:
-            raise Refusal(404, f"Could not find version {number} of model {name!r}")
+            raise Refusal(404, f"Could not find version {number} of model {self.name!r}")
         return {
             "model_version_status": [
                 {
@@ -269,6 +274,11 @@ class Versions:
                 for version in sorted(versions, key=lambda version: -version.number)
             ]
         }
+
+
+def described(version):
+    """Returns the languages of a version for the log."""
+    return ", from {} to {}".format(*version.languages.names) if version.languages else ""
 
 
 def files_in(folder):

@@ -1,5 +1,6 @@
 """The source and the target language of a model, as its files record them."""
 
+import re
 from typing import NamedTuple
 
 from pipelines.atomic_files import read_json
@@ -59,3 +60,34 @@ def languages_of(folder):
             if found:
                 return found
     return None
+
+
+def code_of(text):
+    """Returns the code of a language in its usual form, or None if the text is not a code."""
+    try:
+        return normalized(text)
+    except ValueError:
+        return None
+
+
+def name_of(code):
+    """Returns the English name of a language, or the code if the name is not known."""
+    return language_name(code) if code else ""
+
+
+def is_known(code):
+    """Returns whether the name of a language is known."""
+    return language_name(code) != code
+
+
+def languages_in_name(name):
+    """Returns the `Languages` that a name ends with, such as `opus-mt-en-de`, or None."""
+    found = re.search(r"(?:^|[-_.])([A-Za-z]{2})-([A-Za-z]{2})$", name)
+    if found is None or not all(map(is_known, found.groups())):
+        return None
+    return Languages(*map(normalized, found.groups()))
+
+
+def is_pair(name):
+    """Returns whether a name is a pair of languages and nothing else, such as `en-de`."""
+    return re.fullmatch("[A-Za-z]{2}-[A-Za-z]{2}", name) is not None

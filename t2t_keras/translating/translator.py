@@ -121,13 +121,19 @@ class Translator:
             text.search.engine.check_attention()
         return text.search.config
 
-    def steps(self, requests, first_index=0):
+    def steps(self, requests, first_index=0, check_texts=lambda texts: None):
         """Translates requests as a generator; see `translations`.
 
         The generator yields `Call`s, is sent the result of each row, and returns the translations.
         So the caller decides which rows share a batch, and how to wait for results.
+
+        Args:
+            requests, first_index: see `translations`.
+            check_texts: called with the `Text`s, which are divided into sentences, before they are
+                encoded.
         """
         texts = texts_of(requests, self.engine, self.tokenizer_for)
+        check_texts(texts)
         jobs = jobs_of(texts, self.longest)
         parts = [[[] for _ in text.sentences] for text in texts]
         translated = yield from self.searched(texts, jobs, first_index)

@@ -19,9 +19,11 @@ import pytest
 from support.serving.served_engine import EchoEngine
 from support.serving.serving_client import backwards, get, metric, predict, served, until
 
+from pipelines.text.language_detection import LanguageDetector
 from pipelines.text.sentences import split_sentences
 from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.serving.limits import Limits
+from t2t_keras.serving.served_models import ModelSource
 from t2t_keras.serving.server import Server
 from t2t_keras.translating import texts
 
@@ -42,13 +44,14 @@ def in_process(tmp_path):
     def run(engine):
         sock, ready = socket.create_server(("127.0.0.1", 0)), threading.Event()
         port = sock.getsockname()[1]
-        server = Server("m", tmp_path, Limits(), load=lambda folder: EngineModel(engine))
+        source = ModelSource("m", tmp_path, lambda folder: EngineModel(engine))
+        server = Server([source], Limits(), LanguageDetector)
 
         async def serve():
             loop = asyncio.get_running_loop()
             loop.add_signal_handler = lambda *arguments: None  # for main threads only
-            stopping.append(functools.partial(loop.call_soon_threadsafe, server.stop.set))
-            await server.run(sock, lambda version: ready.set())
+            stopping.append(functools.partial(loop.call_soon_threadsafe, server.requests.stop.set))
+            await server.run(sock, lambda name, version: ready.set())
 
         stopping = []
         thread = threading.Thread(target=asyncio.run, args=[serve()])
@@ -263,7 +266,7 @@ def test_health_and_metrics(address):
     before = metric(address, name)
     predict(address, {"instances": ["a"]}, "v1/models/none:predict")
     assert metric(address, name) == before + 1
-    assert metric(address, "t2t_model_version") == 1
+    assert metric(address, 't2t_model_version{model="backwards"}') == 1
 
 
 def connect(address):

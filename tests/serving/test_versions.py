@@ -53,7 +53,7 @@ def test_shapes_are_compiled_after_the_version_serves_and_the_metrics_say_how_fa
     versions, steps, may_go_on = versions_of(tmp_path), [], threading.Event()
 
     def value(name):
-        return versions.workers.metrics.registry.get_sample_value(name)
+        return versions.workers.metrics.registry.get_sample_value(name, {"model": "m"})
 
     def compile_shape(shape):
         steps.append((versions.current.number, value(COMPILED), value(TO_COMPILE), shape))
@@ -103,9 +103,9 @@ def test_the_newest_version_that_can_be_loaded_answers(tmp_path):
     add(tmp_path, 11, broken=True)
     versions = versions_of(tmp_path)
     asyncio.run(versions.start())
-    assert versions.find("m").number == 10
-    assert states(versions.status("m")) == {"11": "END", "10": "AVAILABLE"}
-    status = versions.status("m", 11)["model_version_status"][0]["status"]
+    assert versions.find().number == 10
+    assert states(versions.status()) == {"11": "END", "10": "AVAILABLE"}
+    status = versions.status(11)["model_version_status"][0]["status"]
     assert status == {
         "error_code": "UNKNOWN",
         "error_message": "Loading failed; the server's log has the reason",
@@ -126,14 +126,14 @@ def test_an_old_version_is_unloaded_after_its_last_request(tmp_path):
 
     async def replace():
         await versions.start()
-        with versions.find("m").in_use() as old:
+        with versions.find().in_use() as old:
             add(tmp_path, 2)
             await versions.switch_to(2, tmp_path / "2")
             assert (old.state, old.model is None) == ("UNLOADING", False)
         assert (old.state, old.model is None) == ("END", True)
 
     asyncio.run(replace())
-    assert versions.find("m").number == 2
+    assert versions.find().number == 2
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def test_the_only_version_is_loaded_again_if_it_was_removed_and_written_anew(tmp
         first = versions.current
         assert await check() == 1
         assert (first.state, versions.current.state) == ("END", "AVAILABLE")
-        assert states(versions.status("m")) == {"1": "AVAILABLE"}
+        assert states(versions.status()) == {"1": "AVAILABLE"}
 
     assert run(steps) == [1, 1]
 
@@ -238,47 +238,21 @@ def test_a_version_that_breaks_while_it_is_served_stays_in_memory(tmp_path, watc
     async def steps(check):
         (tmp_path / "2" / "broken").touch()
         assert await check() == 2
-        assert states(versions.status("m")) == {"2": "AVAILABLE"}
+        assert states(versions.status()) == {"2": "AVAILABLE"}
 
     assert run(steps) == [2, 2]
 
 
-def test_the_folder_is_watched_even_if_it_cannot_be_read_for_a_moment(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "POLL_SECONDS", 0.001)
-    versions, answers = versions_of(tmp_path), [OSError("stale"), OSError("stale"), None]
-    add(tmp_path, 1)
-
-    async def check():
-        if answer := answers.pop(0):
-            raise answer
-        watching.cancel()
-
-    async def watch():
-        nonlocal watching
-        await versions.start()
-        versions.check_folder = check
-        watching = asyncio.create_task(versions.watch())
-        await asyncio.wait([watching])
-
-    watching = None
-    asyncio.run(watch())
-    assert not answers
-
-
-def test_requests_for_other_names_and_versions_are_refused(tmp_path):
+def test_requests_for_other_versions_are_refused(tmp_path):
     add(tmp_path, 3)
     versions = versions_of(tmp_path)
     with pytest.raises(Refusal, match="'m' is still loading") as error:
-        versions.find("m")
+        versions.find()
     assert error.value.status == 503
     asyncio.run(versions.start())
-    for arguments, message in (
-        (("m", 7), "Version 7 of model 'm' is not loaded. Available: 3"),
-        (("n",), "Unknown model 'n'. Available: 'm'"),
-    ):
-        with pytest.raises(Refusal, match=message) as error:
-            versions.find(*arguments)
-        assert error.value.status == 404
+    with pytest.raises(Refusal, match="Version 7 of model 'm' is not loaded. Available: 3") as error:
+        versions.find(7)
+    assert error.value.status == 404
 
 
 @pytest.mark.long
@@ -309,10 +283,10 @@ def test_a_new_version_replaces_the_old_one_under_load_and_no_request_fails(tmp_
             finally:
                 done.append(True)
             assert [request.result() for request in requests] == [None] * 3
-        assert metric(address, "t2t_model_version") == 2
+        assert metric(address, 't2t_model_version{model="m"}') == 2
         assert predict(address, {"inputs": ["a"]}, "v1/models/m/versions/2:predict")[0] == 200
         assert predict(address, {"inputs": ["a"]}, "v1/models/m/versions/1:predict")[0] == 404
-        assert "Version 9 cannot be loaded" in process.errors()
+        assert "Version 9 of m cannot be loaded" in process.errors()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="macOS has no malloc_trim")

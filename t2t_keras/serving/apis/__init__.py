@@ -1,0 +1,1 @@
+"""What clients see of a server: its routes, grouped by API, and their description."""

@@ -1,0 +1,159 @@
+"""The access log, in the combined format of Apache and nginx. It contains no texts and no keys.
+
+A thread writes the lines, so that a slow or full disk delays no request.
+"""
+
+import datetime
+import os
+import re
+import stat
+import sys
+import threading
+import time
+from collections import deque
+
+from absl import logging
+from aiohttp.abc import AbstractAccessLogger
+
+MOST_LINES = 20_000  # lines waiting to be written; beyond that, lines are dropped
+CHECK_SECONDS = 1.0  # interval at which a renamed or removed file is noticed
+LAST_SECONDS = 2.0  # time limit for writing the last lines when the server stops
+LONGEST = 2000  # characters of a field
+
+
+class AccessLog:
+    """A file to which lines are appended, or standard output.
+
+    A file that was renamed or removed, as by logrotate, is opened again.
+
+    Args:
+        path: path of the file; "-" is standard output.
+
+    Raises:
+        OSError: the file cannot be opened.
+    """
+
+    def __init__(self, path):
+        self.path, self.file = path, None
+        self.lines, self.dropped, self.is_failing = deque(), 0, False
+        self.wake, self.reopen, self.ends = threading.Event(), False, False
+        self.checked = 0.0
+        if path == "-":
+            self.file = os.dup(sys.stdout.fileno())
+        else:
+            self.file = self.opened()
+        self.thread = threading.Thread(target=self.run, name="access_log", daemon=True)
+        self.thread.start()
+
+    def opened(self):
+        if stat.S_ISFIFO(mode_of(self.path)):
+            raise OSError(f"--access_log={self.path} must not be a pipe")
+        return os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
+
+    def add(self, line):
+        """Adds a line, which is written soon, or dropped if too many are waiting."""
+        if len(self.lines) >= MOST_LINES:
+            self.dropped += 1
+        else:
+            self.lines.append(line)
+        self.wake.set()
+
+    def open_again(self):
+        """Opens the file again before the next line is written."""
+        self.reopen = True
+        self.wake.set()
+
+    def close(self):
+        """Writes the lines that are waiting, unless that takes too long."""
+        self.ends = True
+        self.wake.set()
+        self.thread.join(LAST_SECONDS)
+
+    def run(self):
+        while not (self.ends and not self.lines):
+            self.wake.wait()
+            self.wake.clear()
+            while self.lines:
+                count = min(len(self.lines), 1000)
+                text = "".join(self.lines.popleft() for _ in range(count))
+                try:
+                    self.write(text.encode("ascii", "replace"))
+                    self.succeeded()
+                except OSError as error:
+                    self.failed(count, error)
+
+    def write(self, text):
+        if self.path != "-":
+            self.follow_rotation()
+        while text:
+            text = text[os.write(self.file, text) :]
+
+    def follow_rotation(self):
+        """Opens the file again if its path no longer names the open file."""
+        now = time.monotonic()
+        if not self.reopen and now - self.checked < CHECK_SECONDS:
+            return
+        self.checked, again, self.reopen = now, self.reopen, False
+        if not again:
+            try:
+                again = not os.path.samestat(os.stat(self.path), os.fstat(self.file))
+            except FileNotFoundError:
+                again = True
+        if again:
+            before, self.file = self.file, self.opened()
+            os.close(before)
+
+    def succeeded(self):
+        if self.is_failing or self.dropped:
+            logging.warning("The access log is written again; it lacks %d lines", self.dropped)
+            self.is_failing, self.dropped = False, 0
+
+    def failed(self, count, error):
+        self.dropped += count
+        if not self.is_failing:
+            logging.warning("The access log cannot be written, so it lacks lines: %s", error)
+            self.is_failing = True
+
+
+class AccessLogger(AbstractAccessLogger):
+    """Adds a line for each answer to an `AccessLog`, the `logger` of this class."""
+
+    def log(self, request, response, time):
+        size = 0 if request.method == "HEAD" else response.content_length
+        self.logger.add(line_of(request, response.status, size))
+
+
+def line_of(request, status, size):
+    """Returns the line for an answer. Queries are left out, because they contain texts and keys."""
+    now = datetime.datetime.now().astimezone().strftime("%d/%b/%Y:%H:%M:%S %z")
+    version = f"HTTP/{request.version.major}.{request.version.minor}"
+    first = f"{request.method} {without_query(request.path_qs)} {version}"
+    headers = request.headers
+    referrer, agent = headers.get("Referer", "-"), headers.get("User-Agent", "-")
+    sent = size or "-"
+    return (
+        f'{request.remote or "-"} - - [{now}] "{escaped(first)}" {status} {sent} '
+        f'"{escaped(without_query(referrer))}" "{escaped(agent)}"\n'
+    )
+
+
+def without_query(address):
+    return re.split("[?#]", address, maxsplit=1)[0]
+
+
+def escaped(text):
+    r"""Escapes quotes, control characters and other characters that are not printable ASCII.
+
+    >>> escaped('a"\n')
+    'a\\"\\n'
+    """
+    text = text[:LONGEST].encode("unicode_escape").decode("ascii")
+    return text.replace('"', '\\"')
+
+
+def mode_of(path):
+    """Returns the mode of the file at a path, 0 if there is none."""
+    try:
+        return os.stat(path).st_mode
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,120 @@
+"""API keys: a file with one key a line, which is read again when it changes."""
+
+import hashlib
+import hmac
+import os
+import re
+import stat
+
+from absl import logging
+
+from t2t_keras.serving.limits import Refusal
+
+LARGEST = 1_000_000  # bytes of a file of keys
+KEY = re.compile(r"[\x21-\x7e]+")  # characters that a header may contain
+MISSING = "Please contact the server operator to get an API key"
+INVALID = "Invalid API key"
+
+
+class ApiKeys:
+    """The keys in a file.
+
+    Args:
+        path: path of the file. Empty lines and lines that begin with # are ignored.
+
+    Raises:
+        ValueError: the file has no key, or a line that is not a key.
+        OSError: the file cannot be read.
+    """
+
+    def __init__(self, path):
+        self.path, self.version = path, version_of(path)
+        self.digests, self.complaint = digests_in(path), ""
+        if not self.digests:
+            raise ValueError(f"--api_key_file={path} contains no key. Write one key a line")
+
+    def reload(self):
+        """Reads the file again if it has changed. If that is impossible, keeps the keys."""
+        complaint = ""
+        try:
+            version = version_of(self.path)
+            if version != self.version:
+                self.digests, self.version = digests_in(self.path), version
+                logging.info("%s now has %d API keys", self.path, len(self.digests))
+        except (ValueError, OSError) as error:
+            complaint = f"The API keys stay as they were: {error}"
+        if complaint and complaint != self.complaint:
+            logging.warning("%s", complaint)
+        self.complaint = complaint
+
+    def is_valid(self, key):
+        """Compares a key with every key, in a time that does not depend on their contents."""
+        self.reload()
+        given, found = digest(key), False
+        for each in self.digests:
+            found |= hmac.compare_digest(each, given)
+        return found
+
+    def check_header(self, request):
+        """Refuses a request without a valid key in its headers, with HTTP 401."""
+        key = key_in_headers(request)
+        if not (key and self.is_valid(key)):
+            reason = "The API key is not valid" if key else "This server requires an API key"
+            raise Refusal(
+                401,
+                f"{reason}. Send it in the header 'Authorization: Bearer KEY' or 'X-API-Key: KEY'",
+            )
+
+    def check_field(self, request, key):
+        """Refuses a request without a valid key, with the answers of LibreTranslate.
+
+        Args:
+            request: the request, whose headers may contain the key.
+            key: value of its field `api_key`, if any.
+        """
+        key = key or key_in_headers(request)
+        if not key:
+            raise Refusal(400, MISSING)
+        if not (isinstance(key, str) and self.is_valid(key)):
+            raise Refusal(403, INVALID)
+
+
+def key_in_headers(request):
+    """Returns the API key in the headers of a request, or ""."""
+    scheme, _, key = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and key.strip():
+        return key.strip()
+    return request.headers.get("X-API-Key", "").strip()
+
+
+def digests_in(path):
+    """Returns the digests of the keys in a file."""
+    with open(path, "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError(f"--api_key_file={path} must be a regular file")
+        contents = file.read(LARGEST + 1)
+    if len(contents) > LARGEST:
+        raise ValueError(f"--api_key_file={path} must have at most {LARGEST:,} bytes")
+    found = []
+    for index, line in enumerate(contents.decode("utf-8-sig", "replace").splitlines(), 1):
+        key = line.strip()
+        if not key or key.startswith("#"):
+            continue
+        if not KEY.fullmatch(key):
+            raise ValueError(
+                f"--api_key_file={path}, line {index}: a key must consist of ASCII letters, digits "
+                "and punctuation, without spaces"
+            )
+        found.append(digest(key))
+    return found
+
+
+def digest(key):
+    return hashlib.sha256(key.encode("utf-8", "replace")).digest()
+
+
+def version_of(path):
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for its writer
+        raise ValueError(f"--api_key_file={path} must be a regular file")
+    return status.st_ino, status.st_size, status.st_mtime_ns

@@ -1,0 +1,58 @@
+"""JSON schemas of LibreTranslate's API."""
+
+from t2t_keras.serving.apis.libretranslate_query import AUTO, FORMATS
+from t2t_keras.serving.apis.routes import FORM, JSON, MULTIPART
+from t2t_keras.serving.apis.schemas import COUNT, ERROR, TEXT, list_of, object_of
+
+NAME = TEXT | {"minLength": 1}
+TEXT_OR_TEXTS = {"anyOf": [NAME, list_of(TEXT, minItems=1)]}
+API_KEY = TEXT | {"description": "API key, if the server requires one"}
+REQUIRED = ("q", "source", "target")
+FIELDS = {
+    "q": NAME | {"description": "text to translate"},
+    "source": NAME | {"description": f"code of the language of the text, or {AUTO}"},
+    "target": NAME | {"description": "code of a language"},
+    "format": {"enum": [*FORMATS], "default": FORMATS[0]},
+    "alternatives": COUNT | {"default": 0, "description": "number of further translations"},
+    "api_key": API_KEY,
+}
+TRANSLATION = object_of(FIELDS, REQUIRED)
+TRANSLATION_BODIES = {
+    JSON: object_of(FIELDS | {"q": TEXT_OR_TEXTS}, REQUIRED),
+    FORM: TRANSLATION,
+    MULTIPART: TRANSLATION,
+}
+DETECTION = object_of({"q": NAME, "api_key": API_KEY}, ["q"])
+DETECTION_BODIES = {
+    JSON: object_of({"q": TEXT_OR_TEXTS, "api_key": API_KEY}, ["q"]),
+    FORM: DETECTION,
+    MULTIPART: DETECTION,
+}
+DETECTED = object_of(
+    {"confidence": {"type": "number", "minimum": 0, "maximum": 100}, "language": TEXT}
+)
+DETECTIONS = list_of(DETECTED)
+TRANSLATED = object_of(
+    {
+        "translatedText": {"anyOf": [TEXT, list_of(TEXT)]},
+        "alternatives": list_of({"anyOf": [TEXT, list_of(TEXT)]}),
+        "detectedLanguage": {"anyOf": [DETECTED, list_of(DETECTED)]},
+    },
+    ["translatedText"],
+)
+LANGUAGES = list_of(object_of({"code": TEXT, "name": TEXT, "targets": list_of(TEXT)}))
+NAMED = object_of({"code": TEXT, "name": TEXT})
+FLAG, NUMBER = {"type": "boolean"}, {"type": "integer"}
+SETTINGS = object_of(
+    {
+        "apiKeys": FLAG,
+        "charLimit": NUMBER,
+        "filesTranslation": FLAG,
+        "frontendTimeout": NUMBER,
+        "keyRequired": FLAG,
+        "language": object_of({"source": NAMED, "target": NAMED}),
+        "suggestions": FLAG,
+        "supportedFilesFormat": list_of(TEXT),
+    }
+)
+DISABLED = {403: ERROR}

@@ -1,0 +1,25 @@
+"""JSON schemas of requests and answers, for the OpenAPI document."""
+
+TEXT = {"type": "string"}
+COUNT = {"type": "integer", "minimum": 0}
+ANY_OBJECT = {"type": "object"}
+
+
+def object_of(properties, required=None):
+    """Returns the schema of an object.
+
+    Args:
+        properties: {name: schema}.
+        required: names of the required properties. None: all.
+    """
+    required = list(properties if required is None else required)
+    return {"type": "object", "properties": properties} | (
+        {"required": required} if required else {}
+    )
+
+
+def list_of(items, **limits):
+    return {"type": "array", "items": items, **limits}
+
+
+ERROR = object_of({"error": {"type": "string", "description": "reason, and what to do"}})

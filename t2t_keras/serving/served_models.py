@@ -1,0 +1,145 @@
+"""The models of a server. Each has its own versions; all share the workers and the limits."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from absl import logging
+
+from t2t_keras.export.formats import versions_in
+from t2t_keras.serving import versions
+from t2t_keras.serving.engine_model import EngineModel
+from t2t_keras.serving.limits import Refusal
+from t2t_keras.serving.versions import Versions
+from t2t_keras.translating.export_folders import is_litert
+from t2t_keras.translating.languages import Languages
+
+
+class ModelSource(NamedTuple):
+    """Where the versions of a model are; see `Versions`."""
+
+    name: str
+    folder: Path
+    load: Callable | None = None  # None: `load_model`
+    find: Callable = versions_in
+    languages: Languages | None = None
+
+    def versions(self):
+        """Returns {number: folder} of the versions that exist now."""
+        return self.find(self.folder)
+
+
+class ServedModels:
+    """The models of a server.
+
+    Args:
+        sources: a `ModelSource` for each model, with different names.
+        workers: the `Workers`.
+        load: function that loads a version of the sources without one.
+    """
+
+    def __init__(self, sources, workers, load):
+        self.all = {
+            each.name: Versions(
+                each.name, each.folder, workers, each.load or load, each.find, each.languages
+            )
+            for each in sources
+        }
+
+    def named(self, name):
+        """Returns the `Versions` of a model."""
+        if name not in self.all:
+            known = ", ".join(map(repr, self.all))
+            raise Refusal(404, f"Unknown model {name[:80]!r}. Available: {known}")
+        return self.all[name]
+
+    @property
+    def current(self):
+        """The current versions of all models that have one, in the given order."""
+        return [each.current for each in self.all.values() if each.current]
+
+    @property
+    def languages(self):
+        """(name, `Languages` or None) of each model."""
+        return [
+            (name, each.current.languages if each.current else each.languages)
+            for name, each in self.all.items()
+        ]
+
+    async def start(self, started):
+        """Loads a version of each model. Raises the first error if no model can be loaded.
+
+        Args:
+            started: called with the name of each model and the number of its version.
+        """
+        first_error = None
+        for name, model in self.all.items():
+            try:
+                await model.start()
+                started(name, model.current.number)
+            except (ValueError, OSError) as error:
+                first_error = first_error or error
+                if len(self.all) > 1:
+                    logging.error("Model %s is not served: %s", name, error)
+        if not self.current:
+            raise first_error
+        self.warn_of_equal_pairs()
+
+    def warn_of_equal_pairs(self):
+        """Warns of pairs of languages that several models translate."""
+        first = {}
+        for name, model in self.all.items():
+            for pair in model.current.pairs if model.current else ():
+                if first.setdefault(pair, name) != name:
+                    logging.warning(
+                        "Models %s and %s both translate %s-%s: /translate uses %s, because it was "
+                        "given first",
+                        *(first[pair], name, *pair, first[pair]),
+                    )
+
+    async def watch(self):
+        """Switches each model to its newest version whenever it changes."""
+        while True:
+            await asyncio.sleep(versions.POLL_SECONDS)
+            for model in self.all.values():
+                with contextlib.suppress(OSError):  # the disk may be unavailable for a moment
+                    await model.check_folder()
+
+    def pair(self, source, target):
+        """Returns the `Version` and the `Pair` that translate between two languages, or None."""
+        for version in self.current:
+            if (source, target) in version.pairs:
+                return version, version.pairs[source, target]
+        for model in self.all.values():
+            if model.current is None and model.languages == (source, target):
+                model.find()  # refuses: it is not loaded
+        return None
+
+    def targets(self):
+        """Returns {language: the languages that it is translated into}, of all known languages."""
+        targets = {}
+        pairs = [pair for version in self.current for pair in version.pairs]
+        waiting = [each for each in self.all.values() if each.current is None and each.languages]
+        pairs += [tuple(each.languages) for each in waiting]
+        for source, target in pairs:
+            targets.setdefault(source, set()).add(target)
+            targets.setdefault(target, set())
+        return targets
+
+
+def load_model(folder, **options):
+    """Returns the model in a version's folder.
+
+    Args:
+        folder: folder with a SavedModel or a LiteRT model.
+        **options: options of `ServedSavedModel`, used only for a SavedModel.
+    """
+    if is_litert(folder):
+        from t2t_keras.translating.engines.litert import LiteRTEngine  # loads LiteRT
+
+        return EngineModel(LiteRTEngine(folder))
+    from t2t_keras.serving.models import ServedSavedModel  # loads TensorFlow
+
+    return ServedSavedModel(folder, **options)
