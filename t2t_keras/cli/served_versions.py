@@ -72,7 +72,8 @@ def languages_for(folder, model):
         folder: the folder of the run, as given.
         model: the `ModelSource`.
     """
-    recorded = languages_of(folder)
+    versions = model.versions()
+    recorded = (versions and languages_of(versions[max(versions)])) or languages_of(folder)
     named = languages_in_name(model.name)
     if recorded and named and named != recorded and is_pair(model.name):
         raise ValueError(

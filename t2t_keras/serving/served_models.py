@@ -107,6 +107,12 @@ class ServedModels:
                 with contextlib.suppress(OSError):  # the disk may be unavailable for a moment
                     await model.check_folder()
 
+    def check_started(self):
+        """Refuses requests about all models while some are still loading for the first time."""
+        for model in self.all.values():
+            if model.is_starting:
+                raise Refusal(503, f"Model {model.name!r} is still loading")
+
     def pair(self, source, target):
         """Returns the `Version` and the `Pair` that translate between two languages, or None."""
         for version in self.current:

@@ -145,10 +145,17 @@ class Versions:
         workers.metrics.begins(name)
         self.known = {}  # {number: `Version`} for all versions that were loaded or tried
         self.current, self.failures = None, {}
+        self.is_starting = True  # until all versions that exist at the start were tried
         self.seen = {}  # {number: files at the last check of the folder}
 
     async def start(self):
         """Loads the newest version that works."""
+        try:
+            await self.load_newest()
+        finally:
+            self.is_starting = False
+
+    async def load_newest(self):
         first_error = None
         for number, folder in sorted(self.find_folders(self.folder).items(), reverse=True):
             try:
@@ -245,8 +252,7 @@ class Versions:
         if self.current is None:
             reason = "cannot be loaded; the server's log has the reason"
             raise Refusal(
-                503,
-                f"Model {self.name!r} {reason if self.failures else 'is still loading'}",
+                503, f"Model {self.name!r} {'is still loading' if self.is_starting else reason}"
             )
         if number not in (None, self.current.number):
             raise Refusal(

@@ -4,7 +4,7 @@ import pytest
 
 from pipelines.atomic_files import write_json
 from t2t_keras.cli import served_versions
-from t2t_keras.cli.served_versions import find_versions
+from t2t_keras.cli.served_versions import find_models, find_versions
 from t2t_keras.export.formats import LITERT_RECORD
 from t2t_keras.runs.exports.engine_choice import NoExport
 
@@ -109,3 +109,24 @@ def test_what_is_no_folder_of_exports_is_refused(tmp_path):
         find_versions(tmp_path)
     with pytest.raises(ValueError, match="no export for --engine=ctranslate2"):
         find_versions(tmp_path, "ctranslate2")
+
+
+def test_models_have_names_and_languages_from_records_runs_or_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    saved_model(tmp_path / "plain/1")
+    saved_model(tmp_path / "opus-mt-en-de/1")
+    saved_model(tmp_path / "a=b/1")
+    saved_model(tmp_path / "run/export/1")
+    write_json(tmp_path / "run/config.json", {"languages": ["de", "pt-BR"]})
+    folders = ["plain", "fr-en=plain", "opus-mt-en-de", "own=opus-mt-en-de", "a=b", "x=run"]
+    assert [(each.name, each.languages) for each in find_models(folders)] == [
+        ("plain", None),
+        ("fr-en", ("fr", "en")),
+        ("opus-mt-en-de", ("en", "de")),
+        ("own", None),
+        ("a=b", None),
+        ("x", ("de", "pt-BR")),
+    ]
+    assert find_models(["plain"], "it-is")[0].languages == ("it", "is")
+    with pytest.raises(ValueError, match="named en-de translates de to pt-BR, as run records"):
+        find_models(["en-de=run"])

@@ -13,6 +13,7 @@ from t2t_keras.serving import connections as module
 from t2t_keras.serving.connections import affordable, client_of
 from t2t_keras.serving.limits import Limits
 from t2t_keras.serving.models import ServedSavedModel
+from t2t_keras.serving.served_models import ModelSource
 from t2t_keras.serving.server import Server
 
 # An answer of about 3 MB, more than the buffers of the operating system hold.
@@ -37,16 +38,16 @@ def serve(backwards_export, model):
     def run(clients, **limits):
         async def whole():
             sock = socket.create_server(("127.0.0.1", 0))
-            server = Server("backwards", backwards_export, Limits(**limits))
-            server.versions.load = lambda folder: model
+            source = ModelSource("backwards", backwards_export, lambda folder: model)
+            server = Server([source], Limits(**limits), None)
             server.port, ready = sock.getsockname()[1], asyncio.Event()
-            running = asyncio.create_task(server.run(sock, lambda version: ready.set()))
+            running = asyncio.create_task(server.run(sock, lambda name, version: ready.set()))
             await ready.wait()
             try:
                 async with asyncio.timeout(60):
                     await clients(server)
             finally:
-                server.stop.set()
+                server.requests.stop.set()
                 await running
 
         asyncio.run(whole())
@@ -217,7 +218,7 @@ def test_if_all_connections_are_busy_new_ones_get_no_predictions_but_health_chec
     async def clients(server):
         slow = post({"instances": ["slow"]})
         async with connected(server, slow) as first, connected(server, slow) as second:
-            await until(lambda: server.in_flight == 2)
+            await until(lambda: server.requests.in_flight == 2)
             status, text = await answer(server, slow)
             assert status == 503
             assert "All connections of the server are busy" in json.loads(text)["error"]

@@ -57,19 +57,52 @@ def test_sentences_are_limited_as_rows_are(option):
 def test_a_glossary_may_be_longer_than_a_text():
     long = "\n".join(f"{'x' * 50} {n}\tdog" for n in range(100))
     assert predictions({**GLOSSARY, "glossary": long})
-    with pytest.raises(Refusal, match="a text has 5,001 bytes") as error:
-        predictions({"text": "x" * 5001})
-    assert error.value.status == 413
 
 
-def test_the_memory_of_glossaries_counts():
+SENTENCE = "Two dogs sleep here now. "
+
+
+@pytest.mark.parametrize("row", [{}, {"markup": "html"}, {"glossary": "dog\tHund"}])
+def test_the_limit_of_a_text_is_one_of_each_sentence(row):
+    """A text of any length is allowed, but not a sentence, and not too many sentences."""
+    limit = {"max_text_bytes": 30, "max_rows_in_flight": 80}
+    text = (SENTENCE * 40).strip()
+    assert len(predictions({"text": text, **row}, **limit)) == 1
+    for wrong, message in (
+        ("Two dogs. " + "X" * 31, r"Row 1: a sentence has 31 bytes; at most 30 .*--max_text_bytes"),
+        (SENTENCE * 41, "have 42 sentences; at most 40 are allowed .*--max_rows_in_flight"),
+    ):
+        with pytest.raises(Refusal, match=message) as error:
+            predictions({"text": "A dog."}, {"text": wrong, **row}, **limit)
+        assert error.value.status == 413
+
+
+@pytest.mark.parametrize("whole", [{"split": False}, {"require": "Hund"}])
+def test_a_text_that_is_not_divided_is_one_sentence(whole):
+    with pytest.raises(Refusal, match=r"a sentence has 100 bytes; at most 30"):
+        predictions({"text": SENTENCE * 4, **whole}, max_text_bytes=30)
+
+
+def test_too_many_sentences_are_refused_before_they_are_encoded(monkeypatch):
+    monkeypatch.setattr(module, "encoded_sentences", None)
+    with pytest.raises(Refusal, match="have 30,000 sentences"):
+        predictions({"text": "No. A dog. " * 15_000})
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"text": "a", "glossary": "\n".join(f"{n}\tb" for n in range(1000))},
+        {"text": "<b></b>a " * 430, "markup": "html"},
+    ],
+)
+def test_the_memory_of_glossaries_and_markup_counts(row):
     async def ask():
         client, held = Client(EchoEngine()), []
         connection = type(
             "Connection", (), {"client": "a", "hold": lambda _, size: held.append(size)}
         )
-        large = {**GLOSSARY, "glossary": "\n".join(f"{n}\tb" for n in range(1000))}
-        await client(large, GLOSSARY, connection=connection())
+        await client(row, GLOSSARY, connection=connection())
         await client.close()
         return held
 

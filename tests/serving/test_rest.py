@@ -16,7 +16,7 @@ PAIR = {"source": STRINGS, "target": STRINGS}
 
 def inputs(request, specs=TEXT):
     body = request if isinstance(request, bytes) else json.dumps(request).encode()
-    arrays = inputs_of(query_of(body), specs, Limits(max_rows_in_flight=8), longest=100)
+    arrays = inputs_of(query_of(body), specs, Limits(max_rows_in_flight=8), (100, "max_text_bytes"))
     return {name: array.tolist() for name, array in arrays.items()}
 
 

@@ -2,8 +2,6 @@
 
 import asyncio
 import concurrent.futures
-import contextlib
-import functools
 import gzip
 import json
 import os
@@ -16,15 +14,11 @@ import urllib.error
 import aiohttp
 import numpy as np
 import pytest
+from support.serving.in_process_server import serving
 from support.serving.served_engine import EchoEngine
 from support.serving.serving_client import backwards, get, metric, predict, served, until
 
-from pipelines.text.language_detection import LanguageDetector
 from pipelines.text.sentences import split_sentences
-from t2t_keras.serving.engine_model import EngineModel
-from t2t_keras.serving.limits import Limits
-from t2t_keras.serving.served_models import ModelSource
-from t2t_keras.serving.server import Server
 from t2t_keras.translating import texts
 
 
@@ -33,37 +27,6 @@ def address(backwards_export):
     with served(backwards_export.parent) as (process, address):
         yield address
         assert process.stop() == 0
-
-
-@pytest.fixture
-def in_process(tmp_path):
-    """A function that serves a model with an engine in a thread, and yields its address."""
-    (tmp_path / "1").mkdir()
-
-    @contextlib.contextmanager
-    def run(engine):
-        sock, ready = socket.create_server(("127.0.0.1", 0)), threading.Event()
-        port = sock.getsockname()[1]
-        source = ModelSource("m", tmp_path, lambda folder: EngineModel(engine))
-        server = Server([source], Limits(), LanguageDetector)
-
-        async def serve():
-            loop = asyncio.get_running_loop()
-            loop.add_signal_handler = lambda *arguments: None  # for main threads only
-            stopping.append(functools.partial(loop.call_soon_threadsafe, server.requests.stop.set))
-            await server.run(sock, lambda name, version: ready.set())
-
-        stopping = []
-        thread = threading.Thread(target=asyncio.run, args=[serve()])
-        thread.start()
-        assert ready.wait(30)
-        try:
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            stopping[0]()
-            thread.join(30)
-
-    return run
 
 
 @pytest.mark.long
@@ -134,7 +97,7 @@ def test_a_model_that_is_not_ours_gets_its_texts_and_options_as_they_are(address
     assert predict(address, body) == (400, {"error": message})
 
 
-def test_a_model_with_an_engine_is_asked_over_http(in_process, monkeypatch):
+def test_a_model_with_an_engine_is_asked_over_http(monkeypatch):
     """Large texts do not hold up other requests, and errors of the engine are not shown."""
     started, finish = threading.Event(), threading.Event()
 
@@ -147,7 +110,7 @@ def test_a_model_with_an_engine_is_asked_over_http(in_process, monkeypatch):
         body = {"signature_name": "translate_with_options", "instances": list(rows)}
         return predict(address, body, "v1/models/m:predict")
 
-    with in_process(EchoEngine()) as address:
+    with serving(m=EchoEngine()) as address:
         answer = asked(address, {"text": "One dog. Two dogs.", "confidence": True})[1]
         assert answer["predictions"][0]["words"][0] == "One dog. Two dogs."
         assert metric(address, 't2t_batch_rows_sum{signature="search"}') == 2

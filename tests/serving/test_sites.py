@@ -63,3 +63,11 @@ def test_only_its_own_pages_may_post(host, origin, expected):
     sites = Sites("127.0.0.1", "127.0.0.1", ["given"])
     assert status(sites, "POST", Host=host, Origin=origin)[0] == expected
     assert status(sites, "GET", Host=host, Origin=origin)[0] == 200
+
+
+@pytest.mark.parametrize(
+    "origin", ["example.com", "https://a.com/", "null", "ftp://a.com", "", "*.a.com"]
+)
+def test_what_is_no_origin_is_refused(origin):
+    with pytest.raises(ValueError, match="--allowed_origins must be"):
+        Sites("127.0.0.1", origins=[origin])

@@ -10,7 +10,8 @@ TEXTS = Spec("string", (None,))
 
 
 def array(values, spec=TEXTS, longest=10):
-    return array_of("x", values, spec, Limits(max_rows_in_flight=8, max_row_values=4), longest)
+    limits = Limits(max_rows_in_flight=8, max_row_values=4)
+    return array_of("x", values, spec, limits, (longest, "max_text_bytes"))
 
 
 def test_strings_become_bytes_and_base64_is_decoded():
@@ -51,7 +52,12 @@ def test_nested_lists_become_arrays(values, dtype):
         ([1], Spec("bool", (None,)), 400, "must be bool"),
         ([{"b64": "%"}], TEXTS, 400, "not valid base64"),
         (["\ud800"], TEXTS, 400, "unpaired surrogate"),
-        (["x" * 11], TEXTS, 413, "a text has 11 bytes; at most 10 are allowed"),
+        (
+            ["x" * 11],
+            TEXTS,
+            413,
+            "a text has 11 bytes; at most 10 are allowed (--max_text_bytes",
+        ),
         (["x"] * 5, TEXTS, 413, "has 5 rows; at most 4 are allowed"),
         ([[1] * 5], Spec("int32", (None, None)), 413, "has 5 values; at most 4 are allowed"),
         ([[["x"] * 3] * 2], Spec("string", (None, None, None)), 413, "has 6 values; at most 4"),

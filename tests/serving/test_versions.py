@@ -246,11 +246,13 @@ def test_a_version_that_breaks_while_it_is_served_stays_in_memory(tmp_path, watc
 def test_requests_for_other_versions_are_refused(tmp_path):
     add(tmp_path, 3)
     versions = versions_of(tmp_path)
+    assert versions.is_starting
     with pytest.raises(Refusal, match="'m' is still loading") as error:
         versions.find()
     assert error.value.status == 503
     asyncio.run(versions.start())
-    with pytest.raises(Refusal, match="Version 7 of model 'm' is not loaded. Available: 3") as error:
+    message = "Version 7 of model 'm' is not loaded. Available: 3"
+    with pytest.raises(Refusal, match=message) as error:
         versions.find(7)
     assert error.value.status == 404
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from t2t_keras.translating.languages import Languages, languages_of
+from t2t_keras.translating.languages import Languages, languages_in_name, languages_of
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,9 @@ def test_records_may_name_the_languages(tmp_path, name, recorded, found):
     assert languages_of(tmp_path) is None
     (tmp_path / name).write_text(json.dumps({"languages": recorded}))
     assert languages_of(tmp_path) == found
+
+
+def test_a_name_may_end_with_a_pair_of_known_languages():
+    assert languages_in_name("opus-mt-en-de") == languages_in_name("EN-de") == ("en", "de")
+    for name in ("ende", "en-de-2", "my-run", "xx-yy", "run.en", "token-de"):
+        assert languages_in_name(name) is None

@@ -142,13 +142,14 @@ def without_query(address):
 
 
 def escaped(text):
-    r"""Escapes quotes, control characters and other characters that are not printable ASCII.
+    r"""Escapes quotes, control characters and bytes that are not ASCII.
 
     >>> escaped('a"\n')
     'a\\"\\n'
     """
-    text = text[:LONGEST].encode("unicode_escape").decode("ascii")
-    return text.replace('"', '\\"')
+    # aiohttp's headers contain each byte that is not UTF-8 as a surrogate.
+    data = text[:LONGEST].encode("utf-8", "surrogateescape")
+    return data.decode("latin-1").encode("unicode_escape").decode("ascii").replace('"', '\\"')
 
 
 def mode_of(path):

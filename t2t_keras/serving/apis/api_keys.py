@@ -75,16 +75,19 @@ class ApiKeys:
         key = key or key_in_headers(request)
         if not key:
             raise Refusal(400, MISSING)
-        if not (isinstance(key, str) and self.is_valid(key)):
+        if not self.is_valid(key):
             raise Refusal(403, INVALID)
 
 
 def key_in_headers(request):
-    """Returns the API key in the headers of a request, or ""."""
+    """Returns the API key in the headers of a request, or "".
+
+    If there is a header X-API-Key, Authorization may be meant for a proxy.
+    """
+    if "X-API-Key" in request.headers:
+        return request.headers["X-API-Key"].strip()
     scheme, _, key = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and key.strip():
-        return key.strip()
-    return request.headers.get("X-API-Key", "").strip()
+    return key.strip() if scheme.lower() == "bearer" else ""
 
 
 def digests_in(path):

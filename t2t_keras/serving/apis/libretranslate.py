@@ -5,7 +5,14 @@ alternatives of HTML are additions.
 """
 
 from t2t_keras.serving.apis.forms import fields_of
-from t2t_keras.serving.apis.libretranslate_query import AUTO, FORMATS, HTML, query_of, texts_in
+from t2t_keras.serving.apis.libretranslate_query import (
+    AUTO,
+    FORMATS,
+    HTML,
+    check_string,
+    query_of,
+    texts_in,
+)
 from t2t_keras.serving.apis.libretranslate_schemas import (
     DETECTION_BODIES,
     DETECTIONS,
@@ -98,10 +105,13 @@ class LibreTranslate:
 
     async def checked_fields(self, request):
         """Returns the fields of a request, after checking its API key."""
+        self.models.check_started()
         check_connection(request)
         values = fields_of(request, await self.requests.body(request))
+        key = "" if values.get("api_key") is None else values["api_key"]
+        check_string("api_key", key)
         if self.keys:
-            self.keys.check_field(request, values.get("api_key"))
+            self.keys.check_field(request, key)
         return values
 
     async def source_of(self, query, client):
@@ -179,6 +189,7 @@ class LibreTranslate:
         return found or [(next(code for code in targets if targets[code]), 0.0)]
 
     async def languages(self, request):
+        self.models.check_started()
         targets = self.models.targets()
         return json_response(
             [

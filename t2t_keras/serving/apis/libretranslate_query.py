@@ -1,5 +1,6 @@
 """The fields of a request for a translation, checked as LibreTranslate checks them."""
 
+import re
 from typing import NamedTuple
 
 from t2t_keras.serving.limits import Refusal
@@ -7,6 +8,7 @@ from t2t_keras.serving.tensors import check_rows, check_unicode
 
 AUTO, HTML = "auto", "html"
 FORMATS = ("text", HTML)
+DIGITS = "^-?[0-9]{1,4000}$"  # number of alternatives in a form
 
 
 class Query(NamedTuple):
@@ -31,11 +33,11 @@ def query_of(values, limits):
         if not values.get(name):
             raise Refusal(400, f"Invalid request: missing {name} parameter")
     texts, is_list = texts_in(values, limits)
-    names = {name: values.get(name) or FORMATS[0] for name in ("source", "target", "format")}
+    names = {name: values.get(name) for name in ("source", "target", "format")}
+    if names["format"] in (None, ""):
+        names["format"] = FORMATS[0]
     for name, value in names.items():
-        if not isinstance(value, str):
-            raise Refusal(400, f"Invalid request: {name} parameter is not a string")
-        check_unicode(name, value)
+        check_string(name, value)
     return Query(texts, is_list, **names, alternatives=count_in(values.get("alternatives", 0)))
 
 
@@ -55,11 +57,15 @@ def texts_in(values, limits):
     return texts, texts is given
 
 
+def check_string(name, value):
+    if not isinstance(value, str):
+        raise Refusal(400, f"Invalid request: {name} parameter is not a string")
+    check_unicode(name, value)
+
+
 def count_in(value):
-    """Returns the requested number of alternatives."""
-    try:
-        if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):
-            raise ValueError
+    """Returns the requested number of alternatives, which may be a string of digits."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and value % 1 == 0
+    if value is None or is_number or (isinstance(value, str) and re.fullmatch(DIGITS, value)):
         return max(0, int(value or 0))
-    except (TypeError, ValueError):
-        raise Refusal(400, "Invalid request: alternatives parameter is not a number") from None
+    raise Refusal(400, "Invalid request: alternatives parameter is not a number")

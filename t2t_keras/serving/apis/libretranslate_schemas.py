@@ -1,30 +1,39 @@
 """JSON schemas of LibreTranslate's API."""
 
-from t2t_keras.serving.apis.libretranslate_query import AUTO, FORMATS
+from t2t_keras.serving.apis.libretranslate_query import DIGITS, FORMATS
 from t2t_keras.serving.apis.routes import FORM, JSON, MULTIPART
-from t2t_keras.serving.apis.schemas import COUNT, ERROR, TEXT, list_of, object_of
+from t2t_keras.serving.apis.schemas import ERROR, SOURCE, TARGET, TEXT, list_of, object_of
 
 NAME = TEXT | {"minLength": 1}
 TEXT_OR_TEXTS = {"anyOf": [NAME, list_of(TEXT, minItems=1)]}
 API_KEY = TEXT | {"description": "API key, if the server requires one"}
+NO_KEY = API_KEY | {"type": ["string", "null"]}
+COUNT = {"type": "integer", "default": 0, "description": "number of further translations"}
 REQUIRED = ("q", "source", "target")
 FIELDS = {
     "q": NAME | {"description": "text to translate"},
-    "source": NAME | {"description": f"code of the language of the text, or {AUTO}"},
-    "target": NAME | {"description": "code of a language"},
+    "source": SOURCE,
+    "target": TARGET,
     "format": {"enum": [*FORMATS], "default": FORMATS[0]},
-    "alternatives": COUNT | {"default": 0, "description": "number of further translations"},
+    "alternatives": COUNT,
     "api_key": API_KEY,
 }
 TRANSLATION = object_of(FIELDS, REQUIRED)
+# In JSON, the texts may be a list, numbers may be strings, and optional fields may be null.
+JSON_FIELDS = {
+    "q": TEXT_OR_TEXTS,
+    "format": {"enum": [*FORMATS, None], "default": FORMATS[0]},
+    "alternatives": {"anyOf": [COUNT, {"type": "string", "pattern": DIGITS}, {"type": "null"}]},
+    "api_key": NO_KEY,
+}
 TRANSLATION_BODIES = {
-    JSON: object_of(FIELDS | {"q": TEXT_OR_TEXTS}, REQUIRED),
+    JSON: object_of(FIELDS | JSON_FIELDS, REQUIRED),
     FORM: TRANSLATION,
     MULTIPART: TRANSLATION,
 }
 DETECTION = object_of({"q": NAME, "api_key": API_KEY}, ["q"])
 DETECTION_BODIES = {
-    JSON: object_of({"q": TEXT_OR_TEXTS, "api_key": API_KEY}, ["q"]),
+    JSON: object_of({"q": TEXT_OR_TEXTS, "api_key": NO_KEY}, ["q"]),
     FORM: DETECTION,
     MULTIPART: DETECTION,
 }

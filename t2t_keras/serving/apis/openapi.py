@@ -4,7 +4,7 @@ import re
 
 import t2t_keras
 from t2t_keras.serving.apis.routes import FIELD, HEADER
-from t2t_keras.serving.apis.schemas import ERROR
+from t2t_keras.serving.apis.schemas import ERROR, MODEL
 
 VERSION = "3.1.0"
 # Statuses of errors, by the kind of request that may get them.
@@ -27,7 +27,7 @@ WITH_KEY = {
     FIELD: {400: "no API key, or a different mistake", 403: "the API key is not valid"},
 }
 PARAMETERS = {
-    "name": ("name of a model", {"type": "string"}),
+    "name": ("name of a model", MODEL),
     "version": ("number of a version", {"type": "integer", "minimum": 0, "maximum": 10**18 - 1}),
 }
 SCHEMES = {
@@ -36,20 +36,28 @@ SCHEMES = {
 }
 
 
-def document(routes, models=(), needs_key=False):
+def document(routes, models, targets, needs_key):
     """Returns the OpenAPI document as a dict.
 
     Args:
         routes: `Route`s.
         models: names of the models.
+        targets: {language: the languages that it is translated into}.
         needs_key: whether the server requires API keys.
     """
     paths = {}
     for route in routes:
         if route.documented:
-            described = operation(route, models, needs_key)
+            described = operation(route, needs_key)
             paths.setdefault(route.path, {})[route.method.lower()] = described
-    components = {"schemas": {"Error": ERROR}}
+    schemas = {"Error": ERROR}
+    for name, choices in {
+        "Model": models,
+        "Source": ["auto", *(language for language in targets if targets[language])],
+        "Target": targets,
+    }.items():
+        schemas[name] = {"type": "string"} | ({"enum": [*choices]} if choices else {})
+    components = {"schemas": schemas}
     if needs_key:
         components["securitySchemes"] = SCHEMES
     return {
@@ -60,13 +68,13 @@ def document(routes, models=(), needs_key=False):
     }
 
 
-def operation(route, models, needs_key):
+def operation(route, needs_key):
     """Returns the description of a route."""
     found = {"operationId": route.name, "summary": route.summary}
     if needs_key and route.key == HEADER:
         found["security"] = [{scheme: []} for scheme in SCHEMES]
     names = re.findall(r"{(\w+)}", route.path)
-    parameters = [path_parameter(name, models) for name in names]
+    parameters = [path_parameter(name) for name in names]
     parameters += [
         {"name": name, "in": "query", "required": name in route.required, "schema": schema}
         for name, schema in route.query.items()
@@ -86,10 +94,8 @@ def operation(route, models, needs_key):
     return found
 
 
-def path_parameter(name, models):
+def path_parameter(name):
     description, schema = PARAMETERS[name]
-    if name == "name" and models:
-        schema = schema | {"enum": [*models]}
     return {
         "name": name,
         "in": "path",

@@ -7,7 +7,6 @@ from t2t_keras.serving.apis.middleware import json_response
 from t2t_keras.serving.apis.openapi import document
 from t2t_keras.serving.apis.routes import HEADER, Route
 from t2t_keras.serving.apis.schemas import ANY_OBJECT, object_of
-from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.page import page
 
 METRICS = CONTENT_TYPE_LATEST.partition(";")[0]
@@ -64,11 +63,11 @@ class Operation:
         return json_response({"status": "ok"})
 
     def check_health(self):
-        if not self.models.current:
-            raise Refusal(503, "The model is still loading")
+        self.models.check_started()
 
     async def show_metrics(self, request):
         return web.Response(body=self.metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     async def openapi(self, request):
-        return json_response(document(self.all_routes, self.models.all, self.needs_key))
+        known = self.models.all, self.models.targets(), self.needs_key
+        return json_response(document(self.all_routes, *known))

@@ -1,7 +1,10 @@
 """JSON schemas of requests and answers, for the OpenAPI document."""
 
 TEXT = {"type": "string"}
-COUNT = {"type": "integer", "minimum": 0}
+# Schemas that depend on the models of a server; `openapi.py` defines them.
+MODEL, SOURCE, TARGET = (
+    {"$ref": f"#/components/schemas/{name}"} for name in ("Model", "Source", "Target")
+)
 ANY_OBJECT = {"type": "object"}
 
 

@@ -15,8 +15,17 @@ from t2t_keras.serving.rest import query_of
 MODEL = "/v1/models/{name}"
 VERSION = MODEL + "/versions/{version}"
 SIGNATURE = TEXT | {"description": "name of a signature; GET …/metadata lists them"}
-ROWS = {"description": "rows: texts, or objects with the inputs of the signature"}
-COLUMNS = {"description": "columns: texts, or an object with a list for each input"}
+ROWS = list_of(
+    {"type": ["string", "object", "array"]},
+    minItems=1,
+    description="rows: texts, or objects with the inputs of the signature",
+)
+COLUMNS = {
+    "type": ["array", "object"],
+    "minItems": 1,
+    "minProperties": 1,
+    "description": "columns: texts, or an object with a list for each input",
+}
 QUERY = object_of({"signature_name": SIGNATURE, "instances": ROWS, "inputs": COLUMNS}, []) | {
     "oneOf": [{"required": ["instances"]}, {"required": ["inputs"]}],
 }

@@ -17,7 +17,7 @@ from pipelines.atomic_files import read_json, write_json
 from pipelines.toy.grammar import pairs
 from t2t_keras.decoding.rows import Rows
 from t2t_keras.export.formats import LITERT_MODEL, LITERT_RECORD
-from t2t_keras.serving.server import load_model
+from t2t_keras.serving.served_models import load_model
 from t2t_keras.translating.engines.litert import LiteRTEngine
 from t2t_keras.translating.export_folders import find_export
 from t2t_keras.translating.find import is_export, load_translator, needs_tensorflow

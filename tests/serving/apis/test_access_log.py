@@ -1,0 +1,88 @@
+"""The access log: its format, what it leaves out, rotation, and a full disk."""
+
+import os
+import re
+import threading
+import time
+
+from support.serving.in_process_server import serving
+from support.serving.served_engine import EchoEngine
+from support.serving.serving_client import get, predict, until
+
+from t2t_keras.serving.apis import access_log as module
+from t2t_keras.serving.apis.access_log import AccessLog
+
+COMBINED = re.compile(
+    r'127\.0\.0\.1 - - \[\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "([^"]*)" (\d{3}) (\d+|-) '
+    r'"([^"\\]|\\.)*" "([^"\\]|\\.)*"'
+)
+
+
+def test_every_answer_has_a_line_without_texts_and_keys(tmp_path):
+    log = AccessLog(tmp_path / "log")
+    with serving(en_de=EchoEngine(), options={"access_log": log}) as address:
+        query = "q=secret+text&source=en&target=de&api_key=secret"
+        get(address, f"translate?{query}")
+        predict(
+            *(address, b"q=secret", "translate"),
+            **{"Referer": f"{address}/?{query}", "User-Agent": 'a "b"\t\u00e9'},
+        )
+        get(address, "healthz", "HEAD")
+        get(address, "nowhere")
+    lines = (tmp_path / "log").read_text().splitlines()
+    assert all(COMBINED.fullmatch(line) for line in lines), lines
+    assert [COMBINED.fullmatch(line).groups()[:3] for line in lines] == [
+        ("GET /translate HTTP/1.1", "200", "33"),
+        ("POST /translate HTTP/1.1", "400", "54"),
+        ("HEAD /healthz HTTP/1.1", "200", "-"),
+        ("GET /nowhere HTTP/1.1", "404", "44"),
+    ]
+    assert "secret" not in "\n".join(lines)
+    assert lines[1].endswith('"a \\"b\\"\\t\\xe9"')
+
+
+def test_a_renamed_file_is_opened_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "CHECK_SECONDS", 0)
+    path, old = tmp_path / "log", tmp_path / "log.1"
+    log = AccessLog(path)
+    log.add("first\n")
+    until(lambda: path.read_text() == "first\n")
+    path.rename(old)
+    log.add("second\n")
+    until(lambda: path.exists() and path.read_text() == "second\n")
+    monkeypatch.setattr(module, "CHECK_SECONDS", 1000)
+    path.rename(old)
+    log.open_again()
+    log.add("third\n")
+    log.close()
+    assert (old.read_text(), path.read_text()) == ("second\n", "third\n")
+
+
+def test_a_disk_that_is_full_or_blocks_costs_lines_but_no_request(tmp_path, monkeypatch, caplog):
+    log, is_full, may_go_on = AccessLog(tmp_path / "log"), [True], threading.Event()
+    real = os.write
+
+    def write(file, text):
+        if is_full:
+            raise OSError(28, "No space left on device")
+        assert may_go_on.wait(30)
+        return real(file, text)
+
+    monkeypatch.setattr(module.os, "write", write)
+    for _ in range(3):
+        log.add("lost\n")
+        until(lambda: not log.lines)
+    until(lambda: log.dropped == 3)
+    is_full.clear()
+    monkeypatch.setattr(module, "MOST_LINES", 5)
+    log.add("written\n")
+    until(lambda: not log.lines)
+    begin = time.monotonic()
+    for _ in range(10):
+        log.add("x\n")
+    assert time.monotonic() - begin < 1, "nobody waits for the disk"
+    may_go_on.set()
+    log.close()
+    assert (tmp_path / "log").read_text() == "written\n" + "x\n" * 5
+    assert caplog.text.count("cannot be written") == 1
+    assert "it lacks 8 lines" in caplog.text

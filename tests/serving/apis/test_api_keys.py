@@ -1,0 +1,85 @@
+"""API keys: the file, where keys are given, and what a request without one gets."""
+
+import os
+from types import SimpleNamespace
+
+import pytest
+from support.serving.in_process_server import serving
+from support.serving.served_engine import EchoEngine
+from support.serving.serving_client import get, predict
+
+from t2t_keras.serving.apis.api_keys import INVALID, MISSING, ApiKeys
+
+
+@pytest.fixture
+def file(tmp_path):
+    (tmp_path / "keys").write_text("# of the shop\nfirst-key\n\n  second-key  \n")
+    return tmp_path / "keys"
+
+
+def test_keys_are_read_again_when_the_file_changes_and_kept_if_it_is_broken(file, caplog):
+    keys = ApiKeys(file)
+    assert keys.is_valid("first-key") and keys.is_valid("second-key")
+    assert not any(map(keys.is_valid, ("# of the shop", "", "é", "first-key ", "first-ke")))
+    file.write_text("third-key\n")
+    assert (keys.is_valid("third-key"), keys.is_valid("first-key")) == (True, False)
+    for break_it in (lambda: file.write_text("a b\n"), file.unlink, lambda: os.mkfifo(file)):
+        break_it()
+        assert keys.is_valid("third-key")
+    assert caplog.text.count("The API keys stay as they were") == 3
+    file.unlink()
+    file.write_text("")
+    assert not keys.is_valid("third-key"), "an empty file allows no key"
+
+
+@pytest.mark.parametrize(
+    ("contents", "message"),
+    [
+        (b"", "contains no key"),
+        (b"# only a comment\n", "contains no key"),
+        (b"good\nbad key\n", "line 2: a key must consist of"),
+        (b"\xff\xfe\n", "line 1: a key must consist of"),
+        (b"x" * 1_000_001, "at most 1,000,000 bytes"),
+    ],
+)
+def test_a_file_that_is_not_one_of_keys_is_refused(file, contents, message):
+    file.write_bytes(contents)
+    with pytest.raises(ValueError, match=message) as error:
+        ApiKeys(file)
+    assert "bad key" not in str(error.value)
+
+
+def test_every_key_is_compared_whatever_the_first_differences(file, monkeypatch):
+    keys, compared = ApiKeys(file), []
+    monkeypatch.setattr(
+        "t2t_keras.serving.apis.api_keys.hmac",
+        SimpleNamespace(compare_digest=lambda a, b: compared.append(a) or a == b),
+    )
+    assert keys.is_valid("first-key") and len(compared) == 2
+
+
+def test_both_interfaces_need_a_key_and_clients_can_find_out(file):
+    def translate(data, **headers):
+        return predict(address, data, "translate", **headers)
+
+    fields = b"q=a&source=en&target=de"
+    with serving(en_de=EchoEngine(), options={"keys": ApiKeys(file)}) as address:
+        path, rows = "v1/models/en-de:predict", {"instances": ["a"]}
+        assert predict(address, rows, path)[0] == 401
+        assert predict(address, rows, path, Authorization="Bearer wrong")[0] == 401
+        assert predict(address, rows, path, Authorization="Bearer first-key")[0] == 200
+        assert predict(address, rows, path, **{"X-API-Key": "second-key"})[0] == 200
+        for protected in ("v1/models/en-de", "v1/models/en-de/metadata", "metrics"):
+            assert get(address, protected)[0] == 401
+        assert translate(fields) == (400, {"error": MISSING})
+        assert translate(fields + b"&api_key=wrong") == (403, {"error": INVALID})
+        assert translate(fields + b"&api_key=first-key")[0] == 200
+        assert translate(fields, **{"X-API-Key": "second-key"})[0] == 200
+        assert get(address, "translate?api_key=first-key&" + fields.decode())[0] == 200
+        assert predict(address, b"q=a", "detect") == (400, {"error": MISSING})
+        for open_to_all in ("", "healthz", "health", "languages", "openapi.json"):
+            assert get(address, open_to_all)[0] == 200
+        settings = get(address, "frontend/settings")[1]
+        assert settings["apiKeys"] and settings["keyRequired"]
+        document = get(address, "openapi.json")[1]
+        assert set(document["components"]["securitySchemes"]) == {"bearer", "header"}
