@@ -74,6 +74,7 @@ setup(
         "ctranslate2": ["ctranslate2>=4.8,<5"],
         # Models of the Hugging Face Hub. Its module file_download is not public.
         "hub": ["huggingface-hub>=2.4,<2.5"],
+        "identify": ["pycld2>=0.42,<0.43"],
         # JAX is a second backend for the model's tests, build makes the wheel in CI, nbclient and
         # ipykernel run the notebook, and selenium tests the server's page in a browser, if one is
         # installed.
@@ -85,6 +86,7 @@ setup(
             "ipykernel>=7.4,<8",
             "jax>=0.10,<0.11",
             "nbclient>=0.11,<0.12",
+            "pycld2>=0.42,<0.43",
             "pytest>=9,<10",
             "pytest-xdist>=3.8,<4",
             "ruff>=0.17,<0.18",

@@ -62,7 +62,7 @@ ACCESS_LOG = flags.DEFINE_string(
     "access_log",
     None,
     "File to which a line per request is appended, in the combined format of Apache and nginx, "
-    "without texts and keys; -: standard output. A renamed file is opened again, and at SIGHUP. "
+    "without texts and keys; -: standard output. A renamed file is opened again, also at SIGHUP. "
     "Default: no access log.",
 )
 NAME = flags.DEFINE_string(

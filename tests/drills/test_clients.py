@@ -12,10 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.serving.pair_export import export_pair
 from support.serving.serving_client import get, served, until
-
-from pipelines.atomic_files import read_json, write_json
-from t2t_keras.export.formats import LITERT_RECORD
 
 pytestmark = pytest.mark.drill
 
@@ -44,13 +42,8 @@ def addresses(run, tmp_path_factory):
     if not (shutil.which(PROGRAMS / "python") and has_clients()):
         pytest.skip("needs libretranslatepy, deep-translator and schemathesis; see T2T_CLIENTS")
     folder = tmp_path_factory.mktemp("clients")
-    models = []
-    for languages in (["en", "de"], ["de", "en"]):
-        name = "-".join(languages)
-        run.export(folder / name, "litert", extra_length=5)
-        record = folder / name / "1" / LITERT_RECORD
-        write_json(record, read_json(record) | {"languages": languages})
-        models.append(f"{name}={folder / name}")
+    pairs = ("en", "de"), ("de", "en")
+    models = [export_pair(run, folder, *pair) for pair in pairs]
     (folder / "keys").write_text(KEY)
     flags = f"--api_key_file={folder}/keys", f"--access_log={folder}/log"
     with served(*models) as (first, free), served(*models, *flags) as (second, locked):

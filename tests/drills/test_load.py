@@ -13,9 +13,11 @@ import random
 import socket
 import struct
 import time
+import urllib.parse
 from pathlib import Path
 
 import pytest
+from support.serving.pair_export import export_pair
 from support.serving.serving_client import backwards, get, metric, served, until
 
 from t2t_keras.translating.find import load_translator
@@ -305,26 +307,64 @@ def test_hostile_clients_harm_nobody(backwards_export):
 
 
 def test_hostile_clients_harm_nobody_on_litert(run, tmp_path):
-    """The answers are those of the same model in this process, where each text is alone."""
-    run.export(tmp_path / "export", "litert", extra_length=5)
-    translator = load_translator(tmp_path / "export")
+    """The answers are those of the same model in this process, where each text is alone.
+
+    Two models are served, and half of the requests are those of LibreTranslate's clients.
+    """
+    run.export(tmp_path / "backwards", "litert", extra_length=5)
+    pair = export_pair(run, tmp_path, "en", "de")
+    translator = load_translator(tmp_path / "backwards")
     words, choices = ["dog", "The cat sleeps.", "zwei", "漢字", "😀"], random.Random(0)
     texts = [" ".join(choices.choices(words, k=choices.randint(1, 6))) for _ in range(60)]
     table = [(post({"instances": texts[i : i + 3]}), texts[i : i + 3]) for i in range(57)]
     found = translator.best_of_each(texts)
     expected = {text: Near(each) for text, each in zip(texts, found, strict=True)}
+    others = [*libretranslate_requests(translator, texts)]
 
     def good_request(choices):
+        if choices.random() < 0.5:
+            return choices.choice(others)
         request, asked = choices.choice(table)
         return request, {"predictions": [expected[text] for text in asked]}
 
-    hold(tmp_path / "export", good_request, "--name=backwards")
+    hold(f"backwards={tmp_path / 'backwards'}", good_request, pair)
 
 
-def hold(export, good_request, *flags):
+def libretranslate_requests(translator, texts):
+    """Yields requests of texts, lists, HTML and alternatives, with their expected answers."""
+    kind = b"Content-Length", b"Content-Type: application/json\r\nContent-Length"
+    html = [f"<p>The <b>dog</b> {n} sleeps.</p>" for n in range(20)]
+    marked = dict(zip(html, translator.translate(html, markup="html"), strict=True))
+    best = dict(zip(texts, translator.translate(texts), strict=True))
+    lists = translator.translations(texts[:20], n_best=3)
+    more = {
+        text: [*dict.fromkeys(each.text for each in of_text)]
+        for text, of_text in zip(texts, lists, strict=False)
+    }
+    pair = {"source": "en", "target": "de"}
+    for i in range(57):
+        body = {"q": texts[i : i + 3], **pair}
+        answer = {"translatedText": [best[text] for text in body["q"]]}
+        yield post(body, "/translate").replace(*kind), answer
+        query = urllib.parse.urlencode({"q": texts[i], **pair}).encode()
+        request = b"GET /translate?" + query + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        yield request, {"translatedText": best[texts[i]]}
+    for text, translation in marked.items():
+        body = {"q": text, "format": "html", "source": "auto", "target": "de"}
+        detected = {"confidence": 100.0, "language": "en"}
+        answer = {"translatedText": translation, "detectedLanguage": detected}
+        yield post(body, "/translate").replace(*kind), answer
+    for text, (first, *others) in more.items():
+        body = {"q": text, "alternatives": 2, **pair}
+        answer = {"translatedText": first, "alternatives": [each for each in others if each]}
+        yield post(body, "/translate").replace(*kind), answer
+
+
+def hold(export, good_request, *arguments):
     """Serves an export to all clients, and checks answers, memory and files."""
-    flags = f"--client_timeout_seconds={PATIENCE}", f"--max_connections={CONNECTIONS}", *flags
+    flags = f"--client_timeout_seconds={PATIENCE}", f"--max_connections={CONNECTIONS}", *arguments
     with served(export, *flags) as (process, address):
+        until(lambda: get(address, "healthz")[0] == 200)
         files_before, start = files(process.pid), time.monotonic()
         samples = []
 

@@ -34,14 +34,11 @@ class AccessLog:
     """
 
     def __init__(self, path):
-        self.path, self.file = path, None
+        self.path, self.is_file = path, path != "-"
         self.lines, self.dropped, self.is_failing = deque(), 0, False
         self.wake, self.reopen, self.ends = threading.Event(), False, False
         self.checked = 0.0
-        if path == "-":
-            self.file = os.dup(sys.stdout.fileno())
-        else:
-            self.file = self.opened()
+        self.file = self.opened() if self.is_file else os.dup(sys.stdout.fileno())
         self.thread = threading.Thread(target=self.run, name="access_log", daemon=True)
         self.thread.start()
 
@@ -83,7 +80,7 @@ class AccessLog:
                     self.failed(count, error)
 
     def write(self, text):
-        if self.path != "-":
+        if self.is_file:
             self.follow_rotation()
         while text:
             text = text[os.write(self.file, text) :]

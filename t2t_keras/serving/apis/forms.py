@@ -8,6 +8,7 @@ from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.rest import parsed_json
 
 MOST_FIELDS = 100  # maximum fields in a form
+LONGEST_HEAD = 1000  # bytes of the headers of a field; parsing takes quadratic time
 
 
 def fields_of(request, body):
@@ -52,8 +53,8 @@ def multipart_fields(content_type, body):
     _, *parts = (b"\r\n" + body).split(b"\r\n--" + boundary.encode())
     for part in parts[: MOST_FIELDS + 1]:
         head, separator, value = part.partition(b"\r\n\r\n")
-        if not separator:
-            continue  # the end of the form
+        if not separator or len(head) > LONGEST_HEAD:
+            continue  # the end of the form, or not a field of this API
         for line in head.decode().split("\r\n"):
             header, _, content = line.partition(":")
             if header.strip().lower() != "content-disposition":

@@ -2,11 +2,11 @@
 
 import re
 
-import t2t_keras
 from t2t_keras.serving.apis.routes import FIELD, HEADER
 from t2t_keras.serving.apis.schemas import ERROR, MODEL
 
 VERSION = "3.1.0"
+INTERFACE = "1.0.0"  # version of the interfaces together
 # Statuses of errors, by the kind of request that may get them.
 ALWAYS = {
     400: "malformed HTTP",
@@ -62,7 +62,7 @@ def document(routes, models, targets, needs_key):
         components["securitySchemes"] = SCHEMES
     return {
         "openapi": VERSION,
-        "info": {"title": "t2t-serve", "version": t2t_keras.__version__},
+        "info": {"title": "t2t-serve", "version": INTERFACE},
         "paths": paths,
         "components": components,
     }
