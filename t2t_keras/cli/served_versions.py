@@ -83,6 +83,14 @@ def languages_for(folder, model):
     return recorded or named
 
 
+def languages_in_record(folder):
+    """Returns the `Languages` that a folder records; a damaged one is reported when loaded."""
+    try:
+        return languages_of(folder)
+    except (OSError, ValueError):
+        return None
+
+
 def find_versions(folder, engine="auto", dtype=None):
     """Returns the folder of exported versions, the run's name, and further arguments of
     `ModelSource`.

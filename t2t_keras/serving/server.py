@@ -63,7 +63,7 @@ class Server:
         load = functools.partial(load_model, compile_shapes=compile_shapes)
         self.models = ServedModels(models, workers, load)
         predictor = Predictor(limits, workers, split)
-        operation = Operation(self.models, self.metrics, keys is not None)
+        operation = Operation(self.models, limits, self.metrics, keys is not None)
         apis = (
             operation,
             TensorFlowServing(self.models, predictor, self.requests),

@@ -282,7 +282,10 @@ _t2t_words() {
 ' ;;
     t2t-serve)
       arguments='@folder' words='
+        access_log=@file
         allowed_hosts=
+        allowed_origins=
+        api_key_file=@file
         batch_wait_ms=
         client_timeout_seconds=
         compile

@@ -390,7 +390,10 @@ _t2t() {
         '*:argument:_files -/' ;;
     t2t-serve)
       _arguments $common \
+        '--access_log=[File to which a line per request is appended, in the combined format of Apache and nginx, without texts and keys; -: standard output]:access_log:_files' \
         '--allowed_hosts=[Host names under which the server may be addressed, separated by commas, besides localhost, IP addresses and --host]:allowed_hosts: ' \
+        '--allowed_origins=[Other sites whose web pages may use the server, such as https://example.com, separated by commas; *: all sites]:allowed_origins: ' \
+        '--api_key_file=[Text file with an API key per line; lines that begin with # are ignored]:api_key_file:_files' \
         '--batch_wait_ms=[Time that a batch waits for more texts, in milliseconds]:batch_wait_ms: ' \
         '--client_timeout_seconds=[Time in seconds that a client may take to send a request, to begin the next one on the same connection, or to read a part of its answer]:client_timeout_seconds: ' \
         '--compile[Compile the search of a SavedModel for up to 4 texts with XLA, in the background, once requests need it; they are answered sooner then]' \
@@ -406,8 +409,8 @@ _t2t() {
         '--max_memory_mb=[Maximum memory for requests, results and answers that are not read yet, of all clients, in megabytes]:max_memory_mb: ' \
         '--max_row_values=[Maximum number of values in a row, such as the ids of a sentence in a SavedModel of --ids_only; requests with a longer row get HTTP 413]:max_row_values: ' \
         '--max_rows_in_flight=[Maximum number of texts in flight, twice the maximum of a request; further requests get HTTP 429]:max_rows_in_flight: ' \
-        '--max_text_bytes=[Maximum size of a text in bytes; requests with a larger one get HTTP 413]:max_text_bytes: ' \
-        '--name=[Name of the model]:name: ' \
+        '--max_text_bytes=[Maximum size of a sentence in bytes, or of a text that is not divided into sentences; requests with a larger one get HTTP 413]:max_text_bytes: ' \
+        '--name=[Name of the model, if there is one]:name: ' \
         '--port=[Port to listen on; 0 chooses a free one]:port: ' \
         '--split=[auto: translate each sentence of a text by itself; off: each text as one sentence]:split:(auto off)' \
         '--workers=[Number of batches computed at the same time]:workers: ' \

@@ -17,12 +17,14 @@ class Operation:
 
     Args:
         models: the `ServedModels`.
+        limits: `Limits`.
         metrics: the `Metrics`.
         needs_key: whether the server requires API keys.
     """
 
-    def __init__(self, models, metrics, needs_key):
-        self.models, self.metrics, self.needs_key = models, metrics, needs_key
+    def __init__(self, models, limits, metrics, needs_key):
+        self.models, self.limits = models, limits
+        self.metrics, self.needs_key = metrics, needs_key
         self.all_routes = []  # set when all routes are known
 
     def routes(self):
@@ -52,7 +54,7 @@ class Operation:
         )
 
     async def show_page(self, request):
-        return web.Response(text=page(self.models.languages), content_type="text/html")
+        return web.Response(text=page(self.models.languages, self.limits), content_type="text/html")
 
     async def healthz(self, request):
         self.check_health()
