@@ -10,7 +10,7 @@ from pipelines.atomic_files import read_json
 from t2t_keras.export.formats import LITERT_RECORD, versions_in
 from t2t_keras.runs.exports.engine_choice import NoExport, fitting_versions, has_gpu
 from t2t_keras.runs.run_folder import RunFolder
-from t2t_keras.serving.served_models import ModelSource
+from t2t_keras.serving.served_models import ModelSource, newest_languages
 from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine, is_ctranslate2
 from t2t_keras.translating.export_folders import EXPORT_AGAIN, is_litert
 from t2t_keras.translating.languages import is_pair, languages_in_name, languages_of
@@ -72,8 +72,7 @@ def languages_for(folder, model):
         folder: the folder of the run, as given.
         model: the `ModelSource`.
     """
-    versions = model.versions()
-    recorded = (versions and languages_of(versions[max(versions)])) or languages_of(folder)
+    recorded = newest_languages(model.versions()) or languages_of(folder)
     named = languages_in_name(model.name)
     if recorded and named and named != recorded and is_pair(model.name):
         raise ValueError(
@@ -81,14 +80,6 @@ def languages_for(folder, model):
             f"{folder} records. Give it a different name"
         )
     return recorded or named
-
-
-def languages_in_record(folder):
-    """Returns the `Languages` that a folder records; a damaged one is reported when loaded."""
-    try:
-        return languages_of(folder)
-    except (OSError, ValueError):
-        return None
 
 
 def find_versions(folder, engine="auto", dtype=None):

@@ -14,7 +14,7 @@ from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.versions import Versions
 from t2t_keras.translating.export_folders import is_litert
-from t2t_keras.translating.languages import Languages
+from t2t_keras.translating.languages import Languages, languages_of
 
 
 class ModelSource(NamedTuple):
@@ -133,6 +133,18 @@ class ServedModels:
             targets.setdefault(source, set()).add(target)
             targets.setdefault(target, set())
         return targets
+
+
+def newest_languages(versions):
+    """Returns the `Languages` of the newest version, or None if they are not known.
+
+    Args:
+        versions: {number: path}. A damaged version is reported when it is loaded.
+    """
+    try:
+        return languages_of(versions[max(versions)]) if versions else None
+    except (OSError, ValueError):
+        return None
 
 
 def load_model(folder, **options):

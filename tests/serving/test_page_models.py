@@ -23,7 +23,7 @@ from pipelines.text.language_codes import NAMES, normalized
 from t2t_keras.serving.example_sentences import SENTENCES, example_in
 from t2t_keras.serving.limits import Limits
 from t2t_keras.serving.page import page
-from t2t_keras.serving.server import newest_languages
+from t2t_keras.serving.served_models import newest_languages
 from t2t_keras.translating.languages import Languages
 
 LABELS = "#source-label, #target-label"

@@ -14,7 +14,7 @@ FIELDS = {
     "q": NAME | {"description": "text to translate"},
     "source": SOURCE,
     "target": TARGET,
-    "format": {"enum": [*FORMATS], "default": FORMATS[0]},
+    "format": {"enum": [*FORMATS, ""], "default": FORMATS[0]},
     "alternatives": COUNT,
     "api_key": API_KEY,
 }
@@ -22,7 +22,7 @@ TRANSLATION = object_of(FIELDS, REQUIRED)
 # In JSON, the texts may be a list, numbers may be strings, and optional fields may be null.
 JSON_FIELDS = {
     "q": TEXT_OR_TEXTS,
-    "format": {"enum": [*FORMATS, None], "default": FORMATS[0]},
+    "format": {"enum": [*FORMATS, "", None], "default": FORMATS[0]},
     "alternatives": {"anyOf": [COUNT, {"type": "string", "pattern": DIGITS}, {"type": "null"}]},
     "api_key": NO_KEY,
 }
