@@ -74,6 +74,8 @@ setup(
         "ctranslate2": ["ctranslate2>=4.8,<5"],
         # Models of the Hugging Face Hub. Its module file_download is not public.
         "hub": ["huggingface-hub>=2.4,<2.5"],
+        "ja": ["sacrebleu[ja]>=2.5,<3"],
+        "ko": ["sacrebleu[ko]>=2.5,<3"],
         "identify": ["pycld2>=0.42,<0.43"],
         # JAX is a second backend for the model's tests, build makes the wheel in CI, nbclient and
         # ipykernel run the notebook, and selenium tests the server's page in a browser, if one is

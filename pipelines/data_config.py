@@ -6,7 +6,7 @@ import math
 from pipelines.batches.batch_plan import BatchConfig
 from pipelines.checks import check_whole_number
 from pipelines.old_names import accepts_old_names
-from pipelines.text.cleaning import CleaningConfig
+from pipelines.text.cleaning_config import CleaningConfig
 from pipelines.text.held_out_files import HeldOutFiles, parse_sets
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from pipelines.tokenizers.vocabulary import VocabularyConfig

@@ -40,8 +40,8 @@ from pipelines.preparation.recorded_inputs import (
     refuse_other_files,
 )
 from pipelines.preparation.report import dropped_text, make_report, report_text
-from pipelines.text.cleaned_text import clean_all, sampled_lines, total_counts
-from pipelines.text.cleaning import RULES
+from pipelines.text.cleaned_text import all_examples, clean_all, sampled_lines, total_counts
+from pipelines.text.cleaning_rules import RULES, Cleaning
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.tokenizers.bpe_dropout import refuse_other_kinds
 from pipelines.tokenizers.tags import tag_id, tagged
@@ -81,8 +81,8 @@ def prepare_by(
     """Prepares a corpus with the given functions for cleaning and encoding.
 
     Args:
-        clean_into: function of (source, folder, cleaning config, normalization) that writes the
-            parts of the cleaned text.
+        clean_into: function of (source, folder, `Cleaning`) that writes the parts of the cleaned
+            text.
         encode_into: function of (folder, tokenizer, encodings config) that writes the missing
             shards. The tokenizer adds the tag.
         source, folder, config, tokenizer, tag, languages: see `prepare`.
@@ -103,29 +103,30 @@ def prepare_by(
     with locked_folder(folder):
         refuse_other_files(folder)
         remove_unfinished(folder)
-        origin = inputs_of(source, config, tokenizer, tag)
-        origin |= recorded_languages(source, languages)
+        recorded = recorded_languages(source, languages)
+        normalization = tokenizer.normalization if tokenizer else None
+        cleaning = Cleaning.of(config.cleaning, normalization, recorded.get("languages"))
+        origin = inputs_of(source, config, tokenizer, tag, cleaning.languages) | recorded
         if is_begun(folder, origin) and is_finished(folder):
             check_intact(folder)
             record_languages(folder, origin)
         else:
-            finish(clean_into, encode_into, source, folder, config, tokenizer, origin, tag)
+            finish(
+                clean_into, encode_into, source, folder, config, cleaning, tokenizer, origin, tag
+            )
         report = renewed_report(folder, config)
     for text in report.get("warnings", ()):  # reports from earlier versions have no warnings
         logging.warning(text)
     return report
 
 
-def finish(clean_into, encode_into, source, folder, config, tokenizer, origin, tag):
+def finish(clean_into, encode_into, source, folder, config, cleaning, tokenizer, origin, tag):
     """Runs all steps that are not finished yet."""
     cleaned, is_learned = folder / "cleaned", tokenizer is None
-    normalization = config.cleaning.normalization()
-    if tokenizer is not None:
-        normalization = tokenizer.normalization
     if read_json(cleaned / "origin.json", {}) != cleaned_from(origin):
         shutil.rmtree(cleaned, ignore_errors=True)  # absent or outdated
         with atomic_folder(cleaned) as unfinished:
-            clean_into(source, unfinished, config.cleaning, normalization)
+            clean_into(source, unfinished, cleaning)
             write_json(unfinished / "origin.json", cleaned_from(origin))
     counts = total_counts(cleaned)
     if not counts["kept"]:
@@ -140,7 +141,7 @@ def finish(clean_into, encode_into, source, folder, config, tokenizer, origin, t
             shutil.rmtree(stale, ignore_errors=True)
         if tokenizer is None:
             texts = sampled_lines(cleaned, counts["kept"], config.vocabulary)
-            tokenizer = learn(texts, config.vocabulary, normalization, cleaned)
+            tokenizer = learn(texts, config.vocabulary, cleaning.normalization, cleaned)
         with atomic_folder(folder / "vocabulary") as unfinished:
             save_tokenizer(tokenizer, unfinished)
         write_json(folder / "preparation.json", origin)
@@ -148,10 +149,12 @@ def finish(clean_into, encode_into, source, folder, config, tokenizer, origin, t
     store = IdStore([Shard.read(folder / name) for name in shards_in(folder)])
     sizes = dict(zip(shards_in(folder), map(len, store.shards), strict=True))
     write_json(folder / "store.json", sizes)
-    warnings = text_warnings(source, counts, config.cleaning, normalization, cleaned)
+    warnings = text_warnings(source, counts, cleaning, cleaned)
     if is_learned:
         warnings += vocabulary_warnings(store, load_tokenizer(folder / "vocabulary"))
-    write_report(folder, store, counts, config, warnings, files_of(source))
+    facts = {"warnings": list(warnings), "examples": all_examples(cleaned)}
+    facts["files"] = list(files_of(source))
+    write_report(folder, store, counts, config, facts)
     shutil.rmtree(cleaned)
 
 
@@ -186,10 +189,14 @@ def check_intact(folder):
     IdStore.read(folder).check_ids(load_tokenizer(folder / "vocabulary"))
 
 
-def write_report(folder, store, counts, config, warnings, files):
-    """Writes the report. report.json is written last and marks the preparation as finished."""
+def write_report(folder, store, counts, config, facts):
+    """Writes the report. report.json is written last and marks the preparation as finished.
+
+    Args:
+        facts: the entries "warnings", "examples" and "files" of the report.
+    """
     report = make_report(store, load_tokenizer(folder / "vocabulary"), counts, config.batches)
-    report |= {"warnings": list(warnings), "files": list(files)}
+    report |= facts
     write_text(folder / "report.txt", report_text(report))
     write_json(folder / "report.json", report)
 
@@ -209,9 +216,9 @@ def renewed_report(folder, config):
     report = read_json(path)
     try:
         if report["batches"]["settings"] != dataclasses.asdict(config.batches):
-            store, warnings = IdStore.read(folder), report.get("warnings", ())
-            files = report.get("files", ())
-            write_report(folder, store, report["counts"], config, warnings, files)
+            defaults = {"warnings": [], "examples": {}, "files": []}
+            facts = {name: report.get(name, default) for name, default in defaults.items()}
+            write_report(folder, IdStore.read(folder), report["counts"], config, facts)
             report = read_json(path)
         text = report_text(report)
     except (KeyError, TypeError, AttributeError) as error:

@@ -15,7 +15,8 @@ from pipelines.batches.id_store import SIDES, Shard
 from pipelines.preparation.prepare import prepare_by
 from pipelines.text import cleaned_text
 from pipelines.text.cleaned_text import lines_of, part_folder, parts_in, shard_of, write_part
-from pipelines.text.cleaning import active_rules, fingerprint, judge
+from pipelines.text.cleaning import fingerprint, judge
+from pipelines.text.dropped_examples import DroppedExamples
 from pipelines.tokenizers import load_tokenizer
 
 
@@ -37,9 +38,8 @@ def prepare_with_beam(
         )
     options = PipelineOptions(list(options or ()))
 
-    def clean_into(source, folder, config, normalization):
-        chunks = list(source.chunks(cleaned_text.PART))
-        clean_in_parts(chunks, folder, config, normalization, options)
+    def clean_into(source, folder, cleaning):
+        clean_in_parts(list(source.chunks(cleaned_text.PART)), folder, cleaning, options)
 
     def encode_into(folder, tokenizer, encodings):
         encode_in_parts(folder, encodings, options, tokenizer.source.start)
@@ -47,7 +47,7 @@ def prepare_with_beam(
     return prepare_by(clean_into, encode_into, source, folder, config, tokenizer, tag, languages)
 
 
-def clean_in_parts(chunks, folder, config, normalization, options):
+def clean_in_parts(chunks, folder, cleaning, options):
     """Cleans every chunk and writes it as a part.
 
     Duplicates may be in different chunks, and only the first pair with a given fingerprint is kept.
@@ -57,9 +57,7 @@ def clean_in_parts(chunks, folder, config, normalization, options):
         indexed = pipeline | beam.Create(list(enumerate(chunks))) | beam.Reshuffle()
         first = (
             indexed
-            | beam.FlatMapTuple(
-                lambda index, chunk: fingerprints(index, chunk, config, normalization)
-            )
+            | beam.FlatMapTuple(lambda index, chunk: fingerprints(index, chunk, cleaning))
             | beam.CombinePerKey(min)
             | beam.Values()  # (chunk index, position)
         )
@@ -71,47 +69,47 @@ def clean_in_parts(chunks, folder, config, normalization, options):
                     part_folder(folder, index),
                     group["chunk"][0],
                     set(group["first"]),
-                    config,
-                    normalization,
+                    cleaning,
                 )
             )
         )
 
 
-def fingerprints(index, chunk, config, normalization):
+def fingerprints(index, chunk, cleaning):
     """Yields (fingerprint, (chunk index, position)) for each pair that passes the other rules."""
-    rules, ignored = active_rules(config), Counter()
+    rules = cleaning.rules()
     for position, pair in enumerate(chunk):
-        kept = judge(*pair, rules, normalization, ignored)
-        if kept:
-            key = fingerprint(kept[0]) if config.duplicates else (index, position)
-            yield key, (index, position)
+        judged = judge(pair, rules, cleaning.normalization)
+        if not judged.rule:
+            by_text = cleaning.config.duplicates
+            yield fingerprint(judged.texts) if by_text else (index, position), (index, position)
 
 
-def write_chunk(part, chunk, first, config, normalization):
+def write_chunk(part, chunk, first, cleaning):
     """Cleans a chunk again and writes its part without duplicates.
 
     Args:
         part: the folder of the part.
         chunk: an iterable of pairs of bytes.
         first: the positions of all pairs to keep.
-        config: a `CleaningConfig`.
-        normalization: the `Normalization` of every text.
+        cleaning: a `Cleaning`.
     """
-    rules, counts = active_rules(config), Counter()
+    rules, counts, examples = cleaning.rules(), Counter(), DroppedExamples()
 
     def kept_pairs():
         for position, pair in enumerate(chunk):
             counts["read"] += 1
-            kept = judge(*pair, rules, normalization, counts)
-            if kept and position in first:
+            judged = judge(pair, rules, cleaning.normalization)
+            rule = judged.rule or (None if position in first else "duplicates")
+            if rule:
+                counts[rule] += 1
+                examples.add(rule, judged.texts)
+            else:
                 counts["kept"] += 1
-                counts.update(kept[1])
-                yield kept[0]
-            elif kept:
-                counts["duplicates"] += 1
+                counts.update(judged.changes)
+                yield judged.texts
 
-    write_part(kept_pairs(), part, counts)
+    write_part(kept_pairs(), part, counts, examples)
 
 
 def encode_in_parts(folder, encodings, options, start):

@@ -1,19 +1,24 @@
 """Warnings about text or settings that are probably not what the user intended."""
 
 import itertools
-from collections import Counter
 
 import numpy as np
 
 from pipelines.batches.id_store import SIDES
 from pipelines.special_ids import UNKNOWN
 from pipelines.text.cleaned_text import lines_of_side
-from pipelines.text.cleaning import RULES, active_rules, fingerprint, judge, with_current_names
+from pipelines.text.cleaning import fingerprint, judge, with_current_names
+from pipelines.text.cleaning_config import CleaningConfig
+from pipelines.text.cleaning_rules import RULES
 from pipelines.text.sources import shown
 
-# {rule: share of pairs that the rule may drop without a warning}. The rule for
-# duplicates may drop many, because it keeps one pair of each set.
-DROPPED = {rule.name: 0.01 for rule in RULES} | {"duplicates": 0.3}
+# {rule: share of pairs that the rule may drop without a warning}. The rule for duplicates may drop
+# many, because it keeps one pair of each set; so may rules that are off by default.
+DROPPED = {
+    rule.name: 0.01 if getattr(CleaningConfig(), rule.name, False) else 0.1
+    for rule in RULES
+    if rule.name != "low_score"
+} | {"duplicates": 0.3}
 COMPARED = 10_000  # maximum number of pairs whose sides are compared
 ALIKE = 0.75  # minimum share of common words for two sides to be alike
 RARE = 5  # a piece that occurs fewer times is rare
@@ -25,24 +30,23 @@ ADVICE = {
 }
 
 
-def text_warnings(source, counts, config, normalization, cleaned):
+def text_warnings(source, counts, cleaning, cleaned):
     """Returns warnings about the text of a preparation. The cleaned text must still exist.
 
     Args:
         source: the source of pairs, see `sources.py`.
         counts: the counts of the cleaning.
-        config: a `CleaningConfig`.
-        normalization: the `Normalization` of every text.
+        cleaning: a `Cleaning`.
         cleaned: folder of the cleaned text.
     """
-    return [*drop_warnings(source, counts, config, normalization), *alike_warnings(cleaned)]
+    return [*drop_warnings(source, counts, cleaning), *alike_warnings(cleaned)]
 
 
-def drop_warnings(source, counts, config, normalization):
+def drop_warnings(source, counts, cleaning):
     """Yields a warning for each rule that dropped too many pairs, with the first dropped pair."""
     counts = with_current_names(counts)
     often = {name for name in DROPPED if counts.get(name, 0) > DROPPED[name] * counts["read"]}
-    examples = first_dropped(source, often, config, normalization) if often else {}
+    examples = first_dropped(source, often, cleaning) if often else {}
     for rule in RULES:
         if rule.name in examples:
             number, pair = examples[rule.name]
@@ -53,18 +57,18 @@ def drop_warnings(source, counts, config, normalization):
             )
 
 
-def first_dropped(source, names, config, normalization):
+def first_dropped(source, names, cleaning):
     """Returns {rule name: (number of the pair, pair)} for the first pair that each rule drops."""
-    rules, seen, found = active_rules(config), set(), {}
+    rules, seen, found = cleaning.rules(), set(), {}
     for number, pair in enumerate(source, start=1):
-        dropped = Counter()
-        kept = judge(*pair, rules, normalization, dropped)
-        if kept and "duplicates" in names:
-            key = fingerprint(kept[0])
-            dropped["duplicates"] = int(key in seen)
+        judged = judge(pair, rules, cleaning.normalization)
+        rule = judged.rule
+        if not rule and "duplicates" in names:
+            key = fingerprint(judged.texts)
+            rule = "duplicates" if key in seen else None
             seen.add(key)
-        for name in (+dropped).keys() & names - found.keys():
-            found[name] = number, pair
+        if rule in names and rule not in found:
+            found[rule] = number, pair[:2]
         if len(found) == len(names):
             break
     return found
@@ -84,7 +88,9 @@ def advice(name):
     """Returns advice about the pairs that a rule drops."""
     if name == "invalid_utf8":
         return ADVICE[name]
-    off = 0 if name.startswith("max_") else False
+    if name == "low_score":
+        return "Lower --min_score, or raise --best"
+    off = 0 if name.startswith(("max_", "min_")) else False
     return f"{ADVICE.get(name, 'Check the text')}. --config.data.cleaning.{name}={off} keeps them"
 
 

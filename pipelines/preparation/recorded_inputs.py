@@ -5,8 +5,25 @@ import json
 
 from pipelines.atomic_files import digest, read_json, write_json
 from pipelines.old_names import with_current_names
+from pipelines.text.cleaning import CHANGES
+from pipelines.text.cleaning_config import CleaningConfig
 from pipelines.text.language_codes import normalized
 
+# Defaults of the settings that earlier versions did not have, so that they recorded none.
+RECORDED = (
+    *CHANGES,
+    "empty",
+    "invalid_utf8",
+    "identical",
+    "duplicates",
+    "max_characters",
+    "max_ratio",
+)
+NOT_RECORDED = {
+    field.name: field.default
+    for field in dataclasses.fields(CleaningConfig)
+    if field.name not in RECORDED
+}
 FORMAT = 1  # format of a prepared folder; folders in other formats are rejected
 
 
@@ -21,7 +38,7 @@ def refuse_other_files(folder):
         )
 
 
-def inputs_of(source, config, tokenizer, tag=None):
+def inputs_of(source, config, tokenizer, tag=None, languages=()):
     """Returns everything that the encoded data depends on, as a dictionary.
 
     Args:
@@ -29,8 +46,14 @@ def inputs_of(source, config, tokenizer, tag=None):
         config: a `DataConfig`.
         tokenizer: an existing tokenizer, or None if one is to be learned.
         tag: tag before every source, or None.
+        languages: codes of the languages that the cleaning depends on, or ().
     """
     cleaning = dataclasses.asdict(config.cleaning)
+    for name, default in NOT_RECORDED.items():
+        if cleaning[name] == default:
+            del cleaning[name]
+    if languages:
+        cleaning["languages"] = list(languages)
     if tokenizer is None:
         vocabulary = dataclasses.asdict(config.vocabulary)
         if not vocabulary["tags"]:  # the default, which earlier versions did not record

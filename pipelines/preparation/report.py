@@ -7,7 +7,11 @@ import numpy as np
 from pipelines.batches.batch_plan import BatchPlan
 from pipelines.batches.id_store import SIDES
 from pipelines.special_ids import UNKNOWN
-from pipelines.text.cleaning import CHANGES, RULES, with_current_names
+from pipelines.text.cleaning import CHANGES, with_current_names
+from pipelines.text.cleaning_rules import RULES
+
+EXAMPLES = 3  # of each rule in the text
+WIDTH = 100  # characters of an example in the text
 
 
 def make_report(store, tokenizer, counts, batches):
@@ -96,7 +100,28 @@ def report_text(report):
         "pairs by number of pieces on the longer side",
         *histogram_lines(report["histogram"]),
     ]
-    return "\n".join([*lines, "", *batch_lines(report["batches"])]) + "\n"
+    lines += ["", *batch_lines(report["batches"])]
+    if report.get("examples"):  # reports from earlier versions have none
+        lines += ["", *example_lines(report)]
+    return "\n".join(lines) + "\n"
+
+
+def example_lines(report):
+    """Yields a few random examples of the pairs that each rule dropped."""
+    counts = with_current_names(report["counts"])
+    yield "examples of dropped pairs (more in report.json)"
+    for rule in RULES:
+        examples = report["examples"].get(rule.name, ())
+        if examples:
+            yield f"  {rule.reason} ({rule.name}, {counts[rule.name]:,})"
+        for source, target in examples[:EXAMPLES]:
+            yield f"    {line_of(source)}"
+            yield f"      → {line_of(target)}"
+
+
+def line_of(text):
+    """Returns a text for one line of the report, shortened if it is long."""
+    return text if len(text) <= WIDTH else text[:WIDTH] + "…"
 
 
 def dropout_line(report):

@@ -13,30 +13,31 @@ import numpy as np
 from pipelines.atomic_files import atomic_folder, file_digest, read_json, write_json
 from pipelines.progress import Progress
 from pipelines.text.cleaning import Seen, clean
+from pipelines.text.dropped_examples import DroppedExamples
 
 PART = 100_000  # pairs read per part
 
 
-def clean_all(source, folder, config, normalization):
+def clean_all(source, folder, cleaning):
     """Cleans a source and writes the kept pairs in parts.
 
     Args:
         source: an iterable of pairs of bytes, see `sources.py`.
         folder: the folder for the parts.
-        config: a `CleaningConfig`.
-        normalization: the `Normalization` of every text.
+        cleaning: a `Cleaning`.
     """
     seen, counts = Seen(), Counter()
     with Progress("reading and cleaning", unit="pairs") as progress:
 
-        def cleaned(pairs, part_counts):
-            for pair in clean(pairs, config, part_counts, seen, normalization):
+        def cleaned(pairs, part_counts, examples):
+            for pair in clean(pairs, cleaning, part_counts, examples, seen):
                 progress.to(counts["read"] + part_counts["read"])
                 yield pair
 
         for index, pairs in enumerate(in_parts(source)):
-            part_counts = Counter()
-            write_part(cleaned(pairs, part_counts), part_folder(folder, index), part_counts)
+            part_counts, examples = Counter(), DroppedExamples()
+            kept = cleaned(pairs, part_counts, examples)
+            write_part(kept, part_folder(folder, index), part_counts, examples)
             counts.update(part_counts)
         progress.to(counts["read"])
 
@@ -48,13 +49,14 @@ def in_parts(source):
         yield itertools.chain([first], itertools.islice(pairs, PART - 1))
 
 
-def write_part(pairs, folder, counts):
-    """Writes cleaned pairs and their counts.
+def write_part(pairs, folder, counts, examples=None):
+    """Writes cleaned pairs, their counts, and examples of the dropped pairs.
 
     Args:
         pairs: an iterable of (source, target) strings.
         folder: the folder of the part.
         counts: the counts of the cleaning. They are complete when `pairs` is exhausted.
+        examples: a `DroppedExamples`, complete at the same time, or None.
     """
     words, characters = Counter(), Counter()
     with atomic_folder(folder) as unfinished:
@@ -69,6 +71,8 @@ def write_part(pairs, folder, counts):
                     words[side] += text.count(" ") + 1 if text else 0
                     characters[side] += len(text)
         all_counts = {"pairs": counts, "words": words, "characters": characters}
+        if examples is not None:
+            all_counts["examples"] = examples.contents()
         digests = {side: file_digest(unfinished / side) for side in files}
         write_json(unfinished / "counts.json", all_counts | {"digests": digests})
 
@@ -82,6 +86,14 @@ def total_counts(cleaned):
             sums.update(part_counts[name])
     words, characters = dict(total["words"]), dict(total["characters"])
     return {"read": 0, "kept": 0, **total["pairs"], "words": words, "characters": characters}
+
+
+def all_examples(cleaned):
+    """Returns {rule name: list of [source, target]}: examples of the pairs dropped in all parts."""
+    examples = DroppedExamples()
+    for part in parts_in(cleaned):
+        examples.update(intact_counts(part).get("examples", {}))
+    return examples.pairs()
 
 
 def intact_counts(part):

@@ -1,105 +1,19 @@
-"""The rules that decide which sentence pairs are kept.
+"""Decides which sentence pairs of a corpus are kept, by the rules of `cleaning_rules.py`.
 
-Every dropped pair is counted for the rule that dropped it. To add a rule, add a field to
-`CleaningConfig` and an entry to `RULES`.
+Every dropped pair is counted for the rule that dropped it.
 """
 
-import dataclasses
 import hashlib
 import itertools
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from pipelines.text.cleaning_config import CleaningConfig as CleaningConfig  # for users' configs
+from pipelines.text.cleaning_rules import Pair
 from pipelines.text.normalization import CONTROL_CHARACTERS, Normalization
 
 CHUNK = 10_000  # pairs processed together
-
-
-@dataclasses.dataclass
-class CleaningConfig:
-    """The cleaning rules. Each can be turned off separately.
-
-    Args:
-        nfc: compose characters (Unicode NFC).
-        control_characters: remove control characters.
-        empty: drop pairs with an empty side.
-        invalid_utf8: drop pairs that are not UTF-8. If off, malformed bytes become U+FFFD.
-        identical: drop pairs with two equal sides, which are untranslated.
-        duplicates: drop pairs that occurred earlier in the corpus.
-        max_characters: drop pairs with a side longer than this. 0: off.
-        max_ratio: drop pairs with one side more than this many times as long as the other, in
-            characters. A shorter side of fewer than 20 characters counts as 20. 0: off.
-    """
-
-    nfc: bool = True
-    control_characters: bool = True
-    empty: bool = True
-    invalid_utf8: bool = True
-    identical: bool = True
-    duplicates: bool = True
-    max_characters: int = 2000
-    max_ratio: float = 4.0
-
-    def validate(self):
-        """Raises `ValueError` for the first wrong setting."""
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.type is bool:
-                valid = isinstance(value, bool)
-            else:
-                valid = isinstance(value, int | float) and not isinstance(value, bool)
-                valid = valid and (value == 0 or value >= 1)
-            if not valid:
-                allowed = "True or False" if field.type is bool else "0 (off) or at least 1"
-                raise ValueError(
-                    f"`{field.name}` must be {allowed}. Received: {field.name}={value!r}"
-                )
-
-    def normalization(self):
-        """Returns the `Normalization` that the tokenizer applies to every text."""
-        return Normalization(nfc=self.nfc, control_characters=self.control_characters)
-
-
-class Pair(NamedTuple):
-    """A normalized sentence pair, with the properties that the rules test."""
-
-    source: str
-    target: str
-    shorter: int  # length of the shorter side, in characters
-    longer: int  # length of the longer side, in characters
-    is_utf8: bool  # whether both sides were valid UTF-8
-
-
-class Rule(NamedTuple):
-    """A rule that drops pairs.
-
-    Args:
-        name: the field of `CleaningConfig` that turns the rule on, and the key of its count.
-        reason: description of the dropped pairs in the report.
-        drops: function of (`Pair`, setting) that returns whether to drop the pair. None for the
-            rule that compares pairs with each other, see `Seen`.
-    """
-
-    name: str
-    reason: str
-    drops: Callable | None
-
-
-# In order of application. A pair is counted for the first rule that drops it.
-RULES = (
-    Rule("invalid_utf8", "not UTF-8", lambda pair, _: not pair.is_utf8),
-    Rule("empty", "empty side", lambda pair, _: not pair.shorter),
-    Rule("max_characters", "too long", lambda pair, limit: pair.longer > limit),
-    Rule(
-        "max_ratio",
-        "lengths too different",
-        lambda pair, limit: pair.longer > limit * max(pair.shorter, 20),
-    ),
-    Rule("identical", "source = target", lambda pair, _: pair.source == pair.target),
-    Rule("duplicates", "duplicates", None),
-)
 # {change made to kept pairs: description of the change in the report}
 CHANGES = {
     "nfc": "composed by NFC",
@@ -110,69 +24,87 @@ CHANGES = {
 FORMER_NAMES = {"too_long": "max_characters", "ratio": "max_ratio", "duplicate": "duplicates"}
 
 
-def clean(pairs, config, counts, seen=None, normalization=None):
+class Judged(NamedTuple):
+    """What the rules for single pairs decide about a pair.
+
+    Args:
+        texts: the normalized source and target.
+        rule: name of the rule that drops the pair, or None.
+        changes: names of the changes made to a kept pair.
+    """
+
+    texts: tuple
+    rule: str | None
+    changes: frozenset = frozenset()
+
+
+def clean(pairs, cleaning, counts, examples, seen=None):
     """Yields the pairs that are kept, as normalized strings.
 
     Args:
-        pairs: an iterable of (source, target) in bytes.
-        config: a `CleaningConfig`.
+        pairs: an iterable of (source, target) in bytes, see `judge`.
+        cleaning: a `Cleaning`.
         counts: a `collections.Counter` to update. Its keys are "read", "kept", the names in `RULES`
             for dropped pairs, and the names in `CHANGES` for kept pairs.
+        examples: a `DroppedExamples` to update.
         seen: a `Seen` with the earlier pairs of the corpus, if any.
-        normalization: the `Normalization` of an existing tokenizer. If None, the config's.
     """
-    pairs, seen, rules = iter(pairs), Seen() if seen is None else seen, active_rules(config)
-    normalization = config.normalization() if normalization is None else normalization
+    pairs, seen, rules = iter(pairs), Seen() if seen is None else seen, cleaning.rules()
+
+    def drop(rule, texts):
+        counts[rule] += 1
+        examples.add(rule, texts)
+
     while chunk := list(itertools.islice(pairs, CHUNK)):
         counts["read"] += len(chunk)
-        judged = [judge(*pair, rules, normalization, counts) for pair in chunk]
-        kept = [texts_and_changes for texts_and_changes in judged if texts_and_changes]
-        if config.duplicates and kept:
-            new = seen.first_time(np.array([fingerprint(texts) for texts, _ in kept], "uint64"))
-            counts["duplicates"] += len(kept) - int(new.sum())
-            kept = list(itertools.compress(kept, new))
+        kept = []
+        for pair in chunk:
+            judged = judge(pair, rules, cleaning.normalization)
+            if judged.rule:
+                drop(judged.rule, judged.texts)
+            else:
+                kept.append(judged)
+        new = [True] * len(kept)
+        if cleaning.config.duplicates and kept:
+            new = seen.first_time(np.array([fingerprint(each.texts) for each in kept], "uint64"))
+        for judged, is_new in zip(kept, new, strict=True):
+            if not is_new:
+                drop("duplicates", judged.texts)
+        kept = list(itertools.compress(kept, new))
         counts["kept"] += len(kept)
-        for texts, changes in kept:
-            counts.update(changes)
-            yield texts
+        for judged in kept:
+            counts.update(judged.changes)
+            yield judged.texts
 
 
-def active_rules(config):
-    """Returns the rules for single pairs that are on, as (name, function, setting)."""
-    rules = ((rule.name, rule.drops, getattr(config, rule.name)) for rule in RULES)
-    return [(name, drops, setting) for name, drops, setting in rules if drops and setting]
-
-
-def judge(source, target, rules, normalization, counts):
-    """Applies rules to a pair of bytes.
+def judge(pair, rules, normalization):
+    """Applies rules to a pair.
 
     Args:
-        source, target: bytes.
-        rules: the result of `active_rules`.
+        pair: (source, target) in bytes, possibly followed by whether its score is high enough.
+        rules: the result of `Cleaning.rules`.
         normalization: the `Normalization` of every text.
-        counts: a `collections.Counter` in which a dropped pair is counted.
 
     Returns:
-        (normalized texts, set of changes made), or None if a rule drops the pair.
+        A `Judged`.
     """
     decoded, is_utf8 = [], True
-    for side in (source, target):
+    for side in pair[:2]:
         try:
             decoded.append(side.decode("utf-8"))
         except UnicodeDecodeError:
             decoded.append(side.decode("utf-8", "replace"))
             is_utf8 = False
     texts = normalization(decoded[0]), normalization(decoded[1])
-    pair = Pair(*texts, *sorted(map(len, texts)), is_utf8)
+    properties = Pair(*texts, *sorted(map(len, texts)), is_utf8, *pair[2:])
     for name, drops, setting in rules:
-        if drops(pair, setting):
-            counts[name] += 1
-            return None
+        if drops(properties, setting):
+            return Judged(texts, name)
     changes = set() if is_utf8 else {"replaced"}
     for before, after in zip(decoded, texts, strict=True):
         if before != after:
             changes.update(changes_of(before, normalization))
-    return texts, changes
+    return Judged(texts, None, frozenset(changes))
 
 
 def changes_of(text, normalization):

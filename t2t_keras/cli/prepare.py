@@ -13,20 +13,24 @@ The settings come from --config (default: base). Flags override them, for exampl
     --config.data.cleaning.max_ratio=0
     --config.data.encodings.per_sentence=8
     --config.data.encodings.bpe_dropout=0.1
+--strict adds the cleaning rules for text from the web, such as language identification.
+
 Batch settings take effect in t2t-train; here they change only the report. Run the same command to
 resume an interrupted preparation. After a finished one, it only prints the report again.
 """
 
 import functools
+import math
 import shutil
 import sys
 import tempfile
 
 from absl import flags
 
+from pipelines.text.cleaning_config import STRICT, CleaningConfig
 from pipelines.text.language_codes import normalized
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
-from t2t_keras.cli.flags.config_flag import CONFIG, refuse_overrides, run_with_config
+from t2t_keras.cli.flags.config_flag import CONFIG, overrides, refuse_overrides, run_with_config
 from t2t_keras.cli.flags.shared_flags import refuse_unused
 from t2t_keras.cli.main import no_arguments, show_messages_alone, will_resume
 from t2t_keras.cli.process.backend import load_backend
@@ -71,6 +75,24 @@ WORDS = flags.DEFINE_integer(
 SHORTEST = flags.DEFINE_integer(
     "shortest", 20, "Length of the shortest of the --toy_documents, in words.", lower_bound=1
 )
+STRICT_RULES = flags.DEFINE_bool(
+    "strict",
+    False,
+    "Add the cleaning rules for noisy text, except those that --config.data.cleaning.RULE=VALUE "
+    "sets. Needs pip install 't2t-keras[identify]'.",
+)
+SCORES = flags.DEFINE_string(
+    "scores",
+    None,
+    "File of scores, one line per pair, as t2t-score --reverse writes it; larger is better. Needs "
+    "--best or --min_score.",
+)
+BEST = flags.DEFINE_float(
+    "best",
+    None,
+    "Share of the pairs to keep, those with the highest --scores, such as 0.8.",
+)
+MIN_SCORE = flags.DEFINE_float("min_score", None, "Minimum score of a pair in --scores.")
 OUTPUT = flags.DEFINE_string("output", None, "Output folder, new or to resume. Required.")
 BEAM = flags.DEFINE_bool(
     "beam", False, "Run as an Apache Beam pipeline; needs pip install 't2t-keras[beam]'."
@@ -100,6 +122,8 @@ def main(arguments):
     check_source()
     check_unused()
     given_languages()
+    if STRICT_RULES.value:
+        add_strict_rules(CONFIG.value.data.cleaning)
     load_backend()
     from pipelines.preparation.prepare import prepare
     from pipelines.tokenizers import load_tokenizer
@@ -122,6 +146,15 @@ def main(arguments):
         )
     with open(f"{OUTPUT.value}/report.txt", encoding="utf-8") as report:
         shutil.copyfileobj(report, sys.stdout)
+
+
+def add_strict_rules(cleaning):
+    """Sets the cleaning rules for noisy text, except those that are set or overridden."""
+    defaults = CleaningConfig()
+    for name, value in STRICT.items():
+        is_default = getattr(cleaning, name) == getattr(defaults, name)
+        if is_default and f"data.cleaning.{name}" not in overrides():
+            setattr(cleaning, name, value)
 
 
 def given_languages():
@@ -172,6 +205,11 @@ def check_unused():
         refuse_unused([WORDS, SHORTEST], "without --toy_documents")
     if not TREEBANK.value:
         refuse_unused([LEAVES], "without --treebank")
+    if not (SOURCE.value or PAIRS.value or TFDS.value):
+        refuse_unused([STRICT_RULES], "without --source, --pairs or --tfds")
+    if not (SOURCE.value or PAIRS.value):
+        refuse_unused([SCORES], "without --source or --pairs")
+    check_scores()
     if not BEAM.value:
         refuse_unused([BEAM_OPTIONS], "without --beam")
     if VOCABULARY.value:
@@ -180,7 +218,26 @@ def check_unused():
         refuse_overrides(part, "on prepared data; it is for t2t-train")
 
 
+def check_scores():
+    if not SCORES.value:
+        refuse_unused([BEST, MIN_SCORE], "without --scores")
+    elif (BEST.value is None) == (MIN_SCORE.value is None):
+        raise ValueError("--scores needs either --best or --min_score: which pairs to keep")
+    if MIN_SCORE.value is not None and math.isnan(MIN_SCORE.value):
+        raise ValueError("--min_score must be a number. Received: nan")
+
+
 def find_source(folder):
+    """Returns the source of text, with scores if --scores is given."""
+    source = find_text(folder)
+    if not SCORES.value:
+        return source
+    from pipelines.text.scored_pairs import ScoredPairs
+
+    return ScoredPairs(source, SCORES.value, MIN_SCORE.value, BEST.value)
+
+
+def find_text(folder):
     """Returns the source of text. Copies standard input to `folder`: it is read more than once."""
     from pipelines.text.sources import TabSeparatedFile, TextFiles
     from pipelines.text.treebank import TreebankPairs

@@ -8,7 +8,7 @@ from pipelines.atomic_files import read_json, write_json
 from pipelines.batches.batch_plan import BatchConfig
 from pipelines.batches.corpora import corpora_in, tag_in
 from pipelines.data_config import DataConfig
-from pipelines.text.cleaning import CleaningConfig
+from pipelines.text.cleaning_config import CleaningConfig
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from pipelines.tokenizers.vocabulary import VocabularyConfig
 from pipelines.toy.grammar import LANGUAGES

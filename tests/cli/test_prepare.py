@@ -1,9 +1,12 @@
 """t2t-prepare: where the text comes from, and the report. tests/pipelines tests preparation."""
 
+import json
+
 import pytest
 from support.processes.commands import SMALL_CORPUS, command
 
 from pipelines.batches.corpora import read_corpora
+from pipelines.text.cleaning_config import STRICT
 from pipelines.tokenizers import load_tokenizer
 
 
@@ -60,6 +63,23 @@ def test_several_encodings_share_an_existing_vocabulary(toy_data, toy_corpus):
     assert [shard.encodings for shard in corpora.store.shards] == [1, 8]
 
 
+def test_noisy_text_is_cleaned_strictly_and_by_scores(toy_data, toy_corpus):
+    scores = toy_corpus / "scores"
+    scores.write_text("".join(f"{number % 4}\t1\t2\n" for number in range(1200)))
+    result = command(
+        *("prepare", f"--pairs={toy_corpus}/train.tsv", f"--output={toy_corpus}/strict"),
+        *(f"--vocabulary={toy_data[1]}/vocabulary", *SMALL_CORPUS[1:], "--strict"),
+        *("--languages=en,de", f"--scores={scores}", "--min_score=2"),
+        "--config.data.cleaning.max_similarity=0",
+    )
+    assert result.returncode == 0, result.stderr
+    assert "600 low score" in result.stdout and "low score (low_score, 600)" in result.stdout
+    recorded = json.loads((toy_corpus / "strict" / "preparation.json").read_text())
+    assert recorded["min_score"] == 2 and recorded["cleaning"]["languages"] == ["en", "de"]
+    assert recorded["cleaning"]["min_digits"] == STRICT["min_digits"]
+    assert "max_similarity" not in recorded["cleaning"]
+
+
 DROPOUT = ["--config.data.encodings.per_sentence=8", "--config.data.encodings.bpe_dropout=0.1"]
 PAIRS = ["--pairs={0}/train.tsv", "--output={0}/z"]
 
@@ -85,6 +105,12 @@ PAIRS = ["--pairs={0}/train.tsv", "--output={0}/z"]
         ([*PAIRS, "--languages=en"], "--languages: give the codes of source and target"),
         ([*PAIRS, "--languages=en,German"], "--languages: a language must be given by its code"),
         (["--toy_documents=9", "--languages=en,de", "--output=x"], "--languages has no effect"),
+        ([*PAIRS, "--strict"], "`other_language` needs the languages of both sides"),
+        ([*PAIRS, "--scores={0}/train.tsv"], "--scores needs either --best or --min_score"),
+        ([*PAIRS, "--scores={0}/train.tsv", "--best=0.5"], "line 1: a line of scores must begin"),
+        ([*PAIRS, "--scores={0}/train.tsv", "--best=2"], "`best` must be above 0 and at most 1"),
+        ([*PAIRS, "--best=0.5"], "--best has no effect without --scores"),
+        (["--toy_documents=9", "--output=x", "--strict"], "--strict has no effect without"),
         ([*PAIRS, "--split=train"], "--split has no effect without --tfds or --toy_documents"),
         ([*PAIRS, "--words=9"], "--words has no effect without --toy_documents"),
         (["--toy_documents=9", "--words=9", "--output=x"], "Received: shortest=20"),

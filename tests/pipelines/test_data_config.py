@@ -2,7 +2,7 @@ import pytest
 
 from pipelines.batches.batch_plan import BatchConfig
 from pipelines.data_config import DataConfig
-from pipelines.text.cleaning import CleaningConfig
+from pipelines.text.cleaning_config import CleaningConfig
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from pipelines.tokenizers.vocabulary import VocabularyConfig
 

@@ -11,6 +11,8 @@ from pipelines.batches.id_store import IdStore, Shard
 from pipelines.data_config import DataConfig
 from pipelines.preparation.prepare import prepare
 from pipelines.preparation.prepare_on_apache_beam import encode_part, prepare_with_beam
+from pipelines.text.cleaning_config import STRICT, CleaningConfig
+from pipelines.text.scored_pairs import ScoredPairs
 from pipelines.text.sources import Pairs, TabSeparatedFile, TextFiles
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from pipelines.tokenizers.vocabulary import VocabularyConfig
@@ -18,6 +20,10 @@ from pipelines.toy.grammar import pairs
 
 # With duplicates within a part and across parts, and with pairs for other rules.
 CORPUS = [*pairs(300), *pairs(100), ("", "leer"), *pairs(3), ("same", "same"), *pairs(50, seed=2)]
+CORPUS += [("In 1969 a dog slept.", "Im Jahr 1475 schlief ein Hund."), *pairs(99, seed=3)]
+CORPUS += [(a, b) for (_, a), (_, b) in zip(pairs(30, seed=4), pairs(30, seed=5), strict=True)]
+SCORES = [(number % 50) / 50 for number in range(len(CORPUS))]
+LANGUAGES = ("en", "de")
 DROPOUT = EncodingsConfig(2, 0.2)
 # Beam's local runner looks for newer versions of Beam and warns about missing packages.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -29,8 +35,9 @@ def contents(folder):
 
 
 def config():
-    """Settings with a second encoding of each sentence."""
+    """Settings with all rules and with a second encoding of each sentence."""
     return DataConfig(
+        cleaning=CleaningConfig(**STRICT),
         vocabulary=VocabularyConfig(size=350),
         encodings=DROPOUT,
         batches=BatchConfig(tokens=1000, max_length=60),
@@ -53,32 +60,54 @@ def files(tmp_path_factory):
         (folder / f"{name}.en").write_text("".join(f"{s}\n" for s, _ in part))
     (folder / "all.de").write_text("".join(f"{t}\n" for _, t in CORPUS))
     (folder / "all.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in CORPUS))
+    (folder / "scores").write_text("".join(f"{score}\n" for score in SCORES))
     return folder
+
+
+def scored(source, files):
+    """Returns a source without the worst tenth of its pairs."""
+    return ScoredPairs(source, files / "scores", best=0.9)
 
 
 @pytest.fixture(scope="module")
 def prepared(files):
     """The data of the tab-separated file without Beam, and its report."""
     folder = files / "prepared"
-    return folder, prepare(TabSeparatedFile(files / "all.tsv"), folder, config())
+    source = scored(TabSeparatedFile(files / "all.tsv"), files)
+    return folder, prepare(source, folder, config(), languages=LANGUAGES)
+
+
+def test_every_kind_of_rule_drops_pairs_of_which_there_are_examples(prepared):
+    report = prepared[1]
+    counts, examples = report["counts"], report["examples"]
+    assert counts["read"] == len(CORPUS)
+    dropped = {name: counts.get(name, 0) for name in examples}
+    assert sum(dropped.values()) == counts["read"] - counts["kept"]
+    assert {"duplicates", "low_score", "min_digits", "other_language"} <= dropped.keys()
+    assert examples["min_digits"] == [["In 1969 a dog slept.", "Im Jahr 1475 schlief ein Hund."]]
+    text = (prepared[0] / "report.txt").read_text()
+    assert "examples of dropped pairs (more in report.json)\n" in text
+    assert "  different numbers (min_digits, 1)\n    In 1969 a dog slept.\n      → Im " in text
 
 
 @pytest.mark.long
 def test_beam_writes_the_same_store(files, prepared, tmp_path):
     expected, report = prepared
-    source = TabSeparatedFile(files / "all.tsv")
-    assert prepare_with_beam(source, tmp_path / "beam", config()) == report
-    assert len(IdStore.read(tmp_path / "beam").shards) == 4
+    source = scored(TabSeparatedFile(files / "all.tsv"), files)
+    made = (source, tmp_path / "beam", config())
+    assert prepare_with_beam(*made, languages=LANGUAGES) == report
+    assert len(IdStore.read(tmp_path / "beam").shards) == 5
     assert contents(tmp_path / "beam") == contents(expected)
-    assert prepare_with_beam(source, tmp_path / "beam", config()) == report
+    assert prepare_with_beam(*made, languages=LANGUAGES) == report
 
 
 @pytest.mark.long
 def test_beam_reads_line_aligned_files(files, prepared, tmp_path):
     expected, report = prepared
-    source = TextFiles(files / "*.en", files / "all.de")
+    source = scored(TextFiles(files / "*.en", files / "all.de"), files)
     names = [f"{files / name}" for name in ("1.en", "2.en", "all.de")]
-    assert prepare_with_beam(source, tmp_path / "beam", config()) == report | {"files": names}
+    made = prepare_with_beam(source, tmp_path / "beam", config(), languages=LANGUAGES)
+    assert made == report | {"files": names}
     same = {name: data for name, data in contents(expected).items() if "shard-" in name}
     assert same.items() <= contents(tmp_path / "beam").items()
 
@@ -87,13 +116,13 @@ def test_beam_reads_line_aligned_files(files, prepared, tmp_path):
 @pytest.mark.parametrize("begun_by", [prepare, prepare_with_beam])
 def test_each_resumes_what_the_other_began(files, prepared, tmp_path, monkeypatch, begun_by):
     expected, report = prepared
-    source = TabSeparatedFile(files / "all.tsv")
+    source = scored(TabSeparatedFile(files / "all.tsv"), files)
     with monkeypatch.context() as patch:
         patch.setattr(preparation, "save_tokenizer", None)
         with pytest.raises(TypeError):
-            begun_by(source, tmp_path / "data", config())
+            begun_by(source, tmp_path / "data", config(), languages=LANGUAGES)
     other = prepare if begun_by is prepare_with_beam else prepare_with_beam
-    assert other(source, tmp_path / "data", config()) == report
+    assert other(source, tmp_path / "data", config(), languages=LANGUAGES) == report
     assert contents(tmp_path / "data") == contents(expected)
 
 
@@ -114,4 +143,4 @@ def test_sources_that_cannot_be_read_in_parts_are_refused(files, tmp_path):
     (tmp_path / "a.en.gz").write_bytes(gzip.compress((files / "1.en").read_bytes()))
     compressed = TextFiles(tmp_path / "a.en.gz", files / "1.en")
     with pytest.raises(ValueError, match=r"a.en.gz cannot be read in parts. Decompress it"):
-        prepare_with_beam(compressed, tmp_path / "beam", config())
+        prepare_with_beam(compressed, tmp_path / "beam", config(), languages=LANGUAGES)

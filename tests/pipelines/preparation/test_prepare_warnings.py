@@ -9,8 +9,8 @@ from pipelines.data_config import DataConfig
 from pipelines.preparation.prepare import prepare
 from pipelines.preparation.prepare_warnings import drop_warnings, text_warnings, vocabulary_warnings
 from pipelines.text.cleaned_text import clean_all, total_counts
-from pipelines.text.cleaning import CleaningConfig
-from pipelines.text.normalization import Normalization
+from pipelines.text.cleaning_config import CleaningConfig
+from pipelines.text.cleaning_rules import Cleaning
 from pipelines.text.sources import Pairs
 from pipelines.tokenizers.tokenizer_base import Tokenizer
 from pipelines.tokenizers.vocabulary import VocabularyConfig
@@ -21,9 +21,9 @@ LATIN_1 = [(b"A dog.", f"Männchen {n}.".encode("latin1")) for n in range(9)]
 
 
 def warnings_about(texts, folder, **settings):
-    source, config = Pairs(texts), CleaningConfig(**settings)
-    clean_all(source, folder, config, Normalization())
-    return text_warnings(source, total_counts(folder), config, Normalization(), folder)
+    source, cleaning = Pairs(texts), Cleaning.of(CleaningConfig(**settings))
+    clean_all(source, folder, cleaning)
+    return text_warnings(source, total_counts(folder), cleaning, folder)
 
 
 def test_sound_text_has_no_warnings(tmp_path):
@@ -60,8 +60,8 @@ def test_a_rule_that_drops_many_pairs_is_named_with_the_first_of_them(tmp_path, 
 def test_counts_under_their_former_names_have_warnings():
     bad = [(b"word", b"word " * 40)] * 9
     counts = Counter(read=409, ratio=9)
-    config = CleaningConfig(duplicates=False)
-    (warning,) = drop_warnings(Pairs(GOOD + bad), counts, config, Normalization())
+    cleaning = Cleaning.of(CleaningConfig(duplicates=False))
+    (warning,) = drop_warnings(Pairs(GOOD + bad), counts, cleaning)
     assert "lengths too different" in warning
 
 

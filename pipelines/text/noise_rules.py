@@ -1,0 +1,142 @@
+"""The properties of a pair by which noisy text is recognized, such as numbers that differ.
+
+Each function returns a figure for a text or a pair, which a rule of `cleaning.py` compares with a
+setting. The texts are normalized: words are separated by single spaces. The choice follows
+OpusFilter (Aulamo et al. 2020, https://aclanthology.org/2020.acl-demos.20/).
+"""
+
+import re
+import unicodedata
+from collections import Counter
+
+DIGIT = re.compile(r"\d")
+# A URL, also without "http://", or an e-mail address.
+LINK = re.compile(r"(?:[a-z]{3,6}://|www\.)\S+|(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]+", re.I)
+# A tag of HTML or XML, but not "a < b > c" or "<alice@example.org>".
+TAG = re.compile(r"</?[a-z][a-z0-9:-]*(?:\s[^<>=]*=[^<>]*|\s*)/?>", re.I)
+# Marks at the end of a sentence. A series of them, such as "...", is one.
+SENTENCE_END = re.compile(r"[.?!…]+(?=[\"'”“’»)\]]*(?:\s|$))|[。！？।؟]+")
+FEW_WORDS = 4  # a side with fewer words counts as one of this many, when numbers are compared
+FEW_DIGITS = 2  # so many may be spelled out on the other side, as in "30 minutes"
+UNIT = 3  # minimum length of a repeated text, in characters
+LONGEST_UNIT = 100
+
+
+def count_words(text):
+    return text.count(" ") + 1 if text else 0
+
+
+def word_ratio(pair):
+    """Returns how many times as many words the longer side has. Few words count as `FEW_WORDS`."""
+    shorter, longer = sorted((count_words(pair.source), count_words(pair.target)))
+    return longer / max(shorter, FEW_WORDS)
+
+
+def longest_word(text):
+    """Returns the length of the longest word that is no URL or e-mail address, in characters."""
+    return max(map(len, without_links(text).split(" ")))
+
+
+def mean_word(text):
+    """Returns the mean length of the words, in characters."""
+    words = count_words(text)
+    return (len(text) - words + 1) / max(words, 1)
+
+
+def share_of_letters(text):
+    """Returns the share of letters and accents among the characters that are no spaces."""
+    letters = sum(count for character, count in Counter(text).items() if is_letter(character))
+    return letters / max(len(text) - text.count(" "), 1)
+
+
+def is_letter(character):
+    return character.isalpha() or unicodedata.category(character)[0] == "M"
+
+
+def digit_similarity(pair):
+    """Returns the share of digits that both sides have in common, without zeros and order.
+
+    It is Dice's coefficient, so that "3.5 on 12/31" equals "am 31.12. 3,5"; 1 without digits.
+    Zeros are ignored, because "2 million" equals "2,000,000". A side without digits may spell out
+    up to two of them.
+    """
+    sides = [digits_of(pair.source), digits_of(pair.target)]
+    total = sum(map(len, sides))
+    if not total or (not all(sides) and total <= FEW_DIGITS):
+        return 1.0
+    return 2 * (Counter(sides[0]) & Counter(sides[1])).total() / total
+
+
+def digits_of(text):
+    return [value for value in map(unicodedata.digit, DIGIT.findall(text)) if value]
+
+
+def link_difference(pair):
+    """Returns how many more URLs and e-mail addresses one side has than the other."""
+    return abs(len(links(pair.source)) - len(links(pair.target)))
+
+
+def share_of_links(text):
+    """Returns the share of the characters that belong to URLs and e-mail addresses."""
+    return sum(map(len, links(text))) / max(len(text), 1)
+
+
+def links(text):
+    return LINK.findall(text) if may_have_links(text) else []
+
+
+def without_links(text):
+    return LINK.sub("", text) if may_have_links(text) else text
+
+
+def may_have_links(text):
+    """Returns False for most texts without links, faster than a search."""
+    return "://" in text or "@" in text or "www." in text.lower()
+
+
+def has_tag(text):
+    """Returns whether a text contains a tag or a comment of HTML or XML."""
+    return "<" in text and (TAG.search(text) is not None or "<!--" in text)
+
+
+def sentence_difference(pair):
+    """Returns by how many marks at the ends of sentences the sides differ."""
+    return abs(len(SENTENCE_END.findall(pair.source)) - len(SENTENCE_END.findall(pair.target)))
+
+
+def is_repetitive(text, limit):
+    """Returns whether a part of a text occurs more than `limit` times in a row, as in "ha ha ha".
+
+    The part has 3 to 100 characters, including a space after it.
+    """
+    text += " "
+    width = limit * UNIT
+    grams = [text[i : i + width] for i in range(len(text) - width + 1)]
+    if len(set(grams)) == len(grams):  # true for most texts, and fast to find out
+        return False
+    places = {}  # {gram: positions where it begins}
+    for i, gram in enumerate(grams):
+        for earlier in reversed(places.get(gram, ())):
+            unit = i - earlier
+            if unit > LONGEST_UNIT:
+                break
+            if (
+                unit >= UNIT
+                and text[earlier : earlier + limit * unit] == text[i : i + limit * unit]
+            ):
+                return True
+        places.setdefault(gram, []).append(i)
+    return False
+
+
+def similarity(pair):
+    """Returns the share of character trigrams that both sides have in common (Dice), ignoring case.
+
+    A copy with small changes has a high similarity, a translation a low one.
+    """
+    sides = [trigrams(pair.source.casefold()), trigrams(pair.target.casefold())]
+    return 2 * len(sides[0] & sides[1]) / max(sum(map(len, sides)), 1)
+
+
+def trigrams(text):
+    return set(zip(text, text[1:], text[2:], strict=False)) or {text}

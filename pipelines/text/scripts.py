@@ -1,0 +1,72 @@
+"""The scripts of languages, such as Cyrillic for "uk"."""
+
+import functools
+import unicodedata
+from collections import Counter
+
+from pipelines.text.language_codes import normalized
+
+# Languages and the words with which the Unicode names of their letters begin. All others use the
+# Latin script.
+TABLE = """
+ab av ba be bg ce cu cv kk kv ky mk mn os ru tg tt uk: CYRILLIC
+ar fa ks ps sd ug ur: ARABIC
+az ku tk uz: LATIN CYRILLIC ARABIC
+sh sr: LATIN CYRILLIC
+hi mr ne pi sa: DEVANAGARI
+as bn: BENGALI
+bo dz: TIBETAN
+am ti: ETHIOPIC
+he yi: HEBREW
+pa: GURMUKHI ARABIC
+ja: CJK HIRAGANA KATAKANA KATAKANA-HIRAGANA IDEOGRAPHIC
+zh: CJK IDEOGRAPHIC
+ko: HANGUL CJK
+dv: THAANA
+el: GREEK
+gu: GUJARATI
+hy: ARMENIAN
+ii: YI
+ka: GEORGIAN
+km: KHMER
+kn: KANNADA
+lo: LAO
+ml: MALAYALAM
+my: MYANMAR
+or: ORIYA
+si: SINHALA
+ta: TAMIL
+te: TELUGU
+th: THAI
+"""
+SCRIPTS = {
+    language: frozenset(scripts.split())
+    for languages, scripts in (line.split(":") for line in TABLE.strip().splitlines())
+    for language in languages.split()
+}
+SUBTAGS = {"Latn": "LATIN", "Cyrl": "CYRILLIC", "Arab": "ARABIC", "Deva": "DEVANAGARI"}
+
+
+@functools.cache
+def scripts_of(language):
+    """Returns the scripts of a language. A code such as "uz-Cyrl" names one."""
+    code, *rest = normalized(language).split("-")
+    named = [SUBTAGS[part] for part in rest if part in SUBTAGS]
+    return frozenset(named) or SCRIPTS.get(code, frozenset({"LATIN"}))
+
+
+def share_in_script(text, language):
+    """Returns the share of the letters that are in the script of a language; 1 without letters."""
+    scripts = scripts_of(language)
+    letters = [(each, count) for each, count in Counter(text).items() if each.isalpha()]
+    total = sum(count for _, count in letters)
+    return sum(n for each, n in letters if script_of(each) in scripts) / total if total else 1.0
+
+
+@functools.lru_cache(100_000)
+def script_of(letter):
+    """Returns the script of a letter as Unicode names it, such as "LATIN" or "CYRILLIC"."""
+    name = unicodedata.name(letter, "")
+    for width in ("FULLWIDTH ", "HALFWIDTH "):
+        name = name.removeprefix(width)
+    return name.partition(" ")[0]

@@ -1,0 +1,61 @@
+import gzip
+
+import pytest
+
+from pipelines.checks import SourceError
+from pipelines.text.scored_pairs import ScoredPairs
+from pipelines.text.sources import Pairs, TabSeparatedFile
+
+SCORES = [0.5, -1, 0.9, float("inf"), 0.5, float("-inf"), 0.1]
+PAIRS = [(f"s{n}", f"t{n}") for n in range(len(SCORES))]
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "scores").write_text("".join(f"{score}\t1.5\t2.5\n" for score in SCORES))
+    (tmp_path / "pairs.tsv").write_text("".join("\t".join(pair) + "\n" for pair in PAIRS))
+    return tmp_path
+
+
+def kept(source):
+    return [int(pair[0][1:]) for pair in source if pair[2]]
+
+
+def test_pairs_with_high_scores_are_good(files):
+    pairs = Pairs(PAIRS)
+    assert kept(ScoredPairs(pairs, files / "scores", min_score=0.5)) == [0, 2, 3, 4]
+    assert kept(ScoredPairs(pairs, files / "scores", best=2 / 7)) == [2, 3]
+    assert kept(ScoredPairs(pairs, files / "scores", best=3 / 7)) == [0, 2, 3, 4]  # equal scores
+    assert kept(ScoredPairs(pairs, files / "scores", best=1)) == list(range(7))
+    with pytest.raises(ValueError, match=r"`best` must be above 0 and at most 1\."):
+        ScoredPairs(pairs, files / "scores", best=0)
+
+
+def test_parts_are_the_whole(files):
+    source = ScoredPairs(TabSeparatedFile(files / "pairs.tsv"), files / "scores", best=0.5)
+    assert [pair for part in source.chunks(3) for pair in part] == list(source)
+
+
+def test_the_fingerprint_changes_with_the_scores_and_the_threshold(files):
+    (files / "other.gz").write_bytes(gzip.compress(b"1\n" * 7))
+    sources = [("scores", 0.5, None), ("scores", 0.6, None), ("other.gz", 0.5, None)]
+    found = [
+        ScoredPairs(Pairs(PAIRS), files / name, *rest).fingerprint() for name, *rest in sources
+    ]
+    assert all(found.count(each) == 1 for each in found)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("1\n" * 6, "There must be a score for each pair: .* Received: 6 scores of 7 pairs"),
+        ("1\n" * 9, "Received: 9 scores of 7 pairs"),
+        ("1\nnan\n", r"scores, line 2: a line of scores must begin with a number, .*'nan'"),
+        ("1\n\n", r"line 2: .* Received: ''"),
+        ("log_p\n", "line 1: .* Received: 'log_p'"),
+    ],
+)
+def test_scores_that_do_not_fit_are_refused(files, lines, message):
+    (files / "scores").write_text(lines)
+    with pytest.raises(SourceError, match=message):
+        list(ScoredPairs(Pairs(PAIRS), files / "scores", min_score=0))
