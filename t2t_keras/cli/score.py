@@ -9,28 +9,47 @@ Prints one line per pair, with three columns separated by tabs: log P of the tar
 source (natural logarithm); perplexity per piece, exp(−log P / pieces); and the number of pieces,
 with the end. The totals follow on standard error. --json writes an object per pair; --pieces adds
 log P of each piece. Several runs score as an ensemble. An export scores, too.
+
+--reverse adds a model for the other direction, by which bad pairs are found for t2t-prepare
+--scores. The columns are then: score of the pair, from 0 to 1 (best), by dual conditional
+cross-entropy (Junczys-Dowmunt 2018); cross-entropy of the target and of the source, per piece. With
+--output, an interrupted command is resumed by running it again.
 """
 
 import contextlib
+import functools
+import importlib.metadata
 import itertools
 import json
 import sys
+from pathlib import Path
+from typing import NamedTuple
 
 from absl import flags
 
 from pipelines.progress import Progress
+from pipelines.text.file_lists import split_list
 from pipelines.text.opened_text import opened, text_in
-from t2t_keras.cli.flags.engine_flags import opened_model
+from t2t_keras.cli.flags.engine_flags import TO, opened_model
+from t2t_keras.cli.flags.shared_flags import refuse_unused
 from t2t_keras.cli.main import run
 from t2t_keras.cli.process.streams import standard_input
-from t2t_keras.cli.text_files.output_files import check_outputs, files_of, output_to
+from t2t_keras.cli.text_files.output_files import check_outputs, files_of
 from t2t_keras.cli.text_files.parallel_lines import line_count
+from t2t_keras.cli.text_files.resumable_output import opened_output
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the source sentences, one per line.")
 TARGET = flags.DEFINE_string("target", None, "Text file with the translations of --source.")
 PAIRS = flags.DEFINE_string(
     "pairs", None, "File of pairs: source, tab, target. Default, or -: standard input."
 )
+REVERSE = flags.DEFINE_string(
+    "reverse",
+    None,
+    "Run or export for the other direction, to score pairs by both; several with commas are an "
+    "ensemble.",
+)
+REVERSE_TO = flags.DEFINE_string("reverse_to", None, "Tag before each target, for --reverse.")
 OUTPUT = flags.DEFINE_string("output", None, "File to write. Default: standard output.")
 JSON = flags.DEFINE_bool("json", False, "Write a JSON object per pair.")
 PIECES = flags.DEFINE_bool("pieces", False, "Include log P of each piece; needs --json.")
@@ -41,18 +60,41 @@ LINES = flags.DEFINE_integer(
 
 def main(arguments):
     check_arguments(arguments)
-    found = opened_model(arguments)
+    with contextlib.ExitStack() as files:
+        pairs, count, interactive = given_pairs(files)
+        output = files.enter_context(opened_output(OUTPUT.value, resumable=not interactive))
+        recorded = output.recorded({}) or {}
+        model, identity = opened_scorer(arguments, recorded, TO)
+        reverse = None
+        if REVERSE.value:
+            folders = split_list(REVERSE.value)
+            check_directions(arguments, folders)
+            reverse, identity["reverse"] = opened_scorer(
+                folders, recorded.get("reverse"), REVERSE_TO
+            )
+        output.begin(identity | output_format())
+        score = functools.partial(scored_lines, model=model, reverse=reverse)
+        if interactive:
+            total = one_at_a_time(pairs, score, output)
+        else:
+            total = in_blocks(pairs, count, score, output)
+    show_total(total)
+
+
+def opened_scorer(folders, recorded, to):
+    """Returns the `Scorer` of a run, an ensemble or an export, and its identity."""
+    found = opened_model(folders, recorded, to=to)
     from t2t_keras.translating.scoring import Scorer
     from t2t_keras.translating.translator import Translator
 
     tokenizer = Translator(found.engine, found.to).tokenizer
-    with contextlib.ExitStack() as files:
-        pairs, total, interactive = given_pairs(files)
-        output = files.enter_context(output_to(OUTPUT.value))
-        scorer = Scorer(found.engine, tokenizer)
-        scored = one_at_a_time(pairs, scorer) if interactive else in_blocks(pairs, total, scorer)
-        result = write(output, scored, tokenizer)
-    show_total(result)
+    return Scorer(found.engine, tokenizer), found.identity | {"to": found.to}
+
+
+def output_format():
+    """Returns the values of the flags that the output depends on, besides the models'."""
+    values = {flag.name: flag.value for flag in (JSON, PIECES, LINES)}
+    return values | {"version": importlib.metadata.version("t2t-keras")}
 
 
 def check_arguments(arguments):
@@ -68,14 +110,30 @@ def check_arguments(arguments):
         )
     if PIECES.value and not JSON.value:
         raise ValueError("--pieces needs --json")
+    if REVERSE.value:
+        refuse_unused([PIECES], "with --reverse")
+    else:
+        refuse_unused([REVERSE_TO], "without --reverse")
     check_outputs(
         {"standard output": 1} if OUTPUT.value is None else {"--output": OUTPUT.value},
         {
             **{f"--{flag.name}": flag.value for flag in (SOURCE, TARGET, PAIRS)},
             "standard input": None if SOURCE.value or PAIRS.value not in (None, "-") else 0,
-            "a file of the run": files_of(arguments),
+            "a file of the run": files_of([*arguments, *split_list(REVERSE.value or "")]),
         },
     )
+
+
+def check_directions(arguments, reverse):
+    """Rejects runs whose recorded languages are not each other's reverse."""
+    from t2t_keras.translating.languages import languages_of
+
+    ours, theirs = (languages_of(Path(folders[0])) for folders in (arguments, reverse))
+    if ours and theirs and tuple(ours) != tuple(theirs)[::-1]:
+        raise ValueError(
+            f"--reverse takes a run in the other direction, {'-'.join(ours[::-1])}. Received: "
+            f"{reverse[0]}, which translates {'-'.join(theirs)}"
+        )
 
 
 def given_pairs(files):
@@ -113,38 +171,74 @@ def split_at_tabs(lines):
         yield columns[0], columns[1]
 
 
-def one_at_a_time(pairs, scorer):
-    """Yields each pair and its score immediately."""
+class Total(NamedTuple):
+    """Sums over scored pairs."""
+
+    pairs: int = 0
+    tokens: int = 0
+    log_p: float = 0.0
+    kept: int = 0  # pairs that an earlier process has scored
+
+    def plus(self, scores):
+        tokens = sum(len(score.tokens) for score in scores)
+        log_p = sum(score.log_p for score in scores)
+        return Total(self.pairs + len(scores), self.tokens + tokens, self.log_p + log_p, self.kept)
+
+
+def one_at_a_time(pairs, score, output):
+    """Scores each pair immediately. Returns the `Total`."""
+    total = Total()
     for line_number, pair in enumerate(pairs, start=1):
-        yield pair, scorer.score([pair], first_line=line_number)[0]
+        lines, scores = score([pair], first_line=line_number)
+        output.add(b"", lines)
+        total = total.plus(scores)
+    return total
 
 
-def in_blocks(pairs, total, scorer):
-    """Yields each pair and its score, in blocks whose pairs are batched by length."""
-    with Progress("scoring", total, unit="pairs") as progress:
+def in_blocks(pairs, count, score, output):
+    """Scores blocks of pairs, which are batched by length. Returns the `Total`."""
+    total = Total()
+    with Progress("scoring", count, unit="pairs") as progress:
         progress.to(0)
         while block := list(itertools.islice(pairs, LINES.value)):
             before = progress.done
-            scores = scorer.score(
-                block, lambda done, before=before: progress.to(before + done), before + 1
+            text = "".join(f"{source}\t{target}\n" for source, target in block).encode()
+            if output.keep(text):
+                progress.begin_at(before + len(block))
+                total = total._replace(kept=total.kept + len(block))
+                continue
+            lines, scores = score(
+                block,
+                on_progress=lambda done, before=before: progress.to(before + done),
+                first_line=before + 1,
             )
             progress.clear()
-            yield from zip(block, scores, strict=True)
+            output.add(text, lines)
+            total = total.plus(scores)
             progress.to(before + len(block))
+    return total
 
 
-def write(output, scored_pairs, tokenizer):
-    """Writes a line for each pair. Returns the totals: number of pairs, number of pieces, log P."""
-    count, tokens, log_p = 0, 0, 0.0
-    for pair, score in scored_pairs:
-        output.write(f"{formatted(pair, score, tokenizer)}\n".encode())
-        if OUTPUT.value is None:
-            output.flush()
-        count, tokens, log_p = count + 1, tokens + len(score.tokens), log_p + score.log_p
-    return count, tokens, log_p
+def scored_lines(pairs, model, reverse, on_progress=lambda count: None, first_line=1):
+    """Returns the output for a list of pairs, in bytes, and their `PairScore`s."""
+    if reverse is None:
+        scores = model.score(pairs, on_progress, first_line)
+        lines = [line_of(*each, model.tokenizer) for each in zip(pairs, scores, strict=True)]
+    else:
+        scores = model.score(pairs, lambda done: on_progress(done // 2), first_line)
+        swapped = [(target, source) for source, target in pairs]
+        advanced = functools.partial(on_half, on_progress, len(pairs))
+        backward = reverse.score(swapped, advanced, first_line)
+        lines = [line_of_both(*each) for each in zip(pairs, scores, backward, strict=True)]
+    return "".join(f"{line}\n" for line in lines).encode(), scores
 
 
-def formatted(pair, score, tokenizer):
+def on_half(on_progress, pairs, done):
+    """Reports the progress of the second of two models."""
+    on_progress((pairs + done) // 2)
+
+
+def line_of(pair, score, tokenizer):
     from pipelines.tokenizers import lone_pieces
 
     if not JSON.value:
@@ -163,16 +257,31 @@ def formatted(pair, score, tokenizer):
     return json.dumps(contents, ensure_ascii=False)
 
 
+def line_of_both(pair, forward, backward):
+    from t2t_keras.translating.dual_cross_entropy import adequacy
+
+    entropies = forward.cross_entropy, backward.cross_entropy
+    if not JSON.value:
+        return "\t".join([f"{adequacy(*entropies):.6g}", *(f"{each:.4f}" for each in entropies)])
+    source, target = pair
+    contents = {"source": source, "target": target, "score": adequacy(*entropies)}
+    contents |= zip(("cross_entropy", "reverse_cross_entropy"), entropies, strict=True)
+    return json.dumps(contents, ensure_ascii=False)
+
+
 def show_total(total):
     from t2t_keras.translating.scoring import perplexity
 
-    count, tokens, log_p = total
-    if not count:
-        print("no pairs", file=sys.stderr)
+    if total.kept:
+        print(f"{total.kept:,} pairs were scored before", file=sys.stderr)
+    if not total.pairs:
+        if not total.kept:
+            print("no pairs", file=sys.stderr)
         return
     print(
-        f"{count:,} pairs, {tokens:,} pieces, log P per piece {log_p / tokens:.4f}, "
-        f"perplexity {perplexity(log_p, tokens):.4f}",
+        f"{total.pairs:,} pairs, {total.tokens:,} pieces, log P per piece "
+        f"{total.log_p / total.tokens:.4f}, perplexity "
+        f"{perplexity(total.log_p, total.tokens):.4f}",
         file=sys.stderr,
     )
 

@@ -19,6 +19,11 @@ class PairScore(NamedTuple):
         return float(np.sum(self.token_log_p, dtype="float64"))
 
     @property
+    def cross_entropy(self):
+        """Negative log-probability per token."""
+        return -self.log_p / len(self.tokens)
+
+    @property
     def perplexity(self):
         return perplexity(self.log_p, len(self.tokens))
 

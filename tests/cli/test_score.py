@@ -4,6 +4,8 @@ import gzip
 import json
 import math
 import re
+import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from support.processes.commands import command
 from support.processes.in_process import call, parsed_flags
 from support.runs.untrained import toy_tokenizer, untrained_run
 
+from pipelines.atomic_files import read_json, write_json
 from pipelines.tokenizers import load_tokenizer
 from pipelines.toy.grammar import pairs
 from t2t_keras.translating.scoring import PairScore
@@ -33,12 +36,15 @@ UGLY = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A run, one with 40 learned positions, and the pairs as text files."""
+    """Two runs in opposite directions, one with 40 learned positions, and pairs as text files."""
     folder = tmp_path_factory.mktemp("score")
     tokenizer = toy_tokenizer(folder / "vocabulary")
     learned = {"positions": "learned", "max_length": 40}
     for name, settings in (("run", {}), ("learned", learned)):
         untrained_run(folder / name, folder / "vocabulary", tokenizer, **settings)
+    shutil.copytree(folder / "run", folder / "reverse")
+    config = folder / "reverse" / "config.json"
+    write_json(config, read_json(config) | {"languages": ["de", "en"]})
     (folder / "test.en").write_text("".join(f"{english}\n" for english, _ in PAIRS))
     (folder / "test.de").write_text("".join(f"{german}\n" for _, german in PAIRS))
     (folder / "test.tsv").write_text("".join(f"{e}\t{g}\n" for e, g in PAIRS))
@@ -120,9 +126,9 @@ def test_an_object_per_pair_has_the_log_p_of_each_piece(folder):
 def test_lines_and_objects_without_pieces(folder):
     pair, given = ("a", "schläft"), PairScore(np.array([5, 2]), np.array([-1.0, -2.5]))
     with parsed_flags("score") as module:
-        assert module.formatted(pair, given, None) == "-3.5000\t5.7546\t2"
+        assert module.line_of(pair, given, None) == "-3.5000\t5.7546\t2"
     with parsed_flags("score", "--json") as module:
-        line = module.formatted(pair, given, None)
+        line = module.line_of(pair, given, None)
     assert "schläft" in line
     assert set(json.loads(line)) == {"source", "target", "log_p", "perplexity", "tokens"}
 
@@ -161,14 +167,21 @@ def test_lines_before_a_wrong_one_are_answered(folder):
 
 
 def test_typed_pairs_are_answered_one_by_one(folder):
-    class Scorer:
-        def score(self, pairs, first_line):
-            return [f"{pairs[0]}, line {first_line}"]
+    written = []
+
+    def typed():
+        for number in range(2):
+            assert len(written) == number
+            yield f"pair {number}"
+
+    def score(pairs, first_line):
+        return f"{pairs[0]}, line {first_line}".encode(), []
 
     with parsed_flags("score") as module:
-        scores = module.one_at_a_time(iter(["one", "two"]), Scorer())
-        assert next(scores) == ("one", "one, line 1")
-        assert next(scores) == ("two", "two, line 2")
+        module.one_at_a_time(
+            typed(), score, SimpleNamespace(add=lambda _, line: written.append(line))
+        )
+    assert written == [b"pair 0, line 1", b"pair 1, line 2"]
 
 
 def test_it_ends_quietly_when_its_output_is_closed(folder):
@@ -176,6 +189,40 @@ def test_it_ends_quietly_when_its_output_is_closed(folder):
     result = command("score", folder / "run", *arguments, read=False)
     assert result.returncode == 0, result.stderr
     assert "Error" not in result.stderr and "Exception" not in result.stderr
+
+
+def test_two_directions_give_the_dual_cross_entropy(folder):
+    def files(source, target):
+        return f"--source={folder}/test.{source}", f"--target={folder}/test.{target}"
+
+    reverse = f"--reverse={folder}/reverse"
+    forward, backward = (
+        [-log_p / pieces for log_p, _, pieces in rows_of(score(folder, *files(*sides)).stdout)]
+        for sides in (("en", "de"), ("de", "en"))
+    )
+    rows = rows_of(score(folder, reverse, *files("en", "de")).stdout)
+    for row, a, b in zip(rows, forward, backward, strict=True):
+        assert row[1:] == pytest.approx((a, b), abs=1e-3)
+        assert row[0] == pytest.approx(math.exp(-abs(a - b) - (a + b) / 2), rel=0.01)
+    (line, *_) = score(folder, reverse, "--json", *files("en", "de")).stdout.splitlines()
+    contents = json.loads(line)
+    assert (contents["source"], contents["target"]) == tuple(PAIRS[0])
+    numbers = [contents[key] for key in ("score", "cross_entropy", "reverse_cross_entropy")]
+    assert numbers == pytest.approx(rows[0], rel=1e-3)
+
+
+def test_an_interrupted_command_keeps_the_blocks_that_it_has_written(folder, tmp_path):
+    output = f"--output={tmp_path}/out"
+    (tmp_path / "pairs").write_text((folder / "test.tsv").read_text() + "no tab\n")
+    both = ["--lines=8", f"--reverse={folder}/reverse", output]
+    with pytest.raises(ValueError, match="line 21: a pair needs a tab"):
+        score(folder, f"--pairs={tmp_path}/pairs", *both)
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "pairs").write_text((folder / "test.tsv").read_text())
+    result = score(folder, f"--pairs={tmp_path}/pairs", *both)
+    assert "16 pairs were scored before" in result.stderr and "4 pairs, " in result.stderr
+    whole = score(folder, f"--pairs={tmp_path}/pairs", *both[:2])
+    assert (tmp_path / "out").read_text() == whole.stdout
 
 
 @pytest.mark.parametrize(
@@ -203,6 +250,13 @@ def test_it_ends_quietly_when_its_output_is_closed(folder):
         (["{0}/run", "--output={0}"], "Is a directory"),
         (["{0}/run", "--pairs={0}/test.tsv", "--pieces"], "--pieces needs --json"),
         (["{0}/run", "--pairs={0}/test.tsv", "--weights=best"], "has no weights 'best'"),
+        (["{0}/run", "--reverse={0}/none", "--pairs={0}/test.tsv"], "none is not a run"),
+        (["{0}/run", "--reverse={0}/run", "--pairs={0}/test.tsv"], "in the other direction, de-en"),
+        (["{0}/run", "--reverse_to=de"], "--reverse_to has no effect without --reverse"),
+        (
+            ["{0}/run", "--reverse={0}/reverse", "--json", "--pieces"],
+            "--pieces has no effect with --reverse",
+        ),
         (["{0}/run", "--beam=2"], "Unknown command line flag 'beam'"),
         (["{0}/learned", "--pairs={0}/long"], "line 2: a target must have at most 40 pieces"),
     ],

@@ -33,7 +33,7 @@ class Opened(NamedTuple):
     identity: dict
 
 
-def opened_model(folders, recorded=None, can=lambda engine: None):
+def opened_model(folders, recorded=None, can=lambda engine: None, to=TO):
     """Returns the export, run or ensemble that --engine and --dtype select, as `Opened`.
 
     Args:
@@ -41,6 +41,7 @@ def opened_model(folders, recorded=None, can=lambda engine: None):
         recorded: the `identity` of an interrupted command that is resumed, or None. If neither
             command chose an engine, the recorded engine is used again.
         can: function of an engine that raises a `ValueError` if the engine cannot do the task.
+        to: the flag for the tag of texts.
     """
     from t2t_keras.translating.find import is_export, load_engine
 
@@ -50,20 +51,20 @@ def opened_model(folders, recorded=None, can=lambda engine: None):
         refuse_unused([WEIGHTS], f"with an export: t2t-export fixed the weights of {folders[0]}")
         load_backend_of(folders[0])
         found = load_engine(folders[0], ENGINE.value, DTYPE.value)
-        return Opened(found, TO.value or found.tag, identity_of(found, found.digest()))
+        return Opened(found, to.value or found.tag, identity_of(found, found.digest()))
     engine, dtype, is_resumed = ENGINE.value, DTYPE.value, False
     if recorded and engine == "auto" and recorded["asked"] == [engine, dtype]:
         engine, dtype, is_resumed = recorded["engine"], recorded["dtype"], True
     found = of_export(folders, engine, dtype, is_resumed, can)
     if found is not None:
-        return Opened(found, TO.value, identity_of(found, found.digest()))
+        return Opened(found, to.value, identity_of(found, found.digest()))
     load_backend()
     from t2t_keras.runs import load_runs
 
-    runs = load_runs(folders, TO.value)
+    runs = load_runs(folders, to.value)
     digests = {"weights": runs.weights_digests(WEIGHTS.value)}
     found = runs.engine(WEIGHTS.value)
-    return Opened(found, TO.value, identity_of(found, digests))
+    return Opened(found, to.value, identity_of(found, digests))
 
 
 def of_export(folders, engine, dtype, is_resumed, can):
