@@ -8,35 +8,65 @@ t2t-evaluate --hypotheses=test.out --against=other.out --reference=test.de
 t2t-evaluate runs/parsing --treebank=gold.mrg --output=parses.trees
 t2t-evaluate --parses=parses.trees --treebank=gold.mrg
 
-Prints sacreBLEU and chrF with their signatures and 95 % intervals. --against adds a paired
-bootstrap test. --paper_bleu=LANGUAGE adds the BLEU of the paper's Table 2, on tokenized text with
-compounds split; it is not comparable with sacreBLEU. With --treebank, prints labeled precision,
-recall and F1 as EVALB counts them.
+Prints sacreBLEU's BLEU and chrF with their signatures and 95 % intervals; --metrics=bleu,chrf,ter
+adds TER. --reference=a.de,b.de gives several references. --against adds a paired bootstrap test.
+--json prints one object. --paper_bleu=LANGUAGE adds the BLEU of the paper's Table 2, on tokenized
+text with compounds split; it is not comparable with sacreBLEU. With --treebank, prints labeled
+precision, recall and F1 as EVALB counts them.
 """
 
 import contextlib
+import functools
 
 from absl import flags
 
 from pipelines.atomic_files import atomic_file
+from pipelines.text.file_lists import split_list
 from pipelines.text.opened_text import compressing
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
+from t2t_keras.checks import check_choice
 from t2t_keras.cli.flags.engine_flags import DTYPE, ENGINE, opened_model
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.flags.shared_flags import refuse_unused, to_flag, weights_flag
 from t2t_keras.cli.main import run
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.text_files.output_files import check_outputs, files_of
+from t2t_keras.cli.text_files.score_lines import (
+    show_brackets,
+    show_brackets_as_json,
+    show_scores,
+    show_scores_as_json,
+)
+from t2t_keras.evaluation.metric_settings import METRICS, TOKENIZERS
 
 TO = to_flag()
 WEIGHTS = weights_flag()
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the sentences that a run translates.")
-REFERENCE = flags.DEFINE_string("reference", None, "Reference translations, one per line.")
+REFERENCE = flags.DEFINE_multi_string(
+    "reference",
+    None,
+    "Reference translations, one per line. Several files, with commas or by repeating the flag, "
+    "are several references of each line.",
+)
 HYPOTHESES = flags.DEFINE_string("hypotheses", None, "Translations to score, one per line.")
 AGAINST = flags.DEFINE_string(
     "against", None, "A second system's translations, compared by paired bootstrap."
 )
+METRIC_NAMES = flags.DEFINE_list(
+    "metrics", ["bleu", "chrf"], f"Metrics of sacreBLEU, separated by commas: {', '.join(METRICS)}."
+)
+LOWERCASE = flags.DEFINE_bool(
+    "lowercase", False, "Ignore case in BLEU and chrF; sacreBLEU's TER always does."
+)
+TOKENIZE = flags.DEFINE_enum(
+    "tokenize",
+    "13a",
+    TOKENIZERS,
+    "sacreBLEU's tokenizer for BLEU. ja-mecab and ko-mecab need pip install 't2t-keras[ja]' or "
+    "'t2t-keras[ko]'.",
+)
+JSON = flags.DEFINE_bool("json", False, "Print the scores as a JSON object.")
 PAPER_BLEU = flags.DEFINE_string(
     "paper_bleu", None, "Language of the references, such as de, to add the paper's BLEU."
 )
@@ -55,7 +85,8 @@ LEAVES = flags.DEFINE_enum(
 )
 
 
-TEXT_FLAGS = (SOURCE, REFERENCE, HYPOTHESES, AGAINST, PAPER_BLEU)
+METRIC_FLAGS = (METRIC_NAMES, LOWERCASE, TOKENIZE)
+TEXT_FLAGS = (SOURCE, REFERENCE, HYPOTHESES, AGAINST, PAPER_BLEU, *METRIC_FLAGS)
 RUN_FLAGS = (OUTPUT, TO, WEIGHTS, ENGINE, DTYPE, *SEARCH_FLAGS)
 
 
@@ -74,31 +105,69 @@ def check_text_flags(arguments):
     if not REFERENCE.value or (arguments and not SOURCE.value):
         raise ValueError("--reference is required, and for a run also --source")
     refuse_unused([LEAVES], "without --treebank")
+    check_metrics()
     if HYPOTHESES.value:
         refuse_unused([SOURCE, *RUN_FLAGS], "with --hypotheses, which are already translated")
     check_outputs(
         {"--output": OUTPUT.value},
         {
-            **{f"--{flag.name}": flag.value for flag in (SOURCE, REFERENCE, AGAINST)},
+            **{f"--{flag.name}": flag.value for flag in (SOURCE, AGAINST)},
+            "--reference": reference_files(),
             "a file of the run": files_of(arguments),
         },
     )
 
 
+def check_metrics():
+    """Rejects unknown metrics, and settings that no chosen metric has."""
+    for name in METRIC_NAMES.value:
+        check_choice("metrics", name, METRICS)
+    if not METRIC_NAMES.value:
+        raise ValueError(f"--metrics: give at least one of {', '.join(METRICS)}")
+    if "bleu" not in METRIC_NAMES.value:
+        refuse_unused([TOKENIZE], "without the metric bleu")
+    if METRIC_NAMES.value == ["ter"]:
+        refuse_unused([LOWERCASE], "on TER alone, which always ignores case")
+
+
+def reference_files():
+    """Returns the files of all --reference flags. The name of an existing file may have commas."""
+    return [path for value in REFERENCE.value or () for path in split_list(value)]
+
+
 def evaluate_text(arguments):
+    from t2t_keras.evaluation.bleu import metrics_of
+    from t2t_keras.evaluation.metric_settings import MetricSettings
     from t2t_keras.runs.evaluation import evaluate
     from t2t_keras.runs.text_files import check_line_counts, read_lines
 
-    references = read_lines(REFERENCE.value)
+    settings = MetricSettings(tuple(METRIC_NAMES.value), LOWERCASE.value, TOKENIZE.value)
+    metrics_of(settings)  # fails early if a tokenizer's package is missing
+    references = [read_lines(path) for path in reference_files()]
+    for path, lines in zip(reference_files()[1:], references[1:], strict=True):
+        if len(lines) != len(references[0]):
+            raise ValueError(
+                "All references must have the same number of lines. Received: "
+                f"{len(references[0]):,} in {reference_files()[0]} and {len(lines):,} in {path}"
+            )
     against = read_lines(AGAINST.value) if AGAINST.value else None
     if against is not None:
-        check_line_counts(against=against, reference=references)
-    hypotheses = translated(arguments, references) if arguments else read_lines(HYPOTHESES.value)
-    result = evaluate(hypotheses, references, PAPER_BLEU.value, against)
-    show_scores(result.scores)
-    if against is not None:
-        print(f"against {AGAINST.value}:")
-        show_scores(result.against)
+        check_line_counts(against=against, reference=references[0])
+    given = HYPOTHESES.value
+    hypotheses = read_lines(given) if given else translated(arguments, references[0])
+    result = evaluate(hypotheses, references, PAPER_BLEU.value, against, settings)
+    if JSON.value:
+        show_scores_as_json(result, given_files(arguments))
+    else:
+        show_scores(result, AGAINST.value)
+
+
+def given_files(arguments):
+    """Returns {flag: file or files} of the command, for --json."""
+    names = {flag.name: flag.value for flag in (SOURCE, HYPOTHESES, AGAINST, OUTPUT)}
+    names |= {flag.name: flag.value for flag in (TREEBANK, PARSES)}
+    names |= {"runs": arguments, "reference": reference_files()}
+    return {name: value for name, value in names.items() if value}
 
 
 def translated(folders, references):
@@ -132,16 +201,8 @@ def opened_output():
         yield lambda lines: file.writelines(f"{line}\n".encode() for line in lines)
 
 
-def show_scores(scores):
-    for score in scores:
-        interval = "" if score.interval is None else f" ± {score.interval:.2f}"
-        p_value = "" if score.p_value is None else f", p = {score.p_value:.4f}"
-        print(f"{score.name:<12} {score.score:6.2f}{interval}{p_value}  {score.lines:,} lines")
-        print(f"             {score.signature}")
-
-
 def check_tree_flags(arguments):
-    if given := [f"--{flag.name}" for flag in TEXT_FLAGS if flag.value]:
+    if given := [f"--{flag.name}" for flag in TEXT_FLAGS if flag.present]:
         raise ValueError(f"trees are not scored as text: leave out {', '.join(given)}")
     if not TREEBANK.value or len(arguments) + bool(PARSES.value) != 1:
         raise ValueError(
@@ -161,8 +222,11 @@ def evaluate_trees(arguments):
     from t2t_keras.translating.find import is_export
 
     treebank = find_files("treebank", TREEBANK.value)
+    show = show_brackets
+    if JSON.value:
+        show = functools.partial(show_brackets_as_json, files=given_files(arguments))
     if PARSES.value:
-        show_brackets(evaluate_lines(list(read_trees(TREEBANK.value)), read_lines(PARSES.value)))
+        show(evaluate_lines(list(read_trees(TREEBANK.value)), read_lines(PARSES.value)))
         return
     inputs = {"--treebank": treebank, "a file of the run": files_of(arguments)}
     check_outputs({"--output": OUTPUT.value}, inputs)
@@ -177,33 +241,7 @@ def evaluate_trees(arguments):
         options = {"engine": ENGINE.value, "dtype": DTYPE.value, **search_changes()}
         result = run.evaluate_parses(TREEBANK.value, WEIGHTS.value, LEAVES.value, **options)
         write(result.parses)
-    show_brackets(result)
-
-
-def show_brackets(result):
-    """Prints a table with columns for all sentences and for the short ones."""
-    from t2t_keras.evaluation.bracketing import SHORT
-
-    scores = result.scores
-    rows = [
-        ("precision", ".2f", [score.precision for score in scores]),
-        ("recall", ".2f", [score.recall for score in scores]),
-        ("F1", ".2f", [score.f1 for score in scores]),
-        ("complete match", ".2f", [score.complete_match for score in scores]),
-        ("average crossing", ".2f", [score.average_crossing for score in scores]),
-    ]
-    if scores[0].tagged:  # if every leaf is XX, tagging accuracy has no meaning
-        rows.append(("tagging accuracy", ".2f", [score.tagging_accuracy for score in scores]))
-    rows.append(("sentences", ",", [score.sentences for score in scores]))
-    if scores[0].skipped:
-        rows.append(("only punctuation", ",", [score.skipped for score in scores]))
-    rows.append(("failed", ",", [score.failed for score in scores]))
-    if result.repaired is not None:
-        rows.append(("repaired", ",", result.repaired))
-    print(f"{'':<16}", *(f"{title:>12}" for title in ("all", f"≤ {SHORT} words")))
-    for name, form, values in rows:
-        print(f"{name:<16}", *(f"{value:>12{form}}" for value in values))
-    print("labeled brackets as EVALB counts them with COLLINS.prm; a failed parse has none")
+    show(result)
 
 
 def entry():

@@ -1,4 +1,7 @@
-"""BLEU and chrF as reported in papers: computed by sacreBLEU, with their signatures."""
+"""Scores as reported in papers: computed by sacreBLEU, with their signatures.
+
+References are a list of texts, or a list of such lists: several references of each line.
+"""
 
 import logging
 import math
@@ -6,6 +9,13 @@ from typing import NamedTuple
 
 import sacrebleu
 from sacrebleu.significance import PairedTest
+
+from t2t_keras.evaluation.metric_settings import (
+    EXTRAS,
+    METRICS,
+    WITHOUT_SPACES,
+    MetricSettings,
+)
 
 SAMPLES = 1000  # bootstrap samples
 # Hides the progress messages of `PairedTest`, which have the level INFO.
@@ -53,6 +63,30 @@ class FloatChrf(sacrebleu.CHRF):
         return float(super()._compute_f_score(statistics))
 
 
+def metrics_of(settings):
+    """Returns {displayed name: metric of sacreBLEU} of a `MetricSettings`."""
+    lowercase, asian = settings.lowercase, settings.tokenize in WITHOUT_SPACES
+    make = {
+        "bleu": ("BLEU", lambda: tokenized_bleu(lowercase, settings.tokenize)),
+        "chrf": ("chrF", lambda: FloatChrf(lowercase=lowercase)),
+        "chrf++": ("chrF++", lambda: FloatChrf(word_order=2, lowercase=lowercase)),
+        "ter": ("TER", lambda: sacrebleu.TER(normalized=asian, asian_support=asian)),
+    }
+    chosen = [make[name] for name in METRICS if name in settings.metrics]
+    return {name: function() for name, function in chosen}
+
+
+def tokenized_bleu(lowercase, tokenize):
+    try:
+        return sacrebleu.BLEU(lowercase=lowercase, tokenize=tokenize)
+    except RuntimeError as error:  # a package is missing
+        if tokenize not in EXTRAS:
+            raise
+        raise ValueError(
+            f"the tokenizer {tokenize} needs a package: pip install 't2t-keras[{EXTRAS[tokenize]}]'"
+        ) from error
+
+
 def sentence_bleu(hypotheses, references):
     """Returns each line's BLEU; ignores n-gram orders that are longer than the line.
 
@@ -67,9 +101,17 @@ def sentence_bleu(hypotheses, references):
 def scored(name, metric, hypotheses, references, samples=0):
     """Returns the `Score` of a sacreBLEU metric."""
     check_lines(hypotheses, references)
-    result = metric.corpus_score(list(hypotheses), [list(references)], n_bootstrap=samples or 1)
+    result = metric.corpus_score(
+        list(hypotheses), reference_lists(references), n_bootstrap=samples or 1
+    )
     interval = result._ci if samples else None
-    return Score(name, result.score, str(metric.get_signature()), len(references), interval)
+    return Score(name, result.score, str(metric.get_signature()), len(hypotheses), interval)
+
+
+def reference_lists(references):
+    """Returns references as sacreBLEU takes them: a list of lists of texts."""
+    references = list(references)
+    return [references] if all(isinstance(each, str) for each in references) else references
 
 
 def paired_bleu(systems, references, samples=SAMPLES):
@@ -99,24 +141,26 @@ def paired_bleu(systems, references, samples=SAMPLES):
     return [first, *(with_tie(each, first) for each in others)]
 
 
-def compared(hypotheses, others, references, samples=SAMPLES):
+def compared(hypotheses, others, references, samples=SAMPLES, settings=None):
     """Compares two systems on the same lines by paired bootstrap resampling.
 
     Args:
-        hypotheses, others, references: parallel lists of texts.
+        hypotheses, others: lists of texts.
+        references: see the module.
         samples: number of bootstrap samples.
+        settings: a `MetricSettings`. If None, BLEU and chrF.
 
     Returns:
-        [BLEU, chrF] of `hypotheses`, and [BLEU, chrF] of `others`. All scores have an interval.
-        The scores of `hypotheses` also have a p-value: 1 if both systems have the same score,
-        otherwise sacreBLEU's p-value.
+        The `Score`s of `hypotheses`, and those of `others`. All scores have an interval. The scores
+        of `hypotheses` also have a p-value: 1 if both systems have the same score, otherwise
+        sacreBLEU's p-value.
     """
     check_lines(hypotheses, references)
     check_lines(others, references)
-    metrics = {"BLEU": sacrebleu.BLEU(), "chrF": sacrebleu.CHRF()}
+    metrics = metrics_of(settings or MetricSettings())
     systems = [("others", list(others)), ("hypotheses", list(hypotheses))]
     signatures, results = PairedTest(
-        systems, metrics, [list(references)], test_type="bs", n_samples=samples
+        systems, metrics, reference_lists(references), test_type="bs", n_samples=samples
     )()
     del results["System"]
 
@@ -127,7 +171,7 @@ def compared(hypotheses, others, references, samples=SAMPLES):
                 name,
                 by_system[system].score,
                 str(signature),
-                len(references),
+                len(hypotheses),
                 by_system[system].ci,
                 by_system[system].p_value,
             )
@@ -149,10 +193,11 @@ def with_tie(ours, theirs):
 
 
 def check_lines(hypotheses, references):
-    if len(hypotheses) != len(references):
-        raise ValueError(
-            "Hypotheses and references must have the same number of lines. Received: "
-            f"{len(hypotheses):,} and {len(references):,}"
-        )
-    if not references:
+    for lines in reference_lists(references):
+        if len(hypotheses) != len(lines):
+            raise ValueError(
+                "Hypotheses and references must have the same number of lines. Received: "
+                f"{len(hypotheses):,} and {len(lines):,}"
+            )
+    if not hypotheses:
         raise ValueError("There is nothing to score: hypotheses and references have no lines")

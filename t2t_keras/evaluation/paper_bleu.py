@@ -8,14 +8,15 @@ import re
 
 import sacrebleu
 
-from t2t_keras.evaluation.bleu import scored
+from t2t_keras.evaluation.bleu import reference_lists, scored
 
 
 def paper_bleu(hypotheses, references, language="de"):
     """Returns the BLEU that multi-bleu computes after Moses tokenization and compound splitting.
 
     Args:
-        hypotheses, references: lists of texts.
+        hypotheses: list of texts.
+        references: list of texts, or a list of such lists: several references of each line.
         language: language of the Moses rules for punctuation and abbreviations.
     """
     import sacremoses  # here, because the import takes almost a second and few runs need it
@@ -29,8 +30,10 @@ def paper_bleu(hypotheses, references, language="de"):
 
     # Like multi-bleu: no further tokenization, no smoothing.
     metric = sacrebleu.BLEU(tokenize="none", smooth_method="none", force=True)
-    sides = ([prepared(text) for text in side] for side in (hypotheses, references))
-    score = scored("paper's BLEU", metric, *sides)
+    hypotheses, *references = (
+        [prepared(text) for text in texts] for texts in (hypotheses, *reference_lists(references))
+    )
+    score = scored("paper's BLEU", metric, hypotheses, references)
     return score._replace(signature=f"Moses tokens ({language})|compounds split|{score.signature}")
 
 

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from pipelines.progress import Progress
-from t2t_keras.evaluation.bleu import SAMPLES, bleu, chrf, compared
+from t2t_keras.evaluation.bleu import SAMPLES, compared, metrics_of, scored
+from t2t_keras.evaluation.metric_settings import MetricSettings
 from t2t_keras.evaluation.paper_bleu import paper_bleu
 
 
@@ -12,7 +13,7 @@ class Evaluation(NamedTuple):
 
     Args:
         translations: one string per line.
-        scores: the `Score`s for sacreBLEU, chrF and, if requested, the BLEU of the paper's Table 2.
+        scores: the `Score`s by sacreBLEU and, if requested, the BLEU of the paper's Table 2.
         against: the same scores for a second system, compared by paired bootstrap, or None.
     """
 
@@ -28,22 +29,25 @@ def translate_all(translator, texts, task="translating", **search):
         return translator.translate(texts, progress.to, split="off", **search)
 
 
-def evaluate(translations, references, language=None, against=None):
+def evaluate(translations, references, language=None, against=None, settings=None):
     """Scores translations against references.
 
     Args:
-        translations, references: parallel lists of strings.
+        translations: list of strings.
+        references: list of strings, or a list of such lists: several references of each line.
         language: language of the references, for the paper's BLEU. If None, it is omitted.
         against: translations of a second system, or None.
+        settings: a `MetricSettings`. If None, BLEU and chrF.
 
     Returns:
         An `Evaluation`.
     """
-    second = None
+    settings, second = settings or MetricSettings(), None
     if against is None:
-        scores = [metric(translations, references, SAMPLES) for metric in (bleu, chrf)]
+        metrics = metrics_of(settings).items()
+        scores = [scored(*each, translations, references, SAMPLES) for each in metrics]
     else:
-        scores, second = compared(translations, against, references)
+        scores, second = compared(translations, against, references, settings=settings)
     if language:
         scores = [*scores, paper_bleu(translations, references, language)]
         if second is not None:

@@ -1,6 +1,9 @@
 """t2t-evaluate on translations. Scores are tested in tests/runs and tests/evaluation."""
 
 import gzip
+import json
+import subprocess
+import sys
 
 import pytest
 from support.processes.commands import command
@@ -19,7 +22,9 @@ def folder(tmp_path_factory):
     untrained_run(folder / "run", folder / "vocabulary", tokenizer, end=4.0)
     sources, references = zip(*pairs(40, "test"), strict=True)
     worse = [line.replace("d", "t") for line in references]
+    upper = [line.upper() for line in references]
     texts = {"source": sources, "reference": references, "worse": worse, "one": ["a"]}
+    texts["upper"] = upper
     for name, lines in texts.items():
         (folder / name).write_text("".join(f"{line}\n" for line in lines))
     (folder / "link").hardlink_to(folder / "reference")
@@ -36,6 +41,55 @@ def test_a_file_is_scored_and_compared_with_a_second_one(folder):
     assert "tok:13a" in lines[1]
     assert lines[6] == f"against {folder}/worse:"
     assert lines[7].startswith("BLEU ") and "p = " not in lines[7]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (["--metrics=ter,bleu,chrf"], []),
+        (
+            ["--metrics=bleu,chrf++,ter", "--lowercase", "--tokenize=intl"],
+            ["-lc", "--chrf-lowercase", "--tokenize=intl", "--chrf-word-order=2"],
+        ),
+        (
+            ["--metrics=bleu,chrf,ter", "--tokenize=zh"],
+            ["--tokenize=zh", "--ter-normalized", "--ter-asian-support"],
+        ),
+        (["--metrics=bleu,chrf,ter", "--tokenize=none"], ["--tokenize=none"]),
+    ],
+)
+@pytest.mark.long
+def test_scores_are_those_of_the_sacrebleu_command(folder, ours, theirs):
+    files = [f"--hypotheses={folder}/worse", f"--reference={folder}/reference,{folder}/upper"]
+    result = json.loads(call("evaluate", *files, *ours, "--json").stdout)
+    assert result["files"]["reference"] == [f"{folder}/reference", f"{folder}/upper"]
+    arguments = [f"{folder}/reference", f"{folder}/upper", "-i", f"{folder}/worse", "-w=9"]
+    arguments += ["--format=json", "--confidence", "--metrics", "bleu", "chrf", "ter", *theirs]
+    command = [sys.executable, "-m", "sacrebleu", *arguments]
+    expected = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    for score, command_score in zip(result["scores"], expected, strict=True):
+        assert score["score"] == pytest.approx(command_score["score"], abs=1e-8)
+        assert score["interval"] == pytest.approx(command_score["confidence_var"], abs=1e-8)
+        assert score["signature"] == command_score["signature"]
+        assert "nrefs:2|bs:1000|seed:12345|" in score["signature"] and score["lines"] == 40
+
+
+def test_a_second_reference_helps_and_a_comparison_has_all_metrics(folder):
+    one, two = (
+        [f"--hypotheses={folder}/worse", *(f"--reference={folder}/{name}" for name in names)]
+        for names in (["reference"], ["reference", "worse"])
+    )
+    plain = call("evaluate", *one, "--metrics=ter").stdout
+    assert plain.startswith("TER ") and plain.count("lines") == 1
+    assert call("evaluate", *two, "--metrics=ter").stdout.startswith("TER            0.00")
+    flags = ["--metrics=ter,bleu", f"--against={folder}/reference", "--paper_bleu=de", "--json"]
+    result = json.loads(call("evaluate", *one, *flags).stdout)
+    names = ["BLEU", "TER", "paper's BLEU"]
+    assert [score["name"] for score in result["scores"]] == names
+    assert [score["name"] for score in result["against"]] == names
+    assert result["against"][1]["score"] == 0 < result["scores"][1]["score"]
+    assert all(score["p_value"] < 0.05 for score in result["scores"][:2])
+    assert "p_value" not in result["against"][0]
 
 
 def test_compressed_files_are_scored_as_if_they_were_not(folder, tmp_path):
@@ -113,6 +167,11 @@ FILE = ["--hypotheses={0}/worse", "--reference={0}/reference"]
         ([*FILE, "--output={0}/out"], "--output has no effect with --hypotheses"),
         ([*FILE, "--weights=best"], "--weights has no effect with --hypotheses"),
         ([*FILE, "--beam=2"], "--beam has no effect with --hypotheses"),
+        ([*FILE, "--reference={0}/one"], "must have the same number of lines. Received: 40 in"),
+        ([*FILE, "--metrics=blue"], "must be one of 'bleu', 'chrf', 'chrf++', 'ter' (did you mean"),
+        ([*FILE, "--metrics="], "--metrics: give at least one of bleu, chrf, chrf++, ter"),
+        ([*FILE, "--metrics=ter", "--lowercase"], "--lowercase has no effect on TER alone"),
+        ([*FILE, "--metrics=chrf", "--tokenize=zh"], "--tokenize has no effect without"),
         ([*FILE, "--leaves=XX"], "--leaves has no effect without --treebank"),
         (["{0}/run", "--source={0}/none", "--reference={0}/source"], "No such file"),
         (["{0}/none", "--source={0}/source", "--reference={0}/source"], "is not a run"),

@@ -1,3 +1,4 @@
+import importlib
 import logging
 
 import numpy as np
@@ -5,7 +6,15 @@ import pytest
 import sacrebleu
 from sacrebleu.significance import PairedTest
 
-from t2t_keras.evaluation.bleu import bleu, chrf, compared, paired_bleu, sentence_bleu
+from t2t_keras.evaluation.bleu import (
+    bleu,
+    chrf,
+    compared,
+    metrics_of,
+    paired_bleu,
+    sentence_bleu,
+)
+from t2t_keras.evaluation.metric_settings import MetricSettings
 
 LINES = [f"The small dog number {n} sees the {word} cat ." for n, word in enumerate("abcdefgh")]
 WORSE = [line.replace("small", "big") for line in LINES]
@@ -27,6 +36,14 @@ def test_case_and_order_of_lines_matter():
 def test_the_scores_are_those_of_sacrebleu():
     assert bleu(WORSE, LINES).score == sacrebleu.corpus_bleu(WORSE, [LINES]).score
     assert chrf(WORSE, LINES).score == sacrebleu.corpus_chrf(WORSE, [LINES]).score
+
+
+@pytest.mark.parametrize(("tokenizer", "extra"), [("ja-mecab", "ja"), ("ko-mecab", "ko")])
+def test_a_tokenizer_without_its_package_is_refused(monkeypatch, tokenizer, extra):
+    module = importlib.import_module(f"sacrebleu.tokenizers.tokenizer_{extra}_mecab")
+    monkeypatch.setattr(module, "MeCab", None)
+    with pytest.raises(ValueError, match=rf"needs a package: pip install 't2t-keras\[{extra}\]'"):
+        metrics_of(MetricSettings(tokenize=tokenizer))
 
 
 def test_the_interval_comes_from_bootstrap_samples():
