@@ -51,8 +51,8 @@ class ScoredPairs:
             if pair is missing or score is missing:
                 pairs = number - 1 if pair is missing else number + sum(1 for _ in zipped)
                 raise SourceError(
-                    f"There must be a score for each pair: line n of {self.score_files[0]} is about pair "
-                    f"n. Received: {self.count:,} scores of {pairs:,} pairs"
+                    "There must be a score for each pair: line n of "
+                    f"{self.score_files[0]} is about pair n. Received: {self.count:,} scores of {pairs:,} pairs"
                 )
             yield *pair, score >= self.min_score
 

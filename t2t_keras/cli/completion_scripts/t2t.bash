@@ -92,7 +92,10 @@ _t2t_words() {
         extra_length=
         first=
         hypotheses=
+        json
         leaves=tag|XX|word
+        lowercase
+        metrics=
         no_repeat_ngram=
         output=@file
         paper_bleu=
@@ -104,6 +107,7 @@ _t2t_words() {
         source=@file
         temperature=
         to=
+        tokenize=13a|intl|char|none|zh|ja-mecab|ko-mecab
         top_k=
         top_p=
         treebank=
@@ -174,15 +178,19 @@ _t2t_words() {
       arguments='' words='
         beam
         beam_options=
+        best=
         config=@config
         data_dir=@folder
         languages=
         leaves=tag|XX|word
+        min_score=
         output=@folder
         pairs=@file
+        scores=@file
         shortest=
         source=@file
         split=
+        strict
         tag=
         target=@file
         tfds=@folder
@@ -271,6 +279,8 @@ _t2t_words() {
         output=@file
         pairs=@file
         pieces
+        reverse=@folder
+        reverse_to=
         source=@file
         target=@file
         to=
@@ -467,6 +477,20 @@ _t2t_settings='
         config.data.cleaning.duplicates=True|False
         config.data.cleaning.max_characters=
         config.data.cleaning.max_ratio=
+        config.data.cleaning.max_words=
+        config.data.cleaning.max_word_ratio=
+        config.data.cleaning.max_word_length=
+        config.data.cleaning.max_mean_word=
+        config.data.cleaning.min_letters=
+        config.data.cleaning.html_tags=True|False
+        config.data.cleaning.min_digits=
+        config.data.cleaning.links=True|False
+        config.data.cleaning.max_links=
+        config.data.cleaning.max_end_difference=
+        config.data.cleaning.max_repetitions=
+        config.data.cleaning.max_similarity=
+        config.data.cleaning.min_script=
+        config.data.cleaning.other_language=True|False
         config.data.vocabulary.kind=
         config.data.vocabulary.size=
         config.data.vocabulary.sample_pairs=

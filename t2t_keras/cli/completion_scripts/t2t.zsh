@@ -101,6 +101,20 @@ _t2t_settings() {
         '--config.data.cleaning.duplicates:drop pairs that occurred earlier in the corpus'
         '--config.data.cleaning.max_characters:drop pairs with a side longer than this'
         '--config.data.cleaning.max_ratio:drop pairs with one side more than this many times as long as the other, in characters'
+        '--config.data.cleaning.max_words:drop pairs with a side of more words than this'
+        '--config.data.cleaning.max_word_ratio:drop pairs with one side more than this many times as long as the other, in words'
+        '--config.data.cleaning.max_word_length:drop pairs with a word of more characters than this, except URLs and e-mail addresses'
+        '--config.data.cleaning.max_mean_word:drop pairs with a side whose words have more characters than this on average'
+        '--config.data.cleaning.min_letters:drop pairs with a smaller share of letters on a side, of all characters except spaces'
+        '--config.data.cleaning.html_tags:drop pairs with tags of HTML or XML'
+        '--config.data.cleaning.min_digits:drop pairs with a smaller share of digits that both sides have in common, without zeros and in any order'
+        '--config.data.cleaning.links:drop pairs with different numbers of URLs and e-mail addresses on the two sides'
+        '--config.data.cleaning.max_links:drop pairs with a larger share of characters in URLs and e-mail addresses on a side'
+        '--config.data.cleaning.max_end_difference:drop pairs whose sides differ by more than this in the number of marks at ends of sentences ('
+        '--config.data.cleaning.max_repetitions:drop pairs with a side in which a text of 3 to 100 characters occurs more than this many times in a row'
+        '--config.data.cleaning.max_similarity:drop pairs with a larger share of character trigrams that both sides have in common, such as copies with small changes'
+        '--config.data.cleaning.min_script:drop pairs with a smaller share of letters in the script of the language on a side'
+        '--config.data.cleaning.other_language:drop pairs with a side in a different language than expected, which CLD2 identifies (`pip install "t2t-keras[identify]"`)'
         '--config.data.vocabulary.kind:"bpe" (SentencePiece'\''s byte pairs) or "word_pieces"'
         '--config.data.vocabulary.size:number of pieces, including ids 0 to 3'
         '--config.data.vocabulary.sample_pairs:maximum number of sentence pairs to learn from, drawn at random'
@@ -143,6 +157,9 @@ _t2t_settings() {
     --config.data.cleaning.invalid_utf8) compadd True False ;;
     --config.data.cleaning.identical) compadd True False ;;
     --config.data.cleaning.duplicates) compadd True False ;;
+    --config.data.cleaning.html_tags) compadd True False ;;
+    --config.data.cleaning.links) compadd True False ;;
+    --config.data.cleaning.other_language) compadd True False ;;
     --config.data.vocabulary.byte_fallback) compadd True False ;;
     *) _message value ;;
   esac
@@ -234,7 +251,10 @@ _t2t() {
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
         '--first=[Tokens that an output may begin with; empty: all]:first: ' \
         '--hypotheses=[Translations to score, one per line]:hypotheses: ' \
+        '--json[Print the scores as a JSON object]' \
         '--leaves=[Leaf symbol that the run was trained with]:leaves:(tag XX word)' \
+        '--lowercase[Ignore case in BLEU and chrF; sacreBLEU'\''s TER always does]' \
+        '--metrics=[Metrics of sacreBLEU, separated by commas: bleu, chrf, chrf++, ter]:metrics: ' \
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[File for a run'\''s translations or parses]:output:_files' \
         '--paper_bleu=[Language of the references, such as de, to add the paper'\''s BLEU]:paper_bleu: ' \
@@ -246,6 +266,7 @@ _t2t() {
         '--source=[Text file with the sentences that a run translates]:source:_files' \
         '--temperature=[Divisor of the logits in sampling; below 1 favors likely tokens]:temperature: ' \
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
+        '--tokenize=[sacreBLEU'\''s tokenizer for BLEU]:tokenize:(13a intl char none zh ja-mecab ko-mecab)' \
         '--top_k=[Number of most likely tokens that sampling draws from; 0: all]:top_k: ' \
         '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones; 1: all]:top_p: ' \
         '--treebank=[Gold trees: a path, a glob, or several with commas]:treebank: ' \
@@ -299,15 +320,19 @@ _t2t() {
       _arguments $common \
         '--beam[Run as an Apache Beam pipeline; needs pip install '\''t2t-keras(beam)'\'']' \
         '--beam_options=[Comma-separated pipeline options for --beam, such as --runner=NAME]:beam_options: ' \
+        '--best=[Share of the pairs to keep, those with the highest --scores, such as 0.8]:best: ' \
         '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' \
         '--data_dir=[Folder of prepared TensorFlow Datasets]:data_dir:_files -/' \
         '--languages=[Codes of source and target language, such as en,de, for the record; with --tfds, the features of the data set]:languages: ' \
         '--leaves=[Symbol for each word among the brackets of --treebank]:leaves:(tag XX word)' \
+        '--min_score=[Minimum score of a pair in --scores]:min_score: ' \
         '--output=[Output folder, new or to resume]:output:_files -/' \
         '--pairs=[File of pairs: source, tab, target]:pairs:_files' \
+        '--scores=[File of scores, one line per pair, as t2t-score --reverse writes it; larger is better]:scores:_files' \
         '--shortest=[Length of the shortest of the --toy_documents, in words]:shortest: ' \
         '--source=[Source text: a file, a glob, or a comma-separated list of files]:source:_files' \
         '--split=[Split of the --tfds data set or, train or test, of --toy_documents]:split: ' \
+        '--strict[Add the cleaning rules for noisy text, except those that --config.data.cleaning.RULE=VALUE sets]' \
         '--tag=[Tag before every source, such as <2de>, so that one model translates into several languages]:tag: ' \
         '--target=[Target text: files with the translation of --source, line by line]:target:_files' \
         '--tfds=[Name of a TensorFlow Datasets data set, or the folder of a prepared one]:tfds:_files -/' \
@@ -383,6 +408,8 @@ _t2t() {
         '--output=[File to write]:output:_files' \
         '--pairs=[File of pairs: source, tab, target]:pairs:_files' \
         '--pieces[Include log P of each piece; needs --json]' \
+        '--reverse=[Run or export for the other direction, to score pairs by both; several with commas are an ensemble]:reverse:_files -/' \
+        '--reverse_to=[Tag before each target, for --reverse]:reverse_to: ' \
         '--source=[Text file with the source sentences, one per line]:source:_files' \
         '--target=[Text file with the translations of --source]:target:_files' \
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
