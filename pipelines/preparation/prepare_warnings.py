@@ -26,6 +26,7 @@ RARE = 5  # a piece that occurs fewer times is rare
 ADVICE = {
     "invalid_utf8": "Convert the text first, for example with `iconv -f latin1 -t utf-8`",
     "max_ratio": "Check that line n of the target translates line n of the source",
+    "other_language": "Check that the source is in the first of the languages",
     "identical": "Check that the source and the target are different texts",
 }
 

@@ -52,8 +52,8 @@ def cld2_code(language, known):
     )
     if found is None:
         raise ValueError(
-            f"CLD2 does not know the language {language!r}: leave out "
-            "--config.data.cleaning.other_language"
+            f"CLD2 does not know the language {language!r}: use "
+            "--config.data.cleaning.other_language=False"
         )
     return found
 

@@ -102,7 +102,7 @@ def check_text_flags(arguments):
             "takes a run (several: an ensemble) with --source, or --hypotheses. Received: "
             f"{' '.join(arguments) or 'no run'}, --hypotheses={HYPOTHESES.value}"
         )
-    if not REFERENCE.value or (arguments and not SOURCE.value):
+    if not reference_files() or (arguments and not SOURCE.value):
         raise ValueError("--reference is required, and for a run also --source")
     refuse_unused([LEAVES], "without --treebank")
     check_metrics()
@@ -132,7 +132,7 @@ def check_metrics():
 
 def reference_files():
     """Returns the files of all --reference flags. The name of an existing file may have commas."""
-    return [path for value in REFERENCE.value or () for path in split_list(value)]
+    return [path for value in REFERENCE.value or () for path in split_list(value) if path]
 
 
 def evaluate_text(arguments):
