@@ -52,7 +52,8 @@ class ScoredPairs:
                 pairs = number - 1 if pair is missing else number + sum(1 for _ in zipped)
                 raise SourceError(
                     "There must be a score for each pair: line n of "
-                    f"{self.score_files[0]} is about pair n. Received: {self.count:,} scores of {pairs:,} pairs"
+                    f"{self.score_files[0]} is about pair n. "
+                    f"Received: {self.count:,} scores of {pairs:,} pairs"
                 )
             yield *pair, score >= self.min_score
 
