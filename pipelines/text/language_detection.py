@@ -2,12 +2,10 @@
 
 import re
 
-from pipelines.text.language_codes import normalized
+from pipelines.text.cld2 import cld2_code, import_cld2
 
 LONGEST = 2000  # characters of a text that are read
 NOT_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]+")
-# {our code: CLD2's}, where they differ.
-CLD2_CODES = {"fil": "tl", "he": "iw", "jv": "jw", "nb": "no", "sh": "hr", "zh-Hans": "zh"}
 
 
 class LanguageDetector:
@@ -18,9 +16,8 @@ class LanguageDetector:
     """
 
     def __init__(self, codes):
-        self.pycld2 = imported()
-        known = {code for _, code in self.pycld2.LANGUAGES}
-        found = {code: cld2_code(code, known) for code in codes}
+        self.pycld2 = import_cld2("the detection of languages")
+        found = {code: cld2_code(code, self.pycld2) for code in codes}
         self.codes = {code: own for code, own in found.items() if own}
 
     def __call__(self, text):
@@ -39,21 +36,3 @@ class LanguageDetector:
                 found[code] = max(scores)
         ranked = sorted(found, key=lambda code: found[code], reverse=True)
         return [(code, float(found[code][0])) for code in ranked]
-
-
-def cld2_code(code, known):
-    """Returns CLD2's code of a language, which may have a region, such as "pt-BR", or None."""
-    code = normalized(code)
-    base = code.partition("-")[0]
-    choices = CLD2_CODES.get(code), code, CLD2_CODES.get(base), base
-    return next((each for each in choices if each in known), None)
-
-
-def imported():
-    try:
-        import pycld2
-    except ImportError as error:
-        raise ValueError(
-            "the detection of languages needs the package pycld2: pip install 't2t-keras[identify]'"
-        ) from error
-    return pycld2
