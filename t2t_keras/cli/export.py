@@ -6,6 +6,7 @@ t2t-export runs/ende --ids_only            ids in and out; does not need tensorf
 t2t-export runs/ende --format=litert       a model for LiteRT, the fastest on CPUs
 t2t-export runs/ende --format=litert --portable  the whole search, for phones and other languages
 t2t-export runs/ende --format=ctranslate2  a folder for CTranslate2
+t2t-export runs/ende --format=argos        a package for Argos Translate, in int8
 t2t-export runs/ende --format=keras        one .keras file for keras.saving.load_model
 t2t-export runs/ende --format=hub --license=cc-by-4.0  a folder for the Hugging Face Hub
 t2t-export runs/ende --beam=1 --output=served/ende
@@ -37,20 +38,22 @@ TO = to_flag()
 WEIGHTS = weights_flag()
 
 OUTPUT = flags.DEFINE_string(
-    "output", None, "Folder to write, or .keras file. Default: a folder or file inside the run."
+    "output",
+    None,
+    "Folder to write, or .keras or .argosmodel file. Default: a folder or file inside the run.",
 )
 FORMAT = flags.DEFINE_enum(
     "format",
     "saved_model",
-    ("saved_model", "litert", "keras", "ctranslate2", "hub"),
+    ("saved_model", "litert", "keras", "ctranslate2", "argos", "hub"),
     "Output format.",
 )
 DTYPE = flags.DEFINE_enum(
     "dtype",
-    "float32",
+    None,
     tuple(dict.fromkeys((*SAVED_MODEL_DTYPES, *CTRANSLATE2_DTYPES))),
-    "Type of the stored weights, for saved_model, litert and ctranslate2. Of the model for LiteRT "
-    "with --format=hub, int8 unless given.",
+    "Type of the stored weights. Default: float32; int8 for argos, and for the model for LiteRT with "
+    "--format=hub.",
 )
 FORCE = flags.DEFINE_bool("force", False, "Replace an existing CTranslate2 folder.")
 IDS_ONLY = flags.DEFINE_bool("ids_only", False, "Write a SavedModel that takes and returns ids.")
@@ -66,7 +69,8 @@ LICENSE = flags.DEFINE_string(
 LANGUAGES = flags.DEFINE_string(
     "languages",
     None,
-    "With --format=hub: source and target language, such as en,de. Default: as the run records.",
+    "With --format=hub and argos: source and target language, such as en,de. Default: as the run "
+    "records them.",
 )
 N_BEST = flags.DEFINE_integer(
     "n_best",
@@ -76,13 +80,13 @@ N_BEST = flags.DEFINE_integer(
 )
 # {format: flags that have no effect on it}. A CTranslate2 folder records a search without
 # constraints, because CTranslate2 does not support them.
-OF_HUB = (LICENSE, LANGUAGES)
 UNUSED = {
-    "saved_model": (FORCE, PORTABLE, *OF_HUB, *SAMPLING_FLAGS),
-    "litert": (FORCE, IDS_ONLY, *OF_HUB, *SAMPLING_FLAGS),
-    "ctranslate2": (IDS_ONLY, PORTABLE, *OF_HUB, *SAMPLING_FLAGS, *CONSTRAINT_FLAGS),
-    "keras": (DTYPE, FORCE, IDS_ONLY, PORTABLE, *OF_HUB, N_BEST, *SEARCH_FLAGS),
+    "saved_model": (FORCE, PORTABLE, LICENSE, LANGUAGES, *SAMPLING_FLAGS),
+    "litert": (FORCE, IDS_ONLY, LICENSE, LANGUAGES, *SAMPLING_FLAGS),
+    "ctranslate2": (IDS_ONLY, PORTABLE, LICENSE, LANGUAGES, *SAMPLING_FLAGS, *CONSTRAINT_FLAGS),
+    "keras": (DTYPE, FORCE, IDS_ONLY, PORTABLE, LICENSE, LANGUAGES, N_BEST, *SEARCH_FLAGS),
     "hub": (TO, FORCE, IDS_ONLY, PORTABLE, *SAMPLING_FLAGS),
+    "argos": (FORCE, IDS_ONLY, PORTABLE, LICENSE, N_BEST, *SEARCH_FLAGS),
 }
 OPTIONS = (DTYPE, FORCE, IDS_ONLY, PORTABLE, LICENSE, N_BEST)
 
@@ -93,9 +97,10 @@ def main(arguments):
     options = search_changes()
     options |= {flag.name: flag.value for flag in OPTIONS if flag.present}
     if LANGUAGES.present:
-        options["languages"] = Languages.parse(LANGUAGES.value)
+        options["languages"] = given_languages()
     output = Path(OUTPUT.value or folder)
-    check_output_folder(output.parent if FORMAT.value == "keras" else output)
+    is_file = FORMAT.value in ("keras", "argos")
+    check_output_folder(output.parent if is_file else output)
     load_backend()
     from t2t_keras.runs import Run
 
@@ -104,6 +109,14 @@ def main(arguments):
     if FORMAT.value == "hub":
         for line in advice(path):
             print(line)
+
+
+def given_languages():
+    """Returns the `Languages` of --languages."""
+    try:
+        return Languages.parse(LANGUAGES.value)
+    except ValueError as error:
+        raise ValueError(f"--languages: {error}") from error
 
 
 def advice(folder):

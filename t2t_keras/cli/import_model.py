@@ -1,6 +1,8 @@
 """t2t-import: makes a run of a model that was trained with another system.
 
 t2t-import opus-mt-en-de --run=runs/ende                       a folder
+t2t-import translate-en_de-1_0.argosmodel --run=runs/argos     a package of Argos Translate
+t2t-import marian/model.npz --run=runs/marian                  one file, or a zip file
 t2t-import hf:Helsinki-NLP/opus-mt-en-de --run=runs/ende       a model of the Hugging Face Hub
 t2t-import hf:Helsinki-NLP/opus-mt-en-de@REVISION --run=runs/ende
 
@@ -66,7 +68,7 @@ TARGET_SPACE = flags.DEFINE_integer(
 def main(arguments):
     if len(arguments) != 1:
         raise ValueError(
-            "takes one folder of another system, or hf:ORG/NAME. Received: "
+            "takes one folder or file of another system, or hf:ORG/NAME. Received: "
             f"{' '.join(arguments) or 'none'}"
         )
     if not RUN.value:
@@ -114,10 +116,12 @@ def lines_about(result):
     if model.source is model.target:
         sides = {"source and target": model.source}
     for name, side in sides.items():
-        yield f"{name}: {len(side.pieces):,} pieces, {DESCRIPTIONS[side.kind]}"
+        description = DESCRIPTIONS[side.kind] if model.own_vocabulary is None else OWN
+        yield f"{name}: {len(side.pieces):,} pieces, {description}"
     yield from model.notes
 
 
+OWN = "split as in the run that was exported"
 DESCRIPTIONS = {
     "tokens": "separated by spaces in the text: split it as for the model's training",
     "sentencepiece": "split by SentencePiece",

@@ -64,7 +64,7 @@ def is_format(folder):
     return (folder / "model.bin").is_file()
 
 
-def read(folder, source_begin=None, source_end=None):
+def read(folder, source_begin=None, source_end=None, is_complete=False):
     """Reads a folder of CTranslate2 and returns an `Imported`.
 
     Args:
@@ -72,12 +72,13 @@ def read(folder, source_begin=None, source_end=None):
         source_begin, source_end: whether the model was trained with a begin token before the
             source, and with an end token after it. If None, the value recorded in the folder is
             used; not all converters record it.
+        is_complete: whether the recorded values are known to be right.
     """
     given = {"source_begin": source_begin, "source_end": source_end}
     given = {name: value for name, value in given.items() if value is not None}
     for name, value in given.items():
         check_boolean(name, value)
-    return CTranslate2Folder(folder).imported(given)
+    return CTranslate2Folder(folder).imported(given, is_complete)
 
 
 class CTranslate2Folder:
@@ -163,8 +164,9 @@ class CTranslate2Folder:
             )
         return values[0]
 
-    def imported(self, given):
-        vocabularies = Vocabularies(self.folder, self.settings, self.model.attributes, given)
+    def imported(self, given, is_complete):
+        facts = self.settings, self.model.attributes
+        vocabularies = Vocabularies(self.folder, *facts, given, is_complete)
         name = "encoder/embeddings_0/weight"
         if name not in self.tensors:
             name = "encoder/embeddings/weight"  # the name in earlier revisions
@@ -193,15 +195,27 @@ class CTranslate2Folder:
         bias = orders["target"].output_bias(bias)
         weights.by_path[f"{'embedding' if tied else 'output_embedding'}/bias"] = bias
         self.tensors.check_all_used()
+        pieces = vocabularies.pieces()
         return Imported(
             f"CTranslate2, version {self.model.version}, revision {self.model.revision}",
             TransformerConfig(**config),
             weights.by_path,
-            *vocabularies.pieces(),
+            *pieces,
             search={} if vocabularies.own else SEARCH,
             own_vocabulary=self.folder if vocabularies.own else None,
-            notes=vocabularies.notes,
+            notes=[*vocabularies.notes, *self.note_about_integers()],
         )
+
+    def note_about_integers(self):
+        """Yields a note if weights are stored as integers."""
+        if "int8" in self.model.types:
+            yield (
+                "weights in int8 become float32: each differs from its original by at most 1/254 "
+                "of the largest weight in its row. CTranslate2 also computes in int8, so some "
+                "translations may differ from its own"
+            )
+        elif "int16" in self.model.types:
+            yield "weights in int16 become float32; each differs slightly from its original"
 
     def same(self, one, other):
         """Returns whether two names mean the same matrix, or two matrices with equal contents."""

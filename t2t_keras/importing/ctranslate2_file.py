@@ -26,6 +26,7 @@ class CTranslate2File:
         spec, revision: name and revision of the model's format.
         tensors: {name: `Tensor`} of the weights. Quantized weights become float32.
         attributes: {name: value} of scalars and strings. Older versions store strings as arrays.
+        types: types of the stored weights.
         same: {name or alias: name of the stored variable}.
     """
 
@@ -39,7 +40,7 @@ class CTranslate2File:
                 raise self.damaged("it ends in the middle of its header") from error
         del self.file
         self.same = {name: name for name in variables} | aliases
-        self.tensors, self.attributes = {}, {}
+        self.tensors, self.attributes, self.types = {}, {}, set()
         for name, original in self.same.items():
             if original not in variables:
                 raise self.damaged(f"{name} is another name of {original}, which it does not have")
@@ -125,6 +126,7 @@ class CTranslate2File:
                 raise self.damaged(f"{name} has the shape {shape}, and its scale {scale[1]}")
             compute = functools.partial(read_weights, self.path, variable, scale)
             self.tensors[name] = Tensor(shape, compute)
+            self.types.add(dtype)
 
 
 def item_size(dtype):

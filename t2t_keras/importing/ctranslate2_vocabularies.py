@@ -1,6 +1,7 @@
 """The vocabularies in a CTranslate2 folder, and the begin and end tokens of its model."""
 
 from t2t_keras.importing.accompanying_files import read_json_file, read_lines, sentencepiece_fields
+from t2t_keras.importing.common_pieces import compared
 from t2t_keras.importing.ids import ABSENT, Ids
 from t2t_keras.importing.imported import Pieces
 
@@ -20,6 +21,7 @@ class Vocabularies:
         settings: contents of config.json.
         attributes: attributes of the model.
         given: dict with `source_begin` and `source_end`, if the user set them.
+        is_complete: see `ctranslate2.read`.
 
     Attributes:
         own: whether our export wrote the folder, so that it contains our vocabulary files.
@@ -29,7 +31,7 @@ class Vocabularies:
         notes: notes for the user.
     """
 
-    def __init__(self, folder, settings, attributes, given):
+    def __init__(self, folder, settings, attributes, given, is_complete=False):
         self.folder, self.settings, self.attributes = folder, settings, attributes
         # Our export writes our vocabulary files next to the model. Hugging Face's files have the
         # same names, but different contents.
@@ -45,7 +47,8 @@ class Vocabularies:
         self.zeros_first = bool(self.attributes.get("decoder/start_from_zero_embedding", 0))
         self.source_begin = given.get("source_begin", self.flag(*SOURCE_BEGIN))
         self.source_end = given.get("source_end", self.flag(*SOURCE_END))
-        if not (self.source_end or self.own or "source_end" in given):
+        is_known = is_complete or self.own or "source_end" in given
+        if not self.source_end and not is_known:
             self.add_end_or_note()
         self.special = {
             name: self.setting(name, name, None) or default
@@ -171,10 +174,27 @@ class Vocabularies:
     def pieces(self):
         """Returns the `Pieces` of source and target."""
         sides = [
-            Pieces(pieces, **sentencepiece_fields(self.folder, side, pieces))
+            Pieces(pieces, **self.sentencepiece(side, pieces))
             for side, pieces in (
                 (side, self.orders[side].ordered(tokens)) for side, tokens in self.tokens.items()
             )
         ]
         sides[0].begin = self.source_begin
         return sides if sides[0] != sides[1] else [sides[0]] * 2
+
+    def sentencepiece(self, side, pieces):
+        """Returns the fields of `Pieces` for a SentencePiece model; {} if there is none.
+
+        It is in the same folder, or in the folder above, as in an Argos package. A model above that
+        does not fit is a different one's.
+        """
+        if self.own:
+            return {}
+        if fields := sentencepiece_fields(self.folder, side, pieces):
+            return fields
+        above = self.folder.absolute().parent
+        fields = sentencepiece_fields(above, side, pieces)
+        if fields and not (found := compared(Pieces(pieces, **fields))).fits:
+            self.notes.append(f"the SentencePiece model in {above} is not used: {found} ({side})")
+            return {}
+        return fields

@@ -1,13 +1,23 @@
 """The formats of trained models that can be imported."""
 
+import fnmatch
 import inspect
 from pathlib import Path
 from typing import NamedTuple
 
 from t2t_keras.checks import check_choice
-from t2t_keras.importing import ctranslate2, hugging_face, marian, opennmt_tf, tensor2tensor
+from t2t_keras.importing import (
+    argos,
+    ctranslate2,
+    hugging_face,
+    marian,
+    opennmt_tf,
+    tensor2tensor,
+)
+from t2t_keras.importing.common_pieces import compare_pieces
 
 FORMATS = {
+    "argos": argos,
     "ctranslate2": ctranslate2,
     "hugging_face": hugging_face,
     "marian": marian,
@@ -35,6 +45,12 @@ HINTS = (
 )
 
 
+def hint_about(names):
+    """Returns what files of an unsupported format are, and what to do; "" for other files."""
+    advice = (hint.advice for hint in HINTS if fnmatch.filter(names, hint.pattern))
+    return next(advice, "")
+
+
 def read_model(folder, format=None, **options):
     """Returns the `Imported` model in a folder of another system.
 
@@ -51,7 +67,9 @@ def read_model(folder, format=None, **options):
     else:
         format = recognized(folder)
     check_options(format, options)
-    return FORMATS[format].read(folder, **options)
+    imported = FORMATS[format].read(folder, **options)
+    compare_pieces(imported, folder)
+    return imported
 
 
 def check_options(format, options):
@@ -73,10 +91,9 @@ def recognized(folder):
             f"{folder} looks like several formats: {', '.join(found)}. Choose one with --format "
             "(in Python: format=…)"
         )
-    for hint in HINTS:
-        if any(folder.glob(hint.pattern)):
-            raise ValueError(f"{folder} holds {hint.advice}")
     names = sorted(path.name for path in folder.iterdir())
+    if hint := hint_about(names):
+        raise ValueError(f"{folder} holds {hint}")
     raise ValueError(
         f"{folder} holds no model of a known format ({', '.join(FORMATS)}). Its files are: "
         f"{', '.join(names[:10]) or 'none'}"

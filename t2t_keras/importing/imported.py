@@ -38,6 +38,8 @@ class Imported:
         own_vocabulary: folder with our vocabulary files, if this package exported the model. If
             None, `source` and `target` describe the vocabulary.
         notes: notes for the user.
+        languages: codes of the source and target language, or None if they are unknown.
+        origin: facts about where the model comes from, in JSON types.
     """
 
     system: str
@@ -48,6 +50,8 @@ class Imported:
     search: dict = dataclasses.field(default_factory=dict)
     own_vocabulary: Any = None
     notes: list = dataclasses.field(default_factory=list)
+    languages: Any = None
+    origin: dict = dataclasses.field(default_factory=dict)
 
 
 class ImportedWeights:

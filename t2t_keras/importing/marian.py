@@ -40,18 +40,23 @@ def is_format(folder):
     return any(folder.glob("*.npz"))
 
 
-def read(folder):
-    """Reads a folder with a model of Marian and returns an `Imported`."""
-    return MarianFolder(folder).imported()
+def read(folder, model=None):
+    """Reads a folder with a model of Marian and returns an `Imported`.
+
+    Args:
+        folder: path of the folder.
+        model: path of the .npz file. None: the file that decoder.yml names, or the only one.
+    """
+    return MarianFolder(folder, model).imported()
 
 
 class MarianFolder:
     """A folder with a model.npz, vocabularies, and often a decoder.yml that names them."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, model=None):
         self.folder = folder
         self.decoder = self.decoder_settings()
-        file = NpzFile(self.model_path())
+        file = NpzFile(model or self.model_path())
         if SETTINGS not in file.others:
             raise ValueError(f"{file.path} is not a model of Marian: it has no {SETTINGS}")
         try:

@@ -1,6 +1,7 @@
 """Converts a trained model of another system into a run."""
 
 import collections.abc
+import contextlib
 import shutil
 import tempfile
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 from absl import logging
 
 from pipelines.atomic_files import atomic_folder
+from pipelines.text.language_codes import normalized
 from pipelines.text.normalization import Normalization
 from pipelines.tokenizers import SIDES, SeparateTokenizers, load_tokenizer, save_tokenizer
 from pipelines.tokenizers.mapped_sentencepiece import MappedSentencePiece
@@ -21,9 +23,10 @@ from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
 from t2t_keras.importing import hub
 from t2t_keras.importing.formats import read_model
+from t2t_keras.importing.packages import source_of
 from t2t_keras.parameters import without_values
 from t2t_keras.runs.copied_run import copy_run
-from t2t_keras.runs.import_folder import STEP, UNFINISHED, check_new, clear
+from t2t_keras.runs.import_folder import STEP, UNFINISHED, UNPACKED, check_new, clear
 from t2t_keras.runs.model_source import ModelSource, find_model
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.settings_file import write_settings
@@ -49,8 +52,9 @@ def import_run(model, run, format=None, command=(), languages=None, show=logging
     """Converts another system's trained model and writes it as a run.
 
     Args:
-        model: path of the folder with the other system's files, an address of the Hugging Face Hub,
-            such as "hf:Helsinki-NLP/opus-mt-en-de", or the result of `find_model`.
+        model: path of the folder with the other system's files, or of a file (see
+            `importing.packages.source_of`), an address of the Hugging Face Hub, such as
+            "hf:Helsinki-NLP/opus-mt-en-de", or the result of `find_model`.
         run: path of the new run's folder.
         format: one of `importing.formats.FORMATS`. If None, it is recognized from the files.
         command: command-line arguments, recorded in the run's config.json.
@@ -68,32 +72,54 @@ def import_run(model, run, format=None, command=(), languages=None, show=logging
         source = find_model(model, format, languages, show, **options)
     if source.format == hub.RUN:
         return Import(run, None, copy_run(source, run))
-    folder = source.folder
-    imported = read_model(folder, source.format, **options)
-    arrays = Arrays(imported)
-    try:
-        tokenizer_of(imported)  # raises its errors before the weights are written
-    except ValueError as error:
-        raise ValueError(f"{folder}: {error}") from error
-    experiment = Experiment(model=imported.config, search=SearchConfig(**imported.search))
-    with run.locked():
+    with run.locked(), names_inside(source.folder, run.folder / UNPACKED):
         check_new(run)
         clear(run)
         try:
             (run.folder / UNFINISHED).touch()
+            place = source_of(source.folder, source.format, run.folder / UNPACKED)
+            imported = read_model(place.folder, place.format, **place.options, **options)
+            arrays = Arrays(imported)
+            try:
+                tokenizer_of(imported)  # raises its errors before the weights are written
+            except ValueError as error:
+                raise ValueError(f"{place.folder}: {error}") from error
+            experiment = Experiment(model=imported.config, search=SearchConfig(**imported.search))
             run.checkpoints.save(STEP, arrays, {"imported": imported.system, "best_step": None})
             # Made after the weights are written, because a large tokenizer needs memory, too: a
             # tenth of the memory of the weights.
             with atomic_folder(run.folder / "vocabulary") as unfinished:
                 save_tokenizer(tokenizer_of(imported), unfinished)
+            shutil.rmtree(run.folder / UNPACKED, ignore_errors=True)
             # config.json is written last, because a folder without it is not a run.
-            facts = {"imported": imported.system, "languages": source.languages}
-            facts |= {"origin": source.origin} if source.origin else {}
+            languages = source.languages or languages_of(imported)
+            origin = source.origin or imported.origin
+            facts = {"imported": imported.system, "languages": languages}
+            facts |= {"origin": origin} if origin else {}
             write_settings(run.config_file, experiment, command, **facts)
         except BaseException:
             clear(run)
             raise
     return Import(run, imported, arrays.count)
+
+
+@contextlib.contextmanager
+def names_inside(archive, unpacked):
+    """Makes errors name files by their paths in the archive, not where they were unpacked."""
+    try:
+        yield
+    except ValueError as error:
+        message = str(error).replace(f"{unpacked}", f"{archive}")
+        raise (ValueError(message) if message != str(error) else error) from error.__cause__
+
+
+def languages_of(imported):
+    """Returns the usual codes of the languages of an `Imported` model; None if any is unknown."""
+    try:
+        return [*map(normalized, imported.languages or ())] or None
+    except ValueError as error:
+        imported.notes.append(f"its languages are not recorded: {error}")
+        return None
 
 
 def tokenizer_of(imported):

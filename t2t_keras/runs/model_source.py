@@ -14,6 +14,7 @@ from t2t_keras.checks import check_choice
 from t2t_keras.importing import hub
 from t2t_keras.translating.languages import Languages, languages_of
 
+ARGOS = "argos"  # the format of `importing.formats` that the Hub does not have
 NOT_STATED = "not stated; ask the authors before you use the model"
 
 
@@ -39,7 +40,7 @@ def find_model(model, format=None, languages=None, show=print, **options):
     """Returns the `ModelSource` of a model, which is downloaded if it is on the Hugging Face Hub.
 
     Args:
-        model: path of a folder, or an address such as "hf:ORG/NAME".
+        model: path of a folder or file, or an address such as "hf:ORG/NAME".
         format: name of its format. None: to be recognized.
         languages: its `Languages`. None: those that the model card or the name says.
         show: called with each line about the download.
@@ -47,11 +48,13 @@ def find_model(model, format=None, languages=None, show=print, **options):
     """
     text = str(model)
     if format is not None:
-        check_choice("format", format, [name for name in hub.NEEDS if name != hub.RUN])
+        check_choice("format", format, [name for name in (ARGOS, *hub.NEEDS) if name != hub.RUN])
     if not text.startswith(hub.PREFIX):
         if not Path(text).exists():
             refuse_address(text)
         return ModelSource(Path(text), format, languages)
+    if format == ARGOS:
+        raise ValueError(f"--format={ARGOS} is for files and folders, not for models of the Hub")
     plan = hub.planned(text, format)
     if options:
         refuse_options(plan.format, options)

@@ -35,7 +35,8 @@ SEARCH += ["--banned=a", "--first=a", "--ids_only", "--n_best=2"]
 UNUSED = {
     "saved_model": ["--force", *SAMPLING],
     "ctranslate2": [*SAMPLING, "--ids_only", "--banned=mein", "--constrain=tree"],
-    "keras": [*SEARCH, "--force", "--dtype=float32"],
+    "keras": [*SEARCH, "--force", "--dtype=float32", "--languages=en,de"],
+    "argos": [*SEARCH, "--force", "--portable"],
 }
 
 
@@ -47,6 +48,8 @@ UNUSED = {
         (["{0}", "--dtype=int4"], "value should be one of <float32|bfloat16|int8"),
         (["{0}", "--dtype=float16"], "`dtype` must be one of 'float32', 'bfloat16', 'int8'"),
         (["{0}", "--format=keras", "--output={0}/model.h5"], "ends in .keras"),
+        (["{0}", "--format=argos", "--languages=en,d"], "--languages: a language must be given"),
+        (["{0}", "--format=argos", "--output={0}/model.zip"], "ends in .argosmodel"),
         (["{0}", "--output={0}/config.json"], "Not a directory"),
         (["{0}", "--format=keras", "--output={0}/config.json/x.keras"], "Not a directory"),
         *(

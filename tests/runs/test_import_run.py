@@ -1,12 +1,14 @@
 """An imported model is a run that translates, scores and is exported like any other."""
 
 import dataclasses
+import shutil
 import tracemalloc
 from pathlib import Path
 
 import ctranslate2
 import numpy as np
 import pytest
+from support.importing.argos_package import METADATA, write_package
 from support.importing.ctranslate2_folder import random_model, write_folder
 from support.importing.random_marian import write_random_marian
 from support.processes.accidents import contents
@@ -151,9 +153,37 @@ def test_the_command_says_what_it_found_and_what_to_type_next(folder, tmp_path):
     assert Run(tmp_path / "run").translate(["a b"], **QUICK)
 
 
+def test_a_zip_file_is_imported_like_its_folder(imported, folder, tmp_path):
+    path = shutil.make_archive(str(tmp_path / "zipped"), "zip", folder.parent, folder.name)
+    command = ["t2t-import", str(folder)]
+    found = contents(import_run(path, tmp_path / "run", command=command).run.folder)
+    assert found.items() <= contents(imported.run.folder).items() and len(found) > 4
+
+
+def test_errors_name_the_zip_file_not_the_place_where_it_was_unpacked(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "model")
+    (tmp_path / "model" / "source_vocabulary.txt").unlink()
+    path = shutil.make_archive(str(tmp_path / "zipped"), "zip", tmp_path, "model")
+    with pytest.raises(ValueError, match=f"^{path}/model has no vocabulary of the source"):
+        import_run(path, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_import_records_languages_and_origin(tmp_path):
+    package = write_package(tmp_path)
+    run = import_run(package / "model" / "model.bin", tmp_path / "run").run
+    assert run.languages() == ("en", "pt-BR")
+    assert read_json(run.config_file)["origin"]["argos"]["license"] == "CC0"
+    assert run.experiment().search.alpha == 0.2
+    package = write_package(tmp_path / "odd", metadata=METADATA | {"to_code": "no language"})
+    odd = import_run(package, tmp_path / "odd_run")
+    assert odd.run.languages() is None
+    assert any("languages are not recorded: a language must" in note for note in odd.model.notes)
+
+
 def leftovers(run):
     """Writes what an import leaves that was killed while it wrote the vocabulary."""
-    for name in ("vocabulary.1.unfinished", "checkpoints"):
+    for name in ("vocabulary.1.unfinished", "checkpoints", "unpacked/model"):
         (run / name).mkdir(parents=True)
     for name in ("config.json.unfinished", ".lock", "checkpoints/step-00000000.npz"):
         (run / name).write_bytes(b"some")
@@ -242,7 +272,7 @@ def test_a_folder_without_a_known_model_is_refused(tmp_path, contents, message):
 
 def test_mistakes_are_refused(folder, tmp_path, imported):
     for arguments, message in (
-        ([tmp_path / "none"], "none is not a folder"),
+        ([tmp_path / "none"], "none does not exist"),
         ([folder, imported.run.folder], r"exists already, with .*config.json"),
         ([folder, folder / "model.bin"], "model.bin is a file. Give the name of a new folder"),
         ([folder, tmp_path / "new", "marain"], "`format` must be one of .*ctranslate2"),
@@ -251,7 +281,7 @@ def test_mistakes_are_refused(folder, tmp_path, imported):
             import_run(*(arguments if len(arguments) > 1 else [*arguments, tmp_path / "new"]))
     assert not (tmp_path / "new").exists()
     for arguments, message in (
-        ([], "takes one folder of another system, or hf:ORG/NAME. Received: none"),
+        ([], "takes one folder or file of another system, or hf:ORG/NAME. Received: none"),
         ([folder], "--run: give the folder of the new run"),
         (
             [folder, f"--run={tmp_path}/new", "--target_space=3"],

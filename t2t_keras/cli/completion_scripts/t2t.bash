@@ -127,7 +127,7 @@ _t2t_words() {
         extra_length=
         first=
         force
-        format=saved_model|litert|keras|ctranslate2|hub
+        format=saved_model|litert|keras|ctranslate2|argos|hub
         ids_only
         languages=
         license=

@@ -278,17 +278,17 @@ _t2t() {
         '--banned=[Tokens that an output must not contain]:banned: ' \
         '--beam=[Beam width; 1 is greedy search]:beam: ' \
         '--constrain=[Constraint on the outputs of a parser: "tree" for trees over the words of their sentences, "" for none]:constrain:(tree)' \
-        '--dtype=[Type of the stored weights, for saved_model, litert and ctranslate2]:dtype:(float32 bfloat16 int8 float16)' \
+        '--dtype=[Type of the stored weights]:dtype:(float32 bfloat16 int8 float16)' \
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
         '--first=[Tokens that an output may begin with; empty: all]:first: ' \
         '--force[Replace an existing CTranslate2 folder]' \
-        '--format=[Output format]:format:(saved_model litert keras ctranslate2 hub)' \
+        '--format=[Output format]:format:(saved_model litert keras ctranslate2 argos hub)' \
         '--ids_only[Write a SavedModel that takes and returns ids]' \
-        '--languages=[With --format=hub: source and target language, such as en,de]:languages: ' \
+        '--languages=[With --format=hub and argos: source and target language, such as en,de]:languages: ' \
         '--license=[With --format=hub: license for the model card, such as apache-2.0]:license: ' \
         '--n_best=[Translations per text in translate_n_best, as served]:n_best: ' \
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
-        '--output=[Folder to write, or .keras file]:output:_files -/' \
+        '--output=[Folder to write, or .keras or .argosmodel file]:output:_files -/' \
         '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper; or "marian", length^α, as in Marian, Hugging Face and CTranslate2]:penalty:(gnmt marian)' \
         '--portable[With --format=litert: write one file with the whole search, ids in and out]' \
         '--sample[Sample tokens at random instead of searching]' \

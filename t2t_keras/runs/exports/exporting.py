@@ -22,6 +22,7 @@ from t2t_keras.export.loading import write_manifest
 from t2t_keras.export.saved_model import save_ids_model, save_text_model
 from t2t_keras.export.text_signatures import Language
 from t2t_keras.runs.config_file import read_config
+from t2t_keras.runs.exports.argos_package import export_argos
 from t2t_keras.runs.exports.engine_exports import export_ctranslate2, export_litert
 from t2t_keras.runs.exports.export_record import facts_of, remove_unfinished
 from t2t_keras.runs.exports.hub_folder import export_hub
@@ -35,7 +36,7 @@ def export(run, folder=None, format="saved_model", weights=None, **options):
 
     Args:
         run: a `Run`.
-        folder: output folder, or output file for "keras". None: a path inside the run.
+        folder: output folder, or output file for "keras" and "argos". None: a path inside the run.
         format: one of `EXPORTS`.
         weights: see `TrainedModel`.
         **options: passed to the function for the format.
@@ -160,5 +161,6 @@ EXPORTS = {
     "litert": export_litert,
     "ctranslate2": export_ctranslate2,
     "keras": export_keras,
+    "argos": export_argos,
     "hub": export_hub,
 }

@@ -3,7 +3,7 @@
 import json
 
 import numpy as np
-from support.importing.small_sentencepiece import unigram_model
+from support.importing.small_sentencepiece import pieces_of, unigram_model
 
 
 def write_random_marian(folder, vocabulary, d_model, d_ff, heads, layers, dtype="float16"):
@@ -39,7 +39,9 @@ def write_random_marian(folder, vocabulary, d_model, d_ff, heads, layers, dtype=
         settings |= {f"{stack}_layers": layers, f"{stack}_ffn_dim": d_ff}
         settings[f"{stack}_attention_heads"] = heads
     (folder / "config.json").write_text(json.dumps(settings))
-    tokens = ["</s>", "<unk>", *(f"▁word{i}" for i in range(vocabulary - 3)), "<pad>"]
+    pieces = [piece for piece in pieces_of(unigram_model(120)) if piece[:1] != "<"]
+    words = (f"▁word{i}" for i in range(vocabulary - 3 - len(pieces)))
+    tokens = ["</s>", "<unk>", *pieces, *words, "<pad>"]
     (folder / "vocab.json").write_text(json.dumps({token: i for i, token in enumerate(tokens)}))
     for side in ("source", "target"):
         (folder / f"{side}.spm").write_bytes(unigram_model(120))

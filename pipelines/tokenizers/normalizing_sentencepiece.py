@@ -1,0 +1,74 @@
+"""Puts a `Normalization` into a SentencePiece model, for programs that use the model alone.
+
+SentencePiece rewrites a text by a table of strings before it splits it. The table for NFC has every
+canonical decomposition and every partial one, so marks in their usual order are composed. Two cases
+remain: marks in an unusual order, and control characters between a letter and its mark.
+"""
+
+import functools
+import re
+import sys
+import tempfile
+import unicodedata
+from pathlib import Path
+
+import sentencepiece
+
+from pipelines.text.normalization import CONTROL_CHARACTERS, SPACE_SIGN
+
+WHITE_SPACE = re.compile(r"\s")
+ERROR = 2  # the lowest level of SentencePiece's log messages to show
+
+
+def normalizing(model, normalization):
+    """Returns a serialized SentencePiece model that normalizes text like `normalization`.
+
+    Args:
+        model: a serialized SentencePiece model that does not rewrite text.
+        normalization: a `Normalization`.
+    """
+    # Concatenated messages of Protocol Buffers are merged: later fields replace earlier ones.
+    return model + normalizer(normalization)
+
+
+@functools.cache
+def normalizer(normalization):
+    """Returns a serialized SentencePiece model that has rules and no pieces."""
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "rules.tsv"
+        table.write_text("".join(map(line_of, rules_of(normalization).items())))
+        sentencepiece.SetMinLogLevel(ERROR)
+        try:
+            rules = sentencepiece.SentencePieceNormalizer(rule_tsv=str(table))
+        finally:
+            sentencepiece.SetMinLogLevel(0)
+    return rules.serialized_model_proto()
+
+
+def line_of(rule):
+    return "\t".join(" ".join(f"{ord(character):X}" for character in side) for side in rule) + "\n"
+
+
+def rules_of(normalization):
+    """Returns {string: its replacement}."""
+    # The table cannot hold the character 0. Surrogates have no UTF-8 encoding.
+    codes = (*range(1, 0xD800), *range(0xE000, sys.maxunicode + 1))
+    characters = "".join(map(chr, codes))
+    rules = {SPACE_SIGN: " "} if normalization.space_sign else {}
+    if normalization.nfc:
+        for character in characters:
+            if not unicodedata.is_normalized("NFD", character):
+                rules |= rules_of_character(character)
+    if normalization.control_characters:
+        rules |= dict.fromkeys("".join(CONTROL_CHARACTERS.findall(characters)), "")
+    return rules | {space: " " for space in WHITE_SPACE.findall(characters) if space != " "}
+
+
+def rules_of_character(character):
+    """Returns the rules that compose a character, or replace it with its composed form."""
+    parts = unicodedata.normalize("NFD", character)
+    composed = unicodedata.normalize("NFC", character)
+    partly = (
+        unicodedata.normalize("NFC", parts[:count]) + parts[count:] for count in range(len(parts))
+    )
+    return {each: composed for each in (character, *partly) if each != composed}

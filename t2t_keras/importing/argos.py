@@ -1,0 +1,125 @@
+"""Packages of Argos Translate (https://github.com/argosopentech/argos-translate), unpacked.
+
+A package is a folder with metadata.json, a model of CTranslate2 in `model`, and one SentencePiece
+model for both languages. Argos passes the pieces of a sentence to CTranslate2 unchanged, so the
+settings in the model's folder are complete.
+"""
+
+from t2t_keras.importing import ctranslate2
+from t2t_keras.importing.accompanying_files import read_json_file, sentencepiece_fields
+from t2t_keras.importing.common_pieces import compared
+from t2t_keras.importing.imported import Pieces
+
+MODEL = "model"  # folder of CTranslate2 in a package
+SENTENCEPIECE, BPE = "sentencepiece.model", "bpe.model"
+KEYS = {"package_version", "argos_version", "from_code", "to_code"}
+SEARCH = {"beam": 4, "alpha": 0.2, "penalty": "marian"}  # fixed in Argos Translate 1.11
+# Argos's own codes of languages, and the usual ones.
+CODES = {"pb": "pt-BR", "zt": "zh-Hant"}
+RECORDED = ("package_version", "argos_version", "license", "description", "from_name", "to_name")
+LONGEST_TEXT = 2000  # characters of a text that is recorded
+
+
+def is_format(folder):
+    path = folder / "metadata.json"
+    if not path.is_file():
+        return False
+    try:
+        known = KEYS & read_json_file(path, {}).keys()
+    except ValueError:
+        known = False
+    return bool(known) or (folder / MODEL).is_dir()
+
+
+def read(folder, source_begin=None, source_end=None):
+    """Reads a package and returns an `Imported`.
+
+    Args:
+        folder: path of the folder with metadata.json.
+        source_begin, source_end: see `ctranslate2.read`.
+    """
+    if not is_format(folder):
+        raise ValueError(f"{folder} has no metadata.json, which is part of an Argos package")
+    metadata = read_json_file(folder / "metadata.json", {})
+    refuse_others(folder, metadata)
+    imported = ctranslate2.read(folder / MODEL, source_begin, source_end, is_complete=True)
+    if imported.own_vocabulary is None and imported.source.kind != "sentencepiece":
+        check_sentencepiece(folder, imported)
+    imported.system = f"Argos package, {imported.system}"
+    imported.search = SEARCH
+    imported.languages = [
+        CODES.get(metadata[key], metadata[key]) for key in ("from_code", "to_code")
+    ]
+    imported.origin = {"argos": facts_of(folder, metadata)}
+    imported.notes += notes_about(imported)
+    return imported
+
+
+def refuse_others(folder, metadata):
+    """Rejects packages that do not translate, or not by one model from text to text."""
+    kind = metadata.get("type", "translate")
+    if kind != "translate":
+        raise ValueError(
+            f"{folder} is an Argos package of the type {kind!r}. Only packages that translate are "
+            "imported"
+        )
+    if not all(isinstance(metadata.get(key), str) for key in ("from_code", "to_code")):
+        raise ValueError(
+            f"{folder} is an Argos package without one from_code and one to_code in metadata.json: "
+            "only packages for one pair of languages are imported"
+        )
+    if not (folder / MODEL / "model.bin").is_file():
+        raise ValueError(
+            f"{folder} is an Argos package without {MODEL}/model.bin. Argos translates such a pair "
+            "through a third language: import the packages of both steps"
+        )
+    if metadata.get("target_prefix"):
+        raise ValueError(
+            f"{folder} is an Argos package whose translations begin with the token "
+            f"{metadata['target_prefix']!r} (target_prefix). Such a model is not imported"
+        )
+    if not (folder / SENTENCEPIECE).exists() and (folder / BPE).exists():
+        raise ValueError(
+            f"{folder} is an Argos package whose text is tokenized by Moses and split by {BPE}. "
+            f"Only packages with {SENTENCEPIECE} are imported. To tokenize the text yourself, "
+            f"import {folder / MODEL} with --format=ctranslate2"
+        )
+    if not (folder / SENTENCEPIECE).exists():
+        raise ValueError(f"{folder} is an Argos package without {SENTENCEPIECE}")
+
+
+def check_sentencepiece(folder, imported):
+    """Raises the error about a SentencePiece model that was not used because it does not fit."""
+    for side, pieces in (("source", imported.source.pieces), ("target", imported.target.pieces)):
+        found = compared(Pieces(pieces, **sentencepiece_fields(folder, side, pieces)))
+        if not found.fits:
+            raise ValueError(
+                f"{folder}: {found} ({side}). {SENTENCEPIECE} and {MODEL} do not belong together"
+            )
+
+
+def facts_of(folder, metadata):
+    """Returns the facts in metadata.json that a run records."""
+    facts = {
+        name: metadata[name][:LONGEST_TEXT]
+        for name in RECORDED
+        if isinstance(metadata.get(name), str) and metadata[name]
+    }
+    readme = folder / "README.md"
+    if "description" not in facts and readme.is_file():
+        with open(readme, encoding="utf-8", errors="replace") as file:
+            facts["description"] = file.read(LONGEST_TEXT)
+    return facts
+
+
+def notes_about(imported):
+    facts = imported.origin["argos"]
+    names = [facts.get(name) for name in ("from_name", "to_name")]
+    pair = " to ".join(
+        f"{name} ({code})" if name else code
+        for name, code in zip(names, imported.languages, strict=True)
+    )
+    about = [f"{pair}, package version {facts.get('package_version', 'unknown')}"]
+    if "license" in facts:
+        about.append(f"license: {facts['license']}")
+    return about

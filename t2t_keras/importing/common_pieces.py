@@ -1,0 +1,70 @@
+"""Checks that a SentencePiece model belongs to the vocabulary of a translation model.
+
+A wrong SentencePiece model raises no error: it splits texts into pieces that the vocabulary mostly
+lacks, so that nearly every token is unknown.
+"""
+
+from typing import NamedTuple
+
+import sentencepiece
+
+SPECIAL = 4  # padding, begin, end and unknown come first in `Pieces`
+
+
+class Comparison(NamedTuple):
+    """Sizes of a SentencePiece model, a vocabulary, and the pieces that are in both.
+
+    Args:
+        model: number of pieces of the SentencePiece model, without special ones.
+        vocabulary: number of tokens of the vocabulary, without special ones.
+        common: number of pieces in both.
+    """
+
+    model: int
+    vocabulary: int
+    common: int
+
+    @property
+    def fits(self):
+        """Whether at least half of the smaller one is in the larger one."""
+        return 2 * self.common >= min(self.model, self.vocabulary)
+
+    def __str__(self):
+        return (
+            f"of the {self.model:,} pieces of the SentencePiece model and the {self.vocabulary:,} "
+            f"tokens of the vocabulary, {self.common:,} are the same"
+        )
+
+
+def compared(side):
+    """Returns the `Comparison` of `Pieces` that SentencePiece splits."""
+    processor = sentencepiece.SentencePieceProcessor(model_proto=side.model)
+    special = processor.is_control, processor.is_unknown, processor.is_unused
+    ids = range(processor.get_piece_size())
+    known = {processor.id_to_piece(i) for i in ids if not any(test(i) for test in special)}
+    tokens = set(side.pieces[SPECIAL:])
+    return Comparison(len(known), len(tokens), len(known & tokens))
+
+
+def compare_pieces(imported, folder):
+    """Rejects an `Imported` model whose SentencePiece model is a different model's.
+
+    If only some of its pieces are missing from the vocabulary, adds a note.
+    """
+    sides = {"source": imported.source, "target": imported.target}
+    if imported.source is imported.target:
+        sides = {"source and target": imported.source}
+    for name, side in sides.items():
+        if side.model is None:
+            continue
+        found = compared(side)
+        if not found.fits:
+            raise ValueError(
+                f"{folder}: {found} ({name}). They do not belong together: give the SentencePiece "
+                "model that this model was trained with"
+            )
+        if missing := found.model - found.common:
+            imported.notes.append(
+                f"{name}: {missing:,} of the {found.model:,} pieces of the SentencePiece model are "
+                "not in the vocabulary; text that is split into them becomes unknown tokens"
+            )

@@ -1,0 +1,100 @@
+"""Exports of a run as packages of Argos Translate."""
+
+import shutil
+
+from pipelines.atomic_files import atomic_file
+from pipelines.tokenizers.byte_pairs import BytePairTokenizer
+from pipelines.tokenizers.mapped_sentencepiece import MappedSentencePiece
+from pipelines.tokenizers.normalizing_sentencepiece import normalizing
+from t2t_keras.checks import check_choice
+from t2t_keras.export.argos import MODEL, SUFFIX, argos_code, package_name, save_argos
+from t2t_keras.export.formats import CTRANSLATE2_DTYPES
+from t2t_keras.parameters import parameter_counts
+from t2t_keras.runs.exports.engine_exports import export_ctranslate2
+from t2t_keras.translating.languages import Languages
+
+PURPOSE = "is not exported for Argos Translate"
+
+
+def export_argos(run, path=None, weights=None, dtype="int8", languages=None):
+    """Writes a package for Argos Translate, and returns its path.
+
+    Args:
+        run: a `Run`.
+        path: path of the file. None: a file inside the run, named after the languages.
+        weights: see `TrainedModel`.
+        dtype: type of the stored weights, as for CTranslate2.
+        languages: codes of source and target, such as "en,de". None: as the run records.
+    """
+    check_choice("dtype", dtype, CTRANSLATE2_DTYPES)
+    languages = languages_of(run, languages)
+    codes = [*map(argos_code, languages)]
+    path = path or run.folder / f"{package_name(codes)}{SUFFIX}"
+    if path.suffix != SUFFIX:
+        raise ValueError(f"--output must name a file that ends in {SUFFIX}. Received: {path}")
+    sentencepiece = sentencepiece_of(run)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    parts = path.with_name(f"{path.name}.parts.unfinished")
+    with atomic_file(path) as output:  # at most one process writes it
+        shutil.rmtree(parts, ignore_errors=True)  # of a process that was killed
+        try:
+            export_ctranslate2(run, parts / MODEL, weights, dtype)
+            count = sum(parameter_counts(run.experiment().model).values())
+            package = parts / "package.zip"
+            names = languages.names
+            save_argos(package, parts / MODEL, sentencepiece, codes, names, count, dtype)
+            with open(package, "rb") as file:
+                shutil.copyfileobj(file, output)
+        finally:
+            shutil.rmtree(parts, ignore_errors=True)
+    return path
+
+
+def languages_of(run, given):
+    """Returns the `Languages` of a package."""
+    if given is not None:
+        try:
+            return Languages.parse(given if isinstance(given, str) else ",".join(given))
+        except ValueError as error:
+            raise ValueError(f"--languages: {error}") from error
+    found = run.languages()
+    if found is None:
+        raise ValueError(
+            f"{run.folder} does not record its languages, which an Argos package names. Give them: "
+            "--languages=en,de"
+        )
+    return found
+
+
+def sentencepiece_of(run):
+    """Returns the SentencePiece model with which Argos splits sources and joins translations.
+
+    Raises:
+        ValueError: Argos would not find the pieces of this run's tokenizer.
+    """
+    tokenizer = run.tokenizer()
+    source, target = tokenizer.source, tokenizer.target
+    for name, side in (("source", source), ("target", target)):
+        if not isinstance(side, BytePairTokenizer | MappedSentencePiece):
+            raise ValueError(
+                f"{run.folder} {PURPOSE}, which splits text with SentencePiece. The {name} has a "
+                f"vocabulary of kind {side.kind!r}"
+            )
+    if source.start:
+        raise ValueError(
+            f"{run.folder} {PURPOSE}, which puts no tag before a source. Export a SavedModel"
+        )
+    if getattr(source, "splits_codes", False) and source.codes:
+        raise ValueError(
+            f"{run.folder} {PURPOSE}, which does not know that a text may begin with a language "
+            f"code such as {min(source.codes)}"
+        )
+    lost = {*target.pieces(target.byte_ids)} - {*source.pieces(source.byte_ids)}
+    if lost:
+        raise ValueError(
+            f"{run.folder} {PURPOSE}, which joins translations with the SentencePiece model of the "
+            f"source: it has no byte pieces such as {min(lost)}, which the target has"
+        )
+    if isinstance(source, BytePairTokenizer):
+        return normalizing(source.model, source.normalization)
+    return source.model

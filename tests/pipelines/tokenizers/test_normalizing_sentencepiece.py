@@ -1,0 +1,58 @@
+"""A SentencePiece model alone finds the pieces that the tokenizer finds in a normalized text."""
+
+import unicodedata
+
+import numpy as np
+import pytest
+import sentencepiece
+from support.runs.untrained import learned_tokenizer
+
+from pipelines.text.normalization import CONTROL_CHARACTERS, SPACE_SIGN, Normalization
+from pipelines.tokenizers.byte_pairs import BytePairTokenizer
+from pipelines.tokenizers.normalizing_sentencepiece import normalizing
+
+CHARACTERS = [chr(code) for code in range(1, 0x110000) if not 0xD800 <= code < 0xE000]
+
+
+def different(tokenizer, texts):
+    """Returns the texts with other pieces in a program that uses the model alone."""
+    model = normalizing(tokenizer.model, tokenizer.normalization)
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    pairs = zip(tokenizer.encode(texts), processor.encode(texts), strict=True)
+    return [text for text, (ours, alone) in zip(texts, pairs, strict=True) if list(ours) != alone]
+
+
+def test_every_decomposition_space_and_control_character_is_normalized():
+    parts = (unicodedata.normalize("NFD", character) for character in CHARACTERS)
+    texts = [f"a {part}b" for part, one in zip(parts, CHARACTERS, strict=True) if part != one]
+    assert len(texts) > 13_000
+    texts += [f"a {one}b" for one in CHARACTERS if one.isspace() or CONTROL_CHARACTERS.match(one)]
+    texts += ["", "   ", f"{SPACE_SIGN}a \t b\n", "<s> </s>", "u\u0308\u0304 and u\u0308"]
+    assert different(learned_tokenizer(), texts) == []
+
+
+@pytest.mark.long
+def test_all_characters_of_alphabets_and_many_others_have_the_same_pieces():
+    some = [*CHARACTERS[:0x3400], *CHARACTERS[0x3400::16]]
+    assert different(learned_tokenizer(), [f"a {character}b" for character in some]) == []
+
+
+def test_settings_that_are_off_change_nothing():
+    model = learned_tokenizer().model
+    off = Normalization(nfc=False, control_characters=False, space_sign=False)
+    tokenizer = BytePairTokenizer(model, off)
+    assert different(tokenizer, ["u\u0308 x", "a\x07b", f"a {SPACE_SIGN} b", " a\u2003b "]) == []
+
+
+def test_the_pieces_stay_the_same():
+    tokenizer = learned_tokenizer()
+    model = normalizing(tokenizer.model, tokenizer.normalization)
+    twin = BytePairTokenizer(model)
+    assert twin.pieces(range(twin.size)) == tokenizer.pieces(range(tokenizer.size))
+    ids = np.arange(4, 400)
+    assert twin.decode([ids]) == tokenizer.decode([ids])
+
+
+def test_marks_in_an_unusual_order_and_control_characters_inside_letters_remain():
+    texts = ["u\u0323\u0302 o\u0302\u0323", "u\x07\u0308", "a\0b"]
+    assert different(learned_tokenizer(), texts) == texts
