@@ -52,8 +52,8 @@ DTYPE = flags.DEFINE_enum(
     "dtype",
     None,
     tuple(dict.fromkeys((*SAVED_MODEL_DTYPES, *CTRANSLATE2_DTYPES))),
-    "Type of the stored weights. Default: float32; int8 for argos, and for the model for LiteRT with "
-    "--format=hub.",
+    "Type of the stored weights. Default: float32; int8 for argos, and for the model for LiteRT "
+    "with --format=hub.",
 )
 FORCE = flags.DEFINE_bool("force", False, "Replace an existing CTranslate2 folder.")
 IDS_ONLY = flags.DEFINE_bool("ids_only", False, "Write a SavedModel that takes and returns ids.")

@@ -48,7 +48,7 @@ def find_model(model, format=None, languages=None, show=print, **options):
     """
     text = str(model)
     if format is not None:
-        check_choice("format", format, [name for name in (ARGOS, *hub.NEEDS) if name != hub.RUN])
+        check_choice("format", format, [name for name in (*hub.NEEDS, ARGOS) if name != hub.RUN])
     if not text.startswith(hub.PREFIX):
         if not Path(text).exists():
             refuse_address(text)
