@@ -73,16 +73,19 @@ class Tokenizer:
         """Returns bytes that are equal for equal vocabularies."""
         return b"".join(self.files().values())
 
-    def ends_phrase(self):
-        """Returns a boolean array `[size]`: whether a piece ends the word of the preceding piece.
+    def ends_phrase(self, ids=None):
+        """Returns booleans: whether the piece of each id ends the word of the preceding piece.
 
         A byte piece does not, because it may continue a letter.
+
+        Args:
+            ids: ids. None: all, in order.
         """
         if self.ends_word is not None:
             raise ValueError("the pieces of this vocabulary do not show where words begin")
-        pieces = self.pieces(range(self.size))
-        ends = [not piece or not is_word_character(piece[0]) for piece in pieces]
-        return np.array(ends) & ~np.isin(np.arange(self.size), self.byte_ids)
+        ids = np.arange(self.size) if ids is None else np.asarray(ids)
+        ends = [not piece or not is_word_character(piece[0]) for piece in self.pieces(ids)]
+        return np.array(ends, bool) & ~np.isin(ids, self.byte_ids)
 
 
 def begins_word(tokenizer):

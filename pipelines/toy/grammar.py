@@ -13,6 +13,7 @@ import dataclasses
 import itertools
 import random
 import zlib
+from types import MappingProxyType
 
 from pipelines.toy.clause import Clause, english_present, german_finite
 from pipelines.toy.links import alignment, linked
@@ -57,6 +58,8 @@ class Sentence:
 
     Args:
         random: a `random.Random`.
+        terms: {noun: the `Noun` whose German forms and gender are used instead}. The English
+            sentence does not depend on it.
 
     Attributes:
         combinations: the (German verb, German noun) combinations that the sentence contains.
@@ -64,8 +67,8 @@ class Sentence:
         alignment: word alignment of the pair, see `aligned_sentences`. None before `make`.
     """
 
-    def __init__(self, random):
-        self.random = random
+    def __init__(self, random, terms=MappingProxyType({})):
+        self.random, self.terms = random, terms
         self.combinations = set()
         self.phrases = []
         self.alignment = None
@@ -135,9 +138,10 @@ class Sentence:
         """Returns a determiner and a noun, perhaps with an adjective and a relative clause."""
         noun, plural = self.random.choice(nouns), self.chance(0.3)
         self.combinations.add((verb.german[0], noun.german))
-        form = "p" if plural else noun.gender
+        term = self.terms.get(noun, noun)
+        form = "p" if plural else term.gender
         english_noun = noun.english_plural if plural else noun.english
-        german_noun = noun.german_plural if plural else noun.german
+        german_noun = term.german_plural if plural else term.german
         if plural and case == "dative" and german_noun[-1] not in "ns":
             german_noun += "n"
         adjective = None

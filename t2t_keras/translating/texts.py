@@ -1,5 +1,6 @@
 """Converts requests to rows of ids: divides texts and encodes sentences, prefixes and phrases."""
 
+import collections
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from t2t_keras.translating.request import in_text
 from t2t_keras.translating.required_phrases import PhraseEncoder, Requirements, loaded_glossary
 from t2t_keras.translating.search_options import search_config
 from t2t_keras.translating.sentences import parts_with_phrases, whole, with_codes
+from t2t_keras.translating.terms import terms_of
 
 
 class Text(NamedTuple):
@@ -59,6 +61,12 @@ class Job(NamedTuple):
     ids: np.ndarray
     prefix: list
     phrases: list  # ids of each phrase that the translation must contain
+    terms: list = ()  # the `Term`s, whose target phrases are among the phrases
+    others: list = ()  # the phrases that no term accounts for
+
+    def without_terms(self):
+        """Returns the job of a translation without the terms."""
+        return self._replace(phrases=self.others) if self.terms else self
 
 
 def texts_of(requests, engine, tokenizer_for):
@@ -140,9 +148,32 @@ def jobs_of(texts, longest):
                 parts = parts_with_phrases(*arguments, text.requirements, phrases)
                 for part, of_part in parts:
                     ids = phrases.ids_of(of_part, start) if of_part else []
-                    jobs.append(Job(index, sentence_index, part, start, ids))
+                    job = Job(index, sentence_index, part, start, ids)
+                    if of_part and text.requirements.glossary is not None:
+                        whole_text = sentence if len(parts) == 1 else None
+                        job = with_terms_of(text, job, of_part, whole_text)
+                    jobs.append(job)
                     start = []
     return jobs
+
+
+def with_terms_of(text, job, phrases, sentence):
+    """Returns a job with its terms.
+
+    Args:
+        text: the `Text`.
+        job: the `Job`.
+        phrases: the phrases of the job, as texts.
+        sentence: the sentence. None: the job is a part of it.
+    """
+    source, glossary = text.tokenizer.source, text.requirements.glossary
+    if sentence is None:
+        (sentence,) = source.decode([job.ids[source.lead(job.ids) :]])
+    _, sentence = source.split_code(sentence)
+    encoded = text.search.phrases.encoded
+    terms = terms_of(job.ids, sentence, source, glossary, encoded)
+    others = collections.Counter(phrases) - collections.Counter(glossary.targets_in(sentence))
+    return job._replace(terms=terms, others=[encoded(each) for each in others.elements()])
 
 
 def encoded_sentences(texts):

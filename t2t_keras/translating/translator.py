@@ -9,6 +9,7 @@ from pipelines.tokenizers.tags import chosen_tag, tagged
 from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.decoding.rows import END, PADDING
 from t2t_keras.translating.calls import Call, driven
+from t2t_keras.translating.placed_terms import with_terms
 from t2t_keras.translating.request import TextError, requests_of
 from t2t_keras.translating.sentences import joined_sentences, on_one_line
 from t2t_keras.translating.texts import alike, jobs_of, texts_of
@@ -136,7 +137,7 @@ class Translator:
         check_texts(texts)
         jobs = jobs_of(texts, self.longest)
         parts = [[[] for _ in text.sentences] for text in texts]
-        translated = yield from self.searched(texts, jobs, first_index)
+        translated = yield from self.translated(texts, jobs, first_index)
         for job, result in zip(jobs, translated, strict=True):
             parts[job.text_index][job.sentence_index].append(result)
         results = [
@@ -150,26 +151,41 @@ class Translator:
             for text, of_text in zip(texts, results, strict=True)
         ]
 
-    def searched(self, texts, jobs, first_index):
+    def translated(self, texts, jobs, first_index):
+        """Yields `Call`s; returns the `Translation`s of each job, with its terms, best first."""
+        drafts = [job.without_terms() for job in jobs]
+        drafts = yield from self.searched(texts, drafts, first_index)
+        results = yield from with_terms(self.engine, texts, jobs, drafts, self.is_long)
+        counts = [texts[job.text_index].search.config.n_best for job in jobs]
+        few = [i for i, job in enumerate(jobs) if job.terms and len(results[i]) < counts[i]]
+        again = [jobs[index] for index in few]
+        found = yield from self.searched(texts, again, first_index, len(jobs) - len(few))
+        for index, others in zip(few, found, strict=True):
+            known = {each.text for each in results[index]}
+            results[index] += [each for each in others if each.text not in known]
+            del results[index][counts[index] :]
+        return results
+
+    def searched(self, texts, jobs, first_index, done=0):
         """Yields `Call`s that search for jobs; returns the `Translation`s of each job, best first.
 
         Rows with the same kind of search share a `Call`. Rows without options and phrases come
-        first.
+        first. `done` is the number of jobs that are finished already.
         """
-        results, done = [None] * len(jobs), 0
+        results, total = [None] * len(jobs), done + len(jobs)
 
         def way(job):
             search = texts[job.text_index].search
             options = tuple(search.options)
             kind = search.engine.kind, repr(search.engine.config)
-            return bool(job.phrases), options, bool(job.prefix), *kind
+            return bool(job.phrases), bool(job.terms), options, bool(job.prefix), *kind
 
-        groups = sorted(alike(jobs, way), key=lambda group: way(jobs[group[0]])[:3])
+        groups = sorted(alike(jobs, way), key=lambda group: way(jobs[group[0]])[:4])
         for group in groups:
             chosen = [jobs[index] for index in group]
             engine = texts[chosen[0].text_index].search.engine
             columns = self.columns(texts, chosen, first_index)
-            found = yield Call(engine, "search", columns, done, len(jobs))
+            found = yield Call(engine, "search", columns, done, total)
             done += len(group)
             for index, job, hypotheses in zip(group, chosen, found, strict=True):
                 results[index] = translations_of(job, hypotheses, texts[job.text_index])

@@ -1,0 +1,139 @@
+"""The terms of a sentence: glossary phrases, the source words they translate, and target units."""
+
+import collections
+from typing import NamedTuple
+
+import numpy as np
+
+from pipelines.text.normalization import SPACE_SIGN
+from t2t_keras.translating.markup.marked_words import located
+from t2t_keras.translating.sentences import is_wide
+from t2t_keras.translating.words import groups_of
+
+
+class Term(NamedTuple):
+    """A phrase of a glossary that applies to a sentence.
+
+    Args:
+        words: for each source word of the phrase, the indices of its pieces in the sentence.
+        ids: the target phrase.
+    """
+
+    words: tuple
+    ids: tuple
+
+
+class Unit(NamedTuple):
+    """A word of a translation, without the punctuation around it.
+
+    Args:
+        start, stop: indices of its pieces.
+        stretch: index of the stretch of words without punctuation that contains it.
+    """
+
+    start: int
+    stop: int
+    stretch: int
+
+
+def terms_of(ids, text, source, glossary, encoded):
+    """Returns the `Term`s of a sentence, from left to right.
+
+    Args:
+        ids: ids of the sentence.
+        text: its text, without a language code.
+        source: the tokenizer of the source language.
+        glossary: the `Glossary`.
+        encoded: function that takes a target phrase and returns its ids.
+    """
+    matches = glossary.chosen(glossary.normalization(text))
+    words = piece_spans(source, ids, glossary.normalization(text)) if matches else []
+    terms = []
+    for start, end, target in matches:
+        inside = [
+            tuple(index for index, (first, last) in word if first < end and last > start)
+            for word in words
+        ]
+        if any(inside):
+            terms.append(Term(tuple(filter(None, inside)), tuple(encoded(target))))
+    return terms
+
+
+def piece_spans(tokenizer, ids, text):
+    """Returns, for each word of a text, the (index, (start, end)) of each of its pieces."""
+    texts, sizes, is_word = groups_of(tokenizer, ids)
+    spans = located(
+        text, [word if is_one else "" for word, is_one in zip(texts, is_word, strict=True)]
+    )
+    words, at = [], 0
+    for (start, end), size, is_one in zip(spans, sizes.tolist(), is_word, strict=True):
+        if is_one and start < end:
+            beginnings = [ids[at : at + count] for count in range(1, size)]
+            written = tokenizer.decode(beginnings) if beginnings else []
+            ends = [*(min(start + len(each), end) for each in written), end]
+            pairs = zip([start, *ends[:-1]], ends, strict=True)
+            words.append([(at + index, pair) for index, pair in enumerate(pairs)])
+        at += size
+    return words
+
+
+def units_of(tokenizer, ids):
+    """Returns the `Unit`s of a translation. If a word contains wide letters, each piece is a unit.
+
+    Args:
+        tokenizer: the tokenizer of the target language.
+        ids: ids of the translation.
+    """
+    texts, sizes, is_word = groups_of(tokenizer, ids)
+    pieces = [piece.replace(SPACE_SIGN, "") for piece in tokenizer.pieces(ids)]
+    is_byte = np.isin(ids, tokenizer.byte_ids)
+    units, at, stretch = [], 0, 0
+    for text, size, is_one in zip(texts, sizes.tolist(), is_word, strict=True):
+        here = range(at, at + size)
+        letters = [
+            index for index in here if is_byte[index] or any(map(str.isalnum, pieces[index]))
+        ]
+        at += size
+        if not is_one or not letters:
+            stretch += is_one
+            continue
+        first, last = letters[0], letters[-1]
+        if first > here.start:
+            stretch += any(pieces[here.start : first])
+            first -= not pieces[first - 1]  # a piece for the space before the word
+        if any(map(is_wide, text)):
+            units += [Unit(index, index + 1, stretch) for index in letters]
+        else:
+            units.append(Unit(first, last + 1, stretch))
+        stretch += last + 1 < at
+    return units
+
+
+def occurrences(ids, phrase, ends_word):
+    """Returns the (start, stop) of each occurrence of a phrase in a translation, without overlap.
+
+    Args:
+        ids: ids of the translation.
+        phrase: ids of the phrase.
+        ends_word: booleans: whether each id of the translation ends the word before it.
+    """
+    ids, phrase, found, start = list(ids), list(phrase), [], 0
+    while start + len(phrase) <= len(ids):
+        stop = start + len(phrase)
+        if ids[start:stop] == phrase and (stop == len(ids) or ends_word[stop]):
+            found.append((start, stop))
+            start = stop
+        else:
+            start += 1
+    return found
+
+
+def contains(ids, phrases, ends_word):
+    """Returns whether a translation contains each phrase as often as it is listed.
+
+    Args:
+        ids, ends_word: see `occurrences`.
+        phrases: list of phrases.
+    """
+    counts = collections.Counter(map(tuple, phrases))
+    return all(len(occurrences(ids, each, ends_word)) >= count for each, count in counts.items())
