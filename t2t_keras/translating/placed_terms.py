@@ -196,7 +196,7 @@ def evidence_of(terms, units, log_p, weights):
         if weights is not None:
             shares = [weights[:, list(word)].sum(axis=1) for word in term.words]
             shares = [[each[u.start : u.stop].mean() for u in units] for each in shares]
-            scores = scores * np.sqrt(shares)
+            scores = scores * np.array(shares)
         evidence.append(Evidence(own, scores))
     return evidence
 
