@@ -188,7 +188,7 @@ def test_a_tag_is_put_before_each_sentence_of_the_texts_that_ask_for_it():
 def test_required_phrases_make_a_text_one_sentence_and_glossaries_do_not():
     translator, glossary = fake_translator(), {"dog": "Hund", "cats": "Katzen"}
     found = translator.translate([TEXT, TEXT], glossary=glossary, require=[[], ["Vogel", "Hund"]])
-    assert found[0] == "A DOG. Hund TWO CATS. Katzen"
+    assert found[0] == "A Hund. TWO Katzen."
     assert found[1].startswith("A DOG. TWO CATS. ")
     assert sorted(found[1].split()[4:]) == ["Hund", "Katzen", "Vogel"], "Hund once"
 

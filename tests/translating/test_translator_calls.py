@@ -59,7 +59,7 @@ def comparable(results):
 def test_rows_with_phrases_prefixes_or_options_form_calls_of_their_own_after_the_default_ones():
     translator = fake_translator(varies=ROW_OPTIONS)
     requests = [
-        Request("c", glossary={"c": "k"}),
+        Request("c", require=["k"]),
         Request("p", prefix="x"),
         Request("o", alpha=0.1),
         Request("d"),

@@ -128,10 +128,18 @@ class FakeEngine(Engine):
         return [list(itertools.chain(*order)) for order in orders[first:] + orders[:first]]
 
     def log_p(self, source, target):
-        """Log P falls with the position and with the source's length."""
+        """Log P falls with the position and with the source's length. It is lower by 3 for each
+        letter of a word that is not in the source."""
         self.calls.append(("log_p", self.config, (source, target)))
         lengths = (source != PADDING).sum(axis=1, keepdims=True)
-        return -0.001 * lengths * np.arange(1, target.shape[1] + 1)
+        log_p = -0.001 * lengths * np.arange(1, target.shape[1] + 1)
+        for row, (read, written) in enumerate(zip(source, target, strict=True)):
+            known = "".join(map(chr, read)).upper().replace("\x02", " ").split(" ")
+            words = np.cumsum(written == SPACE) * (written > SPACE)
+            for number in range(1, words.max(initial=0) + 1):
+                word = "".join(map(chr, written[words == number]))
+                log_p[row, words == number] -= 3 * (word not in known)
+        return log_p
 
     def attention(self, source, target):
         """Each token attends to the source's token at the same place."""
