@@ -8,6 +8,19 @@ class SourceError(ValueError):
     """Wrong input from the user. The message says what is wrong and how to fix it."""
 
 
+class LineError(ValueError):
+    """An error in a line of a file.
+
+    Args:
+        line: number of the line.
+        message: message of the error.
+    """
+
+    def __init__(self, line, message):
+        super().__init__(message)
+        self.line = line
+
+
 def check_whole_number(name, value, at_least=1):
     """Raises `ValueError` unless `value` is an int of at least `at_least`."""
     if not isinstance(value, int) or isinstance(value, bool) or value < at_least:

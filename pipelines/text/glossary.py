@@ -1,15 +1,13 @@
-"""Glossaries: source phrases and their required translations.
-
-Each line of a glossary file is a source phrase, a tab and a target phrase. Empty lines and lines
-that begin with `#` are ignored.
-"""
+"""Glossaries: source phrases and their required translations."""
 
 import collections
+import contextlib
 import heapq
 
+from pipelines.checks import LineError
+from pipelines.text.glossary_files import LONGEST, entries_in
 from pipelines.text.normalization import Normalization, is_edge, is_word_character
 from pipelines.text.opened_text import opened
-from pipelines.text.sources import BYTE_ORDER_MARK
 
 
 class Glossary:
@@ -29,24 +27,30 @@ class Glossary:
             self.add(source, target)
 
     @classmethod
-    def read(cls, path, normalization=None):
-        """Reads a glossary from a file of UTF-8 text."""
+    def read(cls, path, normalization=None, languages=None):
+        """Reads a glossary from a file: TSV, CSV or TBX; see `glossary_files.py`.
+
+        Args:
+            path: path of the file.
+            normalization: see the class.
+            languages: codes of the source and the target language, which select the terms in a
+                file with several languages. None: not known.
+        """
         with opened(path) as file:
-            return cls.parse(file.read(), path, normalization)
+            return cls.parse(file.read(LONGEST + 1), path, normalization, languages)
 
     @classmethod
-    def parse(cls, contents, name, normalization=None):
-        """Parses the contents of a file, in bytes. `name` is for error messages."""
+    def parse(cls, contents, name, normalization=None, languages=None):
+        """Parses the contents of a file, in bytes; see `read`. `name` is for error messages."""
         glossary = cls({}, normalization)
-        lines = contents.removeprefix(BYTE_ORDER_MARK).split(b"\n")
-        for number, line in enumerate(lines, 1):
-            try:
-                text = line.decode().rstrip("\r")
-                if text.strip() and not text.startswith("#"):
-                    glossary.add(*columns(text))
-            except ValueError as error:
-                reason = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
-                raise ValueError(f"{name}, line {number:,}: {reason}") from error
+        try:
+            for number, source, target in entries_in(contents, name, languages):
+                with in_line(number):
+                    glossary.add(source, target)
+        except LineError as error:
+            raise ValueError(f"{name}, line {error.line:,}: {error}") from error
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
         return glossary
 
     def add(self, source, target):
@@ -137,12 +141,13 @@ def push_next(waiting, order, matches):
         return
 
 
-def columns(line):
-    """Returns the two phrases of a line."""
-    phrases = line.split("\t")
-    if len(phrases) != 2:
-        raise ValueError(f"must be a source phrase, a tab and a target phrase. Received: {line!r}")
-    return phrases
+@contextlib.contextmanager
+def in_line(number):
+    """Turns a `ValueError` into a `LineError` with this line."""
+    try:
+        yield
+    except ValueError as error:
+        raise LineError(number, str(error)) from error
 
 
 def first_word(text, start):

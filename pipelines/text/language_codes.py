@@ -62,6 +62,21 @@ def language_name(code):
     return NAMES[language] + (f" ({', '.join(rest)})" if rest else "")
 
 
+def best_match(codes, code):
+    """Returns the index of the code that is equal, or else of the same language. None: no code.
+
+    Args:
+        codes: codes, or None for something else.
+        code: the code to find.
+    """
+    codes, code = ([each and normalized(each) for each in group] for group in (codes, [code]))
+    languages = [each and each.partition("-")[0] for each in codes]
+    if code[0] in codes:
+        return codes.index(code[0])
+    language = code[0].partition("-")[0]
+    return languages.index(language) if language in languages else None
+
+
 def language_of_files(paths):
     """Returns the language that all files are named after, such as `train.en`, or None."""
     found = {language_of_file(path) for path in paths}

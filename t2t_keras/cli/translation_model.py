@@ -32,8 +32,8 @@ PREFIXES = flags.DEFINE_string(
 GLOSSARY = flags.DEFINE_string(
     "glossary",
     None,
-    "Text file with a source phrase, a tab and a target phrase per line. Where the source phrase "
-    "occurs, the translation contains the target phrase.",
+    "Text file with a source phrase, a tab and a target phrase per line, or a CSV or TBX file. "
+    "Where the source phrase occurs, the target phrase is its translation.",
 )
 REQUIRE = flags.DEFINE_string(
     "require",
@@ -89,7 +89,8 @@ def planned(translator):
     if GLOSSARY.value:
         from t2t_keras.translating.required_phrases import loaded_glossary
 
-        glossary = loaded_glossary(GLOSSARY.value, translator.tokenizer.normalization)
+        normalization, engine = translator.tokenizer.normalization, translator.engine
+        glossary = loaded_glossary(GLOSSARY.value, normalization, engine)
         options["glossary"] = glossary
     own = {"prefixes": ["a"] if PREFIXES.value else None, "require": [["a"]] * bool(REQUIRE.value)}
     config = translator.check(options, **{name: value for name, value in own.items() if value})

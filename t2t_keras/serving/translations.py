@@ -83,7 +83,7 @@ class Translations:
         return outputs
 
     def parsed_glossary(self, text):
-        return glossary_in(text, self.translator.engine.tokenizer.normalization)
+        return glossary_in(text, self.translator.engine)
 
     def requests(self, name, inputs, split):
         """Returns a `Request` for each row.

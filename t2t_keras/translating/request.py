@@ -48,8 +48,8 @@ class Request(SearchChanges):
         prefix: text that every translation begins with.
         require: phrases that the translation must contain. A text with such phrases is one
             sentence.
-        glossary: a `Glossary`, {source phrase: target phrase}, or the path of a glossary's file.
-            Where a source phrase occurs, the translation contains its target phrase.
+        glossary: a `Glossary`, {source phrase: target phrase}, or the path of a glossary's file:
+            TSV, CSV or TBX. Where a source phrase occurs, its target phrase is its translation.
         markup: kind of markup that is kept: tags, entities, placeholders such as {name} and %s,
             URLs and e-mail addresses. "html", "xml", or "placeholders" without tags. None: all of
             it is text.

@@ -49,23 +49,25 @@ class Requirements(NamedTuple):
         return divided, [*phrases.elements()]
 
 
-def loaded_glossary(glossary, normalization):
+def loaded_glossary(glossary, normalization, engine=None):
     """Returns the `Glossary` of a request, or None.
 
     Args:
         glossary: see `Request`.
         normalization: the `Normalization` of the vocabulary.
+        engine: the engine, whose languages select the terms of a file with several languages.
     """
     if glossary is None or isinstance(glossary, Glossary):
         return glossary
     if isinstance(glossary, dict):
         return Glossary(glossary, normalization)
-    return Glossary.read(glossary, normalization)
+    return Glossary.read(glossary, normalization, engine and engine.languages())
 
 
-def glossary_in(text, normalization):
+def glossary_in(text, engine):
     """Returns the `Glossary` in the text of a glossary's file."""
-    return Glossary.parse(text.encode(), "`glossary`", normalization)
+    normalization = engine.tokenizer.normalization
+    return Glossary.parse(text.encode(), "`glossary`", normalization, engine.languages())
 
 
 class PhraseEncoder:

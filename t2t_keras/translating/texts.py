@@ -82,7 +82,9 @@ def texts_of(requests, engine, tokenizer_for):
         with in_text(index):
             tokenizer, given = tokenizer_for(request.to), id(request.glossary)
             if given not in glossaries:
-                glossaries[given] = loaded_glossary(request.glossary, tokenizer.normalization)
+                glossaries[given] = loaded_glossary(
+                    request.glossary, tokenizer.normalization, engine
+                )
             requirements = Requirements(request.require, glossaries[given])
             changes, extras = request.search(), (bool(request.prefix), any(requirements))
             key = repr((changes, extras))

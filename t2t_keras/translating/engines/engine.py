@@ -1,6 +1,9 @@
 """The interface of all engines, which take ids and return hypotheses. No engine handles text."""
 
+from pathlib import Path
+
 from t2t_keras.decoding.search_config import ROW_OPTIONS
+from t2t_keras.translating.languages import languages_of
 
 
 class Unsupported(ValueError):
@@ -52,6 +55,10 @@ class Engine:
         """Returns the engine for a search, this one or a substitute; arguments as in `check`."""
         self.check(config, prefix, phrases)
         return self
+
+    def languages(self):
+        """Returns the `Languages` of the model, or None if its folder does not record them."""
+        return languages_of(Path(self.name))
 
     def check_attention(self):
         """Rejects an engine that cannot align words."""
