@@ -7,15 +7,16 @@ t2t-benchmark decode --config=base --rows=32 --length=32     greedy and beam sea
 t2t-benchmark decode --config=base --beside=ctranslate2      also LiteRT and CTranslate2, in turn
 t2t-benchmark decode --run=runs/ende --input=test.en --beside=ctranslate2    on real text
 t2t-benchmark documents --runs=runs/full,runs/restricted     documents of the toy grammar, by length
+t2t-benchmark glossary --run=runs/quickstart                 terms of a glossary in their places
 t2t-benchmark train --config=base --rows=32 --length=32      a full training step
 t2t-benchmark serve --url=http://127.0.0.1:8501/v1/models/ende    requests to t2t-serve
 
-attention, data, decode and train print medians over several rounds. Each round takes every
-measurement once, so that a temporary slowdown of the machine affects all of them.
+attention, data, decode, glossary and train print medians over several rounds. Each round takes
+every measurement once, so that a temporary slowdown of the machine affects all of them.
 """
 
 from t2t_keras.checks import check_choice
-from t2t_keras.cli.benchmarks import attention, data, decode, documents, serve, train
+from t2t_keras.cli.benchmarks import attention, data, decode, documents, glossary, serve, train
 from t2t_keras.cli.flags.config_flag import refuse_config, run_with_config
 from t2t_keras.cli.flags.shared_flags import refuse_unused
 from t2t_keras.cli.process.backend import load_backend
@@ -26,6 +27,7 @@ SUBJECTS = {
     "data": data,
     "decode": decode,
     "documents": documents,
+    "glossary": glossary,
     "serve": serve,
     "train": train,
 }

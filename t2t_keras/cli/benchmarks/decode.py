@@ -22,7 +22,10 @@ BESIDE = flags.DEFINE_enum(
     "and CTranslate2, each in float32 and in int8.",
 )
 RUN = flags.DEFINE_string(
-    "run", None, "decode: run that translates --input. Default: a model with random weights."
+    "run",
+    None,
+    "decode: run that translates --input. Default: a model with random weights. glossary: run of "
+    "the toy grammar.",
 )
 INPUT = flags.DEFINE_string("input", None, "decode: text file for --run, one sentence per line.")
 LINES = flags.DEFINE_integer(

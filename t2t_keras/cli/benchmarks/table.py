@@ -7,7 +7,8 @@ from t2t_keras.cli.benchmarks.ctranslate2_engines import BASELINE
 ROUNDS = flags.DEFINE_integer(
     "rounds",
     7,
-    "attention, data, decode, train: timed calls of each measurement; medians are printed.",
+    "attention, data, decode, glossary, train: timed calls of each measurement; medians are "
+    "printed.",
     lower_bound=1,
 )
 NAME = 30  # width of the first column, in characters
