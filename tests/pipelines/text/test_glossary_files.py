@@ -1,0 +1,98 @@
+import gzip
+
+import pytest
+
+from pipelines.text.glossary import Glossary
+
+LANGUAGES = "en-US", "de"
+BASIC = """<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE martif SYSTEM "TBXcoreStructV02.dtd">
+<martif type="TBX-Basic" xml:lang="en"><text><body>
+<termEntry id="1"><descrip type="subjectField">animals</descrip>
+<langSet xml:lang="en">
+ <tig><term>dog</term></tig>
+ <tig><term>cur</term><termNote type="administrativeStatus">deprecatedTerm-admn-sts</termNote></tig>
+ <tig><term>hound</term></tig></langSet>
+<langSet xml:lang="fr"><tig><term>chien</term></tig></langSet>
+<langSet xml:lang="de">
+ <ntig><termGrp><term>Köter</term></termGrp></ntig>
+ <tig><term>Hund</term><termNote type="administrativeStatus">preferredTerm-admn-sts</termNote></tig>
+</langSet></termEntry>
+<termEntry id="2"><langSet xml:lang="en"><tig><term>dog</term></tig></langSet>
+<langSet xml:lang="de"><tig><term>Gauner</term></tig></langSet></termEntry>
+</body></text></martif>"""
+VERSION_3 = """<t:tbx xmlns:t="urn:iso:std:iso:30042:ed-2" xmlns:min="x" style="dct" xml:lang="en">
+<t:text><t:body><t:conceptEntry id="1">
+<t:langSec xml:lang="en-GB"><t:termSec><t:term>red
+  shirt &amp; tie</t:term></t:termSec></t:langSec>
+<t:langSec xml:lang="de-AT">
+<t:termSec><t:term>Hemd</t:term><min:administrativeStatus>supersededTerm-admn-sts</min:administrativeStatus></t:termSec>
+<t:termSec><t:term>rotes <hi>Hemd</hi></t:term></t:termSec></t:langSec>
+<t:langSec><t:termSec><t:term>without a language</t:term></t:termSec></t:langSec>
+</t:conceptEntry></t:body></t:text></t:tbx>"""
+ATTACK = '<!DOCTYPE martif [<!ENTITY a "aaaa">\n<!ENTITY b "&a;&a;">]><martif>&b;</martif>'
+
+
+@pytest.mark.parametrize(
+    ("name", "contents", "entries"),
+    [
+        ("a.tsv", "<?xml>\tb\n#c\td\n", {"<?xml>": "b"}),
+        ("a.csv", 'a,"b, ""c"""\r\n"d\ne",f\r\n\r\n', {"a": 'b, "c"', "d e": "f"}),
+        ("a.csv", "a\tb\n", {"a": "b"}),
+        ("a", "a;b,c\n\n", {"a": "b,c"}),
+        ("a.csv.gz", '"a;b";c', {"a;b": "c"}),
+        ("a", "Source term,note,Target term\na,x,b\n,y,\n", {"a": "b"}),
+        ("a.csv", "\ufeffDE;note;en\nb;x;a", {"a": "b"}),
+        ("a.csv", "German,English\nb,a", {"a": "b"}),
+        ("a.csv", "an,ein\nis,ist", {"an": "ein", "is": "ist"}),
+        ("a.csv", "", {}),
+        ("a.tbx", BASIC, {"dog": "Hund", "hound": "Hund"}),
+        ("a", "\n" + VERSION_3, {"red shirt & tie": "rotes Hemd"}),
+    ],
+)
+def test_the_format_is_recognized_by_the_name_or_the_contents(tmp_path, name, contents, entries):
+    path, contents = tmp_path / name, contents.encode()
+    path.write_bytes(gzip.compress(contents) if name.endswith("gz") else contents)
+    assert Glossary.read(path, languages=LANGUAGES).targets == entries
+    if "." not in name:
+        assert Glossary.parse(contents, "`glossary`", languages=LANGUAGES).targets == entries
+
+
+@pytest.mark.parametrize(
+    ("name", "contents", "message"),
+    [
+        ("a.csv", 'a,b\n"c\nd",e\nf,g,h', "line 4: must have 2 columns. Received: 3"),
+        ("a.csv", 'a,b\nc,"d', "line 2: is not CSV: unexpected end of data"),
+        ("a.csv", "a,b\nc,\n", "line 2: a phrase is empty"),
+        ("a.csv", "a,b\na,c\n", "line 2: 'a' has two translations"),
+        ("a.csv", "a b\n", "line 1: must have two columns, or be a header"),
+        ("a.csv", "en,fr\na,b\n", "line 1: must name the columns en-US and de. Received: en, fr"),
+        ("a.csv", b"a,b\nc,\xff\n", "line 2: is not UTF-8"),
+        ("a.tbx", ATTACK, "line 1: the entity 'a' is refused"),
+        ("a.tbx", '<!DOCTYPE a SYSTEM "b">\n<martif>&c;</martif>', "line 2: the entity 'c'"),
+        ("a.tbx", "<martif>\n<text>", r"line 2: is not well-formed XML \(no element found\)"),
+        ("a.tbx", "<martif>" + "<a>" * 200, "line 1: elements are nested more than 100 deep"),
+        ("a.tbx", BASIC.replace('"de"', '"it"'), "both en-US and de. The terms are in en, fr, it"),
+        ("a.tbx", "<martif/>", "The terms are in no language"),
+    ],
+)
+def test_mistakes_and_attacks_are_reported_with_their_line(tmp_path, name, contents, message):
+    path = tmp_path / name
+    path.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
+    with pytest.raises(ValueError, match=f"{path}.*{message}"):
+        Glossary.read(path, languages=LANGUAGES)
+
+
+def test_without_languages_a_header_with_two_gives_the_direction_and_a_termbase_is_refused():
+    assert Glossary.parse(b"de,en\nHund,dog\n", "a.csv").targets == {"Hund": "dog"}
+    with pytest.raises(ValueError, match="name the columns source and target, because"):
+        Glossary.parse(b"de,en,fr\nHund,dog,chien\n", "a.csv")
+    with pytest.raises(ValueError, match=r'Add "languages": .* or save the terms as CSV'):
+        Glossary.parse(BASIC.encode(), "a.tbx")
+
+
+def test_a_glossary_of_more_than_64_mb_is_refused(tmp_path):
+    path = tmp_path / "zeros.gz"
+    path.write_bytes(gzip.compress(bytes(64_000_001)))
+    with pytest.raises(ValueError, match="at most 64,000,000 bytes"):
+        Glossary.read(path)
