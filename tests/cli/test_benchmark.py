@@ -9,8 +9,10 @@ from support.processes.commands import command
 from support.runs.untrained import toy_tokenizer, untrained_run
 from support.serving.serving_client import served
 
+from pipelines.toy.terms import Occurrence, TermSentence
 from t2t_keras.cli.benchmarks import document_runs, table
 from t2t_keras.cli.benchmarks.document_runs import pronouns
+from t2t_keras.cli.benchmarks.glossary import present_terms, terms_in_place
 from t2t_keras.runs.settings_file import write_settings
 
 SMALL_MODEL = [
@@ -234,3 +236,33 @@ def test_a_mistake_is_named(arguments, message):
     result = command("benchmark", *arguments)
     assert result.returncode == 2
     assert message in result.stderr.strip().splitlines()[-1]
+
+
+def test_the_places_of_terms_are_counted():
+    case = TermSentence(
+        "The dog sees a cat.",
+        "Der Vogel sieht eine Maus.",
+        [
+            Occurrence("Vogel", "Hund", 1),
+            Occurrence("Maus", "Katze", 4),
+        ],
+    )
+    for output, present, in_place in [
+        ("Der Vogel sieht eine Maus.", 2, 2),
+        ("Der Vogel sieht eine Katze. Maus.", 2, 1),
+        ("Der Vogel sieht einen Hund.", 1, 0),
+        ("Eine Maus sieht den Vogel.", 2, 1),
+    ]:
+        assert present_terms(output, case) == present
+        assert terms_in_place(output, case) == in_place
+
+
+@pytest.mark.long
+def test_terms_are_measured_on_both_engines(exported_toy_run):
+    _, run = exported_toy_run
+    title, head, *rows = benchmark("glossary", f"--run={run}", "--sentences=2", "--rounds=1")
+    assert "2 sentences" in title and head.split()[-1] == "sentence"
+    assert len(rows) == 3 * 2 * 3
+    assert all(" 100.0 % " in row for row in rows if "no terms" not in row), "none is lost"
+    result = command("benchmark", "glossary")
+    assert result.returncode == 2 and "glossary needs --run" in result.stderr
