@@ -170,13 +170,16 @@ class LiteRTEngine(Engine):
         return ConstrainedBeamSearchWithOptions(model, config, follows)
 
     def log_p(self, source, target):
-        shape = target.shape[1:]
-        program, found = self.models[0].programs["log_p"], []
-        for row in zip(source, target, strict=True):
-            source, target = (ids[None, ids != PADDING] for ids in row)
+        program, found = self.models[0].programs["log_p"], [None] * len(source)
+        rows = [
+            tuple(ids[None, ids != PADDING] for ids in row)
+            for row in zip(source, target, strict=True)
+        ]
+        # Rows of the same shape follow each other, because a new shape is planned anew.
+        for index in sorted(range(len(rows)), key=lambda index: [x.size for x in rows[index]]):
             with self.lock:
-                found.append(program(source=source, target=target)["log_p"][0])
-        return stacked(found, shape)
+                found[index] = program(source=rows[index][0], target=rows[index][1])["log_p"][0]
+        return stacked(found, target.shape[1:])
 
     def check_attention(self):
         if "cross" not in self.attention_sizes():

@@ -110,13 +110,15 @@ def test_phrases_are_answered_by_the_constrained_search(engine, signatures):
     requests = [
         Request("a", require=["Hund"]),
         Request("b", require=["Hund"], alpha=0.0, prefix="Der"),
-        Request("a dog", glossary={"dog": "Katze"}),
+        Request("a dog", require=["Katze"]),
     ]
     Translator(engine).translations(requests)
     assert {*signatures.asked()} == {"with_phrases"}
     assert {len(inputs["phrases"]) for _, inputs in signatures.calls} == {1, 2}
     Translator(engine).translations([Request("a bird", glossary={"dog": "Katze"})])
     assert signatures.asked()[-1] == "search", "no phrase applies to this text"
+    Translator(engine).translations([Request("a dog", glossary={"dog": "Katze"})])
+    assert {"search", "log_p"} < {*signatures.asked()}, "the term replaces a word"
 
 
 def test_small_batches_of_compiled_shapes_are_answered_by_their_own_signatures(folder, signatures):
