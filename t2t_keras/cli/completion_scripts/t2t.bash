@@ -63,6 +63,7 @@ _t2t_words() {
         rows=
         run=@folder
         runs=@folder
+        sentences=
         source_length=
         steps=
         texts=@file

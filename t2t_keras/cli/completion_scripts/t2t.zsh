@@ -226,10 +226,11 @@ _t2t() {
         '--neighbourhood=[attention: neighbourhood r of restricted self-attention]:neighbourhood: ' \
         '--picture=[documents: PNG file to draw]:picture:_files' \
         '--requests=[serve: total number of requests]:requests: ' \
-        '--rounds=[attention, data, decode, train: timed calls of each measurement; medians are printed]:rounds: ' \
+        '--rounds=[attention, data, decode, glossary, train: timed calls of each measurement; medians are printed]:rounds: ' \
         '--rows=[train, decode: sentence pairs per batch]:rows: ' \
         '--run=[decode: run that translates --input]:run:_files -/' \
         '--runs=[documents: runs to compare, of the config documents]:runs:_files -/' \
+        '--sentences=[glossary: number of sentences for each kind of term]:sentences: ' \
         '--source_length=[decode: tokens per source sentence]:source_length: ' \
         '--steps=[data: batches per round]:steps: ' \
         '--texts=[serve: file with one text per line; the first 100 are sent]:texts:_files' \
@@ -470,7 +471,7 @@ _t2t() {
         '--engine=[What computes]:engine:(auto litert tensorflow ctranslate2)' \
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
         '--first=[Tokens that an output may begin with; empty: all]:first: ' \
-        '--glossary=[Text file with a source phrase, a tab and a target phrase per line]:glossary:_files' \
+        '--glossary=[Text file with a source phrase, a tab and a target phrase per line, or a CSV or TBX file]:glossary:_files' \
         '--input=[Text file to translate, or several with --apache_beam]:input:_files' \
         '--json[Write a JSON object per input line, with scores]' \
         '--lines=[Number of input lines that are sorted and batched by length together]:lines: ' \
