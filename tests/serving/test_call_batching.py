@@ -44,7 +44,7 @@ def test_requests_of_all_signatures_share_batches_with_sentences_of_others():
 def test_kinds_of_rows_that_arrive_in_turn_still_share_batches():
     """A row with phrases is not in a batch of plain rows, whose search is faster."""
     plain = {"text": "dog"}
-    kinds = [plain, {"text": "dog", "glossary": "dog\tHund"}, {"text": "dog", "prefix": "Ein"}]
+    kinds = [plain, {"text": "dog", "require": "Hund"}, {"text": "dog", "prefix": "Ein"}]
     unused = {"text": "dog", "glossary": "cat\tKatze"}
     found = sorted(batches(*kinds, unused, *kinds, *kinds, batch_wait_ms=300))
     assert found == [("search", [], 4), ("search", ["phrases"], 3), ("search", ["prefix"], 3)]
