@@ -43,7 +43,7 @@ setup(
     package_dir={"t2t_keras.configs": "configs"},
     package_data={
         "t2t_keras.cli": ["completion_scripts/*"],
-        "t2t_keras.serving": ["page.html", "page.css", "page_*.js"],
+        "t2t_keras.serving.page": ["page.html", "page.css", "page_*.js"],
         "t2t_keras.visualization": ["attention.css", "attention.js", "page.html", "report.html"],
     },
     # The tests passed with these versions. Keras and TensorFlow change behavior between minor

@@ -48,7 +48,7 @@ MODULES = {
     "pipelines.dropout_encoding": "pipelines.batches.dropout_encoding",
     "pipelines.encodings": "pipelines.batches.encodings",
     "pipelines.file_lists": "pipelines.text.file_lists",
-    "pipelines.glossary": "pipelines.text.glossary",
+    "pipelines.glossary": "pipelines.glossaries.glossary",
     "pipelines.graph_encoding": "pipelines.preparation.graph_encoding",
     "pipelines.graph_subwords": "pipelines.tokenizers.graph_subwords",
     "pipelines.graph_tokenizers": "pipelines.tokenizers.graph_tokenizers",

@@ -34,7 +34,7 @@ FLOOR = {part: height for height, floor in enumerate(FLOORS) for part in floor}
 MAY_USE_A_BACKEND = {"training", "export", "serving", "runs", "reproduction", "cli"}
 # In the rest, the engines and a single file.
 ENGINES = ROOT / "t2t_keras" / "translating" / "engines"
-READS_TENSORFLOW = ROOT / "t2t_keras" / "importing" / "tf_checkpoint.py"
+READS_TENSORFLOW = ROOT / "t2t_keras" / "importing" / "files" / "tf_checkpoint.py"
 BACKENDS = {"tensorflow", "tensorflow_text", "jax", "torch"}
 MAY_USE_PIPELINES = {"experiment", "translating", "runs", "reproduction", "cli"}
 ON_JAX = {

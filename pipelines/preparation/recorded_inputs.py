@@ -4,10 +4,10 @@ import dataclasses
 import json
 
 from pipelines.atomic_files import digest, read_json, write_json
+from pipelines.languages.language_codes import normalized
 from pipelines.old_names import with_current_names
 from pipelines.text.cleaning import CHANGES
 from pipelines.text.cleaning_config import CleaningConfig
-from pipelines.text.language_codes import normalized
 
 # Defaults of the settings that earlier versions did not have, so that they recorded none.
 RECORDED = (

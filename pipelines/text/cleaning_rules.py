@@ -6,8 +6,9 @@ To add a rule, add a field to `CleaningConfig` and an entry to `RULES`.
 from collections.abc import Callable
 from typing import NamedTuple
 
+from pipelines.languages.language_identification import LanguageIdentifier
+from pipelines.languages.scripts import share_in_script
 from pipelines.text.cleaning_config import CleaningConfig
-from pipelines.text.language_identification import LanguageIdentifier
 from pipelines.text.noise_rules import (
     count_words,
     digit_similarity,
@@ -23,7 +24,6 @@ from pipelines.text.noise_rules import (
     word_ratio,
 )
 from pipelines.text.normalization import Normalization
-from pipelines.text.scripts import share_in_script
 
 
 class Cleaning(NamedTuple):

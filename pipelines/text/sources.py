@@ -10,8 +10,8 @@ import hashlib
 import itertools
 
 from pipelines.checks import SourceError
+from pipelines.languages.language_codes import language_of_files
 from pipelines.text.file_lists import find_files
-from pipelines.text.language_codes import language_of_files
 from pipelines.text.opened_text import is_compressed, opened
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some programs write it at the start of a UTF-8 file

@@ -27,8 +27,8 @@ import tempfile
 
 from absl import flags
 
+from pipelines.languages.language_codes import normalized
 from pipelines.text.cleaning_config import STRICT, CleaningConfig
-from pipelines.text.language_codes import normalized
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.cli.flags.config_flag import CONFIG, overrides, refuse_overrides, run_with_config
 from t2t_keras.cli.flags.shared_flags import refuse_unused

@@ -203,7 +203,7 @@ def clients():
 
 def detector_for(codes):
     """Returns a function that detects languages; see `LanguageDetector`."""
-    from pipelines.text.language_detection import LanguageDetector
+    from pipelines.languages.language_detection import LanguageDetector
 
     return LanguageDetector(codes)
 

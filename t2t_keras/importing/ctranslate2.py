@@ -5,9 +5,9 @@ import re
 import numpy as np
 
 from t2t_keras.checks import check_boolean
-from t2t_keras.importing import ctranslate2_file
 from t2t_keras.importing.accompanying_files import read_json_file
 from t2t_keras.importing.ctranslate2_vocabularies import Vocabularies
+from t2t_keras.importing.files import ctranslate2_file
 from t2t_keras.importing.imported import Imported, ImportedWeights
 from t2t_keras.importing.tensors import Tensors, zeros
 from t2t_keras.transformer_config import TransformerConfig

@@ -4,10 +4,10 @@ import numpy as np
 
 from t2t_keras.checks import check, check_boolean, check_choice, check_integer, check_rate
 from t2t_keras.importing.accompanying_files import read_json_file, read_sentencepiece
+from t2t_keras.importing.files.pytorch_file import read_pytorch
+from t2t_keras.importing.files.safetensors_file import read_safetensors
 from t2t_keras.importing.ids import ABSENT, Ids
 from t2t_keras.importing.imported import Imported, ImportedWeights, Pieces
-from t2t_keras.importing.pytorch_file import read_pytorch
-from t2t_keras.importing.safetensors_file import read_safetensors
 from t2t_keras.importing.tensors import Tensors, zeros
 from t2t_keras.transformer_config import TransformerConfig
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from t2t_keras.importing.accompanying_files import find_vocabularies, sentencepiece_fields
+from t2t_keras.importing.files.npz_file import NpzFile
 from t2t_keras.importing.imported import Imported, ImportedWeights
 from t2t_keras.importing.marian_settings import Settings
 from t2t_keras.importing.marian_vocabulary import SUFFIXES, read_vocabulary
-from t2t_keras.importing.npz_file import NpzFile
 from t2t_keras.importing.tensors import Tensor, Tensors, zeros
 from t2t_keras.transformer_config import TransformerConfig
 

@@ -8,10 +8,10 @@ from t2t_keras.importing.accompanying_files import (
     read_lines,
     sentencepiece_fields,
 )
+from t2t_keras.importing.files.tf_checkpoint import checkpoint_prefix, read_checkpoint
 from t2t_keras.importing.ids import Ids
 from t2t_keras.importing.imported import Imported, ImportedWeights, Pieces
 from t2t_keras.importing.tensors import Tensors
-from t2t_keras.importing.tf_checkpoint import checkpoint_prefix, read_checkpoint
 from t2t_keras.transformer_config import TransformerConfig
 
 CHECKPOINTS = "ckpt-*.index"

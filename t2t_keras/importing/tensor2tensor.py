@@ -2,15 +2,15 @@
 
 import re
 
-from t2t_keras.importing.ids import Ids
-from t2t_keras.importing.imported import Imported, ImportedWeights, Pieces
-from t2t_keras.importing.tensor2tensor_files import (
+from t2t_keras.importing.files.tensor2tensor_files import (
     read_hparams,
     read_vocabularies,
     rows_of_sides,
 )
+from t2t_keras.importing.files.tf_checkpoint import checkpoint_prefix, read_checkpoint
+from t2t_keras.importing.ids import Ids
+from t2t_keras.importing.imported import Imported, ImportedWeights, Pieces
 from t2t_keras.importing.tensors import Tensor, Tensors, concatenated
-from t2t_keras.importing.tf_checkpoint import checkpoint_prefix, read_checkpoint
 from t2t_keras.transformer_config import TransformerConfig
 
 # {setting: values of the paper's model}. Other values are rejected.

@@ -12,7 +12,7 @@ import numpy as np
 from absl import logging
 
 from pipelines.atomic_files import atomic_folder
-from pipelines.text.language_codes import normalized
+from pipelines.languages.language_codes import normalized
 from pipelines.text.normalization import Normalization
 from pipelines.tokenizers import SIDES, SeparateTokenizers, load_tokenizer, save_tokenizer
 from pipelines.tokenizers.mapped_sentencepiece import MappedSentencePiece
@@ -21,8 +21,8 @@ from pipelines.tokenizers.tensor2tensor_subwords import SubwordTokenizer
 from t2t_keras.checks import nearest
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
-from t2t_keras.importing import hub
 from t2t_keras.importing.formats import read_model
+from t2t_keras.importing.hub import needed_files as hub
 from t2t_keras.importing.packages import source_of
 from t2t_keras.parameters import without_values
 from t2t_keras.runs.copied_run import copy_run

@@ -9,9 +9,9 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.text.language_codes import NAMES, language_name, normalized
+from pipelines.languages.language_codes import NAMES, language_name, normalized
 from t2t_keras.checks import check_choice
-from t2t_keras.importing import hub
+from t2t_keras.importing.hub import needed_files as hub
 from t2t_keras.translating.languages import Languages, languages_of
 
 ARGOS = "argos"  # the format of `importing.formats` that the Hub does not have

@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from pipelines.atomic_files import read_json
-from pipelines.text.language_codes import language_name, normalized
+from pipelines.languages.language_codes import language_name, normalized
 from t2t_keras.export.formats import LITERT_RECORD, PORTABLE_RECORD
 from t2t_keras.translating.export_record import RECORD
 

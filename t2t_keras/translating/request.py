@@ -12,8 +12,8 @@ import os
 import re
 from typing import Any
 
+from pipelines.glossaries.glossary import Glossary
 from pipelines.markup.marked_text import MARKUP
-from pipelines.text.glossary import Glossary
 from t2t_keras.checks import check, check_boolean, check_choice, nearest
 from t2t_keras.decoding.search_config import SearchConfig
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pipelines.text.glossary import Glossary
+from pipelines.glossaries.glossary import Glossary
 from t2t_keras.decoding.rows import BEGIN, PADDING
 
 HINT = "Write it differently, or leave it out"

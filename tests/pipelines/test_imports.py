@@ -46,11 +46,12 @@ def test_imports_have_no_circles():
 
 
 def test_rooms_import_only_the_rooms_below_them():
-    floors = ["text", "tokenizers", "batches", "preparation"]
+    floors = ["languages", "text", "tokenizers", "batches", "preparation"]
     for name, path in MODULES.items():
         room = name.split(".")[0]
         others = {other.split(".")[0] for other in imports(path)} - {room}
         if room in floors:
             assert not others & set(floors[floors.index(room) :]), name
         assert room != "markup" or others <= {"text"}
+        assert room != "glossaries" or others <= {"checks", "languages", "text"}
         assert room != "toy" or others <= {"text"}

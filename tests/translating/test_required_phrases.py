@@ -1,7 +1,7 @@
 import pytest
 from support.text.toy_tokenizers import toy_tokenizer
 
-from pipelines.text.glossary import Glossary
+from pipelines.glossaries.glossary import Glossary
 from pipelines.text.normalization import Normalization
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.translating.required_phrases import (

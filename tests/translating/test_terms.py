@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from support.models.fake_engine import LetterTokenizer
 
-from pipelines.text.glossary import Glossary
+from pipelines.glossaries.glossary import Glossary
 from t2t_keras.translating.terms import contains, occurrences, terms_of, units_of
 
 LETTERS = LetterTokenizer()

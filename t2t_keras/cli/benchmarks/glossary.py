@@ -52,7 +52,7 @@ def measured(translator, cases, entries):
         cases: list of `TermSentence`s.
         entries: the glossary, {source phrase: target phrase}.
     """
-    from pipelines.text.glossary import Glossary
+    from pipelines.glossaries.glossary import Glossary
     from t2t_keras.evaluation.bleu import bleu
     from t2t_keras.reproduction.timing import median_seconds
 

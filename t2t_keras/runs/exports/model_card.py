@@ -9,9 +9,9 @@ from pathlib import Path
 
 from pipelines.atomic_files import read_json
 from pipelines.batches.corpora import corpora_in
+from pipelines.languages.language_codes import language_name
 from pipelines.preparation.report import dropped_text
 from pipelines.progress import duration
-from pipelines.text.language_codes import language_name
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.config_file import read_config
 from t2t_keras.runs.exports.published_run import base_names, scores_of, without_paths

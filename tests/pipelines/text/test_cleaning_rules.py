@@ -7,11 +7,11 @@ from collections import Counter
 
 import pytest
 
+from pipelines.languages.scripts import scripts_of, share_in_script
 from pipelines.text.cleaning import judge
 from pipelines.text.cleaning_config import SHARES, STRICT, CleaningConfig
 from pipelines.text.cleaning_rules import RULES, Cleaning, Pair
 from pipelines.text.noise_rules import is_repetitive
-from pipelines.text.scripts import scripts_of, share_in_script
 
 GOOD = (
     "On 12/31 at 3.5 degrees, 2 million people saw www.example.org. Great...",

@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from pipelines.text.glossary import Glossary
+from pipelines.glossaries.glossary import Glossary
 from pipelines.toy.terms import KINDS, glossary_of, sentences_with_terms, terms_of
 
 

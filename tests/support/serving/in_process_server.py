@@ -8,7 +8,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from pipelines.text.language_detection import LanguageDetector
+from pipelines.languages.language_detection import LanguageDetector
 from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.serving.limits import Limits
 from t2t_keras.serving.served_models import ModelSource

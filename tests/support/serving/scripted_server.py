@@ -9,7 +9,7 @@ import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from t2t_keras.serving.page import page
+from t2t_keras.serving.page.page import page
 from t2t_keras.translating.languages import Languages
 
 WORDS = {"the": "der", "dog": "Hund", "cat": "Katze", "sees": "sieht", "sleeps.": "schläft."}

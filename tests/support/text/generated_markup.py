@@ -12,8 +12,8 @@ import sys
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
+from pipelines.glossaries.glossary import Glossary
 from pipelines.markup.marked_text import Document
-from pipelines.text.glossary import Glossary
 from pipelines.text.sentences import split_sentences
 from t2t_keras.translating.markup.marked_translation import marked_text_of
 from t2t_keras.translating.required_phrases import Requirements

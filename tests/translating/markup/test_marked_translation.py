@@ -3,8 +3,8 @@
 import pytest
 from support.models.fake_engine import FakeEngine, fake_translator
 
+from pipelines.glossaries.glossary import Glossary
 from pipelines.markup.marked_text import Document
-from pipelines.text.glossary import Glossary
 from pipelines.text.sentences import split_sentences
 from t2t_keras.translating.markup.marked_translation import by_sentence, marked_text_of
 from t2t_keras.translating.request import Request

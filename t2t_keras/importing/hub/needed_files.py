@@ -8,10 +8,10 @@ import fnmatch
 import re
 from typing import Any, NamedTuple
 
-from t2t_keras.importing import hub_client
 from t2t_keras.importing.accompanying_files import read_json_file
-from t2t_keras.importing.hub_cache import library, megabytes, remember
-from t2t_keras.importing.hub_errors import first_line
+from t2t_keras.importing.hub import client as hub_client
+from t2t_keras.importing.hub.cache import library, megabytes, remember
+from t2t_keras.importing.hub.errors import first_line
 
 PREFIX = "hf:"
 ADDRESS = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w./-]+))?", re.A)

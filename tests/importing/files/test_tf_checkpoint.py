@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from support.importing.tf_checkpoint import save_tensors
 
-from t2t_keras.importing.tf_checkpoint import checkpoint_prefix, read_checkpoint
+from t2t_keras.importing.files.tf_checkpoint import checkpoint_prefix, read_checkpoint
 
 
 @pytest.mark.parametrize("name", ["a[1]", "b\\c", "\udcff"])

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from support.importing.loopback_hub import loopback_hub
 
-from t2t_keras.importing import hub_client
-from t2t_keras.importing.hub_cache import cache_of, library, remember
-from t2t_keras.importing.hub_client import check_room, download, list_files, missing_bytes
+from t2t_keras.importing.hub import client as hub_client
+from t2t_keras.importing.hub.cache import cache_of, library, remember
+from t2t_keras.importing.hub.client import check_room, download, list_files, missing_bytes
 
 MODEL = "org/model"
 SIZE = 200_000  # bytes of the weights

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from support.importing.pytorch_files import Call, stored, tensor, write
 
-from t2t_keras.importing.pytorch_file import read_pytorch
+from t2t_keras.importing.files.pytorch_file import read_pytorch
 
 NUMBERS = np.arange(12, dtype="<f4")
 

@@ -9,7 +9,7 @@ import zlib
 
 import numpy as np
 
-from t2t_keras.importing.safetensors_file import are_sizes
+from t2t_keras.importing.files.safetensors_file import are_sizes
 from t2t_keras.importing.tensors import Tensor
 
 FLOATS = ("f2", "f4", "f8")

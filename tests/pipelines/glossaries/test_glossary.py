@@ -2,7 +2,7 @@ import gzip
 
 import pytest
 
-from pipelines.text.glossary import Glossary
+from pipelines.glossaries.glossary import Glossary
 
 TERMS = {
     "house": "Haus",

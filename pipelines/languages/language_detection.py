@@ -2,7 +2,7 @@
 
 import re
 
-from pipelines.text.cld2 import cld2_code, import_cld2
+from pipelines.languages.cld2 import cld2_code, import_cld2
 
 LONGEST = 2000  # characters of a text that are read
 NOT_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]+")

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from t2t_keras.importing.npz_file import UNREADABLE
-from t2t_keras.importing.safetensors_file import ITEM_SIZES, MOST_AXES, are_sizes, floats
+from t2t_keras.importing.files.npz_file import UNREADABLE
+from t2t_keras.importing.files.safetensors_file import ITEM_SIZES, MOST_AXES, are_sizes, floats
 from t2t_keras.importing.tensors import Tensor
 
 WAY_OUT = "Save the model in the safetensors format (model.safetensors) and import that"

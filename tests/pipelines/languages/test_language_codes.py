@@ -1,6 +1,6 @@
 import pytest
 
-from pipelines.text.language_codes import (
+from pipelines.languages.language_codes import (
     NAMES,
     language_name,
     language_of_file,

@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from t2t_keras.importing.hub_cache import (
+from t2t_keras.importing.hub.cache import (
     NAME,
     Listing,
     RemoteFile,
@@ -23,7 +23,7 @@ from t2t_keras.importing.hub_cache import (
     library,
     megabytes,
 )
-from t2t_keras.importing.hub_errors import explained
+from t2t_keras.importing.hub.errors import explained
 
 TIMEOUT = 10.0  # seconds until the Hub must answer
 ROOM = 32 << 20  # bytes of a disk that a download leaves free

@@ -19,10 +19,10 @@ from support.serving.browsers import (
 )
 from support.serving.scripted_server import OPTIONS, scripted
 
-from pipelines.text.language_codes import NAMES, normalized
-from t2t_keras.serving.example_sentences import SENTENCES, example_in
+from pipelines.languages.language_codes import NAMES, normalized
 from t2t_keras.serving.limits import Limits
-from t2t_keras.serving.page import page
+from t2t_keras.serving.page.example_sentences import SENTENCES, example_in
+from t2t_keras.serving.page.page import page
 from t2t_keras.serving.served_models import newest_languages
 from t2t_keras.translating.languages import Languages
 

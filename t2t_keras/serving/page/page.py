@@ -4,8 +4,8 @@ import html
 from pathlib import Path
 
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.serving.example_sentences import example_in
 from t2t_keras.serving.limits import Limits
+from t2t_keras.serving.page.example_sentences import example_in
 from t2t_keras.translating.request import SEARCH, descriptions
 from t2t_keras.visualization.page import assembled, script_safe
 

@@ -5,7 +5,7 @@ import contextlib
 import heapq
 
 from pipelines.checks import LineError
-from pipelines.text.glossary_files import LONGEST, entries_in
+from pipelines.glossaries.glossary_files import LONGEST, entries_in
 from pipelines.text.normalization import Normalization, is_edge, is_word_character
 from pipelines.text.opened_text import opened
 

@@ -4,7 +4,7 @@ import functools
 import unicodedata
 from collections import Counter
 
-from pipelines.text.language_codes import normalized
+from pipelines.languages.language_codes import normalized
 
 # Languages and the words with which the Unicode names of their letters begin. All others use the
 # Latin script.

@@ -10,9 +10,9 @@ import itertools
 import re
 
 from pipelines.checks import LineError
-from pipelines.text.language_codes import NAMES, best_match, normalized
+from pipelines.glossaries.termbase import entries_in_tbx
+from pipelines.languages.language_codes import NAMES, best_match, normalized
 from pipelines.text.sources import BYTE_ORDER_MARK
-from pipelines.text.termbase import entries_in_tbx
 
 LONGEST = 64_000_000  # bytes of a glossary
 SIDES = ("source", "target")

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 from pipelines.checks import LineError
-from pipelines.text.language_codes import best_match, normalized
+from pipelines.languages.language_codes import best_match, normalized
 
 CONCEPTS = {"termEntry", "conceptEntry"}
 LANGUAGES = {"langSet", "langSec"}

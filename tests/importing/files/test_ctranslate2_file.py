@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.importing.ctranslate2_folder import random_model, write_model
 
-from t2t_keras.importing.ctranslate2_file import CTranslate2File
+from t2t_keras.importing.files.ctranslate2_file import CTranslate2File
 
 MATRIX = np.arange(-6, 6, dtype="float32").reshape(3, 4) / 4
 

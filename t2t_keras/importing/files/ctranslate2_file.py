@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 
-from t2t_keras.importing.safetensors_file import MOST_AXES, widened
+from t2t_keras.importing.files.safetensors_file import MOST_AXES, widened
 from t2t_keras.importing.tensors import Tensor
 
 VERSIONS = range(1, 7)

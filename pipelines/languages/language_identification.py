@@ -3,7 +3,7 @@
 CLD2 reads 100,000 sentences per second on one core. `pipelines/RESULTS.md` compares it with others.
 """
 
-from pipelines.text.cld2 import cld2_code, import_cld2
+from pipelines.languages.cld2 import cld2_code, import_cld2
 
 # Languages that CLD2 cannot tell apart in short texts. Each is accepted for the others.
 ALIKE = ({"no", "nn"}, {"bs", "hr", "sr", "sr-ME"}, {"id", "ms"}, {"zh", "zh-Hant"})

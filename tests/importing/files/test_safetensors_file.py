@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from t2t_keras.importing.safetensors_file import read_safetensors
+from t2t_keras.importing.files.safetensors_file import read_safetensors
 
 
 def write(path, header, data):

@@ -5,8 +5,8 @@ import json
 import pytest
 from support.importing.loopback_hub import loopback_hub, write_card
 
-from t2t_keras.importing.hub import RUN, fetch, needed_files, parse_address, planned
-from t2t_keras.importing.hub_client import RemoteFile
+from t2t_keras.importing.hub.client import RemoteFile
+from t2t_keras.importing.hub.needed_files import RUN, fetch, needed_files, parse_address, planned
 
 OPUS = {"README.md", "config.json", "generation_config.json", "tokenizer_config.json"}
 OPUS |= {"vocab.json", "source.spm", "target.spm", "pytorch_model.bin", "tf_model.h5"}

@@ -1,6 +1,6 @@
 """The package pycld2 (extra `identify`), which identifies languages, and its codes for them."""
 
-from pipelines.text.language_codes import normalized
+from pipelines.languages.language_codes import normalized
 
 # {our code: CLD2's}, where they differ.
 CODES = {"fil": "tl", "he": "iw", "jv": "jw", "nb": "no", "sh": "hr", "zh-Hans": "zh"}

@@ -5,7 +5,7 @@ import errno
 import json
 import re
 
-from t2t_keras.importing.hub_cache import cache_of, cached_files, library
+from t2t_keras.importing.hub.cache import cache_of, cached_files, library
 
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

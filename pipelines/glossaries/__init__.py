@@ -1,0 +1,1 @@
+"""Glossaries: source phrases and their translations, from TSV, CSV and TBX files."""

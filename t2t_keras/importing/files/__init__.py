@@ -1,0 +1,1 @@
+"""Readers for the files in which other systems store weights and vocabularies."""

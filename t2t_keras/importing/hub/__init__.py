@@ -1,0 +1,1 @@
+"""Downloads models of the Hugging Face Hub."""
