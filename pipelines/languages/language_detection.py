@@ -20,15 +20,20 @@ class LanguageDetector:
         found = {code: cld2_code(code, self.pycld2) for code in codes}
         self.codes = {code: own for code, own in found.items() if own}
 
-    def __call__(self, text):
+    def __call__(self, text, is_html=False):
         """Returns (code, percentage of the text) for the languages of a text, likeliest first.
 
         CLD2 is told each of the languages in turn, because it is unsure of short texts otherwise.
+
+        Args:
+            text: the text.
+            is_html: whether its tags are skipped.
         """
         text, found = NOT_TEXT.sub(" ", text[:LONGEST]), {}
         for code, own in self.codes.items():
+            settings = {"hintLanguage": own, "bestEffort": True, "isPlainText": not is_html}
             try:
-                _, _, guesses = self.pycld2.detect(text, hintLanguage=own, bestEffort=True)
+                _, _, guesses = self.pycld2.detect(text, **settings)
             except self.pycld2.error:
                 continue
             scores = [guess[2:] for guess in guesses if guess[1] == own]

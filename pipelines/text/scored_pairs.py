@@ -25,12 +25,12 @@ class ScoredPairs:
     """
 
     def __init__(self, source, scores, min_score=None, best=None):
+        if min_score is None and not 0 < best <= 1:
+            raise ValueError(f"`best` must be above 0 and at most 1. Received: best={best}")
         self.source, self.score_files = source, find_files("scores", scores)
         values = array.array("d", scores_in(numbered_lines(self.score_files)))
         self.count, self.min_score = len(values), min_score
         if min_score is None:
-            if not 0 < best <= 1:
-                raise ValueError(f"`best` must be above 0 and at most 1. Received: best={best}")
             kept = math.ceil(best * len(values))
             self.min_score = sorted(values, reverse=True)[kept - 1] if kept else math.inf
 

@@ -22,10 +22,6 @@ from absl import flags
 from t2t_keras.cli.flags.shared_flags import export_flag
 from t2t_keras.cli.main import printable, run, will_resume
 from t2t_keras.cli.process.backend import load_backend
-from t2t_keras.runs.import_folder import check_new
-from t2t_keras.runs.model_source import find_model
-from t2t_keras.runs.run_folder import RunFolder
-from t2t_keras.translating.languages import Languages
 
 EXPORT = export_flag()
 
@@ -73,6 +69,11 @@ def main(arguments):
         )
     if not RUN.value:
         raise ValueError("--run: give the folder of the new run")
+    from t2t_keras.runs.import_folder import check_new
+    from t2t_keras.runs.model_source import find_model
+    from t2t_keras.runs.run_folder import RunFolder
+    from t2t_keras.translating.languages import Languages
+
     check_new(RunFolder(RUN.value))
     will_resume()
     languages = Languages.parse(LANGUAGES.value) if LANGUAGES.value is not None else None

@@ -190,6 +190,9 @@ def clients():
     from t2t_keras.serving.apis.access_log import AccessLog
     from t2t_keras.serving.apis.api_keys import ApiKeys
 
+    for flag in (ACCESS_LOG, API_KEY_FILE):
+        if flag.value == "":
+            raise ValueError(f"--{flag.name}: give the name of a file")
     log = None if ACCESS_LOG.value == "-" else ACCESS_LOG.value
     check_outputs({"--access_log": log}, {"--api_key_file": API_KEY_FILE.value})
     return {

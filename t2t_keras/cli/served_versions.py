@@ -57,7 +57,10 @@ def split_name(argument):
 def check_names(names):
     for name in names:
         if not re.fullmatch(r"[^/:\x00-\x1f]+", name):
-            raise ValueError(f"--name must not contain / or :. Received: {name!r}")
+            raise ValueError(
+                "the name of a model must not contain /, : or control characters. Received: "
+                f"{name!r}. --name=NAME and NAME=RUN set it"
+            )
         if names.count(name) > 1:
             raise ValueError(
                 f"each model must have its own name. Received: {name!r} {names.count(name)} times. "
@@ -193,8 +196,16 @@ def versions_for(engine, dtype, folder):
     if engine != "auto":
         found = {n: path for n, path in found.items() if is_litert(path) == (engine == "litert")}
     if dtype is not None:
-        found = {n: path for n, path in found.items() if facts_of(path).get("dtype") == dtype}
+        found = {n: path for n, path in found.items() if may_have_dtype(path, dtype)}
     return found
+
+
+def may_have_dtype(version, dtype):
+    """Whether a version has weights of a type, or a damaged record, which loading reports."""
+    try:
+        return facts_of(version).get("dtype") == dtype
+    except (OSError, ValueError, AttributeError):
+        return True
 
 
 def facts_of(version):

@@ -27,15 +27,19 @@ class Query(NamedTuple):
     values: Any  # the JSON value of that key, before any check
 
 
-def parsed_json(body):
-    """Returns the JSON value in a request body, given as bytes."""
+def parsed_json(body, other_encodings="Send text in UTF-8"):
+    """Returns the JSON value in a request body, given as bytes.
+
+    Args:
+        body: the body.
+        other_encodings: advice about text that is not UTF-8.
+    """
     try:
         return json.loads(body.decode())
     except UnicodeDecodeError as error:
         raise Refusal(
             400,
-            f"The body is not UTF-8 (byte {error.start:,}). Send text in other encodings as "
-            'base64: {"b64": "…"}',
+            f"The body is not UTF-8 (byte {error.start:,}). {other_encodings}",
         ) from None
     except json.JSONDecodeError as error:
         raise Refusal(
@@ -49,7 +53,7 @@ def parsed_json(body):
 
 def query_of(body):
     """Parses a request body, given as bytes, into a `Query`."""
-    request = parsed_json(body)
+    request = parsed_json(body, 'Send text in other encodings as base64: {"b64": "…"}')
     if not isinstance(request, dict):
         raise Refusal(400, f'The body must be a JSON object: {{"{ROWS}": […]}}')
     signature = request.get("signature_name", DEFAULT)

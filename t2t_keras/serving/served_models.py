@@ -13,7 +13,7 @@ from t2t_keras.serving import versions
 from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.versions import Versions
-from t2t_keras.translating.export_folders import is_litert
+from t2t_keras.translating.export_folders import is_litert, is_saved_model
 from t2t_keras.translating.languages import Languages, languages_of
 
 
@@ -158,6 +158,8 @@ def load_model(folder, **options):
         from t2t_keras.translating.engines.litert import LiteRTEngine  # loads LiteRT
 
         return EngineModel(LiteRTEngine(folder))
+    if not is_saved_model(folder):  # perhaps it is just being copied
+        raise ValueError(f"{folder} contains no model")
     from t2t_keras.serving.models import ServedSavedModel  # loads TensorFlow
 
     return ServedSavedModel(folder, **options)

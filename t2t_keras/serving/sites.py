@@ -11,7 +11,9 @@ import re
 from t2t_keras.serving.limits import Refusal
 
 ANY = "*"  # in place of the allowed origins
-ORIGIN = r"https?://([\w.-]+|\[[\da-f:]+\])(:\d+)?"
+HOST = r"([a-z\d_-]+\.)*[a-z\d_-]+"
+ORIGIN = rf"(?P<scheme>https?)://(?P<host>{HOST}|\[[\da-f:]+\])(:(?P<port>\d{{1,5}}))?"
+DEFAULT_PORTS, LAST_PORT = {"http": 80, "https": 443}, 65535
 # Headers that pages of allowed sites may send, the methods, and the seconds for which that holds.
 PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, POST",
@@ -35,7 +37,7 @@ class Sites:
     def __init__(self, address, host="", names=(), origins=()):
         self.origins = {checked_origin(origin) for origin in origins}
         self.any_host = not (ipaddress.ip_address(address.partition("%")[0]).is_loopback or names)
-        self.allowed = {name.lower().rstrip(".") for name in names}
+        self.allowed = {checked_name(name) for name in names}
         self.names = {host.lower().rstrip("."), *self.allowed}
 
     def check(self, request, computes=False):
@@ -94,11 +96,26 @@ class Sites:
         )
 
 
-def checked_origin(origin):
-    """Returns an origin in lower case, or "*"."""
-    given = origin.lower()
-    if origin == ANY or re.fullmatch(ORIGIN, given):
+def checked_name(name):
+    """Returns the name of a host in lower case."""
+    given = name.lower().rstrip(".")
+    if is_address(given.strip("[]")) or re.fullmatch(HOST, given):
         return given
+    raise ValueError(
+        "--allowed_hosts must be names such as example.com, without a port, and with non-ASCII "
+        f"letters as xn--…. Received: {name[:80]!r}"
+    )
+
+
+def checked_origin(origin):
+    """Returns an origin as browsers send it, in lower case and without a default port, or "*"."""
+    found = re.fullmatch(ORIGIN, origin.lower())
+    if origin == ANY:
+        return origin
+    if found and int(found["port"] or 0) <= LAST_PORT:
+        port = found["port"]
+        is_default = port is None or int(port) == DEFAULT_PORTS[found["scheme"]]
+        return f"{found['scheme']}://{found['host']}" + ("" if is_default else f":{int(port)}")
     raise ValueError(
         "--allowed_origins must be * or sites, such as https://example.com or "
         f"http://localhost:3000, without a path. Received: {origin[:80]!r}"

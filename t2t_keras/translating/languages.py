@@ -81,8 +81,8 @@ def is_known(code):
 
 
 def languages_in_name(name):
-    """Returns the `Languages` that a name ends with, such as `opus-mt-en-de`, or None."""
-    found = re.search(r"(?:^|[-_.])([A-Za-z]{2})-([A-Za-z]{2})$", name)
+    """Returns the `Languages` in a name such as `en-de` or `opus-mt-en-de`, or None."""
+    found = re.fullmatch(r"(?:opus-mt-(?:[\w.]+-)*)?([A-Za-z]{2})-([A-Za-z]{2})", name)
     if found is None or not all(map(is_known, found.groups())):
         return None
     return Languages(*map(normalized, found.groups()))

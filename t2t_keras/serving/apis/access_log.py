@@ -37,7 +37,7 @@ class AccessLog:
         self.path, self.is_file = path, path != "-"
         self.lines, self.dropped, self.is_failing = deque(), 0, False
         self.wake, self.reopen, self.ends = threading.Event(), False, False
-        self.checked = 0.0
+        self.checked, self.is_torn = 0.0, False
         self.file = self.opened() if self.is_file else os.dup(sys.stdout.fileno())
         self.thread = threading.Thread(target=self.run, name="access_log", daemon=True)
         self.thread.start()
@@ -82,22 +82,27 @@ class AccessLog:
     def write(self, text):
         if self.is_file:
             self.follow_rotation()
+        if self.is_torn:  # a full disk may have cut off the last line
+            text = b"\n" + text
         while text:
-            text = text[os.write(self.file, text) :]
+            written = os.write(self.file, text)
+            self.is_torn = text[written - 1 : written] != b"\n"
+            text = text[written:]
 
     def follow_rotation(self):
         """Opens the file again if its path no longer names the open file."""
         now = time.monotonic()
         if not self.reopen and now - self.checked < CHECK_SECONDS:
             return
-        self.checked, again, self.reopen = now, self.reopen, False
-        if not again:
+        self.checked = now
+        if not self.reopen:
             try:
-                again = not os.path.samestat(os.stat(self.path), os.fstat(self.file))
+                self.reopen = not os.path.samestat(os.stat(self.path), os.fstat(self.file))
             except FileNotFoundError:
-                again = True
-        if again:
-            before, self.file = self.file, self.opened()
+                self.reopen = True
+        if self.reopen:
+            before, self.file = self.file, self.opened()  # fails while its folder is missing
+            self.reopen = self.is_torn = False
             os.close(before)
 
     def succeeded(self):
@@ -124,7 +129,7 @@ def line_of(request, status, size):
     """Returns the line for an answer. Queries are left out, because they contain texts and keys."""
     now = datetime.datetime.now().astimezone().strftime("%d/%b/%Y:%H:%M:%S %z")
     version = f"HTTP/{request.version.major}.{request.version.minor}"
-    first = f"{request.method} {without_query(request.path_qs)} {version}"
+    first = f"{request.method} {without_query(request.raw_path)} {version}"
     headers = request.headers
     referrer, agent = headers.get("Referer", "-"), headers.get("User-Agent", "-")
     sent = size or "-"

@@ -30,8 +30,6 @@ class ApiKeys:
     def __init__(self, path):
         self.path, self.version = path, version_of(path)
         self.digests, self.complaint = digests_in(path), ""
-        if not self.digests:
-            raise ValueError(f"--api_key_file={path} contains no key. Write one key a line")
 
     def reload(self):
         """Reads the file again if it has changed. If that is impossible, keeps the keys."""
@@ -91,7 +89,7 @@ def key_in_headers(request):
 
 
 def digests_in(path):
-    """Returns the digests of the keys in a file."""
+    """Returns the digests of the keys in a file, at least one."""
     with open(path, "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise ValueError(f"--api_key_file={path} must be a regular file")
@@ -109,6 +107,8 @@ def digests_in(path):
                 "and punctuation, without spaces"
             )
         found.append(digest(key))
+    if not found:  # perhaps it is just being written
+        raise ValueError(f"--api_key_file={path} contains no key. Write one key a line")
     return found
 
 

@@ -49,9 +49,8 @@ class LibreTranslate:
         predictor: the `Predictor`.
         requests: the `Requests`.
         keys: the `ApiKeys`, or None.
-        detector_for: function that takes codes of languages and returns a function that detects
-            them: text → (code, percentage) pairs, likeliest first. It raises `ValueError` if a
-            package is missing.
+        detector_for: function that takes codes of languages and returns a `LanguageDetector`. It
+            raises `ValueError` if a package is missing.
     """
 
     def __init__(self, models, predictor, requests, keys, detector_for):
@@ -126,7 +125,8 @@ class LibreTranslate:
             if len(sources) == 1:
                 source, confidence = sources[0], CERTAIN
             else:
-                (source, confidence), *_ = await self.detected(" ".join(query.texts), client)
+                text, is_html = " ".join(query.texts), query.format == HTML
+                (source, confidence), *_ = await self.detected(text, client, is_html)
         known(query.target, targets)
         if query.format not in FORMATS:
             raise Refusal(400, f"{query.format[:80]} format is not supported")
@@ -135,9 +135,9 @@ class LibreTranslate:
     async def translations(self, query, source, connection):
         """Returns [best translation, *alternatives] of each text."""
         target = code_of(query.target)
-        if source == target:
-            return [[text] for text in query.texts]
         found = self.models.pair(source, target)
+        if found is None and source == target:
+            return [[text] for text in query.texts]
         if found is None:
             raise Refusal(
                 400,
@@ -175,7 +175,7 @@ class LibreTranslate:
             [{"confidence": confidence, "language": code} for code, confidence in found]
         )
 
-    async def detected(self, text, client):
+    async def detected(self, text, client, is_html=False):
         """Returns (language, percentage) pairs, likeliest first, of a text in a known language."""
         targets = self.models.targets()
         codes = tuple(sorted(targets))
@@ -184,7 +184,7 @@ class LibreTranslate:
                 self.detectors = {codes: self.detector_for(codes)}
             except ValueError as error:
                 raise Refusal(400, f"{error}. Without it, give the source language") from error
-        found = await self.predictor.steps.in_thread(client, self.detectors[codes], text)
+        found = await self.predictor.steps.in_thread(client, self.detectors[codes], text, is_html)
         # As in LibreTranslate, some language is always named.
         return found or [(next(code for code in targets if targets[code]), 0.0)]
 

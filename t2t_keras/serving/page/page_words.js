@@ -134,14 +134,16 @@ function showWords({ source, target, pairs, confidence }, targetParts, sourcePar
   }
 }
 
-// Fills an element with parts of a text and returns the elements of its words.
+// Fills an element with parts of a text and returns the elements of its words. They are put into an
+// element outside of the page first: browsers look for the direction of the text at each addition.
 function spans(parent, parts) {
-  parent.replaceChildren();
+  const text = document.createElement("span");
   parts.forEach((part, n) => {
-    if (n % 2) element(parent, "span", { class: "piece" }, part);
-    else parent.append(part);
+    if (n % 2) element(text, "span", { class: "piece" }, part);
+    else text.append(part);
   });
-  return [...parent.children];
+  parent.replaceChildren(text);
+  return [...text.children];
 }
 
 // Rounds towards 0, so that only certainty is 100 %.

@@ -26,10 +26,10 @@ def test_keys_are_read_again_when_the_file_changes_and_kept_if_it_is_broken(file
     for break_it in (lambda: file.write_text("a b\n"), file.unlink, lambda: os.mkfifo(file)):
         break_it()
         assert keys.is_valid("third-key")
-    assert caplog.text.count("The API keys stay as they were") == 3
     file.unlink()
     file.write_text("")
-    assert not keys.is_valid("third-key"), "an empty file allows no key"
+    assert keys.is_valid("third-key"), "an editor may empty a file before it writes it"
+    assert caplog.text.count("The API keys stay as they were") == 4
 
 
 @pytest.mark.parametrize(
