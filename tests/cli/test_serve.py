@@ -12,7 +12,7 @@ from support.processes.commands import command
         ([], "takes the folders of runs, RUN or NAME=RUN. Received: none"),
         (["no-such-run"], "there is no folder no-such-run"),
         (["."], "t2t-export . writes one"),
-        (["EXPORT", "--name=a/b"], "--name must not contain / or :"),
+        (["EXPORT", "--name=a/b"], "the name of a model must not contain /, :"),
         (["EXPORT", "--weights=best"], "Unknown command line flag 'weights'"),
         (["EXPORT", "--to=de"], "Unknown command line flag 'to'"),
         (["EXPORT", "--max_batch_rows=0"], "`max_batch_rows` must be a whole number of at least 1"),

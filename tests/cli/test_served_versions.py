@@ -130,3 +130,10 @@ def test_models_have_names_and_languages_from_records_runs_or_names(tmp_path, mo
     assert find_models(["plain"], "it-is")[0].languages == ("it", "is")
     with pytest.raises(ValueError, match="named en-de translates de to pt-BR, as run records"):
         find_models(["en-de=run"])
+
+
+def test_a_damaged_version_is_left_to_be_reported_when_it_is_loaded(tmp_path):
+    saved_model(tmp_path / "mine/1")
+    litert(tmp_path / "mine/2")
+    (tmp_path / "mine/2" / LITERT_RECORD).write_text('{"broken')
+    assert found(tmp_path / "mine", "auto", "float32") == (".", [1, 2])

@@ -66,8 +66,30 @@ def test_only_its_own_pages_may_post(host, origin, expected):
 
 
 @pytest.mark.parametrize(
-    "origin", ["example.com", "https://a.com/", "null", "ftp://a.com", "", "*.a.com"]
+    "origin",
+    [
+        *("example.com", "https://a.com/", "null", "ftp://a.com", "", "*.a.com"),
+        *("https://a..com", "https://a.com:99999", "https://bücher.de"),
+    ],
 )
 def test_what_is_no_origin_is_refused(origin):
     with pytest.raises(ValueError, match="--allowed_origins must be"):
         Sites("127.0.0.1", origins=[origin])
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ("HTTPS://A.com:443", "https://a.com"),
+        ("http://a.com:80", "http://a.com"),
+        ("http://[::1]:3000", "http://[::1]:3000"),
+    ],
+)
+def test_origins_are_compared_as_browsers_send_them(given, sent):
+    assert Sites("127.0.0.1", origins=[given]).allows(sent)
+
+
+@pytest.mark.parametrize("name", ["example.com:8501", "bücher.de", "a b", "", "https://a.com"])
+def test_what_is_no_name_of_a_host_is_refused(name):
+    with pytest.raises(ValueError, match="--allowed_hosts must be names"):
+        Sites("127.0.0.1", names=[name])

@@ -40,7 +40,8 @@ def test_records_may_name_the_languages(tmp_path, name, recorded, found):
     assert languages_of(tmp_path) == found
 
 
-def test_a_name_may_end_with_a_pair_of_known_languages():
+def test_a_name_may_be_a_pair_of_known_languages():
     assert languages_in_name("opus-mt-en-de") == languages_in_name("EN-de") == ("en", "de")
-    for name in ("ende", "en-de-2", "my-run", "xx-yy", "run.en", "token-de"):
+    assert languages_in_name("opus-mt-tc-big-en-de") == ("en", "de")
+    for name in ("ende", "en-de-2", "my-run", "xx-yy", "run.en", "token-de", "to-do-as-is"):
         assert languages_in_name(name) is None

@@ -86,3 +86,43 @@ def test_a_disk_that_is_full_or_blocks_costs_lines_but_no_request(tmp_path, monk
     assert (tmp_path / "log").read_text() == "written\n" + "x\n" * 5
     assert caplog.text.count("cannot be written") == 1
     assert "it lacks 8 lines" in caplog.text
+
+
+def test_lines_are_lost_and_counted_while_the_folder_is_missing(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(module, "CHECK_SECONDS", 0)
+    folder, away = tmp_path / "logs", tmp_path / "away"
+    folder.mkdir()
+    log = AccessLog(folder / "log")
+    folder.rename(away)
+    monkeypatch.setattr(module, "CHECK_SECONDS", 1000)
+    log.open_again()
+    for count in range(1, 4):
+        log.add("lost\n")
+        until(lambda expected=count: log.dropped == expected)
+    folder.mkdir()
+    log.add("written\n")
+    log.close()
+    assert (folder / "log").read_text() == "written\n"
+    assert (away / "log").read_text() == ""
+    assert caplog.text.count("cannot be written") == caplog.text.count("is written again") == 1
+    assert "it lacks 3 lines" in caplog.text
+
+
+def test_after_a_full_disk_a_line_begins_anew(tmp_path, monkeypatch):
+    real, room = os.write, [3]
+
+    def write(file, text):
+        if not room[0]:
+            raise OSError(28, "No space left on device")
+        written = real(file, text[: room[0]])
+        room[0] -= written
+        return written
+
+    monkeypatch.setattr(module.os, "write", write)
+    log = AccessLog(tmp_path / "log")
+    log.add("cut off\n")
+    until(lambda: log.dropped == 1)
+    room[0] = 1000
+    log.add("whole\n")
+    log.close()
+    assert (tmp_path / "log").read_text() == "cut\nwhole\n"

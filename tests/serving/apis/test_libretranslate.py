@@ -196,6 +196,15 @@ def test_a_model_that_cannot_be_loaded_is_named_while_the_others_serve():
 
 def test_of_two_models_for_one_pair_the_first_one_translates():
     first, second = EchoEngine(), EchoEngine()
-    with serving(a_en_de=first, b_en_de=second) as address:
+    with serving(en_de=first, opus_mt_en_de=second) as address:
         assert asked(address, data={"q": "a", **PAIR})[0] == 200
     assert (len(first.calls), len(second.calls)) == (1, 0)
+
+
+def test_a_model_may_rewrite_a_language_but_otherwise_texts_stay_as_they_are(address):
+    fields = {"q": "a", "source": "en", "target": "en"}
+    assert asked(address, data=fields) == (200, {"translatedText": "a"})
+    engine = EchoEngine()
+    with serving(en_en=engine) as rewriting:
+        assert asked(rewriting, data=fields) == (200, {"translatedText": "a"})
+    assert len(engine.calls) == 1
