@@ -44,9 +44,10 @@ def normalized(code):
         ValueError: it is not a code of a language.
     """
     if not isinstance(code, str) or not re.fullmatch(CODE, code):
+        # A list from YAML may be huge: a model card can repeat it billions of times.
+        received = repr(code[:80]) if isinstance(code, str) else f"a {type(code).__name__}"
         raise ValueError(
-            "a language must be given by its code, such as en, de or pt-BR. "
-            f"Received: {str(code)[:80]!r}"
+            f"a language must be given by its code, such as en, de or pt-BR. Received: {received}"
         )
     language, *rest = re.split("[-_]", code)
     rest = [part.capitalize() if len(part) == 4 else part.upper() for part in rest]

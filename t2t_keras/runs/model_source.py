@@ -15,6 +15,7 @@ from t2t_keras.importing.hub import needed_files as hub
 from t2t_keras.translating.languages import Languages, languages_of
 
 ARGOS = "argos"  # the format of `importing.formats` that the Hub does not have
+MOST_LANGUAGES = 10_000  # values in the metadata that are read
 NOT_STATED = "not stated; ask the authors before you use the model"
 
 
@@ -116,7 +117,7 @@ def codes_in(card):
     values = card.get("language")
     values = values if isinstance(values, list) else [values]
     codes = []
-    for value in values:
+    for value in values[:MOST_LANGUAGES]:
         with contextlib.suppress(ValueError):  # "multilingual", or YAML's false for Norwegian, no
             codes.append(normalized(value))
     return list(dict.fromkeys(codes))

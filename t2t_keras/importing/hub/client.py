@@ -1,18 +1,20 @@
 """Downloads files of the Hugging Face Hub into its cache, and resumes what was interrupted.
 
 The package huggingface_hub makes the requests, so its environment variables and tokens apply. By
-itself, version 2 begins the download of a file again when the process was killed, and compares only
-its size with the Hub's. Here a partial file stays in the cache, is completed by the next call, and
-every file is compared with the digest that the Hub lists.
+itself, version 2 begins the download of a file again when the process was killed, compares only its
+size with the Hub's, and stores it under a name that the server of the file gives. Here a partial
+file stays in the cache and is completed by the next call. Every file is compared with the digest
+that the Hub lists, and is stored under this digest.
 """
 
+import contextlib
 import hashlib
 import os
 import re
 import shutil
 import sys
 import time
-from pathlib import Path
+import urllib.parse
 
 from t2t_keras.importing.hub.cache import (
     NAME,
@@ -24,8 +26,8 @@ from t2t_keras.importing.hub.cache import (
     megabytes,
 )
 from t2t_keras.importing.hub.errors import explained
+from t2t_keras.importing.hub.requests import append_rest, information
 
-TIMEOUT = 10.0  # seconds until the Hub must answer
 ROOM = 32 << 20  # bytes of a disk that a download leaves free
 LOG_EVERY = 10.0  # seconds between two lines about a download
 
@@ -40,23 +42,23 @@ def list_files(repository, revision=None):
     constants = library().constants
     if constants.HF_HUB_OFFLINE:
         return cached_files(repository, revision)
+    url = f"{constants.ENDPOINT}/api/models/{repository}"
+    if revision is not None:
+        url += f"/revision/{urllib.parse.quote(revision, safe='')}"
     with explained(f"hf:{repository}", revision):
-        info = (
-            library()
-            .HfApi()
-            .model_info(repository, revision=revision, files_metadata=True, timeout=TIMEOUT)
-        )
-        files = {each.rfilename: remote_file(each) for each in info.siblings}
-        if not re.fullmatch("[0-9a-f]{40}", info.sha):
+        info = information(url)
+        files = {str(each["rfilename"]): remote_file(each) for each in info["siblings"]}
+        if not re.fullmatch("[0-9a-f]{40}", info["sha"]):
             raise TypeError("no commit")
     usable = {name: file for name, file in files.items() if file and NAME.fullmatch(name)}
-    return Listing(repository, info.sha, usable)
+    return Listing(repository, info["sha"], usable)
 
 
 def remote_file(sibling):
     """Returns the `RemoteFile` in an answer of the Hub, or None if it is incomplete."""
-    digest = sibling.lfs.sha256 if sibling.lfs else sibling.blob_id
-    size = sibling.lfs.size if sibling.lfs else sibling.size
+    large = sibling.get("lfs") or {}
+    digest = large["sha256"] if large else sibling.get("blobId")
+    size = large["size"] if large else sibling.get("size")
     known = isinstance(digest, str) and re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", digest)
     return RemoteFile(size, digest) if known and type(size) is int and size >= 0 else None
 
@@ -115,56 +117,67 @@ def downloaded(listing, name, show):
     path = folder / "snapshots" / listing.revision / name
     if path.exists():
         return path
-    with explained(str(listing), listing.revision, name):
-        complete_blob(listing, name, show)
-        # Finds the complete file among the cache's blobs, and links it where other programs look.
-        path = Path(library().hf_hub_download(listing.repository, name, revision=listing.revision))
-    if not has_digest(path, file):  # the server's own ETag is not what the Hub lists
-        Path(os.path.realpath(path)).unlink()
-        path.unlink(missing_ok=True)
-        raise ValueError(mismatch(listing, name))
+    with explained(str(listing), listing.revision, name), locked(listing, file):
+        if not path.exists():  # a different process may have completed it
+            blob = folder / "blobs" / file.digest
+            if not blob.exists():
+                complete_blob(blob, listing, name, show)
+            link(blob, path)
     return path
 
 
-def complete_blob(listing, name, show):
-    """Downloads the rest of a file into the folder of blobs, which are named after their digest."""
-    from huggingface_hub.file_download import http_get, repo_folder_name
-    from huggingface_hub.utils import WeakFileLock, build_hf_headers
+@contextlib.contextmanager
+def locked(listing, file):
+    """Locks a file against other downloads, as huggingface_hub does."""
+    from huggingface_hub.file_download import repo_folder_name
+    from huggingface_hub.utils import WeakFileLock
 
-    folder, file = cache_of(listing.repository), listing.files[name]
-    blob = folder / "blobs" / file.digest
     locks = repo_folder_name(repo_id=listing.repository, repo_type="model")
-    lock = folder.parent / ".locks" / locks / f"{file.digest}.lock"  # as hf_hub_download locks
-    for each in (blob, lock):
-        each.parent.mkdir(parents=True, exist_ok=True)
-    partial = partial_file(blob)
+    lock = cache_of(listing.repository).parent / ".locks" / locks / f"{file.digest}.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
     with WeakFileLock(lock):
-        for _ in range(2):
-            if blob.exists():
-                return
-            with open(partial, "ab") as output:
-                if output.tell() > file.size:
-                    output.truncate(0)
-                    output.seek(0)
-                if done := output.tell():
-                    show(f"{name}: resumed after {megabytes(done)} of {megabytes(file.size)}")
-                http_get(
-                    library().hf_hub_url(listing.repository, name, revision=listing.revision),
-                    output,
-                    resume_size=done,
-                    headers=build_hf_headers(),
-                    expected_size=file.size,
-                    displayed_filename=name,
-                    tqdm_class=None if sys.stderr.isatty() else lines_by(show),
-                )
-            if has_digest(partial, file):
-                partial.replace(blob)
-                return
-            partial.unlink()
-            if not done:
-                break
-            show(f"{name}: the partial file in the cache was damaged; it is downloaded again")
+        yield
+
+
+def complete_blob(blob, listing, name, show):
+    """Downloads the rest of a file into the folder of blobs, which are named after their digest."""
+    file, partial = listing.files[name], partial_file(blob)
+    url = library().hf_hub_url(listing.repository, name, revision=listing.revision)
+    bars = library().utils.tqdm if sys.stderr.isatty() else lines_by(show)
+    blob.parent.mkdir(parents=True, exist_ok=True)
+    for _ in range(2):
+        with open(partial, "ab") as output:
+            if output.tell() > file.size:
+                output.truncate(0)
+                output.seek(0)
+            if done := output.tell():
+                show(f"{name}: resumed after {megabytes(done)} of {megabytes(file.size)}")
+            options = {"total": file.size, "initial": done, "unit": "B", "unit_scale": True}
+            try:
+                with bars(desc=name, **options) as bar:
+                    append_rest(url, output, file.size, bar.update)
+            except ValueError:  # the answer is not this file
+                partial.unlink()
+                raise
+        if has_digest(partial, file):
+            partial.replace(blob)
+            return
+        partial.unlink()
+        if not done:
+            break
+        show(f"{name}: the partial file in the cache was damaged; it is downloaded again")
     raise ValueError(mismatch(listing, name))
+
+
+def link(blob, path):
+    """Links a blob where other programs look for the file; moves it in a cache without links."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)  # a link to a blob that is gone
+    if not library().constants.HF_HUB_DISABLE_SYMLINKS:
+        with contextlib.suppress(OSError):
+            path.symlink_to(os.path.relpath(blob, path.parent))
+            return
+    shutil.move(blob, path)
 
 
 def partial_file(blob):

@@ -7,6 +7,8 @@ import re
 
 from t2t_keras.importing.hub.cache import cache_of, cached_files, library
 
+UNREADABLE = (json.JSONDecodeError, UnicodeError, RecursionError)
+OTHER_CONTENTS = (TypeError, KeyError, AttributeError)
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -63,7 +65,7 @@ def explained(address, revision, name=None):
             raise
         # A download that ended early, or answers without the headers of the Hub.
         raise ValueError(sentences(f"{address}: {first_line(error)}", resumes)) from error
-    except (json.JSONDecodeError, UnicodeError, TypeError, KeyError, AttributeError) as error:
+    except (*UNREADABLE, *OTHER_CONTENTS) as error:
         raise ValueError(
             f"{hub} did not answer as a Hugging Face Hub does. Check HF_ENDPOINT if it is set"
         ) from error

@@ -9,6 +9,7 @@ import pytest
 from support.importing.loopback_hub import loopback_hub
 
 from t2t_keras.importing.hub import client as hub_client
+from t2t_keras.importing.hub import requests
 from t2t_keras.importing.hub.cache import cache_of, library, remember
 from t2t_keras.importing.hub.client import check_room, download, list_files, missing_bytes
 
@@ -38,6 +39,7 @@ def hub(server, folder, tmp_path, monkeypatch):
     server.use(tmp_path, monkeypatch)
     server.log.clear()
     server.gated, server.statuses, server.corrupt = {}, {}, set()
+    server.headers, server.endless = {}, set()
     return server
 
 
@@ -149,6 +151,38 @@ def test_names_that_lead_out_of_the_folder_are_left_out(hub, monkeypatch):
     info["siblings"] += [{"rfilename": "c.json", "size": 1, "blobId": "../../x"}]
     monkeypatch.setattr(hub, "info", lambda repository: info)
     assert list_files(MODEL).files.keys() == {"model.safetensors", "vocab.json"}
+
+
+@pytest.mark.parametrize("name", ["vocab.json", "model.safetensors"])
+def test_headers_of_a_server_determine_no_path(hub, folder, tmp_path, name):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    etag = f'"{"../" * 20}{victim}"'
+    wrong = {"ETag": etag, "X-Linked-ETag": etag, "X-Repo-Commit": "../../b"}
+    hub.headers = {"/resolve|/org/": wrong}
+    listing = list_files(MODEL)
+    found = download(listing, [name])
+    assert found.name == listing.revision
+    assert (found / name).read_bytes() == (folder / name).read_bytes()
+    assert victim.read_text() == "precious"
+
+
+def test_an_answer_larger_than_expected_is_not_stored(hub, tmp_path, monkeypatch):
+    listing = list_files(MODEL)
+    hub.endless = {"vocab.json", "/api/models/"}
+    with pytest.raises(ValueError, match=r"sent more than the expected 8 bytes. Check HF_ENDPOINT"):
+        download(listing, ["vocab.json"])
+    assert not blobs(tmp_path)
+    monkeypatch.setattr(requests, "LARGEST_ANSWER", 100_000)
+    with pytest.raises(ValueError, match=r"sent more than the expected 100,000 bytes"):
+        list_files(MODEL)
+    hub.statuses = {"/api/models/": (404, {})}
+    with pytest.raises(ValueError, match="unexpected status 404"):
+        list_files(MODEL)
+    assert max(entry["sent"] for entry in hub.log) < 50_000_000  # as much as sockets hold
+    hub.endless, hub.statuses, hub.headers = set(), {}, {"vocab": {"Content-Encoding": "gzip"}}
+    with pytest.raises(ValueError, match=r"with the encoding 'gzip', which was not requested"):
+        download(listing, ["vocab.json"])
 
 
 def test_a_disk_without_room_is_refused_before_the_download(hub, monkeypatch):

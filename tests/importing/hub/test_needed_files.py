@@ -7,6 +7,7 @@ from support.importing.loopback_hub import loopback_hub, write_card
 
 from t2t_keras.importing.hub.client import RemoteFile
 from t2t_keras.importing.hub.needed_files import RUN, fetch, needed_files, parse_address, planned
+from t2t_keras.runs.model_source import find_model
 
 OPUS = {"README.md", "config.json", "generation_config.json", "tokenizer_config.json"}
 OPUS |= {"vocab.json", "source.spm", "target.spm", "pytorch_model.bin", "tf_model.h5"}
@@ -120,3 +121,12 @@ def test_a_damaged_model_card_is_a_note(hub, tmp_path, card):
     lines = []
     assert fetch(planned("hf:org/model"), lines.append)[1] == {}
     assert lines[0].startswith("The metadata of the model card cannot be read: ")
+
+
+def test_repeated_lists_in_a_model_card_are_not_written_out(hub, tmp_path):
+    lists = ["a0: &a0 [x,x,x,x,x,x,x,x,x,x]"]
+    lists += [f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 30)]
+    card = "\n".join(["---", *lists, "license: *a29", "language: *a29", "---"])
+    repository(hub, tmp_path / "model", model__bin="weights", README__md=card)
+    source = find_model("hf:org/model", show=lambda line: None)
+    assert source.languages is None and source.origin["license"] is None

@@ -30,11 +30,14 @@ class LoopbackHub:
         break_after: bytes of a large file after which the connection is cut, once. None: never.
         seconds: duration of each piece of a large file.
         corrupt: names of files in which one byte differs from the listing.
+        headers: {regular expression of a path: headers that replace those of the answer}.
+        endless: regular expressions of paths whose answers do not end.
     """
 
     def __init__(self):
         self.folders, self.log = {}, []
         self.gated, self.statuses, self.corrupt = {}, {}, set()
+        self.headers, self.endless = {}, set()
         self.break_after, self.seconds = None, 0.0
         self.servers = [self.server(handler) for handler in (HubHandler, StorageHandler)]
         self.address, self.storage = (
@@ -174,13 +177,27 @@ class Handler(BaseHTTPRequestHandler):
         self.respond(self.entry["path"].partition("?")[0])
 
     def answer(self, status, headers, body=b""):
-        self.entry["status"] = status
-        self.send_response(status)
-        for name, value in {"Content-Length": len(body), **headers}.items():
-            self.send_header(name, str(value))
-        self.end_headers()
+        self.begin(status, {"Content-Length": len(body), **headers})
         if self.command == "GET":
             self.send(body)
+
+    def begin(self, status, headers):
+        """Sends the status and the headers, and a body without end where one is wanted."""
+        is_endless = any(re.search(form, self.entry["path"]) for form in self.hub.endless)
+        for form, others in self.hub.headers.items():
+            if re.search(form, self.entry["path"]):
+                headers = headers | others
+        if is_endless:
+            headers = {name: headers[name] for name in headers if name != "Content-Length"}
+            headers |= {"Connection": "close"}
+        self.entry["status"] = status
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, str(value))
+        self.end_headers()
+        while is_endless and self.command == "GET":  # until the client closes the connection
+            self.wfile.write(b" " * PIECE)
+            self.entry["sent"] += PIECE
 
     def send(self, body, is_large=False):
         for start in range(0, len(body), PIECE):
@@ -208,13 +225,8 @@ class Handler(BaseHTTPRequestHandler):
                 return
             status, contents = 206, contents[start:]
             headers = headers | {"Content-Range": f"bytes {start}-{total - 1}/{total}"}
-        self.entry["status"] = status
-        self.send_response(status)
-        for key, value in {"Content-Length": len(contents), "Accept-Ranges": "bytes"}.items():
-            self.send_header(key, str(value))
-        for key, value in headers.items():
-            self.send_header(key, value)
-        self.end_headers()
+        length = {"Content-Length": len(contents), "Accept-Ranges": "bytes"}
+        self.begin(status, length | headers)
         if self.command == "GET":
             self.send(contents, is_large)
 
