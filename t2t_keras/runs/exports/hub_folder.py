@@ -6,7 +6,7 @@ model card. `hf upload` publishes it, and t2t-import hf:ORG/NAME makes a run of 
 
 import re
 
-from pipelines.atomic_files import atomic_folder, read_json, write_text
+from pipelines.atomic_files import atomic_folder, write_text
 from pipelines.toy.grammar import pairs
 from t2t_keras.checks import check_choice
 from t2t_keras.export.formats import LITERT_DTYPES
@@ -15,6 +15,7 @@ from t2t_keras.runs.exports.engine_exports import export_litert
 from t2t_keras.runs.exports.model_card import model_card
 from t2t_keras.runs.exports.published_run import search_entry, write_published
 from t2t_keras.runs.exports.speed import SENTENCES, measured
+from t2t_keras.runs.inherited_license import inherited_from, is_unknown
 from t2t_keras.translating.engines.litert import LiteRTEngine
 from t2t_keras.translating.translator import Translator
 
@@ -22,7 +23,6 @@ LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}")
 # Git LFS stores these files on the Hub, which serves them from its network of caches.
 LARGE = ("*.h5", "*.tflite", "*.model", "*.spm")
 ATTRIBUTES = "".join(f"{pattern} filter=lfs diff=lfs merge=lfs -text\n" for pattern in LARGE)
-GENERATIONS = 20  # maximum number of runs in a chain of --init
 
 
 def export_hub(
@@ -66,7 +66,7 @@ def export_hub(
         published = type(run)(unfinished)
         version = export_litert(published, None, None, dtype, n_best)
         speed = measured(Translator(LiteRTEngine(version)), sentences_of(run))
-        _, base = inherited_from(run)
+        base = inherited_from(run).hub
         card = model_card(run, published, name, license, base, speed, dtype)
         write_text(unfinished / "README.md", card)
         write_text(unfinished / ".gitattributes", ATTRIBUTES)
@@ -87,30 +87,18 @@ def chosen_license(run, license=None):
             "--license must be an identifier of the Hugging Face Hub in lower case, such as mit, "
             f"apache-2.0, cc-by-4.0 or other. Received: {license!r}"
         )
-    inherited, _ = inherited_from(run)
+    inherited = inherited_from(run).license
+    if license is None and is_unknown(run):
+        raise ValueError(
+            f"training of {run.folder} began from the run {read_config(run.config_file)['init']}, "
+            "whose license was not recorded. Give its license with --license"
+        )
     if inherited and license not in (None, inherited):
         raise ValueError(
             f"the model that {run.folder} is made from has the license {inherited}, which stays. "
             f"Received: --license={license}. Leave it out"
         )
     return license or inherited
-
-
-def inherited_from(run):
-    """Returns the license of a run, and the name on the Hub of the model that it is made from.
-
-    Where a run does not record them, they are those of the run that its training began from.
-    """
-    path, license, name = run.config_file, None, None
-    for _ in range(GENERATIONS):
-        contents = read_json(path, {})
-        origin = contents.get("origin") or {}
-        license = license or contents.get("license") or origin.get("license")
-        name = name or origin.get("hub")
-        if not contents.get("init"):
-            break
-        path = type(run)(contents["init"]).config_file
-    return license, name
 
 
 def sentences_of(run):

@@ -5,15 +5,16 @@ import re
 import shutil
 
 from pipelines.atomic_files import write_json
-from t2t_keras.runs.config_file import read_config
+from t2t_keras.runs.config_file import read_config, recorded_corpora
 from t2t_keras.runs.run_folder import ALIGNMENT
 from t2t_keras.runs.training.averaged_weights import AveragedWeights
 
 PATHS = ("folder", "dev_source", "dev_target")  # settings in `data`
-# A path that leads somewhere, in any text: /home/mary/train.en, ~/train.en, C:\mary\train.en.
+# A path that leads somewhere, in any text: /home/mary/train.en, ~/train.en, ../mary/train.en,
+# C:\mary\train.en, C:/mary/train.en, file:///home/mary/train.en.
 PART = r"[^\s,:=\"'/\\]*"
 END = r"[\s,:=\"'/\\]|$"
-LOCAL = re.compile(rf"(?<![\w.:/~\\-])(?:~?/|[A-Za-z]:\\)(?:{PART}[/\\])*(?!{END})")
+LOCAL = re.compile(rf"(?<![\w.:/~\\-])(?:~?/|\.\.?[/\\]|[A-Za-z]:[/\\]|file:/+)(?:{PART}[/\\])*(?!{END})")
 
 
 def write_published(run, folder, weights=None, **facts):
@@ -49,7 +50,15 @@ def published_settings(contents):
 
     The names of files stay. The command line does not: its settings are among the others.
     """
-    contents = {name: without_paths(value) for name, value in contents.items() if name != "command"}
+    corpora = recorded_corpora(contents)
+    contents = {name: value for name, value in contents.items() if name != "command"}
+    contents = known_files_shortened(contents, corpora)
+    contents = {name: without_paths(value) for name, value in contents.items()}
+    if corpora:
+        contents["corpora"] = [
+            each | {"folder": base_name(each["folder"]), "files": [*map(base_name, each["files"])]}
+            for each in corpora
+        ]
     data = contents["experiment"].get("data", {})
     data |= {name: base_names(data[name]) for name in PATHS if data.get(name)}
     data["dev"] = [base_names(text) for text in data.get("dev", ())]
@@ -59,10 +68,35 @@ def published_settings(contents):
     return {"command": [], **contents, "imported": contents.get("imported") or "t2t_keras"}
 
 
+def known_files_shortened(value, corpora):
+    """Replaces the recorded files and folders of corpora in the texts of a JSON value.
+
+    Only so is the end of a name with spaces or commas known.
+
+    Args:
+        value: the value.
+        corpora: see `recorded_corpora`.
+    """
+    known = {path for each in corpora for path in (each["folder"], *each["files"])}
+    known = sorted((path for path in known if base_name(path) != path), key=len, reverse=True)
+
+    def shortened(text):
+        for path in known:
+            text = text.replace(path, base_name(path))
+        return text
+
+    return in_texts(value, shortened)
+
+
+def base_name(path):
+    """Returns the last part of a path of any system."""
+    return path.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+
+
 def base_names(text):
     """Shortens the paths in a text such as "data/a:1,data/b:4" or "mine=dev.en,dev.de"."""
     return ",".join(
-        name + equals + path.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+        name + equals + base_name(path)
         for part in text.split(",")
         for name, equals, path in [split_name(part)]
     )
@@ -74,12 +108,17 @@ def split_name(text):
 
 
 def without_paths(value):
-    """Shortens all absolute paths in the texts of a JSON value."""
+    """Shortens all paths that lead somewhere in the texts of a JSON value; see `LOCAL`."""
+    return in_texts(value, lambda text: LOCAL.sub("", text))
+
+
+def in_texts(value, function):
+    """Applies a function to the texts of a JSON value, at any depth."""
     if isinstance(value, str):
-        return LOCAL.sub("", value)
+        return function(value)
     if isinstance(value, dict):
-        return {name: without_paths(each) for name, each in value.items()}
-    return list(map(without_paths, value)) if isinstance(value, list | tuple) else value
+        return {name: in_texts(each, function) for name, each in value.items()}
+    return [in_texts(each, function) for each in value] if isinstance(value, list | tuple) else value
 
 
 def search_entry(contents, config):

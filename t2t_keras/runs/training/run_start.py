@@ -9,6 +9,8 @@ from pipelines.atomic_files import atomic_folder, check_links, write_text
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from t2t_keras.experiment import differences
 from t2t_keras.runs.config_file import read_config
+from t2t_keras.runs.inherited_license import inherited_from
+from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.runs.settings_file import check_same_model, languages_of_data, write_settings
 
 
@@ -27,12 +29,14 @@ def begin(run, experiment, vocabulary, command=(), init=None, held_out=None):
         held_out: {name of a held-out set: its number of pairs}.
     """
     check_folder(run)
-    facts = {"init": str(init)} if init else {}
+    facts = {}
+    if init:
+        facts = {"init": str(init), "base": inherited_from(RunFolder(init))._asdict()}
     run.folder.mkdir(parents=True, exist_ok=True)
     if run.config_file.exists():
         check_unchanged(run, experiment, vocabulary)
         config, changed = read_config(run.config_file), differences(run.experiment(), experiment)
-        facts = {name: value for name, value in config.items() if name in ("init", "hardware")}
+        facts = {name: config[name] for name in ("init", "base", "hardware") if name in config}
         if config.get("languages") and not languages_of_data(experiment.data.folder):
             facts["languages"] = config["languages"]
         for name, (old, new) in changed.items():

@@ -11,9 +11,10 @@ from support.processes.accidents import contents
 
 from pipelines.atomic_files import read_json, write_json
 from t2t_keras.runs import Run
-from t2t_keras.runs.exports.hub_folder import chosen_license, inherited_from
+from t2t_keras.runs.exports.hub_folder import chosen_license
 from t2t_keras.runs.exports.model_card import yaml_lines
 from t2t_keras.runs.import_run import import_run
+from t2t_keras.runs.inherited_license import inherited_from
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.translating.languages import Languages
 
@@ -88,6 +89,20 @@ def test_the_license_of_an_imported_model_stays(tmp_path):
     assert inherited_from(adapted) == ("cc-by-4.0", "a/b") and inherited_from(own) == (None, None)
     circle = written(tmp_path / "circle", init=str(tmp_path / "circle"))
     assert chosen_license(circle) is None
+
+
+def test_the_license_does_not_depend_on_the_working_folder(tmp_path, monkeypatch):
+    written(tmp_path / "first", origin={"hub": "a/b", "license": "cc-by-4.0"})
+    begun = written(tmp_path / "begun", init="first", base={"license": "mit", "hub": None})
+    published = written(tmp_path / "published", init="first", imported="t2t_keras")
+    earlier = written(tmp_path / "earlier", init="first")
+    for folder in (tmp_path, tmp_path / "first"):
+        monkeypatch.chdir(folder)
+        assert inherited_from(begun) == ("mit", None)
+        assert inherited_from(published) == inherited_from(earlier) == (None, None)
+        assert chosen_license(published, "mit") == chosen_license(earlier, "mit") == "mit"
+        with pytest.raises(ValueError, match=r"began from the run first, .* --license"):
+            chosen_license(earlier)
 
 
 def test_metadata_are_read_as_they_were_written(tmp_path):

@@ -11,6 +11,10 @@ PATHS = {
     "data at /home/mary/data, and ~/x/y.de": "data at data, and y.de",
     "--run=/srv/runs/a": "--run=a",
     r"C:\Users\mary\train.en": "train.en",
+    "../../home/mary/a.en, ./x/b.en": "a.en, b.en",
+    "file:///home/mary/t.en": "t.en",
+    "C:/Users/Mary/t.en or D:/t.en": "t.en or t.en",
+    "1 ... 2 . / 3": "1 ... 2 . / 3",
     "/": "/",
     "/x/y/": "y/",
     "en/de and 1/2, 3 / 4": "en/de and 1/2, 3 / 4",
@@ -50,3 +54,19 @@ def test_settings_keep_everything_but_paths():
     assert found["experiment"] == {"data": data, "search": {}}
     assert (found["command"], found["init"], found["tags"]) == ([], "first", ["de", None])
     assert found["imported"] == "t2t_keras"
+
+
+def test_folders_with_spaces_and_commas_become_names():
+    folder, files = "../mary smith/my, secret/data, v2", ["work/acme smith/a, b.en", "C:/Ann/x y.de"]
+    facts = {"folder": folder, "pairs": 3, "words": [5, 6], "files": files}
+    contents = {
+        "experiment": {"data": {"folder": f"{folder}:2,work/other:1", "dev": []}},
+        "corpora": [facts, facts | {"folder": "work/other", "files": []}],
+        "preparation": {"warning": f"{files[0]} is short"},
+    }
+    found = published_settings(contents)
+    assert found["corpora"][0] == facts | {"folder": "data, v2", "files": ["a, b.en", "x y.de"]}
+    assert found["experiment"]["data"]["folder"] == "data, v2:2,other:1"
+    assert found["preparation"] == {"warning": "a, b.en is short"}
+    for text in ("smith", "secret", "acme", "Ann", "work"):
+        assert text not in json.dumps(found)

@@ -191,6 +191,7 @@ def test_a_resumed_training_from_initial_weights_ends_with_the_same_bits(tuned, 
         assert same == path.startswith(("encoder", "embedding")), path
     config = read_json(run.config_file)
     assert config["init"] == str(toy_run[1])
+    assert config["base"] == {"license": None, "hub": None}
     assert run.experiment().model.d_model == Run(toy_run[1]).experiment().model.d_model
 
 
