@@ -17,6 +17,7 @@ export by --beam, --alpha, --extra_length, --banned, --first, --no_repeat_ngram 
 SavedModel cannot sample.
 """
 
+import shlex
 from pathlib import Path
 
 from absl import flags
@@ -31,7 +32,7 @@ from t2t_keras.cli.flags.shared_flags import refuse_unused, to_flag, weights_fla
 from t2t_keras.cli.main import one_run, run
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.text_files.output_files import check_output_folder
-from t2t_keras.export.formats import CTRANSLATE2_DTYPES, SAVED_MODEL_DTYPES
+from t2t_keras.export.formats import CTRANSLATE2_DTYPES, SAVED_MODEL_DTYPES, versions_in
 from t2t_keras.translating.languages import Languages
 
 TO = to_flag()
@@ -122,6 +123,7 @@ def given_languages():
 def advice(folder):
     """Yields lines about what to do with a folder for the Hugging Face Hub."""
     from t2t_keras.runs.config_file import read_config
+    from t2t_keras.runs.exports.model_card import hub_name
 
     contents = read_config(folder / "config.json")
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
@@ -130,7 +132,10 @@ def advice(folder):
         yield "It states no license: --license=NAME adds one"
     if not contents.get("languages"):
         yield "It states no languages: --languages=SOURCE,TARGET adds them"
-    yield f"Publish it: hf upload ORG/{folder.resolve().name} {folder} ."
+    if not versions_in(folder / "export_litert"):
+        yield "It has no model for LiteRT, which lacks operations of this one"
+    name = hub_name(folder.resolve().name)
+    yield f"Publish it: hf upload ORG/{name} {shlex.quote(str(folder))} ."
 
 
 def entry():

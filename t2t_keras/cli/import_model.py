@@ -15,7 +15,9 @@ t2t-attention, t2t-export and t2t-serve. README.md in t2t_keras/importing lists 
 models that are not imported.
 """
 
+import shlex
 import sys
+from pathlib import Path
 
 from absl import flags
 
@@ -69,11 +71,14 @@ def main(arguments):
         )
     if not RUN.value:
         raise ValueError("--run: give the folder of the new run")
-    from t2t_keras.runs.import_folder import check_new
+    from t2t_keras.runs.import_folder import check_new, lacks_export
     from t2t_keras.runs.model_source import find_model
     from t2t_keras.runs.run_folder import RunFolder
     from t2t_keras.translating.languages import Languages
 
+    if EXPORT.value and lacks_export(RunFolder(RUN.value), sys.argv):
+        finish(RUN.value)
+        return
     check_new(RunFolder(RUN.value))
     will_resume()
     languages = Languages.parse(LANGUAGES.value) if LANGUAGES.value is not None else None
@@ -88,12 +93,19 @@ def main(arguments):
     result = import_run(source, RUN.value, command=sys.argv, **options)
     for line in lines_about(result):
         print(line)
+    finish(RUN.value)
+
+
+def finish(folder):
+    """Exports an imported run, and says how to use it."""
     if EXPORT.value:
+        load_backend()
+        from t2t_keras.runs import Run
         from t2t_keras.runs.exports.engine_exports import export_for_cpus
 
-        export_for_cpus(result.run, print)
-    folder = result.run.folder
-    print(f"{folder} is a run now. Try it: t2t-translate {folder}")
+        export_for_cpus(Run(folder), show)
+    folder = shlex.quote(str(Path(folder)))
+    show(f"{folder} is a run now. Try it: t2t-translate {folder}")
 
 
 def show(line):

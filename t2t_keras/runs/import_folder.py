@@ -4,7 +4,11 @@ Importable without TensorFlow and Keras, so that an existing folder is refused a
 """
 
 import re
+import shlex
 import shutil
+
+from t2t_keras.export.formats import versions_in
+from t2t_keras.runs.config_file import read_config
 
 UNFINISHED = "config.json.unfinished"
 UNPACKED = "unpacked"  # folder for the contents of a zip file
@@ -31,11 +35,30 @@ def check_new(run):
         names = {name for name in names if not re.fullmatch(LEFTOVERS, name)}
         steps = run.checkpoints.folder.glob("*")
         names |= {path.name for path in steps if path.stem != run.checkpoints.path(STEP).stem}
+    if "config.json" in names:
+        folder = shlex.quote(str(run.folder))
+        raise ValueError(
+            f"{run.folder} exists already, with the config.json of a complete run. Use it "
+            f"(t2t-export {folder} --format=litert exports it for CPUs), or give the name of a new "
+            "folder"
+        )
     if names:
         raise ValueError(
             f"{run.folder} exists already, with {', '.join(sorted(names)[:3])}. Give the name of a "
             "new folder"
         )
+
+
+def lacks_export(run, command):
+    """Returns whether a command has made this run, but was killed during the export for LiteRT.
+
+    Args:
+        run: a `RunFolder`.
+        command: the command line of t2t-import. The path of the program does not matter.
+    """
+    if not run.config_file.exists() or versions_in(run.folder / "export_litert"):
+        return False
+    return read_config(run.config_file).get("command", [])[1:] == command[1:]
 
 
 def clear(run):

@@ -14,6 +14,10 @@ from t2t_keras.export.litert.flatbuffers import joined, unpacked
 from t2t_keras.export.litert.programs import layout_of, portable_program, programs_of
 
 
+class NotConvertible(ValueError):
+    """LiteRT lacks an operation of a model."""
+
+
 def save_litert(folder, model, beam, dtype="float32"):
     """Writes the flatbuffer of a model to a folder.
 
@@ -62,7 +66,7 @@ def write(path, model, programs, dtype):
         missing = re.search("TF Select ops: (.*)", str(error))
         reason = f"LiteRT has no {missing[1]}" if missing else str(error).splitlines()[0][:200]
         name = type(model).__name__
-        raise ValueError(f"this {name} cannot be exported for LiteRT: {reason}") from error
+        raise NotConvertible(f"this {name} cannot be exported for LiteRT: {reason}") from error
     path.write_bytes(data)
 
 

@@ -4,12 +4,16 @@ The folder is a run: it has the settings, the vocabulary and the weights, a mode
 model card. `hf upload` publishes it, and t2t-import hf:ORG/NAME makes a run of it again.
 """
 
+import contextlib
+import os
 import re
+import shutil
 
-from pipelines.atomic_files import atomic_folder, write_text
+from pipelines.atomic_files import atomic_folder, only_one, write_text
 from pipelines.toy.grammar import pairs
 from t2t_keras.checks import check_choice
 from t2t_keras.export.formats import LITERT_DTYPES
+from t2t_keras.export.litert.convert import NotConvertible
 from t2t_keras.runs.config_file import read_config
 from t2t_keras.runs.exports.engine_exports import export_litert
 from t2t_keras.runs.exports.model_card import model_card
@@ -55,7 +59,9 @@ def export_hub(
     license = chosen_license(run, license)
     name = folder.resolve().name
     name = run.folder.resolve().name if name == "export_hub" else name
-    with atomic_folder(folder) as unfinished:
+    name = os.fsencode(name).decode(errors="replace")
+    remove_leftovers(folder)
+    with atomic_folder(folder) as unfinished, only_one(unfinished):
         contents = read_config(run.config_file)
         facts = {"license": license}
         if languages:
@@ -64,8 +70,13 @@ def export_hub(
             facts["experiment"] = search_entry(contents, run.search(**search))
         write_published(run, unfinished, weights, **facts)
         published = type(run)(unfinished)
-        version = export_litert(published, None, None, dtype, n_best)
-        speed = measured(Translator(LiteRTEngine(version)), sentences_of(run))
+        speed = None
+        try:
+            version = export_litert(published, None, None, dtype, n_best)
+            speed = measured(Translator(LiteRTEngine(version)), sentences_of(run))
+        except NotConvertible:  # it is published without; the card says so
+            shutil.rmtree(unfinished / "export_litert")
+            dtype = None
         base = inherited_from(run).hub
         card = model_card(run, published, name, license, base, speed, dtype)
         write_text(unfinished / "README.md", card)
@@ -73,6 +84,15 @@ def export_hub(
         for lock in unfinished.rglob(".*lock"):
             lock.unlink()
     return folder
+
+
+def remove_leftovers(folder):
+    """Removes what killed exports of a folder left beside it, but none that is being written."""
+    form = re.compile(re.escape(folder.name) + r"\.[0-9a-f]{32}\.unfinished")
+    for path in folder.parent.glob("*.unfinished"):
+        if form.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
+            with contextlib.suppress(ValueError), only_one(path):  # raised if it is in use
+                shutil.rmtree(path)
 
 
 def chosen_license(run, license=None):

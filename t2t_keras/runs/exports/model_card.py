@@ -4,7 +4,9 @@ Every statement comes from the run's record, from the report of its data, or fro
 what was not recorded is left out.
 """
 
-import json
+import dataclasses
+import math
+import re
 from pathlib import Path
 
 from pipelines.atomic_files import read_json
@@ -12,9 +14,18 @@ from pipelines.batches.corpora import corpora_in
 from pipelines.languages.language_codes import language_name
 from pipelines.preparation.report import dropped_text
 from pipelines.progress import duration
+from t2t_keras.models import model_class
 from t2t_keras.parameters import parameter_counts
-from t2t_keras.runs.config_file import read_config
-from t2t_keras.runs.exports.published_run import base_names, scores_of, without_paths
+from t2t_keras.runs.config_file import (
+    corpora_facts,
+    preparation_of,
+    read_config,
+    recorded_corpora,
+)
+from t2t_keras.runs.exports.card_metadata import metadata, yaml_lines
+from t2t_keras.runs.exports.published_run import base_name, base_names, scores_of, without_paths
+
+HUB_NAME = 96  # maximum number of characters in a name on the Hub
 
 
 def model_card(run, published, name, license, base, speed, dtype):
@@ -27,12 +38,12 @@ def model_card(run, published, name, license, base, speed, dtype):
         license: its license, or None.
         base: name on the Hub of the model that it is made from, or None.
         speed: the `Speed` of the model for LiteRT, or None.
-        dtype: the type of its weights.
+        dtype: the type of its weights. None: there is no model for LiteRT.
     """
     contents = read_config(published.config_file)
     languages = published.languages()
     scores = held_out_scores(published)
-    data = reports_of(run)
+    data = reports_of(run, contents)
     sections = {
         "Use": use_lines(name, dtype),
         "Evaluation": evaluation_lines(run, scores),
@@ -41,80 +52,17 @@ def model_card(run, published, name, license, base, speed, dtype):
         "Speed": speed_lines(speed, published, dtype),
         "Limits": limit_lines(published, contents, languages, scores, data, dtype),
     }
-    head = f"# {name}" + (f": {' to '.join(languages.names)}" if languages else "")
-    text = "\n".join(yaml_lines(metadata(name, languages, license, base, scores)))
+    head = f"# {on_one_line(name)}" + (f": {' to '.join(languages.names)}" if languages else "")
+    facts = metadata(name, languages, license, base, scores, dtype is not None)
+    text = "\n".join(yaml_lines(facts))
     body = "\n\n".join(
         f"## {title}\n\n" + "\n".join(lines) for title, lines in sections.items() if lines
     )
-    summary = "\n".join(summary_lines(published, contents))
+    summary = "\n".join(summary_lines(published, contents, dtype))
     return f"---\n{text}\n---\n\n{head}\n\n{summary}\n\n{body}\n"
 
 
-# Metadata
-
-
-def metadata(name, languages, license, base, scores):
-    """Returns the metadata, a dict; see https://huggingface.co/docs/hub/model-cards."""
-    facts = {
-        "language": list(languages) if languages else None,
-        "license": license,
-        "library_name": "t2t-keras",
-        "pipeline_tag": "translation",
-        "tags": ["translation", "transformer", "t2t-keras", "keras", "litert"],
-        "base_model": base,
-    }
-    facts = {key: value for key, value in facts.items() if value}
-    if scores:
-        task = {"type": "translation"}
-        if languages:
-            task["name"] = f"Translation {' to '.join(languages.names)}"
-        facts["model-index"] = [{"name": name, "results": [result(task, s) for s in scores]}]
-    return facts
-
-
-def result(task, score):
-    """Returns an entry of the metadata for a score."""
-    return {
-        "task": task,
-        "dataset": {"type": "held-out", "name": score["set"]},
-        "metrics": [
-            {
-                "type": "bleu",
-                "value": round(score["score"], 2),
-                "name": f"BLEU ({score['signature']})",
-            }
-        ],
-    }
-
-
-def yaml_lines(value, indent=""):
-    """Yields the lines of a YAML document. Texts are quoted as in JSON, which YAML allows."""
-    entries = value.items() if isinstance(value, dict) else [(None, each) for each in value]
-    for key, each in entries:
-        start = f"{indent}{key}:" if key is not None else f"{indent}-"
-        if not isinstance(each, dict | list):
-            text = json.dumps(each, ensure_ascii=False)
-            yield f"{start} {text if needs_quotes(each) else each}"
-            continue
-        inner = list(yaml_lines(each, indent + "  "))
-        if key is None:  # the first entry stands behind the dash
-            yield f"{start} {inner.pop(0).lstrip()}"
-        else:
-            yield start
-        yield from inner
-
-
-def needs_quotes(value):
-    """Returns whether a value is a text that YAML could read as something else."""
-    plain = isinstance(value, str) and value.replace("-", "").replace("_", "").isalnum()
-    words = ("no", "yes", "on", "off", "y", "n", "true", "false", "null")
-    return isinstance(value, str) and (not plain or value in words or value[0].isdigit())
-
-
-# Sections
-
-
-def summary_lines(run, contents):
+def summary_lines(run, contents, dtype):
     config = run.experiment().model
     count = sum(parameter_counts(config).values())
     system = contents.get("imported")
@@ -126,11 +74,13 @@ def summary_lines(run, contents):
         yield f"Imported from another system: {system}."
     if contents.get("init"):
         yield f"Training began from the weights of the run `{contents['init']}`."
-    yield f"A Transformer of {count:,} weights, for t2t_keras, on Keras 3 and on LiteRT."
+    engines = "on Keras 3 and on LiteRT" if dtype else "on Keras 3"
+    yield f"A {model_class(config).__name__} of {count:,} weights, for t2t_keras, {engines}."
 
 
 def use_lines(name, dtype):
-    engine = "" if dtype == "float32" else f" --dtype={dtype}"
+    engine = "" if dtype in (None, "float32") else f" --dtype={dtype}"
+    name = hub_name(name)
     return [
         "Put the name of this repository's owner in the place of `ORG`:",
         "",
@@ -139,6 +89,12 @@ def use_lines(name, dtype):
         f"    t2t-translate {name}{engine} < input.txt > output.txt",
         f"    t2t-serve {name}{engine}",
     ]
+
+
+def hub_name(name):
+    """Returns a name as the Hub allows them, such as "my-run" for "my run"."""
+    name = re.sub(r"[^\w.-]+|\.{2,}|-{2,}", "-", name, flags=re.A)
+    return name.strip("-.")[:HUB_NAME].rstrip("-.") or "model"
 
 
 def held_out_scores(run):
@@ -158,12 +114,27 @@ def held_out_scores(run):
     return result
 
 
+def cell(text):
+    return on_one_line(text).replace("|", "\\|")
+
+
+def on_one_line(text):
+    """Returns a text with spaces in the place of control characters, such as those of a name."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", " ", text)
+
+
+def evaluations_of(run):
+    """Returns the evaluations during training until the last step of a run's weights."""
+    newest = max(run.weights_steps() or [math.inf])
+    return [each for each in run.evaluations() if each["step"] <= newest]
+
+
 def evaluation_lines(run, scores):
     """Returns a table of BLEU. Without scores of these weights, the last of the training."""
     if scores:
-        rows = [f"| {s['set']} | {s['score']:.2f} | `{s['signature']}` |" for s in scores]
+        rows = [f"| {cell(s['set'])} | {s['score']:.2f} | `{s['signature']}` |" for s in scores]
         return ["| lines | BLEU | signature |", "|---|---|---|", *rows]
-    last = next((each for each in reversed(run.evaluations()) if each.get("bleu")), None)
+    last = next((each for each in reversed(evaluations_of(run)) if each.get("bleu")), None)
     if last is None:
         return ["No score of these weights was recorded."]
     return [
@@ -172,20 +143,39 @@ def evaluation_lines(run, scores):
     ]
 
 
-def reports_of(run):
-    """Returns [(name of a corpus, its report)] for the corpora of a run that are still there."""
+def reports_of(run, contents):
+    """Returns [(name of a corpus, its report)] for the corpora of a run.
+
+    [] if a folder is gone, or was prepared anew since: its report is of different text.
+
+    Args:
+        run: the `Run`.
+        contents: the published config.json.
+    """
     folder = run.experiment().data.folder
-    if not folder or "imported" in read_config(run.config_file):
+    settings = read_config(run.config_file)
+    if not folder or contents["imported"] != "t2t_keras":
+        return []
+    recorded, preparation = recorded_corpora(settings), settings.get("preparation")
+    if recorded and recorded != corpora_facts(folder):
+        return []
+    if preparation and preparation != preparation_of(folder):
         return []
     try:
-        corpora = corpora_in(folder)
+        folders = [Path(corpus.folder) for corpus in corpora_in(folder)]
     except ValueError:  # its folder is gone
         return []
-    found = [
-        (base_names(corpus.folder), read_json(Path(corpus.folder) / "report.json"))
-        for corpus in corpora
-    ]
+    found = [(base_name(str(each)), read_json(each / "report.json")) for each in folders]
     return [(name, report) for name, report in found if report]
+
+
+def corpora_lines(contents):
+    """Yields a line for each corpus of a published config.json."""
+    for each in recorded_corpora(contents):
+        if each["pairs"] is not None:
+            words = each["words"]
+            with_words = ", with {:,} words of source and {:,} of target" if words else ""
+            yield f"- `{each['folder']}`: {each['pairs']:,} pairs{with_words.format(*words or ())}."
 
 
 def data_lines(run, contents, data):
@@ -198,9 +188,14 @@ def data_lines(run, contents, data):
         return ["Trained by others; see where the model is from."]
     if not settings.folder:
         return [f"{settings.toy_pairs:,} pairs of the toy grammar of t2t_keras."]
+    rules = (contents.get("preparation") or {}).get("cleaning") or vars(settings.cleaning)
+    rules = [name if on is True else f"{name} {on}" for name, on in rules.items() if on]
+    cleaning = f"- Cleaning: {', '.join(rules) or 'none'}."
     if not data:
         name = base_names(settings.folder)
-        return [f"- Prepared text with the name `{name}`, without its report.", *held_out]
+        unknown = [f"- Prepared text with the name `{name}`, without its report."]
+        known = [*corpora_lines(contents)]
+        return [*([*known, cleaning] if known else unknown), *held_out]
     lines = []
     for name, report in data:
         counts = report["counts"]
@@ -210,12 +205,10 @@ def data_lines(run, contents, data):
             f"{words['target']:,} of target. {counts['read']:,} pairs were read; dropped: "
             f"{dropped_text(counts)}."
         ]
-    rules = vars(settings.cleaning).items()
-    rules = [name if on is True else f"{name} {on}" for name, on in rules if on]
     vocabulary = data[0][1]["vocabulary"]
     return [
         *lines,
-        f"- Cleaning: {', '.join(rules) or 'none'}.",
+        cleaning,
         f"- Vocabulary: {vocabulary['size']:,} pieces, {vocabulary['kind']}.",
         *held_out,
     ]
@@ -224,18 +217,16 @@ def data_lines(run, contents, data):
 def training_lines(run, contents):
     experiment = run.experiment()
     model, training, batches = experiment.model, experiment.training, experiment.data.batches
-    shape = {
-        "layers": getattr(model, "layers", None) or getattr(model, "num_layers", None),
-        "d_model": getattr(model, "d_model", None),
-        "d_ff": getattr(model, "d_ff", None),
-        "heads": getattr(model, "num_heads", None),
-    }
-    if isinstance(shape["layers"], tuple):
-        shape["layers"] = " + ".join(map(str, shape["layers"]))
-    lines = ["- Model: " + ", ".join(f"{name} {value}" for name, value in shape.items() if value)]
+    settings = {"d_model": "d_model", "d_ff": "d_ff", "num_heads": "heads"}
+    shape = [f"layers {' + '.join(map(str, model.layers))}"] + [
+        f"{settings[field.name]} {getattr(model, field.name)}"
+        for field in dataclasses.fields(model)
+        if field.name in settings
+    ]
+    lines = ["- Model: " + ", ".join(shape)]
     if contents["imported"] != "t2t_keras":
         return lines
-    evaluations = run.evaluations()
+    evaluations = evaluations_of(run)
     lines.append(
         f"- Optimization: {training.steps:,} steps planned, up to {batches.tokens:,} tokens per "
         f"side in a batch, learning rate {training.learning_rate:g} ({training.schedule} schedule, "
@@ -304,7 +295,9 @@ def limit_lines(run, contents, languages, scores, data, dtype):
         )
     else:
         lines.append("- No BLEU of these weights is known.")
-    if dtype != "float32":
+    if dtype is None:
+        lines.append("- It has no model for LiteRT: it translates with TensorFlow.")
+    elif dtype != "float32":
         lines.append(f"- The model for LiteRT has weights in {dtype}; its BLEU was not measured.")
     for _, report in data:
         lines += [f"- {without_paths(warning)}" for warning in report.get("warnings", ())]

@@ -14,7 +14,9 @@ PATHS = ("folder", "dev_source", "dev_target")  # settings in `data`
 # C:\mary\train.en, C:/mary/train.en, file:///home/mary/train.en.
 PART = r"[^\s,:=\"'/\\]*"
 END = r"[\s,:=\"'/\\]|$"
-LOCAL = re.compile(rf"(?<![\w.:/~\\-])(?:~?/|\.\.?[/\\]|[A-Za-z]:[/\\]|file:/+)(?:{PART}[/\\])*(?!{END})")
+LOCAL = re.compile(
+    rf"(?<![\w.:/~\\-])(?:~?/|\.\.?[/\\]|[A-Za-z]:[/\\]|file:/+)(?:{PART}[/\\])*(?!{END})"
+)
 
 
 def write_published(run, folder, weights=None, **facts):
@@ -118,7 +120,9 @@ def in_texts(value, function):
         return function(value)
     if isinstance(value, dict):
         return {name: in_texts(each, function) for name, each in value.items()}
-    return [in_texts(each, function) for each in value] if isinstance(value, list | tuple) else value
+    return (
+        [in_texts(each, function) for each in value] if isinstance(value, list | tuple) else value
+    )
 
 
 def search_entry(contents, config):

@@ -2,17 +2,31 @@
 
 import getpass
 import json
+import os
 import re
+from types import SimpleNamespace
 
 import pytest
 from huggingface_hub.repocard import metadata_load
 from support.importing.loopback_hub import loopback_hub
 from support.processes.accidents import contents
 
-from pipelines.atomic_files import read_json, write_json
+from pipelines.atomic_files import only_one, read_json, write_json
+from t2t_keras.export.litert.convert import NotConvertible
+from t2t_keras.importing.hub.needed_files import parse_address
 from t2t_keras.runs import Run
+from t2t_keras.runs.config_file import corpora_facts
+from t2t_keras.runs.exports import hub_folder
+from t2t_keras.runs.exports.card_metadata import yaml_lines
 from t2t_keras.runs.exports.hub_folder import chosen_license
-from t2t_keras.runs.exports.model_card import yaml_lines
+from t2t_keras.runs.exports.model_card import (
+    cell,
+    corpora_lines,
+    evaluations_of,
+    hub_name,
+    reports_of,
+)
+from t2t_keras.runs.exports.published_run import published_settings
 from t2t_keras.runs.import_run import import_run
 from t2t_keras.runs.inherited_license import inherited_from
 from t2t_keras.runs.run_folder import RunFolder
@@ -114,11 +128,70 @@ def test_metadata_are_read_as_they_were_written(tmp_path):
             {"name": "x", "results": [{"task": {"type": "t"}, "metrics": [{"v": 1.5}]}]}
         ],
         "empty": "",
+        "words": ["No", "Yes", "NULL", "Off", "~", "-5", "0x1f", "1_0", "2026-11-26", "=", "<<"],
+        "unprintable": "x\x7f\x85\x9f\xa0\u2028\ufeff\uffff\U0001f600",
     }
     text = "\n".join(yaml_lines(facts))
     (tmp_path / "README.md").write_text(f"---\n{text}\n---\n", encoding="utf-8")
     assert metadata_load(tmp_path / "README.md") == facts
     assert not re.search(r"[{\[]", text.replace(json.dumps(facts["name"]), ""))
+
+
+def test_a_model_that_litert_does_not_support_is_published_without(run, tmp_path, monkeypatch):
+    def export(published, *_):
+        (published.folder / "export_litert").mkdir()
+        raise NotConvertible("no operation")
+
+    folder = tmp_path / os.fsdecode(b"my No|run\xff")
+    killed, used = (tmp_path / f"{folder.name}.{c * 32}.unfinished" for c in "ab")
+    other = tmp_path / f"{folder.name}.{'a' * 31}.unfinished"
+    for leftover in (killed, used, other):
+        leftover.mkdir()
+    monkeypatch.setattr(hub_folder, "export_litert", export)
+    with only_one(used):
+        run.export(folder, "hub", languages=Languages("en", "de"))
+    assert used.exists() and other.exists() and not killed.exists()
+    assert not {"export_litert", ".lock"} & {path.name for path in folder.iterdir()}
+    card = (folder / "README.md").read_text()
+    assert "# my No|run\ufffd: English to German" in card and "It has no model for LiteRT" in card
+    assert "t2t-import hf:ORG/my-No-run --run=my-No-run" in card and "--dtype" not in card
+    assert (
+        "A Transformer of" in card and "litert" not in metadata_load(folder / "README.md")["tags"]
+    )
+
+
+def test_names_are_made_valid_on_the_hub():
+    names = {"my run": "my-run", "a..b": "a-b", "-é-": "model", "No": "No", "x" * 99: "x" * 96}
+    assert {name: hub_name(name) for name in names} == names
+    assert all(parse_address(f"hf:ORG/{name}") for name in names.values())
+    assert cell("val|x\n.de") == r"val\|x .de"
+
+
+def test_the_card_has_no_report_of_data_that_was_prepared_anew(tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    report = {"sides": {side: {"words": 7} for side in ("source", "target")}, "files": []}
+    files = {"store": {"a": 3}, "report": report, "preparation": {"source text": "1"}}
+    for name, entries in files.items():
+        write_json(folder / f"{name}.json", entries)
+    facts = {"corpora": corpora_facts(str(folder)), "preparation": files["preparation"]}
+    run = written(tmp_path / "run", **facts)
+    run.experiment = lambda: SimpleNamespace(data=SimpleNamespace(folder=str(folder)))
+    published = {"imported": "t2t_keras", **facts}
+    assert reports_of(run, published) == [("data", report)]
+    for name, changed in (("preparation", {"source text": "2"}), ("store", {"a": 4})):
+        write_json(folder / f"{name}.json", changed)
+        assert reports_of(run, published) == []
+        write_json(folder / f"{name}.json", files[name])
+    (line,) = corpora_lines(published_settings({"experiment": {}, **facts}))
+    assert line == "- `data`: 3 pairs, with 7 words of source and 7 of target."
+
+
+def test_the_card_tells_of_the_training_until_the_step_of_its_weights():
+    run = SimpleNamespace(
+        evaluations=lambda: [{"step": step} for step in (3, 6)], weights_steps=lambda: [2, 3]
+    )
+    assert evaluations_of(run) == [{"step": 3}]
 
 
 def test_languages_can_be_given(run, tmp_path, monkeypatch):

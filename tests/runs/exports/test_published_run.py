@@ -57,7 +57,10 @@ def test_settings_keep_everything_but_paths():
 
 
 def test_folders_with_spaces_and_commas_become_names():
-    folder, files = "../mary smith/my, secret/data, v2", ["work/acme smith/a, b.en", "C:/Ann/x y.de"]
+    folder, files = (
+        "../mary smith/my, secret/data, v2",
+        ["work/acme smith/a, b.en", "C:/Ann/x y.de"],
+    )
     facts = {"folder": folder, "pairs": 3, "words": [5, 6], "files": files}
     contents = {
         "experiment": {"data": {"folder": f"{folder}:2,work/other:1", "dev": []}},
