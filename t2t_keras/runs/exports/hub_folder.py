@@ -124,7 +124,9 @@ def chosen_license(run, license=None):
 def sentences_of(run):
     """Returns sources of the run's held-out set, if its files are still there."""
     data = run.experiment().data
-    if not data.folder and not data.dev_source and not data.dev and not imported(run):
+    if read_config(run.config_file).get("imported") is not None:  # its paths are mere names
+        return []
+    if not data.folder and not data.dev_source and not data.dev:
         return [source for source, _ in pairs(SENTENCES, "test")]
     for files in data.held_out_files()[:1]:
         try:
@@ -132,7 +134,3 @@ def sentences_of(run):
         except (OSError, ValueError):
             pass
     return []
-
-
-def imported(run):
-    return read_config(run.config_file).get("imported") is not None

@@ -43,7 +43,7 @@ def model_card(run, published, name, license, base, speed, dtype):
     contents = read_config(published.config_file)
     languages = published.languages()
     scores = held_out_scores(published)
-    data = reports_of(run, contents)
+    data = reports_of(run)
     sections = {
         "Use": use_lines(name, dtype),
         "Evaluation": evaluation_lines(run, scores),
@@ -143,18 +143,14 @@ def evaluation_lines(run, scores):
     ]
 
 
-def reports_of(run, contents):
+def reports_of(run):
     """Returns [(name of a corpus, its report)] for the corpora of a run.
 
     [] if a folder is gone, or was prepared anew since: its report is of different text.
-
-    Args:
-        run: the `Run`.
-        contents: the published config.json.
     """
     folder = run.experiment().data.folder
     settings = read_config(run.config_file)
-    if not folder or contents["imported"] != "t2t_keras":
+    if not folder or "imported" in settings:
         return []
     recorded, preparation = recorded_corpora(settings), settings.get("preparation")
     if recorded and recorded != corpora_facts(folder):

@@ -177,12 +177,13 @@ def test_the_card_has_no_report_of_data_that_was_prepared_anew(tmp_path):
     facts = {"corpora": corpora_facts(str(folder)), "preparation": files["preparation"]}
     run = written(tmp_path / "run", **facts)
     run.experiment = lambda: SimpleNamespace(data=SimpleNamespace(folder=str(folder)))
-    published = {"imported": "t2t_keras", **facts}
-    assert reports_of(run, published) == [("data", report)]
+    assert reports_of(run) == [("data", report)]
     for name, changed in (("preparation", {"source text": "2"}), ("store", {"a": 4})):
         write_json(folder / f"{name}.json", changed)
-        assert reports_of(run, published) == []
+        assert reports_of(run) == []
         write_json(folder / f"{name}.json", files[name])
+    write_json(run.config_file, {"experiment": {}, "imported": "t2t_keras", **facts})
+    assert reports_of(run) == []
     (line,) = corpora_lines(published_settings({"experiment": {}, **facts}))
     assert line == "- `data`: 3 pairs, with 7 words of source and 7 of target."
 
