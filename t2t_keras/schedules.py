@@ -101,3 +101,14 @@ class PeakSchedule(keras.optimizers.schedules.LearningRateSchedule):
             "decay": self.decay,
             "steps": self.steps,
         }
+
+
+def rate_of_last_update(optimizer):
+    """Returns the learning rate of an optimizer's last update, or before the first, of the first.
+
+    `optimizer.learning_rate` is the rate of the next update.
+    """
+    rate = optimizer._learning_rate
+    if isinstance(rate, keras.optimizers.schedules.LearningRateSchedule):
+        rate = rate(max(int(optimizer.iterations.numpy()) - 1, 0))
+    return float(rate)

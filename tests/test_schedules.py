@@ -2,7 +2,7 @@ import keras
 import pytest
 
 from t2t_keras import TransformerSchedule
-from t2t_keras.schedules import PeakSchedule
+from t2t_keras.schedules import PeakSchedule, rate_of_last_update
 
 
 @pytest.mark.parametrize("d_model", [512, 1024])
@@ -18,6 +18,18 @@ def test_the_optimizer_starts_with_step_one():
     assert float(optimizer.learning_rate) == pytest.approx(512**-0.5 * 10**-1.5)
     optimizer.apply([keras.ops.array([1.0])])
     assert float(optimizer.learning_rate) == pytest.approx(512**-0.5 * 2 * 10**-1.5)
+
+
+def test_the_rate_of_the_last_update_is_that_of_its_step():
+    optimizer = keras.optimizers.SGD(PeakSchedule(1.0, warmup_steps=4))
+    weight = keras.Variable([1.0])
+    optimizer.build([weight])
+    assert rate_of_last_update(optimizer) == 0.25
+    for rate in (0.25, 0.5):
+        before = float(weight[0])
+        optimizer.apply([keras.ops.array([1.0])])
+        assert rate_of_last_update(optimizer) == before - float(weight[0]) == rate
+    assert rate_of_last_update(keras.optimizers.SGD(0.5)) == 0.5
 
 
 def test_serialization_and_scale():

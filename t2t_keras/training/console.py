@@ -17,6 +17,7 @@ import keras
 from absl import logging
 
 from t2t_keras.evaluation.held_out_metrics import by_set
+from t2t_keras.schedules import rate_of_last_update
 from t2t_keras.training.colors import Colors
 
 REDRAW_SECONDS = 0.2  # seconds between two updates of the progress line
@@ -74,7 +75,7 @@ class Console(keras.callbacks.Callback):
             if is_due or time.monotonic() - self.drawn_at >= REDRAW_SECONDS:
                 self.draw(logs)
         elif is_due or self.is_silent():
-            rate = f"learning rate {float(self.model.optimizer.learning_rate):.3e}"
+            rate = f"learning rate {rate_of_last_update(self.model.optimizer):.3e}"
             epoch, *metrics, speed, left = self.figures(logs)
             self.print_timed(
                 "  ".join([f"step {self.steps()}", epoch, *metrics, rate, speed, left])

@@ -7,6 +7,7 @@ uninterrupted one.
 
 import tensorflow as tf
 
+from t2t_keras.schedules import rate_of_last_update
 from t2t_keras.training.metrics_file import MetricsFile
 
 
@@ -39,7 +40,7 @@ class IntervalLog:
         values = {
             "step": step,
             **{name: float(value) for name, value in logs.items()},
-            "learning_rate": float(self.model.optimizer.learning_rate),
+            "learning_rate": rate_of_last_update(self.model.optimizer),
             "tokens_per_second": (tokens - self.tokens) / elapsed,
             "tokens": tokens,
             "seconds": round(seconds, 3),

@@ -19,6 +19,7 @@ import tensorflow as tf
 
 from t2t_keras.checks import check
 from t2t_keras.evaluation.held_out_metrics import by_set
+from t2t_keras.schedules import rate_of_last_update
 from t2t_keras.training.checkpoints import Checkpoints, check_finite, restore, state_of
 from t2t_keras.training.console import Console
 from t2t_keras.training.early_stopping import EarlyStopping, watched_metric
@@ -280,7 +281,7 @@ class Trainer:
             "tokens": self.tokens,
             "seconds": round(self.cost.seconds, 3),
             "tokens_per_second": self.tokens / max(self.cost.seconds, 1e-9),
-            "learning_rate": float(self.model.optimizer.learning_rate),
+            "learning_rate": rate_of_last_update(self.model.optimizer),
             "flops": self.cost.flops,
         }
         if corpora := self.data.corpora:

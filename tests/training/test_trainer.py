@@ -12,7 +12,7 @@ import pytest
 import tensorflow as tf
 from support.runs.small_training import HeldOut, final_state, new_trainer, training_data
 
-from t2t_keras import Perplexity, Transformer, TransformerConfig
+from t2t_keras import Perplexity, Transformer, TransformerConfig, TransformerSchedule
 from t2t_keras.training import training_cost
 from t2t_keras.training.checkpoints import Checkpoints
 from t2t_keras.training.metrics_file import MetricsFile
@@ -92,7 +92,12 @@ def test_every_interval_is_recorded(finished):
         assert line["tokens"] == evaluation["tokens"] and line["seconds"] <= evaluation["seconds"]
     speeds = [line["tokens_per_second"] for line in lines]
     mean = lines[-1]["tokens"] / lines[-1]["seconds"]
-    assert min(speeds) <= mean <= max(speeds) and lines[0]["learning_rate"] > 0
+    assert min(speeds) <= mean <= max(speeds)
+    schedule = TransformerSchedule(16, warmup_steps=10, scale=0.1)  # Keras counts from 0
+    rates = [float(schedule(line["step"] - 1)) for line in lines]
+    assert [line["learning_rate"] for line in lines] == rates
+    assert [line["learning_rate"] for line in evaluations] == rates[1::2]
+    assert f"learning rate {rates[0]:.3e}" in finished.printed
 
 
 def test_summaries_are_written_for_tensorboard(finished):
