@@ -61,6 +61,7 @@ class HeldOut:
             on_progress: called with the numbers of sentences translated so far and in all.
         """
         total = len(self.sources)
+        on_progress(0, total)  # the first batch may take long: its search is compiled
         outputs = self.translator.translate(
             list(self.sources), lambda done: on_progress(done, total)
         )

@@ -52,7 +52,7 @@ class Console(keras.callbacks.Callback):
         self.on_terminal = self.stream.isatty()
         self.paint = Colors(self.stream).paint
         self.line_is_open = False  # whether the progress line still lacks a newline
-        self.is_translating = False  # whether the progress line is about an evaluation
+        self.is_evaluating = False  # whether the progress line is about an evaluation
         self.compiled_shapes = set()
         self.drawn_at = 0.0
 
@@ -90,11 +90,19 @@ class Console(keras.callbacks.Callback):
 
     def translating(self, name, done, total):
         """Shows the progress of translating a held-out set."""
-        text = f"translating held-out text{f' ({name})' if name else ''}: {done:,}/{total:,}"
+        self.draw_evaluation(f"translating held-out text{in_brackets(name)}: {done:,}/{total:,}")
+
+    def measuring_loss(self, name, batches):
+        """Shows the progress of computing the loss of a held-out set."""
+        self.draw_evaluation(f"computing the held-out loss{in_brackets(name)}: batch {batches:,}")
+
+    def draw_evaluation(self, text):
+        if not self.is_chief:
+            return
         if self.on_terminal:
-            if not self.is_translating:
+            if not self.is_evaluating:
                 self.close()  # the bar stays above
-                self.is_translating = True
+                self.is_evaluating = True
             if time.monotonic() - self.drawn_at >= REDRAW_SECONDS:
                 self.redraw(text)
         elif self.is_silent():
@@ -169,12 +177,12 @@ class Console(keras.callbacks.Callback):
 
     def close(self):
         """Ends the progress line, so that other text starts on a new line."""
-        if self.line_is_open and self.is_translating:
+        if self.line_is_open and self.is_evaluating:
             self.stream.write("\r\x1b[K")  # the evaluation follows
             self.line_is_open = False
         elif self.line_is_open:
             self.print("")
-        self.is_translating = False
+        self.is_evaluating = False
 
     def print_timed(self, text):
         """Prints a line that begins with the time."""
@@ -232,6 +240,11 @@ class Console(keras.callbacks.Callback):
 def time_stamp():
     """Returns the local time, for example "2026-11-26 07:48:33"."""
     return f"{datetime.datetime.now():%Y-%m-%d %H:%M:%S}"
+
+
+def in_brackets(name):
+    """Returns the name of a held-out set after a space, or "" if it has none."""
+    return f" ({name})" if name else ""
 
 
 def example_lines(examples, paint=lambda kind, text: text):

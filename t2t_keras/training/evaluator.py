@@ -20,17 +20,23 @@ class Evaluator:
         self.on_every_replica = on_every_replica
         self.test_step = None  # one graph for all sets
 
-    def losses(self):
-        """Returns loss, perplexity and token accuracy of each set, in one dict."""
-        return joined({each.name: self.loss(each) for each in self.held_out})
+    def losses(self, on_progress):
+        """Returns loss, perplexity and token accuracy of each set, in one dict.
 
-    def loss(self, held_out):
+        Args:
+            on_progress: called with a set's name and the number of the batch that is computed next,
+                from 1 on.
+        """
+        return joined({each.name: self.loss(each, on_progress) for each in self.held_out})
+
+    def loss(self, held_out, on_progress):
         """Returns the metrics of one pass over the batches of a set."""
         self.model.reset_metrics()
         batches = held_out.distributed(self.strategy)
         if self.test_step is None:
             self.test_step = self.on_every_replica(self.model.test_step, batches.element_spec)
-        for batch in batches:
+        for number, batch in enumerate(batches, 1):
+            on_progress(held_out.name, number)
             metrics = self.test_step(batch)
         self.model.reset_metrics()
         return {name: float(value) for name, value in metrics.items()}

@@ -267,7 +267,7 @@ class Trainer:
         examples = {}
         is_best = False
         if self.held_out:
-            results |= self.evaluator.losses()
+            results |= self.evaluator.losses(self.console.measuring_loss)
             self.check_held_out(results)
             if self.is_chief:
                 scores, examples = self.evaluator.translations(self.console.translating)

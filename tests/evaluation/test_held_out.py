@@ -14,7 +14,7 @@ def test_the_best_translations_are_scored_and_shown():
     references = [*sources[:2], "You sleep ."]
     held_out, progress = HeldOut(None, sources, references, CopyingTranslator(), shown=2), []
     results = held_out.translate(lambda *counts: progress.append(counts))
-    assert progress == [(3, 3)]
+    assert progress == [(0, 3), (3, 3)]
     assert 50 < results.metrics["bleu"] < 100
     assert "tok:13a" in results.metrics["bleu_signature"]
     assert results.examples == [Example(text, text, text) for text in sources[:2]]

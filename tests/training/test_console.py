@@ -95,6 +95,16 @@ def test_a_log_gets_a_line_at_least_every_30_seconds(training):
     assert training.text.splitlines()[5:] == ["320 s  translating held-out text: 200/300"]
 
 
+def test_a_log_is_not_silent_while_the_held_out_loss_is_computed(training):
+    for batch in range(1, 5):
+        training.time += 15
+        training.console.measuring_loss("mine", batch)
+    assert training.text == (
+        "30 s  computing the held-out loss (mine): batch 2\n"
+        "60 s  computing the held-out loss (mine): batch 4\n"
+    )
+
+
 def test_the_command_for_tensorboard_is_shown_once(monkeypatch):
     training = Training(monkeypatch, io.StringIO(), logs="runs/my run/logs")
     assert training.text == (
@@ -200,11 +210,14 @@ def test_a_narrow_terminal_gets_no_line_that_wraps(monkeypatch, on_terminal, col
 def test_other_lines_start_below_the_bar(on_terminal):
     on_terminal.take_steps(1)
     on_terminal.time += 1
+    on_terminal.console.measuring_loss("", 9)
+    on_terminal.time += 1
     on_terminal.console.translating("", 1, 2)
     on_terminal.console.show_evaluation(HELD_OUT)
     on_terminal.console.show_examples({"": [Example("a", "b", "c")]})
+    loss = "\rcomputing the held-out loss: batch 9\x1b[K"
     translating = "\rtranslating held-out text: 1/2\x1b[K\r\x1b[K"
-    assert f"left\x1b[K\n{translating}2 s  held out:  loss" in on_terminal.text
+    assert f"left\x1b[K\n{loss}{translating}3 s  held out:  loss" in on_terminal.text
     assert "12.5\n  source     a\n" in on_terminal.text
     on_terminal.take_steps(1)
     on_terminal.console.on_train_end()
@@ -214,6 +227,9 @@ def test_other_lines_start_below_the_bar(on_terminal):
 def test_only_the_chief_prints_progress_and_all_print_notices(monkeypatch):
     training = Training(monkeypatch, io.StringIO(), is_chief=False)
     training.take_steps(10)
+    assert training.text == ""
+    training.time += 99
+    training.console.measuring_loss("", 1)
     assert training.text == ""
     training.console.stopping()
     assert training.text.startswith("\nStopping after this step and saving.")

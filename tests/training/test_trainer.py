@@ -82,6 +82,12 @@ def test_progress_evaluations_and_examples_are_printed(finished):
     assert "  source     a source\n  reference  a reference\n" in finished.printed
 
 
+def test_the_progress_of_the_held_out_loss_is_reported(finished):
+    calls = []
+    finished.trainer.evaluator.losses(lambda *call: calls.append(call))
+    assert calls == [("", number) for number in range(1, len(calls) + 1)] and calls
+
+
 def test_every_interval_is_recorded(finished):
     lines = MetricsFile(finished.folder / "training.jsonl").read()
     assert [line["step"] for line in lines] == [5, 10, 15, 20]
