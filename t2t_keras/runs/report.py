@@ -17,6 +17,7 @@ from t2t_keras.runs.training.weights_comparison import comparison_text
 from t2t_keras.training.hardware import hardware_text
 from t2t_keras.translating.sentences import on_one_line
 from t2t_keras.translating.words import texts_of_words
+from t2t_keras.visualization.document import visible
 from t2t_keras.visualization.report import (
     Attention,
     ExampleTranslation,
@@ -107,7 +108,7 @@ def run_facts(run):
 
 def name_of(folder):
     """Returns the name of the run's folder, or of its parent folder for runs of t2t-reproduce."""
-    return folder.parent.name if folder.name == "run" else folder.name
+    return visible(folder.parent.name if folder.name == "run" else folder.name)
 
 
 def test_facts(run, tests, examples, weights, **search):

@@ -1,7 +1,27 @@
 """HTML built from elements, so that text is always escaped."""
 
 import base64
+import re
 from xml.etree import ElementTree
+
+
+# Control characters except white space, and bytes of file names that are not UTF-8.
+INVISIBLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def visible(text):
+    r"""Returns text whose control characters are replaced by their pictures in Unicode, or by "�".
+
+    >>> visible("a\x01b\x7f\x85")
+    'a␁b␡�'
+    """
+    return INVISIBLE.sub(lambda found: picture_of(ord(found[0])), text)
+
+
+def picture_of(code):
+    if code == 0x7F:
+        return "␡"
+    return chr(0x2400 + code) if code < 0x20 else "�"
 
 
 def element(name, *children, **attributes):
@@ -30,7 +50,7 @@ def element(name, *children, **attributes):
 
 
 def html_of(tree):
-    return ElementTree.tostring(tree, encoding="unicode", method="html")
+    return visible(ElementTree.tostring(tree, encoding="unicode", method="html"))
 
 
 def paragraph(*children, **attributes):

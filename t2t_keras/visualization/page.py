@@ -1,6 +1,7 @@
 """The attention page: a single HTML file that shows all heads and works offline."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -35,15 +36,20 @@ def assembled(template, **parts):
     Args:
         template: path of the template. The style and the script replace `{{style}}` and
             `{{script}}`.
-        **parts: other texts. Each text replaces its name in double braces in the template.
+        **parts: other texts, see `filled`.
+    """
+    shared = {"style": HERE / "attention.css", "script": HERE / "attention.js"}
+    texts = {name: path.read_text(encoding="utf-8").rstrip() for name, path in shared.items()}
+    return filled(template, **texts, **parts)
+
+
+def filled(template, **parts):
+    """Returns the text of a template in which each part replaces its name in double braces.
+
+    All names are replaced at once, so a part may contain names in braces.
     """
     text = template.read_text(encoding="utf-8")
-    shared = {"style": HERE / "attention.css", "script": HERE / "attention.js"}
-    for name, path in shared.items():
-        text = text.replace(f"{{{{{name}}}}}", path.read_text(encoding="utf-8").rstrip())
-    for name, part in parts.items():
-        text = text.replace(f"{{{{{name}}}}}", part)
-    return text
+    return re.sub(r"\{\{(\w+)\}\}", lambda name: parts[name[1]], text)
 
 
 def thousandths(weights):

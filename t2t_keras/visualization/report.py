@@ -2,7 +2,6 @@
 
 import datetime
 import functools
-import html
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +18,7 @@ from t2t_keras.visualization.document import (
     table,
 )
 from t2t_keras.visualization.marked_words import marked
-from t2t_keras.visualization.page import page
+from t2t_keras.visualization.page import filled, page
 from t2t_keras.visualization.training_report import (
     learning,
     origin,
@@ -137,8 +136,8 @@ def report(run, test=None):
         weights(run),
         origin(run),
     ]
-    text = TEMPLATE.read_text(encoding="utf-8").replace("{{title}}", html.escape(title))
-    return text.replace("{{body}}", html_of(element("main", *parts)))
+    title, body = html_of(element("title", title)), html_of(element("main", *parts))
+    return filled(TEMPLATE, title=title, body=body)
 
 
 def training_sections(run):

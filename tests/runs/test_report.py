@@ -3,6 +3,7 @@
 import base64
 import html.parser
 import json
+import os
 import re
 import shutil
 
@@ -202,3 +203,10 @@ def test_a_row_of_a_reproduced_table_is_named_after_its_folder(run, tmp_path):
     shutil.copytree(run.folder, tmp_path / "base" / "run")
     path = Run(tmp_path / "base" / "run").report(path=tmp_path / "page.html")
     assert "<title>Report on run base</title>" in path.read_text(encoding="utf-8")
+
+
+def test_a_folder_may_have_any_name(run, tmp_path):
+    folder = tmp_path / os.fsdecode(b"{{body}}<i>\x01\xff")  # not UTF-8
+    shutil.copytree(run.folder, folder)
+    page = Page(Run(folder).report().read_text(encoding="utf-8"))
+    assert page.texts["title"] == page.texts["h1"] == ["Report on run {{body}}<i>␁\ufffd"]

@@ -15,7 +15,7 @@ from support.models.attention_weights import (
 
 from t2t_keras.visualization.document import element, html_of
 from t2t_keras.visualization.heads import heads_of
-from t2t_keras.visualization.page import page
+from t2t_keras.visualization.page import filled, page
 
 
 def chosen(browser):
@@ -26,6 +26,11 @@ def chosen(browser):
 
 def data_of(html):
     return json.loads(re.search(r'id="data">(.*?)</script>', html, re.S).group(1))
+
+
+def test_names_in_braces_inside_a_part_are_not_replaced(tmp_path):
+    (tmp_path / "template").write_text("{{a}} {{b}} {{a}}")
+    assert filled(tmp_path / "template", a="{{b}}", b="{{a}}\\1") == "{{b}} {{a}}\\1 {{b}}"
 
 
 def test_the_page_contains_the_weights_in_thousandths():

@@ -40,8 +40,8 @@ def page(models, limits=None):
         HERE / "page.html",
         further_fields=further_fields(),
         **{key: text.rstrip() for key, text in parts.items()},
-        name=html.escape(models[0][0]).replace("{", "&#123;"),
-        data=script_safe(data),  # last, so that no text in it is taken for the name of a part
+        name=html.escape(models[0][0]),
+        data=script_safe(data),
     )
 
 
