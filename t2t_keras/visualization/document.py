@@ -4,7 +4,6 @@ import base64
 import re
 from xml.etree import ElementTree
 
-
 # Control characters except white space, and bytes of file names that are not UTF-8.
 INVISIBLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
