@@ -1,12 +1,12 @@
 """Marks the words in which two texts differ."""
 
-import difflib
+import collections
 import itertools
 import unicodedata
 
 from t2t_keras.visualization.document import element
 
-LONGEST = 1000  # maximum number of words of a text; the time grows with their square
+LONGEST = 10_000  # maximum number of words of a text; time and memory grow with their square
 # Scripts without spaces between words, whose characters are compared one by one.
 UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
 
@@ -14,7 +14,8 @@ UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "T
 def marked(first, second):
     """Returns both texts, as lists of texts and elements in which words without a match are marked.
 
-    The words are matched in order, so a word that the other text has elsewhere is also marked.
+    The words are matched in order, and as few as possible are marked. So a word that the other text
+    has elsewhere is also marked.
 
     Args:
         first, second: strings.
@@ -29,13 +30,43 @@ def marked(first, second):
     words = [[word for word in side if not word.isspace()] for side in sides]
     if max(map(len, words)) > LONGEST:
         return [first], [second]
-    blocks = difflib.SequenceMatcher(None, *words, autojunk=False).get_matching_blocks()
-    starts = [block.a for block in blocks], [block.b for block in blocks]
-    matched = [
-        {start + i for start, block in zip(own, blocks, strict=True) for i in range(block.size)}
-        for own in starts
-    ]
-    return joined(sides[0], matched[0]), joined(sides[1], matched[1])
+    pairs = matches(*words)
+    return joined(sides[0], {i for i, _ in pairs}), joined(sides[1], {j for _, j in pairs})
+
+
+def matches(first, second):
+    """Returns the pairs of indices of a longest common subsequence, in order.
+
+    In a table of the lengths for all pairs of suffixes, neighbours differ by 0 or 1. An integer has
+    the differences of a row as its bits, so that a few operations compute a row.
+
+    Args:
+        first, second: lists of words.
+
+    References:
+        Hyyrö 2004, Bit-parallel LCS-length computation revisited.
+    """
+    size = len(second)
+    places = collections.defaultdict(int)  # {word: a bit for each of its places, from the end}
+    for j, word in enumerate(second):
+        places[word] |= 1 << (size - 1 - j)
+    every = (1 << size) - 1
+    rows = [every]  # a bit is 0 where the length grows
+    for word in reversed(first):
+        same = rows[-1] & places.get(word, 0)
+        rows.append(((rows[-1] + same) | (rows[-1] - same)) & every)
+    pairs, i, j = [], 0, 0
+    while i < len(first) and j < size:
+        bit = 1 << (size - 1 - j)
+        above = rows[len(first) - 1 - i]
+        if rows[len(first) - i] & bit:
+            j += 1
+        elif not above & bit:
+            i += 1
+        else:
+            pairs.append((i, j))
+            i, j = i + 1, j + 1
+    return pairs
 
 
 def joined(words, matched):

@@ -2,6 +2,7 @@
 
 import html
 import re
+import time
 
 import pytest
 
@@ -41,6 +42,21 @@ def test_words_and_signs_together_are_the_text(text):
     assert shown(text, text) == [html_of(element("p", text))[3:-4]] * 2
 
 
-def test_texts_that_would_take_minutes_are_not_compared():
+def test_as_few_words_as_possible_are_marked():
+    """The longest run of equal words, "x y z", is marked."""
+    first, second = "x y z a b c d", "a 1 b 2 c 3 d x y z"
+    assert shown(first, second) == ["[x y z] a b c d", "a [1] b [2] c [3] d [x y z]"]
+
+
+def test_the_longest_texts_take_no_second():
+    """Every second word has a match, so the texts have as many separate matches as possible."""
+    texts = [" ".join(f"a {side}{i}" for i in range(LONGEST // 2)) for side in "bc"]
+    expected = [re.sub(r"([bc]\d+)", r"[\1]", text) for text in texts]
+    begin = time.process_time()
+    assert shown(*texts) == expected
+    assert time.process_time() - begin < 2
+
+
+def test_longer_texts_are_not_compared():
     text = "a b " * LONGEST
     assert marked(text, "b") == ([text], ["b"])
