@@ -1,5 +1,6 @@
 """t2t-completion: its script for bash, in bash. That for zsh: tests/drills/test_completion.py."""
 
+import os
 import shlex
 import subprocess
 
@@ -51,12 +52,17 @@ done
 """
 
 
-def completions(lines):
-    """Returns (completions of the last word, options for readline) of each line."""
+def completions(lines, folder=None):
+    """Returns (completions of the last word, options for readline) of each line in a folder."""
     words = [" ".join(f'"{word}"' for word in line.split(" ")) for line in lines]
     loop = LOOP.format(script=shlex.quote(str(SCRIPT)))
     result = subprocess.run(
-        ["bash", "-u", "-c", loop], input="\n".join(words) + "\n", capture_output=True, text=True
+        ["bash", "-u", "-c", loop],
+        input="\n".join(words) + "\n",
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=os.environ | {"HOME": str(folder)},
     )
     assert result.returncode == 0 and not result.stderr, result.stderr
     parts = [line.partition("|") for line in result.stdout.splitlines()]
@@ -85,6 +91,25 @@ def test_files_and_folders_are_completed_by_readline_where_a_flag_takes_them():
     }
     found = completions(options)
     assert [given for _, given in found] == list(options.values())
+
+
+def test_names_of_files_stay_whole_and_are_quoted(tmp_path):
+    for name in ("my conf.py", "*.py", "$(touch x).py", "my text"):
+        (tmp_path / name).touch()
+    files = {
+        "t2t-train --config = my": [r"my\ conf.py"],
+        "t2t-train --config = my\\\\": [r"my\ conf.py"],  # "my\" before Tab
+        "t2t-train --config=my": [r"--config=my\ conf.py"],  # if COMP_WORDBREAKS lacks =
+        "t2t-train --config=~/my": [r"--config=~/my\ conf.py"],
+        "t2t-translate --input=": [
+            f"--input={name}"
+            for name in (r"\$\(touch\ x\).py", r"\*.py", r"my\ conf.py", r"my\ text")
+        ],
+        "t2t-train --config = *": [r"\*.py"],
+        't2t-train --config = \\"my': [],
+    }
+    found = dict(zip(files, (words for words, _ in completions(files, tmp_path)), strict=True))
+    assert found == {line: sorted(expected) for line, expected in files.items()}
 
 
 def test_the_command_prints_the_scripts_and_refuses_other_shells():

@@ -28,6 +28,9 @@ CASES = {
     "t2t-train --config=mul": ["--config=multi30k "],
     "t2t-train --config mix": ["--config mixed "],
     "t2t-train --config=mi": ["mixed", "mine.py"],
+    "t2t-train --config=o": ["--config=our\\ own.py "],
+    "t2t-train --config=our\\ ": ["--config=our\\ own.py "],
+    't2t-train --config="our': ["own.py"],
     "t2t-train --config.data.ba": ["--config.data.batches."],
     "t2t-train --config.model.resi": ["--config.model.residual="],
     "t2t-train --config.search.method=b": ["--config.search.method=beam "],
@@ -49,7 +52,7 @@ def test_tab_completes_in_an_interactive_shell(shell, tmp_path):
     arguments, setup = SHELLS[shell]
     for folder in ("runs/my run", "runs/ende", "functions"):
         (tmp_path / folder).mkdir(parents=True)
-    for file in ("train.en", "mine.py", "runs/file"):
+    for file in ("train.en", "mine.py", "our own.py", "runs/file"):
         (tmp_path / file).touch()
     shutil.copy(SCRIPTS / "t2t.zsh", tmp_path / "functions" / "_t2t")
     child, terminal = pty.fork()

@@ -543,13 +543,31 @@ _t2t() {
   esac
   if [[ $values == @config ]]; then
     values='base|big|bytenet|claims|convs2s|documents|finetune|gnmt|mixed|moe|multi30k|parsing|quickstart|small_treebank|table3|toy_sweep|wmt14_ende|wmt14_enfr'
-    COMPREPLY=($(compgen -P "$start" -f -X '!*.py' -- "$word"))
+    _t2t_files -X '!*.py'
   fi
   if [[ $values != @* ]]; then
-    COMPREPLY+=($(compgen -P "$start" -W "${values//|/ }" -- "$word"))
+    _t2t_add < <(compgen -P "$start" -W "${values//|/ }" -- "$word")
   elif [[ $start ]]; then
-    COMPREPLY=($(compgen -P "$start" -f -- "$word"))
+    _t2t_files
   fi
+}
+
+# Adds each line of the input to the completions. $(compgen …) would split names at spaces.
+_t2t_add() {
+  local line
+  while IFS= read -r line; do COMPREPLY+=("$line"); done
+}
+
+# Adds the files that begin with the word. The arguments are options of compgen.
+_t2t_files() {
+  local file plain=${word//\\/} home
+  if [[ $word == [\"\']* ]]; then return; fi  # inside quotes, readline completes
+  while IFS= read -r file; do
+    home=
+    if [[ $plain == \~*/* ]]; then home=${file%%/*}/; fi  # in quotes it would be no folder
+    printf -v file %q "${file#"$home"}"
+    COMPREPLY+=("$start$home$file")
+  done < <(compgen -f "$@" -- "$plain")
 }
 
 # Completes the name of a flag or a setting.
@@ -571,7 +589,7 @@ _t2t_names() {
       if [[ $name == config= ]]; then names+=" --config."; fi
     done
   fi
-  COMPREPLY=($(compgen -W "$names" -- "$word"))
+  _t2t_add < <(compgen -W "$names" -- "$word")
   if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *[=.] ]]; then
     compopt -o nospace 2>/dev/null
   fi

@@ -99,7 +99,7 @@ HEAD = """\
 # Completes the t2t-* commands in {shell}. t2t-completion prints this script; it is made from the
 # code by tests/support/text/reference_pages.py.
 """
-BASH = """
+BASH = r"""
 _t2t_words() {{
   case $1 in
 {cases}
@@ -111,7 +111,7 @@ _t2t_settings='
 '
 
 _t2t() {{
-  local IFS=$' \\t\\n' command=${{1##*/}}
+  local IFS=$' \t\n' command=${{1##*/}}
   local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}}
   local flag= start= words each name values=@arguments arguments
   COMPREPLY=()
@@ -143,13 +143,31 @@ _t2t() {{
   esac
   if [[ $values == @config ]]; then
     values='{configs}'
-    COMPREPLY=($(compgen -P "$start" -f -X '!*.py' -- "$word"))
+    _t2t_files -X '!*.py'
   fi
   if [[ $values != @* ]]; then
-    COMPREPLY+=($(compgen -P "$start" -W "${{values//|/ }}" -- "$word"))
+    _t2t_add < <(compgen -P "$start" -W "${{values//|/ }}" -- "$word")
   elif [[ $start ]]; then
-    COMPREPLY=($(compgen -P "$start" -f -- "$word"))
+    _t2t_files
   fi
+}}
+
+# Adds each line of the input to the completions. $(compgen …) would split names at spaces.
+_t2t_add() {{
+  local line
+  while IFS= read -r line; do COMPREPLY+=("$line"); done
+}}
+
+# Adds the files that begin with the word. The arguments are options of compgen.
+_t2t_files() {{
+  local file plain=${{word//\\/}} home
+  if [[ $word == [\"\']* ]]; then return; fi  # inside quotes, readline completes
+  while IFS= read -r file; do
+    home=
+    if [[ $plain == \~*/* ]]; then home=${{file%%/*}}/; fi  # in quotes it would be no folder
+    printf -v file %q "${{file#"$home"}}"
+    COMPREPLY+=("$start$home$file")
+  done < <(compgen -f "$@" -- "$plain")
 }}
 
 # Completes the name of a flag or a setting.
@@ -171,7 +189,7 @@ _t2t_names() {{
       if [[ $name == config= ]]; then names+=" --config."; fi
     done
   fi
-  COMPREPLY=($(compgen -W "$names" -- "$word"))
+  _t2t_add < <(compgen -W "$names" -- "$word")
   if [[ ${{#COMPREPLY[@]}} == 1 && ${{COMPREPLY[0]}} == *[=.] ]]; then
     compopt -o nospace 2>/dev/null
   fi
