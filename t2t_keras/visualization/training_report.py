@@ -2,6 +2,7 @@
 
 import datetime
 import io
+import itertools
 import json
 import math
 import shlex
@@ -57,11 +58,21 @@ def learning(run):
 
 
 def points_text(run):
-    """Describes the points of the training curves."""
-    if not run.intervals:
+    """Describes the points of the training curves.
+
+    The setting `log_every` may have changed during the training, so the points tell their distance.
+    """
+    steps = [line["step"] for line in run.intervals]
+    if not steps:
         return "Training metrics are drawn from the evaluations."
-    every = run.experiment.training.log_every
-    return f"Training metrics are means over {every:,} steps (training.log_every)."
+    distances = [after - before for before, after in itertools.pairwise(steps)]
+    shortest, longest = min(distances, default=steps[0]), max(distances, default=steps[0])
+    if shortest < longest:
+        return (
+            "Training metrics are means over the steps since the previous point: "
+            f"{shortest:,} to {longest:,} steps."
+        )
+    return f"Training metrics are means over {longest:,} step{'s' * (longest > 1)}."
 
 
 def origin_of_weights(run):
