@@ -16,6 +16,7 @@ All visible GPUs are used. If TF_CONFIG is set, several machines train together:
 command and needs the same data and run folders.
 """
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -115,7 +116,7 @@ def main(arguments):
         check_overrides(given)
     elif config_is("settings_of") and not Run(RUN.value).config_file.exists():
         warn_of_random_weights(Run(variant()).init())
-    with memory_advice(LESS_MEMORY.format(run=RUN.value)):
+    with memory_advice(LESS_MEMORY.format(run=shlex.quote(RUN.value))):
         result = train(
             *(experiment, RUN.value, TPU.value, EXPORT.value, sys.argv),
             **{"show": print, "init": init, "given": given},
@@ -192,7 +193,7 @@ def warn_of_random_weights(init):
         logging.warning(
             "The run with these settings was started from the weights of %s. This one starts from "
             "random weights. Give --init=%s to start from the same ones",
-            *(init, init),
+            *(init, shlex.quote(init)),
         )
 
 
@@ -217,7 +218,8 @@ NEXT = {
 
 def next_commands(folder):
     """Returns lines with the commands that use a finished run."""
-    lines = {command.format(run=folder): purpose for command, purpose in NEXT.items()}
+    run = shlex.quote(folder)
+    lines = {command.format(run=run): purpose for command, purpose in NEXT.items()}
     width = max(map(len, lines))
     return "\n".join(["Next:", *(f"  {line:<{width}}   {what}" for line, what in lines.items())])
 

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import re
+import shlex
 import shutil
 
 import pytest
@@ -65,7 +66,7 @@ def test_the_end_of_training_is_reported(
         return training.Training(None, 1234, stopped, finished, is_chief)
 
     monkeypatch.setattr("t2t_keras.runs.train", train)
-    arguments = ["--run=runs/x", "--noexport", "--data=d", "--dev_source=s", "--dev_target=t"]
+    arguments = ["--run=runs/my x", "--noexport", "--data=d", "--dev_source=s", "--dev_target=t"]
     with parsed_flags("flags.config_flag") as config_flag:
         arguments = config_flag.resolve_config(arguments, "base")
     monkeypatch.setattr("sys.argv", ["t2t-train", *arguments])
@@ -73,11 +74,14 @@ def test_the_end_of_training_is_reported(
         module.main([])
     ((experiment, folder, tpu, export, command_line),) = calls
     assert (experiment.data.folder, experiment.data.dev_source) == ("d", "s")
-    assert (folder, tpu, export) == ("runs/x", None, False)
+    assert (folder, tpu, export) == ("runs/my x", None, False)
     assert command_line == ["t2t-train", *arguments]
     captured = capsys.readouterr()
     assert captured.out.startswith(output) and bool(captured.out) == bool(output)
     assert captured.err.startswith(errors) and bool(captured.err) == bool(errors)
+    commands = [line.strip().split("   ")[0] for line in captured.out.splitlines()[1:]]
+    for line in filter(lambda line: "--help" not in line, commands):
+        assert shlex.split(line)[1] in ("runs/my x", "--logdir=runs/my x/logs"), line
 
 
 @pytest.mark.parametrize(
