@@ -17,7 +17,7 @@ class Progress:
     Args:
         task: name of the work.
         total: the final count, or None if it is unknown.
-        unit: name of the things counted.
+        unit: plural of the things counted, such as "lines".
         stream: stream to write to. If None, standard error.
         every: seconds between plain lines. Later lines are further apart: after an hour, 3 minutes.
     """
@@ -85,9 +85,11 @@ class Progress:
         # An input that grows meanwhile has no total.
         total = self.total if self.total and self.done <= self.total else None
         if total:
-            line += f" of {total:,} {self.unit} ({100 * self.done // total}%)"
-        else:
-            line += f" {self.unit}"
+            line += f" of {total:,}"
+        unit = self.unit.removesuffix("s") if (total or self.done) == 1 else self.unit
+        line += f" {unit}"
+        if total:
+            line += f" ({100 * self.done // total}%)"
         line += f", {rate:,.{0 if rate >= 10 or not rate else 1}f}/s, {duration(seconds)}"
         if total and rate > 0 and self.done < total:
             line += f", {duration((total - self.done) / rate)} left"

@@ -6,6 +6,7 @@ import numpy as np
 
 from pipelines.batches.batch_plan import BatchPlan
 from pipelines.batches.id_store import SIDES
+from pipelines.printable import printable
 from pipelines.special_ids import UNKNOWN
 from pipelines.text.cleaning import CHANGES, with_current_names
 from pipelines.text.cleaning_rules import RULES
@@ -121,7 +122,7 @@ def example_lines(report):
 
 def line_of(text):
     """Returns a text for one line of the report, shortened if it is long."""
-    return text if len(text) <= WIDTH else text[:WIDTH] + "…"
+    return printable(text if len(text) <= WIDTH else text[:WIDTH] + "…")
 
 
 def dropout_line(report):

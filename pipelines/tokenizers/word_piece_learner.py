@@ -32,7 +32,7 @@ def learn_word_pieces(texts, config, normalization):
     if len(best) > config.size:
         raise size_too_small(config.size, len(best))
     tried, sizes = 0, {high: len(best)}
-    with Progress("learning word pieces", unit="thresholds tried") as progress:
+    with Progress("learning word pieces", unit="thresholds") as progress:
         while high - low > 1 and len(best) < CLOSE_ENOUGH * config.size:
             threshold = guess(low, high, sizes, (1 + CLOSE_ENOUGH) / 2 * config.size)
             threshold = max(low + 1, min(high - 1, threshold))

@@ -21,8 +21,9 @@ from pathlib import Path
 
 from absl import flags
 
+from pipelines.printable import printable
 from t2t_keras.cli.flags.shared_flags import export_flag
-from t2t_keras.cli.main import printable, run, will_resume
+from t2t_keras.cli.main import run, will_resume
 from t2t_keras.cli.process.backend import load_backend
 
 EXPORT = export_flag()

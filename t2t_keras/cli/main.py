@@ -16,6 +16,7 @@ from pathlib import Path
 from absl import app, flags, logging
 
 from pipelines.old_names import current_flags
+from pipelines.printable import printable
 from t2t_keras.cli.help_text import define_answers
 from t2t_keras.cli.process import streams
 from t2t_keras.cli.process.resources import memory_advice, message_of
@@ -169,9 +170,3 @@ def interrupted(*_):
 def fail(command, error):
     print(printable(f"{command}: {error}"), file=sys.stderr)
     sys.exit(2)
-
-
-def printable(text):
-    """Escapes line breaks, control characters and changes of direction, as in names of files."""
-    harmful = r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]"
-    return re.sub(harmful, lambda found: repr(found[0])[1:-1], text)

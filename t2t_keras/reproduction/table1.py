@@ -92,7 +92,7 @@ def measure(plan, path, settings):
     missing = {name: [n for n in plan.lengths if (name, n) not in results] for name in PAPER}
     with (
         path.open("a", encoding="utf-8") as file,
-        Progress("measuring", sum(map(len, missing.values())), "layers and lengths") as progress,
+        Progress("measuring", sum(map(len, missing.values())), "measurements") as progress,
     ):
         if file.tell() and not path.read_bytes().endswith(b"\n"):
             file.write("\n")

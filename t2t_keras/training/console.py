@@ -16,6 +16,7 @@ import time
 import keras
 from absl import logging
 
+from pipelines.printable import printable
 from t2t_keras.evaluation.held_out_metrics import by_set
 from t2t_keras.schedules import rate_of_last_update
 from t2t_keras.training.colors import Colors
@@ -255,7 +256,7 @@ def example_lines(examples, paint=lambda kind, text: text):
         paint: see `Colors.paint`.
     """
     return [
-        f"  {paint('quiet', f'{name:<9}')}  {getattr(example, name)}"
+        f"  {paint('quiet', f'{name:<9}')}  {printable(getattr(example, name))}"
         for example in examples
         for name in ("source", "reference", "output")
     ]

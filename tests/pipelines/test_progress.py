@@ -56,6 +56,19 @@ def test_a_line_is_not_wider_than_the_terminal_and_leaves_nothing_behind(monkeyp
         assert len(stream.getvalue()) == length, "there is nothing to remove"
 
 
+def test_one_thing_is_not_named_in_the_plural():
+    stream = io.StringIO()
+    for done, total in ((1, 1), (1, 2), (1, None), (0, None)):
+        with Progress("translating", total, "lines", stream=stream) as counter:
+            counter.to(done)
+            counter.show()
+    shown = [line.split(",")[0] for line in stream.getvalue().splitlines()]
+    assert shown == [
+        *("translating: 1 of 1 line (100%)", "translating: 1 of 2 lines (50%)"),
+        *("translating: 1 line", "translating: 0 lines"),
+    ]
+
+
 def test_lines_in_a_file_become_rarer(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])

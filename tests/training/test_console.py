@@ -171,6 +171,12 @@ def test_examples_are_three_aligned_lines(training):
     assert training.text == "  source     A dog.\n  reference  Ein Hund.\n  output     Hund.\n"
 
 
+def test_examples_cannot_control_the_terminal(training):
+    training.console.show_examples({"": [Example("a\x1b[2J", "b\rc", "d\u202e")]})
+    lines = [r"  source     a\x1b[2J", r"  reference  b\rc", r"  output     d\u202e"]
+    assert training.text.splitlines() == lines
+
+
 def test_a_terminal_shows_a_moving_bar(on_terminal):
     on_terminal.take_steps(25)
     *_, line = on_terminal.text.split("\r")
