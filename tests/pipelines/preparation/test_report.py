@@ -47,3 +47,8 @@ def test_counts_of_zero_are_not_reported():
 
 def test_a_corpus_without_a_full_batch_has_a_report():
     assert "batches     up to 400 tokens per side: 3 examples do not fill" in report_text(report(3))
+
+
+def test_dropped_texts_cannot_control_the_terminal():
+    dropped = {"max_ratio": [["a\x1b[2J", "b\r"]]}
+    assert r"    a\x1b[2J" + "\n" + r"      → b\r" in report_text(report() | {"examples": dropped})
