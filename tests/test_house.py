@@ -37,6 +37,8 @@ ENGINES = ROOT / "t2t_keras" / "translating" / "engines"
 READS_TENSORFLOW = ROOT / "t2t_keras" / "importing" / "files" / "tf_checkpoint.py"
 BACKENDS = {"tensorflow", "tensorflow_text", "jax", "torch"}
 MAY_USE_PIPELINES = {"experiment", "translating", "runs", "reproduction", "cli"}
+# These modules of pipelines import nothing of it, and know no data: all parts may use them.
+WITHOUT_DATA = [["pipelines", "old_names"], ["pipelines", "printable"]]
 ON_JAX = {
     *("layers", "decoding", "decoding_cache", "ops"),
     *("sequence_model", "rivals", "models"),
@@ -78,8 +80,7 @@ def broken_rules(path, module):
         reasons.append("flags are read in cli/ alone")
     if room == "pipelines":
         return reasons + (["pipelines imports nothing of t2t_keras"] * (package == "t2t_keras"))
-    # The table of old names imports nothing, and holds no data.
-    others = package == "pipelines" and not f"{module}.".startswith("pipelines.old_names.")
+    others = package == "pipelines" and module.split(".")[:2] not in WITHOUT_DATA
     if others and part not in MAY_USE_PIPELINES:
         reasons.append("datasets and tokenizers are arguments")
     allowed = part in MAY_USE_A_BACKEND or path == READS_TENSORFLOW or ENGINES in path.parents
