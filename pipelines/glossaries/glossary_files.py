@@ -78,10 +78,12 @@ def entries_in_csv(contents, languages):
     columns = columns_named(first, languages, number)
     if columns is None:
         if len(first) != 2:
+            names = " and ".join(languages or SIDES)
+            reason = "" if languages else " (the model does not record its languages)"
             raise LineError(
                 number,
-                "must have two columns, or be a header that names two columns: source and target, "
-                f"or languages, such as en and de. Received: {len(first)} columns",
+                f"must have two columns, or be a header that names the columns {names}{reason}. "
+                f"Received: {', '.join(first)[:80]}",
             )
         columns, rows = (0, 1), itertools.chain([(number, first)], rows)
     for number, row in rows:

@@ -22,6 +22,24 @@ from t2t_keras.cli.process import streams
 from t2t_keras.cli.process.resources import memory_advice, message_of
 
 LESS_MEMORY = "Free some, use a larger machine, or lower --beam where the search needs it"
+# {our flag: flags of OpenNMT, Marian, fairseq and sacreBLEU for the same purpose}
+COUNTERPARTS = {
+    "beam": "beam_size b num_beams",
+    "source": "src i train_src",
+    "input": "src i",
+    "target": "tgt trg train_tgt",
+    "output": "o",
+    "alpha": "length_penalty lenpen normalize",
+    "n_best": "nbest",
+    "metrics": "m metric",
+    "lowercase": "lc",
+    "tokenize": "tok",
+    "reference": "ref refs",
+    "run": "save_model save_dir model",
+    "vocabulary": "vocab",
+    "dev_source": "valid_src",
+    "dev_target": "valid_tgt",
+}
 RESUMES = False  # whether the same command would resume this one
 
 
@@ -62,8 +80,7 @@ def run(main, resolve=lambda arguments, known: arguments):
             sys.argv = [argv[0], *resolve(argv[1:], known)]
             arguments = flags.FLAGS(sys.argv)
         except flags.UnrecognizedFlagError as error:
-            message = str(error).replace(" ?", "?")
-            fail(command, f"{message}{'' if message[-1] == '?' else '.'} See {command} --help")
+            fail(command, f"{unknown_flag(error)} See {command} --help")
         except (flags.Error, ValueError) as error:
             words = r"\('Non-boolean argument to boolean flag', .*\)"
             fail(command, re.sub(words, "must be true or false", str(error)))
@@ -74,6 +91,19 @@ def run(main, resolve=lambda arguments, known: arguments):
         return arguments
 
     app.run(guarded, flags_parser=parse)
+
+
+def unknown_flag(error):
+    """Returns the message about an unknown flag, with the name that it has here."""
+    message = str(error).replace(" ?", "?")
+    known = [
+        name
+        for name, others in COUNTERPARTS.items()
+        if name in flags.FLAGS and error.flagname in others.split()
+    ]
+    if known:
+        message = f"Unknown command line flag {error.flagname!r}. Did you mean: {known[0]}?"
+    return message if message[-1] == "?" else f"{message}."
 
 
 def command_of(main):

@@ -284,7 +284,11 @@ class Versions:
 
 def described(version):
     """Returns the languages of a version for the log."""
-    return ", from {} to {}".format(*version.languages.names) if version.languages else ""
+    if version.languages:
+        return ", from {} to {}".format(*version.languages.names)
+    if version.translations is None:
+        return ""
+    return "; not at /translate, because its languages are not known: name it, as in en-de=RUN"
 
 
 def files_in(folder):

@@ -97,3 +97,18 @@ def test_ctrl_c_ends_a_command_with_a_message(tmp_path):
     assert result.returncode == 130
     assert result.stderr.endswith("\nprepare.py: interrupted\n"), "there is nothing to resume yet"
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "flag", "ours"),
+    [
+        ("translate", "beam_size", "beam"),
+        ("translate", "src", "input"),
+        ("prepare", "src", "source"),
+        ("evaluate", "lc", "lowercase"),
+        ("train", "save_dir", "run"),
+    ],
+)
+def test_flags_of_other_programs_lead_to_ours(name, flag, ours):
+    error = command(name, f"--{flag}=x").stderr
+    assert f"flag {flag!r}. Did you mean: {ours}? See {name}" in error

@@ -296,5 +296,7 @@ def limit_lines(run, contents, languages, scores, data, dtype):
     elif dtype != "float32":
         lines.append(f"- The model for LiteRT has weights in {dtype}; its BLEU was not measured.")
     for _, report in data:
-        lines += [f"- {without_paths(warning)}" for warning in report.get("warnings", ())]
+        # The other sentences quote a pair of the text, and give advice about its preparation.
+        facts = [warning.partition(". ")[0] for warning in report.get("warnings", ())]
+        lines += [f"- {without_paths(fact)}." for fact in facts]
     return lines

@@ -65,7 +65,7 @@ def test_the_format_is_recognized_by_the_name_or_the_contents(tmp_path, name, co
         ("a.csv", 'a,b\nc,"d', "line 2: is not CSV: unexpected end of data"),
         ("a.csv", "a,b\nc,\n", "line 2: a phrase is empty"),
         ("a.csv", "a,b\na,c\n", "line 2: 'a' has two translations"),
-        ("a.csv", "a b\n", "line 1: must have two columns, or be a header"),
+        ("a.csv", "a b\n", "line 1: must have two columns, or be a header that names the columns"),
         ("a.csv", "en,fr\na,b\n", "line 1: must name the columns en-US and de. Received: en, fr"),
         ("a.csv", b"a,b\nc,\xff\n", "line 2: is not UTF-8"),
         ("a.tbx", ATTACK, "line 1: the entity 'a' is refused"),
