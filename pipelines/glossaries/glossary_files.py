@@ -72,8 +72,12 @@ def decoded(line, number):
 def entries_in_csv(contents, languages):
     lines = contents.splitlines(keepends=True)
     lines = [decoded(line, number) for number, line in enumerate(lines, 1)]
-    delimiter = delimiter_of(next(filter(str.strip, lines), "")) or ","
-    rows = rows_of("".join(lines), delimiter)
+    first_line = next(filter(str.strip, lines), "")
+    text = "".join(lines)
+    delimiter = delimiter_of(first_line) or ","
+    if set(",;") <= set(unquoted(first_line)):
+        delimiter = only_delimiter(text)
+    rows = rows_of(text, delimiter)
     number, first = next(rows, (1, ["", ""]))
     columns = columns_named(first, languages, number)
     if columns is None:
@@ -111,8 +115,23 @@ def rows_of(text, delimiter):
 
 def delimiter_of(line):
     """Returns the first comma or semicolon outside quotation marks, or None."""
-    outside = re.sub(r'"[^"]*("|$)', "", line)
-    return next((character for character in outside if character in ",;"), None)
+    return next((character for character in unquoted(line) if character in ",;"), None)
+
+
+def unquoted(line):
+    return re.sub(r'"[^"]*("|$)', "", line)
+
+
+def only_delimiter(text):
+    """Returns the delimiter, comma or semicolon, that divides all rows into equally many cells."""
+    fit = [each for each in ",;" if len({len(row) for _, row in rows_of(text, each)}) == 1]
+    if len(fit) != 1:
+        raise LineError(
+            1,
+            "contains commas and semicolons, and it is not clear which of them separate the "
+            "columns. Put phrases that contain one into quotation marks",
+        )
+    return fit[0]
 
 
 def columns_named(row, languages, number):
@@ -133,8 +152,6 @@ def columns_named(row, languages, number):
         return columns
     if len(codes) < 2 or None in codes:
         return None
-    if languages is None and len(codes) == 2:
-        return 0, 1
     needed = " and ".join(languages or SIDES)
     reason = "" if languages else ", because the model does not record its languages"
     raise LineError(

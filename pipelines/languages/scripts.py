@@ -4,23 +4,25 @@ import functools
 import unicodedata
 from collections import Counter
 
-from pipelines.languages.language_codes import normalized
+from pipelines.languages.language_codes import NAMES, normalized
 
-# Languages and the words with which the Unicode names of their letters begin. All others use the
-# Latin script.
+# Languages and the words with which the Unicode names of their letters begin. The other languages
+# of `NAMES` use the Latin script.
 TABLE = """
 ab av ba be bg ce cu cv kk kv ky mk mn os ru tg tt uk: CYRILLIC
-ar fa ks ps sd ug ur: ARABIC
+ar ckb fa ps ug ur: ARABIC
+ks sd: ARABIC DEVANAGARI
+cr iu oj: CANADIAN LATIN
 az ku tk uz: LATIN CYRILLIC ARABIC
 sh sr: LATIN CYRILLIC
-hi mr ne pi sa: DEVANAGARI
+bho hi mai mr ne pi sa: DEVANAGARI
 as bn: BENGALI
 bo dz: TIBETAN
 am ti: ETHIOPIC
 he yi: HEBREW
 pa: GURMUKHI ARABIC
 ja: CJK HIRAGANA KATAKANA KATAKANA-HIRAGANA IDEOGRAPHIC
-zh: CJK IDEOGRAPHIC
+yue zh: CJK IDEOGRAPHIC
 ko: HANGUL CJK
 dv: THAANA
 el: GREEK
@@ -44,21 +46,32 @@ SCRIPTS = {
     for languages, scripts in (line.split(":") for line in TABLE.strip().splitlines())
     for language in languages.split()
 }
+OF_ALL = "ªºµ"  # letters that texts in any script use
 SUBTAGS = {"Latn": "LATIN", "Cyrl": "CYRILLIC", "Arab": "ARABIC", "Deva": "DEVANAGARI"}
 
 
 @functools.cache
 def scripts_of(language):
-    """Returns the scripts of a language. A code such as "uz-Cyrl" names one."""
+    """Returns the scripts of a language, or None if they are not known.
+
+    A code such as "uz-Cyrl" names one.
+    """
     code, *rest = normalized(language).split("-")
     named = [SUBTAGS[part] for part in rest if part in SUBTAGS]
-    return frozenset(named) or SCRIPTS.get(code, frozenset({"LATIN"}))
+    return frozenset(named) or SCRIPTS.get(code, frozenset({"LATIN"}) if code in NAMES else None)
 
 
 def share_in_script(text, language):
-    """Returns the share of the letters that are in the script of a language; 1 without letters."""
+    """Returns the share of the letters that are in the script of a language.
+
+    It is 1 without letters, and if the script of the language is not known.
+    """
     scripts = scripts_of(language)
-    letters = [(each, count) for each, count in Counter(text).items() if each.isalpha()]
+    if scripts is None:
+        return 1.0
+    letters = [
+        (each, n) for each, n in Counter(text).items() if each.isalpha() and each not in OF_ALL
+    ]
     total = sum(count for _, count in letters)
     return sum(n for each, n in letters if script_of(each) in scripts) / total if total else 1.0
 

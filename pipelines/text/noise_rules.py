@@ -15,7 +15,7 @@ LINK = re.compile(r"(?:[a-z]{3,6}://|www\.)\S+|(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.
 # A tag of HTML or XML, but not "a < b > c" or "<alice@example.org>".
 TAG = re.compile(r"</?[a-z][a-z0-9:-]*(?:\s[^<>=]*=[^<>]*|\s*)/?>", re.I)
 # Marks at the end of a sentence. A series of them, such as "...", is one.
-SENTENCE_END = re.compile(r"[.?!…]+(?=[\"'”“’»)\]]*(?:\s|$))|[。！？।؟]+")
+SENTENCE_END = re.compile(r"(?<![.?!…])[.?!…]++(?=[\"'”“’»)\]]*+(?:\s|$))|[。！？।؟]+")
 FEW_WORDS = 4  # a side with fewer words counts as one of this many, when numbers are compared
 FEW_DIGITS = 2  # so many may be spelled out on the other side, as in "30 minutes"
 UNIT = 3  # minimum length of a repeated text, in characters

@@ -31,7 +31,7 @@ class ScoredPairs:
         values = array.array("d", scores_in(numbered_lines(self.score_files)))
         self.count, self.min_score = len(values), min_score
         if min_score is None:
-            kept = math.ceil(best * len(values))
+            kept = math.ceil(round(best * len(values), 6))  # 0.07 * 100 is a little more than 7
             self.min_score = sorted(values, reverse=True)[kept - 1] if kept else math.inf
 
     @property

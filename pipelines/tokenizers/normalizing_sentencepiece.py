@@ -17,6 +17,10 @@ import sentencepiece
 from pipelines.text.normalization import CONTROL_CHARACTERS, SPACE_SIGN
 
 WHITE_SPACE = re.compile(r"\s")
+# Tags of Protocol Buffers: 8 times the number of the field, plus its type.
+BYTES = 2
+NORMALIZER_SPEC = 8 * 3 + BYTES  # in ModelProto
+TABLE_PATH = 8 * 6 + BYTES  # in NormalizerSpec
 ERROR = 2  # the lowest level of SentencePiece's log messages to show
 
 
@@ -42,7 +46,51 @@ def normalizer(normalization):
             rules = sentencepiece.SentencePieceNormalizer(rule_tsv=str(table))
         finally:
             sentencepiece.SetMinLogLevel(0)
-    return rules.serialized_model_proto()
+    return without_path(rules.serialized_model_proto())
+
+
+def without_path(model):
+    """Returns a serialized model that has only a NormalizerSpec, without the path of its table."""
+    ((_, spec),) = fields_of(model)
+    spec = b"".join(encoded(tag, value) for tag, value in fields_of(spec) if tag != TABLE_PATH)
+    return encoded(NORMALIZER_SPEC, spec)
+
+
+def fields_of(message):
+    """Yields (tag, value) of the fields of a message of Protocol Buffers: numbers and bytes."""
+    at = 0
+    while at < len(message):
+        tag, at = number_at(message, at)
+        value, at = number_at(message, at)
+        if tag & 7 == BYTES:
+            value, at = message[at : at + value], at + value
+        yield tag, value
+
+
+def encoded(tag, value):
+    """Returns a field of a message; see `fields_of`."""
+    if isinstance(value, int):
+        return encoded_number(tag) + encoded_number(value)
+    return encoded_number(tag) + encoded_number(len(value)) + value
+
+
+def number_at(message, at):
+    """Returns the number at an index, whose bytes have 7 bits each, and the index after it."""
+    number = shift = 0
+    while True:
+        byte = message[at]
+        number |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return number, at
+
+
+def encoded_number(number):
+    digits = []
+    while number > 127:
+        digits.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*digits, number])
 
 
 def line_of(rule):

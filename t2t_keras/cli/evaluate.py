@@ -124,9 +124,13 @@ def check_metrics():
         check_choice("metrics", name, METRICS)
     if not METRIC_NAMES.value:
         raise ValueError(f"--metrics: give at least one of {', '.join(METRICS)}")
+    if PAPER_BLEU.value is not None:
+        from t2t_keras.evaluation.paper_bleu import check_language
+
+        check_language(PAPER_BLEU.value)
     if "bleu" not in METRIC_NAMES.value:
         refuse_unused([TOKENIZE], "without the metric bleu")
-    if METRIC_NAMES.value == ["ter"]:
+    if {*METRIC_NAMES.value} == {"ter"}:
         refuse_unused([LOWERCASE], "on TER alone, which always ignores case")
 
 

@@ -8,6 +8,7 @@ import re
 
 import sacrebleu
 
+from t2t_keras.checks import check_choice
 from t2t_keras.evaluation.bleu import reference_lists, scored
 
 
@@ -35,6 +36,13 @@ def paper_bleu(hypotheses, references, language="de"):
     )
     score = scored("paper's BLEU", metric, hypotheses, references)
     return score._replace(signature=f"Moses tokens ({language})|compounds split|{score.signature}")
+
+
+def check_language(language):
+    """Rejects a language for which Moses has no rules."""
+    from sacremoses.corpus import NonbreakingPrefixes
+
+    check_choice("paper_bleu", language, sorted({*NonbreakingPrefixes().available_langs.values()}))
 
 
 def split_compounds(text):

@@ -5,6 +5,8 @@ model for both languages. Argos passes the pieces of a sentence to CTranslate2 u
 settings in the model's folder are complete.
 """
 
+import re
+
 from t2t_keras.importing import ctranslate2
 from t2t_keras.importing.accompanying_files import read_json_file, sentencepiece_fields
 from t2t_keras.importing.common_pieces import compared
@@ -18,6 +20,7 @@ SEARCH = {"beam": 4, "alpha": 0.2, "penalty": "marian"}  # fixed in Argos Transl
 CODES = {"pb": "pt-BR", "zt": "zh-Hant"}
 RECORDED = ("package_version", "argos_version", "license", "description", "from_name", "to_name")
 LONGEST_TEXT = 2000  # characters of a text that is recorded
+LONGEST_CODE = 40  # characters of a language's code
 
 
 def is_format(folder):
@@ -47,9 +50,8 @@ def read(folder, source_begin=None, source_end=None):
         check_sentencepiece(folder, imported)
     imported.system = f"Argos package, {imported.system}"
     imported.search = SEARCH
-    imported.languages = [
-        CODES.get(metadata[key], metadata[key]) for key in ("from_code", "to_code")
-    ]
+    codes = [metadata[key] for key in ("from_code", "to_code")]
+    imported.languages = [CODES.get(code, clean(code)[:LONGEST_CODE]) for code in codes]
     imported.origin = {"argos": facts_of(folder, metadata)}
     imported.notes += notes_about(imported)
     return imported
@@ -101,15 +103,21 @@ def check_sentencepiece(folder, imported):
 def facts_of(folder, metadata):
     """Returns the facts in metadata.json that a run records."""
     facts = {
-        name: metadata[name][:LONGEST_TEXT]
+        name: clean(metadata[name][:LONGEST_TEXT])
         for name in RECORDED
         if isinstance(metadata.get(name), str) and metadata[name]
     }
     readme = folder / "README.md"
     if "description" not in facts and readme.is_file():
         with open(readme, encoding="utf-8", errors="replace") as file:
-            facts["description"] = file.read(LONGEST_TEXT)
+            facts["description"] = clean(file.read(LONGEST_TEXT))
     return facts
+
+
+def clean(text):
+    """Returns a text from a package without what a terminal or a file cannot show."""
+    text = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", " ", text)
+    return text.encode("utf-8", "replace").decode()
 
 
 def notes_about(imported):

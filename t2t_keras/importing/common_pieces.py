@@ -26,8 +26,8 @@ class Comparison(NamedTuple):
 
     @property
     def fits(self):
-        """Whether at least half of the smaller one is in the larger one."""
-        return 2 * self.common >= min(self.model, self.vocabulary)
+        """Whether at least half of the smaller one, and not nothing, is in the larger one."""
+        return self.common > 0 and 2 * self.common >= min(self.model, self.vocabulary)
 
     def __str__(self):
         return (

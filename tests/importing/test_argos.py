@@ -130,3 +130,10 @@ def test_facts_of_other_types_are_not_recorded(tmp_path):
     facts = imported.origin["argos"]
     assert "license" not in facts and len(facts["description"]) == 2000
     assert json.dumps(facts) and imported.notes[0].startswith("en to Portuguese (pt-BR)")
+
+
+def test_facts_can_be_printed_and_stored(tmp_path):
+    metadata = METADATA | {"license": "\x1b[2J\x07MIT", "from_name": "Eng\u2028lish\udfff"}
+    imported = read_model(write_package(tmp_path, metadata=metadata))
+    assert imported.origin["argos"]["license"] == " [2J MIT"
+    assert imported.origin["argos"]["from_name"] == "Eng lish?"

@@ -36,6 +36,8 @@ def export_argos(run, path=None, weights=None, dtype="int8", languages=None):
     path.parent.mkdir(parents=True, exist_ok=True)
     parts = path.with_name(f"{path.name}.parts.unfinished")
     with atomic_file(path) as output:  # at most one process writes it
+        if parts.is_symlink():  # writing would go through it
+            parts.unlink()
         shutil.rmtree(parts, ignore_errors=True)  # of a process that was killed
         try:
             export_ctranslate2(run, parts / MODEL, weights, dtype)

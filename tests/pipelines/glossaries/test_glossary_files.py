@@ -39,7 +39,9 @@ ATTACK = '<!DOCTYPE martif [<!ENTITY a "aaaa">\n<!ENTITY b "&a;&a;">]><martif>&b
         ("a.tsv", "<?xml>\tb\n#c\td\n", {"<?xml>": "b"}),
         ("a.csv", 'a,"b, ""c"""\r\n"d\ne",f\r\n\r\n', {"a": 'b, "c"', "d e": "f"}),
         ("a.csv", "a\tb\n", {"a": "b"}),
-        ("a", "a;b,c\n\n", {"a": "b,c"}),
+        ("a", "a;b,c\n\nd;e\n", {"a": "b,c", "d": "e"}),
+        ("a", "a, b;c\nd;e\n", {"a, b": "c", "d": "e"}),
+        ("a", '"a, b";c\n', {"a, b": "c"}),
         ("a.csv.gz", '"a;b";c', {"a;b": "c"}),
         ("a", "Source term,note,Target term\na,x,b\n,y,\n", {"a": "b"}),
         ("a.csv", "\ufeffDE;note;en\nb;x;a", {"a": "b"}),
@@ -67,6 +69,8 @@ def test_the_format_is_recognized_by_the_name_or_the_contents(tmp_path, name, co
         ("a.csv", "a,b\na,c\n", "line 2: 'a' has two translations"),
         ("a.csv", "a b\n", "line 1: must have two columns, or be a header that names the columns"),
         ("a.csv", "en,fr\na,b\n", "line 1: must name the columns en-US and de. Received: en, fr"),
+        ("a.csv", "a;b,c\n", "line 1: contains commas and semicolons, and it is not clear"),
+        ("a.csv", "a,b;c\nd;e,f\n", "line 1: contains commas and semicolons"),
         ("a.csv", b"a,b\nc,\xff\n", "line 2: is not UTF-8"),
         ("a.tbx", ATTACK, "line 1: the entity 'a' is refused"),
         ("a.tbx", '<!DOCTYPE a SYSTEM "b">\n<martif>&c;</martif>', "line 2: the entity 'c'"),
@@ -83,10 +87,11 @@ def test_mistakes_and_attacks_are_reported_with_their_line(tmp_path, name, conte
         Glossary.read(path, languages=LANGUAGES)
 
 
-def test_without_languages_a_header_with_two_gives_the_direction_and_a_termbase_is_refused():
-    assert Glossary.parse(b"de,en\nHund,dog\n", "a.csv").targets == {"Hund": "dog"}
-    with pytest.raises(ValueError, match="name the columns source and target, because"):
-        Glossary.parse(b"de,en,fr\nHund,dog,chien\n", "a.csv")
+def test_without_languages_columns_are_source_and_target_and_a_termbase_is_refused():
+    assert Glossary.parse(b"target,source\nHund,dog\n", "a.csv").targets == {"dog": "Hund"}
+    for contents in (b"de,en,fr\nHund,dog,chien\n", b"it,es\nhe,er\n"):  # perhaps words
+        with pytest.raises(ValueError, match="name the columns source and target, because"):
+            Glossary.parse(contents, "a.csv")
     with pytest.raises(ValueError, match=r'Add "languages": .* or save the terms as CSV'):
         Glossary.parse(BASIC.encode(), "a.tbx")
 

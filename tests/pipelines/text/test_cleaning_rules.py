@@ -100,6 +100,8 @@ def test_languages_and_scripts_are_told_apart():
     assert dropped_by(cleaning, ("This is", "日本語")) == "min_script"
     assert dropped_by(cleaning, ("12 %", "ﾃｷｽﾄ")) is None  # no letters; half-width ones
     assert share_in_script("ışık Ümit", "tr") == 1
+    assert share_in_script("\u1403\u14c4\u1483", "iu") == share_in_script("1\u00ba", "ru") == 1
+    assert share_in_script("\u5e7f", "yue") == share_in_script("\u05d0", "lad") == 1
     assert scripts_of("uz-Cyrl") == {"CYRILLIC"} and scripts_of("pt-BR") == {"LATIN"}
 
 
@@ -138,7 +140,9 @@ def test_repetitions_are_those_that_a_slow_search_finds():
             assert is_repetitive(text, limit) == slow, text
 
 
-@pytest.mark.parametrize("text", ["<a b=", "a@", "www.", "a", "-", "'\" ", ".“", "<", "ab ", "9"])
+@pytest.mark.parametrize(
+    "text", ["<a b=", "a@", "www.", "a", "-", "'\" ", ".“", "<", "ab ", "9", "."]
+)
 def test_no_text_takes_long(text):
     texts = text * (2000 // len(text)), (text + "x") * 700
     pair = Pair(*texts, 2000, 2000, True)

@@ -59,3 +59,11 @@ def test_scores_that_do_not_fit_are_refused(files, lines, message):
     (files / "scores").write_text(lines)
     with pytest.raises(SourceError, match=message):
         list(ScoredPairs(Pairs(PAIRS), files / "scores", min_score=0))
+
+
+@pytest.mark.parametrize("best", [0.07, 0.14, 0.28, 0.55, 0.56, 0.005])
+def test_the_share_is_not_rounded_up_by_the_machine(tmp_path, best):
+    (tmp_path / "scores").write_text("".join(f"{n}\n" for n in range(100)))
+    pairs = Pairs([("a", "b")] * 100)
+    kept = [is_good for *_, is_good in ScoredPairs(pairs, tmp_path / "scores", best=best)]
+    assert sum(kept) == max(1, round(100 * best))
