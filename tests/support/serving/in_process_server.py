@@ -38,14 +38,15 @@ def serving(limits=None, detector_for=LanguageDetector, options=None, **engines)
         loop.add_signal_handler = lambda *arguments: None  # for main threads only
         server = Server(sources, Limits(**limits or {}), detector_for, **options or {})
         stopping.append(functools.partial(loop.call_soon_threadsafe, server.requests.stop.set))
-        waiting = {name for name in engines if not isinstance(engines[name], Exception)}
 
-        def started(name, version):
-            waiting.discard(name)
-            if not waiting:
-                ready.set()
+        async def tell_when_ready():
+            while any(model.is_starting for model in server.models.all.values()):
+                await asyncio.sleep(0.005)
+            ready.set()
 
-        await server.run(sock, started)
+        telling = asyncio.create_task(tell_when_ready())
+        await server.run(sock, lambda name, version: None)
+        telling.cancel()
 
     with tempfile.TemporaryDirectory() as folder:
         sources = []
