@@ -15,8 +15,8 @@ import numpy as np
 from t2t_keras.translating.calls import Call
 from t2t_keras.translating.terms import contains, occurrences, units_of
 
-LEAST_DROP = 1.0  # minimum fall of log P of the words that a term replaces
-ALMOST = 0.5  # minimum score, relative to the best unit, of a unit that serves as well
+LEAST_DROP = 1.0  # minimum fall of log P of the words that a term replaces, unless attention agrees
+ALMOST = 0.5  # minimum score or attention, relative to the best unit, of one that serves as well
 MOST_SOURCES = 64  # maximum source words of a sentence's terms; each costs a row of log P
 MOST_PIECES = 8, 4  # maximum pieces that a term replaces: 8, and 4 for each of its source pieces
 
@@ -61,6 +61,13 @@ class Evidence(NamedTuple):
 
     drops: np.ndarray  # fall of log P without the word: [words, units]
     scores: np.ndarray  # the same, weighted by attention
+    agrees: bool  # whether the unit with the largest fall is among those with the most attention
+
+    @property
+    def is_clear(self):
+        """Whether the term has a place. Words that the rest predicts well depend little on it."""
+        largest = self.drops.max(initial=0)
+        return self.scores.max(initial=0) > 0 and (largest >= LEAST_DROP or self.agrees)
 
 
 class Place(NamedTuple):
@@ -192,12 +199,14 @@ def evidence_of(terms, units, log_p, weights):
     for term in terms:
         own, drops = drops[: len(term.words)], drops[len(term.words) :]
         own = np.array([[each[u.start : u.stop].sum() for u in units] for each in own])
-        scores = np.maximum(own, 0)
+        scores, agrees = np.maximum(own, 0), False
         if weights is not None:
             shares = [weights[:, list(word)].sum(axis=1) for word in term.words]
-            shares = [[each[u.start : u.stop].mean() for u in units] for each in shares]
-            scores = scores * np.array(shares)
-        evidence.append(Evidence(own, scores))
+            shares = np.array([[each[u.start : u.stop].mean() for u in units] for each in shares])
+            unit = own.max(axis=0).argmax() if own.size else None
+            agrees = own.size and shares[:, unit].max() >= ALMOST * shares.max()
+            scores = scores * shares
+        evidence.append(Evidence(own, scores, bool(agrees)))
     return evidence
 
 
@@ -217,8 +226,8 @@ def places_of(job, units, evidence, target, ends_word):
     in_prefix = [unit.start < len(job.prefix) for unit in units]
     best = [each.scores.max(initial=0) for each in evidence]
     for index in sorted(range(len(job.terms)), key=lambda index: -best[index]):
-        term, (drops, scores) = job.terms[index], evidence[index]
-        if drops.max(initial=0) < LEAST_DROP or not best[index]:
+        term, scores = job.terms[index], evidence[index].scores
+        if not evidence[index].is_clear:
             return None
         by_unit = scores.max(axis=0)
         found = written(term, units, owners, by_unit, occurrences(target, term.ids, ends_word))
