@@ -46,12 +46,14 @@ SOURCE = flags.DEFINE_string("source", None, "Text file with the sentences that 
 REFERENCE = flags.DEFINE_multi_string(
     "reference",
     None,
-    "Reference translations, one per line. Several files, with commas or by repeating the flag, "
-    "are several references of each line.",
+    "Files with reference translations, one per line. Several files, with commas or by repeating "
+    "the flag, are several references of each line.",
 )
-HYPOTHESES = flags.DEFINE_string("hypotheses", None, "Translations to score, one per line.")
+HYPOTHESES = flags.DEFINE_string(
+    "hypotheses", None, "File with translations to score, one per line."
+)
 AGAINST = flags.DEFINE_string(
-    "against", None, "A second system's translations, compared by paired bootstrap."
+    "against", None, "File with a second system's translations, compared by paired bootstrap."
 )
 METRIC_NAMES = flags.DEFINE_list(
     "metrics", ["bleu", "chrf"], f"Metrics of sacreBLEU, separated by commas: {', '.join(METRICS)}."
@@ -72,10 +74,12 @@ PAPER_BLEU = flags.DEFINE_string(
 )
 OUTPUT = flags.DEFINE_string("output", None, "File for a run's translations or parses.")
 TREEBANK = flags.DEFINE_string(
-    "treebank", None, "Gold trees: a path, a glob, or several with commas."
+    "treebank", None, "Files with gold trees: a path, a glob, or several with commas."
 )
 PARSES = flags.DEFINE_string(
-    "parses", None, "Parses to score, one tree per line; an empty line is a missing parse."
+    "parses",
+    None,
+    "File with parses to score, one tree per line; an empty line is a missing parse.",
 )
 LEAVES = flags.DEFINE_enum(
     "leaves",

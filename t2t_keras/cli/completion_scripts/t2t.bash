@@ -83,7 +83,7 @@ _t2t_words() {
 ' ;;
     t2t-evaluate)
       arguments='@folder' words='
-        against=
+        against=@file
         alpha=
         banned=
         beam=
@@ -92,7 +92,7 @@ _t2t_words() {
         engine=auto|litert|tensorflow|ctranslate2
         extra_length=
         first=
-        hypotheses=
+        hypotheses=@file
         json
         leaves=tag|XX|word
         lowercase
@@ -100,9 +100,9 @@ _t2t_words() {
         no_repeat_ngram=
         output=@file
         paper_bleu=
-        parses=
+        parses=@file
         penalty=gnmt|marian
-        reference=
+        reference=@file
         sample
         seed=
         source=@file
@@ -111,7 +111,7 @@ _t2t_words() {
         tokenize=13a|intl|char|none|zh|ja-mecab|ko-mecab
         top_k=
         top_p=
-        treebank=
+        treebank=@file
         weights=
         help
         version

@@ -242,7 +242,7 @@ _t2t() {
         '*:argument:(bash zsh)' ;;
     t2t-evaluate)
       _arguments $common \
-        '--against=[A second system'\''s translations, compared by paired bootstrap]:against: ' \
+        '--against=[File with a second system'\''s translations, compared by paired bootstrap]:against:_files' \
         '--alpha=[Exponent α of the length penalty; 0 is no penalty]:alpha: ' \
         '--banned=[Tokens that an output must not contain]:banned: ' \
         '--beam=[Beam width; 1 is greedy search]:beam: ' \
@@ -251,7 +251,7 @@ _t2t() {
         '--engine=[What computes]:engine:(auto litert tensorflow ctranslate2)' \
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
         '--first=[Tokens that an output may begin with; empty: all]:first: ' \
-        '--hypotheses=[Translations to score, one per line]:hypotheses: ' \
+        '--hypotheses=[File with translations to score, one per line]:hypotheses:_files' \
         '--json[Print the scores as a JSON object]' \
         '--leaves=[Leaf symbol that the run was trained with]:leaves:(tag XX word)' \
         '--lowercase[Ignore case in BLEU and chrF; sacreBLEU'\''s TER always does]' \
@@ -259,9 +259,9 @@ _t2t() {
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[File for a run'\''s translations or parses]:output:_files' \
         '--paper_bleu=[Language of the references, such as de, to add the paper'\''s BLEU]:paper_bleu: ' \
-        '--parses=[Parses to score, one tree per line; an empty line is a missing parse]:parses: ' \
+        '--parses=[File with parses to score, one tree per line; an empty line is a missing parse]:parses:_files' \
         '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper; or "marian", length^α, as in Marian, Hugging Face and CTranslate2]:penalty:(gnmt marian)' \
-        '--reference=[Reference translations, one per line]:reference: ' \
+        '--reference=[Files with reference translations, one per line]:reference:_files' \
         '--sample[Sample tokens at random instead of searching]' \
         '--seed=[Random seed for sampling]:seed: ' \
         '--source=[Text file with the sentences that a run translates]:source:_files' \
@@ -270,7 +270,7 @@ _t2t() {
         '--tokenize=[sacreBLEU'\''s tokenizer for BLEU]:tokenize:(13a intl char none zh ja-mecab ko-mecab)' \
         '--top_k=[Number of most likely tokens that sampling draws from; 0: all]:top_k: ' \
         '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones; 1: all]:top_p: ' \
-        '--treebank=[Gold trees: a path, a glob, or several with commas]:treebank: ' \
+        '--treebank=[Files with gold trees: a path, a glob, or several with commas]:treebank:_files' \
         '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
         '*:argument:_files -/' ;;
     t2t-export)

@@ -35,11 +35,12 @@ async function ask(path, body) {
 // Returns the server's message about a refused request, and advice if it contains none.
 function messageOf(status, error) {
   const known = typeof error === "string";
-  const message = known ? withLabels(error) : `The server failed (HTTP status ${status})`;
+  let message = known ? withLabels(error) : `The server failed (HTTP status ${status})`;
   let advice = "";
   if (status === 401 || (status === 403 && !byId("key-field").hidden)) {
     byId("key-field").hidden = false;
     byId("key").focus();
+    [message] = message.split(". ");  // the rest names headers, for programs
     advice = "Enter the API key of this server at the top.";
   } else if (status === 500 || !known) {
     advice = "The server's log tells the reason.";
