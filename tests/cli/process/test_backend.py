@@ -94,7 +94,7 @@ def test_a_command_prints_nothing_of_its_libraries(toy_run, tmp_path):
     result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True)
     assert result.returncode == 0 and result.stdout.count(b"\n") == 1
     lines = result.stderr.splitlines()
-    assert lines and all(line.startswith(b"translating: 1 of 1 lines (100%), ") for line in lines)
+    assert lines and all(line.startswith(b"translating: 1 of 1 line (100%), ") for line in lines)
 
 
 # Loads a module named "keras" that only prints a line.
