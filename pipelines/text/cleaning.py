@@ -25,7 +25,7 @@ FORMER_NAMES = {"too_long": "max_characters", "ratio": "max_ratio", "duplicate":
 
 
 class Judged(NamedTuple):
-    """What the rules for single pairs decide about a pair.
+    """The verdict of the rules for single pairs.
 
     Args:
         texts: the normalized source and target.

@@ -1,4 +1,4 @@
-"""Sentence pairs with a score for each, of which only those with a high score are kept.
+"""Sentence pairs with scores. Only pairs with high scores are kept.
 
 Line n of a file of scores begins with the score of pair n: larger is better. `t2t-score --reverse`
 writes such a file; other programs may, too.

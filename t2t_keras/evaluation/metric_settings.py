@@ -6,7 +6,7 @@ METRICS = ("bleu", "chrf", "chrf++", "ter")
 # Those of sacreBLEU's tokenizers that need no download: the others fetch a SentencePiece model.
 TOKENIZERS = ("13a", "intl", "char", "none", "zh", "ja-mecab", "ko-mecab")
 EXTRAS = {"ja-mecab": "ja", "ko-mecab": "ko"}  # {tokenizer: extra that it needs}
-# Tokenizers for languages without spaces between words, of which TER separates the characters.
+# Tokenizers for languages without spaces between words. With them, TER compares characters.
 WITHOUT_SPACES = ("zh", "ja-mecab", "char")
 
 

@@ -25,7 +25,8 @@ FILES = {
 }
 MOST_ENTRIES = 1000
 LONGEST_READ = 1 << 20  # bytes; more than the list of so many entries needs
-MOST_EXPANDED, ALLOWED = 50, 16 << 20  # times the zip file's size, plus bytes
+MOST_EXPANDED = 50  # maximum ratio of the contents' size to the zip file's size
+ALLOWED = 16 << 20  # bytes of contents that are allowed beyond that ratio
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 IGNORED = ("__MACOSX", ".DS_Store")  # written by macOS
 # Exceptions of `zipfile` for a damaged file.

@@ -135,14 +135,18 @@ def direction(repository, codes):
     """
     name = repository.partition("/")[2]
     parts = re.split("[-_.]", name)
-    known = lambda part: re.fullmatch("[A-Za-z]{2}", part) and part.lower() in NAMES  # noqa: E731
-    pairs = [pair for pair in itertools.pairwise(parts) if all(map(known, pair))]
+    pairs = [pair for pair in itertools.pairwise(parts) if all(map(is_plain_code, pair))]
     pairs = [tuple(map(normalized, pair)) for pair in pairs]
-    if name.lower().startswith("opus-mt-") and pairs and all(map(known, parts[-2:])):
+    if name.lower().startswith("opus-mt-") and pairs and all(map(is_plain_code, parts[-2:])):
         return Languages(*pairs[-1])
     plain = {code.partition("-")[0] for code in codes}
     named = [pair for pair in pairs if len(plain) == 2 and set(pair) == plain]
     return Languages(*named[-1]) if named else None
+
+
+def is_plain_code(part):
+    """Returns whether a part of a name is a code of two letters."""
+    return re.fullmatch("[A-Za-z]{2}", part) is not None and part.lower() in NAMES
 
 
 def languages_line(languages, card):

@@ -10,7 +10,6 @@ interval between two evaluations.
 
 import collections
 import contextlib
-import math
 import time
 from pathlib import Path
 
@@ -18,22 +17,18 @@ import keras
 import tensorflow as tf
 
 from t2t_keras.checks import check
-from t2t_keras.evaluation.held_out_metrics import by_set
 from t2t_keras.schedules import rate_of_last_update
-from t2t_keras.training.checkpoints import Checkpoints, check_finite, restore, state_of
-from t2t_keras.training.console import Console
+from t2t_keras.training.checkpoints import Checkpoints, restore, state_of
 from t2t_keras.training.early_stopping import EarlyStopping, watched_metric
 from t2t_keras.training.evaluator import Evaluator
-from t2t_keras.training.interval_log import IntervalLog
+from t2t_keras.training.finite_checks import FiniteChecks, shortened
+from t2t_keras.training.logs.console import Console
+from t2t_keras.training.logs.interval_log import IntervalLog
+from t2t_keras.training.logs.metrics_file import MetricsFile
+from t2t_keras.training.logs.summaries import Summaries
 from t2t_keras.training.machines import Machines
-from t2t_keras.training.metrics_file import MetricsFile
 from t2t_keras.training.signals import stopping_on_signals
-from t2t_keras.training.summaries import Summaries
 from t2t_keras.training.training_cost import TrainingCost
-
-
-class NonFiniteLoss(ValueError):
-    """A loss or a weight became infinite or NaN."""
 
 
 class Trainer:
@@ -76,6 +71,7 @@ class Trainer:
         self.machines = Machines(self.strategy)
         self.is_chief = self.machines.is_chief
         self.checkpoints = Checkpoints(self.folder / "checkpoints", config.keep)
+        self.finite = FiniteChecks(model, data, self.checkpoints)
         self.metrics_file = MetricsFile(self.folder / "metrics.jsonl")
         metric = watched_metric(config.best_metric, names)
         digests = {each.name: each.digest for each in self.held_out}
@@ -148,7 +144,7 @@ class Trainer:
             evaluation_is_due = self.is_due(self.config.evaluate_every)
             save_is_due = self.save_is_due()
             if log_is_due or evaluation_is_due or save_is_due:
-                self.check_losses(unchecked_losses)
+                self.finite.check_losses(unchecked_losses, self.step)
                 unchecked_losses = []
             if log_is_due:
                 self.record_interval(logs)
@@ -165,7 +161,7 @@ class Trainer:
                     if evaluation_is_due and self.step < self.config.steps:
                         self.callbacks.on_epoch_begin(self.epoch)
             self.agree_to_stop()
-        self.check_losses(unchecked_losses)
+        self.finite.check_losses(unchecked_losses, self.step)
 
     @property
     def epoch(self):
@@ -213,43 +209,6 @@ class Trainer:
         by_time = minutes and time.monotonic() - self.saved_at >= 60 * minutes
         return by_time or (every and self.step % every == 0)
 
-    def check_losses(self, losses):
-        """Raises `NonFiniteLoss` if a loss of the last steps is infinite or NaN."""
-        first = self.step - len(losses)
-        bad = [step for step, loss in enumerate(losses, first) if not math.isfinite(loss)]
-        if not bad:
-            return
-        step = bad[0]
-        causes = f"its batch ({self.pairs(step)})"
-        if step:
-            causes += f" or the update of step {step:,} ({self.pairs(step - 1)})"
-        self.raise_non_finite(
-            f"The loss of step {step + 1:,} is {float(losses[step - first])}. The cause is {causes}"
-        )
-
-    def check_weights(self, state):
-        """Raises `NonFiniteLoss` if an update has made a weight or a moment infinite or NaN."""
-        try:
-            check_finite(state)
-        except ValueError as error:
-            self.raise_non_finite(
-                f"After step {self.step:,} the model is no longer finite ({error}), although all "
-                f"losses were. The batch of this step contains the {self.pairs(self.step - 1)}",
-                error,
-            )
-
-    def pairs(self, step):
-        return f"sentence pairs {shortened(self.data.examples(step))}"
-
-    def raise_non_finite(self, event, error=None):
-        newest = "There is no checkpoint yet"
-        if steps := self.checkpoints.steps():
-            newest = f"The newest checkpoint, from step {steps[-1]:,}, is older"
-        raise NonFiniteLoss(
-            f"{event}. {newest}. Try a smaller training.learning_rate, a longer "
-            "training.warmup_steps, training.clip_norm=1, or float32"
-        ) from error
-
     def record_interval(self, logs):
         """Records the training metrics since the previous line of the log."""
         if self.is_chief:
@@ -268,7 +227,7 @@ class Trainer:
         is_best = False
         if self.held_out:
             results |= self.evaluator.losses(self.console.measuring_loss)
-            self.check_held_out(results)
+            self.finite.check_held_out(results, self.step)
             if self.is_chief:
                 scores, examples = self.evaluator.translations(self.console.translating)
                 results |= scores
@@ -296,19 +255,6 @@ class Trainer:
         self.callbacks.on_epoch_end(self.epoch - 1, numbers)
         return is_best
 
-    def check_held_out(self, results):
-        """Raises `NonFiniteLoss` if a held-out loss is infinite or NaN."""
-        for name, metrics in (by_set(results) or {"": results}).items():
-            if math.isfinite(metrics["loss"]):
-                continue
-            self.check_weights(state_of(self.model))
-            of = f" ({name})" if name else ""
-            raise NonFiniteLoss(
-                f"The held-out loss{of} after step {self.step:,} is {metrics['loss']}, although "
-                "all weights are finite. Probably the model cannot process one of the held-out "
-                "pairs. Remove it, or train without held-out text"
-            )
-
     @property
     def stopped_early(self):
         """Whether early stopping has ended the run, which is then finished."""
@@ -319,7 +265,7 @@ class Trainer:
         self.saved_at = time.monotonic()
         if self.is_chief and self.step != self.saved_step:
             state = state_of(self.model)
-            self.check_weights(state)
+            self.finite.check_weights(state, self.step)
             progress = {"tokens": self.tokens, "seen": self.seen, **self.cost.state()}
             progress |= self.early_stopping.state() | {"interval": self.interval_log.state()}
             self.checkpoints.save(self.step, state, progress, on_schedule)
@@ -355,9 +301,3 @@ class Trainer:
         notes = {"best_step": self.checkpoints.best(), **notes}
         self.early_stopping.restore(notes, self.console.warn)
         self.console.resuming(self.step)
-
-
-def shortened(values, most=20):
-    """Formats the first values, with the total number if there are more."""
-    shown = ", ".join(str(value) for value in list(values)[:most])
-    return shown + (f", … ({len(values)} in all)" if len(values) > most else "")

@@ -168,7 +168,7 @@ def test_a_full_disk_is_named_and_the_download_resumed(tmp_path):
         options = {"environment": hub.environment(tmp_path / "home")}
         full = command("import_model", *arguments, limits={"FSIZE": size // 2}, **options)
         assert full.returncode == 2 and "home/hub is full. Free some, or set HF_HOME" in full.stderr
-        assert "The same command resumes the download" in full.stderr
+        assert "Run the same command to resume the download" in full.stderr
         result = command("import_model", *arguments, **options)
     assert result.returncode == 0, result.stderr
     assert "model.bin: resumed after" in result.stdout

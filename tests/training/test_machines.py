@@ -13,8 +13,8 @@ from support.processes.commands import HELPERS, running
 from support.processes.machine_process import BLEU
 
 from t2t_keras.training.checkpoints import Checkpoints
+from t2t_keras.training.logs.metrics_file import MetricsFile
 from t2t_keras.training.machines import LostMachine, Machines, find_strategy
-from t2t_keras.training.metrics_file import MetricsFile
 
 STEPS = 20
 SETTINGS = [

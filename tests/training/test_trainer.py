@@ -15,8 +15,9 @@ from support.runs.small_training import HeldOut, final_state, new_trainer, train
 from t2t_keras import Perplexity, Transformer, TransformerConfig, TransformerSchedule
 from t2t_keras.training import training_cost
 from t2t_keras.training.checkpoints import Checkpoints
-from t2t_keras.training.metrics_file import MetricsFile
-from t2t_keras.training.trainer import NonFiniteLoss, Trainer
+from t2t_keras.training.finite_checks import NonFiniteLoss
+from t2t_keras.training.logs.metrics_file import MetricsFile
+from t2t_keras.training.trainer import Trainer
 from t2t_keras.training.training_config import TrainingConfig
 
 

@@ -18,7 +18,7 @@ from support.runs.small_training import HeldOut, assert_same_bits, final_state, 
 
 from t2t_keras.training import checkpoints
 from t2t_keras.training.checkpoints import Checkpoints, average, state_of
-from t2t_keras.training.metrics_file import MetricsFile
+from t2t_keras.training.logs.metrics_file import MetricsFile
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What to do about an error of a request to the Hugging Face Hub, in one line."""
+"""Error messages for failed requests to the Hugging Face Hub, one line each, with advice."""
 
 import contextlib
 import errno
@@ -22,7 +22,7 @@ def explained(address, revision, name=None):
         name: name of the file, if one is downloaded.
     """
     errors, hub = library().errors, library().constants.ENDPOINT
-    resumes = "The same command resumes the download" if name else ""
+    resumes = "Run the same command to resume the download" if name else ""
     login = "log in with `hf auth login`, or set HF_TOKEN"
     try:
         yield

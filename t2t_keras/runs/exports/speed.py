@@ -32,7 +32,7 @@ def measured(translator, sentences):
 
     Args:
         translator: a `Translator`.
-        sentences: a list of texts, of which at most `SENTENCES` are used, evenly spread.
+        sentences: a list of texts. At most `SENTENCES` of them are used, evenly spread.
     """
     sentences = [text for text in sentences if text.strip()]
     count = min(len(sentences), SENTENCES)

@@ -6,7 +6,7 @@ from pipelines.atomic_files import digest
 from t2t_keras.runs.exports.engine_exports import export_for_cpus
 from t2t_keras.runs.exports.exporting import is_exported
 from t2t_keras.runs.training.final_weights import AVERAGED, FinalWeights
-from t2t_keras.training.console import example_lines
+from t2t_keras.training.logs.console import example_lines
 
 LAST = 5  # number of checkpoints to average (§6.1); `Run.average` can average more
 

@@ -4,7 +4,7 @@ import tensorflow as tf
 from tensorboard.backend.event_processing.plugin_event_accumulator import EventAccumulator
 
 from t2t_keras.evaluation.held_out import Example
-from t2t_keras.training.summaries import Summaries, escaped
+from t2t_keras.training.logs.summaries import Summaries, escaped
 
 LOSS, BLEU = "quality/loss", "quality/BLEU"
 

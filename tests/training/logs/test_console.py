@@ -5,8 +5,8 @@ import keras
 import pytest
 
 from t2t_keras.evaluation.held_out import Example
-from t2t_keras.training import console as console_module
-from t2t_keras.training.console import Console
+from t2t_keras.training.logs import console as console_module
+from t2t_keras.training.logs.console import Console
 from t2t_keras.training.training_config import TrainingConfig
 
 LOGS = {"loss": 2.0, "perplexity": 7.0}

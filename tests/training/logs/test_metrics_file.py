@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from t2t_keras.training.metrics_file import MetricsFile
+from t2t_keras.training.logs.metrics_file import MetricsFile
 
 LINES = [{"step": 10, "loss": 2.5}, {"step": 20, "loss": 0.1 + 0.2, "bleu_signature": "ü"}]
 

@@ -8,7 +8,7 @@ uninterrupted one.
 import tensorflow as tf
 
 from t2t_keras.schedules import rate_of_last_update
-from t2t_keras.training.metrics_file import MetricsFile
+from t2t_keras.training.logs.metrics_file import MetricsFile
 
 
 class IntervalLog:

@@ -19,7 +19,7 @@ from absl import logging
 from pipelines.printable import printable
 from t2t_keras.evaluation.held_out_metrics import by_set
 from t2t_keras.schedules import rate_of_last_update
-from t2t_keras.training.colors import Colors
+from t2t_keras.training.logs.colors import Colors
 
 REDRAW_SECONDS = 0.2  # seconds between two updates of the progress line
 SILENT_SECONDS = 30.0  # maximum number of seconds between two lines of a log file

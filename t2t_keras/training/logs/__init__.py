@@ -1,0 +1,1 @@
+"""Records of a training: the log, metrics files and TensorBoard."""
