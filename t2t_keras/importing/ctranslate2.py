@@ -6,6 +6,7 @@ import numpy as np
 
 from t2t_keras.checks import check_boolean
 from t2t_keras.importing.accompanying_files import read_json_file
+from t2t_keras.importing.ctranslate2_foreign import refuse_foreign
 from t2t_keras.importing.ctranslate2_vocabularies import Vocabularies
 from t2t_keras.importing.files import ctranslate2_file
 from t2t_keras.importing.imported import Imported, ImportedWeights
@@ -16,33 +17,6 @@ SPECS = ("", "TransformerBase", "TransformerBig", "TransformerSpec")
 REVISIONS = range(1, 8)
 SEARCH = {"beam": 2, "alpha": 1.0, "penalty": "marian"}  # the defaults of CTranslate2's translator
 ACTIVATIONS = ("relu", "gelu_tanh", "swish", "gelu", "gelu_sigmoid")
-# {variable that the paper's model does not have: feature that needs the variable}
-FOREIGN = {
-    "relative_position_keys": "relative positions",
-    "relative_attention_bias": "relative positions",
-    "relative_left_max_position": "relative positions",
-    "rotary_dim": "rotary positions (RoPE)",
-    "alibi": "ALiBi",
-    "linear_0_noact": "gated linear units",
-    "q_norm": "norms of queries and keys",
-    "layernorm_embedding": "a norm of the embeddings",
-    "project_in": "projections of the embeddings",
-    "project_out": "projections of the embeddings",
-    "sliding_window": "a sliding window",
-    "scale_outputs": "scaled outputs",
-    "final_logit_softcapping": "capped logits",
-    "weight_zero": "AWQ quantization",
-    "embeddings_1": "several sources or factors",
-    "num_heads_kv": "multi-query attention",
-    "multi_query_attention": "multi-query attention",
-}
-# Names of scalars that the importer reads, or that do not affect the paper's model.
-KNOWN = re.compile(
-    r"(.*/)?(num_heads|pre_norm|activation|scale_embeddings|multiply_by_sqrt_depth|queries_scale"
-    r"|start_from_zero_embedding|alignment_layer|alignment_heads|embeddings_merge"
-    r"|alibi_use_positive_positions|scale_alibi"
-    r"|with_(source|target)_(bos|eos)|(bos|eos|unk)_token)"
-)
 # Revision 1 has OpenNMT-tf 1's names. These replacements, applied in order, give the current names:
 # (stack or "", old, new).
 RENAMED = (
@@ -97,7 +71,7 @@ class CTranslate2Folder:
         self.settings = read_json_file(folder / "config.json", {})
         if self.model.revision == 1:
             self.rename()
-        self.refuse_foreign()
+        refuse_foreign(folder, self.model, self.settings)
         self.tensors = Tensors(self.model.tensors, self.model.path)
 
     def rename(self):
@@ -105,43 +79,6 @@ class CTranslate2Folder:
             renamed = {current_name(name): part[name] for name in part}
             part.clear()
             part.update(renamed)
-
-    def refuse_foreign(self):
-        attributes = self.model.attributes
-        names = [*self.model.tensors, *(name for name in attributes if self.is_on(name))]
-        for name in names:
-            for part in name.split("/"):
-                if part in FOREIGN:
-                    raise ValueError(
-                        f"{self.folder} has {FOREIGN[part]} ({name}): it is not the paper's "
-                        "Transformer, and is not imported"
-                    )
-        unknown = [
-            name
-            for name in attributes
-            if not KNOWN.fullmatch(name) and not FOREIGN.keys() & set(name.split("/"))
-        ]
-        if unknown:
-            raise ValueError(
-                f"{self.folder} has settings that the paper's Transformer does not have, so it is "
-                f"not imported: {', '.join(unknown[:8])}"
-            )
-        remedies = {
-            "quantization_type": "Convert the model again without --quantization",
-            "multi_query_attention": "Its heads share keys and values",
-        }
-        for name, remedy in remedies.items():
-            if self.settings.get(name):
-                raise ValueError(
-                    f"{self.folder}/config.json has {name}={self.settings[name]}: such a model is "
-                    f"not imported. {remedy}"
-                )
-
-    def is_on(self, name):
-        value = self.model.attributes[name]
-        if name.endswith("/rotary_dim"):  # 0 means all dimensions, -1 none
-            return isinstance(value, str) or value >= 0
-        return bool(value)
 
     def attribute(self, stack, name, default):
         """Returns an attribute of a stack. In early revisions, it is an attribute of the model."""
