@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from absl import logging
 
-from t2t_keras.export.formats import versions_in
+from t2t_keras.export.formats import LITERT_MODEL, versions_in
 from t2t_keras.serving import versions
 from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.serving.limits import Refusal
@@ -104,7 +104,8 @@ class ServedModels:
         while True:
             await asyncio.sleep(versions.POLL_SECONDS)
             for model in self.all.values():
-                with contextlib.suppress(OSError):  # the disk may be unavailable for a moment
+                # The disk may be unavailable for a moment, and a record be half written.
+                with contextlib.suppress(OSError, ValueError):
                     await model.check_folder()
 
     def check_started(self):
@@ -159,7 +160,7 @@ def load_model(folder, **options):
 
         return EngineModel(LiteRTEngine(folder))
     if not is_saved_model(folder):  # perhaps it is just being copied
-        raise ValueError(f"{folder} contains no model")
+        raise ValueError(f"{folder} contains no model: no {LITERT_MODEL} and no saved_model.pb")
     from t2t_keras.serving.models import ServedSavedModel  # loads TensorFlow
 
     return ServedSavedModel(folder, **options)
