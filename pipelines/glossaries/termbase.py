@@ -50,8 +50,8 @@ def entries_in_tbx(contents, languages):
     if languages is None:
         raise ValueError(
             "a termbase (TBX) has terms of several languages, and the languages of the model are "
-            'not recorded. Add "languages": ["en", "de"] to its config.json, with the codes of its '
-            "source and target, or save the terms as CSV with two columns"
+            "not recorded. Export the model with t2t-export --languages=SOURCE,TARGET, or save the "
+            "terms as CSV with two columns"
         )
     known, present, count = set(), set(), 0
     for concept in Concepts(contents).found:

@@ -70,8 +70,7 @@ LICENSE = flags.DEFINE_string(
 LANGUAGES = flags.DEFINE_string(
     "languages",
     None,
-    "With --format=hub and argos: source and target language, such as en,de. Default: as the run "
-    "records them.",
+    "Source and target language, such as en,de, for the record. Default: as the run records them.",
 )
 N_BEST = flags.DEFINE_integer(
     "n_best",
@@ -82,9 +81,9 @@ N_BEST = flags.DEFINE_integer(
 # {format: flags that have no effect on it}. A CTranslate2 folder records a search without
 # constraints, because CTranslate2 does not support them.
 UNUSED = {
-    "saved_model": (FORCE, PORTABLE, LICENSE, LANGUAGES, *SAMPLING_FLAGS),
-    "litert": (FORCE, IDS_ONLY, LICENSE, LANGUAGES, *SAMPLING_FLAGS),
-    "ctranslate2": (IDS_ONLY, PORTABLE, LICENSE, LANGUAGES, *SAMPLING_FLAGS, *CONSTRAINT_FLAGS),
+    "saved_model": (FORCE, PORTABLE, LICENSE, *SAMPLING_FLAGS),
+    "litert": (FORCE, IDS_ONLY, LICENSE, *SAMPLING_FLAGS),
+    "ctranslate2": (IDS_ONLY, PORTABLE, LICENSE, *SAMPLING_FLAGS, *CONSTRAINT_FLAGS),
     "keras": (DTYPE, FORCE, IDS_ONLY, PORTABLE, LICENSE, LANGUAGES, N_BEST, *SEARCH_FLAGS),
     "hub": (TO, FORCE, IDS_ONLY, PORTABLE, *SAMPLING_FLAGS),
     "argos": (FORCE, IDS_ONLY, PORTABLE, LICENSE, N_BEST, *SEARCH_FLAGS),

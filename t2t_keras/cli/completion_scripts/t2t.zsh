@@ -285,7 +285,7 @@ _t2t() {
         '--force[Replace an existing CTranslate2 folder]' \
         '--format=[Output format]:format:(saved_model litert keras ctranslate2 argos hub)' \
         '--ids_only[Write a SavedModel that takes and returns ids]' \
-        '--languages=[With --format=hub and argos: source and target language, such as en,de]:languages: ' \
+        '--languages=[Source and target language, such as en,de, for the record]:languages: ' \
         '--license=[With --format=hub: license for the model card, such as apache-2.0]:license: ' \
         '--n_best=[Translations per text in translate_n_best, as served]:n_best: ' \
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \

@@ -17,7 +17,14 @@ from t2t_keras.translating.export_record import write_record
 
 
 def export_litert(
-    run, folder=None, weights=None, dtype="float32", n_best=None, portable=False, **search
+    run,
+    folder=None,
+    weights=None,
+    dtype="float32",
+    n_best=None,
+    portable=False,
+    languages=None,
+    **search,
 ):
     """Writes the next version of a model for LiteRT, and returns the version's folder.
 
@@ -29,13 +36,14 @@ def export_litert(
         dtype: type of the stored weights, "float32" or "int8".
         n_best: size of the n-best lists of t2t-serve. None: the beam width.
         portable: write one file with the whole search, for use without this package.
+        languages: the `Languages`, for the record. None: those of the run.
         **search: changes to the run's search settings, which become the defaults of the export.
     """
     check_choice("dtype", dtype, LITERT_DTYPES)
     config, tokenizer = run.search(**search), run.tokenizer()
     check(not config.constrain, "constrain", config.constrain, "left out: LiteRT knows no trees")
     check(config.method == "beam", "method", config.method, "'beam' in an export")
-    model, facts = loaded(run, weights, config.with_results(n_best), dtype)
+    model, facts = loaded(run, weights, config.with_results(n_best), dtype, languages)
     facts["tags"] = list(run.tags())
     if (tag := tag_before(tokenizer)) is not None:
         facts["tag"] = tag
@@ -57,7 +65,14 @@ def export_litert(
 
 
 def export_ctranslate2(
-    run, folder=None, weights=None, dtype="float32", force=False, n_best=None, **search
+    run,
+    folder=None,
+    weights=None,
+    dtype="float32",
+    force=False,
+    n_best=None,
+    languages=None,
+    **search,
 ):
     """Writes a folder for CTranslate2 that includes the sub-word model.
 
@@ -68,6 +83,7 @@ def export_ctranslate2(
         dtype: type of the stored weights.
         force: replace an existing CTranslate2 folder.
         n_best: size of the n-best lists of t2t-serve. None: the beam width.
+        languages: see `export_litert`.
         **search: changes to the run's search settings, which become the defaults of the export.
     """
     tokenizer, config = run.tokenizer(), run.search(**search)
@@ -76,7 +92,7 @@ def export_ctranslate2(
             f"{run.folder} puts a tag before each source, which CTranslate2 folders cannot. Export "
             "a SavedModel"
         )
-    model, facts = loaded(run, weights, config.with_results(n_best), dtype)
+    model, facts = loaded(run, weights, config.with_results(n_best), dtype, languages)
     folder = folder or run.folder / "export_ctranslate2"
     with tempfile.TemporaryDirectory() as temporary:
         save_ctranslate2(
@@ -94,7 +110,7 @@ def export_ctranslate2(
     return folder
 
 
-def loaded(run, weights, config, dtype):
+def loaded(run, weights, config, dtype, languages):
     """Returns the model of a run and the record of its export.
 
     Args:
@@ -102,13 +118,14 @@ def loaded(run, weights, config, dtype):
         weights: see `TrainedModel`.
         config: the `SearchConfig`.
         dtype: type of the stored weights.
+        languages: see `export_litert`.
     """
     config.validate()
     model, steps, file = run.loaded_with_file(weights)
     facts = facts_of(model, steps, dtype=dtype, search=config, longest=model.longest)
     facts["weights"]["file"], facts["settings"] = file, run.settings_digest()
     facts["split"] = not run.prepared_with("leaves")
-    facts["languages"] = run.languages()
+    facts["languages"] = languages or run.languages()
     choice = run.alignment_choice()
     facts["alignment"] = choice and dataclasses.asdict(choice)
     return model, facts

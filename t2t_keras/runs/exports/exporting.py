@@ -48,7 +48,14 @@ def export(run, folder=None, format="saved_model", weights=None, **options):
 
 
 def export_saved_model(
-    run, folder=None, weights=None, dtype="float32", ids_only=False, n_best=None, **search
+    run,
+    folder=None,
+    weights=None,
+    dtype="float32",
+    ids_only=False,
+    n_best=None,
+    languages=None,
+    **search,
 ):
     """Writes the next version of a SavedModel, and returns the version's folder.
 
@@ -60,6 +67,7 @@ def export_saved_model(
         dtype: type of the stored weights.
         ids_only: write a model that takes and returns ids instead of text.
         n_best: size of the n-best lists. None: the beam width.
+        languages: the `Languages`, for the record. None: those of the run.
         **search: changes to the run's search settings.
     """
     config = run.search(**search)
@@ -83,15 +91,17 @@ def export_saved_model(
                 target = tokenizer.target
                 follows = target.ends_phrase() if target.ends_word is None else None
                 options = dtype, run.alignment_choice(), trees, follows
-                save_text_model(unfinished, model, config, *languages(tokenizer), *options)
+                save_text_model(unfinished, model, config, *graph_languages(tokenizer), *options)
             save_tokenizer(tokenizer, unfinished / "vocabulary")
             settings = read_config(run.config_file)
+            if languages:
+                settings["languages"] = list(languages)
             write_json(unfinished / "config.json", settings | {"export": facts})
             write_manifest(unfinished)
     return version
 
 
-def languages(tokenizer):
+def graph_languages(tokenizer):
     """Returns source and target as the `Language`s of an exported graph."""
     result = []
     sides = tokenizer.source, tokenizer.target

@@ -3,9 +3,10 @@ import json
 import pytest
 
 from pipelines.atomic_files import read_json
-from t2t_keras.runs.exports import exporting
+from t2t_keras.runs.exports import engine_exports, exporting
 from t2t_keras.runs.exports.export_record import weights_digest
 from t2t_keras.translating.export_folders import find_export
+from t2t_keras.translating.languages import Languages, languages_of
 
 TEXTS = ["The dog sleeps.", "", "The cat sleeps."]
 
@@ -110,3 +111,18 @@ def test_the_newest_complete_version_is_found(tmp_path):
         (tmp_path / str(version) / "saved_model.pb").touch()
     assert find_export(tmp_path) == tmp_path / "10"
     assert find_export(tmp_path / "9") == tmp_path / "9"
+
+
+@pytest.mark.parametrize("form", ["saved_model", "litert", "ctranslate2"])
+def test_an_export_may_state_the_languages(run, tmp_path, empty_models, monkeypatch, form):
+    def save_ctranslate2(model, pieces, folder, finish, **options):
+        folder.mkdir()
+        finish(folder)
+
+    monkeypatch.setattr(engine_exports, "save_litert", lambda *arguments: {})
+    monkeypatch.setattr(engine_exports, "save_ctranslate2", save_ctranslate2)
+    options = {"ids_only": True} if form == "saved_model" else {}
+    for given in (None, Languages("nds", "de")):
+        output = tmp_path / str(given is None)
+        path = run.export(output, format=form, languages=given, **options)
+        assert languages_of(path) == (given or run.languages())
