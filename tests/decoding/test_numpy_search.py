@@ -85,15 +85,19 @@ def check_equal(found, expected):
     [
         ({}, {}),
         ({"beam": 1}, {}),
-        ({"beam": 3, "n_best": 3, "no_repeat_ngram": 2}, {}),
-        ({"penalty": "marian", "early_stopping": False, "n_best": 2}, {}),
+        pytest.param({"beam": 3, "n_best": 3, "no_repeat_ngram": 2}, {}, marks=pytest.mark.long),
+        pytest.param(
+            {"penalty": "marian", "early_stopping": False, "n_best": 2},
+            {},
+            marks=pytest.mark.long,
+        ),
         ({"banned": (5, 6), "first": (10, 11, 12)}, {}),
-        ({}, {"prefix": PREFIX}),
-        ({"beam": 1}, {"prefix": PREFIX}),
-        ({}, {"phrases": PHRASES}),
+        pytest.param({}, {"prefix": PREFIX}, marks=pytest.mark.long),
+        pytest.param({"beam": 1}, {"prefix": PREFIX}, marks=pytest.mark.long),
+        pytest.param({}, {"phrases": PHRASES}, marks=pytest.mark.long),
         ({}, {"phrases": PHRASES, "prefix": PREFIX}),
         ({"method": "sample", "n_best": 2, "top_k": 5}, {}),
-        ({"method": "sample", "top_p": 0.7}, {}),
+        pytest.param({"method": "sample", "top_p": 0.7}, {}, marks=pytest.mark.long),
     ],
 )
 def test_it_finds_what_the_search_with_keras_finds(model, settings, extras):
@@ -106,7 +110,8 @@ def test_it_finds_what_the_search_with_keras_finds(model, settings, extras):
     check_equal(numpy_search(method, SOURCE, LONGEST, extras), expected)
 
 
-@pytest.mark.parametrize("phrases", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("phrases", [False, True])
 def test_each_row_has_its_options(model, phrases):
     config = SearchConfig(extra_length=12)
     options = {

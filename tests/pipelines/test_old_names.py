@@ -98,6 +98,7 @@ def test_settings_that_an_earlier_version_pickled_are_restored():
     assert pickle.loads(pickle.dumps(restored)) == restored
 
 
+@pytest.mark.long
 def test_training_settings_have_old_names_without_an_experiment():
     code = (
         "from t2t_keras.training.training_config import TrainingConfig\n"

@@ -21,7 +21,7 @@ def test_every_setting_is_a_flag_with_the_same_default_and_names_its_tables():
         tables, default = field.metadata["tables"], field.default
         prefix = "All tables" if tables == list(TABLES) else ", ".join(tables)
         assert flags[name].help.startswith(f"{prefix}: "), name
-        expected = list(default) if isinstance(default, tuple) else default
+        expected = [str(x) for x in default] if isinstance(default, tuple) else default
         assert flags[name].default == expected, name
 
 

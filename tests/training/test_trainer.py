@@ -254,6 +254,7 @@ def test_a_different_choice_of_the_best_starts_its_record_over(watched, tmp_path
     assert resumed.checkpoints.best() == 8
 
 
+@pytest.mark.long
 def test_all_machines_follow_the_value_that_only_the_chief_knows(tmp_path, monkeypatch):
     trainer = new_trainer(
         tmp_path, held_out=[HeldOut()], steps=2, evaluate_every=2, best_metric="bleu"

@@ -71,6 +71,7 @@ def test_pieces_that_cannot_be_separated_are_refused(value):
         changes(f"--banned={value}")
 
 
+@pytest.mark.long
 def test_only_runs_of_trees_can_write_trees(run):
     result = command("translate", run.folder, "--constrain=tree", stdin="The dog sleeps.\n")
     assert result.returncode == 2 and result.stdout == ""

@@ -68,6 +68,7 @@ def trained_by(monkeypatch):
     return trained
 
 
+@pytest.mark.long
 def test_a_finished_run_of_an_older_version_is_left_as_it_is(finish, trained_by):
     run = finish.run
     as_written_by_an_older_version(run)
