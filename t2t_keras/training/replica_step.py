@@ -12,6 +12,7 @@ Keras' `fit` and our trainer both use it. It differs from Keras' training step i
 - The logits are computed in chunks, unless a metric or R-Drop needs them.
 """
 
+import contextlib
 from types import SimpleNamespace
 
 import keras
@@ -240,13 +241,17 @@ class TrainingStep(CompileOptions):
 
     def apply(self, gradients):
         """Clips the gradients and updates the weights."""
+        exchange = contextlib.nullcontext()  # the optimizer sums the gradients over the replicas
         if self.clip_norm is not None:
-            norm = tf.linalg.global_norm(
-                sum_over_replicas([gradient for gradient in gradients if gradient is not None])
-            )
+            # Clipping needs the sums, so they are exchanged here, and not again by the optimizer.
+            sums = iter(sum_over_replicas([g for g in gradients if g is not None]))
+            gradients = [None if g is None else next(sums) for g in gradients]
+            norm = tf.linalg.global_norm([g for g in gradients if g is not None])
             gradients = scaled(gradients, tf.minimum(1.0, self.clip_norm / tf.maximum(norm, 1e-12)))
-        # The optimizer sums over the replicas. It skips weights without a gradient, and warns.
-        self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
+            exchange = summed_before(self.optimizer)
+        with exchange:
+            # The optimizer skips weights without a gradient, and warns.
+            self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
 
 
 def scaled(gradients, scale):
@@ -257,6 +262,21 @@ def sum_over_replicas(tensors):
     """Returns the sums over all replicas, on every replica."""
     replica = tf.distribute.get_replica_context()
     return replica.all_reduce(tf.distribute.ReduceOp.SUM, list(tensors))
+
+
+@contextlib.contextmanager
+def summed_before(optimizer):
+    """Makes an optimizer take gradients that are already summed over the replicas.
+
+    Keras has no option for this, so the method of the optimizer that sums them is hidden. All
+    replicas leave the block only after each of them has updated its weights.
+    """
+    name = "_all_reduce_sum_gradients"
+    vars(optimizer)[name] = list  # not by setattr, which would track it for checkpoints
+    try:
+        yield
+    finally:
+        vars(optimizer).pop(name, None)
 
 
 def choose_xla(wanted):

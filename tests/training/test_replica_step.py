@@ -125,6 +125,21 @@ def test_gradients_are_clipped_by_the_norm_of_the_whole_batch(replicas):
         np.testing.assert_allclose(ours, theirs, atol=1e-6)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("clip_norm", [None, 0.05])
+def test_replicas_exchange_every_gradient_once(replicas, clip_norm):
+    """Each replica sends the tokens, the five sums of the loss, and the gradients."""
+    options = {"accumulate": 2, "clip_norm": clip_norm}
+    model, _ = compiled_model(replicas, 0.0, keras.optimizers.SGD, **options)
+    step = tf.function(lambda data: replicas.run(model.train_step, args=(data,)), autograph=False)
+    graph = step.get_concrete_function(batch()).graph
+    sent = [op.inputs[0] for op in graph.get_operations() if op.type.startswith("CollectiveReduce")]
+    weights = sum(int(np.prod(weight.shape)) for weight in model.trainable_variables)
+    assert sorted(int(np.prod(each.shape)) for each in sent) == sorted([1, 5, weights] * 2)
+    # Later updates by a step of one's own are summed by Keras again.
+    assert "_all_reduce_sum_gradients" not in vars(model.optimizer)
+
+
 def test_perplexity_is_a_by_product_of_the_loss(expected):
     _, history = expected
     np.testing.assert_allclose(history["perplexity"], history["separate_perplexity"], rtol=1e-5)
