@@ -17,6 +17,7 @@ from t2t_keras.losses import LabelSmoothedCrossEntropy
 from t2t_keras.metrics import Perplexity, TokenAccuracy
 from t2t_keras.models import model_class
 from t2t_keras.schedules import PeakSchedule, TransformerSchedule
+from t2t_keras.training.jax_devices import prepare_jax
 from t2t_keras.training.trainable_models import Adam, trainable
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
@@ -88,6 +89,8 @@ class Experiment:
         for name, off in (("r_drop", 0), ("accumulate", 1)):
             value, allowed = getattr(training, name), f"{off} on other backends than TensorFlow"
             check(on_tensorflow or value == off, f"training.{name}", value, allowed)
+        if keras.config.backend() == "jax":
+            prepare_jax(training.tf32)
         model = self.new_model()
         freeze(model, training.freeze)
         options = {

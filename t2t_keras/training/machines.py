@@ -8,8 +8,12 @@ import contextlib
 import json
 import math
 import os
+import time
 
 import tensorflow as tf
+
+from t2t_keras.checks import check
+from t2t_keras.training.devices import prepare_devices
 
 
 class LostMachine(OSError):
@@ -27,13 +31,24 @@ EXCHANGE_ERRORS = (
 )
 
 
-def find_strategy(tpu=None):
+# {training.communication: the implementation between several machines}
+IMPLEMENTATIONS = {
+    name: tf.distribute.experimental.CommunicationImplementation[name.upper()]
+    for name in ("auto", "nccl", "ring")
+}
+SECONDS = 1.0  # between two agreements of several machines on whether to stop
+
+
+def find_strategy(tpu=None, communication="auto"):
     """Returns the strategy for a named TPU, the machines of TF_CONFIG, several GPUs or one device.
 
     Args:
         tpu: name or address of a Cloud TPU; "local" on the TPU's own machine. None: no TPU.
+        communication: see `TrainingConfig`.
     """
+    prepare_devices()
     if tpu is not None:
+        check(communication == "auto", "communication", communication, "'auto' with a TPU")
         resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu)
         tf.config.experimental_connect_to_cluster(resolver)
         tf.tpu.experimental.initialize_tpu_system(resolver)
@@ -41,10 +56,26 @@ def find_strategy(tpu=None):
     cluster = os.environ.get("TF_CONFIG", "").strip()
     if cluster not in ("", "{}"):
         check_cluster(cluster)
-        return tf.distribute.MultiWorkerMirroredStrategy()
+        gpus = tf.config.list_physical_devices("GPU")
+        allowed = "'auto' or 'ring' on machines without GPUs"
+        check(gpus or communication != "nccl", "communication", communication, allowed)
+        return tf.distribute.MultiWorkerMirroredStrategy(
+            communication_options=tf.distribute.experimental.CommunicationOptions(
+                implementation=IMPLEMENTATIONS[communication]
+            )
+        )
     if len(tf.config.list_physical_devices("GPU")) > 1:
-        return tf.distribute.MirroredStrategy()
+        return mirrored_strategy(communication)
     return tf.distribute.get_strategy()
+
+
+def mirrored_strategy(communication="auto", devices=None):
+    """Returns the strategy for the devices of one machine. None: all GPUs, or else the CPU.
+
+    TensorFlow uses NCCL for them. It offers no ring, so without NCCL one device adds the gradients.
+    """
+    ring = tf.distribute.ReductionToOneDevice() if communication == "ring" else None
+    return tf.distribute.MirroredStrategy(devices, cross_device_ops=ring)
 
 
 def check_cluster(text):
@@ -78,6 +109,8 @@ class Machines:
             self.is_chief = (resolver.task_type, resolver.task_id) == (chief_type, 0)
             self.count = sum(len(cluster.get(kind, ())) for kind in ("chief", "worker"))
 
+        self.agreed_at = None  # step and time of the last agreement, and the step of the next
+
         @tf.function
         def gather(value):
             def on_replica(value):
@@ -109,6 +142,28 @@ class Machines:
                 f"another machine of this job ended or cannot be reached ({reason}). Run the same "
                 "command on all machines to resume from the newest checkpoint"
             ) from error
+
+    def any_asked(self, asked, step, at_once):
+        """Returns whether any machine was asked to stop, after a step that all have taken.
+
+        On several machines, the answer is False without an exchange until the next one is due. The
+        slowest machine determines the step of the next one, so that it is the same on all of them.
+
+        Args:
+            asked: whether this machine was asked to stop.
+            step: the number of steps taken.
+            at_once: whether the exchange is due in any case. The same on all machines.
+        """
+        if self.count == 1:
+            return asked
+        last, since, due = self.agreed_at or (step - 1, time.monotonic() - SECONDS, step)
+        if not at_once and step < due:
+            return False
+        milliseconds = math.ceil(1000 * (time.monotonic() - since) / (step - last))
+        values = self.all_values(2 * max(milliseconds, 1) + asked)
+        pause = int(SECONDS * 1000 / (max(values) // 2))
+        self.agreed_at = step, time.monotonic(), step + max(pause, 1)
+        return any(value % 2 for value in values)
 
     def all_values(self, value):
         """Waits until all machines have passed an integer. Returns the set of these integers."""

@@ -17,7 +17,6 @@ from types import SimpleNamespace
 
 import keras
 import tensorflow as tf
-from absl import logging
 
 from t2t_keras.checks import check, check_integer, check_not_negative
 from t2t_keras.losses import token_weights
@@ -28,6 +27,7 @@ from t2t_keras.training.compile_options import (
     refuse_scaled_loss,
     refuse_unused_options,
 )
+from t2t_keras.training.devices import choose_xla
 from t2t_keras.training.r_drop import r_drop_sums
 from t2t_keras.training.recomputation import gradients_with_recomputation
 from t2t_keras.training.token_sums import (
@@ -277,16 +277,6 @@ def summed_before(optimizer):
         yield
     finally:
         vars(optimizer).pop(name, None)
-
-
-def choose_xla(wanted):
-    """Resolves "auto" to True or False, and logs the choice once."""
-    if wanted != "auto":
-        return wanted
-    accelerators = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("TPU")
-    reason = "there is an accelerator" if accelerators else "plain graphs are faster on CPUs"
-    logging.log_first_n(logging.INFO, "XLA is %s: %s", 1, "on" if accelerators else "off", reason)
-    return bool(accelerators)
 
 
 def rows_of_part(data, index, parts):

@@ -19,6 +19,7 @@ import tensorflow as tf
 from t2t_keras.checks import check
 from t2t_keras.schedules import rate_of_last_update
 from t2t_keras.training.checkpoints import Checkpoints, restore, state_of
+from t2t_keras.training.devices import tf32
 from t2t_keras.training.early_stopping import EarlyStopping, watched_metric
 from t2t_keras.training.evaluator import Evaluator
 from t2t_keras.training.finite_checks import FiniteChecks, shortened
@@ -28,6 +29,7 @@ from t2t_keras.training.logs.metrics_file import MetricsFile
 from t2t_keras.training.logs.summaries import Summaries
 from t2t_keras.training.machines import Machines
 from t2t_keras.training.signals import stopping_on_signals
+from t2t_keras.training.token_sums import is_overridden
 from t2t_keras.training.training_cost import TrainingCost
 
 
@@ -94,6 +96,12 @@ class Trainer:
         self.asked_to_stop = None  # the reason, on this machine
         self.stop_reason = None  # agreed on by all machines
         self.summaries = Summaries(self.folder / "logs", names) if self.is_chief else None
+        hooks = "on_train_batch_end", "on_batch_end"  # by default, the first calls the second
+        self.callbacks_of_steps = [
+            callback
+            for callback in callbacks
+            if any(is_overridden(callback, hook, keras.callbacks.Callback) for hook in hooks)
+        ]
         self.callbacks = keras.callbacks.CallbackList(
             [*filter(None, [self.summaries]), self.console, *callbacks],
             add_history=True,
@@ -117,7 +125,11 @@ class Trainer:
         self.evaluator = Evaluator(self.model, self.held_out, self.strategy, self.on_every_replica)
         self.model.stop_training = False
         self.saved_at = time.monotonic()
-        with stopping_on_signals(self.stop_after_this_step), contextlib.closing(self.console):
+        with (
+            stopping_on_signals(self.stop_after_this_step),
+            contextlib.closing(self.console),
+            tf32(self.config.tf32),
+        ):
             self.callbacks.on_train_begin()
             self.cost.start()
             self.take_steps(iter(batches), train_step)
@@ -139,7 +151,7 @@ class Trainer:
             self.tokens += self.data.tokens(self.step)
             self.seen.update(self.data.seen(self.step))
             self.step += 1
-            self.callbacks.on_train_batch_end(self.step - 1, logs)
+            self.end_batch(logs)
             log_is_due = self.is_due(self.config.log_every)
             evaluation_is_due = self.is_due(self.config.evaluate_every)
             save_is_due = self.save_is_due()
@@ -160,8 +172,20 @@ class Trainer:
                         self.save(on_schedule=bool(save_is_due or evaluation))
                     if evaluation_is_due and self.step < self.config.steps:
                         self.callbacks.on_epoch_begin(self.epoch)
-            self.agree_to_stop()
+            self.agree_to_stop(at_once=log_is_due or evaluation_is_due)
         self.finite.check_losses(unchecked_losses, self.step)
+
+    def end_batch(self, logs):
+        """Calls the callbacks at the end of a step.
+
+        Keras converts the logs to numbers for all callbacks, and so waits for the step. Here, only
+        callbacks that use the logs of each step do. The console reads them when it prints them.
+        """
+        self.console.on_train_batch_end(self.step - 1, logs)
+        if self.callbacks_of_steps:
+            numbers = {name: float(value) for name, value in logs.items()}
+            for callback in self.callbacks_of_steps:
+                callback.on_train_batch_end(self.step - 1, numbers)
 
     @property
     def epoch(self):
@@ -193,12 +217,18 @@ class Trainer:
         self.asked_to_stop = reason
         self.console.stopping()
 
-    def agree_to_stop(self):
-        """Makes all machines stop after the same step if any of them was asked to."""
+    def agree_to_stop(self, at_once):
+        """Makes all machines stop after the same step if any of them was asked to.
+
+        Several machines compare notes about once a second, because it makes them wait for the step.
+
+        Args:
+            at_once: whether to do so after this step; the same on all machines.
+        """
         if self.model.stop_training:
             self.asked_to_stop = self.asked_to_stop or "a callback asked for it"
         reason = self.asked_to_stop  # read once: a signal may change it at any moment
-        if any(self.machines.all_values(int(reason is not None))):
+        if self.machines.any_asked(reason is not None, self.step, at_once):
             self.stop_reason = reason or "another machine of the job was asked to stop"
 
     def is_due(self, every):

@@ -5,6 +5,7 @@ import dataclasses
 from pipelines.old_names import accepts_old_names
 from t2t_keras.checks import (
     check,
+    check_boolean,
     check_choice,
     check_integer,
     check_not_negative,
@@ -36,7 +37,11 @@ class TrainingConfig:
         freeze: names of layers that are not trained: "encoder", "decoder", "embedding",
             "source_embedding", "output_embedding", "source_positions", "target_positions".
         precision: "float32" or "mixed_bfloat16".
+        tf32: whether NVIDIA GPUs may round the operands of float32 products to 10 bits, which is
+            faster. Translating, scoring and evaluating after training never round.
         xla: "auto", "on" or "off"; "auto" compiles the step if there is a GPU or TPU.
+        communication: how several GPUs exchange gradients: "auto", "nccl", or "ring", which does
+            not need NCCL.
         log_every: steps between lines of progress and between points of the training curves. A log
             file also gets a line whenever 30 seconds have passed.
         evaluate_every: steps between evaluations.
@@ -62,7 +67,9 @@ class TrainingConfig:
     r_drop: float = 0.0
     freeze: tuple[str, ...] = ()
     precision: str = "float32"
+    tf32: bool = False
     xla: str = "auto"
+    communication: str = "auto"
     log_every: int = 100
     evaluate_every: int = 1000
     checkpoint_every: int = 0
@@ -105,7 +112,9 @@ class TrainingConfig:
         check(isinstance(best, str) and best, "best_metric", best, required)
         check_choice("precision", self.precision, ("float32", "mixed_bfloat16"))
         check_choice("average", self.average, ("unless_worse", "always"))
+        check_boolean("tf32", self.tf32)
         check_choice("xla", self.xla, ("auto", "on", "off"))
+        check_choice("communication", self.communication, ("auto", "nccl", "ring"))
         check(
             self.checkpoint_every or self.checkpoint_minutes,
             "checkpoint_every",

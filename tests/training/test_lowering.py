@@ -67,7 +67,7 @@ def test_an_operation_that_gpus_lack_is_refused(monkeypatch):
         scores = keras.ops.matmul(queries, keras.ops.swapaxes(keys, -1, -2))
         return tf.ensure_shape(tf.numpy_function(lambda x: x, [scores], tf.float32), scores.shape)
 
-    with pytest.raises(ValueError, match="unsupported operation.*PyFunc|PyFunc.*No registered"):
+    with pytest.raises(ValueError, match="PyFunc"):
         lowered_step(transformer())
 
 

@@ -22,7 +22,7 @@ OPTIONAL = ("matplotlib", "pandas", "scipy")
 
 
 def load_backend(with_keras=True, on_jax=False):
-    """Imports Keras and its backend, and finds the devices.
+    """Imports Keras and its backend, and prepares the devices.
 
     Messages are dropped unless loading fails or --verbosity is at least 1.
 
@@ -47,9 +47,9 @@ def load_backend(with_keras=True, on_jax=False):
 
             if keras.config.backend() != "tensorflow":
                 return
-        import tensorflow as tf
+        from t2t_keras.training.devices import prepare_devices
 
-        tf.config.list_physical_devices()
+        prepare_devices()
 
 
 def load_backend_of(folder):

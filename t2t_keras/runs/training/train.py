@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import math
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,6 +37,7 @@ from t2t_keras.runs.training.run_start import (
     unchanged_on_error,
 )
 from t2t_keras.runs.tree_search import tree_constraint
+from t2t_keras.training.devices import tf32
 from t2t_keras.training.machines import Machines, find_strategy
 from t2t_keras.training.trainer import Trainer
 
@@ -87,7 +87,7 @@ def train(
         A `Training`.
     """
     experiment.validate()
-    strategy = find_strategy(tpu)
+    strategy = find_strategy(tpu, experiment.training.communication)
     machines = Machines(strategy)
     run = Run(folder)
     if machines.is_chief:
@@ -169,7 +169,7 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
             held_out=held_out_sets(experiment, texts, held_out_tags, tokenizer, model),
             strategy=strategy,
             callbacks=record,
-            rate=sustained_rate() * replicas,
+            rate=replicas * rate_of(experiment, replicas),
         )
 
 
@@ -227,14 +227,44 @@ def training_corpora(experiment, run):
     return Corpora(store, vocabulary, mix=None, tags=[None])
 
 
-def sustained_rate(size=2048, rounds=3):
-    """Measures one device's floating-point operations per second in a matrix product."""
-    matrix = tf.random.normal((size, size))
-    product = tf.function(lambda x: tf.reduce_sum(tf.matmul(x, x)))
-    float(product(matrix))
-    best = math.inf
-    for _ in range(rounds):
+def rate_of(experiment, replicas):
+    """Measures the `sustained_rate` of the sizes and the precision that a run is trained with."""
+    model, training = experiment.model, experiment.training
+    rows = experiment.data.batches.tokens // (replicas * training.accumulate)
+    dtype = "bfloat16" if training.precision == "mixed_bfloat16" else "float32"
+    with tf32(training.tf32):
+        return sustained_rate(max(rows, 1), model.d_model, getattr(model, "d_ff", 0), dtype)
+
+
+def sustained_rate(rows, width, inner=0, dtype="float32", rounds=3, seconds=0.05):
+    """Measures one device's floating-point operations per second in products of a given size.
+
+    Args:
+        rows: number of vectors.
+        width, inner: the vectors are multiplied by a matrix of these widths, and then by another
+            back to `width`. If `inner` is 0, it is `width`.
+        dtype: type of the operands.
+        rounds: number of measurements, of which the fastest counts.
+        seconds: minimum duration of a measurement.
+    """
+    inner = inner or width
+    x, there, back = (
+        tf.cast(tf.random.normal(shape) / shape[0] ** 0.5, dtype)
+        for shape in ((rows, width), (width, inner), (inner, width))
+    )
+
+    @tf.function(autograph=False)
+    def products(count):
+        y = tf.while_loop(lambda i, y: i < count, lambda i, y: (i + 1, (y @ there) @ back), (0, x))
+        return tf.reduce_sum(tf.cast(y[1], tf.float32))
+
+    def measured(count):
         start = time.perf_counter()
-        float(product(matrix))
-        best = min(best, time.perf_counter() - start)
-    return 2 * size**3 / best
+        float(products(tf.constant(count)))  # reading the sum waits for the device
+        return time.perf_counter() - start
+
+    count = 1
+    measured(count)
+    while measured(count) < seconds:
+        count *= 2
+    return 4 * rows * width * inner * count / min(measured(count) for _ in range(rounds))

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from t2t_keras.decoding.alignment import attention_between, check_attends
 from t2t_keras.decoding.scoring import log_probabilities
-from t2t_keras.training.replica_step import choose_xla
+from t2t_keras.training.devices import choose_xla, prepare_devices
 from t2t_keras.translating.engines.engine import Engine
 from t2t_keras.translating.engines.search_graphs import IDS, graph_search, phrase_search
 
@@ -28,6 +28,7 @@ class ModelEngine(Engine):
     def __init__(
         self, model, tokenizer, config, trees=lambda config: None, alignment=None, **attributes
     ):
+        prepare_devices()
         self.model, self.tokenizer, self.config = model, tokenizer, config
         self.longest, self.trees, self.alignment = model.longest, trees, alignment
         vars(self).update(attributes)

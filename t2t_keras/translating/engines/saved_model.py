@@ -20,6 +20,7 @@ from t2t_keras.export.signature_names import (
     IDS_SMALL,
     IDS_WITH_OPTIONS,
 )
+from t2t_keras.training.devices import prepare_devices
 from t2t_keras.translating.engines.compiled_search import CompiledSearch
 from t2t_keras.translating.engines.engine import Engine
 from t2t_keras.translating.export_folders import EXPORT_AGAIN, longest_of, search_of, tag_of
@@ -41,6 +42,7 @@ class SavedModelEngine(Engine):
     phrase_room = REQUIRED_LONGEST  # time and memory grow with the phrases
 
     def __init__(self, folder, signatures=None, compile_shapes=True, in_background=False):
+        prepare_devices()
         self.name = self.folder = Path(folder)
         config = search_of(self.folder)
         if config is None:

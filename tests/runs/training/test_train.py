@@ -128,7 +128,17 @@ def test_prepared_data_comes_with_its_vocabulary(toy_data, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_rate_is_that_of_a_matrix_product(monkeypatch):
-    times = iter([0.0, 4.0, 10.0, 12.0])
+def test_the_rate_is_that_of_the_largest_products_of_the_run(monkeypatch):
+    """Three measurements of 1, 1 and 2 rounds, the last of which takes long enough, and two more."""
+    times = iter([0.0, 9.0, 0.0, 1.0, 0.0, 4.0, 0.0, 3.0, 0.0, 5.0])
     monkeypatch.setattr(training.time, "perf_counter", lambda: next(times))
-    assert training.sustained_rate(size=10, rounds=2) == 2 * 10**3 / 2.0
+    rate = training.sustained_rate(10, 8, 16, "bfloat16", rounds=2, seconds=2.0)
+    assert rate == 2 * (10 * 8 * 16 + 10 * 16 * 8) * 2 / 3.0
+
+    given = []
+    monkeypatch.setattr(training, "sustained_rate", lambda *sizes: given.append(sizes) or 1.0)
+    experiment = tiny_experiment()
+    experiment.data.batches.tokens, experiment.training.accumulate = 1200, 2
+    experiment.training.precision = "mixed_bfloat16"
+    assert training.rate_of(experiment, replicas=3) == 1.0
+    assert given == [(200, experiment.model.d_model, experiment.model.d_ff, "bfloat16")]
