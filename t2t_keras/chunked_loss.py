@@ -16,7 +16,14 @@ MOST_LOGITS = 2**25
 
 
 def chunked_loss(
-    x, projection, labels, weights, label_smoothing, count_right=False, train_projection=True
+    x,
+    projection,
+    labels,
+    weights,
+    label_smoothing,
+    count_right=False,
+    train_projection=True,
+    half_product=None,
 ):
     """Returns sums over tokens, see `chunked_sums`. The first sum can be differentiated.
 
@@ -25,12 +32,14 @@ def chunked_loss(
 
     Args:
         train_projection: whether matrix and bias need gradients. If not, their gradients are 0.
+        half_product: function of two bfloat16 matrices that returns their product in float32. It
+            computes the three large products. None: they are products of float32 matrices.
         x, projection, labels, weights, label_smoothing, count_right: see `chunked_sums`.
     """
 
     @ops.custom_gradient
     def differentiable_sums(x, *projection):
-        loss = ChunkedLoss(projection, label_smoothing)
+        loss = ChunkedLoss(projection, label_smoothing, half_product)
         sums, gradients = loss.sums_and_gradients(x, labels, weights, count_right, train_projection)
 
         def gradient(*args, upstream=None):
@@ -80,15 +89,24 @@ class ChunkedLoss:
     instead of e itself, because the products are much smaller.
     """
 
-    def __init__(self, projection, label_smoothing):
+    def __init__(self, projection, label_smoothing, half_product=None):
         matrix, *bias = (at_least_float32(each) for each in projection)
+        self.half_product = half_product
+        if half_product is not None:
+            matrix = ops.cast(matrix, "bfloat16")
         self.matrix, self.bias = matrix, bias[0] if bias else None
         self.share = label_smoothing / (matrix.shape[0] - 1)
         self.surplus = 1 - label_smoothing - self.share
-        self.matrix_sum = ops.sum(matrix, axis=0)
+        self.matrix_sum = ops.sum(at_least_float32(matrix), axis=0)
         # Transposed once for all chunks, because TensorFlow's product with a transposed matrix is
         # much slower. TensorFlow would fold `ops.transpose` into each product, but not an einsum.
         self.transposed = ops.einsum("vd->dv", matrix)
+
+    def product(self, a, b):
+        """Returns the product of two large matrices, in float32."""
+        if self.half_product is None:
+            return ops.matmul(a, b)
+        return self.half_product(ops.cast(a, "bfloat16"), ops.cast(b, "bfloat16"))
 
     def sums(self, x, labels, weights, count_right):
         """Returns the sums of losses, of unsmoothed losses and, if requested, of right tokens."""
@@ -114,10 +132,13 @@ class ChunkedLoss:
             exps = put_along_last_axis(exps, labels, at_label)
             scale = weights / normalizer
             if train_projection:
-                results += ops.sum(x * weights, axis=0), ops.matmul(ops.transpose(exps), x * scale)
+                results += (
+                    ops.sum(x * weights, axis=0),
+                    self.product(ops.transpose(exps), x * scale),
+                )
             if train_projection and self.bias is not None:
                 results += ops.sum(weights), ops.matmul(ops.transpose(exps), scale)[:, 0]
-            new_d_x = ops.matmul(exps, self.matrix) * scale
+            new_d_x = self.product(exps, self.matrix) * scale
             if self.share:
                 new_d_x -= self.share * weights * self.matrix_sum
             return chunks.put(index, d_x, new_d_x), *added(so_far, results)
@@ -131,7 +152,7 @@ class ChunkedLoss:
 
     def of_chunk(self, x, labels, weights, count_right):
         """Returns the sums of a chunk, e = exp(z − max z), and the sum of e for each token."""
-        logits = ops.matmul(x, self.transposed)
+        logits = self.product(x, self.transposed)
         if self.bias is not None:
             logits += self.bias
         maximum = ops.max(logits, axis=-1, keepdims=True)
@@ -165,7 +186,7 @@ class Chunks:
 
     def __init__(self, x, labels, weights, matrix):
         self.shape = ops.shape(x)
-        dtype = keras.backend.result_type(x.dtype, matrix.dtype)
+        dtype = keras.backend.result_type(x.dtype, matrix.dtype, "float32")
         vocab_size, width = matrix.shape
         labels = ops.reshape(ops.cast(labels, "int32"), (-1, 1))
         self.tokens = ops.shape(labels)[0]

@@ -15,6 +15,7 @@ from t2t_keras.chunked_loss import chunked_loss, chunked_sums
 from t2t_keras.layers.shared_embedding import SharedEmbedding
 from t2t_keras.losses import LabelSmoothedCrossEntropy, token_cross_entropy, token_weights
 from t2t_keras.metrics import Perplexity, TokenAccuracy, right_tokens
+from t2t_keras.training.half_products import half_product_for
 
 
 class TokenSums(NamedTuple):
@@ -40,7 +41,10 @@ def chunked_token_sums(model, inputs, labels, sample_weight, count_right, traini
     weights = token_weights(labels, sample_weight)
     arguments = x, layer.projection, labels, weights, model.loss.label_smoothing, count_right
     if training:
-        loss, unsmoothed, *right = chunked_loss(*arguments, train_projection=layer.trainable)
+        half_product = half_product_for(x, compiled=getattr(model, "xla", True))
+        loss, unsmoothed, *right = chunked_loss(
+            *arguments, train_projection=layer.trainable, half_product=half_product
+        )
     else:
         loss, unsmoothed, *right = chunked_sums(*arguments)
     tokens = ops.sum(weights)

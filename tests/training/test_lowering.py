@@ -56,7 +56,19 @@ def exact():
 def test_a_step_in_float32_is_lowered_with_exact_products(exact):
     found = products(lowered_step(transformer()))
     assert len(found) > 50
-    assert set(found) == {(("f32", "f32"), "f32", True)}
+    assert {(operands, is_exact) for operands, _, is_exact in found} == {(("f32", "f32"), True)}
+
+
+def test_a_step_in_bfloat16_has_no_large_product_of_float32_arrays(exact):
+    """Logits are in float32. Products of float32 arrays have one column: means, sums of logits."""
+    program = lowered_step(transformer(vocab_size=50), "mixed_bfloat16")
+    results = {("bf16", "bf16"): [], ("f32", "f32"): []}
+    for operands, result, _ in products(program):
+        results[operands].append(result)
+    assert all(result.endswith(",1]") for result in results["f32", "f32"])
+    in_float32 = [each for each in results["bf16", "bf16"] if each.startswith("f32")]
+    # The logits, and the gradients of the vectors and of the matrix.
+    assert sorted(in_float32) == ["f32[24,16]", "f32[24,50]", "f32[50,16]"]
 
 
 def test_an_operation_that_gpus_lack_is_refused(monkeypatch):

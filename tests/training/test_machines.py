@@ -117,6 +117,40 @@ def test_a_failed_exchange_is_a_lost_machine_only_in_a_job_of_several():
         raise failure
 
 
+def test_machines_ask_each_other_about_once_a_second(monkeypatch):
+    """The slowest machine determines the next step after which they do."""
+    machines, clock, sent = Machines(tf.distribute.get_strategy()), [100.0], []
+    monkeypatch.setattr("t2t_keras.training.machines.time.monotonic", lambda: clock[0])
+    slow, asks = 2 * 250, 2 * 250 + 1  # the other machine takes 250 ms a step
+    replies = iter([{slow}, {slow}, {slow}, {asks}])
+    monkeypatch.setattr(machines, "all_values", lambda value: sent.append(value) or next(replies))
+    assert machines.any_asked(True, 1, at_once=False) and not sent  # a single machine
+    machines.count, asked = 2, []
+    for step in range(1, 12):
+        clock[0] += 0.1
+        asked.append(machines.any_asked(False, step, at_once=step == 7))
+    assert sent == [2 * 1000, *[2 * 100] * 3]  # after steps 1, 5, 7 and 11
+    assert asked == [False] * 10 + [True]
+
+
+@pytest.mark.long
+def test_eight_replicas_with_xla_and_clipping_equal_one(tmp_path):
+    result = tmp_path / "result.json"
+    with running("eight_replicas_process", str(result), package=HELPERS) as process:
+        assert process.wait() == 0, process.errors()
+    for communication, (weights, loss) in json.loads(result.read_text()).items():
+        assert weights < 1e-6 and loss < 1e-5, communication
+
+
+def test_nccl_needs_gpus_and_a_tpu_has_its_own_communication(monkeypatch):
+    config = '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0}}'
+    monkeypatch.setenv("TF_CONFIG", config)
+    with pytest.raises(ValueError, match=r"`communication` must be 'auto' or 'ring' on machines"):
+        find_strategy(communication="nccl")
+    with pytest.raises(ValueError, match=r"`communication` must be 'auto' with a TPU"):
+        find_strategy("mine", communication="ring")
+
+
 @pytest.mark.parametrize(
     "config",
     [

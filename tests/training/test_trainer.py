@@ -15,6 +15,7 @@ from support.runs.small_training import HeldOut, final_state, new_trainer, train
 from t2t_keras import Perplexity, Transformer, TransformerConfig, TransformerSchedule
 from t2t_keras.training import training_cost
 from t2t_keras.training.checkpoints import Checkpoints
+from t2t_keras.training.devices import prepare_devices
 from t2t_keras.training.finite_checks import NonFiniteLoss
 from t2t_keras.training.logs.metrics_file import MetricsFile
 from t2t_keras.training.trainer import Trainer
@@ -348,3 +349,39 @@ def test_a_run_on_one_replica_can_be_resumed_on_two(tmp_path, replicas):
     assert [line["step"] for line in two] == [5, 8, 10, 15, 20]  # the first process ended at 8
     losses = [[line["loss"] for line in lines if line["step"] > 10] for lines in (one, two)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+
+
+def test_steps_are_not_waited_for_between_two_log_lines(tmp_path, monkeypatch):
+    """Reading a loss waits for its step. A callback that uses the logs of each step reads them."""
+    tensor, reads = type(tf.constant(0.0)), []
+    read = tensor.__float__
+    monkeypatch.setattr(tensor, "__float__", lambda self: reads.append(1) or read(self))
+    settings = {"steps": 10, "log_every": 10, "evaluate_every": 10, "checkpoint_every": 10}
+
+    def train(name, **options):
+        reads.clear()
+        new_trainer(tmp_path / name, **settings, **options).train()
+        return len(reads)
+
+    class Reader(keras.callbacks.Callback):
+        losses = []
+
+        def on_train_batch_end(self, batch, logs=None):
+            self.losses.append(logs["loss"])
+
+    without, reader = train("without"), Reader()
+    assert train("with", callbacks=[keras.callbacks.Callback(), reader]) == without + 2 * 10
+    assert len(reader.losses) == 10 and all(type(loss) is float for loss in reader.losses)
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_training_alone_may_use_tf32(tmp_path, allowed):
+    enabled, seen = tf.config.experimental.tensor_float_32_execution_enabled, []
+
+    class Note(keras.callbacks.Callback):
+        def on_train_begin(self, logs=None):
+            seen.append(enabled())
+
+    prepare_devices()
+    new_trainer(tmp_path, callbacks=[Note()], steps=1, tf32=allowed).train()
+    assert seen == [allowed] and not enabled()

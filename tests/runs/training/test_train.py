@@ -129,7 +129,7 @@ def test_prepared_data_comes_with_its_vocabulary(toy_data, tmp_path):
 
 
 def test_the_rate_is_that_of_the_largest_products_of_the_run(monkeypatch):
-    """Three measurements of 1, 1 and 2 rounds, the last of which takes long enough, and two more."""
+    """A first measurement, two until one takes long enough, and the two that count."""
     times = iter([0.0, 9.0, 0.0, 1.0, 0.0, 4.0, 0.0, 3.0, 0.0, 5.0])
     monkeypatch.setattr(training.time, "perf_counter", lambda: next(times))
     rate = training.sustained_rate(10, 8, 16, "bfloat16", rounds=2, seconds=2.0)

@@ -49,9 +49,9 @@ def gpu_program(function, variables, *arguments):
 
 
 def products(program):
-    """Returns (types of both operands, type of the result, whether exact) of each product."""
+    """Returns (types of the operands, type and shape of the result, whether exact) of products."""
     types = dict(re.findall(r"%(\S+) = (\w+)\[", program))
-    found = re.findall(r"= (\w+)\[\S* dot\((.*?)\), (.*)", program)
+    found = re.findall(r"= (\w+\[[\d,]*\])\S* dot\((.*?)\), (.*)", program)
     return [
         (
             tuple(types[name] for name in re.findall(r"%([^\s,)]+)", operands)),
