@@ -1,6 +1,6 @@
-"""Trains on eight replicas with XLA, on two without NCCL, and on one: `eight_replicas_process RESULT`.
+"""Trains on one replica, on eight with XLA, and on two without NCCL: `eight_replicas_process FILE`.
 
-RESULT gets, as JSON, the largest difference of the weights and of the losses from those of one.
+FILE gets, as JSON, the largest difference of the weights and of the losses from those of one.
 """
 
 import json
