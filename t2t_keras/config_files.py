@@ -1,10 +1,13 @@
-"""Finds the files of configs. Importing this module does not load Keras."""
+"""Finds and loads the files of configs. Importing this module does not load Keras."""
 
+import ast
+import contextlib
 import importlib.util
 from pathlib import Path
 
 from pipelines.old_names import CONFIGS
 from t2t_keras.checks import nearest
+from t2t_keras.plugins import load_plugin, loading_from, unchanged_entries
 
 
 def find_config(name):
@@ -31,12 +34,37 @@ def shipped_configs():
 
 
 def load_config_file(path):
-    """Runs a config file and returns it as a module with `get_config`."""
-    spec = importlib.util.spec_from_file_location(f"t2t_config_{Path(path).stem}", path)
+    """Executes a config file and returns it as a module with `get_config`."""
+    with loading_plugins_of(path):
+        return executed(path)
+
+
+@contextlib.contextmanager
+def loading_plugins_of(path):
+    """Yields the list of the plug-in files that a config file loads in the block.
+
+    A config file may load plug-in files, but adds no entries itself: a run contains plug-in files,
+    not the config.
+    """
+    remedy = (
+        "Other commands would not find it there. Move the entry to a Python file of its own, such "
+        'as mine.py, and add imports=("mine.py",) to the Experiment'
+    )
+    contents = Path(path).read_bytes()
+    with loading_from(Path(path).parent) as used, unchanged_entries(contents, path, remedy):
+        yield used
+
+
+def executed(path):
+    """Executes a config file within `loading_plugins_of`."""
+    path = Path(path)
+    spec = importlib.util.spec_from_file_location(f"t2t_config_{path.stem}", path)
     if spec is None:
         raise ValueError(f"A config must be a Python file ending in .py. Received: {path}")
     module = importlib.util.module_from_spec(spec)
     try:
+        for plugin in named_imports(path.read_bytes()):
+            load_plugin(plugin)
         spec.loader.exec_module(module)
     except (SyntaxError, ImportError, NameError) as error:
         raise ValueError(f"{path} does not run: {type(error).__name__}: {error}") from error
@@ -46,3 +74,17 @@ def load_config_file(path):
             f"Received: {path}, which does not define it"
         )
     return module
+
+
+def named_imports(contents):
+    """Returns the plug-in files that a config file names as text in `imports=("mine.py",)`.
+
+    They are loaded before the config is executed, because Python evaluates the other arguments of
+    `Experiment`, which may use their entries, before it makes the `Experiment`.
+    """
+    names = []
+    for node in ast.walk(ast.parse(contents)):
+        if isinstance(node, ast.keyword) and node.arg == "imports":
+            texts = getattr(node.value, "elts", ())
+            names += [each.value for each in texts if isinstance(each, ast.Constant)]
+    return [name for name in names if isinstance(name, str)]

@@ -5,17 +5,20 @@ states only what differs from the paper's base model.
 """
 
 import dataclasses
+import os
 from typing import Any
 
 import keras
 
 from pipelines.data_config import DataConfig
 from t2t_keras.checks import check, check_choice
-from t2t_keras.config_files import find_config, load_config_file
+from t2t_keras.config_files import executed, find_config, loading_plugins_of
+from t2t_keras.decoding.search import check_method
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.losses import LabelSmoothedCrossEntropy
 from t2t_keras.metrics import Perplexity, TokenAccuracy
-from t2t_keras.models import model_class
+from t2t_keras.models import architecture_of, check_models, model_class
+from t2t_keras.plugins import absolute, load_plugin
 from t2t_keras.schedules import PeakSchedule, TransformerSchedule
 from t2t_keras.training.jax_devices import prepare_jax
 from t2t_keras.training.trainable_models import Adam, trainable
@@ -27,15 +30,34 @@ from t2t_keras.transformer_config import TransformerConfig
 
 @dataclasses.dataclass
 class Experiment:
-    """All settings of a run. The defaults are the paper's base model (§5)."""
+    """All settings of a run. The defaults are the paper's base model (§5).
 
-    # The settings of any model in `MODELS`.
+    Args:
+        model: settings of any model in `MODELS`.
+        training: settings of the training.
+        data: settings of the data.
+        search: settings of the search.
+        imports: paths of plug-in files, which are loaded first; in a config file, relative to that
+            file. See `plugins.py`.
+    """
+
     model: Any = dataclasses.field(default_factory=TransformerConfig)
     training: TrainingConfig = dataclasses.field(default_factory=TrainingConfig)
     data: DataConfig = dataclasses.field(default_factory=DataConfig)
     search: SearchConfig = dataclasses.field(default_factory=SearchConfig)
+    imports: tuple[str, ...] = ()
 
     def __post_init__(self):
+        check(
+            isinstance(self.imports, list | tuple)
+            and all(isinstance(path, str | os.PathLike) for path in self.imports),
+            "imports",
+            self.imports,
+            'a tuple of paths, such as ("mine.py",)',
+        )
+        self.imports = tuple(absolute(path) for path in self.imports)
+        for path in self.imports:
+            load_plugin(path)
         # Relations between the parts are checked by `validate`, after the parts are complete.
         self.validate_parts()
 
@@ -52,10 +74,13 @@ class Experiment:
         )
 
     def validate_parts(self):
+        check_models()
+        architecture_of(self.model)
         self.model.validate()
         self.training.validate()
         self.data.validate()
         self.search.validate()
+        check_method(self.search.method)
 
     def flat(self):
         """Returns {NAME in --config.NAME=VALUE, such as "model.d_ff": value} of all settings."""
@@ -148,16 +173,18 @@ def load_experiment(config):
     """
     name, colon, variant = config.partition(":")
     path = find_config(name)
-    get_config = load_config_file(path).get_config
-    try:
-        experiment = get_config(variant) if colon else get_config()
-    except TypeError as error:
-        raise ValueError(f"{path}: {error}") from error
+    with loading_plugins_of(path) as used:
+        get_config = executed(path).get_config
+        try:
+            experiment = get_config(variant) if colon else get_config()
+        except TypeError as error:
+            raise ValueError(f"{path}: {error}") from error
     if not isinstance(experiment, Experiment):
         raise ValueError(
             f"get_config must return an Experiment. Received: {type(experiment).__name__}, "
             f"from {path}"
         )
+    experiment.imports = tuple(dict.fromkeys((*experiment.imports, *used)))
     return experiment
 
 

@@ -1,9 +1,11 @@
 """The models that this package trains, and their names in config.json."""
 
+from t2t_keras.checks import check_choice
 from t2t_keras.rivals.bytenet import ByteNet
 from t2t_keras.rivals.convs2s import ConvS2S
 from t2t_keras.rivals.gnmt import GNMT
 from t2t_keras.rivals.moe import MoE
+from t2t_keras.sequence_model import SequenceModel
 from t2t_keras.transformer import Transformer
 
 MODELS = {
@@ -13,6 +15,47 @@ MODELS = {
     "convs2s": ConvS2S,
     "bytenet": ByteNet,
 }
+
+
+# What a model's settings must offer; see `SequenceModel`.
+NEEDED = (
+    *("vocab_size", "source_vocab_size", "tie_output", "source_end", "output_bias", "d_model"),
+    *("num_heads", "layers", "attention_layers", "longest", "validate", "resolved", "divided"),
+    *("attention_products", "use_of"),
+)
+
+
+def check_models():
+    """Rejects an entry of `MODELS` that is no model, or that cannot be told from another one."""
+    classes, settings = {}, {}
+    for name, model in MODELS.items():
+        if not (isinstance(model, type) and issubclass(model, SequenceModel)):
+            raise ValueError(
+                f"MODELS[{name!r}] must be a class derived from SequenceModel. Received: {model!r}"
+            )
+        config = model.config_class
+        if "__dataclass_fields__" not in vars(config or object):
+            raise ValueError(
+                f"{model.__name__}.config_class must be the class of its settings, with the "
+                f"decorator @dataclasses.dataclass. Received: {config!r}"
+            )
+        if missing := [each for each in NEEDED if not hasattr(config, each)]:
+            raise ValueError(
+                f"{config.__name__}, the settings of {model.__name__}, must have {missing[0]!r}. "
+                "Derive it from TransformerConfig or RivalConfig"
+            )
+        if other := settings.get(config):
+            raise ValueError(
+                f"the models {other!r} and {name!r} have the same config_class, by which they are "
+                f"told apart. Give {model.__name__} its own: a dataclass derived from "
+                f"{config.__name__}"
+            )
+        if other := classes.get(model.__name__):
+            raise ValueError(
+                f"the models {other!r} and {name!r} are classes with the same name, "
+                f"{model.__name__}, by which Keras loads them. Give one a different name"
+            )
+        classes[model.__name__] = settings[config] = name
 
 
 def architecture_of(config):
@@ -31,8 +74,5 @@ def model_class(config):
 
 def config_class(architecture):
     """Returns the class of the settings of a model, given its name in `MODELS`."""
-    if architecture not in MODELS:
-        raise ValueError(
-            f"`architecture` must be one of {', '.join(MODELS)}. Received: {architecture!r}"
-        )
+    check_choice("architecture", architecture, MODELS)
     return MODELS[architecture].config_class

@@ -26,12 +26,19 @@ from absl import flags
 
 from pipelines.atomic_files import full_disk_named
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
-from t2t_keras.cli.flags.shared_flags import refuse_unused, to_flag, weights_flag
+from t2t_keras.cli.flags.shared_flags import (
+    refuse_unused,
+    to_flag,
+    trust_flag,
+    trust_given,
+    weights_flag,
+)
 from t2t_keras.cli.main import run
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.text_files.output_files import check_output_folder
 
 TO = to_flag()
+TRUST = trust_flag()
 WEIGHTS = weights_flag()
 
 TRANSLATION = flags.DEFINE_string(
@@ -75,7 +82,7 @@ def draw_attention(arguments, folder):
     from t2t_keras.runs import Run
 
     run_folder, sentence = arguments
-    attention = Run(run_folder, TO.value).attention(
+    attention = Run(run_folder, TO.value, TRUST.value).attention(
         sentence, TRANSLATION.value, PIECES.value, WEIGHTS.value, **search_changes()
     )
     attention.save(folder)
@@ -99,7 +106,7 @@ def choose_alignment(arguments):
     sources, targets = read_lines(SOURCE.value), read_lines(TARGET.value)
     check_line_counts(source=sources, target=targets)
     gold = read_lines(GOLD.value) if GOLD.value else None
-    run = Run(arguments[0], TO.value)
+    run = Run(arguments[0], TO.value, TRUST.value)
     run.experiment()  # raises a clear error if the folder is not a run
     for rated in run.choose_alignment(sources, targets, gold, WEIGHTS.value, GOLD.value):
         print(line_of(rated))
@@ -121,6 +128,7 @@ def draw_curves(folders, output):
     names = [Path(folder).resolve().name for folder in folders]
     names = names if len(set(names)) == len(names) else folders
     runs = dict(zip(names, map(Run, folders), strict=True))
+    trust_given(folders)
     intervals = {name: run.intervals() for name, run in runs.items()}
     evaluations = {
         name: run.evaluations(required=not intervals[name]) for name, run in runs.items()

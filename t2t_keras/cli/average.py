@@ -11,17 +11,19 @@ become the run's default weights, also if others were chosen when training ended
 
 from absl import flags
 
-from t2t_keras.cli.flags.shared_flags import export_flag
+from t2t_keras.cli.flags.shared_flags import export_flag, trust_flag, trust_given
 from t2t_keras.cli.main import one_run, run
 from t2t_keras.cli.process.backend import load_backend
 
 EXPORT = export_flag()
+TRUST = trust_flag()
 
 LAST = flags.DEFINE_integer("last", 5, "Number of last checkpoints to average.", lower_bound=1)
 
 
 def main(arguments):
     folder = one_run(arguments)
+    trust_given([folder])
     load_backend()
     from t2t_keras.runs import Run
 

@@ -18,7 +18,7 @@ every measurement once, so that a temporary slowdown of the machine affects all 
 from t2t_keras.checks import check_choice
 from t2t_keras.cli.benchmarks import attention, data, decode, documents, glossary, serve, train
 from t2t_keras.cli.flags.config_flag import refuse_config, run_with_config
-from t2t_keras.cli.flags.shared_flags import refuse_unused
+from t2t_keras.cli.flags.shared_flags import refuse_unused, trust_given
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.process.resources import keep_cpu_memory
 
@@ -44,6 +44,7 @@ def main(arguments):
     if arguments[0] == "train":
         keep_cpu_memory()  # as t2t-train does
     load_backend(on_jax=arguments[0] in ON_JAX)
+    trust_given([decode.RUN.value])
     SUBJECTS[arguments[0]].measure()
 
 

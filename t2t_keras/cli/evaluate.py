@@ -25,7 +25,7 @@ from pipelines.text.file_lists import split_list
 from pipelines.text.opened_text import compressing
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.checks import check_choice
-from t2t_keras.cli.flags.engine_flags import DTYPE, ENGINE, opened_model
+from t2t_keras.cli.flags.engine_flags import DTYPE, ENGINE, TRUST, opened_model
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.flags.shared_flags import refuse_unused, to_flag, weights_flag
 from t2t_keras.cli.main import run
@@ -91,7 +91,7 @@ LEAVES = flags.DEFINE_enum(
 
 METRIC_FLAGS = (METRIC_NAMES, LOWERCASE, TOKENIZE)
 TEXT_FLAGS = (SOURCE, REFERENCE, HYPOTHESES, AGAINST, PAPER_BLEU, *METRIC_FLAGS)
-RUN_FLAGS = (OUTPUT, TO, WEIGHTS, ENGINE, DTYPE, *SEARCH_FLAGS)
+RUN_FLAGS = (OUTPUT, TO, WEIGHTS, ENGINE, DTYPE, TRUST, *SEARCH_FLAGS)
 
 
 def main(arguments):
@@ -243,7 +243,7 @@ def evaluate_trees(arguments):
     load_backend()
     from t2t_keras.runs import Run
 
-    run = Run(arguments[0], TO.value)
+    run = Run(arguments[0], TO.value, TRUST.value)
     run.experiment()  # raises a clear error if the folder is not a run
     with opened_output() as write:
         options = {"engine": ENGINE.value, "dtype": DTYPE.value, **search_changes()}

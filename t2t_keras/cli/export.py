@@ -28,7 +28,13 @@ from t2t_keras.cli.flags.search_flags import (
     SEARCH_FLAGS,
     search_changes,
 )
-from t2t_keras.cli.flags.shared_flags import refuse_unused, to_flag, weights_flag
+from t2t_keras.cli.flags.shared_flags import (
+    refuse_unused,
+    to_flag,
+    trust_flag,
+    trust_given,
+    weights_flag,
+)
 from t2t_keras.cli.main import one_run, run
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.text_files.output_files import check_output_folder
@@ -36,6 +42,7 @@ from t2t_keras.export.formats import CTRANSLATE2_DTYPES, SAVED_MODEL_DTYPES, ver
 from t2t_keras.translating.languages import Languages
 
 TO = to_flag()
+TRUST = trust_flag()
 WEIGHTS = weights_flag()
 
 OUTPUT = flags.DEFINE_string(
@@ -93,6 +100,7 @@ OPTIONS = (DTYPE, FORCE, IDS_ONLY, PORTABLE, LICENSE, N_BEST)
 
 def main(arguments):
     folder = one_run(arguments)
+    trust_given([folder])
     refuse_unused(UNUSED[FORMAT.value], f"with --format={FORMAT.value}")
     options = search_changes()
     options |= {flag.name: flag.value for flag in OPTIONS if flag.present}

@@ -22,11 +22,12 @@ from pathlib import Path
 from absl import flags
 
 from pipelines.printable import printable
-from t2t_keras.cli.flags.shared_flags import export_flag
+from t2t_keras.cli.flags.shared_flags import export_flag, trust_flag, trust_given
 from t2t_keras.cli.main import run, will_resume
 from t2t_keras.cli.process.backend import load_backend
 
 EXPORT = export_flag()
+TRUST = trust_flag()
 
 RUN = flags.DEFINE_string("run", None, "Folder of the new run.")
 FORMAT = flags.DEFINE_string(
@@ -88,6 +89,7 @@ def main(arguments):
     if options:
         load_backend()  # before the readers of formats, which know their options
     source = find_model(arguments[0], FORMAT.value, languages, show, **options)
+    trust_given([source.folder])
     load_backend()
     from t2t_keras.runs.import_run import import_run
 

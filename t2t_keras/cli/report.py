@@ -16,12 +16,19 @@ from pathlib import Path
 from absl import flags
 
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
-from t2t_keras.cli.flags.shared_flags import refuse_unused, to_flag, weights_flag
+from t2t_keras.cli.flags.shared_flags import (
+    refuse_unused,
+    to_flag,
+    trust_flag,
+    trust_given,
+    weights_flag,
+)
 from t2t_keras.cli.main import one_run, run
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.text_files.output_files import check_outputs, files_of
 
 TO = to_flag()
+TRUST = trust_flag()
 WEIGHTS = weights_flag()
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the test set's source sentences.")
@@ -39,6 +46,7 @@ OUTPUT = flags.DEFINE_string("output", None, "Page to write. Default: RUN/report
 
 def main(arguments):
     folder = one_run(arguments)
+    trust_given([folder])
     if bool(SOURCE.value) != bool(REFERENCE.value):
         raise ValueError("a test set needs both --source and --reference: give both or neither")
     if not SOURCE.value:

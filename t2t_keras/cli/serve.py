@@ -29,12 +29,13 @@ import socket
 
 from absl import flags, logging
 
-from t2t_keras.cli.flags.shared_flags import dtype_flag, engine_flag
+from t2t_keras.cli.flags.shared_flags import dtype_flag, engine_flag, trust_flag, trust_given
 from t2t_keras.cli.main import run, show_info
 from t2t_keras.cli.process.backend import load_backend, stderr_filter
 from t2t_keras.serving.limits import Limits
 
 DTYPE = dtype_flag()
+TRUST = trust_flag()
 ENGINE = engine_flag()
 HOST = flags.DEFINE_string("host", "127.0.0.1", "Address to listen on; 0.0.0.0: all.")
 PORT = flags.DEFINE_integer("port", 8501, "Port to listen on; 0 chooses a free one.", 0, 65535)
@@ -142,13 +143,14 @@ LIMITS = (
 
 
 def main(arguments):
-    from t2t_keras.cli.served_versions import find_models
+    from t2t_keras.cli.served_versions import find_models, split_name
     from t2t_keras.translating.find import needs_tensorflow
 
     show_info("%(asctime)s %(message)s")
     limits = Limits(**{flag.name: flag.value for flag in LIMITS})
     limits.validate()
     options = clients()
+    trust_given([split_name(argument)[1] for argument in arguments])
     models = find_models(arguments, NAME.value, ENGINE.value, DTYPE.value)
     with listening(HOST.value, PORT.value) as sock:
         if flags.FLAGS["verbosity"].value < 1:

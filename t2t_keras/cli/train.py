@@ -30,13 +30,14 @@ from t2t_keras.cli.flags.config_flag import (
     run_with_config,
     variant,
 )
-from t2t_keras.cli.flags.shared_flags import refuse_unused
+from t2t_keras.cli.flags.shared_flags import refuse_unused, trust_flag
 from t2t_keras.cli.help_text import text_width
 from t2t_keras.cli.main import no_arguments, show_info, will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.process.resources import keep_cpu_memory, memory_advice
 from t2t_keras.cli.settings_text import settings_text
 
+TRUST = trust_flag()
 RUN = flags.DEFINE_string("run", "runs/quickstart", "Folder of the run, new or to resume.")
 DATA = flags.DEFINE_string(
     "data",
@@ -232,9 +233,26 @@ def default_config(known):
     return "finetune" if known[INIT.name].value else "quickstart"
 
 
+def check_plugins(known):
+    """Checks --imports against the copies of a run to resume, and obeys --trust, before a config.
+
+    Args:
+        known: the values of the flags.
+    """
+    from t2t_keras.runs.plugin_files import PluginFile, refuse_changed, trust_plugins_of
+    from t2t_keras.runs.run_folder import RunFolder
+
+    run = RunFolder(known[RUN.name].value)
+    refuse_changed(run, map(PluginFile.read, known["imports"].value))
+    if known[TRUST.name].value:
+        for folder in (run.folder, known[INIT.name].value or run.init()):
+            if folder is not None:
+                trust_plugins_of(folder)
+
+
 def entry():
     shown = "the run's own settings if it exists; otherwise 'finetune' with --init, or 'quickstart'"
-    run_with_config(main, default_config, shown)
+    run_with_config(main, default_config, shown, check_plugins)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ class Sampling(Greedy):
     neither on the backend nor on the other sentences in its batch.
     """
 
+    draws = True  # see `search.METHODS`
+
     def __init__(self, model, config, trees=None):
         super().__init__(model, config, trees)
         self.count = config.n_best

@@ -4,14 +4,36 @@ A search method is a class with five methods. `start` returns the initial state,
 after one more token, and `with_room` the state with room for more tokens. `unfinished` returns
 which sentences are not finished, and `hypotheses` returns the result. The first axis of every array
 in a state is the sentence; only `position` is a scalar.
+
+A class with `draws = True` takes random numbers: `draws_of` the sentences, as `extras["draws"]`.
 """
 
-from t2t_keras.checks import check
+from t2t_keras.checks import check, check_choice
 from t2t_keras.decoding.beam_search import BeamSearch
 from t2t_keras.decoding.greedy import Greedy
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.sampling import Sampling, draws_of
 from t2t_keras.ops import ops
+
+
+def beam_or_greedy(model, config, trees=None):
+    """Returns beam search, or greedy search for a beam of 1."""
+    return (Greedy if config.beam == 1 else BeamSearch)(model, config, trees)
+
+
+# The choices of `SearchConfig.method`.
+METHODS = {"beam": beam_or_greedy, "sample": Sampling}
+
+
+def check_method(name):
+    """Raises `ValueError` for an unknown search method."""
+    check_choice("method", name, METHODS)
+
+
+def needs_draws(config):
+    """Returns whether the search method takes random numbers; see `draws_of`."""
+    check_method(config.method)
+    return getattr(METHODS[config.method], "draws", False)
 
 
 def method_of(model, config, trees=None):
@@ -27,9 +49,8 @@ def method_of(model, config, trees=None):
             "constrain='tree' needs `trees`, a TreeConstraint, and `trees` needs it. Received: "
             f"constrain={config.constrain!r}, trees={trees}"
         )
-    if config.method == "sample":
-        return Sampling(model, config, trees)
-    return (Greedy if config.beam == 1 else BeamSearch)(model, config, trees)
+    check_method(config.method)
+    return METHODS[config.method](model, config, trees)
 
 
 def search(model, source, max_length, config, prefix=None, indices=None, phrases=None, trees=None):
@@ -58,11 +79,12 @@ def search(model, source, max_length, config, prefix=None, indices=None, phrases
     extras = {} if prefix is None else {"prefix": ops.convert_to_tensor(prefix, "int32")}
     method = method_of(model, config, trees)
     if phrases is not None:
+        check(config.method == "beam", "method", config.method, "'beam' if phrases are required")
         allowed = "left out if phrases are required"
         check(not config.constrain, "constrain", config.constrain, allowed)
         method = ConstrainedBeamSearch(model, config)
         extras["phrases"] = ops.convert_to_tensor(phrases, "int32")
-    if config.method == "sample":
+    if needs_draws(config):
         indices = range(source.shape[0]) if indices is None else indices
         extras["draws"] = ops.convert_to_tensor(draws_of(indices, max_length, config))
     state = method.start(source, max_length, max_length, extras)

@@ -30,7 +30,8 @@ class SearchConfig:
     """Settings of the search (§6.1). Tokens are ids.
 
     Args:
-        method: "beam" for beam search, or "sample" to draw tokens according to their probability.
+        method: "beam" for beam search, "sample" to draw tokens according to their probability, or
+            a search method of a plug-in file.
         beam: beam width; 1 is greedy search. The paper: 4; parsing: 21.
         alpha: exponent α of the length penalty; 0 is no penalty. The paper: 0.6; parsing: 0.3.
         penalty: length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the
@@ -53,7 +54,7 @@ class SearchConfig:
             sentences, "" for none.
     """
 
-    method: str = setting("beam", choices=("beam", "sample"))
+    method: str = "beam"
     beam: int = 4
     alpha: float = 0.6
     penalty: str = setting("gnmt", choices=("gnmt", "marian"))
@@ -101,7 +102,12 @@ class SearchConfig:
         return ((5.0 + length) / 6.0) ** self.alpha
 
     def validate(self):
-        """Raises `ValueError` for the first invalid setting."""
+        """Raises `ValueError` for the first invalid setting.
+
+        The name of the method is checked where it is used, by `search.check_method`: a SavedModel
+        contains its search, so nothing else must know it.
+        """
+        check(isinstance(self.method, str), "method", self.method, "the name of a search method")
         for field in dataclasses.fields(self):
             if "choices" in field.metadata:
                 check_choice(field.name, getattr(self, field.name), field.metadata["choices"])

@@ -42,13 +42,14 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
 
     Args:
         model: a `SequenceModel` in float32.
-        config: a `SearchConfig` with beam search.
+        config: a `SearchConfig`. Only beam search has signatures with options and phrases.
         used_by: see `CompactWeights`.
         trees: see `method_of`.
         follows: see `ConstrainedBeamSearch`. None: phrases cannot be required.
         alignment: the `AlignmentHead` that aligns words. None: the default head.
     """
     method, longest = method_of(model, config, trees), model.longest
+    has_options = config.method == "beam"
     options = BeamSearchWithOptions(model, config, trees)
 
     def search(source):
@@ -75,11 +76,12 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
 
     functions = {
         IDS_SEARCH: (search, SOURCE),
-        IDS_WITH_OPTIONS: (with_options, SOURCE, PREFIX, *OPTIONS),
         IDS_LOG_P: (log_p, SOURCE, TARGET),
         IDS_SMALL: (small_search, SOURCE),
     }
-    if follows is not None and trees is None:
+    if has_options:
+        functions[IDS_WITH_OPTIONS] = (with_options, SOURCE, PREFIX, *OPTIONS)
+    if has_options and follows is not None and trees is None:
         constrained = ConstrainedBeamSearchWithOptions(model, config, follows)
         phrases = rows("phrases", axes=3)
         functions[IDS_PHRASES] = (with_phrases, SOURCE, PREFIX, phrases, *OPTIONS)

@@ -8,12 +8,18 @@ import tensorflow as tf
 from absl import logging
 
 from t2t_keras.checks import check
-from t2t_keras.decoding.search import method_of
+from t2t_keras.decoding.search import method_of, needs_draws
 from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.compact_weights import CompactWeights
 from t2t_keras.export.id_signatures import id_signatures
 from t2t_keras.export.search_in_stages import search_in_stages
-from t2t_keras.export.signature_names import BEST, LISTS, OPTIONS, write_batchable
+from t2t_keras.export.signature_names import (
+    BEST,
+    IDS_WITH_OPTIONS,
+    LISTS,
+    OPTIONS,
+    write_batchable,
+)
 from t2t_keras.export.text_signatures import BATCHABLE, TEXTS, TextSignatures, default_options
 
 
@@ -51,7 +57,8 @@ def save_text_model(
         pairs.append(signatures.align)
     for function in pairs:
         endpoints[function.__name__] = graph(function, TEXTS, TEXTS)
-    endpoints[OPTIONS] = graph_with_defaults(signatures, config)
+    if IDS_WITH_OPTIONS in ids:
+        endpoints[OPTIONS] = graph_with_defaults(signatures, config)
     write(folder, endpoints | ids, source.tokenizer, target.tokenizer)
     write_batchable(folder, BATCHABLE)
 
@@ -81,8 +88,8 @@ def save_ids_model(folder, model, config, dtype="float32", trees=None):
 
 def check_search(model, config):
     """Rejects a search or a model that cannot be exported."""
-    allowed = "'beam': a SavedModel cannot sample"
-    check(config.method == "beam", "method", config.method, allowed)
+    allowed = "a method without random numbers, such as 'beam': a SavedModel cannot sample"
+    check(not needs_draws(config), "method", config.method, allowed)
     dtype, allowed = model.dtype_policy.name, "float32: see `CompactWeights` for smaller weights"
     check(dtype == "float32", "model.dtype_policy", dtype, allowed)
 

@@ -3,6 +3,7 @@
 RUN/
   config.json          all resolved settings, package versions, the command line
   vocabulary/          the sub-word model
+  imports/             copies of the plug-in files, if there are any
   checkpoints/         training state: the newest N checkpoints and the best
   logs/                TensorBoard
   metrics.jsonl        one line per evaluation
@@ -38,6 +39,8 @@ class Run(RunFolder, TrainedModel):
         folder: path of the run's folder.
         to: tag to put before each source, or a language: "de" means "<2de>". If None, the tag of
             the training data is used, if all corpora have the same tag.
+        trust: execute the run's plug-in files, now and later, even if the run is from elsewhere.
+            Without it, a run with files that this user has not trusted yet raises `ValueError`.
 
     Example:
 
@@ -51,9 +54,9 @@ class Run(RunFolder, TrainedModel):
         run.report(sources, references)
     """
 
-    def __init__(self, folder, to=None):
+    def __init__(self, folder, to=None, trust=False):
         prepare_devices()
-        RunFolder.__init__(self, folder, to)
+        RunFolder.__init__(self, folder, to, trust)
         TrainedModel.__init__(self)
 
     def experiment(self):

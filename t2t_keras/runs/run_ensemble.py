@@ -12,12 +12,12 @@ class RunEnsemble(TrainedModel):
 
     Args:
         folders: paths of the runs' folders. The ensemble uses the settings of the first run.
-        to: see `Run`.
+        to, trust: see `Run`.
     """
 
-    def __init__(self, folders, to=None):
+    def __init__(self, folders, to=None, trust=False):
         super().__init__()
-        self.to, self.runs = to, [Run(folder, to) for folder in folders]
+        self.to, self.runs = to, [Run(folder, to, trust) for folder in folders]
         first, *others = self.runs
         contents = first.vocabulary().contents()
         for run in others:
@@ -58,21 +58,23 @@ class RunEnsemble(TrainedModel):
         return tuple(run.weights_key(weights) for run in self.runs)
 
 
-def load_runs(folders, to=None):
+def load_runs(folders, to=None, trust=False):
     """Returns the run in a folder, or the ensemble of the runs in several folders.
 
     Args:
         folders: paths of the runs' folders.
-        to: see `Run`.
+        to, trust: see `Run`.
     """
     if not folders:
         raise ValueError("takes a run's folder, or several for an ensemble. Received: none")
     for folder in folders:
-        Run(folder).experiment()  # raises a clear error if the folder is not a run
+        Run(folder, trust=trust).experiment()  # raises a clear error if the folder is not a run
     return Run(folders[0], to) if len(folders) == 1 else RunEnsemble(folders, to)
 
 
-def load_translator(*folders, weights=None, to=None, engine="auto", dtype=None):
+def load_translator(
+    *folders, weights=None, to=None, engine="auto", dtype=None, trust=False
+):
     """Returns the `Translator` of an export, of a run, or of several runs as an ensemble.
 
     Args:
@@ -80,7 +82,8 @@ def load_translator(*folders, weights=None, to=None, engine="auto", dtype=None):
         weights: see `TrainedModel`; for runs only.
         to: see `Run`.
         engine, dtype: see `TrainedModel.translator`.
+        trust: see `Run`. An export executes no plug-in file.
     """
     if len(folders) == 1 and weights is None and find.is_export(folders[0]):
         return find.load_translator(folders[0], to, engine, dtype)
-    return load_runs(folders, to).translator(weights, engine, dtype)
+    return load_runs(folders, to, trust).translator(weights, engine, dtype)

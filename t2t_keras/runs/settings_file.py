@@ -1,5 +1,6 @@
 """A run's config.json: all resolved settings, package versions, the command line."""
 
+import contextlib
 import dataclasses
 import importlib.metadata
 from pathlib import Path
@@ -22,6 +23,7 @@ from t2t_keras.runs.config_file import (
     read_config,
     with_tuples,
 )
+from t2t_keras.runs.plugin_files import load_plugins_of, missing_entry
 from t2t_keras.training.training_config import TrainingConfig
 
 PACKAGES = ("t2t-keras", "keras", "tensorflow", "sentencepiece", "numpy")
@@ -29,8 +31,9 @@ PACKAGES = ("t2t-keras", "keras", "tensorflow", "sentencepiece", "numpy")
 
 def write_settings(path, experiment, command=(), **facts):
     """Writes a config.json, with `facts` as additional entries."""
+    names = [Path(path).name for path in experiment.imports]
     contents = {
-        "experiment": dataclasses.asdict(experiment),
+        "experiment": dataclasses.asdict(experiment) | {"imports": names},
         "architecture": architecture_of(experiment.model),
         "versions": {name: importlib.metadata.version(name) for name in PACKAGES},
         "command": list(command),
@@ -66,8 +69,9 @@ def tags_of(data):
 
 
 def read_settings(path):
-    """Returns the `Experiment` in a config.json."""
+    """Returns the `Experiment` in a run's config.json, and loads the run's plug-in files."""
     contents = read_config(path)
+    imports = load_plugins_of(path.parent, contents)
     settings = with_tuples(contents["experiment"])
     try:
         make_model = config_class(contents.get("architecture", "transformer"))
@@ -76,14 +80,19 @@ def read_settings(path):
         data["vocabulary"] = VocabularyConfig(**data["vocabulary"])
         data["batches"] = BatchConfig(**data["batches"])
         data["encodings"] = EncodingsConfig(**data.get("encodings", {}))
-        return Experiment(
+        experiment = Experiment(
             model=make_model(**settings["model"]),
             training=TrainingConfig(**settings["training"]),
             data=DataConfig(**data),
             search=SearchConfig(**settings.get("search", {})),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
+        with contextlib.suppress(TypeError, AttributeError):  # a setting has a wrong type
+            if message := missing_entry(contents, path.parent):
+                raise ValueError(message) from error
         raise invalid(path, error) from error
+    experiment.imports = imports  # not in the call, which would read the files again
+    return experiment
 
 
 def check_same_model(path, experiment):

@@ -54,9 +54,12 @@ def tag_of(folder):
 def longest_of(folder):
     """Returns the maximum length of a text for an export, in tokens. None: no maximum.
 
-    It equals the model's `longest`. Only models with learned positions have a maximum.
+    It equals the model's `longest`. Exports of earlier versions do not record it. In them, only
+    models with learned positions have a maximum.
     """
     settings = read_json(folder / "config.json", {}, EXPORT_AGAIN)
+    if "longest" in settings.get("export", {}):
+        return settings["export"]["longest"]
     model = settings.get("experiment", {}).get("model", {})
     if model.get("positions", "learned") != "learned" or "max_length" not in model:
         return None

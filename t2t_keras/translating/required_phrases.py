@@ -93,10 +93,11 @@ class PhraseEncoder:
             phrases: texts.
             prefix: ids that the translation begins with.
         """
-        if self.config.method == "sample":
+        if self.config.method != "beam":
+            others = "samples" if self.config.method == "sample" else repr(self.config.method)
             raise ValueError(
-                "phrases can be required from beam search only, not from samples. Leave out "
-                "--sample, or --glossary and --require"
+                f"phrases can be required from beam search only, not from {others}. Leave out "
+                "--sample or --method, or --glossary and --require"
             )
         if self.tokenizer.ends_word is not None:
             self.tokenizer.ends_phrase()  # raises an error if phrases are not supported

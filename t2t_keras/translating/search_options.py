@@ -4,6 +4,7 @@ import dataclasses
 
 from pipelines.text.normalization import SPACE_SIGN
 from t2t_keras.checks import nearest
+from t2t_keras.decoding.search import check_method
 from t2t_keras.decoding.search_config import SearchConfig, settings_in
 
 SAMPLING = settings_in("sampling")
@@ -31,10 +32,11 @@ def search_config(config, tokenizer, **changes):
             changes[name] = piece_ids(name, changes[name], tokenizer.target)
     config = config.changed(**changes)
     config.validate()
+    check_method(config.method)
     check_ids(config, tokenizer.target.size)
     if config.method == "sample" and "beam" in changes:
         raise ValueError("--beam: not for sampling. Leave it out, or leave out --sample")
-    unused = [name for name in SAMPLING if name in changes and config.method != "sample"]
+    unused = [name for name in SAMPLING if name in changes and config.method == "beam"]
     if unused:
         raise ValueError(
             f"--{', --'.join(unused)}: for sampling only. Give --sample too (in Python: "

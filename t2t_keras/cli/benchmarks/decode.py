@@ -9,7 +9,7 @@ from t2t_keras.cli.benchmarks import fixed_steps, real_text
 from t2t_keras.cli.benchmarks.table import ROUNDS
 from t2t_keras.cli.benchmarks.train import LENGTH, ROWS
 from t2t_keras.cli.flags.config_flag import CONFIG, refuse_config
-from t2t_keras.cli.flags.shared_flags import refuse_unused
+from t2t_keras.cli.flags.shared_flags import refuse_unused, trust_flag
 
 SOURCE_LENGTH = flags.DEFINE_integer(
     "source_length", 24, "decode: tokens per source sentence.", lower_bound=1
@@ -21,6 +21,7 @@ BESIDE = flags.DEFINE_enum(
     "decode: systems that are measured in turn with the search on TensorFlow. ctranslate2: LiteRT "
     "and CTranslate2, each in float32 and in int8.",
 )
+TRUST = trust_flag()
 RUN = flags.DEFINE_string(
     "run",
     None,
@@ -31,7 +32,7 @@ INPUT = flags.DEFINE_string("input", None, "decode: text file for --run, one sen
 LINES = flags.DEFINE_integer(
     "lines", 200, "decode: maximum number of lines of --input.", lower_bound=1
 )
-FLAGS = (SOURCE_LENGTH, LENGTH, ROWS, ROUNDS, BESIDE, RUN, INPUT, LINES)
+FLAGS = (SOURCE_LENGTH, LENGTH, ROWS, ROUNDS, BESIDE, RUN, TRUST, INPUT, LINES)
 READS_CONFIG = True
 
 

@@ -6,13 +6,13 @@ import re
 
 from absl import flags
 
-from t2t_keras.cli.benchmarks.decode import RUN
+from t2t_keras.cli.benchmarks.decode import RUN, TRUST
 from t2t_keras.cli.benchmarks.table import ROUNDS
 
 SENTENCES = flags.DEFINE_integer(
     "sentences", 300, "glossary: number of sentences for each kind of term.", lower_bound=1
 )
-FLAGS, READS_CONFIG = (RUN, SENTENCES, ROUNDS), False
+FLAGS, READS_CONFIG = (RUN, TRUST, SENTENCES, ROUNDS), False
 SYSTEMS = {"LiteRT": "litert", "TensorFlow": "tensorflow"}
 WAYS = ("no terms", "required phrases", "glossary")
 

@@ -11,6 +11,12 @@ from absl import flags
 from ml_collections import config_flags
 
 from t2t_keras.checks import nearest
+from t2t_keras.cli.flags.shared_flags import (
+    imports_flag,
+    load_imports,
+    refuse_unused,
+    trust_given,
+)
 from t2t_keras.cli.main import run
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.config_files import find_config, shipped_configs
@@ -23,9 +29,26 @@ CONFIG = config_flags.DEFINE_config_file(
     "--config.SETTING=VALUE changes one of its settings; t2t-train --show lists them.",
     lock_config=False,
 )
+IMPORTS = imports_flag()
 
 
-def run_with_config(main, default=None, shown=None):
+class ExperimentParser(flags.ArgumentParser):
+    """Loads a config as all other code does, with its plug-in files and those of --imports."""
+
+    imports = ()  # the files of --imports, which absl has not parsed when it parses --config
+
+    def parse(self, path):
+        from t2t_keras.experiment import load_experiment
+
+        experiment = load_experiment(path)
+        experiment.imports = tuple(dict.fromkeys((*experiment.imports, *self.imports)))
+        return experiment
+
+
+PARSER = flags.FLAGS[CONFIG.name].parser = ExperimentParser()
+
+
+def run_with_config(main, default=None, shown=None, begin=lambda known: None):
     """Runs `main` as a command that accepts `--config`.
 
     Args:
@@ -33,11 +56,15 @@ def run_with_config(main, default=None, shown=None):
         default: value of `--config` when it is not given, or a function that returns this value for
             the values of the other flags.
         shown: the default in --help. None: `default`.
+        begin: called with the values of the other flags before plug-in files and configs are
+            loaded.
     """
     if default:
         flags.FLAGS[CONFIG.name].default_as_str = shown or repr(default)
 
     def resolve(arguments, known):
+        begin(known)
+        PARSER.imports = load_imports(known[IMPORTS.name].value)
         return resolve_config(arguments, default(known) if callable(default) else default)
 
     run(main, resolve)
@@ -75,6 +102,8 @@ def loaded(config):
     """Returns the path, the ":VARIANT" (or "") and the `Experiment` of a config."""
     name, colon, variant = config.partition(":")
     path = find_config(name)
+    if colon and path == shipped_configs()["settings_of"]:
+        trust_given([variant])
     load_backend(on_jax=True)
     from t2t_keras.experiment import load_experiment
 
@@ -85,6 +114,8 @@ def check_field(experiment, flag):
     """Raises `ValueError` unless the experiment has the setting `config.part.field`."""
     _, *path = flag.split(".")
     settings, walked = experiment, "config"
+    if path == ["imports"]:
+        raise ValueError(f"--{flag} does not load the files. Give --imports=FILE.py[,FILE.py]")
     for name in path:
         names = []
         if dataclasses.is_dataclass(settings):
@@ -138,6 +169,7 @@ def refuse_config(default, reason):
     """
     if not config_is(default):
         raise ValueError(f"--config has no effect {reason}: leave it out")
+    refuse_unused([IMPORTS], reason)
     refuse_overrides("", reason)
 
 

@@ -9,6 +9,8 @@ from t2t_keras.cli.flags.shared_flags import (
     engine_flag,
     refuse_unused,
     to_flag,
+    trust_flag,
+    trust_given,
     weights_flag,
 )
 from t2t_keras.cli.process.backend import load_backend, load_backend_of, stderr_filter
@@ -16,6 +18,7 @@ from t2t_keras.cli.process.backend import load_backend, load_backend_of, stderr_
 DTYPE = dtype_flag()
 ENGINE = engine_flag()
 TO = to_flag()
+TRUST = trust_flag()
 WEIGHTS = weights_flag()
 
 
@@ -49,9 +52,11 @@ def opened_model(folders, recorded=None, can=lambda engine: None, to=TO):
         if len(folders) > 1:
             raise ValueError(f"an export cannot join an ensemble. Received: {' '.join(folders)}")
         refuse_unused([WEIGHTS], f"with an export: t2t-export fixed the weights of {folders[0]}")
+        refuse_unused([TRUST], "with an export, which executes no plug-in files")
         load_backend_of(folders[0])
         found = load_engine(folders[0], ENGINE.value, DTYPE.value)
         return Opened(found, to.value or found.tag, identity_of(found, found.digest()))
+    trust_given(folders)
     engine, dtype, is_resumed = ENGINE.value, DTYPE.value, False
     if recorded and engine == "auto" and recorded["asked"] == [engine, dtype]:
         engine, dtype, is_resumed = recorded["engine"], recorded["dtype"], True

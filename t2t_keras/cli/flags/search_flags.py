@@ -3,10 +3,17 @@
 from absl import flags
 
 from t2t_keras.cli.flags.field_flags import define_flags
+from t2t_keras.decoding.search import METHODS
 from t2t_keras.decoding.search_config import SearchConfig, settings_in
 
 SAMPLE = flags.DEFINE_bool("sample", False, "Sample tokens at random instead of searching.")
-# No flags for three fields: --sample chooses the method, commands with n-best lists define their
+# No choices, because the plug-in files of a run, which may add some, are not loaded yet.
+METHOD = flags.DEFINE_string(
+    "method",
+    None,
+    f"Search method: {', '.join(METHODS)}, or one of a plug-in file of the run. Default: the run's.",
+)
+# No flags for two fields, and a different one for the method: commands with n-best lists define their
 # own --n_best, and early stopping does not change the results.
 BY_NAME = define_flags(
     SearchConfig,
@@ -17,10 +24,14 @@ BY_NAME = define_flags(
 
 SAMPLING_FLAGS = (SAMPLE, *(BY_NAME[name] for name in settings_in("sampling")))
 CONSTRAINT_FLAGS = tuple(BY_NAME[name] for name in settings_in("constraint"))
-SEARCH_FLAGS = (SAMPLE, *BY_NAME.values())
+SEARCH_FLAGS = (SAMPLE, METHOD, *BY_NAME.values())
 
 
 def search_changes():
     """Returns the search settings that the flags change."""
     changes = {name: flag.value for name, flag in BY_NAME.items() if flag.value is not None}
+    if METHOD.value is not None:
+        if SAMPLE.value and METHOD.value != "sample":
+            raise ValueError(f"--sample contradicts --method={METHOD.value}. Give one of them")
+        changes["method"] = METHOD.value
     return changes | ({"method": "sample"} if SAMPLE.value else {})

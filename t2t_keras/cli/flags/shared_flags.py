@@ -5,6 +5,7 @@ import functools
 from absl import flags
 
 from t2t_keras.export.formats import CTRANSLATE2_DTYPES, ENGINES
+from t2t_keras.plugins import absolute, load_plugin, needs_keras, read_plugin
 
 
 @functools.cache
@@ -54,6 +55,50 @@ def export_flag():
     return flags.DEFINE_bool(
         "export", True, "Write a model for LiteRT of the new weights, which translates on CPUs."
     )
+
+
+@functools.cache
+def imports_flag():
+    return flags.DEFINE_list(
+        "imports",
+        [],
+        "Comma-separated Python files that add entries to the tables of this package, such as "
+        "models or positional encodings, in addition to those of --config. Default: none.",
+    )
+
+
+@functools.cache
+def trust_flag():
+    return flags.DEFINE_bool(
+        "trust",
+        False,
+        "Execute the plug-in files of the given runs, which are Python code, now and later, even "
+        "if a run is from elsewhere.",
+    )
+
+
+def load_imports(paths):
+    """Loads the plug-in files of --imports, and the backend if one of them needs it.
+
+    Returns:
+        Their absolute paths.
+    """
+    from t2t_keras.cli.process.backend import load_backend
+
+    if any(needs_keras(read_plugin(path)) for path in paths):
+        load_backend(on_jax=True)
+    for path in paths:
+        load_plugin(path)
+    return [absolute(path) for path in paths]
+
+
+def trust_given(folders):
+    """Obeys --trust for the folders of runs; None is no folder."""
+    from t2t_keras.runs.plugin_files import trust_plugins_of
+
+    for folder in folders if trust_flag().value else ():
+        if folder is not None:
+            trust_plugins_of(folder)
 
 
 def refuse_unused(unused, reason):

@@ -39,6 +39,7 @@ NEEDS = {
         ("averaged.weights.h5",),
         (
             *("config.json", "averaged.json", "alignment.json", "metrics.jsonl"),
+            "imports/*.py",
             *("vocabulary/*", "vocabulary/*/*", "export_litert/*/*", "export_litert/*/*/*"),
             "export_litert/*/*/*/*",
         ),

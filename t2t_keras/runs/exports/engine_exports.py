@@ -8,6 +8,7 @@ from pipelines.atomic_files import atomic_folder, only_one
 from pipelines.tokenizers import save_tokenizer
 from pipelines.tokenizers.tags import tag_before
 from t2t_keras.checks import check, check_choice
+from t2t_keras.decoding.search import needs_draws
 from t2t_keras.export.ctranslate2 import save_ctranslate2
 from t2t_keras.export.formats import LITERT_DTYPES, LITERT_RECORD, PORTABLE_RECORD, versions_in
 from t2t_keras.export.litert.convert import save_litert, save_portable
@@ -42,7 +43,8 @@ def export_litert(
     check_choice("dtype", dtype, LITERT_DTYPES)
     config, tokenizer = run.search(**search), run.tokenizer()
     check(not config.constrain, "constrain", config.constrain, "left out: LiteRT knows no trees")
-    check(config.method == "beam", "method", config.method, "'beam' in an export")
+    allowed = "a method without random numbers, such as 'beam', in an export"
+    check(not needs_draws(config), "method", config.method, allowed)
     model, facts = loaded(run, weights, config.with_results(n_best), dtype, languages)
     facts["tags"] = list(run.tags())
     if (tag := tag_before(tokenizer)) is not None:
@@ -87,6 +89,7 @@ def export_ctranslate2(
         **search: changes to the run's search settings, which become the defaults of the export.
     """
     tokenizer, config = run.tokenizer(), run.search(**search)
+    check(config.method == "beam", "method", config.method, "'beam': CTranslate2 has no other")
     if tokenizer.source.start:
         raise ValueError(
             f"{run.folder} puts a tag before each source, which CTranslate2 folders cannot. Export "

@@ -30,6 +30,9 @@ from t2t_keras.runs.tree_search import tree_constraint
 from t2t_keras.translating.export_folders import EXPORT_AGAIN, is_saved_model
 from t2t_keras.translating.export_record import RECORD
 
+# Entries of the record of an export that depend neither on the weights nor on the search.
+BESIDE_WEIGHTS = ("tag", "split", "longest")
+
 
 def export(run, folder=None, format="saved_model", weights=None, **options):
     """Writes a run's trained model in one of the `EXPORTS` formats, and returns the path.
@@ -78,7 +81,7 @@ def export_saved_model(
     folder = folder or run.folder / ("export_ids" if ids_only else "export")
     folder.mkdir(parents=True, exist_ok=True)
     facts = facts_of(model, steps, dtype=dtype, search=config)
-    facts["split"] = not run.prepared_with("leaves")
+    facts["split"], facts["longest"] = not run.prepared_with("leaves"), model.longest
     if (tag := tag_before(tokenizer)) is not None:
         facts["tag"] = tag
     with only_one(folder):
@@ -136,12 +139,11 @@ def is_exported(run):
 def record_of(version):
     """Returns the record of an export, with defaults for settings that it does not contain.
 
-    The settings for the tag and for splitting texts are left out, because they do not depend on the
-    weights.
+    Facts that do not depend on the weights are left out.
     """
     record = read_json(version / "config.json", {}, EXPORT_AGAIN).get("export")
     if isinstance(record, dict) and isinstance(record.get("search"), dict):
-        record = {name: value for name, value in record.items() if name not in ("tag", "split")}
+        record = {name: value for name, value in record.items() if name not in BESIDE_WEIGHTS}
         record = {**record, "search": as_recorded(record["search"])}
     return record
 

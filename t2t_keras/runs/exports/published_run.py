@@ -6,6 +6,7 @@ import shutil
 
 from pipelines.atomic_files import write_json
 from t2t_keras.runs.config_file import read_config, recorded_corpora
+from t2t_keras.runs.plugin_files import FOLDER, files_of_run
 from t2t_keras.runs.run_folder import ALIGNMENT
 from t2t_keras.runs.training.averaged_weights import AveragedWeights
 
@@ -34,6 +35,10 @@ def write_published(run, folder, weights=None, **facts):
     for name in (ALIGNMENT, "metrics.jsonl"):
         if (run.folder / name).exists():
             shutil.copyfile(run.folder / name, folder / name)
+    files = files_of_run(run.folder)
+    for file in files:
+        (folder / FOLDER).mkdir(exist_ok=True)
+        (folder / FOLDER / file.path.name).write_bytes(file.contents)
     model, steps, _ = run.loaded_with_file(weights)
     record = {"steps": steps, "newest_checkpoint": None, "made_by": "t2t-export"}
     AveragedWeights(folder).write(model, **record, **scores_of(run, weights))

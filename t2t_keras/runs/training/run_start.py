@@ -10,8 +10,10 @@ from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from t2t_keras.experiment import differences
 from t2t_keras.runs.config_file import read_config
 from t2t_keras.runs.inherited_license import inherited_from
+from t2t_keras.runs.plugin_files import FOLDER
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.runs.settings_file import check_same_model, languages_of_data, write_settings
+from t2t_keras.runs.training.copied_plugins import adopt_plugins, copy_plugins
 
 
 def begin(run, experiment, vocabulary, command=(), init=None, held_out=None):
@@ -29,6 +31,7 @@ def begin(run, experiment, vocabulary, command=(), init=None, held_out=None):
         held_out: {name of a held-out set: its number of pairs}.
     """
     check_folder(run)
+    adopt_plugins(run, experiment)
     facts = {}
     if init:
         facts = {"init": str(init), "base": inherited_from(RunFolder(init))._asdict()}
@@ -36,6 +39,7 @@ def begin(run, experiment, vocabulary, command=(), init=None, held_out=None):
     if run.config_file.exists():
         check_unchanged(run, experiment, vocabulary)
         config, changed = read_config(run.config_file), differences(run.experiment(), experiment)
+        changed.pop("imports", None)
         facts = {name: config[name] for name in ("init", "base", "hardware") if name in config}
         if config.get("languages") and not languages_of_data(experiment.data.folder):
             facts["languages"] = config["languages"]
@@ -48,6 +52,8 @@ def begin(run, experiment, vocabulary, command=(), init=None, held_out=None):
             shutil.rmtree(leftover)
         with atomic_folder(run.folder / "vocabulary") as unfinished:
             save_tokenizer(load_tokenizer(vocabulary), unfinished)
+    if imports := copy_plugins(run, experiment):
+        facts["imports"] = imports
     write_settings(run.config_file, experiment, command, held_out=held_out or {}, **facts)
 
 
@@ -65,7 +71,7 @@ def check_folder(run):
         return
     # A process that was killed while it created the run may have left unfinished files.
     names = {path.name for path in run.folder.iterdir() if path.suffix != ".unfinished"}
-    if others := names - {".lock", "vocabulary"}:
+    if others := names - {".lock", "vocabulary", FOLDER}:
         raise ValueError(
             f"{run.folder} is not a run: it has no config.json, but other files "
             f"({', '.join(sorted(others)[:3])}). Give the name of a new folder"
@@ -79,6 +85,7 @@ def join(run, experiment, vocabulary):
             f"{run.folder} was created by the first machine of this job and is not visible "
             "here. All machines need the same folder under the same name"
         )
+    adopt_plugins(run, experiment)
     check_unchanged(run, experiment, vocabulary)
 
 
@@ -94,13 +101,14 @@ def check_unchanged(run, experiment, vocabulary):
 
 @contextlib.contextmanager
 def unchanged_on_error(run):
-    """Restores settings and vocabulary of a run if the block raises an error.
+    """Restores settings, vocabulary and plug-in files of a run if the block raises an error.
 
     So a rejected command changes nothing. Files that other commands write to the folder in the
     meantime are kept.
     """
-    vocabulary = run.folder / "vocabulary"
+    vocabulary, plugins = run.folder / "vocabulary", run.folder / FOLDER
     had_vocabulary = vocabulary.exists()
+    had_plugins = {path.name for path in plugins.iterdir()} if plugins.is_dir() else set()
     settings = run.config_file.read_text("utf-8") if run.config_file.exists() else None
     try:
         yield
@@ -111,6 +119,11 @@ def unchanged_on_error(run):
             write_text(run.config_file, settings)
         if not had_vocabulary:
             shutil.rmtree(vocabulary, ignore_errors=True)
+        for path in plugins.iterdir() if plugins.is_dir() else ():
+            if path.name not in had_plugins:
+                path.unlink()
+        with contextlib.suppress(OSError):  # there is none, or it has files
+            plugins.rmdir()
         raise
 
 

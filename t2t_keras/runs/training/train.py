@@ -18,7 +18,9 @@ from pipelines.text.sources import SourceError
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.tokenizers.vocabulary import learn
 from pipelines.toy.grammar import pairs
+from t2t_keras.runs.plugin_files import trust_plugins_of
 from t2t_keras.runs.run import Run
+from t2t_keras.runs.training.copied_plugins import adopt_plugins
 from t2t_keras.runs.training.data_warnings import swapped_warnings, vocabulary_warnings
 from t2t_keras.runs.training.finishing import finish
 from t2t_keras.runs.training.hardware_record import HardwareRecord
@@ -64,7 +66,15 @@ class Training(NamedTuple):
 
 
 def train(
-    experiment, folder, tpu=None, export=True, command=(), show=logging.info, init=None, given=()
+    experiment,
+    folder,
+    tpu=None,
+    export=True,
+    command=(),
+    show=logging.info,
+    init=None,
+    given=(),
+    trust=False,
 ):
     """Trains a run, or resumes it, and finishes it with averaged weights and an export.
 
@@ -82,16 +92,20 @@ def train(
             of `experiment`.
         given: names of settings, such as "search.beam", that replace those of `init` even if they
             have the default value.
+        trust: execute the plug-in files of the run and of `init`; see `Run`.
 
     Returns:
         A `Training`.
     """
+    if trust and init:
+        trust_plugins_of(init)
     experiment.validate()
     strategy = find_strategy(tpu, experiment.training.communication)
     machines = Machines(strategy)
-    run = Run(folder)
+    run = Run(folder, trust=trust)
     if machines.is_chief:
         check_folder(run)  # before anything is written there
+    adopt_plugins(run, experiment)
     with machines.watched(), run.locked() if machines.is_chief else contextlib.nullcontext():
         with unchanged_on_error(run) if machines.is_chief else contextlib.nullcontext():
             trainer = make_trainer(experiment, run, strategy, machines, command, init, given)
@@ -200,6 +214,7 @@ def set_model(experiment, run, tokenizer, initial, init, given):
     """
     if initial and not run.config_file.exists():
         known = initial.experiment()
+        experiment.imports = tuple(dict.fromkeys((*known.imports, *experiment.imports)))
         same = tokenizer.contents() == initial.vocabulary().contents()
         experiment.model = initialized_settings(initial, experiment.model, tokenizer)
         experiment.search = initialized_search(known.search, experiment.search, same, given)

@@ -116,6 +116,11 @@ def check_search(config, phrases=False):
             "--sample does not work with CTranslate2, which draws other random numbers. "
             "Give the run"
         )
+    if config.method != "beam":
+        raise ValueError(
+            f"--method={config.method} does not work with CTranslate2, which has beam search only. "
+            "Give the run"
+        )
     allowed = {PADDING, BEGIN, UNKNOWN}  # these can be banned
     for name in FORBIDDING:
         value = getattr(config, name)

@@ -22,7 +22,7 @@ from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.rows import PADDING, Rows
 from t2t_keras.decoding.sampling import draws_of
-from t2t_keras.decoding.search import method_of
+from t2t_keras.decoding.search import METHODS, check_method, method_of, needs_draws
 from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
 from t2t_keras.export.formats import LITERT_MODEL, LITERT_RECORD
 from t2t_keras.ops import on_numpy
@@ -63,6 +63,12 @@ class LiteRTEngine(Engine):
             self.tokenizer = load_tokenizer(self.folder / "vocabulary")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise unusable(self.folder, f"{LITERT_RECORD}: {error}", EXPORT_AGAIN) from error
+        if self.config.method not in METHODS:
+            raise ValueError(
+                f"{self.folder} searches with the method {self.config.method!r}, of a plug-in "
+                "file of its run. Give the run, which contains the file, or export with "
+                "--method=beam"
+            )
         try:
             self.models = loaded_models(
                 self.folder / LITERT_MODEL, self.layout, self.longest, threads
@@ -93,13 +99,21 @@ class LiteRTEngine(Engine):
                 "--constrain does not work with LiteRT, which does not know trees. Give the run, "
                 "with --engine=tensorflow"
             )
-        count = config.n_best if config.method == "sample" else config.beam
+        check_method(config.method)
+        count = self.hypotheses_of(config)
         if config.method == "sample" and count not in (1, self.width):
             raise Unsupported(
                 f"LiteRT draws 1 or {self.width} samples of a sentence with {self.name}. Received: "
                 f"n_best={count}. Give the run, with --engine=tensorflow"
             )
-        if count > self.width:
+        if config.method not in ("beam", "sample"):
+            if count not in (1, self.width):
+                raise Unsupported(
+                    f"LiteRT computes 1 or {self.width} hypotheses of a sentence with {self.name}. "
+                    f"The search method {config.method!r} has {count}. Give the run, with "
+                    "--engine=tensorflow"
+                )
+        elif count > self.width:
             raise Unsupported(
                 f"`beam` must be at most {self.width}, the beam width of {self.name}. Received: "
                 f"{count}. For a wider one, give the run, with --engine=tensorflow, or export it "
@@ -111,11 +125,17 @@ class LiteRTEngine(Engine):
                 f"beam={config.beam}. Leave it out, or give the run, with --engine=tensorflow"
             )
 
+    def hypotheses_of(self, config):
+        """Returns the number of hypotheses of a sentence at each step of a search."""
+        if config.method == "beam":
+            return config.beam
+        return getattr(method_of(self.models[0], config), "count", config.beam)
+
     def planned(self, config):
         if self.returns(config):
             return self, {}
-        # Greedy search has its own program, and sampling has no row options.
-        if config.beam == 1 or config.method == "sample":
+        # Greedy search has its own program, and other methods have no row options.
+        if config.beam == 1 or config.method != "beam":
             return self.with_search(**vars(config)), {}
         return super().planned(config)
 
@@ -153,7 +173,7 @@ class LiteRTEngine(Engine):
         config, count = self.config.changed(n_best=self.most), len(rows.source)
         follows = self.tokenizer.target.ends_phrase() if rows.phrases is not None else None
         if not rows.options:
-            if config.method == "sample":
+            if needs_draws(config):
                 longest = rows.source.shape[1] + config.extra_length
                 extras["draws"] = draws_of(rows.index, longest, config)
             if rows.phrases is None:

@@ -61,6 +61,8 @@ class SavedModelEngine(Engine):
             )
         # Signatures are kept, so that each imports its graph only once.
         self.signatures = {name: signatures[name] for name in signatures}
+        if IDS_WITH_OPTIONS not in signatures:  # a search method of a plug-in file
+            self.varies, self.offers = frozenset(), ("n_best",)
         settings = read_json(self.folder / "config.json", {}, EXPORT_AGAIN)
         self.use(config)
         self.dtype = settings["export"].get("dtype", "float32")
@@ -82,6 +84,11 @@ class SavedModelEngine(Engine):
 
     def check(self, config, prefix, phrases):
         super().check(config, prefix, phrases)
+        if (prefix or phrases) and IDS_WITH_OPTIONS not in self.signatures:
+            raise ValueError(
+                f"the search method of {self.name}, {self.config.method!r}, has neither prefixes "
+                "nor required phrases in an export. Give the run"
+            )
         widest = self.config.beam
         if config.beam > widest:
             raise ValueError(
@@ -151,7 +158,8 @@ class SavedModelEngine(Engine):
     def warm_up(self):
         ids, indices = np.array([[3, 2]], "int32"), [0]
         self.search(Rows(ids, indices))
-        self.search(Rows(ids, indices, prefix=ids[:, :0]))
+        if IDS_WITH_OPTIONS in self.signatures:
+            self.search(Rows(ids, indices, prefix=ids[:, :0]))
         if IDS_PHRASES in self.signatures:
             self.search(Rows(ids, indices, phrases=ids[:, None, :1]))
         self.log_p(ids, ids)

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.sampling import draws_of
-from t2t_keras.decoding.search import advance, method_of
+from t2t_keras.decoding.search import advance, method_of, needs_draws
 from t2t_keras.export.search_in_stages import search_in_stages
 from t2t_keras.training.devices import choose_xla
 
@@ -88,7 +88,7 @@ def of_rows(search, model, config, **options):
             for name in ("prefix", "phrases")
             if getattr(rows, name) is not None
         }
-        if config.method == "sample":
+        if needs_draws(config):
             longest = min(rows.source.shape[1] + config.extra_length, model.longest or sys.maxsize)
             draws = tf.constant(draws_of(rows.index, longest, config))
             return graph(*extras, draws=draws.shape[1])(rows.source, extras | {"draws": draws})
