@@ -44,7 +44,9 @@ def grouped_counts(counts):
     groups = {}
     for path, count in counts.items():
         part, *inside = path.split("/")
-        if inside[0].startswith("block_"):
+        if not inside:  # a weight of the model itself
+            pass
+        elif inside[0].startswith("block_") and len(inside) > 2:
             _, sublayer, kind, *_ = inside
             part = f"{part} {sublayer.replace('_', '-')}" if kind != "norm" else f"{part} norms"
         elif inside[0] == "norm":

@@ -105,8 +105,10 @@ def read_plugin(path):
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise ValueError(f"a plug-in file must be one Python file. Received: {path}")
             contents = file.read(LARGEST + 1)
+    except IsADirectoryError:
+        raise ValueError(f"a plug-in file must be one Python file. Received: {path}") from None
     except FileNotFoundError:
-        raise ValueError(f"there is no plug-in file {path}. Received: imports={path.name}") from None
+        raise ValueError(f"there is no plug-in file {path}") from None
     if len(contents) > LARGEST:
         raise ValueError(f"{path} has more than {LARGEST:,} bytes: it is no plug-in file")
     return contents

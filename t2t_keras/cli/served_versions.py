@@ -7,10 +7,9 @@ from pathlib import Path
 from absl import logging
 
 from pipelines.atomic_files import read_json
-from t2t_keras.decoding.search import METHODS
 from t2t_keras.export.formats import LITERT_RECORD, versions_in
 from t2t_keras.runs.exports.engine_choice import NoExport, fitting_versions, has_gpu
-from t2t_keras.runs.plugin_files import load_plugins_of
+from t2t_keras.runs.plugin_files import load_method
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.serving.served_models import ModelSource, newest_languages
 from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine, is_ctranslate2
@@ -180,8 +179,8 @@ def load_litert(run, folder):
     from t2t_keras.serving.engine_model import EngineModel
     from t2t_keras.translating.engines.litert import LiteRTEngine
 
-    if run.config_file.exists() and run.search_settings().method not in METHODS:
-        load_plugins_of(run.folder)
+    if run.config_file.exists():
+        load_method(run.folder, run.search_settings().method)
     engine = LiteRTEngine(folder)
     if (head := run.alignment_head()) is not None:
         engine.align_with(head)

@@ -13,9 +13,19 @@ from typing import NamedTuple
 from absl import logging
 
 from pipelines.printable import printable
-from t2t_keras.plugins import LOADED, TABLES, entries_of, execute, read_plugin, sha256_of, title
-from t2t_keras.runs.config_file import RESTORE, invalid, read_config
-from t2t_keras.runs.trusted_files import is_trusted, trust_file
+from t2t_keras.decoding.search import METHODS
+from t2t_keras.plugins import (
+    LOADED,
+    TABLES,
+    entries_of,
+    execute,
+    needs_keras,
+    read_plugin,
+    sha256_of,
+    title,
+)
+from t2t_keras.runs.config_file import invalid, read_config
+from t2t_keras.runs.trusted_files import NOTED, is_trusted, trust_file
 
 FOLDER = "imports"
 NAME = re.compile(r"[^/\\\x00-\x1f.][^/\\\x00-\x1f]*\.py")
@@ -98,15 +108,33 @@ def load_plugins_of(folder, contents=None):
     """
     files = files_of_run(folder, contents)
     for file in files:
-        if file.sha256 not in LOADED and not is_trusted(file.sha256):
-            raise ValueError(
-                f"{folder} needs the Python code in {file.path} (SHA-256 {file.sha256}), which was "
-                "not executed, because it may do anything and you have not trusted it. Read it, "
-                "and give the same command with --trust (in Python: trust=True)"
-            )
+        refuse_untrusted(file, folder)
     for file in files:
         execute(file.contents, file.path)
     return tuple(str(file.path.absolute()) for file in files)
+
+
+def load_method(folder, method):
+    """Executes plug-in files of a run until one has added a search method.
+
+    The engine of LiteRT needs no other entries. Files that do not load Keras come first.
+    """
+    if method in METHODS:
+        return
+    for file in sorted(files_of_run(folder), key=lambda file: needs_keras(file.contents)):
+        if method not in METHODS:
+            refuse_untrusted(file, folder)
+            execute(file.contents, file.path)
+
+
+def refuse_untrusted(file, folder):
+    """Rejects a `PluginFile` of a run that the user has not trusted."""
+    if file.sha256 not in LOADED and not is_trusted(file.sha256):
+        raise ValueError(
+            f"{folder} needs the Python code in {file.path} (SHA-256 {file.sha256}), which was not "
+            "executed, because it may do anything and you have not trusted it. Read it, and give "
+            "the same command with --trust (in Python: trust=True)"
+        )
 
 
 def trust_plugins_of(folder):
@@ -119,6 +147,8 @@ def trust_plugins_of(folder):
     if not (folder / "config.json").is_file():
         return
     for file in files_of_run(folder):
+        if file.sha256 in NOTED:  # said already
+            continue
         tell_trusted(file, "--trust: the Python code in %s is executed (SHA-256 %s)")
 
 
@@ -146,9 +176,9 @@ def refuse_changed(run, files):
         sha256 = known.get(file.path.name, file.sha256)
         if sha256 != file.sha256:
             raise ValueError(
-                f"{run.folder} was started with a {file.path.name} of SHA-256 {sha256}, of which it "
-                f"has a copy. {file.path} has changed since: its SHA-256 is {file.sha256}. Leave it "
-                "out to resume with the copy, or give a different --run"
+                f"{run.folder} was started with a {file.path.name} of SHA-256 {sha256}, and has a "
+                f"copy of it. {file.path} has changed since: its SHA-256 is {file.sha256}. Leave "
+                "it out to resume with the copy, or give a different --run"
             )
 
 

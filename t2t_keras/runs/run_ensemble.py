@@ -72,9 +72,7 @@ def load_runs(folders, to=None, trust=False):
     return Run(folders[0], to) if len(folders) == 1 else RunEnsemble(folders, to)
 
 
-def load_translator(
-    *folders, weights=None, to=None, engine="auto", dtype=None, trust=False
-):
+def load_translator(*folders, weights=None, to=None, engine="auto", dtype=None, trust=False):
     """Returns the `Translator` of an export, of a run, or of several runs as an ensemble.
 
     Args:

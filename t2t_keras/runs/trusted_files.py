@@ -63,4 +63,3 @@ def trust_file(sha256, path):
     except OSError as error:
         return f"{record} cannot be written ({error.strerror})"
     return ""
-

@@ -32,7 +32,8 @@ def search_config(config, tokenizer, **changes):
             changes[name] = piece_ids(name, changes[name], tokenizer.target)
     config = config.changed(**changes)
     config.validate()
-    check_method(config.method)
+    if "method" in changes:  # that of an export need not be known
+        check_method(config.method)
     check_ids(config, tokenizer.target.size)
     if config.method == "sample" and "beam" in changes:
         raise ValueError("--beam: not for sampling. Leave it out, or leave out --sample")

@@ -14,6 +14,7 @@ _t2t_words() {
         extra_length=
         first=
         gold=@file
+        method=@file
         no_repeat_ngram=
         output=@folder
         penalty=gnmt|marian
@@ -27,6 +28,7 @@ _t2t_words() {
         top_k=
         top_p=
         translation=
+        trust
         weights=
         help
         version
@@ -38,6 +40,7 @@ _t2t_words() {
         export
         noexport
         last=
+        trust
         help
         version
         flagfile=@file
@@ -52,6 +55,7 @@ _t2t_words() {
         data=@folder
         documents=
         heads=
+        imports=@file
         input=@file
         length=
         lengths=
@@ -67,6 +71,7 @@ _t2t_words() {
         source_length=
         steps=
         texts=@file
+        trust
         url=
         words=
         help
@@ -96,6 +101,7 @@ _t2t_words() {
         json
         leaves=tag|XX|word
         lowercase
+        method=@file
         metrics=
         no_repeat_ngram=
         output=@file
@@ -112,6 +118,7 @@ _t2t_words() {
         top_k=
         top_p=
         treebank=@file
+        trust
         weights=
         help
         version
@@ -132,6 +139,7 @@ _t2t_words() {
         ids_only
         languages=
         license=
+        method=@file
         n_best=
         no_repeat_ngram=
         output=@folder
@@ -143,6 +151,7 @@ _t2t_words() {
         to=
         top_k=
         top_p=
+        trust
         weights=
         help
         version
@@ -162,6 +171,7 @@ _t2t_words() {
         source_end
         nosource_end
         target_space=
+        trust
         help
         version
         flagfile=@file
@@ -170,6 +180,7 @@ _t2t_words() {
     t2t-parameters)
       arguments='' words='
         config=@config
+        imports=@file
         help
         version
         flagfile=@file
@@ -182,6 +193,7 @@ _t2t_words() {
         best=
         config=@config
         data_dir=@folder
+        imports=@file
         languages=
         leaves=tag|XX|word
         min_score=
@@ -214,6 +226,7 @@ _t2t_words() {
         extra_length=
         first=
         limit=
+        method=@file
         no_repeat_ngram=
         output=
         penalty=gnmt|marian
@@ -225,6 +238,7 @@ _t2t_words() {
         to=
         top_k=
         top_p=
+        trust
         weights=
         help
         version
@@ -245,6 +259,7 @@ _t2t_words() {
         divide_layers=
         evaluate_only
         heads=
+        imports=@file
         kernel=
         language=
         leaves=
@@ -285,6 +300,7 @@ _t2t_words() {
         source=@file
         target=@file
         to=
+        trust
         weights=
         help
         version
@@ -316,6 +332,7 @@ _t2t_words() {
         name=
         port=
         split=auto|off
+        trust
         workers=
         help
         version
@@ -332,10 +349,12 @@ _t2t_words() {
         export
         noexport
         freeze=
+        imports=@file
         init=@folder
         run=@folder
         show
         tpu=
+        trust
         help
         version
         flagfile=@file
@@ -360,6 +379,7 @@ _t2t_words() {
         json
         lines=
         markup=html|xml|placeholders
+        method=@file
         n_best=
         no_repeat_ngram=
         output=@file
@@ -375,6 +395,7 @@ _t2t_words() {
         to=
         top_k=
         top_p=
+        trust
         weights=
         help
         version
@@ -450,7 +471,7 @@ _t2t_settings='
         config.training.keep=
         config.training.best_metric=
         config.training.patience=
-        config.search.method=beam|sample
+        config.search.method=
         config.search.beam=
         config.search.alpha=
         config.search.penalty=gnmt|marian

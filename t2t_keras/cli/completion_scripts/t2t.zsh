@@ -62,9 +62,7 @@ _t2t_settings() {
         '--config.training.r_drop:α of R-Drop, which computes every batch twice and adds the divergence of both predictions to the loss'
         '--config.training.freeze:names of layers that are not trained: "encoder", "decoder", "embedding", "source_embedding", "output_embedding", "source_positions", "target_positions"'
         '--config.training.precision:"float32" or "mixed_bfloat16"'
-        '--config.training.tf32:whether NVIDIA GPUs may round the operands of float32 products to 10 bits, which is faster'
         '--config.training.xla:"auto", "on" or "off"; "auto" compiles the step if there is a GPU or TPU'
-        '--config.training.communication:how several GPUs exchange gradients: "auto", "nccl", or "ring", which does not need NCCL'
         '--config.training.log_every:steps between lines of progress and between points of the training curves'
         '--config.training.evaluate_every:steps between evaluations'
         '--config.training.checkpoint_every:steps between checkpoints'
@@ -73,7 +71,7 @@ _t2t_settings() {
         '--config.training.keep:number of newest checkpoints to keep, besides the best'
         '--config.training.best_metric:metric that decides which checkpoint is the best: "loss" or "bleu" of the main held-out set, the name of a set for its loss, or "NAME/bleu"'
         '--config.training.patience:evaluations without a better value of this metric after which training stops'
-        '--config.search.method:"beam" for beam search, or "sample" to draw tokens according to their probability'
+        '--config.search.method:"beam" for beam search, "sample" to draw tokens according to their probability, or a search method of a plug-in file'
         '--config.search.beam:beam width; 1 is greedy search'
         '--config.search.alpha:exponent α of the length penalty; 0 is no penalty'
         '--config.search.penalty:length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper; or "marian", length^α, as in Marian, Hugging Face and CTranslate2'
@@ -149,8 +147,6 @@ _t2t_settings() {
     --config.model.output_bias) compadd True False ;;
     --config.model.pre_norm) compadd True False ;;
     --config.model.fast_forward) compadd True False ;;
-    --config.training.tf32) compadd True False ;;
-    --config.search.method) compadd beam sample ;;
     --config.search.penalty) compadd gnmt marian ;;
     --config.search.early_stopping) compadd True False ;;
     --config.search.constrain) compadd tree ;;
@@ -192,6 +188,7 @@ _t2t() {
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
         '--first=[Tokens that an output may begin with; empty: all]:first: ' \
         '--gold=[File with the word alignments of --source and --target]:gold:_files' \
+        '--method=[Search method: beam, sample, or one of a plug-in file of the run]:method:_files' \
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[Output folder]:output:_files -/' \
         '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper; or "marian", length^α, as in Marian, Hugging Face and CTranslate2]:penalty:(gnmt marian)' \
@@ -205,6 +202,7 @@ _t2t() {
         '--top_k=[Number of most likely tokens that sampling draws from; 0: all]:top_k: ' \
         '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones; 1: all]:top_p: ' \
         '--translation=[Target text to show]:translation: ' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
         '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
         '*:argument:_files -/' ;;
     t2t-average)
@@ -212,6 +210,7 @@ _t2t() {
         '--export[Write a model for LiteRT of the new weights, which translates on CPUs]' \
         '--noexport[Write a model for LiteRT of the new weights, which translates on CPUs]' \
         '--last=[Number of last checkpoints to average]:last: ' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
         '*:argument:_files -/' ;;
     t2t-benchmark)
       _arguments $common \
@@ -222,6 +221,7 @@ _t2t() {
         '--data=[data: folder written by t2t-prepare, or a mix]:data:_files -/' \
         '--documents=[documents: number of documents of each length]:documents: ' \
         '--heads=[attention: number of heads h]:heads: ' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models or positional encodings, in addition to those of --config]:imports:_files' \
         '--input=[decode: text file for --run, one sentence per line]:input:_files' \
         '--length=[train: tokens per sentence]:length: ' \
         '--lengths=[attention: sequence lengths n]:lengths: ' \
@@ -237,6 +237,7 @@ _t2t() {
         '--source_length=[decode: tokens per source sentence]:source_length: ' \
         '--steps=[data: batches per round]:steps: ' \
         '--texts=[serve: file with one text per line; the first 100 are sent]:texts:_files' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
         '--url=[serve: address of the model, http://HOST:PORT/v1/models/NAME]:url: ' \
         '--words=[documents: lengths of the documents, in words]:words: ' \
         '*:argument:(attention data decode documents serve train)' ;;
@@ -258,6 +259,7 @@ _t2t() {
         '--json[Print the scores as a JSON object]' \
         '--leaves=[Leaf symbol that the run was trained with]:leaves:(tag XX word)' \
         '--lowercase[Ignore case in BLEU and chrF; sacreBLEU'\''s TER always does]' \
+        '--method=[Search method: beam, sample, or one of a plug-in file of the run]:method:_files' \
         '--metrics=[Metrics of sacreBLEU, separated by commas: bleu, chrf, chrf++, ter]:metrics: ' \
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[File for a run'\''s translations or parses]:output:_files' \
@@ -274,6 +276,7 @@ _t2t() {
         '--top_k=[Number of most likely tokens that sampling draws from; 0: all]:top_k: ' \
         '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones; 1: all]:top_p: ' \
         '--treebank=[Files with gold trees: a path, a glob, or several with commas]:treebank:_files' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
         '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
         '*:argument:_files -/' ;;
     t2t-export)
@@ -290,6 +293,7 @@ _t2t() {
         '--ids_only[Write a SavedModel that takes and returns ids]' \
         '--languages=[Source and target language, such as en,de, for the record]:languages: ' \
         '--license=[With --format=hub: license for the model card, such as apache-2.0]:license: ' \
+        '--method=[Search method: beam, sample, or one of a plug-in file of the run]:method:_files' \
         '--n_best=[Translations per text in translate_n_best, as served]:n_best: ' \
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[Folder to write, or .keras or .argosmodel file]:output:_files -/' \
@@ -301,6 +305,7 @@ _t2t() {
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
         '--top_k=[Number of most likely tokens that sampling draws from; 0: all]:top_k: ' \
         '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones; 1: all]:top_p: ' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
         '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
         '*:argument:_files -/' ;;
     t2t-import)
@@ -316,10 +321,12 @@ _t2t() {
         '--source_end[Whether a model of OpenNMT-tf or CTranslate2 was trained with an end after the source]' \
         '--nosource_end[Whether a model of OpenNMT-tf or CTranslate2 was trained with an end after the source]' \
         '--target_space=[Kind of text that a model of tensor2tensor writes, by its number there]:target_space: ' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
         '*:argument:_files' ;;
     t2t-parameters)
       _arguments $common \
-        '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' ;;
+        '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models or positional encodings, in addition to those of --config]:imports:_files' ;;
     t2t-prepare)
       _arguments $common \
         '--beam[Run as an Apache Beam pipeline; needs pip install '\''t2t-keras(beam)'\'']' \
@@ -327,6 +334,7 @@ _t2t() {
         '--best=[Share of the pairs to keep, those with the highest --scores, such as 0.8]:best: ' \
         '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' \
         '--data_dir=[Folder of prepared TensorFlow Datasets]:data_dir:_files -/' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models or positional encodings, in addition to those of --config]:imports:_files' \
         '--languages=[Codes of source and target language, such as en,de, for the record; with --tfds, the features of the data set]:languages: ' \
         '--leaves=[Symbol for each word among the brackets of --treebank]:leaves:(tag XX word)' \
         '--min_score=[Minimum score of a pair in --scores]:min_score: ' \
@@ -354,6 +362,7 @@ _t2t() {
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
         '--first=[Tokens that an output may begin with; empty: all]:first: ' \
         '--limit=[Maximum number of test set lines to translate]:limit: ' \
+        '--method=[Search method: beam, sample, or one of a plug-in file of the run]:method:_files' \
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[Page to write]:output: ' \
         '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper; or "marian", length^α, as in Marian, Hugging Face and CTranslate2]:penalty:(gnmt marian)' \
@@ -365,6 +374,7 @@ _t2t() {
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
         '--top_k=[Number of most likely tokens that sampling draws from; 0: all]:top_k: ' \
         '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones; 1: all]:top_p: ' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
         '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
         '*:argument:_files -/' ;;
     t2t-reproduce)
@@ -381,6 +391,7 @@ _t2t() {
         '--divide_layers=[table2, table3, table4: divisor of the number of layers]:divide_layers: ' \
         '--evaluate_only[table2: score the runs in --output as they are; train nothing]' \
         '--heads=[table1: heads h of both attention layers]:heads: ' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models or positional encodings, in addition to those of --config]:imports:_files' \
         '--kernel=[table1: kernel width k of the convolutions]:kernel: ' \
         '--language=[table3: target language, for the paper'\''s BLEU and for --tfds]:language: ' \
         '--leaves=[table4: symbol for a word among the brackets: XX, tag or word]:leaves: ' \
@@ -417,6 +428,7 @@ _t2t() {
         '--source=[Text file with the source sentences, one per line]:source:_files' \
         '--target=[Text file with the translations of --source]:target:_files' \
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
         '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
         '*:argument:_files -/' ;;
     t2t-serve)
@@ -444,6 +456,7 @@ _t2t() {
         '--name=[Name of the model, if there is one]:name: ' \
         '--port=[Port to listen on; 0 chooses a free one]:port: ' \
         '--split=[auto: translate each sentence of a text by itself; off: each text as one sentence]:split:(auto off)' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
         '--workers=[Number of batches computed at the same time]:workers: ' \
         '*:argument:_files -/' ;;
     t2t-train)
@@ -456,10 +469,12 @@ _t2t() {
         '--export[Write a SavedModel and a model for LiteRT when training ends]' \
         '--noexport[Write a SavedModel and a model for LiteRT when training ends]' \
         '--freeze=[Comma-separated layers that are not trained, such as encoder,embedding]:freeze: ' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models or positional encodings, in addition to those of --config]:imports:_files' \
         '--init=[Run whose weights the training starts from]:init:_files -/' \
         '--run=[Folder of the run, new or to resume]:run:_files -/' \
         '--show[Print all settings, with values, defaults and meanings, instead of training]' \
-        '--tpu=[Name of a Cloud TPU, or '\''local'\'' on the TPU'\''s own machine]:tpu: ' ;;
+        '--tpu=[Name of a Cloud TPU, or '\''local'\'' on the TPU'\''s own machine]:tpu: ' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' ;;
     t2t-translate)
       _arguments $common \
         '--alignments[Word alignments of each translation, as pairs of word indices]' \
@@ -479,6 +494,7 @@ _t2t() {
         '--json[Write a JSON object per input line, with scores]' \
         '--lines=[Number of input lines that are sorted and batched by length together]:lines: ' \
         '--markup=[Kind of markup that is kept: tags, entities, placeholders such as {name} and %s, URLs and e-mail addresses]:markup:(html xml placeholders)' \
+        '--method=[Search method: beam, sample, or one of a plug-in file of the run]:method:_files' \
         '--n_best=[Translations per input line]:n_best: ' \
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[File to write, or folder with --apache_beam]:output:_files' \
@@ -494,6 +510,7 @@ _t2t() {
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
         '--top_k=[Number of most likely tokens that sampling draws from; 0: all]:top_k: ' \
         '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones; 1: all]:top_p: ' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
         '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
         '*:argument:_files -/' ;;
   esac

@@ -15,7 +15,6 @@ from t2t_keras.cli.flags.shared_flags import (
     imports_flag,
     load_imports,
     refuse_unused,
-    trust_given,
 )
 from t2t_keras.cli.main import run
 from t2t_keras.cli.process.backend import load_backend
@@ -35,7 +34,8 @@ IMPORTS = imports_flag()
 class ExperimentParser(flags.ArgumentParser):
     """Loads a config as all other code does, with its plug-in files and those of --imports."""
 
-    imports = ()  # the files of --imports, which absl has not parsed when it parses --config
+    # The values of --imports and --trust, which absl has not parsed when it parses --config.
+    imports, trust = (), False
 
     def parse(self, path):
         from t2t_keras.experiment import load_experiment
@@ -64,6 +64,7 @@ def run_with_config(main, default=None, shown=None, begin=lambda known: None):
 
     def resolve(arguments, known):
         begin(known)
+        PARSER.trust = "trust" in known and known["trust"].value
         PARSER.imports = load_imports(known[IMPORTS.name].value)
         return resolve_config(arguments, default(known) if callable(default) else default)
 
@@ -102,8 +103,10 @@ def loaded(config):
     """Returns the path, the ":VARIANT" (or "") and the `Experiment` of a config."""
     name, colon, variant = config.partition(":")
     path = find_config(name)
-    if colon and path == shipped_configs()["settings_of"]:
-        trust_given([variant])
+    if PARSER.trust and colon and path == shipped_configs()["settings_of"]:
+        from t2t_keras.runs.plugin_files import trust_plugins_of
+
+        trust_plugins_of(variant)
     load_backend(on_jax=True)
     from t2t_keras.experiment import load_experiment
 

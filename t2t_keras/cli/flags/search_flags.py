@@ -11,10 +11,11 @@ SAMPLE = flags.DEFINE_bool("sample", False, "Sample tokens at random instead of 
 METHOD = flags.DEFINE_string(
     "method",
     None,
-    f"Search method: {', '.join(METHODS)}, or one of a plug-in file of the run. Default: the run's.",
+    f"Search method: {', '.join(METHODS)}, or one of a plug-in file of the run. Default: that of "
+    "the run.",
 )
-# No flags for two fields, and a different one for the method: commands with n-best lists define their
-# own --n_best, and early stopping does not change the results.
+# No flags for three fields: the method has its own, commands with n-best lists define --n_best, and
+# early stopping does not change the results.
 BY_NAME = define_flags(
     SearchConfig,
     leave_out=("method", "n_best", "early_stopping"),

@@ -12,10 +12,9 @@ from absl import logging
 
 from pipelines.atomic_files import read_json
 from t2t_keras.checks import check_choice
-from t2t_keras.decoding.search import METHODS
 from t2t_keras.decoding.search_config import as_recorded
 from t2t_keras.export.formats import ENGINES, LITERT_DTYPES, LITERT_RECORD, versions_in
-from t2t_keras.runs.plugin_files import load_plugins_of
+from t2t_keras.runs.plugin_files import load_method
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.translating.export_record import RECORD
 
@@ -99,8 +98,7 @@ def opened(run, kind, dtype, weights):
         dtype, weights: see `chosen_engine`.
     """
     folder = fitting(run, kind, dtype or "float32", weights)
-    if run.search_settings().method not in METHODS:  # only this needs the run's plug-in files
-        load_plugins_of(run.folder)
+    load_method(run.folder, run.search_settings().method)
     if kind == "litert":
         from t2t_keras.translating.engines.litert import LiteRTEngine as Engine  # loads LiteRT
     else:

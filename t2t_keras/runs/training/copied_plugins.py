@@ -1,14 +1,19 @@
 """Copies the plug-in files of an experiment into the run that is trained."""
 
 import shutil
-from pathlib import Path
 
 from absl import logging
 
 from pipelines.atomic_files import full_disk_named, not_through_link
 from t2t_keras.models import architecture_of
 from t2t_keras.plugins import LOADED, TABLES, built_in, entries_of, names_of_plugins, title
-from t2t_keras.runs.plugin_files import FOLDER, PluginFile, files_of_run, refuse_changed, tell_trusted
+from t2t_keras.runs.plugin_files import (
+    FOLDER,
+    PluginFile,
+    files_of_run,
+    refuse_changed,
+    tell_trusted,
+)
 
 
 def adopt_plugins(run, experiment):
@@ -21,9 +26,12 @@ def adopt_plugins(run, experiment):
     Raises:
         ValueError: a file differs from the copy in the run, or changed since it was loaded.
     """
-    paths = [*experiment.imports, *owners(experiment)]
+    files = [*map(PluginFile.read, dict.fromkeys(experiment.imports))]
+    refuse_changed(run, files)
+    known = {file.sha256 for file in files}
+    files += [PluginFile.read(each.path) for each in owners(experiment) if each.sha256 not in known]
     given = {}
-    for file in map(PluginFile.read, dict.fromkeys(paths)):
+    for file in files:
         if file.sha256 not in LOADED:
             raise ValueError(f"{file.path} has changed since this process loaded it. Start again")
         other = given.setdefault(file.path.name, file)
@@ -32,7 +40,6 @@ def adopt_plugins(run, experiment):
                 f"{other.path} and {file.path} have the same name, under which a run keeps a copy. "
                 "Rename one"
             )
-    refuse_changed(run, given.values())
     kept = {file.path.name: file for file in files_of_run(run.folder)} if exists(run) else {}
     experiment.imports = tuple(str(file.path.absolute()) for file in (given | kept).values())
 
@@ -42,10 +49,13 @@ def exists(run):
 
 
 def owners(experiment):
-    """Returns the paths of the loaded plug-in files whose entries an experiment uses."""
+    """Returns the loaded `Plugin`s whose entries an experiment uses."""
     used = [(table, name) for table, _, name in used_entries(experiment)]
-    plugins = LOADED.values()
-    return [str(p.path) for p in plugins for table, name in used if name in p.added.get(table, ())]
+    return [
+        plugin
+        for plugin in LOADED.values()
+        if any(name in plugin.added.get(table, ()) for table, name in used)
+    ]
 
 
 def warn_of_entries_without_file(experiment):

@@ -1,0 +1,187 @@
+import os
+import re
+import sys
+
+import pytest
+
+from t2t_keras import plugins
+from t2t_keras.decoding.search import METHODS
+from t2t_keras.experiment import Experiment, load_experiment
+from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
+from t2t_keras.models import MODELS
+from t2t_keras.plugins import LOADED, TABLES, built_in, entries_of, load_plugin, needs_keras
+from t2t_keras.transformer_config import TransformerConfig
+
+POSITIONS = """
+from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
+
+POSITIONAL_ENCODINGS[{name!r}] = POSITIONAL_ENCODINGS["none"]._replace()  # {remark}
+"""
+MODEL = """
+import dataclasses
+from t2t_keras.models import MODELS
+from t2t_keras.transformer import Transformer
+from t2t_keras.transformer_config import TransformerConfig
+
+@dataclasses.dataclass
+class MyConfig(TransformerConfig):
+    gate: float = 1.0
+
+class MyModel(Transformer):
+    config_class = MyConfig
+
+MODELS["mine"] = MyModel
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_tables():
+    """Removes the entries of each test."""
+    before = {table: dict(entries_of(table)) for table in TABLES}
+    known = dict(LOADED)
+    yield
+    LOADED.clear()
+    LOADED.update(known)
+    for table, entries in before.items():
+        entries_of(table).clear()
+        entries_of(table).update(entries)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, text):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+        return tmp_path / name
+
+    return write
+
+
+def positions(name, remark=""):
+    return POSITIONS.format(name=name, remark=remark)
+
+
+def test_the_source_of_each_table_lists_its_entries():
+    for table in TABLES:
+        assert built_in(table) == set(entries_of(table))
+
+
+def test_the_same_contents_are_executed_once_whatever_their_path(write):
+    first, copy = write("a.py", positions("p")), write("copies/b.py", positions("p"))
+    module = load_plugin(first)
+    assert load_plugin(str(copy)) is module
+    assert sys.modules[module.__name__] is module
+    (plugin,) = [each for each in LOADED.values() if each.module is module]
+    assert plugin.added == {"t2t_keras.layers.positional_encoding:POSITIONAL_ENCODINGS": ["p"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (positions("learned"), "replaces 'learned' in POSITIONAL_ENCODINGS, an entry of this"),
+        (
+            positions("q").replace("none", "nothing"),
+            "line 4: the file .* KeyError: 'nothing'",
+        ),
+        ("def f(:", "a.py, line 1: the file does not run: SyntaxError"),
+        ("import nothing_like_it", "may import installed packages, but no file beside it"),
+        ("raise SystemExit(3)", "line 1: the file does not run: SystemExit: 3"),
+        (f"{positions('q')}\ndel POSITIONAL_ENCODINGS['none']", "a.py replaces 'none'"),
+        (f"{positions('q')}\n1 / 0", "line 6: the file does not run: ZeroDivisionError"),
+        (
+            "from t2t_keras.plugins import load_plugin\nload_plugin('b.py')",
+            "a plug-in file cannot load another one",
+        ),
+    ],
+)
+def test_a_faulty_file_is_one_clear_error_and_leaves_the_tables_as_they_were(write, text, message):
+    before = dict(POSITIONAL_ENCODINGS)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=message):
+            load_plugin(write("a.py", text))
+    assert before == POSITIONAL_ENCODINGS
+
+
+def test_a_file_cannot_replace_an_entry_of_another_one(write):
+    first = write("a.py", positions("p"))
+    load_plugin(first)
+    with pytest.raises(ValueError, match=rf"b.py replaces 'p' .* an entry of {first} \(SHA-256"):
+        load_plugin(write("b.py", positions("p", "changed")))
+    load_plugin(first)
+    assert "p" in POSITIONAL_ENCODINGS
+
+
+def test_what_is_no_plug_in_file_is_refused(write, tmp_path):
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "folder.py").mkdir()
+    write("huge.py", "#" * (plugins.LARGEST + 1))
+    for name, message in {
+        "pipe.py": "must be one Python file",
+        "folder.py": "must be one Python file",
+        "huge.py": "has more than 1,048,576 bytes",
+        "none.py": "there is no plug-in file",
+        "a.txt": "must be a Python file ending in .py",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            load_plugin(tmp_path / name)
+
+
+def test_a_config_names_files_relative_to_itself(write, monkeypatch, tmp_path):
+    write("inner/mine.py", positions("p"))
+    write("inner/model.py", MODEL)
+    config = write(
+        "inner/config.py",
+        "from t2t_keras.experiment import Experiment\n"
+        "from t2t_keras.plugins import load_plugin\n"
+        "def get_config():\n"
+        "    model = load_plugin('model.py').MyConfig(positions='p', gate=2.0)\n"
+        "    return Experiment(model=model, imports=('mine.py',))\n",
+    )
+    monkeypatch.chdir(tmp_path)
+    experiment = load_experiment(str(config.relative_to(tmp_path)))
+    assert experiment.model.gate == 2.0
+    names = [str(tmp_path / "inner" / name) for name in ("mine.py", "model.py")]
+    assert list(experiment.imports) == names
+    made = Experiment(imports=("inner/mine.py",), model=TransformerConfig(positions="p"))
+    assert list(made.imports) == names[:1]
+
+
+def test_a_config_adds_no_entries_itself(write):
+    with pytest.raises(ValueError, match=r"adds 'p' to POSITIONAL_ENCODINGS.*imports=\(\"mine.py"):
+        load_experiment(str(write("config.py", positions("p") + "def get_config(): ...")))
+    assert "p" not in POSITIONAL_ENCODINGS
+    with pytest.raises(ValueError, match="a tuple of paths"):
+        Experiment(imports="mine.py")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("    config_class = MyConfig", "    pass", "have the same config_class"),
+        ("MyModel", "Transformer", "'transformer' and 'mine' .* same name, Transformer"),
+        ("@dataclasses.dataclass", "", "decorator @dataclasses.dataclass"),
+        ("= MyModel", "= lambda config: None", "must be a class derived from SequenceModel"),
+        ("MyConfig(TransformerConfig)", "MyConfig", "MyConfig, .* must have 'vocab_size'"),
+    ],
+)
+def test_a_model_must_be_told_from_others_by_its_name_and_settings(write, old, new, message):
+    text = MODEL.replace(old, new).replace("(Transformer)", "(MODELS['transformer'])")
+    load_plugin(write("mine.py", text))
+    with pytest.raises(ValueError, match=message):
+        Experiment()
+    del MODELS["mine"]
+
+
+def test_only_files_that_may_load_keras_do_so():
+    light = "import json\nfrom t2t_keras.decoding.search import METHODS\n"
+    assert not needs_keras(light.encode())
+    for line in ("import keras", "from t2t_keras.models import MODELS", "import importlib"):
+        assert needs_keras(f"{light}{line}".encode())
+    assert METHODS["sample"].draws
+
+
+def test_an_unknown_method_is_named_with_the_nearest_one():
+    experiment = Experiment()
+    experiment.search.method = "bean"
+    with pytest.raises(ValueError, match=re.escape("(did you mean 'beam'?)")):
+        experiment.validate()
