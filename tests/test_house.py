@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 
 # A part of t2t_keras may import the parts below it, never one above.
 FLOORS = [
-    {"checks", "config_files", "ops", "registering"},
+    {"checks", "config_files", "ops", "plugins", "registering"},
     {"decoding_cache"},
     {"layers"},
     {"transformer_config", "sequence_model"},

@@ -59,10 +59,14 @@ def settings_text(experiment, set_by, source, width):
         source: what set the others, such as "config multi30k".
         width: columns of the text.
     """
-    lines = []
+    meaning = descriptions(type(experiment))["imports"]
+    groups = [("plug-in files", [Setting("imports", experiment.imports, (), meaning)])]
     for group, settings in groups_of(experiment):
-        lines += ["", f"{group} ({type(settings).__name__})"]
-        for setting in settings_in(group, settings):
+        groups.append((f"{group} ({type(settings).__name__})", settings_in(group, settings)))
+    lines = []
+    for group, settings in groups:
+        lines += ["", group]
+        for setting in settings:
             remark = "default"
             if setting.value != setting.default:
                 remark = f"{set_by.get(setting.name, source)}; default {setting.default!r}"

@@ -24,6 +24,7 @@ from absl import flags, logging
 
 from t2t_keras.cli.flags.config_flag import (
     CONFIG,
+    IMPORTS,
     config_is,
     loaded_config,
     overrides,
@@ -88,6 +89,7 @@ SET_BY = {
     "data.dev_target": (DEV_TARGET, DEV),
     "data.dev": (DEV, DEV_SOURCE, DEV_TARGET),
     "training.freeze": (FREEZE,),
+    "imports": (IMPORTS,),
 }
 
 LESS_MEMORY = (

@@ -10,7 +10,7 @@ from t2t_keras.decoding.search_config import SearchConfig
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"method": "sampel"}, "`method` must be one of 'beam', 'sample' .did you mean 'sample'"),
+        ({"method": 3}, "`method` must be the name of a search method"),
         ({"beam": 0}, "`beam` must be"),
         ({"penalty": "gnm"}, "`penalty` must be one of 'gnmt', 'marian' .did you mean 'gnmt'"),
         ({"alpha": -0.1}, "`alpha` must be a finite number of at least 0"),

@@ -15,7 +15,7 @@ NAMES = ("rotary.py", "gated.py", "gated_config.py", "short.py")
 
 def examples():
     """Returns {name: text} of the page's files."""
-    files = re.findall(r"`(\w+\.py)`[^\n]*(?:\n[^\n`]+)*\n\n```python\n(.*?)```", PAGE, re.DOTALL)
+    files = re.findall(r"`(\w+\.py)`[^\n]*(?:\n[^\n`]+)*\n\n```py\n(.*?)```", PAGE, re.DOTALL)
     return dict(files)
 
 
@@ -62,10 +62,10 @@ def test_plug_ins_go_from_training_to_another_user(tmp_path):
 
     theirs = shutil.copytree(run, tmp_path / "theirs")
     user["XDG_CONFIG_HOME"] = str(tmp_path / "another")
-    ask = ["translate", theirs, "--engine=tensorflow"]
+    ask = ["translate", theirs, "--engine=litert"]
     refused = call(*ask, stdin="The dog sleeps.\n")
     assert refused.returncode == 2 and "--trust" in refused.stderr and not refused.stdout
     assert call("translate", theirs / "export", stdin="The dog sleeps.\n").stdout in answers
+    ask = ["translate", theirs, "--engine=tensorflow"]
     trusted = call(*ask, "--trust", stdin="The dog sleeps.\n")
     assert trusted.stdout in answers and trusted.stderr.count("is executed (SHA-256") == 3
-    assert call(*ask, stdin="The dog sleeps.\n").stdout in answers
