@@ -135,6 +135,8 @@ def advice(folder):
     contents = read_config(folder / "config.json")
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     yield f"{size / 1e6:,.1f} MB. Read {folder / 'README.md'}, and complete it, before you publish"
+    if names := contents.get("imports"):
+        yield f"It contains your Python code, which users must trust: imports/{', '.join(names)}"
     if contents["license"] is None:
         yield "It states no license: --license=NAME adds one"
     if not contents.get("languages"):

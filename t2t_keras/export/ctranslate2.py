@@ -107,7 +107,8 @@ def specification(specs, model, alignment):
     """
     config = model.config
     allowed = "those of a Transformer: CTranslate2 has no other models from source to target"
-    check(isinstance(config, TransformerConfig), "config", type(config).__name__, allowed)
+    # A model of a plug-in file may compute something else, even if it derives from `Transformer`.
+    check(type(config) is TransformerConfig, "config", type(config).__name__, allowed)
     allowed = f"one of {', '.join(map(repr, TABULATED))} in a model for CTranslate2"
     check(config.positions in TABULATED, "positions", config.positions, allowed)
     allowed = "'scaled' in a model for CTranslate2"

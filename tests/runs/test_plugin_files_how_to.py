@@ -60,6 +60,10 @@ def test_plug_ins_go_from_training_to_another_user(tmp_path):
     refused = call("export", run, "--format=ctranslate2")
     assert refused.returncode == 2 and "CTranslate2 has no other" in refused.stderr
 
+    assert call("export", run, "--format=hub").returncode == 0
+    assert "`imports/gated.py`" in (run / "export_hub" / "README.md").read_text("utf-8")
+    refused = call("export", run, "--format=ctranslate2", "--method=beam")
+    assert refused.returncode == 2 and "those of a Transformer" in refused.stderr
     theirs = shutil.copytree(run, tmp_path / "theirs")
     user["XDG_CONFIG_HOME"] = str(tmp_path / "another")
     ask = ["translate", theirs, "--engine=litert"]

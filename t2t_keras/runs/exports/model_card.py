@@ -45,7 +45,7 @@ def model_card(run, published, name, license, base, speed, dtype):
     scores = held_out_scores(published)
     data = reports_of(run)
     sections = {
-        "Use": use_lines(name, dtype),
+        "Use": [*use_lines(name, dtype), *plugin_lines(contents)],
         "Evaluation": evaluation_lines(run, scores),
         "Training data": data_lines(run, contents, data),
         "Training": training_lines(published, contents),
@@ -89,6 +89,13 @@ def use_lines(name, dtype):
         f"    t2t-translate {name}{engine} < input.txt > output.txt",
         f"    t2t-serve {name}{engine}",
     ]
+
+
+def plugin_lines(contents):
+    """Yields a statement about the plug-in files in a config.json."""
+    if names := ", ".join(f"`imports/{name}`" for name in contents.get("imports") or ()):
+        yield ""
+        yield f"It contains Python code, {names}. Read it, and give each of the commands `--trust`."
 
 
 def hub_name(name):
