@@ -62,7 +62,9 @@ _t2t_settings() {
         '--config.training.r_drop:α of R-Drop, which computes every batch twice and adds the divergence of both predictions to the loss'
         '--config.training.freeze:names of layers that are not trained: "encoder", "decoder", "embedding", "source_embedding", "output_embedding", "source_positions", "target_positions"'
         '--config.training.precision:"float32" or "mixed_bfloat16"'
+        '--config.training.tf32:whether NVIDIA GPUs may round the operands of float32 products to 10 bits, which is faster'
         '--config.training.xla:"auto", "on" or "off"; "auto" compiles the step if there is a GPU or TPU'
+        '--config.training.communication:how several GPUs exchange gradients: "auto", "nccl", or "ring", which does not need NCCL'
         '--config.training.log_every:steps between lines of progress and between points of the training curves'
         '--config.training.evaluate_every:steps between evaluations'
         '--config.training.checkpoint_every:steps between checkpoints'
@@ -147,6 +149,7 @@ _t2t_settings() {
     --config.model.output_bias) compadd True False ;;
     --config.model.pre_norm) compadd True False ;;
     --config.model.fast_forward) compadd True False ;;
+    --config.training.tf32) compadd True False ;;
     --config.search.penalty) compadd gnmt marian ;;
     --config.search.early_stopping) compadd True False ;;
     --config.search.constrain) compadd tree ;;
