@@ -7,6 +7,7 @@ from pipelines.batches.batch_plan import BatchConfig
 from pipelines.checks import check_whole_number
 from pipelines.old_names import accepts_old_names
 from pipelines.text.cleaning_config import CleaningConfig
+from pipelines.text.cleaning_rules import check_rules
 from pipelines.text.held_out_files import HeldOutFiles, parse_sets
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from pipelines.tokenizers.vocabulary import VocabularyConfig
@@ -71,6 +72,7 @@ class DataConfig:
             )
         parse_sets(self.dev)
         self.cleaning.validate()
+        check_rules(self.cleaning)
         self.vocabulary.validate()
         self.encodings.validate()
         self.batches.validate()

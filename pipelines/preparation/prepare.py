@@ -48,7 +48,7 @@ from pipelines.tokenizers.tags import tag_id, tagged
 from pipelines.tokenizers.vocabulary import learn
 
 
-def prepare(source, folder, config=None, tokenizer=None, tag=None, languages=None):
+def prepare(source, folder, config=None, tokenizer=None, tag=None, languages=None, plugins=None):
     """Converts a corpus to an id store with its vocabulary.
 
     Args:
@@ -61,11 +61,14 @@ def prepare(source, folder, config=None, tokenizer=None, tag=None, languages=Non
             piece for the tag.
         languages: codes of the two languages, such as ("en", "de"), which are recorded. None: as
             the source says.
+        plugins: {name: digest} of the plug-in files whose rules or source are used, which are
+            recorded so that a changed file is noticed. None: there are none.
 
     Returns:
         The report, as a dictionary.
     """
-    return prepare_by(clean_all, encode_all, source, folder, config, tokenizer, tag, languages)
+    given = source, folder, config, tokenizer, tag, languages, plugins
+    return prepare_by(clean_all, encode_all, *given)
 
 
 def prepare_by(
@@ -77,6 +80,7 @@ def prepare_by(
     tokenizer=None,
     tag=None,
     languages=None,
+    plugins=None,
 ):
     """Prepares a corpus with the given functions for cleaning and encoding.
 
@@ -85,7 +89,7 @@ def prepare_by(
             text.
         encode_into: function of (folder, tokenizer, encodings config) that writes the missing
             shards. The tokenizer adds the tag.
-        source, folder, config, tokenizer, tag, languages: see `prepare`.
+        source, folder, config, tokenizer, tag, languages, plugins: see `prepare`.
     """
     config = DataConfig() if config is None else config
     if tag is not None and tokenizer is None:
@@ -107,6 +111,8 @@ def prepare_by(
         normalization = tokenizer.normalization if tokenizer else None
         cleaning = Cleaning.of(config.cleaning, normalization, recorded.get("languages"))
         origin = inputs_of(source, config, tokenizer, tag, cleaning.languages) | recorded
+        if plugins:
+            origin["plugins"] = dict(plugins)
         if is_begun(folder, origin) and is_finished(folder):
             check_intact(folder)
             record_languages(folder, origin)
@@ -130,7 +136,7 @@ def finish(clean_into, encode_into, source, folder, config, cleaning, tokenizer,
             write_json(unfinished / "origin.json", cleaned_from(origin))
     counts = total_counts(cleaned)
     if not counts["kept"]:
-        most = max((rule.name for rule in RULES), key=lambda name: counts.get(name, 0))
+        most = max(RULES, key=lambda name: counts.get(name, 0))
         raise ValueError(
             f"Cleaning dropped all {counts['read']:,} pairs ({dropped_text(counts)}). "
             f"{advice(most)}"

@@ -6,6 +6,8 @@ the same store, byte for byte, and either function can resume a preparation of t
 """
 
 from collections import Counter
+from collections.abc import Callable
+from typing import NamedTuple
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
@@ -16,20 +18,30 @@ from pipelines.preparation.prepare import prepare_by
 from pipelines.text import cleaned_text
 from pipelines.text.cleaned_text import lines_of, part_folder, parts_in, shard_of, write_part
 from pipelines.text.cleaning import fingerprint, judge
+from pipelines.text.cleaning_rules import Cleaning
 from pipelines.text.dropped_examples import DroppedExamples
 from pipelines.tokenizers import load_tokenizer
 
 
 def prepare_with_beam(
-    source, folder, config=None, tokenizer=None, options=(), tag=None, languages=None
+    source,
+    folder,
+    config=None,
+    tokenizer=None,
+    options=(),
+    tag=None,
+    languages=None,
+    plugins=None,
+    load_plugins=None,
 ):
     """Converts a corpus to an id store like `prepare`, with cleaning and encoding on Beam.
 
     Args:
         source: a source with `chunks`: uncompressed files or a TFDS data set.
-        folder, config, tokenizer, tag, languages: see `prepare`.
+        folder, config, tokenizer, tag, languages, plugins: see `prepare`.
         options: Beam options, such as ["--runner=FlinkRunner"]. If there are none, Beam's local
             runner is used.
+        load_plugins: function without arguments that loads the plug-in files in a worker, or None.
     """
     if not hasattr(source, "chunks"):
         raise ValueError(
@@ -39,12 +51,32 @@ def prepare_with_beam(
     options = PipelineOptions(list(options or ()))
 
     def clean_into(source, folder, cleaning):
-        clean_in_parts(list(source.chunks(cleaned_text.PART)), folder, cleaning, options)
+        chunks = list(source.chunks(cleaned_text.PART))
+        clean_in_parts(chunks, folder, WorkerCleaning(cleaning, load_plugins), options)
 
     def encode_into(folder, tokenizer, encodings):
         encode_in_parts(folder, encodings, options, tokenizer.source.start)
 
-    return prepare_by(clean_into, encode_into, source, folder, config, tokenizer, tag, languages)
+    given = source, folder, config, tokenizer, tag, languages, plugins
+    return prepare_by(clean_into, encode_into, *given)
+
+
+class WorkerCleaning(NamedTuple):
+    """A `Cleaning` that loads plug-in files in the process of a worker.
+
+    Args:
+        cleaning: the `Cleaning`.
+        load_plugins: see `prepare_with_beam`.
+    """
+
+    cleaning: Cleaning
+    load_plugins: Callable | None
+
+    def loaded(self):
+        """Returns the `Cleaning`, after the plug-in files have been loaded."""
+        if self.load_plugins is not None:
+            self.load_plugins()
+        return self.cleaning
 
 
 def clean_in_parts(chunks, folder, cleaning, options):
@@ -57,7 +89,7 @@ def clean_in_parts(chunks, folder, cleaning, options):
         indexed = pipeline | beam.Create(list(enumerate(chunks))) | beam.Reshuffle()
         first = (
             indexed
-            | beam.FlatMapTuple(lambda index, chunk: fingerprints(index, chunk, cleaning))
+            | beam.FlatMapTuple(lambda index, chunk: fingerprints(index, chunk, cleaning.loaded()))
             | beam.CombinePerKey(min)
             | beam.Values()  # (chunk index, position)
         )
@@ -69,7 +101,7 @@ def clean_in_parts(chunks, folder, cleaning, options):
                     part_folder(folder, index),
                     group["chunk"][0],
                     set(group["first"]),
-                    cleaning,
+                    cleaning.loaded(),
                 )
             )
         )
@@ -77,9 +109,9 @@ def clean_in_parts(chunks, folder, cleaning, options):
 
 def fingerprints(index, chunk, cleaning):
     """Yields (fingerprint, (chunk index, position)) for each pair that passes the other rules."""
-    rules = cleaning.rules()
+    rules, first = cleaning.rules(), 1 + index * cleaned_text.PART
     for position, pair in enumerate(chunk):
-        judged = judge(pair, rules, cleaning.normalization)
+        judged = judge(pair, rules, cleaning.normalization, first + position)
         if not judged.rule:
             by_text = cleaning.config.duplicates
             yield fingerprint(judged.texts) if by_text else (index, position), (index, position)

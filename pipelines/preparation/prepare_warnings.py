@@ -9,16 +9,9 @@ from pipelines.special_ids import UNKNOWN
 from pipelines.text.cleaned_text import lines_of_side
 from pipelines.text.cleaning import fingerprint, judge, with_current_names
 from pipelines.text.cleaning_config import CleaningConfig
-from pipelines.text.cleaning_rules import RULES
+from pipelines.text.cleaning_rules import BUILT_IN, RULES
 from pipelines.text.sources import shown
 
-# {rule: share of pairs that the rule may drop without a warning}. The rule for duplicates may drop
-# many, because it keeps one pair of each set; so may rules that are off by default.
-DROPPED = {
-    rule.name: 0.01 if getattr(CleaningConfig(), rule.name, False) else 0.1
-    for rule in RULES
-    if rule.name != "low_score"
-} | {"duplicates": 0.3}
 COMPARED = 10_000  # maximum number of pairs whose sides are compared
 ALIKE = 0.75  # minimum share of common words for two sides to be alike
 RARE = 5  # a piece that occurs fewer times is rare
@@ -46,23 +39,33 @@ def text_warnings(source, counts, cleaning, cleaned):
 def drop_warnings(source, counts, cleaning):
     """Yields a warning for each rule that dropped too many pairs, with the first dropped pair."""
     counts = with_current_names(counts)
-    often = {name for name in DROPPED if counts.get(name, 0) > DROPPED[name] * counts["read"]}
+    often = {name for name in RULES if counts.get(name, 0) > allowed_share(name) * counts["read"]}
     examples = first_dropped(source, often, cleaning) if often else {}
-    for rule in RULES:
-        if rule.name in examples:
-            number, pair = examples[rule.name]
-            count, read = counts[rule.name], counts["read"]
+    for name, rule in RULES.items():
+        if name in examples:
+            number, pair = examples[name]
+            count, read = counts[name], counts["read"]
             yield (
                 f"{count:,} of {read:,} pairs ({count / read:.1%}) were dropped: {rule.reason}. "
-                f"The first is pair {number:,}: {shown_pair(pair)}. {advice(rule.name)}"
+                f"The first is pair {number:,}: {shown_pair(pair)}. {advice(name)}"
             )
+
+
+def allowed_share(name):
+    """Returns the share of pairs that a rule may drop without a warning.
+
+    The rule for duplicates may drop many, because it keeps one pair of each set; so may rules that
+    are off by default. --scores drops as many as the user wants.
+    """
+    shares = {"duplicates": 0.3, "low_score": 1.0}
+    return shares.get(name, 0.01 if getattr(CleaningConfig(), name, False) else 0.1)
 
 
 def first_dropped(source, names, cleaning):
     """Returns {rule name: (number of the pair, pair)} for the first pair that each rule drops."""
     rules, seen, found = cleaning.rules(), set(), {}
     for number, pair in enumerate(source, start=1):
-        judged = judge(pair, rules, cleaning.normalization)
+        judged = judge(pair, rules, cleaning.normalization, number)
         rule = judged.rule
         if not rule and "duplicates" in names:
             key = fingerprint(judged.texts)
@@ -91,6 +94,8 @@ def advice(name):
         return ADVICE[name]
     if name == "low_score":
         return "Lower --min_score, or raise --best"
+    if name not in BUILT_IN:
+        return f"Check the text. Without the rule {name!r}, they are kept"
     off = 0 if name.startswith(("max_", "min_")) else False
     return f"{ADVICE.get(name, 'Check the text')}. --config.data.cleaning.{name}={off} keeps them"
 

@@ -111,10 +111,10 @@ def example_lines(report):
     """Yields a few random examples of the pairs that each rule dropped."""
     counts = with_current_names(report["counts"])
     yield "examples of dropped pairs (more in report.json)"
-    for rule in RULES:
-        examples = report["examples"].get(rule.name, ())
+    for name, rule in RULES.items():
+        examples = report["examples"].get(name, ())
         if examples:
-            yield f"  {rule.reason} ({rule.name}, {counts[rule.name]:,})"
+            yield f"  {rule.reason} ({name}, {counts[name]:,})"
         for source, target in examples[:EXAMPLES]:
             yield f"    {line_of(source)}"
             yield f"      → {line_of(target)}"
@@ -138,7 +138,7 @@ def dropout_line(report):
 
 def dropped_text(counts):
     """Returns the number of pairs dropped by each rule, as text."""
-    return listed(with_current_names(counts), {rule.name: rule.reason for rule in RULES})
+    return listed(with_current_names(counts), {name: rule.reason for name, rule in RULES.items()})
 
 
 def listed(counts, words):

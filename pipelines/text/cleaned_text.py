@@ -30,7 +30,8 @@ def clean_all(source, folder, cleaning):
     with Progress("reading and cleaning", unit="pairs") as progress:
 
         def cleaned(pairs, part_counts, examples):
-            for pair in clean(pairs, cleaning, part_counts, examples, seen):
+            first = counts["read"] + 1
+            for pair in clean(pairs, cleaning, part_counts, examples, seen, first):
                 progress.to(counts["read"] + part_counts["read"])
                 yield pair
 

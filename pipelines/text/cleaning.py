@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pipelines.text.cleaning_config import CleaningConfig as CleaningConfig  # for users' configs
-from pipelines.text.cleaning_rules import Pair
+from pipelines.text.cleaning_rules import Pair, RuleError
 from pipelines.text.normalization import CONTROL_CHARACTERS, Normalization
 
 CHUNK = 10_000  # pairs processed together
@@ -38,7 +38,7 @@ class Judged(NamedTuple):
     changes: frozenset = frozenset()
 
 
-def clean(pairs, cleaning, counts, examples, seen=None):
+def clean(pairs, cleaning, counts, examples, seen=None, first=1):
     """Yields the pairs that are kept, as normalized strings.
 
     Args:
@@ -48,6 +48,7 @@ def clean(pairs, cleaning, counts, examples, seen=None):
             for dropped pairs, and the names in `CHANGES` for kept pairs.
         examples: a `DroppedExamples` to update.
         seen: a `Seen` with the earlier pairs of the corpus, if any.
+        first: number of the first pair in the corpus.
     """
     pairs, seen, rules = iter(pairs), Seen() if seen is None else seen, cleaning.rules()
 
@@ -56,10 +57,11 @@ def clean(pairs, cleaning, counts, examples, seen=None):
         examples.add(rule, texts)
 
     while chunk := list(itertools.islice(pairs, CHUNK)):
+        numbered = enumerate(chunk, start=first + counts["read"])
         counts["read"] += len(chunk)
         kept = []
-        for pair in chunk:
-            judged = judge(pair, rules, cleaning.normalization)
+        for number, pair in numbered:
+            judged = judge(pair, rules, cleaning.normalization, number)
             if judged.rule:
                 drop(judged.rule, judged.texts)
             else:
@@ -77,13 +79,14 @@ def clean(pairs, cleaning, counts, examples, seen=None):
             yield judged.texts
 
 
-def judge(pair, rules, normalization):
+def judge(pair, rules, normalization, number=None):
     """Applies rules to a pair.
 
     Args:
         pair: (source, target) in bytes, possibly followed by whether its score is high enough.
         rules: the result of `Cleaning.rules`.
         normalization: the `Normalization` of every text.
+        number: number of the pair in the corpus for messages, if known.
 
     Returns:
         A `Judged`.
@@ -97,9 +100,13 @@ def judge(pair, rules, normalization):
             is_utf8 = False
     texts = normalization(decoded[0]), normalization(decoded[1])
     properties = Pair(*texts, *sorted(map(len, texts)), is_utf8, *pair[2:])
-    for name, drops, setting in rules:
-        if drops(properties, setting):
-            return Judged(texts, name)
+    try:
+        for name, drops, setting in rules:
+            if drops(properties, setting):
+                return Judged(texts, name)
+    except RuleError as error:
+        error.number = number
+        raise
     changes = set() if is_utf8 else {"replaced"}
     for before, after in zip(decoded, texts, strict=True):
         if before != after:

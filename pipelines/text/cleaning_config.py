@@ -1,6 +1,7 @@
 """The settings of the cleaning rules."""
 
 import dataclasses
+import math
 
 from pipelines.text.normalization import Normalization
 
@@ -44,6 +45,7 @@ class CleaningConfig:
             side. 0: off.
         other_language: drop pairs with a side in a different language than expected, which CLD2
             identifies (`pip install "t2t-keras[identify]"`).
+        rules: further rules, which a plug-in file added to `RULES`, each "NAME" or "NAME=VALUE".
     """
 
     nfc: bool = True
@@ -68,11 +70,18 @@ class CleaningConfig:
     max_similarity: float = 0.0
     min_script: float = 0.0
     other_language: bool = False
+    rules: tuple[str, ...] = ()
 
     def validate(self):
-        """Raises `ValueError` for the first wrong setting."""
+        """Raises `ValueError` for the first wrong setting.
+
+        `check_rules` in `cleaning_rules.py` checks that `rules` exist.
+        """
+        self.own_settings()
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
+            if field.name == "rules":
+                continue
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             if field.type is bool:
                 valid, allowed = isinstance(value, bool), "True or False"
@@ -93,9 +102,42 @@ class CleaningConfig:
         """Returns the `Normalization` that the tokenizer applies to every text."""
         return Normalization(nfc=self.nfc, control_characters=self.control_characters)
 
-    def needs_languages(self):
-        """Returns whether a rule depends on the languages of the two sides."""
-        return bool(self.min_script or self.other_language)
+    def settings(self):
+        """Returns {name of a rule: setting} of all rules. A false setting turns the rule off."""
+        own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return own | self.own_settings()
+
+    def own_settings(self):
+        """Returns {name: setting} of `rules`. The setting is a number, a text, or True."""
+        if isinstance(self.rules, str) or not all(isinstance(each, str) for each in self.rules):
+            raise ValueError(
+                '`rules` must be a tuple of texts, each "NAME" or "NAME=VALUE". Received: '
+                f"rules={self.rules!r}"
+            )
+        settings = {}
+        for each in self.rules:
+            name, equals, value = each.partition("=")
+            if not name or (equals and not value):
+                raise ValueError(
+                    f'`rules` must have the form "NAME" or "NAME=VALUE". Received: {each!r}'
+                )
+            if name in settings:
+                raise ValueError(f"`rules` must name a rule only once. Received: {name!r} twice")
+            settings[name] = setting_of(each, value) if equals else True
+        return settings
+
+
+def setting_of(rule, text):
+    """Returns the value of a rule as a number or, if it is none, as a text."""
+    for number in (int, float):
+        try:
+            value = number(text)
+        except ValueError:
+            continue
+        if not math.isfinite(value):
+            raise ValueError(f"The value of a rule must be finite. Received: {rule!r}")
+        return value
+    return text
 
 
 SHARES = ("min_letters", "min_digits", "max_links", "max_similarity", "min_script")

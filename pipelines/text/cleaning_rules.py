@@ -1,10 +1,14 @@
 """The rules that drop sentence pairs.
 
-To add a rule, add a field to `CleaningConfig` and an entry to `RULES`.
+To add a rule to this package, add a field to `CleaningConfig` and an entry to `RULES`. A plug-in
+file adds only the entry, and `CleaningConfig.rules` turns it on.
 """
 
+import difflib
 from collections.abc import Callable
 from typing import NamedTuple
+
+import numpy as np
 
 from pipelines.languages.language_identification import LanguageIdentifier
 from pipelines.languages.scripts import share_in_script
@@ -24,6 +28,7 @@ from pipelines.text.noise_rules import (
     word_ratio,
 )
 from pipelines.text.normalization import Normalization
+from pipelines.user_code import failure_of, place_of
 
 
 class Cleaning(NamedTuple):
@@ -45,25 +50,54 @@ class Cleaning(NamedTuple):
 
         Raises `ValueError` if a rule needs the languages and they are unknown.
         """
-        if config.needs_languages() and len(languages or ()) != 2:
-            name = "other_language" if config.other_language else "min_script"
+        settings, names = check_rules(config), []
+        for name, rule in RULES.items():
+            if rule.with_languages and settings.get(name):
+                names.append(name)
+        if names and len(languages or ()) != 2:
             raise ValueError(
-                f"`{name}` needs the languages of both sides: --languages=en,de, or files named "
-                "after them, such as train.en and train.de"
+                f"`{names[-1]}` needs the languages of both sides: --languages=en,de, or files "
+                "named after them, such as train.en and train.de"
             )
-        used = tuple(languages) if config.needs_languages() else ()
+        used = tuple(languages) if names else ()
         return cls(config, normalization or config.normalization(), used)
 
     def rules(self):
         """Returns the rules for single pairs that are on, as (name, function, setting)."""
-        active = []
-        for rule in RULES:
-            setting = getattr(self.config, rule.name, True)  # the rule for scores has no setting
+        settings, active = self.config.settings() | {"low_score": True}, []
+        for name, rule in RULES.items():
+            setting = settings.get(name)
             if rule.drops and setting:
                 if rule.with_languages:
                     setting = rule.with_languages(setting, self.languages)
-                active.append((rule.name, rule.drops, setting))
+                drops = rule.drops if name in BUILT_IN else checked(name, rule.drops)
+                active.append((name, drops, setting))
         return active
+
+
+def check_rules(config):
+    """Returns the settings of all rules. Raises `ValueError` for an unknown name in `rules`."""
+    own = [name for name in RULES if name not in BUILT_IN]
+    for name in config.own_settings():
+        if name in BUILT_IN:
+            raise ValueError(
+                f"`rules` names rules of plug-in files; {name!r} has a setting of its own, "
+                f"data.cleaning.{name}"
+            )
+        if name not in RULES:
+            close = difflib.get_close_matches(name, own, n=1)
+            raise ValueError(
+                "`rules` must name entries that a plug-in file, --imports=FILE, added to RULES: "
+                f"{', '.join(own) or 'there are none'}"
+                f"{f' (did you mean {close[0]!r}?)' if close else ''}. Received: {name!r}"
+            )
+        rule = RULES[name]
+        if name in RESERVED or not isinstance(rule, Rule) or not callable(rule.drops):
+            raise ValueError(
+                f"RULES[{name!r}] must be Rule('reason', function of (pair, setting)), and not be "
+                f"named {', '.join(RESERVED[:-1])} or {RESERVED[-1]}. Received: {rule!r}"
+            )
+    return config.settings()
 
 
 class Pair(NamedTuple):
@@ -78,10 +112,9 @@ class Pair(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A rule that drops pairs.
+    """A rule that drops pairs. Its setting is off if it is False or 0.
 
     Args:
-        name: the field of `CleaningConfig` that turns the rule on, and the key of its count.
         reason: description of the dropped pairs in the report.
         drops: function of (`Pair`, setting) that returns whether to drop the pair. None for the
             rule that compares pairs with each other, see `Seen`.
@@ -89,7 +122,6 @@ class Rule(NamedTuple):
             None if the rule does not depend on the languages.
     """
 
-    name: str
     reason: str
     drops: Callable | None
     with_languages: Callable | None = None
@@ -111,53 +143,97 @@ def in_other_language(pair, identifiers):
     return any(identifier.is_other(text) for text, identifier in texts)
 
 
-# In order of application, fast ones first. A pair is counted for the first rule that drops it.
-RULES = (
-    Rule("invalid_utf8", "not UTF-8", lambda pair, _: not pair.is_utf8),
-    Rule("empty", "empty side", lambda pair, _: not pair.shorter),
-    Rule("max_characters", "too long", lambda pair, limit: pair.longer > limit),
-    Rule(
-        "max_ratio",
+class RuleError(ValueError):
+    """The failure of a plug-in file's rule.
+
+    Args:
+        message: description of the failure.
+        pair: the `Pair`.
+        number: number of the pair in the text, or None until it is known.
+    """
+
+    def __init__(self, message, pair, number=None):
+        super().__init__(message)
+        self.message, self.pair, self.number = message, pair, number
+
+    def __str__(self):
+        number = "a pair" if self.number is None else f"pair {self.number:,}"
+        texts = " and ".join(repr(text[:60]) for text in (self.pair.source, self.pair.target))
+        return f"{number} ({texts}): {self.message}"
+
+    def __reduce__(self):  # for Apache Beam, whose workers are processes
+        return RuleError, (self.message, self.pair, self.number)
+
+
+def checked(name, drops):
+    """Returns the function of a plug-in file's rule with checks of its answers."""
+
+    def drops_or_fails(pair, setting):
+        try:
+            answer = drops(pair, setting)
+        except MemoryError:
+            raise
+        except (Exception, SystemExit) as error:
+            message = f"the rule {name!r} failed: {failure_of(error)}"
+            raise RuleError(message, pair) from error
+        if isinstance(answer, bool | np.bool_):
+            return answer
+        received = "None" if answer is None else f"a value of type {type(answer).__name__}"
+        raise RuleError(
+            f"the rule {name!r}{place_of(drops)} must return True to drop the pair or False to "
+            f"keep it. Received: {received}",
+            pair,
+        )
+
+    return drops_or_fails
+
+
+# {name: `Rule`} in order of application, fast ones first. A name is the setting of `CleaningConfig`
+# that turns the rule on, and the key of its count. A pair is counted for the first rule that drops
+# it. Plug-in files add entries.
+RULES = {
+    "invalid_utf8": Rule("not UTF-8", lambda pair, _: not pair.is_utf8),
+    "empty": Rule("empty side", lambda pair, _: not pair.shorter),
+    "max_characters": Rule("too long", lambda pair, limit: pair.longer > limit),
+    "max_ratio": Rule(
         "lengths too different",
         lambda pair, limit: pair.longer > limit * max(pair.shorter, 20),
     ),
-    Rule("identical", "source = target", lambda pair, _: pair.source == pair.target),
-    Rule("max_words", "too many words", either_side(lambda text, n: count_words(text) > n)),
-    Rule(
-        "max_word_ratio",
+    "identical": Rule("source = target", lambda pair, _: pair.source == pair.target),
+    "max_words": Rule("too many words", either_side(lambda text, n: count_words(text) > n)),
+    "max_word_ratio": Rule(
         "numbers of words too different",
         lambda pair, limit: word_ratio(pair) > limit,
     ),
-    Rule("max_word_length", "a word too long", either_side(lambda text, n: longest_word(text) > n)),
-    Rule("max_mean_word", "words too long", either_side(lambda text, n: mean_word(text) > n)),
-    Rule("html_tags", "tags", either_side(lambda text, _: has_tag(text))),
-    Rule("links", "different links", lambda pair, _: link_difference(pair) > 0),
-    Rule("max_links", "mostly links", either_side(lambda text, most: share_of_links(text) > most)),
-    Rule("min_digits", "different numbers", lambda pair, least: digit_similarity(pair) < least),
-    Rule(
-        "max_end_difference",
+    "max_word_length": Rule("a word too long", either_side(lambda text, n: longest_word(text) > n)),
+    "max_mean_word": Rule("words too long", either_side(lambda text, n: mean_word(text) > n)),
+    "html_tags": Rule("tags", either_side(lambda text, _: has_tag(text))),
+    "links": Rule("different links", lambda pair, _: link_difference(pair) > 0),
+    "max_links": Rule("mostly links", either_side(lambda text, most: share_of_links(text) > most)),
+    "min_digits": Rule("different numbers", lambda pair, least: digit_similarity(pair) < least),
+    "max_end_difference": Rule(
         "different numbers of sentences",
         lambda pair, limit: sentence_difference(pair) > limit,
     ),
-    Rule(
-        "min_letters",
+    "min_letters": Rule(
         "too few letters",
         either_side(lambda text, least: share_of_letters(text) < least),
     ),
-    Rule(
-        "min_script",
+    "min_script": Rule(
         "wrong script",
         too_few_in_script,
         with_languages=lambda share, languages: (share, languages),
     ),
-    Rule("max_similarity", "nearly copied", lambda pair, most: similarity(pair) > most),
-    Rule("max_repetitions", "repetitions", either_side(is_repetitive)),
-    Rule(
-        "other_language",
+    "max_similarity": Rule("nearly copied", lambda pair, most: similarity(pair) > most),
+    "max_repetitions": Rule("repetitions", either_side(is_repetitive)),
+    "other_language": Rule(
         "wrong language",
         in_other_language,
         with_languages=lambda _, languages: [LanguageIdentifier(code) for code in languages],
     ),
-    Rule("low_score", "low score", lambda pair, _: not pair.is_good),
-    Rule("duplicates", "duplicates", None),
-)
+    "low_score": Rule("low score", lambda pair, _: not pair.is_good),
+    "duplicates": Rule("duplicates", None),
+}
+BUILT_IN = frozenset(RULES)  # names of the rules in this package
+# Names of other counts and settings.
+RESERVED = ("read", "kept", "replaced", "nfc", "control_characters", "rules", "words", "characters")

@@ -9,10 +9,10 @@ t2t-evaluate runs/parsing --treebank=gold.mrg --output=parses.trees
 t2t-evaluate --parses=parses.trees --treebank=gold.mrg
 
 Prints sacreBLEU's BLEU and chrF with their signatures and 95 % intervals; --metrics=bleu,chrf,ter
-adds TER. --reference=a.de,b.de gives several references. --against adds a paired bootstrap test.
---json prints one object. --paper_bleu=LANGUAGE adds the BLEU of the paper's Table 2, on tokenized
-text with compounds split; it is not comparable with sacreBLEU. With --treebank, prints labeled
-precision, recall and F1 as EVALB counts them.
+adds TER, and plug-in files add others. --reference=a.de,b.de gives several references. --against
+adds a paired bootstrap test. --json prints one object. --paper_bleu=LANGUAGE adds the BLEU of the
+paper's Table 2, on tokenized text with compounds split; it is not comparable with sacreBLEU. With
+--treebank, prints labeled precision, recall and F1 as EVALB counts them.
 """
 
 import contextlib
@@ -56,7 +56,9 @@ AGAINST = flags.DEFINE_string(
     "against", None, "File with a second system's translations, compared by paired bootstrap."
 )
 METRIC_NAMES = flags.DEFINE_list(
-    "metrics", ["bleu", "chrf"], f"Metrics of sacreBLEU, separated by commas: {', '.join(METRICS)}."
+    "metrics",
+    ["bleu", "chrf"],
+    f"Metrics of sacreBLEU, separated by commas: {', '.join(METRICS)}; and those of plug-in files.",
 )
 LOWERCASE = flags.DEFINE_bool(
     "lowercase", False, "Ignore case in BLEU and chrF; sacreBLEU's TER always does."
@@ -132,10 +134,14 @@ def check_metrics():
         from t2t_keras.evaluation.paper_bleu import check_language
 
         check_language(PAPER_BLEU.value)
-    if "bleu" not in METRIC_NAMES.value:
+    obeyed = {setting for name in METRIC_NAMES.value for setting in METRICS[name].obeys}
+    if "tokenize" not in obeyed:
         refuse_unused([TOKENIZE], "without the metric bleu")
-    if {*METRIC_NAMES.value} == {"ter"}:
-        refuse_unused([LOWERCASE], "on TER alone, which always ignores case")
+    if "lowercase" not in obeyed:
+        reason = "on TER alone, which always ignores case"
+        if {*METRIC_NAMES.value} != {"ter"}:
+            reason = "without the metrics bleu, chrf or chrf++"
+        refuse_unused([LOWERCASE], reason)
 
 
 def reference_files():

@@ -13,7 +13,8 @@ The settings come from --config (default: base). Flags override them, for exampl
     --config.data.cleaning.max_ratio=0
     --config.data.encodings.per_sentence=8
     --config.data.encodings.bpe_dropout=0.1
---strict adds the cleaning rules for text from the web, such as language identification.
+--strict adds the cleaning rules for text from the web, such as language identification; --rules
+turns on rules of a plug-in file. Without --target, --source=NAME:ARGUMENT is a source of one.
 
 Batch settings take effect in t2t-train; here they change only the report. Run the same command to
 resume an interrupted preparation. After a finished one, it only prints the report again.
@@ -37,7 +38,10 @@ from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.process.streams import standard_input
 
 SOURCE = flags.DEFINE_string(
-    "source", None, "Source text: a file, a glob, or a comma-separated list of files."
+    "source",
+    None,
+    "Source text: a file, a glob, or a comma-separated list of files. Without --target: "
+    "NAME:ARGUMENT, a source of pairs in a plug-in file.",
 )
 TARGET = flags.DEFINE_string(
     "target", None, "Target text: files with the translation of --source, line by line."
@@ -81,6 +85,11 @@ STRICT_RULES = flags.DEFINE_bool(
     "Add the cleaning rules for noisy text, except those that --config.data.cleaning.RULE=VALUE "
     "sets. Needs pip install 't2t-keras[identify]'.",
 )
+RULES = flags.DEFINE_list(
+    "rules",
+    None,
+    "Cleaning rules of a plug-in file to turn on, each NAME or NAME=VALUE, separated by commas.",
+)
 SCORES = flags.DEFINE_string(
     "scores",
     None,
@@ -118,6 +127,8 @@ def main(arguments):
     show_messages_alone()
     if not OUTPUT.value:
         raise ValueError("--output=FOLDER is required: the folder for the prepared data")
+    if RULES.value is not None:
+        CONFIG.value.data.cleaning.rules = tuple(RULES.value)
     CONFIG.value.validate()
     check_source()
     check_unused()
@@ -132,7 +143,7 @@ def main(arguments):
     tokenizer = load_tokenizer(VOCABULARY.value) if VOCABULARY.value else None
     with tempfile.TemporaryDirectory() as folder:
         source = find_source(folder)
-        if TREEBANK.value:
+        if hasattr(source, "symbols") and tokenizer is None:
             symbols = [*config.vocabulary.symbols, *source.symbols()]
             config.vocabulary.symbols = tuple(dict.fromkeys(symbols))
         will_resume()
@@ -186,7 +197,8 @@ def check_source():
     """Rejects flags that name no source of text, or more than one."""
     given = [bool(flag.value) for flag in (PAIRS, TFDS, TREEBANK, TOY_DOCUMENTS)]
     given.append(bool(SOURCE.value or TARGET.value))
-    if sum(given) != 1 or bool(SOURCE.value) != bool(TARGET.value):
+    both = TARGET.value or ":" in (SOURCE.value or "")
+    if sum(given) != 1 or bool(SOURCE.value) != bool(both):
         raise ValueError(
             "Give the text in one way: --source=FILE and --target=FILE, or --pairs=FILE, or "
             "--tfds=NAME, or --treebank=FILE, or --toy_documents=COUNT"
@@ -214,6 +226,8 @@ def check_unused():
         refuse_unused([BEAM_OPTIONS], "without --beam")
     if VOCABULARY.value:
         refuse_overrides("data.vocabulary.", "with --vocabulary")
+    if RULES.value is not None:
+        refuse_overrides("data.cleaning.rules", "with --rules")
     for part in ("model.", "training.", "search."):
         refuse_overrides(part, "on prepared data; it is for t2t-train")
 
@@ -239,27 +253,25 @@ def find_source(folder):
 
 def find_text(folder):
     """Returns the source of text. Copies standard input to `folder`: it is read more than once."""
-    from pipelines.text.sources import TabSeparatedFile, TextFiles
-    from pipelines.text.treebank import TreebankPairs
+    from pipelines.preparation.source_table import SOURCES, own_source
+    from pipelines.text.sources import TextFiles
 
     if SOURCE.value:
-        return TextFiles(SOURCE.value, TARGET.value)
-    if TFDS.value:
-        from pipelines.text.tfds_source import TfdsPairs
-
-        return TfdsPairs(TFDS.value, LANGUAGES.value, SPLIT.value, DATA_DIR.value)
-    if TOY_DOCUMENTS.value:
-        from pipelines.toy.documents import ToyDocuments
-
-        sizes = {"words": WORDS.value, "shortest": SHORTEST.value}
-        return ToyDocuments(TOY_DOCUMENTS.value, split=SPLIT.value, **sizes)
-    if TREEBANK.value:
-        return TreebankPairs(TREEBANK.value, LEAVES.value)
-    if PAIRS.value != "-":
-        return TabSeparatedFile(PAIRS.value)
-    with open(f"{folder}/standard input", "wb") as copy:
-        shutil.copyfileobj(standard_input(), copy)
-    return TabSeparatedFile(copy.name, name="standard input")
+        files = TARGET.value is not None
+        return TextFiles(SOURCE.value, TARGET.value) if files else own_source(SOURCE.value)
+    if PAIRS.value == "-":
+        with open(f"{folder}/standard input", "wb") as copy:
+            shutil.copyfileobj(standard_input(), copy)
+        return SOURCES["pairs"](copy.name, name="standard input")
+    for flag, options in (
+        (PAIRS, ()),
+        (TFDS, (LANGUAGES, SPLIT, DATA_DIR)),
+        (TREEBANK, (LEAVES,)),
+        (TOY_DOCUMENTS, (WORDS, SHORTEST, SPLIT)),
+    ):
+        if flag.value:
+            return SOURCES[flag.name](flag.value, **{each.name: each.value for each in options})
+    raise AssertionError("`check_source` requires one of these flags")
 
 
 def entry():

@@ -10,12 +10,8 @@ from typing import NamedTuple
 import sacrebleu
 from sacrebleu.significance import PairedTest
 
-from t2t_keras.evaluation.metric_settings import (
-    EXTRAS,
-    METRICS,
-    WITHOUT_SPACES,
-    MetricSettings,
-)
+from t2t_keras.evaluation.metric_settings import EXTRAS, METRICS, Metric, MetricSettings
+from t2t_keras.evaluation.own_metrics import CorpusMetric
 
 SAMPLES = 1000  # bootstrap samples
 # Hides the progress messages of `PairedTest`, which have the level INFO.
@@ -64,16 +60,19 @@ class FloatChrf(sacrebleu.CHRF):
 
 
 def metrics_of(settings):
-    """Returns {displayed name: metric of sacreBLEU} of a `MetricSettings`."""
-    lowercase, asian = settings.lowercase, settings.tokenize in WITHOUT_SPACES
-    make = {
-        "bleu": ("BLEU", lambda: tokenized_bleu(lowercase, settings.tokenize)),
-        "chrf": ("chrF", lambda: FloatChrf(lowercase=lowercase)),
-        "chrf++": ("chrF++", lambda: FloatChrf(word_order=2, lowercase=lowercase)),
-        "ter": ("TER", lambda: sacrebleu.TER(normalized=asian, asian_support=asian)),
-    }
-    chosen = [make[name] for name in METRICS if name in settings.metrics]
-    return {name: function() for name, function in chosen}
+    """Returns {displayed name: metric with sacreBLEU's interface} of a `MetricSettings`."""
+    chosen, metrics = [name for name in METRICS if name in settings.metrics], {}
+    for name in chosen:
+        metric = METRICS[name]
+        if not isinstance(metric, Metric):
+            raise ValueError(
+                f"METRICS[{name!r}] must be line_metric(…), corpus_metric(…) or Metric(…). "
+                f"Received: {metric!r}"
+            )
+        if metric.shown in metrics:
+            raise ValueError(f"Two metrics have the same displayed name, {metric.shown!r}")
+        metrics[metric.shown] = metric.make(settings)
+    return metrics
 
 
 def tokenized_bleu(lowercase, tokenize):
@@ -153,33 +152,45 @@ def compared(hypotheses, others, references, samples=SAMPLES, settings=None):
     Returns:
         The `Score`s of `hypotheses`, and those of `others`. All scores have an interval. The scores
         of `hypotheses` also have a p-value: 1 if both systems have the same score, otherwise
-        sacreBLEU's p-value.
+        sacreBLEU's p-value. Those of a `corpus_metric` have neither.
     """
     check_lines(hypotheses, references)
     check_lines(others, references)
     metrics = metrics_of(settings or MetricSettings())
+    paired = {
+        name: metric for name, metric in metrics.items() if not isinstance(metric, CorpusMetric)
+    }
+    tested = paired_scores(paired, hypotheses, others, references, samples) if paired else {}
+    ours, theirs = [], []
+    for name, metric in metrics.items():
+        if name in tested:
+            of_ours, of_theirs = tested[name]
+        else:
+            of_ours, of_theirs = (
+                scored(name, metric, lines, references) for lines in (hypotheses, others)
+            )
+        ours.append(of_ours)
+        theirs.append(of_theirs)
+    return ours, theirs
+
+
+def paired_scores(metrics, hypotheses, others, references, samples):
+    """Returns {displayed name: (`Score` of `hypotheses`, of `others`)}; see `compared`."""
     systems = [("others", list(others)), ("hypotheses", list(hypotheses))]
     signatures, results = PairedTest(
         systems, metrics, reference_lists(references), test_type="bs", n_samples=samples
     )()
     del results["System"]
-
-    def scores_of(system):
-        rows = zip(metrics, signatures.values(), results.values(), strict=True)
-        return [
-            Score(
-                name,
-                by_system[system].score,
-                str(signature),
-                len(hypotheses),
-                by_system[system].ci,
-                by_system[system].p_value,
-            )
-            for name, signature, by_system in rows
-        ]
-
-    ours, theirs = scores_of(1), scores_of(0)
-    return [with_tie(*pair) for pair in zip(ours, theirs, strict=True)], theirs
+    scores = {}
+    for name, signature, (of_theirs, of_ours) in zip(
+        metrics, signatures.values(), results.values(), strict=True
+    ):
+        ours, theirs = (
+            Score(name, each.score, str(signature), len(hypotheses), each.ci, each.p_value)
+            for each in (of_ours, of_theirs)
+        )
+        scores[name] = with_tie(ours, theirs), theirs
+    return scores
 
 
 def with_tie(ours, theirs):

@@ -154,7 +154,7 @@ def test_no_text_takes_long(text):
 
 
 def test_rules_are_in_the_order_of_their_cost():
-    names = [rule.name for rule in RULES]
+    names = [*RULES]
     assert names.index("max_words") < names.index("max_similarity") < names.index("other_language")
     assert names[-2:] == ["low_score", "duplicates"]
     assert Counter(names).most_common(1)[0][1] == 1

@@ -1,0 +1,106 @@
+"""The sources of text by name, and those that a plug-in file adds.
+
+An entry of `SOURCES` is a function of one text, the argument, that returns an iterable of pairs.
+For a plug-in file, a generator of (source, target) suffices:
+
+    from pipelines.preparation.source_table import SOURCES
+
+    def shelf(path):
+        for title, translation in read_my_format(path):
+            yield title, translation
+
+    SOURCES["shelf"] = shelf
+"""
+
+import difflib
+import itertools
+import json
+
+from pipelines.checks import SourceError
+from pipelines.text.sources import Pairs, TabSeparatedFile
+from pipelines.text.treebank import TreebankPairs
+from pipelines.toy.documents import ToyDocuments
+from pipelines.user_code import failure_of
+
+
+def tfds_pairs(name, **options):
+    from pipelines.text.tfds_source import TfdsPairs  # loads TensorFlow
+
+    return TfdsPairs(name, **options)
+
+
+# {name: function that makes the source}. t2t-prepare has a flag of the same name for each source in
+# this package, with further flags for its other arguments.
+SOURCES = {
+    "pairs": TabSeparatedFile,
+    "tfds": tfds_pairs,
+    "treebank": TreebankPairs,
+    "toy_documents": ToyDocuments,
+}
+BUILT_IN = frozenset(SOURCES)
+
+
+def own_source(text):
+    """Returns the `OwnSource` for "NAME:ARGUMENT"."""
+    name, colon, argument = text.partition(":")
+    if name in BUILT_IN:
+        raise ValueError(f"--source={text}: this source has a flag of its own, --{name}")
+    if not colon or name not in SOURCES:
+        own = [each for each in SOURCES if each not in BUILT_IN]
+        close = difflib.get_close_matches(name, own, n=1)
+        raise ValueError(
+            "--source without --target must be NAME:ARGUMENT, with a NAME that a plug-in file, "
+            f"--imports=FILE, added to SOURCES: {', '.join(own) or 'there are none'}"
+            f"{f' (did you mean {close[0]!r}?)' if close else ''}. Received: {text}"
+        )
+    return OwnSource(name, argument)
+
+
+class OwnSource(Pairs):
+    """The pairs of a source from a plug-in file. They are read more than once.
+
+    The iterable may also have `fingerprint()`, which changes when the text changes; otherwise, all
+    pairs are read for a digest. It may have `languages`, the codes of both sides, and `symbols()`,
+    words that remain one piece.
+
+    Args:
+        name: a name in `SOURCES`.
+        argument: the argument of its function.
+    """
+
+    def __init__(self, name, argument):
+        super().__init__(lambda: SOURCES[name](argument))
+        self.entry, self.name = name, f"{name}:{argument}"
+        self.made = self.guarded(self.pairs)
+        self.languages = getattr(self.made, "languages", None)
+
+    def __iter__(self):
+        pairs = super().__iter__()
+        for number in itertools.count(1):
+            pair = self.guarded(next, pairs, None, place=f" at pair {number:,}")
+            if pair is None:
+                return
+            yield pair
+
+    def fingerprint(self):
+        """Returns the name of the source, and its own fingerprint or a digest of the pairs."""
+        if not hasattr(self.made, "fingerprint"):
+            return {"source": self.entry, **super().fingerprint()}
+        own = self.guarded(lambda: json.dumps(self.made.fingerprint()))
+        return {"source": self.name, "fingerprint": json.loads(own)}
+
+    def symbols(self):
+        """Returns the words that the vocabulary keeps as one piece."""
+        return self.guarded(self.made.symbols) if hasattr(self.made, "symbols") else ()
+
+    def guarded(self, function, *arguments, place=""):
+        """Calls a function of the plug-in file. Its errors become a `SourceError`."""
+        try:
+            return function(*arguments)
+        except (MemoryError, OSError):
+            raise
+        except SourceError as error:
+            raise SourceError(f"The source {self.name}: {error}") from error
+        except (Exception, SystemExit) as error:
+            failure = failure_of(error)
+            raise SourceError(f"The source {self.name} failed{place}: {failure}") from error
