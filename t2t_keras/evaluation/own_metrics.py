@@ -30,10 +30,10 @@ class LineMetric(Metric):
         statistics = super()._extract_corpus_statistics(hypotheses, references)
         widths = {len(each) for each in statistics}
         if len(widths) > 1:
+            received = " and ".join(str(width - 1) for width in sorted(widths))
             raise ValueError(
                 f"The metric {self.shown!r}{place_of(self.function)} must return equally many "
-                f"numbers for each line. Received: {' and '.join(map(str, sorted(widths)))} with "
-                "the number of lines"
+                f"numbers for each line. Received: {received}"
             )
         return statistics
 

@@ -1,0 +1,177 @@
+"""Metrics of plug-in files."""
+
+import json
+
+import pytest
+import sacrebleu
+from support.processes.in_process import call
+from support.text.own_tables import section, with_entries
+
+from t2t_keras.evaluation.bleu import compared
+from t2t_keras.evaluation.metric_settings import METRICS, Metric, MetricSettings, line_metric
+from t2t_keras.runs.evaluation import evaluate
+
+PLUGIN = section("t2t_keras/evaluation/README.md", "Add a metric")
+LINES = [f"The small dog number {n} sees the {word} cat ." for n, word in enumerate("abcdefgh")]
+OURS = [*LINES[:6], *(line.lower() for line in LINES[6:])]
+THEIRS = [*LINES[:3], *(line.replace("small", "big") for line in LINES[3:])]
+OTHERS = [line.lower() for line in LINES]
+OWN = MetricSettings(("exact", "length", "f1", "bleu"))
+
+
+@pytest.fixture(autouse=True)
+def entries():
+    with with_entries(PLUGIN):
+        yield
+
+
+def test_metrics_of_a_plug_in_are_beside_ours_with_their_intervals_and_several_references():
+    result = evaluate(OURS, LINES, settings=OWN)
+    bleu, exact, f1, length = result.scores
+    assert bleu.name == "BLEU" and exact.name == "exact match" and length.name == "length"
+    assert (exact.score, length.score, exact.lines) == (75.0, 100.0, 8)
+    assert f1.score == pytest.approx(200 * 78 / (78 + 80))
+    assert 10 < exact.interval < 40 and f1.interval > 0 and length.interval is None
+    assert "nrefs:1|bs:1000|seed:12345|file:" not in exact.signature  # there is no file mine.py
+    assert exact.signature.startswith("nrefs:1|bs:1000|seed:12345|version:")
+    assert length.signature.startswith("nrefs:1|bs:none|version:")
+    both = evaluate(OURS, [LINES, OTHERS], settings=OWN).scores
+    assert both[1].score == 100 and both[1].signature.startswith("nrefs:2|")
+
+
+def test_the_bootstrap_is_that_of_sacrebleu():
+    """A metric with the statistics of TER has its intervals and its p-values."""
+    ter = sacrebleu.TER()
+
+    def edits(hypothesis, references):
+        return ter._extract_corpus_statistics([hypothesis], [[line] for line in references])[0]
+
+    METRICS["own"] = line_metric("own", edits, lambda sums, lines: 100 * sums[0] / sums[1])
+    settings = MetricSettings(("ter", "own"))
+    for scores in (
+        evaluate(OURS, LINES, settings=settings).scores,
+        *compared(OURS, THEIRS, LINES, settings=settings),
+    ):
+        theirs, ours = scores
+        assert ours.score == pytest.approx(theirs.score) and ours.p_value == theirs.p_value
+        assert ours.interval == pytest.approx(theirs.interval)
+
+
+def test_two_systems_are_compared_by_every_metric_that_allows_it():
+    ours, theirs = compared(OURS, THEIRS, LINES, settings=OWN)
+    assert [each.name for each in ours] == ["BLEU", "exact match", "word F1", "length"]
+    assert [each.p_value is None for each in ours] == [False, False, False, True]
+    assert (ours[1].score, theirs[1].score, theirs[3].score) == (
+        75.0,
+        37.5,
+        pytest.approx(96, abs=2),
+    )
+    assert (
+        0 < ours[1].p_value < 1
+        and ours[1].interval == evaluate(OURS, LINES, settings=OWN).scores[1].interval
+    )
+    only, _ = compared(OURS, THEIRS, LINES, settings=MetricSettings(("length",)))
+    assert [each.name for each in only] == ["length"] and only[0].interval is None
+
+
+def test_the_command_prints_them(tmp_path):
+    plugin = tmp_path / "mine.py"
+    plugin.write_text(PLUGIN)
+    for name, lines in (("out", OURS), ("other", THEIRS), ("reference", LINES)):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    files = [f"--hypotheses={tmp_path}/out", f"--reference={tmp_path}/reference"]
+    files += ["--metrics=exact,length", f"--against={tmp_path}/other"]
+    with with_entries(PLUGIN, str(plugin)):
+        text = call("evaluate", *files).stdout
+        result = json.loads(call("evaluate", *files, "--json").stdout)
+        with pytest.raises(ValueError, match=r"'exact', 'f1', 'length' \(did you mean 'exact'"):
+            call("evaluate", *files[:2], "--metrics=exactly")
+        with pytest.raises(ValueError, match="--lowercase has no effect without the metrics bleu"):
+            call("evaluate", *files, "--lowercase")
+    assert (
+        "exact match   75.00 ± " in text
+        and ", p = 0." in text
+        and "\nlength       100.00  8" in text
+    )
+    assert [sorted(each) for each in result["scores"]] == [
+        ["interval", "lines", "name", "p_value", "score", "signature"],
+        ["lines", "name", "score", "signature"],
+    ]
+    assert "|file:mine.py@" in result["scores"][0]["signature"]
+
+
+CODE = """
+from t2t_keras.evaluation.metric_settings import *
+def lines(h, r):
+    return {0}
+def all(h, r):
+    return {0}
+METRICS["line"] = line_metric("line", lines)
+METRICS["corpus"] = corpus_metric("corpus", all)
+METRICS["sums"] = line_metric("sums", lambda h, r: {0}, lambda sums, lines: {1})
+METRICS["plain"] = print
+METRICS["twice"] = line_metric("BLEU", lines)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "score", "message"),
+    [
+        (
+            "line",
+            "1 / ('6' not in h)",
+            "0",
+            r"'line' failed at line 7 \('.he \w+ dog .*: Zero.*, line 4\)$",
+        ),
+        (
+            "line",
+            "float('nan')",
+            "0",
+            r"'line' of mine.py, line 3 must return a finite number at line 1 .*nan$",
+        ),
+        ("line", "None", "0", r"must return a finite number at line 1 \(.*\). Received: None$"),
+        (
+            "line",
+            "'good'",
+            "0",
+            r"must return a finite number at line 1 \(.*\). Received: type str$",
+        ),
+        ("line", "exit()", "0", r"'line' failed at line 1 .*SystemExit: None"),
+        (
+            "corpus",
+            "1 / 0",
+            "0",
+            r"'corpus' failed: ZeroDivisionError: division by zero \(mine.py, line 6\)$",
+        ),
+        (
+            "corpus",
+            "float('inf')",
+            "0",
+            r"'corpus' of mine.py, line 5 must return .* Received: inf$",
+        ),
+        ("sums", "[1]", "1 / 0", r"'sums' failed in `score`: ZeroDivisionError.*mine.py, line 9"),
+        ("sums", "[1]", "float('nan')", r"'sums' of mine.py, line 9 must return .* Received: nan"),
+        ("sums", "h.split()", "1", "finite number at line 1 .*Received: type str"),
+        (
+            "sums",
+            "[1] * (1 + ('6' in h))",
+            "1",
+            "equally many numbers for each line. Received: 1 and 2",
+        ),
+        ("sums", "5", "1", "failed at line 1 .*TypeError: 'int' object is not iterable"),
+        ("plain", "1", "1", r"METRICS\['plain'\] must be line_metric"),
+        ("twice", "1", "1", "the same displayed name, 'BLEU'"),
+    ],
+)
+def test_a_failing_metric_is_named_with_its_place_and_the_line(name, line, score, message):
+    with with_entries(CODE.format(line, score)):
+        for against in (None, THEIRS):
+            with pytest.raises(ValueError, match=message) as raised:
+                evaluate(OURS, LINES, against=against, settings=MetricSettings((name, "bleu")))
+            assert "\n" not in str(raised.value)
+
+
+def test_a_metric_of_sacrebleu_can_be_an_entry_itself():
+    METRICS["chrf1"] = Metric("chrF1", lambda settings: sacrebleu.CHRF(beta=1))
+    (score,) = evaluate(OURS, LINES, settings=MetricSettings(("chrf1",))).scores
+    assert score.name == "chrF1" and "nc:6" in score.signature

@@ -1,0 +1,194 @@
+"""Sources and cleaning rules of plug-in files."""
+
+import functools
+import json
+
+import pytest
+from support.text.own_tables import section, with_entries
+from support.text.small_corpus import CORPUS, PART, config, contents
+
+import pipelines.preparation.prepare as preparation
+from pipelines.checks import SourceError
+from pipelines.preparation.prepare import prepare
+from pipelines.preparation.prepare_warnings import drop_warnings
+from pipelines.preparation.source_table import own_source
+from pipelines.text.cleaned_text import all_examples, clean_all, total_counts
+from pipelines.text.cleaning_config import CleaningConfig
+from pipelines.text.cleaning_rules import RULES, Cleaning
+from pipelines.text.sources import Pairs, TabSeparatedFile
+
+PLUGIN = section("pipelines/how_to_add_a_rule_or_a_source.md", "How to add a rule or a source")
+NOISY = [*CORPUS, *[(f"A DOG NUMBER {n}", f"EIN HUND NUMMER {n}") for n in range(9)]]
+
+
+@pytest.fixture(autouse=True)
+def entries(monkeypatch):
+    monkeypatch.setattr(preparation, "encode_all", encode_in_python)
+    with with_entries(PLUGIN):
+        yield
+
+
+def encode_in_python(folder, tokenizer, encodings):
+    """Encodes the cleaned text without TensorFlow."""
+    from pipelines.batches.id_store import SIDES, Shard
+    from pipelines.text.cleaned_text import lines_of, parts_in, shard_of
+
+    for part in parts_in(folder / "cleaned"):
+        sides = [tokenizer.encode(lines_of(part / side)) for side in SIDES]
+        Shard.of(zip(*sides, strict=True)).write(shard_of(part, folder))
+
+
+@pytest.fixture
+def blocks(tmp_path):
+    path = tmp_path / "noisy.txt"
+    path.write_text("\n\n".join("\n".join(pair) for pair in NOISY if all(pair)) + "\n")
+    return path
+
+
+def settings(*rules):
+    changed = config()
+    changed.cleaning.rules = rules
+    return changed
+
+
+def test_the_example_drops_counts_records_resumes_and_notices_a_change(
+    small_parts, tmp_path, blocks
+):
+    source, folder = own_source(f"blocks:{blocks}"), tmp_path / "data"
+    given = source, folder, settings("max_capitals=0.5")
+    report = prepare(*given, plugins={"mine.py": "1"})
+    assert report["counts"]["max_capitals"] == 9
+    assert len(report["examples"]["max_capitals"]) == 9
+    assert report["files"] == [f"blocks:{blocks}"]
+    text = (folder / "report.txt").read_text()
+    assert "9 mostly capitals" in text and "  mostly capitals (max_capitals, 9)\n    A DOG" in text
+    recorded = json.loads((folder / "preparation.json").read_text())
+    assert recorded["cleaning"]["rules"] == ["max_capitals=0.5"]
+    assert recorded["source"] == "blocks" and recorded["plugins"] == {"mine.py": "1"}
+    before = contents(folder)
+    assert prepare(*given, plugins={"mine.py": "1"}) == report and contents(folder) == before
+    for rules, plugin, change in [
+        (("max_capitals=0.4",), "1", r"cleaning.rules \(was \['max_capitals=0.5'\], is"),
+        (("max_capitals=0.5",), "2", r"plugins.mine.py \(was '1', is '2'\)"),
+        ((), None, "cleaning.rules .*, plugins"),
+    ]:
+        plugins = {"mine.py": plugin} if plugin else None
+        with pytest.raises(ValueError, match=f"different input or settings. Changed: {change}"):
+            prepare(source, folder, settings(*rules), plugins=plugins)
+
+
+def test_unused_rules_of_plug_ins_change_nothing(small_parts, tmp_path):
+    prepare(Pairs(CORPUS), tmp_path / "with", config())
+    del RULES["max_capitals"]
+    prepare(Pairs(CORPUS), tmp_path / "without", config())
+    assert contents(tmp_path / "with") == contents(tmp_path / "without")
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")  # of Apache Beam
+def test_the_processes_of_apache_beam_have_the_rules_of_plug_ins(small_parts, tmp_path):
+    beam = pytest.importorskip("pipelines.preparation.prepare_on_apache_beam")
+    (tmp_path / "text.tsv").write_text("".join("\t".join(pair) + "\n" for pair in NOISY))
+    source = TabSeparatedFile(tmp_path / "text.tsv")
+    options = ["--runner=DirectRunner", "--direct_running_mode=multi_processing"]
+    options = beam.PipelineOptions([*options, "--direct_num_workers=2"])
+    cleaning = Cleaning.of(CleaningConfig(rules=("max_capitals=0.5",)))
+    in_workers = beam.WorkerCleaning(cleaning, functools.partial(exec, PLUGIN, {}))
+    beam.clean_in_parts(source.chunks(PART), tmp_path / "beam", in_workers, options)
+    clean_all(source, tmp_path / "alone", cleaning)
+    counts = total_counts(tmp_path / "beam")
+    assert counts == total_counts(tmp_path / "alone") and counts["max_capitals"] == 9
+    assert all_examples(tmp_path / "beam") == all_examples(tmp_path / "alone")
+
+
+def test_a_rule_of_a_plug_in_that_drops_much_is_warned_of():
+    cleaning = Cleaning.of(CleaningConfig(rules=("max_capitals=0.5",)))
+    (text,) = drop_warnings(Pairs(NOISY[-9:]), {"read": 9, "max_capitals": 9}, cleaning)
+    assert "were dropped: mostly capitals. The first is pair 1: 'A DOG NUMBER 0'" in text
+    assert text.endswith("Without the rule 'max_capitals', they are kept")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            "return 1 / (len(pair.source) - 5) > limit",
+            r"pair 3 \('a dog' and 'ein Hund'\): the rule 'own' failed: ZeroDivisionError: "
+            r"division by zero \(mine.py, line 3\)$",
+        ),
+        ("return None", r"'own' of mine.py, line 2 must return True .*Received: None$"),
+        ("return 'yes'", "Received: a value of type str$"),
+        ("import sys; sys.exit()", r"failed: SystemExit \(mine.py, line 3\)$"),
+        ("raise ValueError('a\\n' * 999)", "failed: ValueError: a a a .*…"),
+    ],
+)
+def test_a_failing_rule_is_named_with_its_line_and_the_pair(tmp_path, body, message, small_parts):
+    code = "from pipelines.text.cleaning_rules import *\ndef own(pair, limit):\n    "
+    code += f"{body}\nRULES['own'] = Rule('own', own)"
+    pairs = Pairs([("a bird", "b"), ("a lamp", "c"), ("a dog", "ein Hund")])
+    with with_entries(code), pytest.raises(ValueError, match=message) as raised:
+        prepare(pairs, tmp_path / "data", settings("own=2"))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        (("max_capital=0.5",), "max_capitals, plain, kept \\(did you mean 'max_capitals'\\?\\). R"),
+        (("max_ratio=2",), "'max_ratio' has a setting of its own, data.cleaning.max_ratio"),
+        (("a=", "b"), "must have the form"),
+        (("=1",), "must have the form"),
+        (("max_capitals=1", "max_capitals"), "only once. Received: 'max_capitals' twice"),
+        (("max_capitals=nan",), "must be finite. Received: 'max_capitals=nan'"),
+        ("max_capitals", "must be a tuple of texts"),
+        ((1,), "must be a tuple of texts"),
+        (("plain",), r"RULES\['plain'\] must be Rule\('reason'"),
+        (("kept",), r"RULES\['kept'\] must be Rule.*not be named read, kept, "),
+    ],
+)
+def test_wrong_rules_are_refused_when_settings_are_checked(rules, message):
+    code = "from pipelines.text.cleaning_rules import *\nRULES['plain'] = print\n"
+    code += "RULES['kept'] = Rule('kept', print)"
+    with with_entries(code), pytest.raises(ValueError, match=message):
+        settings(*rules).validate() if rules != "max_capitals" else Cleaning.of(
+            CleaningConfig(rules=rules)
+        )
+
+
+SOURCE = """
+from pipelines.preparation.source_table import SOURCES
+from pipelines.checks import SourceError
+class Own(list):
+    fingerprint = lambda self: {1}
+def two(argument):
+    yield "a", "b"
+    yield eval(argument)
+SOURCES |= {"two": two, "list": lambda text: [("a", "b")], "none": lambda text: None,
+            "own": lambda text: Own([("a", "b")]), "exits": lambda text: exit()}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("two:1/0", r"two:1/0 failed at pair 2: ZeroDivisionError: .* \(mine.py, line 8\)"),
+        ("two:'a'", r"two:'a': Pair 2 must be \(source, target\), two texts. Received: 'a'"),
+        ("two:('a', 1)", r"Pair 2 must be .* Received: \('a', 1\)"),
+        ("own:", "failed: TypeError: Object of type set is not JSON serializable"),
+        ("none:", "failed at pair 1: TypeError: 'NoneType' object is not iterable"),
+        ("exits:", r"The source exits: failed: SystemExit: None \(mine.py, line 10\)"),
+        ("blocks:no.txt", "No such file or directory: 'no.txt'"),
+        ("tow:x", r"blocks, two, list, none, own, exits \(did you mean 'two'\?\). Received: tow:x"),
+        ("tfds:x", "this source has a flag of its own, --tfds"),
+    ],
+)
+def test_wrong_sources_are_refused_by_name(text, message):
+    with with_entries(SOURCE), pytest.raises((SourceError, ValueError, OSError), match=message):
+        own_source(text).fingerprint()
+
+
+def test_a_source_may_return_a_list_and_is_read_again():
+    with with_entries(SOURCE):
+        source = own_source("list:")
+        assert [*source] == [*source] == [(b"a", b"b")]
+        assert source.fingerprint()["source"] == "list"
