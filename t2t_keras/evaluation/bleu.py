@@ -10,8 +10,9 @@ from typing import NamedTuple
 import sacrebleu
 from sacrebleu.significance import PairedTest
 
-from t2t_keras.evaluation.metric_settings import EXTRAS, METRICS, Metric, MetricSettings
+from t2t_keras.evaluation.metric_settings import METRICS, Metric, MetricSettings
 from t2t_keras.evaluation.own_metrics import CorpusMetric
+from t2t_keras.evaluation.sacrebleu_metrics import FloatChrf
 
 SAMPLES = 1000  # bootstrap samples
 # Hides the progress messages of `PairedTest`, which have the level INFO.
@@ -49,16 +50,6 @@ def chrf(hypotheses, references, samples=0):
     return scored("chrF", FloatChrf(), hypotheses, references, samples)
 
 
-class FloatChrf(sacrebleu.CHRF):
-    """sacreBLEU's chrF, but all scores are Python floats.
-
-    sacreBLEU mixes NumPy scalars with the Python float 0.0, and then fails to average them.
-    """
-
-    def _compute_f_score(self, statistics):
-        return float(super()._compute_f_score(statistics))
-
-
 def metrics_of(settings):
     """Returns {displayed name: metric with sacreBLEU's interface} of a `MetricSettings`."""
     chosen, metrics = [name for name in METRICS if name in settings.metrics], {}
@@ -73,17 +64,6 @@ def metrics_of(settings):
             raise ValueError(f"Two metrics have the same displayed name, {metric.shown!r}")
         metrics[metric.shown] = metric.make(settings)
     return metrics
-
-
-def tokenized_bleu(lowercase, tokenize):
-    try:
-        return sacrebleu.BLEU(lowercase=lowercase, tokenize=tokenize)
-    except RuntimeError as error:  # a package is missing
-        if tokenize not in EXTRAS:
-            raise
-        raise ValueError(
-            f"the tokenizer {tokenize} needs a package: pip install 't2t-keras[{EXTRAS[tokenize]}]'"
-        ) from error
 
 
 def sentence_bleu(hypotheses, references):

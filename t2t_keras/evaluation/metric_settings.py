@@ -15,9 +15,6 @@ from typing import NamedTuple
 
 # Those of sacreBLEU's tokenizers that need no download: the others fetch a SentencePiece model.
 TOKENIZERS = ("13a", "intl", "char", "none", "zh", "ja-mecab", "ko-mecab")
-EXTRAS = {"ja-mecab": "ja", "ko-mecab": "ko"}  # {tokenizer: extra that it needs}
-# Tokenizers for languages without spaces between words. With them, TER compares characters.
-WITHOUT_SPACES = ("zh", "ja-mecab", "char")
 
 
 class MetricSettings(NamedTuple):
@@ -49,29 +46,15 @@ class Metric(NamedTuple):
     obeys: tuple = ()
 
 
-def make_bleu(settings):
-    from t2t_keras.evaluation.bleu import tokenized_bleu
+def of_sacrebleu(name, shown, *obeys):
+    """Returns the `Metric` that a function in `sacrebleu_metrics.py` makes."""
 
-    return tokenized_bleu(settings.lowercase, settings.tokenize)
+    def make(settings):
+        from t2t_keras.evaluation import sacrebleu_metrics
 
+        return getattr(sacrebleu_metrics, name)(settings)
 
-def make_chrf(settings):
-    from t2t_keras.evaluation.bleu import FloatChrf
-
-    return FloatChrf(lowercase=settings.lowercase)
-
-
-def make_chrf_with_words(settings):
-    from t2t_keras.evaluation.bleu import FloatChrf
-
-    return FloatChrf(word_order=2, lowercase=settings.lowercase)
-
-
-def make_ter(settings):
-    import sacrebleu
-
-    asian = settings.tokenize in WITHOUT_SPACES
-    return sacrebleu.TER(normalized=asian, asian_support=asian)
+    return Metric(shown, make, obeys)
 
 
 def line_metric(shown, function, score=None):
@@ -114,8 +97,8 @@ def corpus_metric(shown, function):
 
 # {name: `Metric`} in the order of the output. Plug-in files add entries.
 METRICS = {
-    "bleu": Metric("BLEU", make_bleu, ("lowercase", "tokenize")),
-    "chrf": Metric("chrF", make_chrf, ("lowercase",)),
-    "chrf++": Metric("chrF++", make_chrf_with_words, ("lowercase",)),
-    "ter": Metric("TER", make_ter),
+    "bleu": of_sacrebleu("bleu", "BLEU", "lowercase", "tokenize"),
+    "chrf": of_sacrebleu("chrf", "chrF", "lowercase"),
+    "chrf++": of_sacrebleu("chrf_with_words", "chrF++", "lowercase"),
+    "ter": of_sacrebleu("ter", "TER"),
 }

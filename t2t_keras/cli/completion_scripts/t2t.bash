@@ -102,7 +102,7 @@ _t2t_words() {
         leaves=tag|XX|word
         lowercase
         method=@file
-        metrics=
+        metrics=@file
         no_repeat_ngram=
         output=@file
         paper_bleu=
@@ -199,6 +199,7 @@ _t2t_words() {
         min_score=
         output=@folder
         pairs=@file
+        rules=@file
         scores=@file
         shortest=
         source=@file
@@ -515,6 +516,7 @@ _t2t_settings='
         config.data.cleaning.max_similarity=
         config.data.cleaning.min_script=
         config.data.cleaning.other_language=True|False
+        config.data.cleaning.rules=
         config.data.vocabulary.kind=
         config.data.vocabulary.size=
         config.data.vocabulary.sample_pairs=

@@ -117,6 +117,7 @@ _t2t_settings() {
         '--config.data.cleaning.max_similarity:drop pairs with a larger share of character trigrams that both sides have in common, such as copies with small changes'
         '--config.data.cleaning.min_script:drop pairs with a smaller share of letters in the script of the language on a side'
         '--config.data.cleaning.other_language:drop pairs with a side in a different language than expected, which CLD2 identifies (`pip install "t2t-keras[identify]"`)'
+        '--config.data.cleaning.rules:further rules, which a plug-in file added to `RULES`, each "NAME" or "NAME=VALUE"'
         '--config.data.vocabulary.kind:"bpe" (SentencePiece'\''s byte pairs) or "word_pieces"'
         '--config.data.vocabulary.size:number of pieces, including ids 0 to 3'
         '--config.data.vocabulary.sample_pairs:maximum number of sentence pairs to learn from, drawn at random'
@@ -263,7 +264,7 @@ _t2t() {
         '--leaves=[Leaf symbol that the run was trained with]:leaves:(tag XX word)' \
         '--lowercase[Ignore case in BLEU and chrF; sacreBLEU'\''s TER always does]' \
         '--method=[Search method: beam, sample, or one of a plug-in file of the run]:method:_files' \
-        '--metrics=[Metrics of sacreBLEU, separated by commas: bleu, chrf, chrf++, ter]:metrics: ' \
+        '--metrics=[Metrics of sacreBLEU, separated by commas: bleu, chrf, chrf++, ter; and those of plug-in files]:metrics:_files' \
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[File for a run'\''s translations or parses]:output:_files' \
         '--paper_bleu=[Language of the references, such as de, to add the paper'\''s BLEU]:paper_bleu: ' \
@@ -343,6 +344,7 @@ _t2t() {
         '--min_score=[Minimum score of a pair in --scores]:min_score: ' \
         '--output=[Output folder, new or to resume]:output:_files -/' \
         '--pairs=[File of pairs: source, tab, target]:pairs:_files' \
+        '--rules=[Cleaning rules of a plug-in file to turn on, each NAME or NAME=VALUE, separated by commas]:rules:_files' \
         '--scores=[File of scores, one line per pair, as t2t-score --reverse writes it; larger is better]:scores:_files' \
         '--shortest=[Length of the shortest of the --toy_documents, in words]:shortest: ' \
         '--source=[Source text: a file, a glob, or a comma-separated list of files]:source:_files' \

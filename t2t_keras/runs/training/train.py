@@ -156,14 +156,14 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
             experiment.data.batches.max_length,
             "truncated" if plan.cut_at else "left out",
         )
+    replicas = strategy.num_replicas_in_sync
     logging.info(
-        "%s pairs, %s batches per epoch in %s shapes, %s replicas",
+        "%s pairs, %s batches per epoch in %s shapes, %s",
         f"{len(store):,}",
         f"{plan.steps:,}",
         len(plan.rows),
-        strategy.num_replicas_in_sync,
+        "1 replica" if replicas == 1 else f"{replicas} replicas",
     )
-    replicas = strategy.num_replicas_in_sync
     record = [HardwareRecord(run, replicas, machines.count)] if machines.is_chief else []
     with strategy.scope():
         model = experiment.compiled_model(metrics=[], by_products=True)
