@@ -17,16 +17,25 @@ import types
 from pathlib import Path
 from typing import Any, NamedTuple
 
-# {module:name of a table: the setting that names one of its entries}. The tables are named, not
-# imported, because this module is below all of them and most of them load Keras.
+# {module:name of a table: the setting of a run that names one of its entries, or None}. The tables
+# are named, not imported, because this module is below all of them and most of them load Keras.
 TABLES = {
     "t2t_keras.models:MODELS": "model",
     "t2t_keras.layers.positional_encoding:POSITIONAL_ENCODINGS": "model.positions",
     "t2t_keras.layers.attention_scores:SCORES": "model.attention",
     "t2t_keras.decoding.search:METHODS": "search.method",
+    "t2t_keras.evaluation.metric_settings:METRICS": None,
+    "pipelines.preparation.source_table:SOURCES": None,
+    "pipelines.text.cleaning_rules:RULES": None,
 }
 # Modules that do not load Keras. Every other import of a plug-in file may load it.
-WITHOUT_KERAS = ("t2t_keras.checks", "t2t_keras.decoding", "t2t_keras.evaluation", "t2t_keras.ops")
+WITHOUT_KERAS = (
+    "pipelines.",
+    "t2t_keras.checks",
+    "t2t_keras.decoding",
+    "t2t_keras.evaluation",
+    "t2t_keras.ops",
+)
 LARGEST = 1 << 20  # bytes of a plug-in file
 
 LOADED = {}  # {SHA-256: `Plugin`} of the plug-in files that this process has executed
@@ -76,6 +85,25 @@ def load_plugin(path):
     if used is not None and path not in used:
         used.append(path)
     return module
+
+
+def load_plugins(paths):
+    """Executes several plug-in files; see `load_plugin`."""
+    for path in paths:
+        load_plugin(path)
+
+
+def plugins_with(entries):
+    """Returns the executed plug-in files that added one of some entries, as `Plugin`s.
+
+    Args:
+        entries: {module:name of a table: names}.
+    """
+    return [
+        plugin
+        for plugin in LOADED.values()
+        if any({*names} & {*plugin.added.get(table, ())} for table, names in entries.items())
+    ]
 
 
 def absolute(path):

@@ -27,7 +27,13 @@ from pipelines.text.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.checks import check_choice
 from t2t_keras.cli.flags.engine_flags import DTYPE, ENGINE, TRUST, opened_model
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
-from t2t_keras.cli.flags.shared_flags import refuse_unused, to_flag, weights_flag
+from t2t_keras.cli.flags.shared_flags import (
+    imports_flag,
+    load_imports,
+    refuse_unused,
+    to_flag,
+    weights_flag,
+)
 from t2t_keras.cli.main import run
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.text_files.output_files import check_outputs, files_of
@@ -41,6 +47,7 @@ from t2t_keras.evaluation.metric_settings import METRICS, TOKENIZERS
 
 TO = to_flag()
 WEIGHTS = weights_flag()
+IMPORTS = imports_flag()
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the sentences that a run translates.")
 REFERENCE = flags.DEFINE_multi_string(
@@ -92,11 +99,12 @@ LEAVES = flags.DEFINE_enum(
 
 
 METRIC_FLAGS = (METRIC_NAMES, LOWERCASE, TOKENIZE)
-TEXT_FLAGS = (SOURCE, REFERENCE, HYPOTHESES, AGAINST, PAPER_BLEU, *METRIC_FLAGS)
+TEXT_FLAGS = (IMPORTS, SOURCE, REFERENCE, HYPOTHESES, AGAINST, PAPER_BLEU, *METRIC_FLAGS)
 RUN_FLAGS = (OUTPUT, TO, WEIGHTS, ENGINE, DTYPE, TRUST, *SEARCH_FLAGS)
 
 
 def main(arguments):
+    load_imports(IMPORTS.value)
     trees = bool(TREEBANK.value or PARSES.value)
     (check_tree_flags if trees else check_text_flags)(arguments)
     (evaluate_trees if trees else evaluate_text)(arguments)

@@ -36,6 +36,7 @@ from t2t_keras.cli.flags.shared_flags import refuse_unused
 from t2t_keras.cli.main import no_arguments, show_messages_alone, will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.process.streams import standard_input
+from t2t_keras.plugins import load_plugins, plugins_with
 
 SOURCE = flags.DEFINE_string(
     "source",
@@ -147,16 +148,33 @@ def main(arguments):
             symbols = [*config.vocabulary.symbols, *source.symbols()]
             config.vocabulary.symbols = tuple(dict.fromkeys(symbols))
         will_resume()
+        plugins, prepared = used_plugins(), prepare
         if BEAM.value:
-            options = BEAM_OPTIONS.value
-            prepared = functools.partial(beam_preparation(), options=options)
-        else:
-            prepared = prepare
+            load = functools.partial(load_plugins, [str(plugin.path) for plugin in plugins])
+            options = {"options": BEAM_OPTIONS.value, "load_plugins": load}
+            prepared = functools.partial(beam_preparation(), **options)
         prepared(
-            source, OUTPUT.value, config, tokenizer, tag=TAG.value, languages=given_languages()
+            *(source, OUTPUT.value, config, tokenizer),
+            tag=TAG.value,
+            languages=given_languages(),
+            plugins={plugin.path.name: plugin.sha256 for plugin in plugins},
         )
     with open(f"{OUTPUT.value}/report.txt", encoding="utf-8") as report:
         shutil.copyfileobj(report, sys.stdout)
+
+
+def used_plugins():
+    """Returns the `Plugin`s whose rules or source are used: the data depends on them."""
+    name, colon, _ = (SOURCE.value or "").partition(":")
+    rules = CONFIG.value.data.cleaning.own_settings()
+    return plugins_with(
+        {
+            "pipelines.text.cleaning_rules:RULES": rules,
+            "pipelines.preparation.source_table:SOURCES": [name]
+            if colon and not TARGET.value
+            else [],
+        }
+    )
 
 
 def add_strict_rules(cleaning):

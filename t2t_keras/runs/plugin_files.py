@@ -190,6 +190,8 @@ def missing_entry(contents, folder):
         folder: the run's folder.
     """
     for table, setting in TABLES.items():
+        if setting is None:
+            continue
         part, _, field = setting.partition(".")
         settings = contents["experiment"].get(part)
         name = contents.get("architecture") if not field else (settings or {}).get(field)

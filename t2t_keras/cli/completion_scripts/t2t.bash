@@ -98,6 +98,7 @@ _t2t_words() {
         extra_length=
         first=
         hypotheses=@file
+        imports=@file
         json
         leaves=tag|XX|word
         lowercase

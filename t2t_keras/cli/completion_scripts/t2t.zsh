@@ -225,7 +225,7 @@ _t2t() {
         '--data=[data: folder written by t2t-prepare, or a mix]:data:_files -/' \
         '--documents=[documents: number of documents of each length]:documents: ' \
         '--heads=[attention: number of heads h]:heads: ' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models or positional encodings, in addition to those of --config]:imports:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, cleaning rules or metrics, in addition to those of --config]:imports:_files' \
         '--input=[decode: text file for --run, one sentence per line]:input:_files' \
         '--length=[train: tokens per sentence]:length: ' \
         '--lengths=[attention: sequence lengths n]:lengths: ' \
@@ -260,6 +260,7 @@ _t2t() {
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
         '--first=[Tokens that an output may begin with; empty: all]:first: ' \
         '--hypotheses=[File with translations to score, one per line]:hypotheses:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, cleaning rules or metrics, in addition to those of --config]:imports:_files' \
         '--json[Print the scores as a JSON object]' \
         '--leaves=[Leaf symbol that the run was trained with]:leaves:(tag XX word)' \
         '--lowercase[Ignore case in BLEU and chrF; sacreBLEU'\''s TER always does]' \
@@ -330,7 +331,7 @@ _t2t() {
     t2t-parameters)
       _arguments $common \
         '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models or positional encodings, in addition to those of --config]:imports:_files' ;;
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, cleaning rules or metrics, in addition to those of --config]:imports:_files' ;;
     t2t-prepare)
       _arguments $common \
         '--beam[Run as an Apache Beam pipeline; needs pip install '\''t2t-keras(beam)'\'']' \
@@ -338,7 +339,7 @@ _t2t() {
         '--best=[Share of the pairs to keep, those with the highest --scores, such as 0.8]:best: ' \
         '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' \
         '--data_dir=[Folder of prepared TensorFlow Datasets]:data_dir:_files -/' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models or positional encodings, in addition to those of --config]:imports:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, cleaning rules or metrics, in addition to those of --config]:imports:_files' \
         '--languages=[Codes of source and target language, such as en,de, for the record; with --tfds, the features of the data set]:languages: ' \
         '--leaves=[Symbol for each word among the brackets of --treebank]:leaves:(tag XX word)' \
         '--min_score=[Minimum score of a pair in --scores]:min_score: ' \
@@ -396,7 +397,7 @@ _t2t() {
         '--divide_layers=[table2, table3, table4: divisor of the number of layers]:divide_layers: ' \
         '--evaluate_only[table2: score the runs in --output as they are; train nothing]' \
         '--heads=[table1: heads h of both attention layers]:heads: ' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models or positional encodings, in addition to those of --config]:imports:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, cleaning rules or metrics, in addition to those of --config]:imports:_files' \
         '--kernel=[table1: kernel width k of the convolutions]:kernel: ' \
         '--language=[table3: target language, for the paper'\''s BLEU and for --tfds]:language: ' \
         '--leaves=[table4: symbol for a word among the brackets: XX, tag or word]:leaves: ' \
@@ -474,7 +475,7 @@ _t2t() {
         '--export[Write a SavedModel and a model for LiteRT when training ends]' \
         '--noexport[Write a SavedModel and a model for LiteRT when training ends]' \
         '--freeze=[Comma-separated layers that are not trained, such as encoder,embedding]:freeze: ' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models or positional encodings, in addition to those of --config]:imports:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, cleaning rules or metrics, in addition to those of --config]:imports:_files' \
         '--init=[Run whose weights the training starts from]:init:_files -/' \
         '--run=[Folder of the run, new or to resume]:run:_files -/' \
         '--show[Print all settings, with values, defaults and meanings, instead of training]' \

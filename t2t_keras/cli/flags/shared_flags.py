@@ -63,7 +63,7 @@ def imports_flag():
         "imports",
         [],
         "Comma-separated Python files that add entries to the tables of this package, such as "
-        "models or positional encodings, in addition to those of --config. Default: none.",
+        "models, cleaning rules or metrics, in addition to those of --config. Default: none.",
     )
 
 

@@ -75,6 +75,8 @@ def used_entries(experiment):
     Entries of this package are left out.
     """
     for table, setting in TABLES.items():
+        if setting is None:
+            continue
         part, _, field = setting.partition(".")
         settings = getattr(experiment, part)
         name = getattr(settings, field, None) if field else architecture_of(settings)
