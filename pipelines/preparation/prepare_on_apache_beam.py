@@ -5,6 +5,8 @@ output folder. The vocabulary is learned on the machine that starts the pipeline
 the same store, byte for byte, and either function can resume a preparation of the other.
 """
 
+import contextlib
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
@@ -18,7 +20,7 @@ from pipelines.preparation.prepare import prepare_by
 from pipelines.text import cleaned_text
 from pipelines.text.cleaned_text import lines_of, part_folder, parts_in, shard_of, write_part
 from pipelines.text.cleaning import fingerprint, judge
-from pipelines.text.cleaning_rules import Cleaning
+from pipelines.text.cleaning_rules import Cleaning, RuleError
 from pipelines.text.dropped_examples import DroppedExamples
 from pipelines.tokenizers import load_tokenizer
 
@@ -52,13 +54,31 @@ def prepare_with_beam(
 
     def clean_into(source, folder, cleaning):
         chunks = list(source.chunks(cleaned_text.PART))
-        clean_in_parts(chunks, folder, WorkerCleaning(cleaning, load_plugins), options)
+        with failures_of_rules():
+            clean_in_parts(chunks, folder, WorkerCleaning(cleaning, load_plugins), options)
 
     def encode_into(folder, tokenizer, encodings):
         encode_in_parts(folder, encodings, options, tokenizer.source.start)
 
     given = source, folder, config, tokenizer, tag, languages, plugins
     return prepare_by(clean_into, encode_into, *given)
+
+
+@contextlib.contextmanager
+def failures_of_rules():
+    """Turns the failure of a plug-in file's rule in a worker into a `ValueError`.
+
+    Runners report it as an error of their own that contains the worker's traceback.
+    """
+    try:
+        yield
+    except Exception as error:
+        found = re.search(
+            rf"{RuleError.__name__}: (.*?)(?: \[while running .*)?$", str(error), re.M
+        )
+        if found is None:
+            raise
+        raise ValueError(found[1]) from error
 
 
 class WorkerCleaning(NamedTuple):

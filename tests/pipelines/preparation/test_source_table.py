@@ -99,6 +99,12 @@ def test_the_processes_of_apache_beam_have_the_rules_of_plug_ins(small_parts, tm
     counts = total_counts(tmp_path / "beam")
     assert counts == total_counts(tmp_path / "alone") and counts["max_capitals"] == 9
     assert all_examples(tmp_path / "beam") == all_examples(tmp_path / "alone")
+    failing = Cleaning.of(CleaningConfig(rules=("max_capitals=high",)))
+    in_workers = beam.WorkerCleaning(failing, functools.partial(exec, PLUGIN, {}))
+    message = "^pair [0-9,]+ .*: the rule 'max_capitals' failed: TypeError: [^[]*$"
+    with pytest.raises(ValueError, match=message), beam.failures_of_rules():
+        alone = beam.PipelineOptions([])
+        beam.clean_in_parts(source.chunks(PART), tmp_path / "failed", in_workers, alone)
 
 
 def test_a_rule_of_a_plug_in_that_drops_much_is_warned_of():
