@@ -142,6 +142,8 @@ _t2t_settings() {
   local name=${PREFIX%%=*}
   compset -P '*='
   case $name in
+    --config.model.positions) compadd concatenated hugging_face learned none sinusoidal ;;
+    --config.model.attention) compadd additive scaled unscaled ;;
     --config.model.residual) compadd True False ;;
     --config.model.layer_norm) compadd True False ;;
     --config.model.tie_output) compadd True False ;;
@@ -151,6 +153,7 @@ _t2t_settings() {
     --config.model.pre_norm) compadd True False ;;
     --config.model.fast_forward) compadd True False ;;
     --config.training.tf32) compadd True False ;;
+    --config.search.method) compadd beam sample ;;
     --config.search.penalty) compadd gnmt marian ;;
     --config.search.early_stopping) compadd True False ;;
     --config.search.constrain) compadd tree ;;

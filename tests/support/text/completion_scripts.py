@@ -14,6 +14,7 @@ from t2t_keras.cli.settings_text import groups_of, settings_in
 from t2t_keras.config_files import shipped_configs
 from t2t_keras.experiment import Experiment
 from t2t_keras.models import MODELS
+from t2t_keras.plugins import TABLES, entries_of
 
 # What the arguments of a command are, if not folders.
 ARGUMENTS = {
@@ -25,6 +26,7 @@ ARGUMENTS = {
     "reproduce": "table1|table2|table3|table4|claims",
     "completion": "bash|zsh",
 }
+TABLE_OF = {setting: table for table, setting in TABLES.items() if setting}
 KINDS = {"FILE": "@file", "FOLDER": "@folder"}
 
 
@@ -81,6 +83,8 @@ def settings():
             values = [choice for choice in choices[setting.name.rpartition(".")[2]] if choice]
             if isinstance(setting.default, bool):
                 values = ["True", "False"]
+            elif setting.name in TABLE_OF:
+                values = sorted(entries_of(TABLE_OF[setting.name]))
             name = f"config.{setting.name}"
             words.setdefault(name, Word(name, "|".join(values), sentence(setting.meaning)))
     return list(words.values())
