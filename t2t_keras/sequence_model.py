@@ -13,12 +13,13 @@ from keras import ops
 
 from t2t_keras.checks import check, check_integer
 from t2t_keras.layers.masks import padding_mask
+from t2t_keras.layers.output_shapes import OutputShapes
 from t2t_keras.layers.shared_embedding import SharedEmbedding
 
 END = 2  # the id that ends every source
 
 
-class SequenceModel(keras.Model):
+class SequenceModel(OutputShapes, keras.Model):
     """Base class of the models that map source ids to logits of target tokens.
 
     The weights are created with the model, without a first call. A subclass creates its layers in
@@ -91,9 +92,14 @@ class SequenceModel(keras.Model):
     def build(self, input_shape):
         if self.built:
             return
-        for layer in (self.embedding, self.source_embedding, self.output_embedding):
+        ids, vectors = (None, None), (None, None, self.config.d_model)
+        for layer, shape in (
+            (self.embedding, ids),
+            (self.source_embedding, ids),
+            (self.output_embedding, vectors),
+        ):
             if not layer.built:
-                layer.build((None, None))
+                layer.build(shape)
         self.build_layers()
         self.built = True
 

@@ -12,7 +12,7 @@ from t2t_keras.checks import (
 )
 from t2t_keras.layers.attention import head_widths
 from t2t_keras.layers.attention_scores import scores_named
-from t2t_keras.layers.feed_forward import ACTIVATIONS
+from t2t_keras.layers.feed_forward import activation_names
 from t2t_keras.layers.positional_encoding import kind_of_positions
 
 # Maximum values, far beyond any use, so that settings from other sources cannot exhaust the memory.
@@ -52,7 +52,8 @@ class TransformerConfig:
         tie_output: whether the target's embedding matrix also computes the logits.
         embedding_scale: factor on the embeddings. None: √d_model.
         source_end: whether the model sees the end token of the source.
-        activation: "relu", "swish", "gelu", "gelu_tanh" or "gelu_sigmoid".
+        activation: "relu", "swish", "gelu", "gelu_tanh", "gelu_sigmoid" or a name in
+            `keras.activations`.
         attention_bias: whether the projections of attention have biases.
         output_bias: whether the logits have a bias.
         position_offset: index of the first position.
@@ -116,7 +117,7 @@ class TransformerConfig:
             check(value is None or value <= most, name, value, f"at most {most:,}")
         kind_of_positions(self.positions).check(self)
         scores_named(self.attention)
-        check_choice("activation", self.activation, ACTIVATIONS)
+        check_choice("activation", self.activation, activation_names())
         check_boolean("tie_output", self.tie_output)
         if self.embedding_scale is not None:
             check_positive("embedding_scale", self.embedding_scale)

@@ -15,9 +15,12 @@ from t2t_keras.layers.cached_attention import (
     can_be_joined,
     joined_projections,
 )
-from t2t_keras.layers.masks import Bias, causal_mask, over_heads
+from t2t_keras.layers.keras_names import in_our_names
+from t2t_keras.layers.masks import Bias, both, causal_mask, over_heads, pairs_mask
 from t2t_keras.layers.numerics import at_least_float32
+from t2t_keras.layers.output_shapes import OutputShapes
 from t2t_keras.layers.positional_encoding import kind_of_positions
+from t2t_keras.layers.weight_options import DENSE_OPTIONS, for_one_layer, serialized, taken_from
 
 # Finite, so that a fully masked row yields numbers instead of NaN, and so far below any real
 # score that exp(FORBIDDEN - maximum) is exactly 0 in float32.
@@ -70,10 +73,11 @@ def weighted_values(scores, values, mask=None, dropout=None):
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class MultiHeadAttention(CachedAttention, keras.layers.Layer):
+class MultiHeadAttention(OutputShapes, CachedAttention, keras.layers.Layer):
     """`Concat(head_1, …, head_h) W^O`, `head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)`.
 
-    Without `memory`, a sequence attends to itself; with `memory`, it attends to the memory.
+    Without `memory`, a sequence attends to itself; with `memory`, it attends to the memory. Calls
+    in the form of `keras.layers.MultiHeadAttention` also work, `attention(query, value, key)`.
 
     Args:
         num_heads: h.
@@ -81,12 +85,15 @@ class MultiHeadAttention(CachedAttention, keras.layers.Layer):
         d_k: width of a head's queries and keys. None: `d_model / num_heads`.
         d_v: width of a head's values. None: `d_model / num_heads`.
         dropout: rate on the attention weights. The paper's base model has none here.
-        causal: position i sees only positions up to i of its own sequence.
+        causal: query i sees only keys up to i, also those of a memory, as with Keras'
+            `use_causal_mask`.
         use_bias: biases in the four projections. The paper has none.
         positions: name of a positional encoding; see positional_encoding.py. It has an effect only
             if it acts on queries and keys; the paper's encodings act on the embeddings.
         attention: kind of scores: "scaled" as in the paper, "unscaled" without the division by
             √d_k, or "additive", `v · tanh(q + k)`. See attention_scores.py.
+        kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer,
+            kernel_constraint, bias_constraint: of the four projections; see `keras.layers.Dense`.
 
     Call arguments:
         queries: `[batch, queries, width]`.
@@ -97,6 +104,14 @@ class MultiHeadAttention(CachedAttention, keras.layers.Layer):
         memory_mask: mask over `memory`, in any of these shapes. Default: the Keras mask of
             `memory`.
         return_weights: also return the weights of every head.
+        key: a sequence as long as `memory` that the keys are computed from; the values are those
+            of `memory`. Default: `memory`.
+        key_mask, queries_mask: masks over `key` and `queries`. Default: their Keras masks.
+            In self-attention, `queries_mask` has an effect on the keys if there is no `mask`.
+        attention_mask: boolean `[queries, keys]`, `[batch, queries, keys]` or
+            `[batch, heads, queries, keys]`, True where a query may attend to a key. It is combined
+            with all other masks, as in Keras.
+        use_causal_mask: acts like `causal` in this call.
         step, cache: for decoding one position at a time, see `decode_step`.
 
     Returns:
@@ -125,8 +140,10 @@ class MultiHeadAttention(CachedAttention, keras.layers.Layer):
         attention="scaled",
         **kwargs,
     ):
+        weight_options = taken_from(kwargs, DENSE_OPTIONS)
         super().__init__(**kwargs)
         self.supports_masking = True
+        self.weight_options = weight_options
         self.num_heads = num_heads
         self.d_model = d_model
         self.d_k, self.d_v = head_widths(d_model, num_heads, d_k, d_v)
@@ -144,7 +161,8 @@ class MultiHeadAttention(CachedAttention, keras.layers.Layer):
         check_rate("dropout", dropout)
 
         def projection(width, name):
-            return keras.layers.Dense(width, use_bias=use_bias, dtype=self.dtype_policy, name=name)
+            options = {"name": name, **for_one_layer(self.weight_options)}
+            return keras.layers.Dense(width, use_bias=use_bias, dtype=self.dtype_policy, **options)
 
         self.query = projection(num_heads * self.d_k, "query")
         self.key = projection(num_heads * self.d_k, "key")
@@ -152,12 +170,14 @@ class MultiHeadAttention(CachedAttention, keras.layers.Layer):
         self.output_projection = projection(d_model, "output")
         self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 
-    def build(self, queries_shape, memory_shape=None):
+    def build(self, queries_shape, memory_shape=None, key_shape=None):
         memory_shape = queries_shape if memory_shape is None else memory_shape
+        key_shape = memory_shape if key_shape is None else key_shape
         check_sequence("queries", queries_shape)
         check_sequence("memory", memory_shape)
+        check_sequence("key", key_shape)
         self.query.build(queries_shape)
-        self.key.build(memory_shape)
+        self.key.build(key_shape)
         self.value.build(memory_shape)
         self.output_projection.build((*queries_shape[:-1], self.num_heads * self.d_v))
         self.dropout.build(queries_shape)
@@ -167,6 +187,13 @@ class MultiHeadAttention(CachedAttention, keras.layers.Layer):
                 initializer=keras.initializers.RandomNormal(stddev=self.d_k**-0.5),
                 name="score_vector",
             )
+
+    def output_shape_of(self, shape):
+        return (*shape[:-1], self.d_model)
+
+    def __call__(self, *args, **kwargs):
+        args, kwargs = in_our_names(args, kwargs)
+        return super().__call__(*args, **kwargs)
 
     def call(
         self,
@@ -178,41 +205,61 @@ class MultiHeadAttention(CachedAttention, keras.layers.Layer):
         step=None,
         cache=None,
         training=False,
+        key=None,
+        key_mask=None,
+        queries_mask=None,
+        attention_mask=None,
+        use_causal_mask=False,
     ):
         self.check_arguments(memory, mask, memory_mask, step, cache)
+        self.check_keras_arguments(memory, key, attention_mask, use_causal_mask, step)
         if step is not None:
             return self.decode_step(queries, step, cache, memory_mask)
-        if memory is None:
-            memory, memory_mask = queries, mask
-        if memory is queries:
+        is_self_attention = memory is None
+        if is_self_attention:
+            memory, memory_mask = queries, queries_mask if mask is None else mask
             layers = self.query, self.key, self.value
             queries, keys, values = self.project(queries, *layers, training=training)
-        else:
+        elif key is None:
             (queries,) = self.project(queries, self.query)
             keys, values = self.project(memory, self.key, self.value, training=training)
+        else:
+            sequences = (queries, self.query), (key, self.key), (memory, self.value)
+            queries, keys, values = (self.project(x, layer)[0] for x, layer in sequences)
         if self.encode_heads is not None:
             positions = ops.arange(ops.shape(keys)[2])
-            queries, keys = (self.encode_heads(x, positions) for x in (queries, keys))
-        heads, weights = self.attend(queries, keys, values, memory_mask, return_weights)
+            own = positions if is_self_attention else ops.arange(ops.shape(queries)[2])
+            queries, keys = self.encode_heads(queries, own), self.encode_heads(keys, positions)
+        mask = memory_mask
+        if key_mask is not None:
+            mask = both(over_heads(mask), over_heads(key_mask))
+        if attention_mask is not None:
+            lengths = queries.shape[2], keys.shape[2]
+            mask = both(over_heads(mask), pairs_mask(attention_mask, *lengths))
+        causal = self.causal or use_causal_mask
+        if causal and not is_self_attention:
+            lengths = ops.shape(queries)[2], ops.shape(keys)[2]
+            mask, causal = both(over_heads(mask), over_heads(causal_mask(*lengths))), False
+        heads, weights = self.attend(queries, keys, values, mask, return_weights, causal)
         outputs = self.output_projection(self.join_heads(heads))
         return (outputs, weights) if return_weights else outputs
 
-    def attend(self, queries, keys, values, mask, return_weights):
+    def attend(self, queries, keys, values, mask, return_weights, causal):
         """Computes the attention of every head.
 
         Args:
             queries, keys, values: `[batch, heads, length, width of a head]`.
             mask: mask over the keys, or None.
             return_weights: whether the weights are needed.
+            causal: whether position i sees only positions up to i.
 
         Returns:
             The heads, `[batch, heads, queries, d_v]`, and their weights. A subclass may return
             None instead of weights that are not needed.
         """
         mask = over_heads(mask)
-        if self.causal:
-            no_future = over_heads(causal_mask(ops.shape(queries)[2]))
-            mask = no_future if mask is None else mask & no_future
+        if causal:
+            mask = both(mask, over_heads(causal_mask(ops.shape(queries)[2])))
         return self.heads_and_weights(queries, keys, values, mask)
 
     def heads_and_weights(self, queries, keys, values, mask):
@@ -245,24 +292,35 @@ class MultiHeadAttention(CachedAttention, keras.layers.Layer):
 
     def check_arguments(self, memory, mask, memory_mask, step, cache):
         """Raises `ValueError` for call arguments that contradict each other or the settings."""
-        if memory is not None:
-            for_self_attention = {
-                "a mask": mask is not None,
-                "causal=True": self.causal,
-                f"positions={self.positions!r}": self.encode_heads is not None,
-            }
-            given = [name for name, is_given in for_self_attention.items() if is_given]
-            if given:
-                raise ValueError(
-                    "`mask`, `causal` and encodings of queries and keys are for self-attention; "
-                    f"over a memory use `memory_mask`. Received: a memory with {given[0]}"
-                )
-        elif memory_mask is not None and step is None:
+        if memory is not None and mask is not None:
+            raise ValueError(
+                "`mask` is for self-attention; over a memory use `memory_mask` or "
+                "`attention_mask`. Received: a memory with a mask"
+            )
+        if memory is None and memory_mask is not None and step is None:
             raise ValueError("`memory_mask` requires a `memory`. Received: memory=None")
         if (step is None) != (cache is None):
             raise ValueError(
                 "`step` and `cache` must be given together. "
                 f"Received: {'step' if cache is None else 'cache'} alone"
+            )
+
+    def check_keras_arguments(self, memory, key, attention_mask, use_causal_mask, step):
+        """Raises `ValueError` for arguments of Keras' signature that would not be obeyed."""
+        check_boolean("use_causal_mask", use_causal_mask)
+        if step is not None and (attention_mask is not None or key is not None or use_causal_mask):
+            raise ValueError(
+                "A decoding step has no `attention_mask`, `key` or `use_causal_mask`; set "
+                "`causal` when the layer is created. Received: a step with one of them"
+            )
+        if key is None:
+            return
+        if memory is None:
+            raise ValueError("`key` requires a `memory`, for the values. Received: a key alone")
+        if None not in (key.shape[1], memory.shape[1]) and key.shape[1] != memory.shape[1]:
+            raise ValueError(
+                "`key` must be as long as `memory`. "
+                f"Received: {key.shape[1]} and {memory.shape[1]} positions"
             )
 
     def get_config(self):
@@ -277,6 +335,7 @@ class MultiHeadAttention(CachedAttention, keras.layers.Layer):
             "use_bias": self.use_bias,
             "positions": self.positions,
             "attention": self.attention,
+            **serialized(self.weight_options),
         }
 
 

@@ -4,15 +4,18 @@ The sub-layers of a block and their order are in encoder.py and decoder.py.
 """
 
 import dataclasses
+from typing import Any
 
 import keras
 
 from t2t_keras.checks import check_boolean, check_integer, check_rate
 from t2t_keras.layers.attention import MultiHeadAttention
-from t2t_keras.layers.feed_forward import FeedForward
+from t2t_keras.layers.feed_forward import FeedForward, serialized_activation
 from t2t_keras.layers.layer_norm import LayerNorm
 from t2t_keras.layers.local_attention import LocalSelfAttention
+from t2t_keras.layers.output_shapes import OutputShapes
 from t2t_keras.layers.residual import Residual
+from t2t_keras.layers.weight_options import DENSE_OPTIONS, serialized, taken_from
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +47,7 @@ class BlockConfig:
     d_v: int | None = None
     dropout: float = 0.1
     attention_dropout: float = 0.0
-    activation: str = "relu"
+    activation: Any = "relu"
     attention_bias: bool = False
     pre_norm: bool = False
     norm_epsilon: float = 1e-6
@@ -65,18 +68,21 @@ class BlockConfig:
         return cls(**{name: getattr(config, name) for name in names})
 
 
-class Block(keras.layers.Layer):
+class Block(OutputShapes, keras.layers.Layer):
     """Base class of `EncoderBlock` and `DecoderBlock`.
 
     Args:
-        *values, **settings: the fields of `BlockConfig`, and the arguments of any Keras layer.
+        *values, **settings: the fields of `BlockConfig`, initializers, regularizers and constraints
+            (see `MultiHeadAttention`), and the arguments of any Keras layer.
     """
 
     def __init__(self, *values, **settings):
         names = [field.name for field in dataclasses.fields(BlockConfig)]
         ours = {name: settings.pop(name) for name in names if name in settings}
+        weight_options = taken_from(settings, DENSE_OPTIONS)
         super().__init__(**settings)
         self.supports_masking = True
+        self.weight_options = weight_options
         self.config = BlockConfig(*values, **ours)
 
     def __getattr__(self, name):
@@ -104,15 +110,15 @@ class Block(keras.layers.Layer):
             attention=config.attention,
             dtype=self.dtype_policy,
             name="attention",
+            **self.weight_options,
             **settings,
         )
         return self.make_residual(attention, name)
 
     def make_feed_forward(self, name):
-        widths = self.config.d_model, self.config.d_ff
-        feed_forward = FeedForward(
-            *widths, self.config.activation, dtype=self.dtype_policy, name="network"
-        )
+        options = {"dtype": self.dtype_policy, "name": "network", **self.weight_options}
+        config = self.config
+        feed_forward = FeedForward(config.d_model, config.d_ff, config.activation, **options)
         return self.make_residual(feed_forward, name)
 
     def make_residual(self, sublayer, name):
@@ -127,11 +133,17 @@ class Block(keras.layers.Layer):
             name=name,
         )
 
+    def settings(self):
+        """Returns the arguments that create an equal block, as they are saved."""
+        config = {name: getattr(self.config, name) for name in BlockConfig.__dataclass_fields__}
+        config["activation"] = serialized_activation(self.config.activation)
+        return config | serialized(self.weight_options)
+
     def get_config(self):
-        return {**super().get_config(), **dataclasses.asdict(self.config)}
+        return {**super().get_config(), **self.settings()}
 
 
-class Stack(keras.layers.Layer):
+class Stack(OutputShapes, keras.layers.Layer):
     """Base class of `Encoder` and `Decoder`: `num_layers` blocks in a row.
 
     Pre-norm blocks are followed by one more norm. Post-norm blocks already end with one (§3.1).
@@ -139,7 +151,7 @@ class Stack(keras.layers.Layer):
     Args:
         num_layers: N.
         name, dtype, trainable: arguments of any Keras layer.
-        **block: settings of each block, see `BlockConfig`.
+        **block: settings of each block, see its class.
     """
 
     block_class = None
@@ -172,5 +184,5 @@ class Stack(keras.layers.Layer):
         return {
             **super().get_config(),
             "num_layers": len(self.blocks),
-            **dataclasses.asdict(self.blocks[0].config),
+            **self.blocks[0].settings(),
         }

@@ -1,12 +1,12 @@
 """The decoder (§3.1): a stack of blocks of self-attention, cross-attention and feed-forward.
 
-`memory` is the output of the encoder. Calling the layers decodes a whole target at once, for
-training and scoring; `decode_step` decodes one position at a time, for search.
+`memory` is the output of the encoder; a language model has none. Calling the layers decodes a whole
+target at once, for training and scoring; `decode_step` decodes one position at a time, for search.
 """
 
 import keras
 
-from t2t_keras.checks import check_sequence
+from t2t_keras.checks import check_boolean, check_sequence
 from t2t_keras.layers.block import Block, Stack
 
 
@@ -14,11 +14,13 @@ from t2t_keras.layers.block import Block, Stack
 class DecoderBlock(Block):
     """Causal self-attention, cross-attention and a feed-forward network, each inside `Residual`.
 
-    Args: the fields of `BlockConfig`.
+    Args:
+        *values, **settings: see `Block`.
+        cross_attention: False leaves out the cross-attention, as in a language model.
 
     Call arguments:
         x: `[batch, length, d_model]`. Position i sees positions up to i.
-        memory: `[batch, memory_length, d_model]`.
+        memory: `[batch, memory_length, d_model]`; None without cross-attention.
         x_mask: boolean `[batch, length]`, True at real tokens. Padding at the end needs no mask,
             because no real position sees it. Default: the Keras mask of `x`.
         memory_mask: boolean `[batch, memory_length]`. Default: the Keras mask of `memory`.
@@ -38,29 +40,51 @@ class DecoderBlock(Block):
         Vaswani et al. 2017, §3.1.
     """
 
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
+    def __init__(self, *values, cross_attention=True, **settings):
+        super().__init__(*values, **settings)
+        check_boolean("cross_attention", cross_attention)
         self.self_attention = self.make_self_attention(causal=True)
-        self.cross_attention = self.make_attention("cross_attention")
+        self.cross_attention = self.make_attention("cross_attention") if cross_attention else None
         self.feed_forward = self.make_feed_forward("feed_forward")
 
-    def build(self, x_shape, memory_shape):
+    def build(self, x_shape, memory_shape=None):
         check_sequence("x", x_shape, self.config.d_model)
+        self.check_memory(memory_shape)
         self.self_attention.build(x_shape)
-        self.cross_attention.build(x_shape, memory_shape)
+        if self.cross_attention is not None:
+            self.cross_attention.build(x_shape, memory_shape)
         self.feed_forward.build(x_shape)
 
-    def call(self, x, memory, x_mask=None, memory_mask=None, return_weights=False):
-        over_memory = {"memory": memory, "memory_mask": memory_mask}
-        if not return_weights:
-            x = self.cross_attention(self.self_attention(x, mask=x_mask), **over_memory)
-            return self.feed_forward(x)
-        x, self_weights = self.self_attention(x, mask=x_mask, return_weights=True)
-        x, cross_weights = self.cross_attention(x, **over_memory, return_weights=True)
-        weights = {"self_attention": self_weights, "cross_attention": cross_weights}
-        return self.feed_forward(x), weights
+    def call(self, x, memory=None, x_mask=None, memory_mask=None, return_weights=False):
+        self.check_memory(memory)
+        sublayers = {"self_attention": {"mask": x_mask}}
+        if self.cross_attention is not None:
+            sublayers["cross_attention"] = {"memory": memory, "memory_mask": memory_mask}
+        weights = {}
+        for name, arguments in sublayers.items():
+            x = getattr(self, name)(x, **arguments, return_weights=return_weights)
+            if return_weights:
+                x, weights[name] = x
+        x = self.feed_forward(x)
+        return (x, weights) if return_weights else x
 
-    def decode_step(self, x, step, cache, memory, memory_mask):
+    def check_memory(self, memory):
+        """Raises `ValueError` if a memory is missing or has no effect."""
+        if (memory is None) == (self.cross_attention is None):
+            return
+        if memory is None:
+            raise ValueError(
+                "A decoder with cross-attention requires a `memory`; without an encoder, create "
+                "it with cross_attention=False. Received: memory=None"
+            )
+        raise ValueError(
+            "With cross_attention=False, a decoder has no `memory`. Received: a memory"
+        )
+
+    def settings(self):
+        return {**super().settings(), "cross_attention": self.cross_attention is not None}
+
+    def decode_step(self, x, step, cache, memory=None, memory_mask=None):
         """Decodes one position of every hypothesis.
 
         The hypotheses of a sentence attend to the same memory, which is not repeated for them.
@@ -69,15 +93,18 @@ class DecoderBlock(Block):
             x: `[rows, d_model]`; the hypotheses of a sentence are adjacent rows.
             step: the `DecodingStep` of the position.
             cache: keys and values of the earlier positions, from `empty_cache`.
-            memory: keys and values of the memory, from `keys_and_values`.
+            memory: keys and values of the memory, from `keys_and_values`; None without
+                cross-attention.
             memory_mask: boolean, `[sentences, memory_length]` or `[sentences, 1, 1,
                 memory_length]`.
 
         Returns:
             `[rows, d_model]`, and the cache with this position in it.
         """
+        self.check_memory(memory)
         x, cache = self.self_attention(x, step=step, cache=cache)
-        x = self.cross_attention(x, step=step, cache=memory, memory_mask=memory_mask)
+        if self.cross_attention is not None:
+            x = self.cross_attention(x, step=step, cache=memory, memory_mask=memory_mask)
         return self.feed_forward(x), cache
 
     def empty_cache(self, sentences, length, beams=1):
@@ -87,6 +114,7 @@ class DecoderBlock(Block):
         return self.self_attention.sublayer.extend_cache(cache, length, beams)
 
     def keys_and_values(self, memory):
+        self.check_memory(memory)
         return self.cross_attention.sublayer.keys_and_values(memory)
 
 
@@ -96,11 +124,12 @@ class Decoder(Stack):
 
     Args:
         num_layers: N.
-        **block: settings of each block, see `BlockConfig`.
+        **block: settings of each block, see `DecoderBlock`.
 
     Call arguments:
         x: `[batch, length, d_model]`, embeddings with positions.
-        memory: `[batch, memory_length, d_model]`, the encoder's output.
+        memory: `[batch, memory_length, d_model]`, the encoder's output; None with
+            cross_attention=False.
         x_mask, memory_mask: see `DecoderBlock`.
         return_weights: also return the weights of every head, by block:
             `{"0/self_attention": …, "0/cross_attention": …, "1/self_attention": …}`.
@@ -120,10 +149,10 @@ class Decoder(Stack):
 
     block_class = DecoderBlock
 
-    def build(self, x_shape, memory_shape):
+    def build(self, x_shape, memory_shape=None):
         self.build_blocks(x_shape, memory_shape)
 
-    def call(self, x, memory, x_mask=None, memory_mask=None, return_weights=False):
+    def call(self, x, memory=None, x_mask=None, memory_mask=None, return_weights=False):
         weights = {}
         for i, block in enumerate(self.blocks):
             x = block(
@@ -135,13 +164,16 @@ class Decoder(Stack):
         x = self.finish(x)
         return (x, weights) if return_weights else x
 
-    def decode_step(self, x, step, cache, memory, memory_mask):
+    def decode_step(self, x, step, cache, memory=None, memory_mask=None):
         """Decodes one position. `cache` and `memory` are lists with one entry per block.
+
+        `memory` is None with cross_attention=False.
 
         Returns:
             `[rows, d_model]`, and the list of updated caches.
         """
         caches = []
+        memory = [None] * len(self.blocks) if memory is None else memory
         for block, block_cache, block_memory in zip(self.blocks, cache, memory, strict=True):
             x, block_cache = block.decode_step(x, step, block_cache, block_memory, memory_mask)
             caches.append(block_cache)

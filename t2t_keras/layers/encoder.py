@@ -10,7 +10,9 @@ from t2t_keras.layers.block import Block, Stack
 class EncoderBlock(Block):
     """Self-attention and a feed-forward network, each inside `Residual`.
 
-    Args: the fields of `BlockConfig`.
+    Args:
+        *values, **settings: see `Block`.
+        causal: position i sees positions up to i, as in a language model.
 
     Call arguments:
         x: `[batch, length, d_model]`.
@@ -30,9 +32,9 @@ class EncoderBlock(Block):
         Vaswani et al. 2017, §3.1.
     """
 
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.self_attention = self.make_self_attention()
+    def __init__(self, *values, causal=False, **settings):
+        super().__init__(*values, **settings)
+        self.self_attention = self.make_self_attention(causal)
         self.feed_forward = self.make_feed_forward("feed_forward")
 
     def build(self, x_shape):
@@ -46,6 +48,9 @@ class EncoderBlock(Block):
         x, weights = self.self_attention(x, mask=mask, return_weights=True)
         return self.feed_forward(x), {"self_attention": weights}
 
+    def settings(self):
+        return {**super().settings(), "causal": self.self_attention.sublayer.causal}
+
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class Encoder(Stack):
@@ -53,7 +58,7 @@ class Encoder(Stack):
 
     Args:
         num_layers: N.
-        **block: settings of each block, see `BlockConfig`.
+        **block: settings of each block, see `EncoderBlock`.
 
     Call arguments:
         x: `[batch, length, d_model]`, embeddings with positions.

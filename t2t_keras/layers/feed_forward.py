@@ -6,6 +6,8 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check_choice, check_integer
+from t2t_keras.layers.output_shapes import OutputShapes
+from t2t_keras.layers.weight_options import DENSE_OPTIONS, for_one_layer, serialized, taken_from
 
 ACTIVATIONS = {
     "relu": ops.relu,
@@ -16,15 +18,50 @@ ACTIVATIONS = {
     "gelu_sigmoid": lambda x: x * ops.sigmoid(1.702 * x),
 }
 
+# Members of `keras.activations` that are no activations, or change the width.
+NOT_ACTIVATIONS = ("get", "serialize", "deserialize", "glu", "threshold")
+
+
+def activation_names():
+    """Returns the names of all activations: ours, then the others that Keras has."""
+    others = [name for name in dir(keras.activations) if not name.startswith("_")]
+    return [*ACTIVATIONS, *(x for x in others if x not in {*ACTIVATIONS, *NOT_ACTIVATIONS})]
+
+
+def activation_function(activation):
+    """Returns the function for a name, a callable or a config of one.
+
+    A layer, such as `keras.layers.LeakyReLU()`, is copied, so that no two networks share it.
+    """
+    if isinstance(activation, keras.layers.Layer):
+        return type(activation).from_config(activation.get_config())
+    if not isinstance(activation, dict) and not callable(activation):
+        check_choice("activation", activation, activation_names())
+    return ACTIVATIONS.get(activation) if is_ours(activation) else keras.activations.get(activation)
+
+
+def is_ours(activation):
+    return isinstance(activation, str) and activation in ACTIVATIONS
+
+
+def serialized_activation(activation):
+    """Returns an activation as it is saved in a layer's config."""
+    if isinstance(activation, str | dict):
+        return activation
+    return keras.activations.serialize(activation)
+
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class FeedForward(keras.layers.Layer):
+class FeedForward(OutputShapes, keras.layers.Layer):
     """`max(0, x W₁ + b₁) W₂ + b₂`, with the same weights at every position.
 
     Args:
         d_model: width of the output.
         d_ff: width of the inner layer.
-        activation: "relu" as in the paper, or another name in `ACTIVATIONS`.
+        activation: "relu" as in the paper, another name in `ACTIVATIONS` or `keras.activations`,
+            or a function of one's own. To be saved, a function must be registered with Keras.
+        kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer,
+            kernel_constraint, bias_constraint: of both layers; see `keras.layers.Dense`.
 
     Call arguments:
         x: `[batch, length, width]`, or for a decoding step `[rows, width]`.
@@ -42,22 +79,31 @@ class FeedForward(keras.layers.Layer):
     """
 
     def __init__(self, d_model, d_ff, activation="relu", **kwargs):
+        weight_options = taken_from(kwargs, DENSE_OPTIONS)
         super().__init__(**kwargs)
         check_integer("d_model", d_model)
         check_integer("d_ff", d_ff)
-        check_choice("activation", activation, ACTIVATIONS)
         self.supports_masking = True
+        self.weight_options = weight_options
         self.d_model = d_model
         self.d_ff = d_ff
         self.activation = activation
-        self.inner = keras.layers.Dense(
-            d_ff, activation=ACTIVATIONS[activation], dtype=self.dtype_policy, name="inner"
-        )
-        self.outer = keras.layers.Dense(d_model, dtype=self.dtype_policy, name="outer")
+
+        def dense(units, name, **options):
+            options |= for_one_layer(self.weight_options)
+            return keras.layers.Dense(units, dtype=self.dtype_policy, name=name, **options)
+
+        self.inner = dense(d_ff, "inner", activation=activation_function(activation))
+        self.outer = dense(d_model, "outer")
 
     def build(self, x_shape):
         self.inner.build(x_shape)
+        if isinstance(self.inner.activation, keras.layers.Layer):
+            self.inner.activation.build((*x_shape[:-1], self.d_ff))
         self.outer.build((*x_shape[:-1], self.d_ff))
+
+    def output_shape_of(self, shape):
+        return (*shape[:-1], self.d_model)
 
     def call(self, x):
         return self.outer(self.inner(x))
@@ -67,5 +113,6 @@ class FeedForward(keras.layers.Layer):
             **super().get_config(),
             "d_model": self.d_model,
             "d_ff": self.d_ff,
-            "activation": self.activation,
+            "activation": serialized_activation(self.activation),
+            **serialized(self.weight_options),
         }

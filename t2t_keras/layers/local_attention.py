@@ -53,29 +53,30 @@ class LocalSelfAttention(MultiHeadAttention):
         super().__init__(num_heads, d_model, **settings)
         self.neighbourhood = neighbourhood
 
-    def attend(self, queries, keys, values, mask, return_weights):
+    def attend(self, queries, keys, values, mask, return_weights, causal):
         if mask is not None and len(mask.shape) != 2:
             raise ValueError(
                 "The mask of restricted attention must have the shape [batch, length]. "
                 f"Received: a mask of shape {tuple(mask.shape)}"
             )
         if not return_weights:
-            return self.attend_in_blocks(queries, keys, values, mask), None
-        near = over_heads(local_mask(ops.shape(keys)[2], self.neighbourhood, self.causal))
+            return self.attend_in_blocks(queries, keys, values, mask, causal), None
+        near = over_heads(local_mask(ops.shape(keys)[2], self.neighbourhood, causal))
         mask = near if mask is None else near & over_heads(mask)
-        return super().attend(queries, keys, values, mask, return_weights)
+        return super().attend(queries, keys, values, mask, return_weights, causal)
 
-    def attend_in_blocks(self, queries, keys, values, mask):
+    def attend_in_blocks(self, queries, keys, values, mask, causal):
         """Computes attention in blocks that are as long as the longer side of the neighborhood.
 
         Args:
             queries, keys, values: `[batch, heads, length, width of a head]`.
             mask: boolean `[batch, length]`, or None.
+            causal: see `attend`.
 
         Returns:
             The heads, `[batch, heads, length, d_v]`.
         """
-        left, right = reach(self.neighbourhood, self.causal)
+        left, right = reach(self.neighbourhood, causal)
         block = max(left, right, 1)
         length = ops.shape(queries)[2]
         if isinstance(length, int):

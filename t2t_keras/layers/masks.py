@@ -20,10 +20,16 @@ def padding_mask(ids):
     return ops.not_equal(ids, 0)
 
 
-def causal_mask(length):
-    """Returns a mask `[1, queries, keys]`: position i sees positions up to i."""
+def causal_mask(length, keys=None):
+    """Returns a mask `[1, queries, keys]`: query i sees keys up to i.
+
+    Args:
+        length: number of queries.
+        keys: number of keys. None: `length`.
+    """
     positions = ops.arange(length)
-    return (positions[None, :] <= positions[:, None])[None]
+    of_keys = positions if keys is None else ops.arange(keys)
+    return (of_keys[None, :] <= positions[:, None])[None]
 
 
 def local_mask(length, neighbourhood, causal=False):
@@ -42,6 +48,32 @@ def reach(neighbourhood, causal=False):
     """Returns the number of positions that a neighborhood extends to the left and to the right."""
     right = 0 if causal else (neighbourhood - 1) // 2
     return neighbourhood - 1 - right, right
+
+
+def both(mask, other):
+    """Combines two masks of the same rank. None allows everything."""
+    if mask is None or other is None:
+        return other if mask is None else mask
+    return mask & other
+
+
+def pairs_mask(mask, queries=None, keys=None):
+    """Reshapes a mask over pairs of queries and keys to `[batch, heads, queries, keys]`.
+
+    Args:
+        mask: boolean, `[queries, keys]`, `[batch, queries, keys]` or
+            `[batch, heads, queries, keys]`.
+        queries, keys: the expected lengths. None: unknown.
+    """
+    for length, expected in zip(mask.shape[-2:], (queries, keys), strict=False):
+        fits = length in (None, 1, expected) or expected is None
+        if len(mask.shape) < 2 or not fits:
+            raise ValueError(
+                "`attention_mask` must have the shape [queries, keys], [batch, queries, keys] or "
+                f"[batch, heads, queries, keys], here [..., {queries}, {keys}]. "
+                f"Received: a mask of shape {tuple(mask.shape)}"
+            )
+    return over_heads(mask if len(mask.shape) > 2 else ops.expand_dims(mask, 0))
 
 
 def over_heads(mask):

@@ -13,6 +13,7 @@ from keras import ops
 
 from t2t_keras.checks import check, check_boolean, check_choice, check_integer, check_sequence
 from t2t_keras.layers.numerics import at_least_float32
+from t2t_keras.layers.output_shapes import OutputShapes
 
 
 def sinusoids(positions, d_model, interleaved=True, largest_is_1=None):
@@ -40,7 +41,7 @@ def sinusoids(positions, d_model, interleaved=True, largest_is_1=None):
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class PositionalEncoding(keras.layers.Layer):
+class PositionalEncoding(OutputShapes, keras.layers.Layer):
     """Base class of the positional encodings. It leaves the embeddings unchanged.
 
     Args:

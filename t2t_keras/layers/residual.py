@@ -4,10 +4,11 @@ import keras
 
 from t2t_keras.checks import check_boolean, check_positive, check_rate
 from t2t_keras.layers.layer_norm import LayerNorm
+from t2t_keras.layers.output_shapes import OutputShapes
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class Residual(keras.layers.Layer):
+class Residual(OutputShapes, keras.layers.Layer):
     """`LayerNorm(x + Dropout(Sublayer(x)))`.
 
     With `pre_norm`, the norm is at the sub-layer's input: `x + Dropout(Sublayer(LayerNorm(x)))`.
@@ -27,7 +28,7 @@ class Residual(keras.layers.Layer):
 
     Call arguments:
         x: `[batch, length, width]`, or any shape that the sub-layer accepts.
-        memory, return_weights, **tensors: passed to the sub-layer if given.
+        memory, return_weights, use_causal_mask, **tensors: passed to the sub-layer if given.
 
     Example:
 
@@ -70,12 +71,13 @@ class Residual(keras.layers.Layer):
             self.sublayer.build(*shapes)
 
     # `memory` is a named argument because Keras builds the layer from the shapes of named
-    # arguments, and `return_weights` because Keras accepts only tensors in the others. Masks are
-    # not named, because Keras fills in the mask arguments of the sub-layer.
-    def call(self, x, memory=None, return_weights=False, **tensors):
+    # arguments, and the options because Keras accepts only tensors in the others. Masks are not
+    # named, because Keras fills in the mask arguments of the sub-layer.
+    def call(self, x, memory=None, return_weights=False, use_causal_mask=False, **tensors):
         if memory is not None:
             tensors["memory"] = memory
-        options = {"return_weights": True} if return_weights else {}
+        options = {"return_weights": return_weights, "use_causal_mask": use_causal_mask}
+        options = {name: True for name, is_set in options.items() if is_set}
         before = self.norm if self.pre_norm else None
         after = None if self.pre_norm else self.norm
         outputs = self.sublayer(x if before is None else before(x), **tensors, **options)

@@ -6,9 +6,11 @@ from keras import ops
 from t2t_keras.checks import check_boolean, check_integer, check_positive
 from t2t_keras.layers.masks import padding_mask
 from t2t_keras.layers.numerics import at_least_float32
+from t2t_keras.layers.output_shapes import OutputShapes
+from t2t_keras.layers.weight_options import EMBEDDING_OPTIONS, serialized, taken_from
 
 
-class Masked(keras.layers.Layer):
+class Masked(OutputShapes, keras.layers.Layer):
     """Attaches the Keras mask of ids, False at padding, to their vectors."""
 
     def __init__(self, **kwargs):
@@ -24,7 +26,7 @@ class Masked(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class SharedEmbedding(keras.layers.Layer):
+class SharedEmbedding(OutputShapes, keras.layers.Layer):
     """Source embedding, target embedding and pre-softmax projection with one weight matrix.
 
     `layer(ids)` looks up vectors and multiplies them by √d_model. `layer(x, project=True)`, or
@@ -38,6 +40,8 @@ class SharedEmbedding(keras.layers.Layer):
         mask_zero: attach a Keras mask to the vectors, False at padding, for the layers that
             follow. `Transformer` sets it to False and passes its masks explicitly.
         scale: factor on the vectors. None: √d_model, as in the paper.
+        embeddings_initializer, embeddings_regularizer, embeddings_constraint: of the matrix; see
+            `keras.layers.Embedding`. Default: normal numbers with standard deviation 1 / √d_model.
 
     Call arguments:
         inputs: ids `[batch, length]`; or with `project` vectors `[..., d_model]`.
@@ -62,6 +66,7 @@ class SharedEmbedding(keras.layers.Layer):
     ):
         # No autocast, because inputs and matrix must not be rounded to half precision: ids may be
         # floats, rows are looked up before they are rounded, and logits use the float32 matrix.
+        weight_options = taken_from(kwargs, EMBEDDING_OPTIONS)
         super().__init__(autocast=False, **kwargs)
         check_integer("vocab_size", vocab_size)
         check_integer("d_model", d_model)
@@ -70,6 +75,7 @@ class SharedEmbedding(keras.layers.Layer):
         if scale is not None:
             check_positive("scale", scale)
         self.supports_masking = True
+        self.weight_options = weight_options
         self.vocab_size = vocab_size
         self.d_model = d_model
         self.output_bias = output_bias
@@ -79,11 +85,13 @@ class SharedEmbedding(keras.layers.Layer):
 
     def build(self, inputs_shape=None):
         # Multiplied by √d_model, vectors have variance 1, the scale of the positional encoding.
+        options = {
+            name.removeprefix("embeddings_"): value for name, value in self.weight_options.items()
+        }
+        if options.get("initializer") is None:
+            options["initializer"] = keras.initializers.RandomNormal(stddev=self.d_model**-0.5)
         self.matrix = self.add_weight(
-            shape=(self.vocab_size, self.d_model),
-            initializer=keras.initializers.RandomNormal(stddev=self.d_model**-0.5),
-            autocast=False,
-            name="matrix",
+            shape=(self.vocab_size, self.d_model), autocast=False, name="matrix", **options
         )
         self.bias = None
         if self.output_bias:
@@ -121,6 +129,10 @@ class SharedEmbedding(keras.layers.Layer):
         # Calls the layer, so that a functional model tracks and trains the matrix.
         return self(x, project=True)
 
+    def output_shape_of(self, shape):
+        # Ids are [batch, length]; the vectors of a sequence have one axis more.
+        return (*shape, self.d_model) if len(shape) < 3 else (*shape[:-1], self.vocab_size)
+
     def compute_mask(self, inputs, previous=None):
         # Keras does not say whether `inputs` are ids or, with `project`, vectors. Ids may be floats
         # (the default of keras.Input), and vectors may be [rows, d_model]. If the two cannot be
@@ -137,4 +149,5 @@ class SharedEmbedding(keras.layers.Layer):
             "output_bias": self.output_bias,
             "mask_zero": self.mask_zero,
             "scale": self.scale,
+            **serialized(self.weight_options),
         }

@@ -4,12 +4,13 @@ import keras
 from keras import ops
 
 from t2t_keras.layers.numerics import at_least_float32
+from t2t_keras.layers.output_shapes import OutputShapes
 
 LOWEST = -1e9
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class AdditiveAttention(keras.layers.Layer):
+class AdditiveAttention(OutputShapes, keras.layers.Layer):
     """Computes the weights softmax(v · tanh(W q + U k)) and the weighted mean of the memory.
 
     Args:
@@ -40,6 +41,9 @@ class AdditiveAttention(keras.layers.Layer):
         self.query.build(x_shape)
         self.key.build(memory_shape)
         self.score.build((None, None, self.units))
+
+    def compute_output_shape(self, x_shape, memory_shape):
+        return (*x_shape[:-1], memory_shape[-1])
 
     def keys_of(self, memory):
         return self.key(memory)

@@ -5,11 +5,12 @@ from keras import ops
 
 from t2t_keras.checks import check_boolean, check_integer, check_sequence
 from t2t_keras.layers.masks import reach
+from t2t_keras.layers.output_shapes import OutputShapes
 from t2t_keras.rivals.histories import History
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class Convolution(keras.layers.Layer):
+class Convolution(OutputShapes, keras.layers.Layer):
     """Multiplies each position's window, the concatenated vectors around it, by a matrix.
 
     Positions before the first and after the last token count as zeros, so the output has the length
@@ -62,6 +63,9 @@ class Convolution(keras.layers.Layer):
         check_sequence("x", x_shape)
         self.product.build((*x_shape[:-1], self.kernel * x_shape[-1]))
         self.history = History((self.kernel - 1) * self.dilation, width=x_shape[-1])
+
+    def output_shape_of(self, shape):
+        return (*shape[:-1], self.product.units)
 
     def call(self, x, mask=None):
         if mask is not None:

@@ -4,11 +4,12 @@ import keras
 from keras import ops
 
 from t2t_keras.layers.layer_norm import LayerNorm
+from t2t_keras.layers.output_shapes import OutputShapes
 from t2t_keras.rivals.convolution import Convolution
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class DilatedBlock(keras.layers.Layer):
+class DilatedBlock(OutputShapes, keras.layers.Layer):
     """x + widen(ReLU(convolve(ReLU(narrow(ReLU(x)))))), with a layer norm before each ReLU.
 
     Args:

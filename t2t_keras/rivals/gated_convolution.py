@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from t2t_keras.layers.output_shapes import OutputShapes
 from t2t_keras.rivals.convolution import Convolution
 
 ROOT_HALF = 0.5**0.5  # factor that preserves the variance of a sum of two terms
@@ -15,7 +16,7 @@ def scaled_linear(units, **options):
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class GatedConvolution(keras.layers.Layer):
+class GatedConvolution(OutputShapes, keras.layers.Layer):
     """A · σ(B), where a convolution computes A and B.
 
     The residual connection is a separate method, `joined`, because a decoder layer applies
@@ -65,6 +66,9 @@ class GatedConvolution(keras.layers.Layer):
         if self.width != self.units:
             self.shortcut = scaled_linear(self.units, dtype=self.dtype_policy, name="shortcut")
             self.shortcut.build(x_shape)
+
+    def output_shape_of(self, shape):
+        return (*shape[:-1], self.units)
 
     def call(self, x, mask=None, training=None):
         return gated(self.convolution(self.dropout(x, training=training), mask=mask))

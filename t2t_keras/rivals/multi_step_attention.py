@@ -4,12 +4,13 @@ import keras
 from keras import ops
 
 from t2t_keras.layers.numerics import at_least_float32
+from t2t_keras.layers.output_shapes import OutputShapes
 from t2t_keras.rivals.additive_attention import LOWEST
 from t2t_keras.rivals.gated_convolution import ROOT_HALF, scaled_linear
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class MultiStepAttention(keras.layers.Layer):
+class MultiStepAttention(OutputShapes, keras.layers.Layer):
     """Dot-product attention whose contexts are added to x.
 
     Args:

@@ -3,11 +3,12 @@
 import keras
 from keras import ops
 
+from t2t_keras.layers.output_shapes import OutputShapes
 from t2t_keras.rivals.histories import History
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class Recurrence(keras.layers.Layer):
+class Recurrence(OutputShapes, keras.layers.Layer):
     """An LSTM that reads from the first position to the last, or backward.
 
     Args:
@@ -41,6 +42,9 @@ class Recurrence(keras.layers.Layer):
     def build(self, x_shape, lengths_shape=None):
         self.width = x_shape[-1]
         self.lstm.build(x_shape)
+
+    def output_shape_of(self, shape):
+        return (*shape[:-1], self.units)
 
     def call(self, x, lengths=None):
         if not self.backward:

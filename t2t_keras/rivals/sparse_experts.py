@@ -6,10 +6,11 @@ import keras
 from keras import ops
 
 from t2t_keras.layers.numerics import at_least_float32
+from t2t_keras.layers.output_shapes import OutputShapes
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class SparseExperts(keras.layers.Layer):
+class SparseExperts(OutputShapes, keras.layers.Layer):
     """A mixture of feed-forward networks, the experts. A gate chooses a few experts per token.
 
     A token is assigned to each expert that it chooses. The assignments are sorted by expert and

@@ -144,19 +144,30 @@ def test_encodings_of_queries_and_keys_act_in_self_attention(monkeypatch):
     )
     np.testing.assert_allclose(array(weights), array(expected), atol=1e-6)
     check_cached_decoding(attention)
-    with pytest.raises(ValueError, match="a memory with positions='scaled'"):
-        MultiHeadAttention(num_heads=2, d_model=8, positions="scaled")(x, x)
+
+    # Over a memory, queries and keys are encoded by their positions in their own sequences.
+    np.testing.assert_allclose(array(attention(x, ops.copy(x))), array(attention(x)), atol=1e-6)
+    whole = MultiHeadAttention(num_heads=2, d_model=8, positions="scaled")
+    whole.build((None, None, 8))
+    queries, memory = ops.array(vectors(2, 3, 8, seed=1)), x
+    _, weights = whole(queries, memory, return_weights=True)
+    queries, keys = (
+        whole.split_heads(f(y), 4) for f, y in ((whole.query, queries), (whole.key, x))
+    )
+    _, expected = scaled_dot_product_attention(queries * factors[:3], keys * factors, keys)
+    np.testing.assert_allclose(array(weights), array(expected), atol=1e-6)
 
 
 def test_arguments_that_would_not_be_used_are_refused():
     x, memory = ops.array(vectors(1, 3, 8)), ops.array(vectors(1, 4, 8))
     attention = MultiHeadAttention(num_heads=2, d_model=8)
-    with pytest.raises(ValueError, match="over a memory use `memory_mask`"):
+    with pytest.raises(ValueError, match="over a memory use `memory_mask` or `attention_mask`"):
         attention(x, memory, mask=np.ones((1, 4), bool))
     with pytest.raises(ValueError, match="`memory_mask` requires a `memory`"):
         attention(x, memory_mask=np.ones((1, 3), bool))
-    with pytest.raises(ValueError, match="a memory with causal=True"):
-        MultiHeadAttention(num_heads=2, d_model=8, causal=True)(x, memory)
+    step = decoding_step(attention.empty_cache(1, 4), 0, beams=1)
+    with pytest.raises(ValueError, match="A decoding step has no `attention_mask`"):
+        attention(x[:, 0], step=step, cache=attention.empty_cache(1, 4), use_causal_mask=True)
     with pytest.raises(ValueError, match=r"given together. Received: cache alone"):
         attention(x, cache=attention.empty_cache(1, 4))
     with pytest.raises(ValueError, match=r"`queries` must have the shape .*\(3, 8\)"):

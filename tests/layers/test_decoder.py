@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from keras import ops
 from support.models.helpers import array, check_layer, vectors
 
@@ -16,6 +17,45 @@ def test_contract_of_block_and_stack(tmp_path):
     inputs = [vectors(2, 4, 8), vectors(2, 5, 12, seed=1)]  # the memory may be wider
     check_layer(DecoderBlock, BLOCK, inputs, 4 + 2 + 4 + 2 + 4 + 2, tmp_path)
     check_layer(Decoder, {"num_layers": 1, **BLOCK, "pre_norm": True}, inputs, 18 + 2, tmp_path)
+
+
+def test_contract_without_cross_attention(tmp_path):
+    settings = {**BLOCK, "cross_attention": False}
+    check_layer(DecoderBlock, settings, [vectors(2, 4, 8)], 4 + 2 + 4 + 2, tmp_path)
+    stack = {"num_layers": 2, **settings, "pre_norm": True, "neighbourhood": 2}
+    check_layer(Decoder, stack, [vectors(2, 4, 8)], 2 * 12 + 2, tmp_path)
+
+
+@pytest.mark.parametrize("neighbourhood", [None, 2])
+def test_cached_decoding_without_memory_equals_uncached(neighbourhood):
+    layer = Decoder(2, **BLOCK, cross_attention=False, neighbourhood=neighbourhood)
+    x = vectors(6, 4, 8)  # three hypotheses for each of two sentences
+    expected, weights = layer(x, return_weights=True)
+    assert sorted(weights) == ["0/self_attention", "1/self_attention"]
+    cache = layer.empty_cache(2, 4, beams=3)
+    for position in range(4):
+        step = decoding_step(cache[0], position, 3, rolling=neighbourhood is not None)
+        outputs, cache = layer.decode_step(ops.array(x[:, position]), step, cache)
+        np.testing.assert_allclose(array(outputs), array(expected)[:, position], atol=1e-5)
+
+
+def test_the_keras_mask_is_honoured_without_memory():
+    embedding, tokens = SharedEmbedding(20, 8), np.array([[0, 0, 6, 7]])
+    layer = Decoder(2, **BLOCK, cross_attention=False)
+    padded, bare = (array(layer(embedding(ids))) for ids in (tokens, tokens[:, 2:]))
+    np.testing.assert_allclose(padded[:, 2:], bare, atol=1e-5)
+
+
+def test_a_memory_is_given_exactly_if_there_is_cross_attention():
+    x, memory = ops.array(vectors(1, 4, 8)), ops.array(vectors(1, 5, 8))
+    with pytest.raises(ValueError, match="requires a `memory`.*cross_attention=False"):
+        decoder()(x)
+    with pytest.raises(ValueError, match="a decoder has no `memory`. Received: a memory"):
+        Decoder(1, **BLOCK, cross_attention=False)(x, memory)
+    with pytest.raises(ValueError, match="`cross_attention` must be True or False"):
+        DecoderBlock(**BLOCK, cross_attention=None)
+    with pytest.raises(ValueError, match="cross_attention=False, a decoder has no"):
+        Decoder(1, **BLOCK, cross_attention=False).keys_and_values(memory)
 
 
 def test_later_positions_do_not_change_earlier_ones():

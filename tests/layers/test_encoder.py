@@ -3,7 +3,7 @@ import pytest
 from keras import ops
 from support.models.helpers import array, check_layer, vectors
 
-from t2t_keras.layers import Encoder, EncoderBlock
+from t2t_keras.layers import Decoder, Encoder, EncoderBlock
 
 BLOCK = {"d_model": 8, "d_ff": 16, "num_heads": 2}
 
@@ -12,6 +12,29 @@ def test_contract_of_block_and_stack(tmp_path):
     inputs = [vectors(2, 4, 8)]
     check_layer(EncoderBlock, BLOCK, inputs, 4 + 2 + 4 + 2, tmp_path)
     check_layer(Encoder, {"num_layers": 2, **BLOCK}, inputs, 2 * 12, tmp_path)
+
+
+def test_a_causal_encoder_is_a_decoder_without_memory(tmp_path):
+    settings, inputs = {"num_layers": 2, **BLOCK, "causal": True}, [vectors(2, 4, 8)]
+    encoder = check_layer(Encoder, settings, inputs, 2 * 12, tmp_path)
+    decoder = Decoder(num_layers=2, **BLOCK, cross_attention=False)
+    decoder.build((None, None, 8))
+    assert [w.path.partition("/")[2] for w in decoder.weights] == [
+        w.path.partition("/")[2] for w in encoder.weights
+    ]
+    decoder.set_weights(encoder.get_weights())
+    np.testing.assert_array_equal(array(decoder(*inputs)), array(encoder(*inputs)))
+    changed = inputs[0].copy()
+    changed[:, 2:] = 7
+    np.testing.assert_allclose(
+        array(encoder(changed))[:, :2], array(encoder(*inputs))[:, :2], atol=1e-6
+    )
+    local = EncoderBlock(**BLOCK, causal=True, neighbourhood=2)
+    changed = inputs[0].copy()
+    changed[:, 0] = 7
+    np.testing.assert_allclose(
+        array(local(changed))[:, 2:], array(local(*inputs))[:, 2:], atol=1e-6
+    )
 
 
 def test_only_a_pre_norm_stack_adds_a_final_norm():
@@ -72,5 +95,7 @@ def test_wrong_settings_are_refused():
         EncoderBlock(**BLOCK, attention_bias="yes")
     with pytest.raises(ValueError, match=r"`x` must have the shape \[batch, length, 8\]"):
         EncoderBlock(**BLOCK)(ops.array(vectors(2, 4, 6)))
+    with pytest.raises(ValueError, match="`causal` must be True or False. Received: causal=1"):
+        Encoder(num_layers=1, **BLOCK, causal=1)
     with pytest.raises(ValueError, match=r"`num_layers` must be .* Received: num_layers=0"):
         Encoder(num_layers=0, **BLOCK)

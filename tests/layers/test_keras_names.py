@@ -1,0 +1,151 @@
+"""`MultiHeadAttention` is called like `keras.layers.MultiHeadAttention`, and computes the same."""
+
+import itertools
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from support.models.helpers import array, vectors
+
+from t2t_keras.layers import LocalSelfAttention, MultiHeadAttention, Residual
+
+
+@pytest.fixture(scope="module")
+def both():
+    """Our layer and Keras', with the same weights."""
+    ours = MultiHeadAttention(num_heads=2, d_model=8, d_k=3, d_v=5, use_bias=True)
+    theirs = keras.layers.MultiHeadAttention(num_heads=2, key_dim=3, value_dim=5)
+    shape = (None, None, 8)
+    ours.build(shape)
+    theirs.build(shape, shape)
+    random = np.random.default_rng(0)
+    for weight, other in zip(ours.weights, theirs.weights, strict=True):
+        weight.assign(random.normal(size=weight.shape))
+        other.assign(ops.reshape(weight, other.shape))
+    return ours, theirs
+
+
+QUERY, VALUE, KEY = (vectors(2, length, 8, seed=length) for length in (5, 4, 6))
+LONGER = vectors(2, 6, 8, seed=9)
+SEEN = np.tri(5, 4, 1, dtype=bool)  # every query sees a key; Keras' answer for others is a mean
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(
+    ("args", "kwargs"),
+    [
+        ((QUERY, QUERY), {}),
+        ((QUERY, VALUE), {}),
+        ((QUERY, LONGER, KEY), {}),
+        ((QUERY, LONGER), {"key": KEY}),
+        ((), {"query": QUERY, "value": VALUE}),
+        ((QUERY, VALUE), {"attention_mask": SEEN}),
+        ((QUERY, VALUE), {"attention_mask": SEEN[None].repeat(2, 0)}),
+        ((QUERY, VALUE), {"attention_mask": SEEN[None, None].astype("int32")}),
+        ((QUERY, VALUE), {"value_mask": np.array([[1, 1, 1, 0], [1, 0, 0, 0]], bool)}),
+        ((QUERY, QUERY), {"value_mask": np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], bool)}),
+    ],
+)
+def test_a_call_in_keras_terms_equals_keras(both, args, kwargs, causal):
+    kwargs |= {"use_causal_mask": causal, "return_attention_scores": True}
+    for ours, theirs in zip(*(layer(*args, **kwargs) for layer in both), strict=True):
+        np.testing.assert_allclose(array(ours), array(theirs), atol=1e-5)
+
+
+def test_keras_masks_are_combined_with_the_attention_mask(both):
+    """Of queries that are not padding; our layer computes others as if they were not."""
+    embedding = keras.layers.Embedding(10, 8, mask_zero=True)
+    short, long = np.array([[3, 4, 0], [5, 6, 7]]), np.array([[1, 2, 3, 0, 0], [4, 5, 6, 7, 0]])
+    seen = np.array([[1, 0, 1, 1, 1], [1, 1, 1, 1, 0], [1, 1, 1, 1, 1]], bool)
+    for target, source in ((short, long), (short, None)):
+        x = embedding(target)
+        memory = x if source is None else embedding(source)
+        for options in ({}, {"attention_mask": seen[:, : memory.shape[1]]}, {"key": memory}):
+            ours, theirs = (array(layer(x, memory, **options)) for layer in both)
+            np.testing.assert_allclose(ours[target > 0], theirs[target > 0], atol=1e-5)
+    alone = array(both[0](x, attention_mask=np.tri(3, dtype=bool)))
+    causal = array(both[0](x, use_causal_mask=True))
+    np.testing.assert_allclose(alone, causal, atol=1e-6)
+    assert not np.allclose(causal[0, 2], array(both[0](array(x), use_causal_mask=True))[0, 2])
+
+
+@pytest.mark.parametrize("local", [False, True])
+def test_a_sequence_that_is_its_own_memory_is_self_attention(local):
+    settings = {"num_heads": 2, "d_model": 8, "causal": True}
+    layer = (
+        LocalSelfAttention(**settings, neighbourhood=3) if local else MultiHeadAttention(**settings)
+    )
+    x = vectors(2, 5, 8)
+    expected = array(layer(x))
+    for args, kwargs in (((x, x), {}), ((x, x, x), {}), ((x,), {"value": x, "key": x})):
+        np.testing.assert_array_equal(array(layer(*args, **kwargs)), expected)
+    mask = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], bool)
+    for name in ("mask", "value_mask", "memory_mask"):
+        masked = array(layer(x, x, **{name: mask}))
+        np.testing.assert_array_equal(masked, array(layer(x, mask=mask)))
+
+
+def test_use_causal_mask_equals_causal_in_every_form():
+    x = vectors(2, 5, 8)
+    for layer_class, settings in (
+        (MultiHeadAttention, {}),
+        (LocalSelfAttention, {"neighbourhood": 3}),
+    ):
+        causal = layer_class(2, 8, causal=True, **settings)
+        layer = layer_class(2, 8, **settings)
+        expected = causal(x, return_weights=True)
+        layer.build(x.shape)
+        layer.set_weights(causal.get_weights())
+        wrapped = Residual(layer, residual=False, layer_norm=False, dropout=0.0)
+        for outputs in (
+            layer(x, use_causal_mask=True, return_weights=True),
+            wrapped(x, use_causal_mask=True, return_weights=True),
+        ):
+            for ours, theirs in zip(outputs, expected, strict=True):
+                np.testing.assert_allclose(array(ours), array(theirs), atol=1e-6)
+        blocks = array(layer(x, use_causal_mask=True))
+        np.testing.assert_allclose(blocks, array(expected[0]), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "message"),
+    [
+        ((QUERY,), {"key": QUERY}, "`key` requires a `memory`"),
+        ((QUERY, VALUE, KEY), {}, "`key` must be as long as `memory`. Received: 6 and 4"),
+        ((QUERY, VALUE, KEY, KEY), {}, "must have names. Received: 4 without"),
+        ((QUERY, VALUE, VALUE[..., 0]), {}, r"`key` must have the shape \[batch, length, width\]"),
+        ((QUERY, VALUE), {"value": VALUE}, "`value` is Keras' name for `memory`"),
+        ((QUERY,), {"query": QUERY}, "`query` is Keras' name for `queries`"),
+        ((QUERY, VALUE), {"attention_mask": SEEN.T}, r"here \[..., 5, 4\]. Received: .*\(4, 5\)"),
+        ((QUERY, VALUE), {"attention_mask": SEEN[0]}, r"Received: a mask of shape \(4,\)"),
+        ((QUERY, QUERY), {"mask": SEEN, "value_mask": SEEN}, "combine masks with `&`"),
+        ((QUERY, VALUE), {"use_causal_mask": 1}, "`use_causal_mask` must be True or False"),
+    ],
+    ids=itertools.count(),
+)
+def test_calls_that_cannot_be_obeyed_are_refused(args, kwargs, message):
+    layer = MultiHeadAttention(num_heads=2, d_model=8)
+    with pytest.raises(ValueError, match=message):
+        layer(*args, **kwargs)
+
+
+def test_restricted_attention_refuses_masks_over_pairs():
+    x = vectors(2, 5, 8)
+    with pytest.raises(ValueError, match=r"restricted attention must have the shape \[batch, len"):
+        LocalSelfAttention(2, 8, neighbourhood=3)(x, attention_mask=np.tri(5, dtype=bool))
+
+
+def test_a_model_with_such_calls_is_the_same_after_loading(tmp_path):
+    x, memory, key = (keras.Input((None, 8)) for _ in range(3))
+    seen = keras.Input((None, None), dtype="bool")
+    y = MultiHeadAttention(2, 8)(x, x, use_causal_mask=True)
+    y = MultiHeadAttention(2, 8)(query=y, value=memory, attention_mask=seen)
+    y, weights = MultiHeadAttention(2, 8)(y, memory, key, return_attention_scores=True)
+    model = keras.Model([x, memory, key, seen], [y, weights])
+    arrays = [QUERY, VALUE, VALUE[:, ::-1], SEEN[None].repeat(2, 0)]
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    for ours, theirs in zip(loaded(arrays), model(arrays), strict=True):
+        np.testing.assert_array_equal(array(ours), array(theirs))
+    assert loaded.output_shape == [(None, None, 8), (None, 2, None, None)]

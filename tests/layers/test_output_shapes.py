@@ -1,0 +1,97 @@
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from support.models.helpers import array, ids, tiny_model, vectors
+from support.models.rival_models import RIVALS, rival
+
+from t2t_keras import Transformer, TransformerConfig
+from t2t_keras.layers import (
+    Decoder,
+    EncoderBlock,
+    FeedForward,
+    LearnedPositionalEncoding,
+    LocalSelfAttention,
+    MultiHeadAttention,
+    Residual,
+    SharedEmbedding,
+    SinusoidalPositionalEncoding,
+)
+from t2t_keras.layers.positional_encoding import PositionalEncoding
+
+BLOCK = {"d_model": 8, "d_ff": 16, "num_heads": 2}
+LAYERS = [
+    (lambda: MultiHeadAttention(2, 8), [vectors(2, 4, 6)]),
+    (lambda: MultiHeadAttention(2, 8), [vectors(2, 4, 6), vectors(2, 5, 7)]),
+    (lambda: LocalSelfAttention(2, 8, 3), [vectors(2, 4, 6)]),
+    (lambda: FeedForward(8, 16), [vectors(2, 4, 6)]),
+    (lambda: Residual(MultiHeadAttention(2, 8)), [vectors(2, 4, 8), vectors(2, 5, 7)]),
+    (lambda: EncoderBlock(**BLOCK), [vectors(2, 4, 8)]),
+    (lambda: Decoder(2, **BLOCK), [vectors(2, 4, 8), vectors(2, 5, 8)]),
+    (lambda: Decoder(2, **BLOCK, cross_attention=False), [vectors(2, 4, 8)]),
+    (lambda: SharedEmbedding(20, 8), [ids(2, 4, vocab_size=20)]),
+    (lambda: SharedEmbedding(20, 8).project, [vectors(2, 4, 8)]),
+    (SinusoidalPositionalEncoding, [vectors(2, 4, 8)]),
+    (lambda: LearnedPositionalEncoding(9), [vectors(2, 4, 8)]),
+    (PositionalEncoding, [vectors(2, 4, 8)]),
+]
+
+
+@pytest.mark.parametrize(("make", "inputs"), LAYERS)
+def test_the_shape_of_the_output_is_known_without_a_call(make, inputs):
+    layer = make()
+    found = tuple(layer(*map(ops.array, inputs)).shape)
+    layer = getattr(layer, "__self__", layer)
+    assert layer.compute_output_shape(*(x.shape for x in inputs)) == found
+    unknown = layer.compute_output_shape(*((None, None, *x.shape[2:]) for x in inputs))
+    assert unknown == (None, None, *found[2:])
+
+
+def summary(model):
+    lines = []
+    model.summary(print_fn=lambda line, line_break=None: lines.append(line), line_length=160)
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("name", ["transformer", *RIVALS])
+def test_a_summary_shows_every_shape(name):
+    if name == "transformer":
+        model = tiny_model(positions="none", tie_output=False, source_vocab_size=40)
+    else:
+        model = rival(name)
+    text = summary(model)
+    assert "?" not in text
+    for layer in model.layers:
+        assert layer.name in text
+    if not model.config.tie_output:
+        assert f"(None, None, {model.config.vocab_size})" in text
+
+
+def test_models_of_our_layers_on_symbolic_inputs_are_saved(tmp_path):
+    tokens, memory = keras.Input((None,), dtype="int32"), keras.Input((None, 6))
+    embedding = SharedEmbedding(20, 8)
+    x = LearnedPositionalEncoding(9)(embedding(tokens))
+    x = EncoderBlock(**BLOCK, activation="mish", causal=True)(x)
+    x, weights = Decoder(2, **BLOCK, kernel_regularizer="l2")(x, memory, return_weights=True)
+    model = keras.Model([tokens, memory], [embedding.project(x), weights["1/cross_attention"]])
+    assert model.output_shape == [(None, None, 20), (None, 2, None, None)]
+    assert "?" not in summary(model)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    arrays = ids(2, 5, [5, 3], vocab_size=20), vectors(2, 4, 6)
+    for ours, theirs in zip(loaded(arrays), model(arrays), strict=True):
+        np.testing.assert_array_equal(array(ours), array(theirs))
+
+
+def test_a_transformer_is_a_layer_of_a_functional_model():
+    """Its symbolic outputs have the dtype and the shape of the real ones."""
+    config = TransformerConfig(vocab_size=50, num_layers=1, **BLOCK)
+    inputs = {name: keras.Input((None,), dtype="int32") for name in ("source", "target")}
+    transformer = Transformer(config, dtype="mixed_bfloat16")
+    logits, vectors_ = transformer(inputs), transformer(inputs, project=False)
+    assert (logits.shape, logits.dtype) == ((None, None, 50), "float32")
+    assert (vectors_.shape, vectors_.dtype) == ((None, None, 8), "bfloat16")
+    model = keras.Model(inputs, logits)
+    arrays = {"source": ids(2, 4), "target": ids(2, 5)}
+    np.testing.assert_array_equal(array(model(arrays)), array(transformer(arrays)))
+    assert "?" not in summary(model)

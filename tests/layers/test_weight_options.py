@@ -1,0 +1,138 @@
+import keras
+import numpy as np
+import pytest
+from keras import ops
+from support.models.helpers import array, gradients, ids, vectors
+
+from t2t_keras.layers import (
+    Decoder,
+    DecoderBlock,
+    Encoder,
+    EncoderBlock,
+    FeedForward,
+    LocalSelfAttention,
+    MultiHeadAttention,
+    SharedEmbedding,
+)
+
+BLOCK = {"d_model": 8, "d_ff": 16, "num_heads": 2}
+OPTIONS = {
+    "kernel_initializer": "he_normal",
+    "bias_initializer": keras.initializers.Constant(0.5),
+    "kernel_regularizer": keras.regularizers.L2(0.1),
+    "bias_regularizer": "l1",
+    "kernel_constraint": "max_norm",
+    "bias_constraint": keras.constraints.NonNeg(),
+}
+LAYERS = {
+    "attention": (MultiHeadAttention, {"num_heads": 2, "d_model": 8, "use_bias": True}, 4),
+    "local": (LocalSelfAttention, {"num_heads": 2, "d_model": 8, "neighbourhood": 3}, 4),
+    "feed_forward": (FeedForward, {"d_model": 8, "d_ff": 16}, 2),
+    "encoder_block": (EncoderBlock, {**BLOCK, "attention_bias": True}, 6),
+    "decoder_block": (DecoderBlock, BLOCK, 10),
+    "encoder": (Encoder, {"num_layers": 2, **BLOCK, "causal": True}, 12),
+    "decoder": (Decoder, {"num_layers": 2, **BLOCK, "cross_attention": False}, 12),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_options_reach_every_kernel_and_are_saved(name):
+    layer_class, settings, kernels = LAYERS[name]
+    layer = layer_class(**settings, **OPTIONS)
+    twin = layer_class.from_config(layer.get_config())
+    assert twin.get_config() == layer.get_config()
+    shapes = [(None, None, 8)] * (2 if name == "decoder_block" else 1)
+    for each in (layer, twin):
+        each.build(*shapes)
+        found = {
+            kind: [w for w in each.weights if w.path.endswith(kind)] for kind in ("kernel", "bias")
+        }
+        assert len(found["kernel"]) == kernels
+        for weight in found["kernel"]:
+            assert weight.regularizer.l2 == np.float32(0.1)
+            assert isinstance(weight.constraint, keras.constraints.MaxNorm)
+        for weight in found["bias"]:
+            assert isinstance(weight.regularizer, keras.regularizers.L1)
+            assert isinstance(weight.constraint, keras.constraints.NonNeg)
+            assert (array(weight) == 0.5).all()
+        values = [array(weight) for weight in found["kernel"]]
+        alike = [
+            (i, j)
+            for i, a in enumerate(values)
+            for j, b in enumerate(values[:i])
+            if a.shape == b.shape and np.array_equal(a, b)
+        ]
+        assert not alike
+
+
+def test_without_options_the_config_has_none():
+    for layer_class, settings, _ in LAYERS.values():
+        assert not OPTIONS.keys() & layer_class(**settings).get_config().keys()
+
+
+def test_an_initializer_object_draws_different_numbers_for_each_kernel():
+    layer = MultiHeadAttention(2, 8, kernel_initializer=keras.initializers.HeNormal())
+    layer.build((None, None, 8))
+    assert not np.array_equal(array(layer.query.kernel), array(layer.key.kernel))
+
+
+def test_the_embedding_has_options():
+    layer = SharedEmbedding(
+        vocab_size=20,
+        d_model=8,
+        embeddings_initializer="ones",
+        embeddings_regularizer=keras.regularizers.L2(0.5),
+        embeddings_constraint="unit_norm",
+    )
+    twin = SharedEmbedding.from_config(layer.get_config())
+    for each in (layer, twin):
+        each.build((None, None))
+        assert (array(each.matrix) == 1).all()
+        assert each.matrix.regularizer.l2 == 0.5
+        assert isinstance(each.matrix.constraint, keras.constraints.UnitNorm)
+
+
+def test_a_penalty_counts_once_in_losses_and_gradients():
+    """Also of a matrix that is used twice, and of projections that are one product in training."""
+    options = {"kernel_regularizer": keras.regularizers.L2(0.01)}
+    tokens = keras.Input((None,), dtype="int32")
+    embedding = SharedEmbedding(20, 8, embeddings_regularizer=keras.regularizers.L2(0.02))
+    x = Encoder(num_layers=1, **BLOCK, dropout=0.0, causal=True, **options)(embedding(tokens))
+    model = keras.Model(tokens, embedding.project(x))
+    kernels = [w for w in model.weights if w.path.endswith("kernel")]
+    expected = 0.01 * sum(float(ops.sum(ops.square(w))) for w in kernels)
+    expected += 0.02 * float(ops.sum(ops.square(embedding.matrix)))
+    np.testing.assert_allclose(float(sum(model.losses)), expected, rtol=1e-5)
+
+    inputs, labels = ids(2, 6, vocab_size=20), ids(2, 6, vocab_size=20, seed=1)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    found = gradients(model, lambda: loss(labels, model(inputs, training=True)))
+    before = [array(w) for w in model.trainable_weights]
+    model.compile(keras.optimizers.SGD(1.0), loss, run_eagerly=keras.backend.backend() != "jax")
+    model.train_on_batch(inputs, labels)
+    for weight, old, gradient in zip(model.trainable_weights, before, found, strict=True):
+        rate = 0.04 if weight is embedding.matrix else 0.02 * weight.path.endswith("kernel")
+        np.testing.assert_allclose(old - array(weight), gradient + rate * old, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kernel_initializer": "he_norml"}, "of keras.initializers .did you mean 'he_normal'"),
+        ({"bias_regularizer": "l3"}, "`bias_regularizer` must be a name .*keras.regularizers"),
+        ({"kernel_constraint": 3}, "Received: kernel_constraint=3"),
+    ],
+)
+def test_unknown_options_are_refused(options, message):
+    for layer_class, settings, _ in LAYERS.values():
+        with pytest.raises(ValueError, match=message):
+            layer_class(**settings, **options)
+    with pytest.raises(ValueError, match="`embeddings_initializer` must be"):
+        SharedEmbedding(20, 8, embeddings_initializer="normall")
+
+
+def test_constraints_hold_after_training():
+    layer = keras.Sequential([FeedForward(8, 16, kernel_constraint="non_neg")])
+    layer.compile("sgd", "mse")
+    layer.fit(vectors(4, 3, 8), vectors(4, 3, 8, seed=1), verbose=0)
+    assert all((array(w) >= 0).all() for w in layer.weights if w.path.endswith("kernel"))
