@@ -16,9 +16,10 @@ def in_our_names(args, kwargs):
     A third array after a memory is `key`, as in Keras. If a sequence is its own memory, as in
     `attention(x, x)`, this is self-attention, and the memory is left out.
     """
-    for name in OUR_NAMES.keys() & kwargs.keys():
+    positional = ("queries", "memory")[: len(args)]
+    for name in [name for name in OUR_NAMES if name in kwargs]:
         ours = OUR_NAMES[name]
-        if ours in kwargs:
+        if ours in kwargs or ours in positional:
             raise ValueError(
                 f"`{name}` is Keras' name for `{ours}`; give one of them. Received: both"
             )

@@ -122,4 +122,4 @@ def test_wrong_call_arguments_are_refused():
     with pytest.raises(ValueError, match=r"must have the shape \[batch, length\].*\(1, 9, 9\)"):
         layer(x, mask=local_mask(9, 3))
     with pytest.raises(ValueError, match="has no `memory`"):
-        layer(x, x)
+        layer(x, x + 1)
