@@ -31,6 +31,7 @@ LONG = [
         "README.md",
         "t2t_keras/README.md",
         "t2t_keras/export/README.md",
+        "t2t_keras/layers/how_to_train_a_language_model.md",
         "t2t_keras/runs/README.md",
         "t2t_keras/training/README.md",
         "t2t_keras/translating/README.md",
