@@ -107,7 +107,8 @@ class MultiHeadAttention(OutputShapes, CachedAttention, keras.layers.Layer):
         key: a sequence as long as `memory` that the keys are computed from; the values are those
             of `memory`. Default: `memory`.
         key_mask, queries_mask: masks over `key` and `queries`. Default: their Keras masks.
-            In self-attention, `queries_mask` has an effect on the keys if there is no `mask`.
+            In self-attention, `queries_mask` replaces a missing `mask`; over a memory it has no
+            effect, because what is computed for padding is ignored.
         attention_mask: boolean `[queries, keys]`, `[batch, queries, keys]` or
             `[batch, heads, queries, keys]`, True where a query may attend to a key. It is combined
             with all other masks, as in Keras.

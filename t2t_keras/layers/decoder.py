@@ -56,7 +56,7 @@ class DecoderBlock(Block):
         self.feed_forward.build(x_shape)
 
     def call(self, x, memory=None, x_mask=None, memory_mask=None, return_weights=False):
-        self.check_memory(memory)
+        self.check_memory(memory, memory_mask)
         sublayers = {"self_attention": {"mask": x_mask}}
         if self.cross_attention is not None:
             sublayers["cross_attention"] = {"memory": memory, "memory_mask": memory_mask}
@@ -68,17 +68,19 @@ class DecoderBlock(Block):
         x = self.feed_forward(x)
         return (x, weights) if return_weights else x
 
-    def check_memory(self, memory):
-        """Raises `ValueError` if a memory is missing or has no effect."""
-        if (memory is None) == (self.cross_attention is None):
+    def check_memory(self, memory, memory_mask=None):
+        """Raises `ValueError` if a memory is missing, or if it or its mask has no effect."""
+        has_memory = self.cross_attention is not None
+        if (memory is not None) == has_memory and (memory_mask is None or has_memory):
             return
-        if memory is None:
+        if has_memory:
             raise ValueError(
                 "A decoder with cross-attention requires a `memory`; without an encoder, create "
                 "it with cross_attention=False. Received: memory=None"
             )
         raise ValueError(
-            "With cross_attention=False, a decoder has no `memory`. Received: a memory"
+            "With cross_attention=False, a decoder has no `memory` and no `memory_mask`. "
+            f"Received: a {'memory_mask' if memory is None else 'memory'}"
         )
 
     def settings(self):
@@ -101,7 +103,7 @@ class DecoderBlock(Block):
         Returns:
             `[rows, d_model]`, and the cache with this position in it.
         """
-        self.check_memory(memory)
+        self.check_memory(memory, memory_mask)
         x, cache = self.self_attention(x, step=step, cache=cache)
         if self.cross_attention is not None:
             x = self.cross_attention(x, step=step, cache=memory, memory_mask=memory_mask)

@@ -35,7 +35,8 @@ def activation_function(activation):
     """
     if isinstance(activation, keras.layers.Layer):
         return type(activation).from_config(activation.get_config())
-    if not isinstance(activation, dict) and not callable(activation):
+    is_function = callable(activation) and not isinstance(activation, type)
+    if not isinstance(activation, dict) and not is_function:
         check_choice("activation", activation, activation_names())
     return ACTIVATIONS.get(activation) if is_ours(activation) else keras.activations.get(activation)
 

@@ -48,8 +48,10 @@ def test_a_memory_is_given_exactly_if_there_is_cross_attention():
     x, memory = ops.array(vectors(1, 4, 8)), ops.array(vectors(1, 5, 8))
     with pytest.raises(ValueError, match=r"requires a `memory`.*cross_attention=False"):
         decoder()(x)
-    with pytest.raises(ValueError, match=r"a decoder has no `memory`. Received: a memory"):
-        Decoder(1, **BLOCK, cross_attention=False)(x, memory)
+    with pytest.raises(ValueError, match=r"a decoder has no `memory`.* Received: a memory$"):
+        DecoderBlock(**BLOCK, cross_attention=False).call(x, memory)
+    with pytest.raises(ValueError, match=r"no `memory_mask`. Received: a memory_mask"):
+        Decoder(1, **BLOCK, cross_attention=False)(x, memory_mask=np.ones((1, 5), bool))
     with pytest.raises(ValueError, match="`cross_attention` must be True or False"):
         DecoderBlock(**BLOCK, cross_attention=None)
     with pytest.raises(ValueError, match="cross_attention=False, a decoder has no"):

@@ -76,6 +76,7 @@ def test_an_unknown_activation_suggests_the_nearest():
         ("leaky_rleu", "did you mean 'leaky_relu'"),
         ("glu", "glu"),
         (3, "=3"),
+        (keras.layers.LeakyReLU, "Received: activation=<class"),
     ):
         with pytest.raises(ValueError, match=message):
             FeedForward(d_model=8, d_ff=16, activation=activation)

@@ -2,8 +2,9 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
-from support.models.helpers import array, gradients, ids, vectors
+from support.models.helpers import array, gradients, ids, pairs, tiny_model, vectors
 
+from t2t_keras import LabelSmoothedCrossEntropy
 from t2t_keras.layers import (
     Decoder,
     DecoderBlock,
@@ -113,6 +114,27 @@ def test_a_penalty_counts_once_in_losses_and_gradients():
     for weight, old, gradient in zip(model.trainable_weights, before, found, strict=True):
         rate = 0.04 if weight is embedding.matrix else 0.02 * weight.path.endswith("kernel")
         np.testing.assert_allclose(old - array(weight), gradient + rate * old, atol=1e-5)
+
+
+def test_a_penalty_counts_once_in_the_training_step():
+    """Its projections are one product."""
+    changes = []
+    for regularizer in (None, keras.regularizers.L2(0.01)):
+        keras.utils.set_random_seed(0)
+        model = tiny_model(dropout=0.0)
+        for weight in model.trainable_weights:
+            weight.regularizer = regularizer if weight.path.endswith("kernel") else None
+        before = [array(w) for w in model.trainable_weights]
+        model.compile(keras.optimizers.SGD(1.0), LabelSmoothedCrossEntropy())
+        model.train_on_batch(pairs(), pairs()["target"])
+        changes.append(
+            [array(w) - old for w, old in zip(model.trainable_weights, before, strict=True)]
+        )
+    for weight, old, without, penalized in zip(
+        model.trainable_weights, before, *changes, strict=True
+    ):
+        rate = 0.02 if weight.path.endswith("kernel") else 0.0
+        np.testing.assert_allclose(penalized, without - rate * old, atol=1e-5)
 
 
 @pytest.mark.parametrize(
