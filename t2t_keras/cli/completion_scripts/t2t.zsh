@@ -30,7 +30,7 @@ _t2t_settings() {
         '--config.model.tie_output:whether the target'\''s embedding matrix also computes the logits'
         '--config.model.embedding_scale:factor on the embeddings'
         '--config.model.source_end:whether the model sees the end token of the source'
-        '--config.model.activation:"relu", "swish", "gelu", "gelu_tanh" or "gelu_sigmoid"'
+        '--config.model.activation:"relu", "swish", "gelu", "gelu_tanh", "gelu_sigmoid" or a name in `keras.activations`'
         '--config.model.attention_bias:whether the projections of attention have biases'
         '--config.model.output_bias:whether the logits have a bias'
         '--config.model.position_offset:index of the first position'
