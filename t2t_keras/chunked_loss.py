@@ -9,7 +9,6 @@ import keras
 from keras import ops
 
 from t2t_keras.layers.numerics import at_least_float32, upstream_gradient
-from t2t_keras.losses import put_along_last_axis
 
 # Maximum number of logits in a chunk: 128 MiB in float32. Measured in training/RESULTS.md.
 MOST_LOGITS = 2**25
@@ -226,3 +225,11 @@ class Chunks:
             lambda index, *so_far: (index + 1, *add_chunk(index, *so_far)),
             (1, *results),
         )[1:]
+
+
+def put_along_last_axis(x, indices, values):
+    """Replaces one element along the last axis. `indices` and `values` are `[..., 1]`."""
+    shape, width = ops.shape(x), x.shape[-1]
+    rows = ops.reshape(x, (-1, width))
+    elements = ops.stack([ops.arange(ops.shape(rows)[0]), ops.reshape(indices, (-1,))], axis=-1)
+    return ops.reshape(ops.scatter_update(rows, elements, ops.reshape(values, (-1,))), shape)

@@ -1,98 +1,30 @@
-"""The training loss (§5.4): cross-entropy against a smoothed target distribution."""
+"""The losses of `training.loss`, among them the paper's (§5.4): label-smoothed cross-entropy.
+
+A loss is one class whose `call(labels, logits)` returns the loss of each position: a
+`keras.losses.Loss`, or a `TokenLoss` if it also changes how tokens are counted or summed.
+"""
+
+import inspect
 
 import keras
-from keras import ops
 
-from t2t_keras.checks import check_rate
-from t2t_keras.layers.masks import padding_mask
-from t2t_keras.layers.numerics import at_least_float32, upstream_gradient
-
-
-def token_cross_entropy(labels, logits, label_smoothing=0.0):
-    """Computes the loss of each position in nats, including padding; see `token_losses`."""
-    return token_losses(labels, logits, label_smoothing)[0]
-
-
-def token_losses(labels, logits, label_smoothing):
-    """Computes the smoothed and the unsmoothed loss of each position in nats, including padding.
-
-    The target distribution q is 1 − ε on the label, with ε spread evenly over the other V − 1
-    tokens. The code never builds q. With `log p = z − log Σ exp z`, the cross-entropy is
-
-        log Σ exp z − (1 − ε) z_label − ε / (V − 1) · (Σ z − z_label)
-
-    Its gradient, p − q, is written out because automatic differentiation would process an array of
-    the size of the logits once for each of these terms.
-
-    Args:
-        labels: integers `[...]`.
-        logits: z, `[..., V]`.
-        label_smoothing: ε.
-
-    Returns:
-        Two arrays `[...]` in float32: the smoothed loss, and the negative log-likelihood of the
-        label, from which perplexity is computed.
-    """
-    labels = ops.cast(labels, "int32")[..., None]
-    share = label_smoothing / (logits.shape[-1] - 1)  # q of each token except the label
-
-    @ops.custom_gradient
-    def losses(logits):
-        log_normalizer = ops.logsumexp(logits, axis=-1, keepdims=True)
-        label_logit = ops.take_along_axis(logits, labels, axis=-1)
-        unsmoothed = log_normalizer - label_logit
-        smoothed = unsmoothed
-        if label_smoothing:
-            others = ops.sum(logits, axis=-1, keepdims=True) - label_logit
-            smoothed = unsmoothed + label_smoothing * label_logit - share * others
-
-        def gradient(*args, upstream=None):
-            upstream = upstream_gradient(args, upstream)
-            d_smoothed, d_unsmoothed = upstream[..., :1], upstream[..., 1:]
-            d_both = d_smoothed + d_unsmoothed
-            p = ops.exp(logits - log_normalizer)
-            at_label = d_both * ops.exp(-unsmoothed) - d_both + label_smoothing * d_smoothed
-            return put_along_last_axis(p * d_both - share * d_smoothed, labels, at_label)
-
-        return ops.concatenate([smoothed, unsmoothed], axis=-1), gradient
-
-    both = losses(at_least_float32(logits))
-    return both[..., 0], both[..., 1]
-
-
-def put_along_last_axis(x, indices, values):
-    """Replaces one element along the last axis. `indices` and `values` are `[..., 1]`."""
-    shape, width = ops.shape(x), x.shape[-1]
-    rows = ops.reshape(x, (-1, width))
-    elements = ops.stack([ops.arange(ops.shape(rows)[0]), ops.reshape(indices, (-1,))], axis=-1)
-    return ops.reshape(ops.scatter_update(rows, elements, ops.reshape(values, (-1,))), shape)
-
-
-def token_weights(labels, sample_weight=None):
-    """Returns the weight of each position: 0 for padding, 1 or its `sample_weight` for a token.
-
-    Args:
-        labels: `[batch, length]`.
-        sample_weight: None, `[batch]` or `[batch, length]`.
-    """
-    weights = ops.cast(padding_mask(labels), "float32")
-    if sample_weight is None:
-        return weights
-    sample_weight = ops.cast(sample_weight, weights.dtype)
-    if len(sample_weight.shape) == len(weights.shape) - 1:
-        sample_weight = sample_weight[..., None]
-    return weights * sample_weight
+from t2t_keras.checks import check, check_choice, check_rate
+from t2t_keras.chunked_loss import chunked_loss, chunked_sums
+from t2t_keras.keras_losses import check_takes_logits
+from t2t_keras.options import call_with_options, check_options, read_options
+from t2t_keras.token_loss import (
+    TokenLoss,
+    check_labels,
+    inherits,
+    token_cross_entropy,
+    token_losses,
+    weighted_sum,
+)
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class LabelSmoothedCrossEntropy(keras.losses.Loss):
-    """Mean loss over the real tokens of a batch. Padding (label 0) is ignored.
-
-    `loss(labels, logits)`, for `model.compile(loss=…)`, is the sum over the tokens of the batch,
-    divided once by their number. For a batch that is spread over replicas or accumulated from
-    parts, add up the results of `sum_and_count` and divide at the end, because the mean of the
-    parts' means is a different value. Keras' own training step reports the mean of the batches'
-    means as `loss`; `Perplexity` is exact over all tokens.
+class LabelSmoothedCrossEntropy(TokenLoss):
+    """Cross-entropy with a smoothed target distribution; the mean over the real tokens of a batch.
 
     A subclass may override `call`, which returns the loss of each position, `sum_and_count`, or
     `__call__`. Training then uses them, with the logits of all tokens instead of chunks.
@@ -112,7 +44,7 @@ class LabelSmoothedCrossEntropy(keras.losses.Loss):
     """
 
     def __init__(self, label_smoothing=0.1, name="label_smoothed_cross_entropy"):
-        super().__init__(name=name, reduction="sum")
+        super().__init__(name=name)
         check_rate("label_smoothing", label_smoothing)
         self.label_smoothing = label_smoothing
 
@@ -120,65 +52,70 @@ class LabelSmoothedCrossEntropy(keras.losses.Loss):
         """Returns the loss of each position, `[batch, length]`, including padding."""
         return token_cross_entropy(y_true, y_pred, self.label_smoothing)
 
-    def sum_and_count(self, labels, logits, sample_weight=None):
-        """Returns the sum of the real tokens' losses, and the number of real tokens.
-
-        With `sample_weight`, the losses are weighted, and the number is the sum of the weights.
-        """
-        total, _, count = self.sums(labels, logits, sample_weight)
-        return total, count
-
     def sums(self, labels, logits, sample_weight=None):
         """Returns the sum of losses, their sum without smoothing (for perplexity) and the count."""
+        if not inherits(self, LabelSmoothedCrossEntropy, "call", "sum_and_count"):
+            return super().sums(labels, logits, sample_weight)
         check_labels(labels, logits)
-        weights = token_weights(labels, sample_weight)
-        if type(self).call is LabelSmoothedCrossEntropy.call:
-            losses = token_losses(labels, logits, self.label_smoothing)
-        else:
-            losses = self.call(labels, logits), token_cross_entropy(labels, logits)
-            check_losses(losses[0], labels)
-        losses = [at_least_float32(loss) for loss in losses]
-        total, unsmoothed = (ops.sum(loss * ops.cast(weights, loss.dtype)) for loss in losses)
-        return total, unsmoothed, ops.sum(weights)
+        weights, count = self.weights_and_count(labels, sample_weight)
+        losses = token_losses(labels, logits, self.label_smoothing)
+        total, unsmoothed = (weighted_sum(each, weights) for each in losses)
+        return total, unsmoothed, count
 
-    def __call__(self, y_true, y_pred, sample_weight=None):
-        total, count = self.sum_and_count(y_true, y_pred, sample_weight)
-        return Quotient(dtype=keras.backend.standardize_dtype(total.dtype))(total, count)
+    @property
+    def has_chunks(self):
+        overridable = "call", "weights_and_count", "sum_and_count", "sums"
+        return inherits(self, LabelSmoothedCrossEntropy, *overridable)
+
+    def sums_in_chunks(
+        self, x, projection, labels, weights, count_right, training, trained=True, half_product=None
+    ):
+        """Returns `chunked_sums`; in training, the first sum can be differentiated.
+
+        Args:
+            x, projection, labels, weights, count_right: see `chunked_sums`.
+            training: whether it is needed for training.
+            trained: in training, whether the projection is trained.
+            half_product: in training, see `chunked_loss`.
+        """
+        arguments = x, projection, labels, weights, self.label_smoothing, count_right
+        if training:
+            return chunked_loss(*arguments, train_projection=trained, half_product=half_product)
+        return chunked_sums(*arguments)
 
     def get_config(self):
         return {"name": self.name, "label_smoothing": self.label_smoothing}
 
 
-class Quotient(keras.losses.Loss):
-    """The quotient of two numbers, with Keras' convention for several replicas.
+# {name in `training.loss`: class or function of options that returns a `TokenLoss`, a
+# `keras.losses.Loss`, or a function (labels, logits) → loss of each position}
+LOSSES = {"label_smoothed_cross_entropy": LabelSmoothedCrossEntropy}
 
-    Keras sums gradients over the replicas of a `tf.distribute` strategy. So there, its reduction of
-    losses also divides by the number of replicas.
+
+def named_loss(name, options="", label_smoothing=0.1):
+    """Returns the loss that the settings `training.loss` and `training.loss_options` describe.
+
+    Args:
+        name: a name in `LOSSES`.
+        options: "NAME=VALUE,NAME=VALUE".
+        label_smoothing: ε, for losses with an argument of this name. Other losses accept only the
+            default, 0.1, and 0.
     """
-
-    def __init__(self, dtype):
-        super().__init__(reduction="mean", dtype=dtype)
-
-    def call(self, y_true, y_pred):
-        return ops.divide_no_nan(y_true, y_pred)[None]
-
-
-def check_losses(losses, labels):
-    """Rejects losses unless there is one per position. Others would get wrong weights."""
-    if len(losses.shape) != len(labels.shape):
-        raise ValueError(
-            "`call` of a LabelSmoothedCrossEntropy must return one loss for each position, of the "
-            f"shape of the labels, {tuple(labels.shape)}. Received: losses of shape "
-            f"{tuple(losses.shape)}. To compute the mean of the batch, override `__call__`"
-        )
-
-
-def check_labels(labels, logits):
-    known = zip(labels.shape, logits.shape, strict=False)
-    if len(logits.shape) != len(labels.shape) + 1 or any(
-        a != b and a is not None and b is not None for a, b in known
-    ):
-        raise ValueError(
-            "Labels [batch, length] require logits [batch, length, vocabulary]. Received: "
-            f"labels of shape {tuple(labels.shape)}, logits of shape {tuple(logits.shape)}"
-        )
+    check_choice("loss", name, LOSSES)
+    make, options = LOSSES[name], read_options("loss_options", options)
+    smoothing = {}
+    if "label_smoothing" in inspect.signature(make).parameters:
+        smoothing = {"label_smoothing": label_smoothing}
+        if "label_smoothing" in options:
+            raise ValueError(
+                "`loss_options` must not contain label_smoothing: it is a setting, "
+                "training.label_smoothing"
+            )
+    elif label_smoothing not in (0, 0.1):
+        allowed = f"0 (or 0.1, the default) with loss={name!r}, which has no label smoothing"
+        check(False, "label_smoothing", label_smoothing, allowed)
+    check_options("loss_options", make, options, given=(*smoothing, "name"))
+    loss = call_with_options("loss_options", make, smoothing, options)
+    check(callable(loss), f"LOSSES[{name!r}]", loss, "a function or class that returns a loss")
+    check_takes_logits(loss)
+    return loss

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from t2t_keras.losses import check_labels, token_cross_entropy, token_weights
+from t2t_keras.token_loss import check_labels, token_cross_entropy, token_weights
 
 
 @keras.saving.register_keras_serializable("t2t_keras")

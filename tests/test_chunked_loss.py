@@ -16,7 +16,7 @@ from t2t_keras import (
     chunked_loss,
 )
 from t2t_keras.layers.shared_embedding import SharedEmbedding
-from t2t_keras.losses import token_weights
+from t2t_keras.token_loss import token_weights
 from t2t_keras.metrics import right_tokens
 
 LABELS = ids(3, 5, [5, 3, 0])

@@ -5,7 +5,7 @@ from keras import ops
 from support.models.helpers import array, gradients, ids, tiny_model, vectors
 
 from t2t_keras import LabelSmoothedCrossEntropy
-from t2t_keras.losses import token_cross_entropy
+from t2t_keras.token_loss import token_cross_entropy
 
 
 def expected_losses(labels, logits, smoothing):

@@ -3,7 +3,7 @@
 from keras import ops
 
 from t2t_keras.decoding.rows import BEGIN, PADDING
-from t2t_keras.losses import token_cross_entropy
+from t2t_keras.token_loss import token_cross_entropy
 
 
 def log_probabilities(model, source, target):

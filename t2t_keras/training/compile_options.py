@@ -4,10 +4,14 @@ Keras does not compile a loaded model whose class overrides `compile`, unless th
 overrides `get_compile_config` and `compile_from_config`.
 """
 
+import contextlib
 import inspect
 import warnings
 
 import keras
+
+from t2t_keras.keras_losses import NoTokenLoss, check_takes_logits, token_loss
+from t2t_keras.sequence_model import SequenceModel
 
 KERAS_COMPILE = inspect.signature(keras.Model.compile)
 # {option of the training step on TensorFlow: (default, advice for other backends)}
@@ -36,11 +40,27 @@ class CompileOptions:
         self.compile_options = {}
 
     def compile_in_keras(self, *args, **kwargs):
-        """Calls Keras' `compile`, and records whether the loss is weighted."""
-        given = KERAS_COMPILE.bind(self, *args, **kwargs).arguments
-        if given.get("loss") is not None:  # without one, Keras keeps the loss and its weights
-            self.has_loss_weights = given.get("loss_weights") is not None
-        super().compile(*args, **kwargs)
+        """Calls Keras' `compile` with the mean over real tokens of the loss.
+
+        Records whether the loss is weighted.
+        """
+        given = KERAS_COMPILE.bind(self, *args, **kwargs)
+        options = given.arguments
+        if options.get("loss") is not None:  # without one, Keras keeps the loss and its weights
+            self.has_loss_weights = options.get("loss_weights") is not None
+            options["loss"] = self.mean_over_tokens(options["loss"])
+        super().compile(*given.args[1:], **given.kwargs)
+
+    def mean_over_tokens(self, loss):
+        """Returns a loss as a `TokenLoss` if that is possible, otherwise unchanged."""
+        # Keras interprets lists and dicts of losses. A model with its own `call` may not return
+        # logits.
+        if isinstance(loss, list | tuple | dict) or type(self).call is not SequenceModel.call:
+            return loss
+        check_takes_logits(loss)
+        with contextlib.suppress(NoTokenLoss):
+            return token_loss(loss, self.config.vocab_size)
+        return loss
 
     def get_compile_config(self):
         config = super().get_compile_config()
@@ -122,8 +142,8 @@ def refuse_unused_options(model):
     """Rejects options of `compile` that Keras' training step would ignore."""
     if model.accumulate > 1 or model.clip_norm is not None or model.r_drop:
         raise ValueError(
-            "`accumulate`, `clip_norm` and `r_drop` have an effect only with a "
-            "LabelSmoothedCrossEntropy, without loss_weights and without `compute_loss` or "
+            "`accumulate`, `clip_norm` and `r_drop` have an effect only with a loss that is a mean "
+            "of one value for each token, without loss_weights and without `compute_loss` or "
             "`__call__` of one's own. With another loss, use the optimizer's "
             "gradient_accumulation_steps and global_clipnorm, and no r_drop. Received: "
             f"loss={model.loss!r}, accumulate={model.accumulate}, clip_norm={model.clip_norm}, "

@@ -9,7 +9,7 @@ import keras
 from keras import ops
 
 from t2t_keras.layers.numerics import at_least_float32, upstream_gradient
-from t2t_keras.losses import token_weights
+from t2t_keras.token_loss import token_weights
 from t2t_keras.training.token_sums import TokenSums, token_sums_of_logits
 
 

@@ -19,7 +19,6 @@ import keras
 import tensorflow as tf
 
 from t2t_keras.checks import check, check_integer, check_not_negative
-from t2t_keras.losses import token_weights
 from t2t_keras.metrics import Perplexity, TokenAccuracy
 from t2t_keras.training.compile_options import (
     CompileOptions,
@@ -36,7 +35,6 @@ from t2t_keras.training.token_sums import (
     has_chunks,
     has_sums,
     is_overridden,
-    is_plain,
     metrics_of_sums,
     token_sums_of_logits,
 )
@@ -67,7 +65,7 @@ class TrainingStep(CompileOptions):
                 scaled down. None: no limit.
             r_drop: α of R-Drop, see r_drop.py. 0: one pass over each batch.
             by_products: whether to report perplexity, which the loss yields at no extra cost, and
-                token accuracy in evaluations. Needs a LabelSmoothedCrossEntropy.
+                token accuracy in evaluations. Needs a loss that gives one value for each token.
         """
         check_integer("accumulate", accumulate)
         check_not_negative("r_drop", r_drop)
@@ -124,12 +122,12 @@ class TrainingStep(CompileOptions):
             return super().train_step(data)
         refuse_scaled_loss(self)
         scale = 1.0
-        if is_plain(self.loss):  # the divisor is known before the loss is computed
-            tokens = sum_over_replicas([tf.reduce_sum(token_weights(labels, weights))])[0]
-            scale = tf.math.reciprocal_no_nan(tokens)
+        if self.loss.count_is_known:
+            _, count = self.loss.weights_and_count(labels, weights)
+            scale = tf.math.reciprocal_no_nan(sum_over_replicas([count])[0])
         sums, gradients, logits = self.replica_step(inputs, labels, weights, scale)
         total = TokenSums(*sum_over_replicas(sums))
-        if not is_plain(self.loss):
+        if not self.loss.count_is_known:
             gradients = scaled(gradients, tf.math.reciprocal_no_nan(total.count))
         self.apply(gradients)
         results = self.updated_metrics(total, inputs, labels, logits, weights, training=True)
@@ -198,7 +196,7 @@ class TrainingStep(CompileOptions):
     def replica_step(self, inputs, labels, weights, scale):
         """Returns the `TokenSums`, the gradients and the logits (or None) of this replica's rows.
 
-        The loss is multiplied by `scale`, one over the number of real tokens in the whole batch,
+        The loss is multiplied by `scale`, one over the divisor of the whole batch's loss,
         before the backward pass. Scaling the gradients afterward would cost a pass over all of
         them. The gradient of a weight that the loss does not depend on is None.
         """

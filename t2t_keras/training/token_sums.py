@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from t2t_keras.chunked_loss import chunked_loss, chunked_sums
 from t2t_keras.layers.shared_embedding import SharedEmbedding
-from t2t_keras.losses import LabelSmoothedCrossEntropy, token_cross_entropy, token_weights
 from t2t_keras.metrics import Perplexity, TokenAccuracy, right_tokens
+from t2t_keras.token_loss import TokenLoss, inherits, token_weights
 from t2t_keras.training.half_products import half_product_for
 
 
@@ -39,28 +38,21 @@ def chunked_token_sums(model, inputs, labels, sample_weight, count_right, traini
     x = model(inputs, training=training, project=False)
     layer = model.output_embedding
     weights = token_weights(labels, sample_weight)
-    arguments = x, layer.projection, labels, weights, model.loss.label_smoothing, count_right
+    arguments = x, layer.projection, labels, weights, count_right
+    options = {}
     if training:
         half_product = half_product_for(x, compiled=getattr(model, "xla", True))
-        loss, unsmoothed, *right = chunked_loss(
-            *arguments, train_projection=layer.trainable, half_product=half_product
-        )
-    else:
-        loss, unsmoothed, *right = chunked_sums(*arguments)
+        options = {"trained": layer.trainable, "half_product": half_product}
+    loss, unsmoothed, *right = model.loss.sums_in_chunks(*arguments, training, **options)
     tokens = ops.sum(weights)
     return TokenSums(loss, tokens, unsmoothed, tokens, *(right or [ops.zeros(())]))
 
 
 def token_sums_of_logits(loss, labels, logits, sample_weight, count_right):
     """Returns the `TokenSums` of a batch with known logits."""
+    total, unsmoothed, count = loss.sums(labels, logits, sample_weight)
     weights = token_weights(labels, sample_weight)
-    if is_plain(loss):
-        total, unsmoothed, count = loss.sums(labels, logits, sample_weight)
-        tokens = count
-    else:
-        total, count = loss.sum_and_count(labels, logits, sample_weight)
-        unsmoothed = ops.sum(token_cross_entropy(labels, logits) * weights)
-        tokens = ops.sum(weights)
+    tokens = ops.sum(weights)
     right = ops.zeros(())
     if count_right:
         right = ops.sum(ops.where(right_tokens(labels, logits), weights, 0.0))
@@ -69,28 +61,23 @@ def token_sums_of_logits(loss, labels, logits, sample_weight, count_right):
     return TokenSums(total, count, unsmoothed, tokens, right)
 
 
-def is_plain(loss):
-    """Returns whether a loss is our own class, not a subclass, which may compute something else."""
-    return type(loss) is LabelSmoothedCrossEntropy
-
-
 def has_sums(model):
-    """Returns whether the loss of a batch follows from `sum_and_count` of the model's loss.
+    """Returns whether the loss of a batch follows from `sums` of the model's loss.
 
     This is false for other losses, and if a subclass or `loss_weights` changes the computation.
     """
     return (
-        isinstance(model.loss, LabelSmoothedCrossEntropy)
-        and type(model.loss).__call__ is LabelSmoothedCrossEntropy.__call__
+        isinstance(model.loss, TokenLoss)
+        and inherits(model.loss, TokenLoss, "__call__")
         and not model.has_loss_weights
         and not is_overridden(model, "compute_loss", keras.Model)
     )
 
 
 def has_chunks(model):
-    """Returns whether loss and logits are not overridden, so that chunks yield the same result."""
+    """Returns whether the loss has chunks, and the logits are not overridden."""
     return (
-        is_plain(model.loss)
+        model.loss.has_chunks
         and "project" in inspect.signature(type(model).call).parameters
         and type(model.output_embedding) is SharedEmbedding
     )

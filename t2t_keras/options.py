@@ -1,0 +1,97 @@
+"""Options of a loss, an optimizer or a schedule that is chosen by name, as one setting.
+
+`--config.training.optimizer_options=weight_decay=0.1,beta_1=0.9` are the arguments with which the
+function of that name is called.
+"""
+
+import ast
+import inspect
+import math
+import numbers
+
+from t2t_keras.checks import check, nearest
+
+WORDS = {"true": True, "false": False, "none": None}
+
+
+def read_options(setting, text):
+    """Returns {name: value} of "NAME=VALUE,NAME=VALUE"; {} for "".
+
+    A value is a number, true, false, none, a word, a text in quotation marks, or a list of values
+    in brackets.
+
+    Args:
+        setting: name of the setting, for error messages.
+        text: its value.
+    """
+    allowed = "NAME=VALUE,NAME=VALUE, with text that is not a single word in quotation marks"
+    check(isinstance(text, str), setting, text, allowed)
+    try:
+        call = ast.parse(f"f({text}\n)", mode="eval").body
+        is_call = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        check(is_call and not call.args, setting, text, allowed)
+        names = [keyword.arg for keyword in call.keywords]
+        options = {keyword.arg: value_of(keyword.value) for keyword in call.keywords}
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
+        raise ValueError(f"`{setting}` must be {allowed}. Received: {setting}={text!r}") from error
+    check(None not in names, setting, text, allowed)
+    check(len(names) == len(options), setting, text, "options of which none is given twice")
+    return options
+
+
+def value_of(node):
+    """Returns the value of an expression. Raises `ValueError` unless it is a literal or a word."""
+    if isinstance(node, ast.Name):
+        return WORDS.get(node.id.lower(), node.id)
+    if isinstance(node, ast.List | ast.Tuple):
+        return [value_of(each) for each in node.elts]
+    value = ast.literal_eval(node)
+    finite = isinstance(value, str | int) or isinstance(value, float) and math.isfinite(value)
+    if not (finite or value is None):
+        raise ValueError(value)
+    return value
+
+
+def check_options(setting, function, options, given=()):
+    """Checks the options with which a function will be called against its parameters.
+
+    An unknown or a missing option is named. A value must have the type of the parameter's default.
+
+    Args:
+        setting: name of the setting.
+        function: function or class.
+        options: {name: value}.
+        given: names of the parameters that are not options.
+    """
+    parameters = inspect.signature(function).parameters.values()
+    known = {p.name: p for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
+    takes_any = any(p.kind == p.VAR_KEYWORD for p in parameters)
+    known = {name: p for name, p in known.items() if name not in given}
+    for name, value in options.items():
+        if name not in known and (name in given or not takes_any):
+            has = f"The options are: {', '.join(known)}" if known else "There are none"
+            raise ValueError(f"`{setting}` has no option {name!r}{nearest(name, known)}. {has}")
+        if name in known:
+            check_type(f"{setting}: {name}", value, known[name].default)
+    for name, parameter in known.items():
+        if parameter.default is parameter.empty and name not in options:
+            raise ValueError(f"`{setting}` must give the option {name!r}, which has no default")
+
+
+def check_type(name, value, default):
+    """Checks that a value has the type of a default value."""
+    if isinstance(default, bool):
+        check(isinstance(value, bool), name, value, "true or false")
+    elif isinstance(default, numbers.Real):
+        is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        check(is_number, name, value, "a number")
+    elif isinstance(default, str):
+        check(isinstance(value, str), name, value, "text")
+
+
+def call_with_options(setting, function, arguments, options):
+    """Calls a function with options; a value that it refuses is named with the setting."""
+    try:
+        return function(**arguments, **options)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`{setting}`: {error}. Received: {options}") from error
