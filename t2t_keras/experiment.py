@@ -15,13 +15,14 @@ from t2t_keras.checks import check, check_choice
 from t2t_keras.config_files import executed, find_config, loading_plugins_of
 from t2t_keras.decoding.search import check_method
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.losses import LabelSmoothedCrossEntropy
+from t2t_keras.keras_losses import NoTokenLoss, token_loss
+from t2t_keras.losses import named_loss
 from t2t_keras.metrics import Perplexity, TokenAccuracy
 from t2t_keras.models import architecture_of, check_models, model_class
 from t2t_keras.plugins import absolute, load_plugin
-from t2t_keras.schedules import PeakSchedule, TransformerSchedule
 from t2t_keras.training.jax_devices import prepare_jax
-from t2t_keras.training.trainable_models import Adam, trainable
+from t2t_keras.training.optimizers import named_optimizer
+from t2t_keras.training.trainable_models import trainable
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
 
@@ -97,14 +98,25 @@ class Experiment:
 
     def schedule(self):
         """Returns the learning rate schedule."""
+        return self.training.learning_rates(self.model.d_model)
+
+    def loss(self):
+        """Returns the loss. Raises `ValueError` if it gives no value for each token."""
+        name, training = self.training.loss, self.training
+        loss = named_loss(name, training.loss_options, training.label_smoothing)
+        try:
+            return token_loss(loss, self.model.vocab_size)
+        except NoTokenLoss as error:
+            raise ValueError(f"`training.loss`: {name!r} cannot be trained: {error}") from error
+
+    def optimizer(self, model):
+        """Returns the optimizer for a model."""
         training = self.training
-        rate, warmup_steps = training.learning_rate, training.warmup_steps
-        if training.schedule == "paper":
-            return TransformerSchedule(self.model.d_model, warmup_steps, rate)
-        return PeakSchedule(rate, warmup_steps, training.schedule, training.steps)
+        arguments = training.optimizer, self.schedule(), training.optimizer_options, model
+        return named_optimizer(*arguments)
 
     def compiled_model(self, **compile_options):
-        """Returns the model with the paper's optimizer, schedule and loss (§5.3, §5.4).
+        """Returns the model with its optimizer, schedule and loss.
 
         Args:
             **compile_options: passed to `model.compile`, for example `metrics=[]`.
@@ -122,17 +134,14 @@ class Experiment:
             "metrics": [TokenAccuracy(), Perplexity()],
             "jit_compile": {"auto": "auto", "on": True, "off": False}[training.xla],
         }
-        clipping = {"global_clipnorm": training.clip_norm or None}
-        if on_tensorflow:
-            clipping = {}
+        optimizer = self.optimizer(model)
+        if not on_tensorflow:
+            optimizer.global_clipnorm = training.clip_norm or optimizer.global_clipnorm
+        else:
             options["accumulate"] = training.accumulate
             options["clip_norm"] = training.clip_norm or None
             options["r_drop"] = training.r_drop
-        model.compile(
-            optimizer=Adam(self.schedule(), beta_1=0.9, beta_2=0.98, epsilon=1e-9, **clipping),
-            loss=LabelSmoothedCrossEntropy(training.label_smoothing),
-            **{**options, **compile_options},
-        )
+        model.compile(optimizer=optimizer, loss=self.loss(), **{**options, **compile_options})
         return model
 
 

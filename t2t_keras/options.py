@@ -46,7 +46,7 @@ def value_of(node):
     if isinstance(node, ast.List | ast.Tuple):
         return [value_of(each) for each in node.elts]
     value = ast.literal_eval(node)
-    finite = isinstance(value, str | int) or isinstance(value, float) and math.isfinite(value)
+    finite = isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
     if not (finite or value is None):
         raise ValueError(value)
     return value

@@ -1,9 +1,12 @@
-"""Learning rate schedules: the paper's (§5.3), and one with a given peak."""
+"""Learning rate schedules: the paper's (§5.3), one with a given peak, and all by name."""
+
+import inspect
 
 import keras
 from keras import ops
 
-from t2t_keras.checks import check_choice, check_integer, check_positive
+from t2t_keras.checks import check, check_choice, check_integer, check_positive
+from t2t_keras.options import call_with_options, check_options, read_options
 
 DECAYS = ("inverse_sqrt", "linear", "constant")
 
@@ -101,6 +104,48 @@ class PeakSchedule(keras.optimizers.schedules.LearningRateSchedule):
             "decay": self.decay,
             "steps": self.steps,
         }
+
+
+def paper(d_model, warmup_steps, learning_rate):
+    return TransformerSchedule(d_model, warmup_steps, scale=learning_rate)
+
+
+def inverse_sqrt(learning_rate, warmup_steps):
+    return PeakSchedule(learning_rate, warmup_steps, "inverse_sqrt")
+
+
+def linear(learning_rate, warmup_steps, steps):
+    return PeakSchedule(learning_rate, warmup_steps, "linear", steps)
+
+
+def constant(learning_rate, warmup_steps):
+    return PeakSchedule(learning_rate, warmup_steps, "constant")
+
+
+# {name in `training.schedule`: function that returns the schedule. Its arguments are those of
+# d_model, learning_rate, warmup_steps and steps that it needs, and its options}
+SCHEDULES = {"paper": paper, "inverse_sqrt": inverse_sqrt, "linear": linear, "constant": constant}
+OF_PEAK = inverse_sqrt, linear, constant  # the learning rate is the peak
+
+
+def named_schedule(name, options="", **facts):
+    """Returns the schedule that `training.schedule` and `training.schedule_options` describe.
+
+    Args:
+        name: a name in `SCHEDULES`.
+        options: "NAME=VALUE,NAME=VALUE".
+        **facts: d_model, learning_rate, warmup_steps and steps.
+    """
+    check_choice("schedule", name, SCHEDULES)
+    make, options = SCHEDULES[name], read_options("schedule_options", options)
+    check_options("schedule_options", make, options, given=tuple(facts))
+    parameters = inspect.signature(make).parameters
+    arguments = {fact: value for fact, value in facts.items() if fact in parameters}
+    schedule = call_with_options("schedule_options", make, arguments, options)
+    allowed = "a function that returns a keras.optimizers.schedules.LearningRateSchedule"
+    is_schedule = isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule)
+    check(is_schedule, f"SCHEDULES[{name!r}]", schedule, allowed)
+    return schedule
 
 
 def rate_of_last_update(optimizer):

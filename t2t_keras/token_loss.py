@@ -21,8 +21,8 @@ class TokenLoss(keras.losses.Loss):
     because the mean of the parts' means is a different value. Keras' own training step reports the
     mean of the batches' means as `loss`; `Perplexity` is exact over all tokens.
 
-    A subclass defines `call`. It may override `weights_and_count` or `sum_and_count`, which training
-    obeys, or `__call__`, with which training is Keras' own step.
+    A subclass defines `call`. It may override `weights_and_count` or `sum_and_count`, which
+    training obeys, or `__call__`, with which training is Keras' own step.
     """
 
     has_chunks = False  # whether there is a method `sums_in_chunks`

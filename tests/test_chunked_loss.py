@@ -16,8 +16,8 @@ from t2t_keras import (
     chunked_loss,
 )
 from t2t_keras.layers.shared_embedding import SharedEmbedding
-from t2t_keras.token_loss import token_weights
 from t2t_keras.metrics import right_tokens
+from t2t_keras.token_loss import token_weights
 
 LABELS = ids(3, 5, [5, 3, 0])
 SENTENCE_WEIGHTS = np.array([1.0, 0.5, 2.0], "float32")

@@ -96,7 +96,7 @@ def read_settings(path):
 
 
 def check_same_model(path, experiment):
-    """Rejects a different model or seed, which would not fit the run's checkpoints."""
+    """Rejects a different model, seed or optimizer, which would not fit the run's checkpoints."""
     started = read_settings(path)
     kinds = [architecture_of(each.model) for each in (started, experiment)]
     if kinds[0] != kinds[1]:
@@ -107,7 +107,7 @@ def check_same_model(path, experiment):
     known, settings = dataclasses.asdict(started), dataclasses.asdict(experiment)
     for each in (known, settings):
         each["training"]["freeze"] = sorted(each["training"]["freeze"])
-    training = {name: settings["training"][name] for name in ("seed", "freeze")}
+    training = {name: settings["training"][name] for name in ("seed", "freeze", "optimizer")}
     fixed = {"model": settings["model"], "training": training}
     for part, fields in fixed.items():
         for name, value in fields.items():

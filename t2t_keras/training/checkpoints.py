@@ -19,7 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from t2t_keras.checks import check_integer, nearest
+from t2t_keras.checks import check_integer
+from t2t_keras.training.state_fit import check_fits, has_optimizer, named
 
 # Errors of `zipfile` and NumPy for an altered file, or for a file that claims a huge array.
 UNREADABLE = (
@@ -142,6 +143,12 @@ class Checkpoints:
         with damage_reported(self.path(step)), opened(self.path(step)) as file:
             return parsed_notes(file["notes"])
 
+    def shapes(self, step):
+        """Returns {name: shape} of a checkpoint's arrays without reading them."""
+        with damage_reported(self.path(step)), zipfile.ZipFile(self.path(step)) as file:
+            names = [name.removesuffix(".npy") for name in file.namelist() if name != "notes.npy"]
+            return {name: shape_in(file, name) for name in names}
+
     def digest(self, step):
         """Returns a digest of a checkpoint's contents, computed from the checksums in its file."""
         with damage_reported(self.path(step)), zipfile.ZipFile(self.path(step)) as file:
@@ -247,6 +254,15 @@ def numbers(name, array):
     return array
 
 
+def shape_in(archive, name):
+    """Returns the shape of an array, which its header states."""
+    with archive.open(f"{name}.npy") as member:
+        version = np.lib.format.read_magic(member)
+        if version != (1, 0):  # `write_array` chooses it for all arrays of numbers
+            raise ValueError(f"{name} has a header of version {version}")
+        return np.lib.format.read_array_header_1_0(member)[0]
+
+
 def parsed_notes(array):
     notes = json.loads(array.tobytes())
     if not isinstance(notes, dict):
@@ -283,27 +299,12 @@ def restore(model, state):
         model: a built model.
         state: {name: array}, see `state_of`. The arrays of the optimizer may be missing.
     """
+    check_fits(model, {name: array.shape for name, array in state.items()})
     variables = named("model", model.variables)
-    if any(name.startswith("optimizer/") for name in state):
+    if has_optimizer(state):
         variables |= named("optimizer", model.optimizer.variables)
     for name, variable in variables.items():
-        if name not in state:
-            raise ValueError(
-                f"The checkpoint has no {name}{nearest(name, state)}: it belongs to a different "
-                "model"
-            )
-        if state[name].shape != tuple(variable.shape):
-            raise ValueError(
-                f"{name} has the shape {tuple(variable.shape)} in the model and "
-                f"{state[name].shape} in the checkpoint: it belongs to a different model"
-            )
-    for name, variable in variables.items():
         variable.assign(state[name])
-
-
-def named(kind, variables):
-    """Names variables by index, because Keras' own names differ between equal models."""
-    return {f"{kind}/{index:04}": variable for index, variable in enumerate(variables)}
 
 
 def average(checkpoints, last):

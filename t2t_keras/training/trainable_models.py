@@ -1,4 +1,4 @@
-"""Models that can be trained, and their optimizer, on Keras' backend.
+"""Models that can be trained, and Adam, on Keras' backend.
 
 `trainable` gives a model a training step: on TensorFlow, the step in `replica_step.py`; on JAX,
 Keras' step with the loss in `jax_step.py`; on other backends, Keras' step. The package exports
@@ -10,20 +10,17 @@ import functools
 
 import keras
 
+from t2t_keras.training.optimizers import Adam
 from t2t_keras.transformer import Transformer
 
 if keras.config.backend() == "tensorflow":
-    from t2t_keras.training.adam import Adam
     from t2t_keras.training.replica_step import TrainingStep
+elif keras.config.backend() == "jax":
+    from t2t_keras.training.jax_step import TrainingStep
 else:
-    from keras.optimizers import Adam
+    from t2t_keras.training.compile_options import CompileOptions as TrainingStep
 
-    # A model that was saved on TensorFlow refers to our Adam by this name.
-    keras.saving.get_custom_objects().setdefault("t2t_keras>Adam", Adam)
-    if keras.config.backend() == "jax":
-        from t2t_keras.training.jax_step import TrainingStep
-    else:
-        from t2t_keras.training.compile_options import CompileOptions as TrainingStep
+__all__ = ["Adam", "TrainableTransformer", "trainable"]
 
 
 @functools.cache

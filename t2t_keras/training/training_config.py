@@ -12,7 +12,9 @@ from t2t_keras.checks import (
     check_positive,
     check_rate,
 )
-from t2t_keras.schedules import DECAYS
+from t2t_keras.losses import named_loss
+from t2t_keras.schedules import OF_PEAK, SCHEDULES, named_schedule
+from t2t_keras.training.optimizers import ADAPTIVE, OPTIMIZERS, optimizer_options
 
 
 @accepts_old_names("training")
@@ -23,12 +25,18 @@ class TrainingConfig:
     Args:
         steps: number of updates. The paper: 100,000 (base), 300,000 (big).
         seed: random seed for the initial weights, dropout and the order of the data.
-        label_smoothing: ε of the loss. The paper: 0.1.
+        loss: name of a loss in `LOSSES`: "label_smoothed_cross_entropy", or a plug-in's.
+        loss_options: options of the loss, NAME=VALUE,NAME=VALUE.
+        label_smoothing: ε of the loss. The paper: 0.1. Other losses than the default may have none.
+        optimizer: "adam", as in the paper, "adamw", "adafactor", "lion", "muon", or a plug-in's.
+        optimizer_options: options of the optimizer, such as weight_decay=0.1,beta_1=0.95.
         warmup_steps: warm-up steps of the learning rate schedule. The paper: 4,000.
         learning_rate: factor on the learning rate schedule. The paper: 1. With other schedules,
             the rate after the warm-up.
         schedule: "paper"; "inverse_sqrt", the same curve named by its peak; "linear", which falls
-            from the peak to 0 at the last step; or "constant", without a decay after the warm-up.
+            from the peak to 0 at the last step; "constant", without a decay after the warm-up; or
+            a plug-in's.
+        schedule_options: options of a plug-in's schedule, NAME=VALUE,NAME=VALUE.
         accumulate: number of parts into which a device splits its rows, to fit its memory.
         clip_norm: maximum norm of the gradients; larger ones are scaled down. 0: no limit, as in
             the paper.
@@ -58,10 +66,15 @@ class TrainingConfig:
 
     steps: int = 100_000
     seed: int = 1
+    loss: str = "label_smoothed_cross_entropy"
+    loss_options: str = ""
     label_smoothing: float = 0.1
+    optimizer: str = "adam"
+    optimizer_options: str = ""
     warmup_steps: int = 4000
     learning_rate: float = 1.0
     schedule: str = "paper"
+    schedule_options: str = ""
     accumulate: int = 1
     clip_norm: float = 0.0
     r_drop: float = 0.0
@@ -88,20 +101,25 @@ class TrainingConfig:
         check(self.seed < 2**32, "seed", self.seed, "below 2^32")
         check_rate("label_smoothing", self.label_smoothing)
         check_positive("learning_rate", self.learning_rate)
-        check_choice("schedule", self.schedule, ("paper", *DECAYS))
+        named_loss(self.loss, self.loss_options, self.label_smoothing)
+        optimizer_options(self.optimizer, self.optimizer_options)
+        check_choice("schedule", self.schedule, SCHEDULES)
         check(
             self.schedule != "linear" or self.warmup_steps <= self.steps,
             "warmup_steps",
             self.warmup_steps,
             f"at most steps={self.steps} with schedule='linear'",
         )
+        # Others may have any rate. SGD's updates, for example, are as small as the gradients.
+        is_peak = SCHEDULES[self.schedule] in OF_PEAK and OPTIMIZERS[self.optimizer] in ADAPTIVE
         check(
-            self.schedule == "paper" or self.learning_rate < 0.1,
+            not is_peak or self.learning_rate < 0.1,
             "learning_rate",
             self.learning_rate,
             f"below 0.1 with schedule={self.schedule!r}, such as 1e-4: it is the learning rate "
             "after the warm-up",
         )
+        self.learning_rates(d_model=512)  # checks the options; any width will do
         for name in ("clip_norm", "r_drop", "checkpoint_minutes"):
             check_not_negative(name, getattr(self, name))
         is_list = isinstance(self.freeze, tuple | list)
@@ -121,3 +139,8 @@ class TrainingConfig:
             self.checkpoint_every,
             "at least 1 if checkpoint_minutes is 0, or a killed run would lose everything",
         )
+
+    def learning_rates(self, d_model):
+        """Returns the learning rate schedule for a model of this width."""
+        facts = {name: getattr(self, name) for name in ("learning_rate", "warmup_steps", "steps")}
+        return named_schedule(self.schedule, self.schedule_options, d_model=d_model, **facts)

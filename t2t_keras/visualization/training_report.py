@@ -19,6 +19,13 @@ from t2t_keras.visualization.document import (
     table,
 )
 
+# {schedule: how the learning rate falls after the warm-up}
+FALLS = {
+    "paper": "with the inverse square root of the step",
+    "inverse_sqrt": "with the inverse square root of the step",
+    "linear": "linearly",
+    "constant": "",
+}
 HISTORY_ROWS = 12  # maximum number of evaluations in the table; the plot shows all of them
 
 
@@ -151,36 +158,35 @@ def history(evaluations):
 
 def schedule(run):
     training, rate = run.experiment.training, run.experiment.schedule()
-    # Keras counts steps from 0; the paper and this report count them from 1.
-    peak, last = (float(rate(step - 1)) for step in (training.warmup_steps, training.steps))
-    if training.steps <= training.warmup_steps:
-        course = (
-            f"It rises throughout, to {last:.2e} at step {training.steps:,}, because the warm-up "
-            f"has {training.warmup_steps:,} steps."
-        )
-    elif training.schedule == "constant":
-        course = (
-            f"It rises to {peak:.2e} during the warm-up of {training.warmup_steps:,} steps, and "
-            "stays there."
-        )
-    else:
-        fall = (
-            "linearly"
-            if training.schedule == "linear"
-            else "with the inverse square root of the step"
-        )
-        course = (
-            f"It rises to {peak:.2e} during the warm-up of {training.warmup_steps:,} steps, then "
-            f"falls {fall}, to {last:.2e} at step {training.steps:,}."
-        )
     file = io.BytesIO()
     schedule_curve(file, rate, training.steps, run.latest.get("step"))
     return section(
         "Learning rate",
         paragraph(element("code", formula(run.experiment))),
-        paragraph(course),
+        paragraph(course_of_rate(training, rate)),
         picture(file.getvalue(), "The learning rate over the steps"),
     )
+
+
+def course_of_rate(training, rate):
+    """Describes how the learning rate changes over the steps."""
+    warmup, steps = training.warmup_steps, training.steps
+    # Keras counts steps from 0; the paper and this report count them from 1.
+    peak, last = (float(rate(step - 1)) for step in (warmup, steps))
+    if training.schedule not in FALLS:  # a plug-in's schedule
+        return (
+            f"It is {float(rate(0)):.2e} at step 1, {peak:.2e} at step {warmup:,}, the last of the "
+            f"warm-up, and {last:.2e} at step {steps:,}."
+        )
+    if steps <= warmup:
+        return (
+            f"It rises throughout, to {last:.2e} at step {steps:,}, because the warm-up has "
+            f"{warmup:,} steps."
+        )
+    rise = f"It rises to {peak:.2e} during the warm-up of {warmup:,} steps"
+    if training.schedule == "constant":
+        return f"{rise}, and stays there."
+    return f"{rise}, then falls {FALLS[training.schedule]}, to {last:.2e} at step {steps:,}."
 
 
 def formula(experiment):
@@ -190,6 +196,9 @@ def formula(experiment):
     if training.schedule == "paper":
         scale = "" if training.learning_rate == 1 else f"{rate} · "
         return f"{scale}{experiment.model.d_model}^−0.5 · min(step^−0.5, step · {warmup}^−1.5)"
+    if training.schedule not in FALLS:
+        options = training.schedule_options
+        return f"{training.schedule}({options}), {rate}, warm-up {warmup}".replace("()", "")
     end = f"{training.steps + 1:,}"  # the first step with a learning rate of 0
     after = {
         "constant": "1",

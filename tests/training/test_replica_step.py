@@ -248,7 +248,7 @@ def test_a_weight_without_a_gradient_is_skipped_with_a_warning(request, expected
 def test_by_products_are_left_out_with_other_losses():
     """They would be 1.0 and 0.0 for ever."""
     model = new_model()
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="sum")
     model.compile("adam", loss, by_products=True, run_eagerly=True)
     inputs, labels = batch()
     assert list(model.fit(inputs, labels, verbose=0).history) == ["loss"]
@@ -280,7 +280,7 @@ def test_a_metric_of_the_same_name_takes_precedence_over_a_by_product():
 
 def test_other_losses_use_the_step_of_keras():
     model = new_model()
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="sum")
     model.compile("adam", loss, metrics=[TokenAccuracy()], run_eagerly=True)
     inputs, labels = batch()
     history = model.fit(inputs, labels, epochs=2, verbose=0).history
@@ -292,8 +292,9 @@ def test_other_losses_use_the_step_of_keras():
 )
 def test_options_without_effect_on_other_losses_are_refused(options):
     model = new_model()
-    model.compile("adam", "sparse_categorical_crossentropy", run_eagerly=True, **options)
-    with pytest.raises(ValueError, match=r"have an effect only with a LabelSmoothedCrossEntropy"):
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="sum")
+    model.compile("adam", loss, run_eagerly=True, **options)
+    with pytest.raises(ValueError, match=r"have an effect only with a loss that is a mean"):
         model.fit(*batch(), verbose=0)
 
 

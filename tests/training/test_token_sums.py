@@ -14,9 +14,9 @@ from t2t_keras import (
     TokenAccuracy,
     Transformer,
     TransformerConfig,
+    losses,
 )
 from t2t_keras.layers import SharedEmbedding
-from t2t_keras.training import token_sums
 
 INPUTS, LABELS = pairs(), ids(3, 6, [6, 6, 3], seed=3)
 
@@ -146,13 +146,13 @@ def chunked(monkeypatch):
     """A list with an element for each call of the loss in chunks."""
     calls = []
     for name in ("chunked_loss", "chunked_sums"):
-        original = getattr(token_sums, name)
+        original = getattr(losses, name)
 
         def recorded(*args, name=name, original=original, **kwargs):
             calls.append(name)
             return original(*args, **kwargs)
 
-        monkeypatch.setattr(token_sums, name, recorded)
+        monkeypatch.setattr(losses, name, recorded)
     return calls
 
 

@@ -230,11 +230,20 @@ def training_lines(run, contents):
     if contents["imported"] != "t2t_keras":
         return lines
     evaluations = evaluations_of(run)
+    loss, optimizer = (
+        f"{name} ({options})" if options else name
+        for name, options in (
+            (training.loss.replace("_", " "), training.loss_options),
+            (training.optimizer, training.optimizer_options),
+        )
+    )
+    if training.loss == "label_smoothed_cross_entropy":
+        loss = f"label smoothing {training.label_smoothing:g}"
     lines.append(
         f"- Optimization: {training.steps:,} steps planned, up to {batches.tokens:,} tokens per "
-        f"side in a batch, learning rate {training.learning_rate:g} ({training.schedule} schedule, "
-        f"{training.warmup_steps:,} steps of warm-up), dropout {model.dropout:g}, label smoothing "
-        f"{training.label_smoothing:g}, {training.precision}, seed {training.seed}"
+        f"side in a batch, {optimizer}, learning rate {training.learning_rate:g} ("
+        f"{training.schedule} schedule, {training.warmup_steps:,} steps of warm-up), dropout "
+        f"{model.dropout:g}, {loss}, {training.precision}, seed {training.seed}"
     )
     steps = run.weights_steps()
     if steps:

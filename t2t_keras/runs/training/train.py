@@ -39,8 +39,10 @@ from t2t_keras.runs.training.run_start import (
     unchanged_on_error,
 )
 from t2t_keras.runs.tree_search import tree_constraint
+from t2t_keras.training.checkpoints import DamagedCheckpoint
 from t2t_keras.training.devices import tf32
 from t2t_keras.training.machines import Machines, find_strategy
+from t2t_keras.training.state_fit import check_fits
 from t2t_keras.training.trainer import Trainer
 
 
@@ -168,6 +170,8 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
     with strategy.scope():
         model = experiment.compiled_model(metrics=[], by_products=True)
         model.optimizer.build(model.trainable_variables)
+        if run.checkpoints.steps():
+            check_optimizer(model, run.checkpoints)
         if initial and not run.checkpoints.steps():
             initialize(model, initial, tokenizer)
             if experiment.training.schedule == "paper":
@@ -185,6 +189,12 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
             callbacks=record,
             rate=replicas * rate_of(experiment, replicas),
         )
+
+
+def check_optimizer(model, checkpoints):
+    """Rejects options of the optimizer that do not fit the newest checkpoint of a run."""
+    with contextlib.suppress(DamagedCheckpoint):  # the trainer falls back to an earlier one
+        check_fits(model, checkpoints.shapes(checkpoints.steps()[-1]))
 
 
 def initial_run(run, init):

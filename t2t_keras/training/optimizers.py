@@ -1,0 +1,169 @@
+"""Optimizers by name, for `training.optimizer`.
+
+`OPTIMIZERS` is open: a plug-in adds a function of (schedule, **options), or an optimizer class of
+Keras. Each of ours has the options that belong to its algorithm, with the names that Keras gives
+them. Adam's defaults are the paper's (§5.3). For Muon, these are β2 and ε of its Adam part.
+"""
+
+import inspect
+
+import keras
+
+from t2t_keras.checks import (
+    check,
+    check_choice,
+    check_integer,
+    check_not_negative,
+    check_positive,
+    check_rate,
+)
+from t2t_keras.options import call_with_options, check_options, read_options
+
+if keras.config.backend() == "tensorflow":
+    from t2t_keras.training.adam import Adam
+else:
+    from keras.optimizers import Adam
+
+    # A model that was saved on TensorFlow refers to our Adam by this name.
+    keras.saving.get_custom_objects().setdefault("t2t_keras>Adam", Adam)
+
+# Patterns of weights that Muon leaves to Adam, besides embeddings, vectors and arrays of more than
+# two dimensions: their rows are looked up, not multiplied with.
+TABLES = ["positions", "table", "bias"]
+
+
+def adam(schedule, beta_1=0.9, beta_2=0.98, epsilon=1e-9, amsgrad=False):
+    return Adam(schedule, beta_1, beta_2, epsilon, amsgrad)
+
+
+def adamw(schedule, weight_decay=0.01, beta_1=0.9, beta_2=0.98, epsilon=1e-9, amsgrad=False):
+    return Adam(schedule, beta_1, beta_2, epsilon, amsgrad, weight_decay=weight_decay)
+
+
+def adafactor(
+    schedule,
+    weight_decay=0.0,
+    beta_2_decay=-0.8,
+    epsilon_1=1e-30,
+    epsilon_2=1e-3,
+    clip_threshold=1.0,
+):
+    return keras.optimizers.Adafactor(
+        schedule,
+        beta_2_decay=beta_2_decay,
+        epsilon_1=epsilon_1,
+        epsilon_2=epsilon_2,
+        clip_threshold=clip_threshold,
+        weight_decay=weight_decay,
+    )
+
+
+def lion(schedule, weight_decay=0.1, beta_1=0.9, beta_2=0.99):
+    return keras.optimizers.Lion(schedule, beta_1, beta_2, weight_decay=weight_decay)
+
+
+def muon(
+    schedule,
+    weight_decay=0.01,
+    momentum=0.95,
+    nesterov=True,
+    ns_steps=5,
+    rms_rate=0.2,
+    exclude_layers=(),
+    adam_weight_decay=0.01,
+    adam_beta_1=0.9,
+    adam_beta_2=0.98,
+    adam_lr_ratio=1.0,
+    epsilon=1e-9,
+):
+    return keras.optimizers.Muon(
+        schedule,
+        weight_decay=weight_decay,
+        momentum=momentum,
+        nesterov=nesterov,
+        ns_steps=ns_steps,
+        rms_rate=rms_rate,
+        exclude_layers=[*TABLES, *exclude_layers],
+        adam_weight_decay=adam_weight_decay,
+        adam_beta_1=adam_beta_1,
+        adam_beta_2=adam_beta_2,
+        adam_lr_ratio=adam_lr_ratio,
+        epsilon=epsilon,
+    )
+
+
+# {name in `training.optimizer`: function of (schedule, **options)}
+OPTIMIZERS = {
+    "adam": adam,
+    "adamw": adamw,
+    "adafactor": adafactor,
+    "lion": lion,
+    "muon": muon,
+}
+# Their updates have about the size of the learning rate, so a rate of 0.1 or more is a mistake.
+ADAPTIVE = tuple(OPTIMIZERS.values())
+
+
+def check_decay(name, value):
+    check(value < 0, name, value, "a number below 0")
+
+
+def check_texts(name, value):
+    texts = isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
+    check(texts, name, value, 'a list of texts, such as ["encoder"]')
+
+
+# {option of our optimizers: its check}
+CHECKS = {
+    **dict.fromkeys(("weight_decay", "adam_weight_decay"), check_not_negative),
+    **dict.fromkeys(("beta_1", "beta_2", "adam_beta_1", "adam_beta_2", "momentum"), check_rate),
+    **dict.fromkeys(("epsilon", "epsilon_1", "epsilon_2", "clip_threshold"), check_positive),
+    **dict.fromkeys(("rms_rate", "adam_lr_ratio"), check_positive),
+    "ns_steps": check_integer,
+    "beta_2_decay": check_decay,
+    "exclude_layers": check_texts,
+}
+
+
+def optimizer_options(name, options=""):
+    """Returns the options of an optimizer as a dict, checked without creating the optimizer.
+
+    Args:
+        name: a name in `OPTIMIZERS`.
+        options: "NAME=VALUE,NAME=VALUE".
+    """
+    check_choice("optimizer", name, OPTIMIZERS)
+    make, options = OPTIMIZERS[name], read_options("optimizer_options", options)
+    rate = next(iter(inspect.signature(make).parameters), None)
+    check_options("optimizer_options", make, options, given=(rate,))
+    for option, value in options.items():
+        if make in ADAPTIVE and option in CHECKS:
+            CHECKS[option](f"optimizer_options: {option}", value)
+    return options
+
+
+def named_optimizer(name, schedule, options, model):
+    """Returns the optimizer that `training.optimizer` and `training.optimizer_options` describe.
+
+    Weight decay applies to matrices, not to biases and norms, unless the optimizer already excludes
+    weights of its own.
+
+    Args:
+        name: a name in `OPTIMIZERS`.
+        schedule: the learning rate schedule.
+        options: "NAME=VALUE,NAME=VALUE".
+        model: the model that will be trained.
+    """
+    options, make = optimizer_options(name, options), OPTIMIZERS[name]
+    rate = next(iter(inspect.signature(make).parameters))
+    optimizer = call_with_options("optimizer_options", make, {rate: schedule}, options)
+    check(
+        isinstance(optimizer, keras.optimizers.Optimizer),
+        f"OPTIMIZERS[{name!r}]",
+        optimizer,
+        "a function of (schedule, **options) that returns a Keras optimizer",
+    )
+    vectors = [weight for weight in model.trainable_variables if len(weight.shape) < 2]
+    if vectors and not hasattr(optimizer, "_exclude_from_weight_decay"):
+        optimizer.exclude_from_weight_decay(vectors)
+    return optimizer
