@@ -1,0 +1,73 @@
+import functools
+
+import pytest
+
+from t2t_keras.options import call_with_options, check_options, read_options
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("", {}),
+        ("weight_decay=0.1, beta_1=0.9", {"weight_decay": 0.1, "beta_1": 0.9}),
+        ("nesterov=true,amsgrad=False,a=none", {"nesterov": True, "amsgrad": False, "a": None}),
+        ("kind=cosine,name='a, b'", {"kind": "cosine", "name": "a, b"}),
+        ('layers=["encoder", decoder],power=-1e-3', {"layers": ["encoder", "decoder"]}),
+    ],
+)
+def test_options_are_read(text, options):
+    assert options.items() <= read_options("options", text).items()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("0.1", "=1", "a", "a=", "a=1;b=2", "a=1=2", "a=b-c", "*a", "**{'a': 1}", "a.b=1"),
+        *("a=1) + f(b=2", "a=1)(b=2", "a=__import__('os')", "a=1j", "a={}", "a=b'x'", "a=1e999"),
+        *("a=" + "(" * 5000, "a=1,a=2", "a=\0", 5, {"a": 1}, "lambda: 1", "a=" + "-" * 100_000 + "1"),
+    ],
+    ids=lambda text: str(text)[:20],
+)
+def test_anything_else_is_refused_in_one_line(text):
+    with pytest.raises(ValueError, match=r"^`options` must be .* Received: options=") as error:
+        read_options("options", text)
+    assert "\n" not in str(error.value)
+
+
+def make(rate, decay=0.1, amsgrad=False, kind="a", layers=(), momentum=None):
+    return rate, decay, amsgrad, kind, layers, momentum
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"decya": 1}, r"`o` has no option 'decya' \(did you mean 'decay'\?\). The options are: "),
+        ({"rate": 1}, "`o` has no option 'rate'"),
+        ({"decay": "high"}, "`o: decay` must be a number. Received: o: decay='high'"),
+        ({"decay": True}, "`o: decay` must be a number"),
+        ({"amsgrad": 1}, "`o: amsgrad` must be true or false"),
+        ({"kind": 1}, "`o: kind` must be text"),
+    ],
+)
+def test_a_wrong_option_is_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        check_options("o", make, options, given=("rate",))
+
+
+def test_options_are_the_parameters_of_a_function_or_class():
+    check_options("o", make, {"decay": 1, "layers": ["x"], "momentum": "any"}, given=("rate",))
+    with pytest.raises(ValueError, match="`o` must give the option 'rate', which has no default"):
+        check_options("o", make, {})
+    with pytest.raises(ValueError, match="`o` has no option 'x'. There are none"):
+        check_options("o", lambda: None, {"x": 1})
+    check_options("o", lambda **options: options, {"x": 1})
+    check_options("o", functools.partial(make, rate=1), {"kind": "b"})
+
+
+def test_a_value_that_the_function_refuses_is_named_with_the_setting():
+    def fail(x):
+        raise TypeError(f"no {x}")
+
+    assert call_with_options("o", make, {"rate": 1}, {"decay": 2})[:2] == (1, 2)
+    with pytest.raises(ValueError, match=r"`o`: no 3. Received: \{'x': 3\}"):
+        call_with_options("o", fail, {}, {"x": 3})
