@@ -62,7 +62,7 @@ def test_the_loss_is_the_mean_over_real_tokens(loss, expected, weights):
     value = float(made(ops.array(LABELS), ops.array(LOGITS), weights))
     assert value == pytest.approx(by_loop(weights=weights, **expected), rel=1e-5)
     assert made.count_is_known and not made.has_chunks
-    total, unsmoothed, count = made.sums(ops.array(LABELS), ops.array(LOGITS))
+    _, unsmoothed, _ = made.sums(ops.array(LABELS), ops.array(LOGITS))
     usual = LabelSmoothedCrossEntropy(0.0).sums(ops.array(LABELS), ops.array(LOGITS))
     assert float(unsmoothed) == pytest.approx(float(usual[1]), rel=1e-6)
 
@@ -92,7 +92,10 @@ class OfSentences(TokenLoss):
         (OfSentences(), "it overrides `__call__`"),
         (sparse(reduction="sum"), "its reduction is 'sum'"),
         (sparse(reduction=None), "its reduction is None"),
-        (keras.losses.CategoricalFocalCrossentropy(from_logits=True), "it must take ids .*failed: "),
+        (
+            keras.losses.CategoricalFocalCrossentropy(from_logits=True),
+            "must take ids.*failed: ",
+        ),
         ("mse", "it must take ids"),
         (lambda labels, logits: ops.mean(logits), "one loss for each position"),
         (lambda labels: 0, "it must take ids"),
@@ -129,7 +132,10 @@ def test_losses_by_name(monkeypatch):
     for arguments, message in (
         (("focl",), r"`loss` must be one of .*did you mean 'focal'"),
         (("focal", "gama=1"), r"`loss_options` has no option 'gama' \(did you mean 'gamma'"),
-        (("focal", "", 0.2), r"`label_smoothing` must be 0 .*'focal', which has no label smoothing"),
+        (
+            ("focal", "", 0.2),
+            r"`label_smoothing` must be 0 .*'focal', which has no label smoo",
+        ),
         (
             ("label_smoothed_cross_entropy", "label_smoothing=0.3"),
             r"must not contain label_smoothing: it is a setting, training.label_smoothing",

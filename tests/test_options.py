@@ -24,7 +24,15 @@ def test_options_are_read(text, options):
     [
         *("0.1", "=1", "a", "a=", "a=1;b=2", "a=1=2", "a=b-c", "*a", "**{'a': 1}", "a.b=1"),
         *("a=1) + f(b=2", "a=1)(b=2", "a=__import__('os')", "a=1j", "a={}", "a=b'x'", "a=1e999"),
-        *("a=" + "(" * 5000, "a=1,a=2", "a=\0", 5, {"a": 1}, "lambda: 1", "a=" + "-" * 100_000 + "1"),
+        *(
+            "a=" + "(" * 5000,
+            "a=1,a=2",
+            "a=\0",
+            5,
+            {"a": 1},
+            "lambda: 1",
+            "a=" + "-" * 100_000 + "1",
+        ),
     ],
     ids=lambda text: str(text)[:20],
 )
@@ -58,7 +66,7 @@ def test_options_are_the_parameters_of_a_function_or_class():
     check_options("o", make, {"decay": 1, "layers": ["x"], "momentum": "any"}, given=("rate",))
     with pytest.raises(ValueError, match="`o` must give the option 'rate', which has no default"):
         check_options("o", make, {})
-    with pytest.raises(ValueError, match="`o` has no option 'x'. There are none"):
+    with pytest.raises(ValueError, match=r"`o` has no option 'x'. There are none"):
         check_options("o", lambda: None, {"x": 1})
     check_options("o", lambda **options: options, {"x": 1})
     check_options("o", functools.partial(make, rate=1), {"kind": "b"})

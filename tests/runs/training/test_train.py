@@ -61,6 +61,23 @@ def test_more_steps_resume_a_finished_run(resumed, capsys):
     assert "step 6/6" in output and "step 2/" not in output
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"optimizer": "lion"}, r"was started with training.optimizer='adam'.* Received: 'lion'"),
+        ({"optimizer_options": "amsgrad=true"}, r"different options \(training.optimizer_options"),
+    ],
+    ids=["optimizer", "options"],
+)
+def test_an_optimizer_with_a_different_state_is_refused_before_anything_changes(
+    resumed, tmp_path, settings, message
+):
+    before = contents_of(tmp_path / "run")
+    with pytest.raises(ValueError, match=message):
+        resumed(steps=6, **settings)
+    assert contents_of(tmp_path / "run") == before
+
+
 def test_a_different_seed_is_refused(resumed):
     with pytest.raises(ValueError, match=r"was started with training.seed=1"):
         resumed(seed=2)

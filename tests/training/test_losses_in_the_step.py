@@ -1,0 +1,150 @@
+"""A loss of one's own and losses of Keras in the training step, compared with a loop in NumPy."""
+
+import functools
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+
+from t2t_keras import LabelSmoothedCrossEntropy, Transformer
+from t2t_keras.transformer_config import TransformerConfig
+
+RATE = 0.1
+
+
+class Focal(keras.losses.Loss):
+    """The losses that `by_loop` computes."""
+
+    def call(self, labels, logits):
+        losses = keras.losses.sparse_categorical_crossentropy(labels, logits, from_logits=True)
+        return losses * (1 - ops.exp(-losses))
+
+
+def focal(labels, logits):
+    return Focal().call(labels, logits)
+
+
+sparse = functools.partial(keras.losses.SparseCategoricalCrossentropy, from_logits=True)
+
+
+def batch(rows=8):
+    """Returns rows of unequal length, so that halves and quarters differ in their tokens."""
+    source, labels = np.random.default_rng(0).integers(3, 50, (2, rows, 6)).astype("int32")
+    for row in range(rows):
+        labels[row, 1 + row // 2 :] = 0
+    return {"source": source, "target": np.insert(labels[:, :-1], 0, 1, axis=1)}, labels
+
+
+def by_loop(logits, is_focal):
+    """Returns loss, perplexity and accuracy of the batch, token by token, in float64."""
+    losses, nlls, right = [], [], []
+    for labels, z in zip(batch()[1].ravel(), logits.reshape(-1, 50).astype("float64"), strict=True):
+        if labels:
+            nll = np.log(np.exp(z).sum()) - z[labels]
+            losses.append(nll * (1 - np.exp(-nll)) if is_focal else nll)
+            nlls.append(nll)
+            right.append(z.argmax() == labels)
+    return np.mean(losses), np.exp(np.mean(nlls)), np.mean(right)
+
+
+@pytest.fixture(autouse=True)
+def without_graphs(request):
+    """Tracing a step takes longer than the step."""
+    if "replicas" in request.fixturenames:
+        yield
+        return
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
+def new_model(loss, **options):
+    keras.utils.set_random_seed(1)
+    model = Transformer(
+        TransformerConfig(50, num_layers=1, d_model=16, d_ff=16, num_heads=2, dropout=0.0)
+    )
+    model.compile(keras.optimizers.SGD(RATE), loss, by_products=True, **options)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("loss", "is_focal"),
+    [(Focal(), True), (focal, True), (sparse(), False)],
+    ids=["own class", "function", "keras"],
+)
+def test_loss_perplexity_and_accuracy_are_those_of_a_loop(loss, is_focal):
+    model, (inputs, labels) = new_model(loss, run_eagerly=True), batch()
+    expected = by_loop(model(inputs).numpy(), is_focal)
+    found = {name: float(value) for name, value in model.test_step((inputs, labels)).items()}
+    names = "loss", "perplexity", "token_accuracy"
+    np.testing.assert_allclose([found[name] for name in names], expected, rtol=1e-5)
+    model.reset_metrics()
+    found = {name: float(value) for name, value in model.train_step((inputs, labels)).items()}
+    np.testing.assert_allclose([found[name] for name in names[:2]], expected[:2], rtol=1e-5)
+
+
+def weights_after_a_step(loss, **options):
+    model = new_model(loss, run_eagerly=True, **options)
+    model.train_step(batch())
+    return [weight.numpy() for weight in model.trainable_variables]
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [Focal(), pytest.param(sparse(ignore_class=7), marks=pytest.mark.long)],
+    ids=["own class", "ignore_class"],
+)
+def test_the_update_is_that_of_the_mean_over_all_tokens(loss):
+    """Of a plain loop over the tokens, for the whole batch and for parts of it."""
+    model, (inputs, labels) = new_model(loss, run_eagerly=True), batch()
+    counted = (labels != 0) & (labels != getattr(loss, "ignore_class", 0))
+    with tf.GradientTape() as tape:
+        losses = loss.call(labels, model(inputs, training=True))
+        value = tf.reduce_sum(tf.boolean_mask(losses, counted)) / counted.sum()
+    weights = model.trainable_variables
+    gradients = tape.gradient(value, [weight.value for weight in weights])
+    expected = [
+        w.numpy() - RATE * tf.convert_to_tensor(g) for w, g in zip(weights, gradients, strict=True)
+    ]
+    for options in ({}, {"accumulate": 3, "clip_norm": 1e6}):
+        for ours, theirs in zip(weights_after_a_step(loss, **options), expected, strict=True):
+            np.testing.assert_allclose(ours, theirs, atol=1e-6)
+
+
+@pytest.mark.long
+def test_two_replicas_equal_one(replicas):
+    loss = Focal()
+    expected = weights_after_a_step(loss)
+    with replicas.scope():
+        model = new_model(loss, accumulate=2)
+    model.fit(*batch(), batch_size=8, verbose=0)
+    for ours, theirs in zip(model.trainable_variables, expected, strict=True):
+        np.testing.assert_allclose(ours.numpy(), theirs, atol=1e-5)
+
+
+@pytest.mark.long
+def test_a_loss_of_cross_entropies_is_the_default_without_smoothing():
+    ours, theirs = (weights_after_a_step(x) for x in (sparse(), LabelSmoothedCrossEntropy(0.0)))
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_one_hot_labels_and_sums_are_trained_by_keras_own_step():
+    inputs, labels = batch()
+    for loss, y in (
+        (keras.losses.CategoricalFocalCrossentropy(from_logits=True), np.eye(50)[labels]),
+        (sparse(reduction="sum"), labels),
+    ):
+        expected = float(loss(y, new_model(loss)(inputs)))
+        model = new_model(loss, run_eagerly=True)
+        assert model.loss is loss
+        results = model.train_step((inputs, y))
+        assert list(results) == ["loss"]
+        assert float(results["loss"]) == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_loss_of_probabilities_is_refused_when_the_model_is_compiled():
+    with pytest.raises(ValueError, match=r"`loss` must be a loss of logits.*from_logits=False"):
+        new_model("sparse_categorical_crossentropy")
